@@ -1,0 +1,290 @@
+"""The named errors of funcgrad: one class per mistake, each with the failing call and the repaired one.
+
+Every class derives from the builtin that a caller expects, so ``except TypeError`` keeps working. Where JAX has the
+same mistake the class has JAX's name. Messages have three sentences: what was asked and where, what arrived against
+what was needed, and what to do.
+"""
+
+__all__ = [
+    "ConcretizationTypeError",
+    "HyperparameterError",
+    "NonConcreteBooleanIndexError",
+    "NonScalarOutputError",
+    "NotDifferentiableError",
+    "ObjectArrayWarning",
+    "TracerArrayConversionError",
+    "TracerAssignmentError",
+    "TracerBoolConversionError",
+    "TracerIntegerConversionError",
+    "TreeMismatchError",
+    "UnexpectedTracerError",
+    "UnsupportedFunctionError",
+]
+
+
+class ConcretizationTypeError(TypeError):
+    """A traced value was asked to become an ordinary Python or NumPy value.
+
+    A tracer stands for an array while a transform runs. `float(x)`, `int(x)`, `x.item()` and `math.sin(x)` would take
+    the number out of it, and the derivative would be lost without a word. So they are refused:
+
+    >>> import math
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> fg.grad(lambda x: math.sin(x) * x)(2.0)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    funcgrad.errors.ConcretizationTypeError
+
+    Stay in NumPy, and the derivative goes through:
+
+    >>> print(round(float(fg.grad(lambda x: np.sin(x) * x)(2.0)), 4))
+    0.077
+
+    Where the number is really meant to count as a constant, say so:
+
+    >>> def scaled(x):
+    ...     constant = float(fg.stop_gradient(x))
+    ...     return constant * x
+    >>> print(float(fg.grad(scaled)(2.0)))
+    2.0
+
+    Under `jit` there is no number to take: make such an argument static with `static_argnums`, or keep it an array.
+    """
+
+
+class TracerBoolConversionError(ConcretizationTypeError):
+    """A branch (`if`, `while`, `and`, `not`) depends on a traced value that has no value yet.
+
+    Under `jit` a function runs once, on shapes and dtypes alone, and the program must not depend on the numbers:
+
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> @fg.jit
+    ... def relu(x):
+    ...     return x if x > 0 else 0.0 * x
+    >>> relu(3.0)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    funcgrad.errors.TracerBoolConversionError
+
+    Compute both sides and select; or make the argument static with `static_argnums`:
+
+    >>> @fg.jit
+    ... def relu(x):
+    ...     return np.where(x > 0, x, 0.0 * x)
+    >>> print(float(relu(3.0)))
+    3.0
+
+    `grad` and `jvp` of NumPy values run eagerly. There the value is known, and branching on it just works.
+    """
+
+
+class TracerArrayConversionError(ConcretizationTypeError):
+    """A traced array was handed to code that wants a plain `numpy.ndarray`.
+
+    NumPy has no hook for `np.asarray(x)`. Small tracers become object arrays of 0-d tracers and still differentiate
+    (see `ObjectArrayWarning`), but past 4,096 elements, and in compiled code, the conversion is refused:
+
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> def energy(x):
+    ...     return np.sum(np.asarray(x) ** 2)
+    >>> fg.grad(energy)(np.ones(5000))  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    funcgrad.errors.TracerArrayConversionError
+
+    Leave the conversion out, or use the one that knows tracers:
+
+    >>> import funcgrad.numpy as fnp
+    >>> def energy(x):
+    ...     return np.sum(fnp.asarray(x) ** 2)
+    >>> print(fg.grad(energy)(np.ones(5000))[:3])
+    [2. 2. 2.]
+    """
+
+
+class TracerIntegerConversionError(ConcretizationTypeError):
+    """A traced value was used where Python needs an integer: a list index, `range`, a shape, an axis.
+
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> tables = [1.0, 10.0, 100.0]
+    >>> fg.jit(lambda i, x: tables[i] * x)(1, 2.0)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    funcgrad.errors.TracerIntegerConversionError
+
+    Index an array instead of a list, or make the argument static:
+
+    >>> table = np.array(tables)
+    >>> print(float(fg.jit(lambda i, x: table[i] * x, static_argnums=0)(1, 2.0)))
+    20.0
+    """
+
+
+class NonConcreteBooleanIndexError(ConcretizationTypeError, IndexError):
+    """An array was indexed by a traced mask, so that the shape of the result would depend on the numbers.
+
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> @fg.jit
+    ... def positive_sum(x):
+    ...     return np.sum(x[x > 0])
+    >>> positive_sum(np.array([1.0, -2.0, 3.0]))  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    funcgrad.errors.NonConcreteBooleanIndexError
+
+    Select with `np.where`, which keeps the shape:
+
+    >>> @fg.jit
+    ... def positive_sum(x):
+    ...     return np.sum(np.where(x > 0, x, 0.0))
+    >>> print(float(positive_sum(np.array([1.0, -2.0, 3.0]))))
+    4.0
+    """
+
+
+class UnexpectedTracerError(TypeError):
+    """A tracer was used after the transform that made it had ended.
+
+    Something outside the function kept an intermediate value:
+
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> kept = []
+    >>> def loss(x):
+    ...     kept.append(np.sin(x))
+    ...     return x * x
+    >>> _ = fg.grad(loss)(2.0)
+    >>> kept[0] + 1.0  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    funcgrad.errors.UnexpectedTracerError
+
+    Return it instead, with `has_aux`:
+
+    >>> def loss(x):
+    ...     return x * x, np.sin(x)
+    >>> gradient, sine = fg.grad(loss, has_aux=True)(2.0)
+    >>> print(float(gradient), round(float(sine), 3))
+    4.0 0.909
+    """
+
+
+class TracerAssignmentError(TypeError):
+    """Elements of a tracer were assigned in place.
+
+    A recorded value never changes, or the derivative of what read it before would be wrong:
+
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> def loss(x):
+    ...     x[0] = 0.0
+    ...     return np.sum(x * x)
+    >>> fg.grad(loss)(np.array([1.0, 2.0]))  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    funcgrad.errors.TracerAssignmentError
+
+    Make a new value that differs in those elements:
+
+    >>> def loss(x):
+    ...     x = x.at[0].set(0.0)
+    ...     return np.sum(x * x)
+    >>> print(fg.grad(loss)(np.array([1.0, 2.0])))
+    [0. 4.]
+    """
+
+
+class NonScalarOutputError(TypeError):
+    """`grad` was asked for the gradient of a function whose result is not a single number.
+
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> fg.grad(lambda x: x**2)(np.array([1.0, 2.0]))  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    funcgrad.errors.NonScalarOutputError
+
+    Reduce the result, or choose the weights of its elements with `vjp`:
+
+    >>> print(fg.grad(lambda x: np.sum(x**2))(np.array([1.0, 2.0])))
+    [2. 4.]
+    >>> _, pullback = fg.vjp(lambda x: x**2, np.array([1.0, 2.0]))
+    >>> print(pullback(np.array([1.0, 0.5]))[0])
+    [2. 2.]
+    """
+
+
+class NotDifferentiableError(TypeError):
+    """A derivative was asked by an integer or bool, or through something that has none.
+
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> fg.grad(lambda x: x * x)(3)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    funcgrad.errors.NotDifferentiableError
+
+    Pass a floating-point number, or name the argument that is meant with `argnums`:
+
+    >>> print(float(fg.grad(lambda x: x * x)(3.0)))
+    6.0
+    >>> print(float(fg.grad(lambda n, x: x**n, argnums=1)(3, 2.0)))
+    12.0
+    """
+
+
+class UnsupportedFunctionError(NotImplementedError):
+    """A traced value met a NumPy function, or an option of one, that funcgrad does not have.
+
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> def loss(x):
+    ...     return np.sum(np.busday_count(x, x))
+    >>> fg.grad(loss)(np.array([1.0, 2.0]))  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    funcgrad.errors.UnsupportedFunctionError
+
+    The message names the nearest function there is. Where the result is meant to count as a constant, hand the plain
+    value over with `fg.stop_gradient(x)`.
+    """
+
+
+class TreeMismatchError(ValueError):
+    """Two pytrees, or two leaves at the same place, do not fit together. The message names the key path.
+
+    >>> import funcgrad as fg
+    >>> params = {"weight": 1.0, "bias": 0.5}
+    >>> fg.tree.map(lambda p, g: p - 0.5 * g, params, {"weight": 2.0})  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    funcgrad.errors.TreeMismatchError
+
+    Give the tree all the keys that the first one has:
+
+    >>> fg.tree.map(lambda p, g: p - 0.5 * g, params, {"weight": 2.0, "bias": 0.0})
+    {'weight': 0.0, 'bias': 0.5}
+    """
+
+
+class HyperparameterError(ValueError):
+    """An optimizer was given a hyperparameter outside its range; NaN is outside every range.
+
+    >>> import funcgrad as fg
+    >>> fg.sgd_init({"weight": 1.0}, lr=-0.1)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    funcgrad.errors.HyperparameterError
+
+    Learning rates are zero or positive; to go uphill, turn the direction around:
+
+    >>> state = fg.sgd_init({"weight": 1.0}, lr=0.1, maximize=True)
+    """
+
+
+class ObjectArrayWarning(UserWarning):
+    """Tracers were put into an object array, one by one. The derivative is right, but slow.
+
+    `np.array([x[0], x[1]])` and `np.asarray(x)` offer no hook to a tracer, so NumPy makes an array of Python objects.
+    The warning is given once per call site. To be fast, and to be rid of it, say what is meant:
+
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> def swapped_square(x):
+    ...     return np.sum(np.stack([x[1], x[0]]) ** 2)  # rather than np.array([x[1], x[0]])
+    >>> print(fg.grad(swapped_square)(np.array([1.0, 2.0])))
+    [2. 4.]
+    """
