@@ -1,0 +1,44 @@
+"""Pytrees: nested containers of arrays, flattened and rebuilt at C speed.
+
+A pytree is a leaf (an array, a number, anything that is no known container) or a container of pytrees: tuple, list,
+dict, namedtuple, `OrderedDict`, `defaultdict`, a registered dataclass, or `None`, which is an empty container. Dict
+keys are taken in sorted order. optree does the work, in a namespace of our own. A class registered here is known to
+JAX too, whenever JAX is imported, and a class registered with JAX is accepted here.
+"""
+
+from funcgrad.tree._align import (
+    broadcast_prefix,
+    flatten_up_to,
+    map,  # noqa: A004  (the public name is `fg.tree.map`, as in `jax.tree.map`)
+)
+from funcgrad.tree._flatten import (
+    LEAF,
+    KeyPath,
+    TreeDef,
+    flatten,
+    flatten_with_path,
+    key_path_str,
+    key_paths,
+    leaves,
+    structure,
+    unflatten,
+)
+from funcgrad.tree._register import register_dataclass, register_leaf
+
+__all__ = [
+    "LEAF",
+    "KeyPath",
+    "TreeDef",
+    "broadcast_prefix",
+    "flatten",
+    "flatten_up_to",
+    "flatten_with_path",
+    "key_path_str",
+    "key_paths",
+    "leaves",
+    "map",
+    "register_dataclass",
+    "register_leaf",
+    "structure",
+    "unflatten",
+]

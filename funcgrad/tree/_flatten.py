@@ -1,0 +1,118 @@
+"""Take pytrees apart into leaves and structure, and put them together again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
+import optree
+
+from funcgrad.errors import TreeMismatchError
+from funcgrad.tree._register import LEAF_TYPES, NAMESPACE, adopt_from_jax
+
+IsLeaf: TypeAlias = Callable[[Any], bool] | None
+TreeDef: TypeAlias = optree.PyTreeSpec
+KeyPath: TypeAlias = optree.PyTreeAccessor
+
+LEAF: TreeDef = optree.treespec_leaf(namespace=NAMESPACE)
+"""The treedef of a single leaf."""
+
+
+def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeDef]:
+    """Take a pytree apart into its leaves and its structure.
+
+    Args:
+        tree: Any pytree.
+        is_leaf: Called with each subtree; where it returns True, the subtree counts as one leaf.
+
+    Returns:
+        The leaves, depth first with dict keys sorted, and the treedef from which `unflatten` rebuilds the tree.
+
+    Example:
+        >>> import funcgrad as fg
+        >>> leaves, treedef = fg.tree.flatten({"w": [1.0, 2.0], "b": (3.0, None)})
+        >>> leaves
+        [3.0, 1.0, 2.0]
+        >>> fg.tree.unflatten(treedef, [30, 10, 20])
+        {'w': [10, 20], 'b': (30, None)}
+    """
+    if type(tree) in LEAF_TYPES:
+        return [tree], LEAF
+    found, treedef = optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
+    while not LEAF_TYPES.issuperset(map(type, found)) and adopt_from_jax(found):
+        found, treedef = optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
+    return found, treedef
+
+
+def leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
+    """List the leaves of a pytree, in the order of `flatten`.
+
+    >>> import funcgrad as fg
+    >>> fg.tree.leaves({"w": [1.0, 2.0], "b": None})
+    [1.0, 2.0]
+    """
+    return flatten(tree, is_leaf)[0]
+
+
+def structure(tree: Any, is_leaf: IsLeaf = None) -> TreeDef:
+    """Describe the containers of a pytree, without its leaves; treedefs compare and hash.
+
+    >>> import funcgrad as fg
+    >>> fg.tree.structure({"w": 1.0, "b": 2.0}) == fg.tree.structure({"b": 3.0, "w": 4.0})
+    True
+    """
+    return flatten(tree, is_leaf)[1]
+
+
+def unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
+    """Rebuild a pytree from its structure and as many leaves as it has.
+
+    Args:
+        treedef: What `flatten` or `structure` returned.
+        leaves: The leaves, in the order of `flatten`.
+
+    Returns:
+        The pytree; dicts get back the key order they had.
+
+    Raises:
+        TreeMismatchError: The number of leaves is not that of the structure.
+
+    Example:
+        >>> import funcgrad as fg
+        >>> fg.tree.unflatten(fg.tree.structure((0, [0])), ["first", "second"])
+        ('first', ['second'])
+    """
+    leaves = list(leaves)
+    if len(leaves) != treedef.num_leaves:
+        raise TreeMismatchError(
+            f"tree.unflatten: the number of leaves must be that of the structure. Arrived {len(leaves)}, "
+            f"needed {treedef.num_leaves} for {treedef}. Pass the leaves that flatten returned, one for one."
+        )
+    return treedef.unflatten(leaves)
+
+
+def flatten_with_path(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[tuple[KeyPath, Any]], TreeDef]:
+    """Take a pytree apart like `flatten`, each leaf with the key path that leads to it.
+
+    >>> import funcgrad as fg
+    >>> pairs, _ = fg.tree.flatten_with_path({"w": [1.0, 2.0]})
+    >>> [(fg.tree.key_path_str(path), leaf) for path, leaf in pairs]
+    [("['w'][0]", 1.0), ("['w'][1]", 2.0)]
+    """
+    found, treedef = flatten(tree, is_leaf)
+    return list(zip(treedef.accessors(), found, strict=True)), treedef
+
+
+def key_path_str(path: KeyPath) -> str:
+    """Print a key path as Python code would reach the leaf: ``['w'][0].x``; empty for a tree that is one leaf."""
+    return path.codify("")
+
+
+def key_paths(treedef: TreeDef) -> list[str]:
+    """Print the key path of every leaf of a structure.
+
+    >>> import funcgrad as fg
+    >>> fg.tree.key_paths(fg.tree.structure({"w": [1.0, 2.0], "b": 0.0}))
+    ["['b']", "['w'][0]", "['w'][1]"]
+    """
+    return [key_path_str(path) for path in treedef.accessors()]
