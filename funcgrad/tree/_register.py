@@ -153,7 +153,7 @@ def _adopt(tree_util: ModuleType, cls: type) -> None:
         return [child for _, child in pairs], treedef, tuple(str(path[0]) for path, _ in pairs)
 
     with _adopting:
-        if optree.register_pytree_node.get(cls, namespace=NAMESPACE) is None:  # pyright: ignore[reportFunctionMemberAccess]
+        if optree.register_pytree_node.get(cls, namespace=NAMESPACE) is None:
             optree.register_pytree_node(
                 cls,
                 flatten_one_level,

@@ -1,0 +1,64 @@
+# Every target makes .venv if it is missing and installs what it needs. Needed beforehand: Python 3.11+, pip's index.
+#   make train ARGS="--engine numpy"      make test WORKERS=4 ARGS="tests/tree -x"
+
+PYTHON ?= python3
+VENV ?= .venv
+WORKERS ?= 2
+ARGS ?=
+# Pinned: where a CPU build of this release is at hand, a plain range would pass it over for one with CUDA.
+TORCH ?= torch==2.13.0
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: help train test lint format types bench torch clean
+
+help:
+	@echo "make train | test | lint | format | types | bench | torch | clean"
+
+train: $(VENV)/.has-examples
+	$(BIN)/python examples/digits.py $(ARGS)
+
+test: $(VENV)/.has-test
+	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+lint: $(VENV)/.has-test
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m ruff check .
+
+format: $(VENV)/.has-test
+	$(BIN)/python -m ruff format .
+	$(BIN)/python -m ruff check --fix .
+
+types: $(VENV)/.has-test
+	$(BIN)/python -m pyright --pythonpath $(BIN)/python
+
+bench: $(VENV)/.has-bench
+	$(BIN)/python -m benchmarks $(ARGS)
+
+# The tests compare with PyTorch where it is installed, and pass without it.
+torch: $(VENV)/.has-torch
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis examples/output
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "funcgrad needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.has-examples: pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[examples]'
+	@touch $@
+
+$(VENV)/.has-test: pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[test]'
+	@touch $@
+
+$(VENV)/.has-bench: pyproject.toml $(VENV)/.has-torch | $(BIN)/python
+	$(PIP) --editable '.[bench]'
+	@touch $@
+
+$(VENV)/.has-torch: | $(BIN)/python
+	$(PIP) '$(TORCH)'
+	@touch $@
