@@ -1,0 +1,1 @@
+"""Side-by-side measurements of funcgrad and its peers; run with `python -m benchmarks`."""
