@@ -1,0 +1,215 @@
+"""The layers of the package: imports go down the list, at the top of the file, without cycles; JAX behind its door.
+
+The rules read source text, so each is also tried on a planted offence: a rule that never objects would be worthless.
+"""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import TypeGuard
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = "funcgrad"
+LAYERS = [
+    {"errors"},
+    {"tree"},
+    {"_core"},
+    {"_engines"},
+    {"_ops"},
+    {"numpy", "scipy", "random"},
+    {"_transforms"},
+    {"nn", "sparse"},
+    {"optim"},
+    {"autograd"},
+    {"interop", "io", "testing"},
+    {""},  # funcgrad/__init__.py
+]
+RANKS = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
+XLA_ENGINE = f"{PACKAGE}._engines.xla"
+XLA_LOADER = f"{PACKAGE}._engines"
+MAX_LINES = 400
+
+Sources = dict[str, str]  # module name -> text
+
+
+def package_sources() -> Sources:
+    """Every module of the package, by its dotted name."""
+    return {_module_name(path): path.read_text() for path in sorted((ROOT / PACKAGE).rglob("*.py"))}
+
+
+def _module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+class _WithoutTypingImports(ast.NodeTransformer):
+    def visit_If(self, node: ast.If) -> ast.AST:
+        return ast.Pass() if ast.unparse(node.test) == "TYPE_CHECKING" else self.generic_visit(node)
+
+
+def imported_names(tree: ast.AST) -> Iterator[tuple[str, str | None]]:
+    """Each import as (module, name taken from it)."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, None) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"line {node.lineno}: write imports in full"
+            yield from ((node.module or "", alias.name) for alias in node.names)
+
+
+def edges(sources: Sources, *, for_types: bool) -> dict[str, set[str]]:
+    """Which module imports which within the package, with or without the imports that only type checkers see."""
+    graph: dict[str, set[str]] = {}
+    for module, text in sources.items():
+        targets = graph.setdefault(module, set())
+        tree = ast.parse(text)
+        for source, name in imported_names(tree if for_types else _WithoutTypingImports().visit(tree)):
+            target = f"{source}.{name}" if f"{source}.{name}" in sources else source
+            if target.split(".")[0] == PACKAGE and target != module:
+                targets.add(target)
+    return graph
+
+
+def layer(module: str) -> int:
+    """The rank of a module's layer, 0 the lowest."""
+    part = module.partition(".")[2].partition(".")[0]
+    assert part in RANKS, f"{module} has no place in the list of layers"
+    return RANKS[part]
+
+
+def upward_imports(sources: Sources) -> list[str]:
+    return [
+        f"{module} imports {target}"
+        for module, targets in edges(sources, for_types=True).items()
+        for target in sorted(targets)
+        if layer(target) > layer(module)
+    ]
+
+
+def cycle(sources: Sources) -> list[str]:
+    """The first cycle; two neighbours may name each other's types, as long as only one imports the other to run."""
+    try:
+        TopologicalSorter(edges(sources, for_types=False)).prepare()
+    except CycleError as error:
+        return error.args[1]
+    return []
+
+
+def imports_inside_functions(sources: Sources) -> list[str]:
+    return [
+        f"{module}:{node.lineno}"
+        for module, text in sources.items()
+        for function in ast.walk(ast.parse(text))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        for node in ast.walk(function)
+        if _is_import(node)
+    ]
+
+
+def _is_import(node: ast.AST) -> TypeGuard[ast.stmt | ast.expr]:
+    if isinstance(node, ast.Call):
+        return getattr(node.func, "id", getattr(node.func, "attr", None)) in {"__import__", "import_module"}
+    return isinstance(node, ast.Import | ast.ImportFrom)
+
+
+def jax_imports(sources: Sources) -> list[str]:
+    return [
+        module
+        for module, text in sources.items()
+        for name, _ in imported_names(ast.parse(text))
+        if name.split(".")[0] in {"jax", "jaxlib"}
+    ]
+
+
+def star_imports(sources: Sources) -> list[str]:
+    return [
+        module for module, text in sources.items() if any(name == "*" for _, name in imported_names(ast.parse(text)))
+    ]
+
+
+def test_imports_go_down_the_list() -> None:
+    assert upward_imports(package_sources()) == []
+
+
+def test_no_cycle_between_modules() -> None:
+    assert cycle(package_sources()) == []
+
+
+def test_no_import_inside_a_function_but_the_loader_of_the_xla_engine() -> None:
+    assert [place for place in imports_inside_functions(package_sources()) if not _is_xla_loader(place)] == []
+
+
+def _is_xla_loader(place: str) -> bool:
+    return place.rpartition(":")[0] == XLA_LOADER
+
+
+def test_the_loader_imports_inside_a_function_once() -> None:
+    assert sum(_is_xla_loader(place) for place in imports_inside_functions(package_sources())) <= 1
+
+
+def test_only_the_xla_engine_imports_jax() -> None:
+    assert set(jax_imports(package_sources())) <= {XLA_ENGINE}
+
+
+def test_no_star_import() -> None:
+    assert star_imports(package_sources()) == []
+
+
+@pytest.mark.parametrize("folder", [PACKAGE, "tests", "examples", "benchmarks"])
+def test_no_file_over_the_limit(folder: str) -> None:
+    sizes = {path: len(path.read_text().splitlines()) for path in (ROOT / folder).rglob("*.py")}
+    assert {str(path.relative_to(ROOT)): size for path, size in sizes.items() if size > MAX_LINES} == {}
+
+
+def test_importing_funcgrad_does_not_import_jax() -> None:
+    program = "import sys, funcgrad; sys.exit('jax' in sys.modules and 'jax was imported')"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+OFFENCES = {
+    "upward": (upward_imports, {"funcgrad._core.tape": "from funcgrad.optim import sgd", "funcgrad.optim.sgd": ""}),
+    "upward to the root": (upward_imports, {"funcgrad.tree": "from funcgrad import grad", "funcgrad": ""}),
+    "upward for types only": (
+        upward_imports,
+        {"funcgrad.errors": "if TYPE_CHECKING:\n    import funcgrad.tree", "funcgrad.tree": ""},
+    ),
+    "cycle": (
+        cycle,
+        {"funcgrad._core.a": "from funcgrad._core import b", "funcgrad._core.b": "import funcgrad._core.a"},
+    ),
+    "cycle through the package": (
+        cycle,
+        {"funcgrad.nn": "from funcgrad.nn.loss import mse", "funcgrad.nn.loss": "from funcgrad.nn import linear"},
+    ),
+    "inside a function": (imports_inside_functions, {"funcgrad.nn": "def f():\n    import math"}),
+    "inside a method": (imports_inside_functions, {"funcgrad.nn": "class A:\n    def f(self):\n        import math"}),
+    "by call": (imports_inside_functions, {"funcgrad.nn": "def f():\n    return importlib.import_module('jax')"}),
+    "jax": (jax_imports, {"funcgrad._ops.sort": "import jax.numpy as jnp"}),
+    "jax by name": (jax_imports, {"funcgrad._ops.sort": "from jax import lax"}),
+    "star": (star_imports, {"funcgrad.numpy": "from numpy import *"}),
+}
+
+
+@pytest.mark.parametrize("offence", OFFENCES)
+def test_a_planted_offence_is_caught(offence: str) -> None:
+    rule, sources = OFFENCES[offence]
+    assert rule(sources)
+
+
+def test_harmless_imports_are_let_through() -> None:
+    sources = {
+        "funcgrad": "from funcgrad import tree\nfrom funcgrad.optim import sgd_init",
+        "funcgrad.tree": "import optree\nfrom funcgrad.errors import TreeMismatchError",
+        "funcgrad.errors": "",
+        "funcgrad.optim": "from funcgrad.optim._sgd import sgd_init",
+        "funcgrad.optim._sgd": "import numpy as np\nfrom funcgrad import tree\nfrom funcgrad.optim import _state",
+        "funcgrad.optim._state": "if TYPE_CHECKING:\n    from funcgrad.optim import _sgd",
+    }
+    rules = [upward_imports, cycle, imports_inside_functions, jax_imports, star_imports]
+    assert [rule(sources) for rule in rules] == [[]] * len(rules)
