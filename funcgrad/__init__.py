@@ -1,0 +1,11 @@
+"""Plain NumPy functions in; gradients, graphs and XLA programs out."""
+
+from funcgrad import errors, numpy, tree
+from funcgrad import _engines as _engines
+from funcgrad._core.graph import Graph
+from funcgrad._transforms.forward import jvp
+from funcgrad._transforms.reverse import grad, value_and_grad, vjp
+from funcgrad._transforms.stage import make_graph
+
+__all__ = ["Graph", "errors", "grad", "jvp", "make_graph", "numpy", "tree", "value_and_grad", "vjp"]
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""The machinery that knows no primitive by name: avals, primitives, traces, the tape and the graph."""

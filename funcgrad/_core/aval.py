@@ -1,0 +1,117 @@
+"""Abstract values: what is known of an array before its numbers are."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+_SHORT_KINDS = {"f": "f", "i": "i", "u": "u", "c": "c"}
+_WEAK_TYPES = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(complex)}
+_WEAK_SCALARS = {"i": 0, "f": 0.0, "c": 0j}
+
+
+class Aval:
+    """Shape and dtype of an array; ``weak`` marks what stems from Python scalars alone (NEP 50)."""
+
+    __slots__ = ("dtype", "shape", "weak")
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype, weak: bool = False) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.weak = weak
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    def with_shape(self, shape: tuple[int, ...]) -> Aval:
+        return Aval(shape, self.dtype, self.weak)
+
+    def with_dtype(self, dtype: Any) -> Aval:
+        return Aval(self.shape, np.dtype(dtype))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Aval)
+            and self.shape == other.shape
+            and self.dtype == other.dtype
+            and self.weak == other.weak
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype, self.weak))
+
+    def __repr__(self) -> str:
+        return f"Aval({self})"
+
+    def __str__(self) -> str:
+        return type_text(self.shape, self.dtype)
+
+
+def type_text(shape: tuple[int, ...], dtype: np.dtype) -> str:
+    """The type as it is printed everywhere: ``f32[3,4]``."""
+    return f"{short_dtype(dtype)}[{','.join(map(str, shape))}]"
+
+
+def short_dtype(dtype: np.dtype) -> str:
+    """``f32`` for float32, ``bf16`` for bfloat16, the plain name for what has no short form."""
+    if dtype.kind in _SHORT_KINDS and dtype.isbuiltin == 1:
+        return f"{_SHORT_KINDS[dtype.kind]}{8 * dtype.itemsize}"
+    return {"bfloat16": "bf16"}.get(dtype.name, dtype.name)
+
+
+def is_inexact(dtype: np.dtype) -> bool:
+    """Whether derivatives by values of this dtype make sense: float, complex, and ml_dtypes' floats."""
+    return dtype.kind in "fc" or (dtype.kind == "V" and "float" in dtype.name)
+
+
+def aval_of(value: Any) -> Aval:
+    """The aval of an array, scalar or tracer."""
+    dtype = _WEAK_TYPES.get(type(value))
+    if dtype is not None:
+        return Aval((), dtype, weak=dtype.kind != "b")
+    aval = getattr(value, "aval", None)
+    if type(aval) is Aval:
+        return aval
+    return Aval(value.shape, value.dtype, bool(getattr(value, "weak_type", False)))
+
+
+def is_weak(value: Any) -> bool:
+    """Whether the value takes part in promotion as a Python scalar does."""
+    kind = type(value)
+    return kind is float or kind is int or kind is complex or aval_of(value).weak
+
+
+def result_dtype(*values: Any) -> np.dtype:
+    """The dtype NumPy's promotion (NEP 50) gives for operands that are arrays, scalars, tracers or avals."""
+    avals = [value if type(value) is Aval else aval_of(value) for value in values]
+    return _promote(tuple((aval.dtype, aval.weak) for aval in avals))
+
+
+_promotions: dict[tuple[tuple[np.dtype, bool], ...], np.dtype] = {}
+
+
+def _promote(kinds: tuple[tuple[np.dtype, bool], ...]) -> np.dtype:
+    dtype = _promotions.get(kinds)
+    if dtype is None:
+        strong = [dtype for dtype, weak in kinds if not weak]
+        weak = [_WEAK_SCALARS[dtype.kind] for dtype, weak in kinds if weak]
+        if strong and weak:
+            common = np.result_type(*strong)
+            # ml_dtypes floats absorb Python ints and floats, which NumPy's own tables do not say.
+            absorbed = common.kind == "V" and not any(isinstance(scalar, complex) for scalar in weak)
+            dtype = common if absorbed else np.result_type(common, *weak)
+        else:
+            dtype = np.result_type(*strong, *weak)
+        _promotions[kinds] = dtype
+    return dtype

@@ -1,0 +1,174 @@
+"""Application of a primitive: on bare values an engine runs it, among tracers the innermost trace takes it.
+
+A trace's ``level`` is a serial number. An inner transform always starts after the outer one it runs in, so the
+greater level is the inner one, in every thread: this keeps nested transforms apart (no perturbation confusion).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar, Token
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
+import numpy as np
+
+from funcgrad.errors import UnexpectedTracerError
+
+if TYPE_CHECKING:
+    from funcgrad._core.primitive import Primitive
+
+NO_PARAMS: dict[str, Any] = {}
+
+_levels = itertools.count(1)
+_active: ContextVar[Trace | None] = ContextVar("funcgrad_active_trace", default=None)
+
+
+class Tracer:
+    """A value under a transform. It stands where an array stands; its trace decides what an operation on it does.
+
+    NumPy's protocols, the operators and the array methods are attached in ``funcgrad.numpy``.
+    """
+
+    __slots__ = ("trace",)
+
+    trace: Trace
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        raise NotImplementedError
+
+    @property
+    def dtype(self) -> np.dtype:
+        raise NotImplementedError
+
+
+class Trace:
+    """One running transform: what happens to the primitives that meet its tracers. Entered around the user's code."""
+
+    transform = "transform"
+    # Whether Python sees the numbers: a staged value has none to branch on.
+    concrete = True
+
+    def __init__(self) -> None:
+        self.level = next(_levels)
+        self.alive = True
+        self._token: Token[Trace | None] | None = None
+
+    def __enter__(self) -> Self:
+        self._token = _active.set(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Restore the outer trace and end this one, whatever the user's code raised."""
+        assert self._token is not None
+        _active.reset(self._token)
+        self.alive = False
+
+    def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
+        """Apply a primitive of whose operands at least one is a tracer of this trace."""
+        raise NotImplementedError
+
+    def refuse_leak(self, primitive: Primitive) -> NoReturn:
+        raise UnexpectedTracerError(
+            f"{primitive.name}: an operand is a tracer of a {self.transform} that has ended. "
+            f"It was kept, in a global, an attribute or a closure, beyond the function that {self.transform} ran. "
+            "Return the value from that function instead of storing it, or store fg.stop_gradient of it."
+        )
+
+
+def active_trace() -> Trace | None:
+    """The innermost transform running in this thread and context."""
+    return _active.get()
+
+
+def bind(primitive: Primitive, operands: tuple, params: dict) -> Any:
+    """Apply a primitive to operands of any kind."""
+    top: Trace | None = None
+    foreign = None
+    for x in operands:
+        engine = _engines.get(type(x), _UNKNOWN)
+        if engine is not None:
+            if engine is _UNKNOWN:
+                engine = _engine_of(x)
+            if engine is _TRACED:
+                trace = x.trace
+                if top is None or trace.level > top.level:
+                    top = trace
+            elif engine is not None:
+                foreign = engine
+    if top is not None:
+        return top.apply(primitive, operands, params)
+    if foreign is not None:
+        return foreign(primitive, operands, params)
+    y = primitive.numpy(*operands, **params)
+    return keep_weak(y, operands) if type(y) in _SCALAR_RESULTS else y
+
+
+_SCALAR_RESULTS = frozenset({np.float64, np.complex128, np.int64})
+_PYTHON_NUMBERS = frozenset({int, float, complex})
+
+
+def keep_weak(y: Any, operands: Sequence[Any]) -> Any:
+    """What is computed from Python numbers alone stays a Python number: it must not promote a float32 array later."""
+    return y.item() if _PYTHON_NUMBERS.issuperset(map(type, operands)) else y
+
+
+def _unknown_engine(*_: Any) -> NoReturn:
+    raise AssertionError("an unknown type must be resolved before it is run")
+
+
+def _traced_engine(*_: Any) -> NoReturn:
+    raise AssertionError("a tracer is run by its trace")
+
+
+Engine = Callable[["Primitive", tuple, dict], Any]
+_UNKNOWN: Engine = _unknown_engine
+_TRACED: Engine = _traced_engine
+
+# What runs values of each type; None is NumPy. Types are added when they are first met.
+_engines: dict[type, Engine | None] = {
+    kind: None for kind in (np.ndarray, bool, int, float, complex, *{np.dtype(c).type for c in np.typecodes["All"]})
+}
+# Values of these types run on NumPy without further look.
+NUMPY_TYPES = frozenset(_engines)
+_engine_finders: list[Callable[[Any], Engine | None]] = []
+
+
+def add_engine_finder(finder: Callable[[Any], Engine | None]) -> None:
+    """Add a function that returns the engine for a value of a type not met before, or ``None``."""
+    _engine_finders.append(finder)
+
+
+def _engine_of(x: Any) -> Engine | None:
+    """Resolve the engine of a type not met before, and remember it."""
+    engine = None
+    if isinstance(x, Tracer):
+        engine = _TRACED
+    elif not isinstance(x, np.ndarray | np.generic):
+        for finder in _engine_finders:
+            engine = finder(x)
+            if engine is not None:
+                break
+        else:
+            raise TypeError(
+                f"an operand is a {type(x).__module__}.{type(x).__qualname__}; needed a NumPy array or scalar, "
+                "a Python number, or a jax.Array. Convert it with numpy.asarray first."
+            )
+    _engines[type(x)] = engine
+    return engine
+
+
+def is_foreign(x: Any) -> bool:
+    """Whether a bare value belongs to another engine than NumPy."""
+    kind = type(x)
+    engine = _engines[kind] if kind in _engines else _engine_of(x)
+    return engine is not None and engine is not _TRACED
+
+
+def is_value(x: Any) -> bool:
+    """Whether primitives take this value: an array, a number or a tracer."""
+    try:
+        return type(x) in _engines or (_engine_of(x), True)[1]
+    except TypeError:
+        return False

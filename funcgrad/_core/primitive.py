@@ -1,0 +1,100 @@
+"""The primitive: one record that holds all that is known of an operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from funcgrad._core.bind import bind
+
+
+class Derivative(Protocol):
+    """How a primitive with one result is differentiated; the kinds are in ``derivative.py``."""
+
+    def edges(self, primals: Any, nodes: list, active: int, y: Any, params: dict) -> tuple:
+        """The tape edges ``(parent node, rule, kept values)`` of one application; bit i of ``active``: operand i."""
+        ...
+
+    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
+        """The tangent of the result; a tangent is ``None`` where an operand has none."""
+        ...
+
+
+class JointDerivative(Protocol):
+    """How a primitive with several results is differentiated: it runs the primitive itself, to choose what to keep."""
+
+    def record(self, primitive: Primitive, primals: tuple, active: int, params: dict) -> tuple[list, Any, tuple]:
+        """``(results, rule, kept)``: ``rule(y_bars, *kept)`` gives a cotangent or ``None`` per operand.
+
+        ``rule`` is ``None`` where the results carry no derivative.
+        """
+        ...
+
+    def jvp(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> tuple[list, list]:
+        """Results and their tangents; ``None`` for a tangent that is zero."""
+        ...
+
+
+class Primitive:
+    """The unit of everything: an operation with its implementations and rules, declared in one place.
+
+    Args:
+        name: what graphs print.
+        operands: the names by which derivative rules ask for operands, in order; ``"*xs"`` for a variadic primitive.
+        numpy: the implementation on NumPy values, ``numpy(*operands, **params)``.
+        xla: the name of a ``jax.lax`` function, or ``xla(lax, *operands, **params)``.
+        aval: the shape and dtype rule, ``aval(*avals, **params)``; a list of avals where there are several results.
+        derivative: one of the kinds in ``derivative.py``, or a ``JointDerivative`` where there are several results.
+        batch: the batching rule, or ``None`` until the batching transform exists.
+        cost: floating-point operations, ``cost(y_aval, *avals, **params)``.
+        elementwise: whether operands broadcast against each other and may be Python scalars.
+    """
+
+    __slots__ = (
+        "aval",
+        "batch",
+        "cost",
+        "derivative",
+        "elementwise",
+        "multiple_results",
+        "name",
+        "numpy",
+        "operands",
+        "xla",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        operands: tuple[str, ...],
+        numpy: Callable[..., Any],
+        xla: str | Callable[..., Any],
+        aval: Callable[..., Any],
+        derivative: Any,
+        batch: Callable[..., Any] | None,
+        cost: Callable[..., int],
+        elementwise: bool = False,
+        multiple_results: bool = False,
+    ) -> None:
+        self.name = name
+        self.operands = operands
+        self.numpy = numpy
+        self.xla = xla
+        self.aval = aval
+        self.derivative = derivative
+        self.batch = batch
+        self.cost = cost
+        self.elementwise = elementwise
+        self.multiple_results = multiple_results
+        primitives[name] = self
+
+    def __call__(self, *operands: Any, **params: Any) -> Any:
+        """Apply to values of any kind: bare arrays run at once, tracers record."""
+        return bind(self, operands, params)
+
+    def __repr__(self) -> str:
+        return f"<primitive {self.name}>"
+
+
+primitives: dict[str, Primitive] = {}

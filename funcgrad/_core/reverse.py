@@ -1,0 +1,254 @@
+"""Reverse mode: the tape as data, and the reverse pass as a loop."""
+
+from __future__ import annotations
+
+import itertools
+from heapq import heappop, heappush
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval, aval_of, is_inexact
+from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, bind, keep_weak
+
+if TYPE_CHECKING:
+    from funcgrad._core.primitive import Primitive
+
+_serials = itertools.count()
+
+
+class Node:
+    """One recorded operation: its primitive and an edge ``(parent, rule, kept values)`` per active operand.
+
+    Serial numbers grow in recording order, so descending order is a topological order of any part of the tape.
+    """
+
+    __slots__ = ("__weakref__", "dtype", "edges", "primitive", "serial", "shape")
+
+    def __init__(self, primitive: Primitive | None, edges: tuple, shape: tuple[int, ...], dtype: np.dtype) -> None:
+        self.primitive = primitive
+        self.edges = edges
+        self.shape = shape
+        self.dtype = dtype
+        self.serial = next(_serials)
+
+    def free(self) -> None:
+        self.edges = ()
+
+
+class Pieces:
+    """A cotangent that arrives in pieces (of ``x[i]``, for one ``x``): one buffer takes them all."""
+
+    __slots__ = ()
+
+    def add(self, other: Any) -> Any:
+        """Take a further cotangent, whole or in pieces; returns what stands for the sum."""
+        raise NotImplementedError
+
+    def total(self) -> Any:
+        """The cotangent as one array."""
+        raise NotImplementedError
+
+
+class Components(Pieces):
+    """The cotangents of the results of a joint node, as they come in; ``None`` for a result that gets none."""
+
+    __slots__ = ("bars",)
+
+    def __init__(self, y_bar: Any, index: int, count: int) -> None:
+        self.bars = [None] * count
+        self.bars[index] = y_bar
+
+    def add(self, other: Any) -> Components:
+        self.bars = [mine if its is None else its for mine, its in zip(self.bars, other.bars, strict=True)]
+        return self
+
+    def total(self) -> list:
+        return self.bars
+
+
+class JointNode:
+    """An operation whose cotangents are computed together: several results, or one rule for all operands.
+
+    ``rule(y_bars, *kept)`` gets a cotangent or ``None`` per result and returns one or ``None`` per parent.
+    """
+
+    __slots__ = ("edges", "kept", "primitive", "rule", "serial")
+
+    def __init__(self, primitive: Primitive, parents: Sequence[Any], rule: Any, kept: tuple) -> None:
+        self.primitive = primitive
+        self.rule = rule
+        self.kept = kept
+        self.edges: tuple = tuple([(parent, None, ()) for parent in parents])
+        self.serial = next(_serials)
+
+    def split(self, y_bars: list) -> list[tuple[Any, Any, tuple]]:
+        """The edges of this pass: each parent with its own cotangent, computed in one call of the rule."""
+        bars = self.rule(y_bars, *self.kept)
+        pairs = zip(self.edges, bars, strict=True)
+        return [(edge[0], _given, (bar,)) for edge, bar in pairs if edge[0] is not None and bar is not None]
+
+    def free(self) -> None:
+        self.edges = ()
+        self.kept = ()
+
+
+def _given(_: Any, x_bar: Any) -> Any:
+    return x_bar
+
+
+class ReverseTracer(Tracer):
+    """A value and the node that made it."""
+
+    __slots__ = ("node", "value")
+
+    def __init__(self, trace: Trace, value: Any, node: Node) -> None:
+        self.trace = trace
+        self.value = value
+        self.node = node
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.node.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.node.dtype
+
+    @property
+    def aval(self) -> Aval:
+        return aval_of(self.value)
+
+
+class ReverseTrace(Trace):
+    """Runs each primitive on the values beneath and records a node where the result depends on an input."""
+
+    transform = "grad"
+    tracer_type = ReverseTracer
+
+    def input(self, value: Any) -> ReverseTracer:
+        aval = aval_of(value)
+        return ReverseTracer(self, value, Node(None, (), aval.shape, aval.dtype))
+
+    def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
+        if not self.alive:
+            self.refuse_leak(primitive)
+        primals: list[Any] = []
+        nodes: list[Node | None] = []
+        active = 0
+        bit = 1
+        bare = True
+        for x in operands:
+            if type(x) is ReverseTracer and x.trace is self:
+                nodes.append(x.node)
+                active |= bit
+                x = x.value
+            else:
+                nodes.append(None)
+            primals.append(x)
+            if type(x) not in NUMPY_TYPES:
+                bare = False
+            bit <<= 1
+        if primitive.multiple_results:
+            return self._apply_joint(primitive, primals, nodes, active, params)
+        if bare:
+            y = primitive.numpy(*primals, **params)
+            if type(y) is np.float64:
+                y = keep_weak(y, primals)
+        else:
+            y = bind(primitive, tuple(primals), params)
+        edges = primitive.derivative.edges(primals, nodes, active, y, params)
+        if not edges:
+            return y
+        try:
+            node = Node(primitive, edges, y.shape, y.dtype)
+        except AttributeError:
+            # A Python number.
+            aval = aval_of(y)
+            node = Node(primitive, edges, aval.shape, aval.dtype)
+        return ReverseTracer(self, y, node)
+
+    def _apply_joint(
+        self, primitive: Primitive, primals: list[Any], nodes: list[Node | None], active: int, params: dict
+    ) -> list[Any]:
+        ys, rule, kept = primitive.derivative.record(primitive, tuple(primals), active, params)
+        if rule is None:
+            return ys
+        hub = JointNode(primitive, nodes, rule, kept)
+        return [
+            ReverseTracer(self, y, Node(primitive, ((hub, Components, (i, len(ys))),), y.shape, y.dtype))
+            if is_inexact(y.dtype)
+            else y
+            for i, y in enumerate(ys)
+        ]
+
+
+def backward_pass(seeds: Iterable[tuple[Any, Any]], *, free: bool) -> dict[int, Any]:
+    """Carry cotangents from the given nodes down the tape.
+
+    The node with the greatest serial is always next: all that depends on it came later and is done. A heap finds it, so
+    the pass visits only what carries a cotangent, needs no recursion and no separate sort.
+
+    Args:
+        seeds: the nodes to start from, each with its cotangent.
+        free: drop each node's kept values once they were used.
+
+    Returns:
+        the cotangents of the nodes without parents, by serial number.
+    """
+    bars: dict[int, Any] = {}
+    nodes: dict[int, Any] = {}
+    owned: set[int] = set()
+    leaves: dict[int, Any] = {}
+    heap: list[int] = []
+    for node, y_bar in seeds:
+        _receive(node, y_bar, bars, nodes, owned, heap)
+    while heap:
+        serial = -heappop(heap)
+        node = nodes.pop(serial)
+        y_bar = bars.pop(serial)
+        if isinstance(y_bar, Pieces):
+            y_bar = y_bar.total()
+        edges = node.edges
+        if not edges:
+            leaves[serial] = y_bar
+            continue
+        if type(node) is JointNode:
+            edges = node.split(y_bar)
+        if free:
+            node.free()
+        for parent, rule, kept in edges:
+            x_bar = rule(y_bar, *kept)
+            serial = parent.serial
+            if serial in bars:
+                bars[serial] = _accumulate(bars[serial], x_bar, serial, owned)
+            else:
+                bars[serial] = x_bar
+                nodes[serial] = parent
+                heappush(heap, -serial)
+    return leaves
+
+
+def _receive(node: Any, x_bar: Any, bars: dict, nodes: dict, owned: set[int], heap: list[int]) -> None:
+    serial = node.serial
+    if serial in bars:
+        bars[serial] = _accumulate(bars[serial], x_bar, serial, owned)
+    else:
+        bars[serial] = x_bar
+        nodes[serial] = node
+        heappush(heap, -serial)
+
+
+def _accumulate(old: Any, new: Any, serial: int, owned: set[int]) -> Any:
+    """The sum of two cotangents of one node, in place where the buffer is this pass's own."""
+    if isinstance(old, Pieces):
+        return old.add(new)
+    if isinstance(new, Pieces):
+        return new.add(old)
+    if serial in owned and type(new) is np.ndarray and new.dtype == old.dtype and new.shape == old.shape:
+        return np.add(old, new, out=old)
+    total = old + new
+    if type(total) is np.ndarray:
+        owned.add(serial)
+    return total

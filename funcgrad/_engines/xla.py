@@ -1,0 +1,106 @@
+"""The XLA engine: primitives bound to ``jax.lax``, in JAX's scoped 64-bit mode. Nothing else imports JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import jax
+import jax.extend.core
+import numpy as np
+from jax import lax as _jax_lax
+
+from funcgrad._core.aval import Aval, aval_of
+from funcgrad._core.primitive import Primitive
+
+Array = jax.Array
+
+with jax.ensure_compile_time_eval():
+    _outside_any_trace = jax.extend.core.get_opaque_trace_state()
+
+
+class _Lax:
+    """``jax.lax`` as the primitives see it, with the one thing that depends on JAX's mode."""
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(_jax_lax, name)
+        setattr(self, name, value)
+        return value
+
+    @staticmethod
+    def canonical_dtype(dtype: Any) -> np.dtype:
+        """The dtype that JAX has for ``dtype`` in its current mode (float32 for float64 where 64 bits are off)."""
+        return jax.dtypes.canonicalize_dtype(dtype)
+
+
+lax = _Lax()
+
+
+def inside_jax_trace() -> bool:
+    """Whether JAX is tracing in this thread; its mode is then not ours to choose."""
+    return jax.extend.core.get_opaque_trace_state() != _outside_any_trace
+
+
+def scope() -> AbstractContextManager[Any]:
+    """The mode in which dtypes mean what they mean in NumPy; the mode in force inside somebody else's trace."""
+    return nullcontext() if inside_jax_trace() else jax.enable_x64(True)
+
+
+def run(primitive: Primitive, operands: tuple, params: dict) -> Any:
+    """Apply a primitive to operands of which at least one is a ``jax.Array`` or a JAX tracer."""
+    if inside_jax_trace():
+        return _run(primitive, operands, params)
+    with jax.enable_x64(True):
+        return _run(primitive, operands, params)
+
+
+def _run(primitive: Primitive, operands: tuple, params: dict) -> Any:
+    if primitive.elementwise:
+        operands = _conform(operands)
+    implementation = primitive.xla
+    if isinstance(implementation, str):
+        return getattr(lax, implementation)(*operands, **params)
+    return implementation(lax, *operands, **params)
+
+
+def _conform(operands: tuple) -> tuple:
+    """Give elementwise operands one shape, and Python scalars the dtype of the array they meet."""
+    shapes = [x.shape for x in operands if hasattr(x, "shape")]
+    shape = shapes[0] if all(other == shapes[0] for other in shapes) else np.broadcast_shapes(*shapes)
+    arrays = [x for x in operands if hasattr(x, "dtype")]
+    dtype = next((x.dtype for x in arrays if x.dtype != bool), arrays[0].dtype)
+    return tuple([_expand(x, shape, dtype) for x in operands])
+
+
+def _expand(x: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    if not hasattr(x, "dtype"):
+        x = np.asarray(x, aval_of(x).dtype if isinstance(x, bool) else dtype)
+    if x.shape == shape:
+        return x
+    offset = len(shape) - x.ndim
+    if any(x.shape[i] != shape[offset + i] for i in range(x.ndim)):
+        return _expand_ones(x, shape, offset)
+    return _jax_lax.broadcast_in_dim(x, shape, tuple(range(offset, len(shape))))
+
+
+def _expand_ones(x: Any, shape: tuple[int, ...], offset: int) -> Any:
+    """Broadcast where ``x`` has axes of length 1: they are dropped, as ``broadcast_in_dim`` counts them as absent."""
+    kept = tuple(i for i in range(x.ndim) if x.shape[i] == shape[offset + i])
+    squeezed = _jax_lax.reshape(x, tuple(x.shape[i] for i in kept))
+    return _jax_lax.broadcast_in_dim(squeezed, shape, tuple(offset + i for i in kept))
+
+
+def compile_function(function: Callable[..., Any], **options: Any) -> Any:
+    """``jax.jit`` of a function that evaluates a graph."""
+    return jax.jit(function, **options)
+
+
+def is_jax_tracer(x: Any) -> bool:
+    return isinstance(x, jax.core.Tracer)
+
+
+def aval_of_jax(x: Any) -> Aval:
+    """The aval of a JAX value, weak where JAX says so."""
+    aval = jax.typeof(x)
+    return Aval(tuple(aval.shape), np.dtype(aval.dtype), bool(aval.weak_type))

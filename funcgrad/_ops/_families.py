@@ -1,0 +1,91 @@
+"""Factories for families of primitives that share their shape, dtype and broadcasting rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval, result_dtype
+from funcgrad._core.derivative import CONSTANT, PerOperand, Rule
+from funcgrad._core.primitive import Derivative, Primitive
+from funcgrad._ops.broadcast import broadcast_to, sum_to_shape
+
+
+class Elementwise(PerOperand):
+    """The derivative of an elementwise primitive: per operand a diagonal map.
+
+    A diagonal map is its own transpose, so one function carries a tangent forward and a cotangent back:
+    ``lambda t, y: t * (1 - y * y)``. Broadcasting is undone (reverse) or done (forward) here, once for all.
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self, operands: Sequence[str], maps: Sequence[Rule | None], jvps: Sequence[Rule | None] | None = None
+    ) -> None:
+        super().__init__(operands, maps, maps if jvps is None else jvps)
+
+    def _edge_source(self, i: int, kept: str) -> str:
+        whole = f"(nodes[{i}], rules[{i}], ({kept}))"
+        if len(self.vjps) == 1:
+            return whole
+        shape = f"nodes[{i}].shape"
+        return f"{whole} if {shape} == getattr(y, 'shape', ()) else (nodes[{i}], unbroadcast, (rules[{i}], {shape}, {kept}))"
+
+    def _unbroadcast(self, y_bar: Any, rule: Rule, shape: tuple[int, ...], *kept: Any) -> Any:
+        return sum_to_shape(rule(y_bar, *kept), shape)
+
+    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
+        y_dot = super().push(primitive, primals, tangents, y, params)
+        return y_dot if y_dot is None else broadcast_to(y_dot, getattr(y, "shape", ()))
+
+
+def broadcast_aval(*avals: Aval, dtype: np.dtype | None = None) -> Aval:
+    """The aval of an elementwise result."""
+    shapes = [aval.shape for aval in avals if aval.shape]
+    shape = shapes[0] if shapes else ()
+    if any(other != shape for other in shapes):
+        shape = np.broadcast_shapes(*shapes)
+    weak = all(aval.weak for aval in avals)
+    return Aval(shape, dtype or result_dtype(*avals), weak)
+
+
+def elementwise(
+    name: str,
+    operands: str,
+    *,
+    numpy: Callable[..., Any],
+    xla: str | Callable[..., Any],
+    maps: Sequence[Rule | None] | Derivative,
+    jvps: Sequence[Rule | None] | None = None,
+    dtype: Callable[..., np.dtype] | None = None,
+    flops: int = 1,
+) -> Primitive:
+    """Declare an elementwise primitive.
+
+    Args:
+        operands: their names, space separated; derivative maps ask for them by name.
+        maps: per operand the diagonal map of its derivative (see ``Elementwise``), or a derivative of another kind.
+        jvps: the forward maps where they differ: what is linear over the real numbers only (complex parts, abs).
+        dtype: the result dtype from the operands' avals, where it is not their common one.
+        flops: operations per element.
+    """
+    names = tuple(operands.split())
+    return Primitive(
+        name,
+        operands=names,
+        numpy=numpy,
+        xla=xla,
+        aval=lambda *avals, **_: broadcast_aval(*avals, dtype=dtype(*avals) if dtype else None),
+        derivative=Elementwise(names, maps, jvps) if isinstance(maps, list) else maps,
+        batch=None,
+        cost=lambda y, *xs, **_: flops * y.size,
+        elementwise=True,
+    )
+
+
+def predicate(name: str, operands: str, *, numpy: Callable[..., Any], xla: str | Callable[..., Any]) -> Primitive:
+    """Declare an elementwise primitive with a boolean result: it carries no derivative."""
+    return elementwise(name, operands, numpy=numpy, xla=xla, maps=CONSTANT, dtype=lambda *_: np.dtype(bool))

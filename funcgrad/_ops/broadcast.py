@@ -1,0 +1,104 @@
+"""Broadcast and sum: each the transpose of the other. Everything elementwise stands on them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval, aval_of
+from funcgrad._core.derivative import Multilinear
+from funcgrad._core.primitive import Primitive
+
+# Below this many elements filling a new array is faster than making a broadcast view (0.5 us against 2.4).
+_FILL_LIMIT = 4096
+
+
+def _broadcast_numpy(x: Any, *, shape: tuple[int, ...]) -> np.ndarray:
+    if math.prod(shape) > _FILL_LIMIT:
+        return np.broadcast_to(x, shape)
+    filled = np.empty(shape, x.dtype if hasattr(x, "dtype") else aval_of(x).dtype)
+    filled[...] = x
+    return filled
+
+
+def _broadcast_xla(lax: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
+    offset = len(shape) - x.ndim
+    return lax.broadcast_in_dim(lax.expand_dims(x, ()), shape, tuple(range(offset, len(shape))))
+
+
+def _broadcast_transpose(y_bar: Any, x_aval: Aval) -> Any:
+    return sum_to_shape(y_bar, x_aval.shape)
+
+
+broadcast_to_p = Primitive(
+    "broadcast_to",
+    operands=("x",),
+    numpy=_broadcast_numpy,
+    xla=_broadcast_xla,
+    aval=lambda x, *, shape: x.with_shape(shape),
+    derivative=Multilinear(("x",), [_broadcast_transpose]),
+    batch=None,
+    cost=lambda y, x, **_: 0,
+)
+
+
+def _sum_aval(x: Aval, *, axes: tuple[int, ...], keepdims: bool) -> Aval:
+    return Aval(reduced_shape(x.shape, axes, keepdims), x.dtype)
+
+
+def reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
+    """The shape that remains after reducing over ``axes``."""
+    if keepdims:
+        return tuple(1 if i in axes else n for i, n in enumerate(shape))
+    return tuple(n for i, n in enumerate(shape) if i not in axes)
+
+
+def _sum_xla(lax: Any, x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+    y = lax.reduce_sum_p.bind(x, axes=axes, out_sharding=None) if axes else x
+    return lax.reshape(y, reduced_shape(x.shape, axes, True)) if keepdims else y
+
+
+def _sum_transpose(y_bar: Any, x_aval: Aval, axes: tuple[int, ...], keepdims: bool) -> Any:
+    return spread(y_bar, x_aval.shape, axes, keepdims)
+
+
+reduce_sum_p = Primitive(
+    "reduce_sum",
+    operands=("x",),
+    numpy=lambda x, *, axes, keepdims: np.add.reduce(x, axis=axes, dtype=x.dtype, keepdims=keepdims),
+    xla=_sum_xla,
+    aval=_sum_aval,
+    derivative=Multilinear(("x",), [_sum_transpose]),
+    batch=None,
+    cost=lambda y, x, **_: x.size,
+)
+
+
+def broadcast_to(x: Any, shape: tuple[int, ...]) -> Any:
+    """``x`` repeated to ``shape`` by NumPy's rule; ``x`` itself where it has that shape."""
+    return x if getattr(x, "shape", ()) == shape else broadcast_to_p(x, shape=shape)
+
+
+def reduce_sum(x: Any, axes: tuple[int, ...], keepdims: bool = False) -> Any:
+    """The sum over ``axes`` (non-negative), in the dtype of ``x``."""
+    return reduce_sum_p(x, axes=axes, keepdims=keepdims)
+
+
+def sum_to_shape(x: Any, shape: tuple[int, ...]) -> Any:
+    """The transpose of broadcasting to ``x.shape``: sum over the axes in which ``shape`` was repeated."""
+    if x.shape == shape:
+        return x
+    added = len(x.shape) - len(shape)
+    stretched = tuple(i for i, n in enumerate(shape, added) if n == 1 and x.shape[i] != 1)
+    if stretched:
+        x = reduce_sum(x, stretched, keepdims=True)
+    return reduce_sum(x, tuple(range(added))) if added else x
+
+
+def spread(y: Any, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool = False) -> Any:
+    """A reduction's result, repeated to the ``shape`` it was reduced from over ``axes``."""
+    if not keepdims and len(y.shape) and len(axes) != len(shape):
+        y = y.reshape(reduced_shape(shape, axes, True))
+    return broadcast_to(y, shape)

@@ -1,0 +1,1 @@
+"""The transforms: each takes a function and returns a function."""

@@ -1,0 +1,80 @@
+"""Forward mode: ``jvp``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import aval_of
+from funcgrad._core.forward import ForwardTrace, ForwardTracer
+from funcgrad._ops.fill import zeros_like
+from funcgrad._transforms._arguments import argument_name, check_differentiable, engine_scope
+from funcgrad.errors import TreeMismatchError
+from funcgrad.numpy._convert import from_objects
+from funcgrad.tree import flatten, flatten_up_to, unflatten
+
+
+def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    """Compute a function and its derivative along a direction, the product of the Jacobian with a tangent.
+
+    Args:
+        f: a function of as many arguments as there are primals.
+        primals: pytrees of float or complex arrays, the point.
+        tangents: one per primal, with its structure, shapes and dtypes: the direction.
+
+    Returns:
+        ``(out, out_dot)``, both with the structure of the output.
+
+    Raises:
+        NotDifferentiableError: a primal is of integer or boolean dtype.
+        TreeMismatchError: a tangent has another structure, shape or dtype than its primal.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> fg.jvp(lambda x: x**2, (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
+        (array([1., 4.]), array([2., 4.]))
+
+    Source: Griewank and Walther, *Evaluating Derivatives*, 2nd edition (2008), section 3.1.
+    """
+    if len(primals) != len(tangents):
+        raise TreeMismatchError(
+            f"jvp: there are {len(primals)} primals and {len(tangents)} tangents; needed one tangent for each primal."
+        )
+    trace = ForwardTrace()
+    args = []
+    scoped = []
+    for number, (primal, tangent) in enumerate(zip(primals, tangents, strict=True)):
+        check_differentiable("jvp", f, number, primal)
+        leaves, treedef = flatten(primal)
+        dots = flatten_up_to(treedef, tangent, f"jvp: the tangent of {argument_name(f, number)}")
+        pairs = [(x, _checked(f, number, x, x_dot)) for x, x_dot in zip(leaves, dots, strict=True)]
+        args.append(unflatten(treedef, [trace.input(x, x_dot) for x, x_dot in pairs]))
+        scoped += leaves
+    with engine_scope(scoped), trace:
+        out = f(*args)
+        leaves, out_tree = flatten(out)
+        pairs = [_primal_and_tangent(leaf, trace) for leaf in leaves]
+    return unflatten(out_tree, [x for x, _ in pairs]), unflatten(out_tree, [x_dot for _, x_dot in pairs])
+
+
+def _checked(f: Callable[..., Any], number: int, x: Any, x_dot: Any) -> Any:
+    needed = aval_of(x)
+    if not hasattr(x_dot, "dtype"):
+        x_dot = np.asarray(x_dot, needed.dtype)[()]
+    if x_dot.shape != needed.shape or x_dot.dtype != needed.dtype:
+        raise TreeMismatchError(
+            f"jvp: the tangent of {argument_name(f, number)} is {aval_of(x_dot)}; needed {needed}, the type of the "
+            "primal. Convert or reshape it."
+        )
+    return x_dot
+
+
+def _primal_and_tangent(leaf: Any, trace: ForwardTrace) -> tuple[Any, Any]:
+    if isinstance(leaf, np.ndarray) and leaf.dtype.kind == "O":
+        leaf = from_objects(leaf)
+    if type(leaf) is ForwardTracer and leaf.trace is trace:
+        return leaf.value, leaf.tangent
+    return leaf, zeros_like(leaf)

@@ -1,0 +1,92 @@
+"""Staging: ``make_graph`` and what ``jit`` builds on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval, aval_of
+from funcgrad._core.bind import is_value
+from funcgrad._core.graph import Graph
+from funcgrad._core.staging import StagingTrace
+from funcgrad._transforms._arguments import name_of
+from funcgrad.numpy._convert import from_objects
+from funcgrad.tree import TreeDef, flatten, unflatten
+
+
+def make_graph(f: Callable[..., Any]) -> Callable[..., Graph]:
+    """Make the function that stages ``f``: it returns the graph of the primitives that ``f`` applies.
+
+    Args:
+        f: a function of pytrees of arrays.
+
+    Returns:
+        A function of the arguments of ``f``, of which only shapes and dtypes are used (``jax.ShapeDtypeStruct`` will
+        do); it returns the `Graph`, which evaluates when called with such arguments.
+
+    Raises:
+        ConcretizationTypeError: ``f`` needs a number where only a type is known (a branch on a value).
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> graph = fg.make_graph(lambda x: np.sum(x * x))(np.ones(3))
+        >>> [equation.primitive.name for equation in graph.equations]
+        ['mul', 'reduce_sum']
+        >>> float(graph(np.array([1.0, 2.0, 3.0])))
+        14.0
+    """
+
+    def staged(*args: Any, **kwargs: Any) -> Graph:
+        leaves, in_tree = flatten((args, kwargs))
+        graph, out_tree = stage_leaves(f, leaves, in_tree, is_stageable)
+        return graph.with_trees(in_tree, out_tree)
+
+    return staged
+
+
+def is_stageable(leaf: Any) -> bool:
+    """Whether a leaf becomes an input of the graph: arrays, numbers and what has a shape and a dtype."""
+    return (hasattr(leaf, "shape") and hasattr(leaf, "dtype")) or is_value(leaf)
+
+
+def stage_leaves(
+    f: Callable[..., Any], leaves: Sequence[Any], in_tree: TreeDef, is_dynamic: Callable[[Any], bool]
+) -> tuple[Graph, TreeDef]:
+    """Run ``f`` on abstract values of the dynamic leaves (the others as they are); its graph and output structure."""
+    trace = StagingTrace()
+    inputs = [trace.input(abstract(leaf)) if is_dynamic(leaf) else leaf for leaf in leaves]
+    args, kwargs = unflatten(in_tree, inputs)
+    with trace:
+        out = f(*args, **kwargs)
+        out_leaves, out_tree = flatten(out)
+        graph = trace.graph([_settled(leaf) for leaf in out_leaves], name_of(f))
+    return graph, out_tree
+
+
+def stage_flat(f: Callable[..., Sequence[Any]], avals: Sequence[Aval], name: str) -> Graph:
+    """The graph of a function of flat arrays that returns a flat list."""
+    trace = StagingTrace()
+    inputs = [trace.input(aval) for aval in avals]
+    with trace:
+        return trace.graph(f(*inputs), name)
+
+
+def abstract(leaf: Any) -> Aval:
+    """What is known of an argument before its numbers are."""
+    if is_value(leaf):
+        return aval_of(leaf)
+    return Aval(tuple(leaf.shape), np.dtype(leaf.dtype))
+
+
+def _settled(leaf: Any) -> Any:
+    if isinstance(leaf, np.ndarray) and leaf.dtype.kind == "O":
+        leaf = from_objects(leaf)
+    if not is_value(leaf):
+        raise TypeError(
+            f"make_graph: an output is a {type(leaf).__name__}; needed arrays or numbers. "
+            "Return only arrays, in any pytree, from a staged function."
+        )
+    return leaf
