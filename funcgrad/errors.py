@@ -82,7 +82,7 @@ class TracerArrayConversionError(ConcretizationTypeError):
     """A traced array was handed to code that wants a plain `numpy.ndarray`.
 
     NumPy has no hook for `np.asarray(x)`. Small tracers become object arrays of 0-d tracers and still differentiate
-    (see `ObjectArrayWarning`), but past 4,096 elements, and in compiled code, the conversion is refused:
+    (see `ObjectArrayWarning`), but past 4,096 elements the conversion is refused:
 
     >>> import numpy as np
     >>> import funcgrad as fg
