@@ -4,8 +4,10 @@ from funcgrad import errors, numpy, tree
 from funcgrad import _engines as _engines
 from funcgrad._core.graph import Graph
 from funcgrad._transforms.forward import jvp
+from funcgrad._transforms.jit import jit
 from funcgrad._transforms.reverse import grad, value_and_grad, vjp
 from funcgrad._transforms.stage import make_graph
+from funcgrad._transforms.stop_gradient import stop_gradient
 
-__all__ = ["Graph", "errors", "grad", "jvp", "make_graph", "numpy", "tree", "value_and_grad", "vjp"]
+__all__ = ["Graph", "errors", "grad", "jit", "jvp", "make_graph", "numpy", "stop_gradient", "tree", "value_and_grad", "vjp"]
 __version__ = "0.1.0"

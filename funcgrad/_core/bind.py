@@ -127,9 +127,9 @@ _UNKNOWN: Engine = _unknown_engine
 _TRACED: Engine = _traced_engine
 
 # What runs values of each type; None is NumPy. Types are added when they are first met.
-_engines: dict[type, Engine | None] = {
-    kind: None for kind in (np.ndarray, bool, int, float, complex, *{np.dtype(c).type for c in np.typecodes["All"]})
-}
+_engines: dict[type, Engine | None] = dict.fromkeys(
+    (np.ndarray, bool, int, float, complex, *{np.dtype(c).type for c in np.typecodes["All"]})
+)
 # Values of these types run on NumPy without further look.
 NUMPY_TYPES = frozenset(_engines)
 _engine_finders: list[Callable[[Any], Engine | None]] = []

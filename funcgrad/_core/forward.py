@@ -8,11 +8,13 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import Trace, Tracer, bind
+from funcgrad.tree import register_leaf
 
 if TYPE_CHECKING:
     from funcgrad._core.primitive import Primitive
 
 
+@register_leaf
 class ForwardTracer(Tracer):
     """A value and its tangent."""
 

@@ -1,8 +1,8 @@
 """The graph: an immutable program of primitives.
 
-    graph    ::= inputs, constants, equations, outputs
-    equation ::= results = primitive[params] operands
-    operand  ::= variable | literal
+graph    ::= inputs, constants, equations, outputs
+equation ::= results = primitive[params] operands
+operand  ::= variable | literal
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import bind
+from funcgrad._core.show import show
 from funcgrad.tree import TreeDef, flatten_up_to, unflatten
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Graph:
         trees: the structures of arguments and result, where it stands for a function of pytrees.
     """
 
-    __slots__ = ("compiled", "constants", "equations", "in_tree", "inputs", "name", "out_tree", "outputs")
+    __slots__ = ("__weakref__", "compiled", "constants", "equations", "inputs", "name", "outputs", "trees")
 
     def __init__(
         self,
@@ -104,7 +105,7 @@ class Graph:
         self.equations = tuple(equations)
         self.outputs = tuple(outputs)
         self.name = name
-        self.in_tree, self.out_tree = trees or (None, None)
+        self.trees = trees
         # What engines and transforms made of this graph, kept as long as it lives.
         self.compiled: dict[Any, Any] = {}
 
@@ -114,10 +115,16 @@ class Graph:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Evaluate on arguments of the structure it was staged with; on a flat list of arrays where there is none."""
-        if self.in_tree is None or self.out_tree is None:
+        if self.trees is None:
             return self.evaluate(*args)
-        leaves = flatten_up_to(self.in_tree, (args, kwargs), f"graph {self.name}: the arguments")
-        return unflatten(self.out_tree, self.evaluate(*leaves))
+        in_tree, out_tree = self.trees
+        leaves = flatten_up_to(in_tree, (args, kwargs), f"graph {self.name}: the arguments")
+        return unflatten(out_tree, self.evaluate(*leaves))
+
+    def __str__(self) -> str:
+        return show(self)
+
+    __repr__ = __str__
 
     def evaluate(self, *args: Any) -> list[Any]:
         """Run the equations in order on flat arguments; returns the flat outputs."""

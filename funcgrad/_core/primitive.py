@@ -47,6 +47,8 @@ class Primitive:
         derivative: one of the kinds in ``derivative.py``, or a ``JointDerivative`` where there are several results.
         batch: the batching rule, or ``None`` until the batching transform exists.
         cost: floating-point operations, ``cost(y_aval, *avals, **params)``.
+        fold: what the result is already, where the operands' types say so: ``fold(operands, aval, **params)`` returns an
+            operand, a number, or ``None``.
         elementwise: whether operands broadcast against each other and may be Python scalars.
     """
 
@@ -56,6 +58,7 @@ class Primitive:
         "cost",
         "derivative",
         "elementwise",
+        "fold",
         "multiple_results",
         "name",
         "numpy",
@@ -74,6 +77,7 @@ class Primitive:
         derivative: Any,
         batch: Callable[..., Any] | None,
         cost: Callable[..., int],
+        fold: Callable[..., Any] | None = None,
         elementwise: bool = False,
         multiple_results: bool = False,
     ) -> None:
@@ -85,6 +89,7 @@ class Primitive:
         self.derivative = derivative
         self.batch = batch
         self.cost = cost
+        self.fold = fold
         self.elementwise = elementwise
         self.multiple_results = multiple_results
         primitives[name] = self

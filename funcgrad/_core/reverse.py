@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from heapq import heappop, heappush
 from collections.abc import Iterable, Sequence
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of, is_inexact
 from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, bind, keep_weak
+from funcgrad.tree import register_leaf
 
 if TYPE_CHECKING:
     from funcgrad._core.primitive import Primitive
@@ -98,6 +99,7 @@ def _given(_: Any, x_bar: Any) -> Any:
     return x_bar
 
 
+@register_leaf
 class ReverseTracer(Tracer):
     """A value and the node that made it."""
 

@@ -12,6 +12,7 @@ import numpy as np
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import Trace, Tracer
 from funcgrad._core.graph import Equation, Graph, Literal, Operand, Var
+from funcgrad.tree import register_leaf
 
 if TYPE_CHECKING:
     from funcgrad._core.primitive import Primitive
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
+@register_leaf
 class StagedTracer(Tracer):
     """A value of which only shape and dtype are known, and the variable it is bound to."""
 

@@ -11,7 +11,7 @@ import jax.extend.core
 import numpy as np
 from jax import lax as _jax_lax
 
-from funcgrad._core.aval import Aval, aval_of
+from funcgrad._core.aval import aval_of
 from funcgrad._core.primitive import Primitive
 
 Array = jax.Array
@@ -96,11 +96,6 @@ def compile_function(function: Callable[..., Any], **options: Any) -> Any:
     return jax.jit(function, **options)
 
 
-def is_jax_tracer(x: Any) -> bool:
-    return isinstance(x, jax.core.Tracer)
-
-
-def aval_of_jax(x: Any) -> Aval:
-    """The aval of a JAX value, weak where JAX says so."""
-    aval = jax.typeof(x)
-    return Aval(tuple(aval.shape), np.dtype(aval.dtype), bool(aval.weak_type))
+def is_array(x: Any) -> bool:
+    """Whether ``x`` is a ``jax.Array`` or one of JAX's tracers."""
+    return isinstance(x, jax.Array)

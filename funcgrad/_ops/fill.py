@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import aval_of
+from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.derivative import CONSTANT
 from funcgrad._core.primitive import Primitive
 
@@ -14,6 +14,10 @@ from funcgrad._core.primitive import Primitive
 def _full_like_numpy(x: Any, *, value: complex) -> Any:
     aval = aval_of(x)
     return np.full(aval.shape, value, aval.dtype) if aval.shape else aval.dtype.type(value)
+
+
+def _fold_scalar(operands: tuple, aval: Aval, *, value: complex) -> Any:
+    return aval.dtype.type(value) if aval.shape == () else None
 
 
 full_like_p = Primitive(
@@ -25,6 +29,7 @@ full_like_p = Primitive(
     derivative=CONSTANT,
     batch=None,
     cost=lambda y, x, **_: 0,
+    fold=_fold_scalar,
 )
 
 

@@ -67,3 +67,60 @@ class _NoScope:
 
 
 _NO_SCOPE = _NoScope()
+
+
+class StaticArguments:
+    """Which arguments of a function are static: hashable values that are part of what is compiled."""
+
+    def __init__(self, f: Callable[..., Any], numbers: int | Sequence[int], names: str | Sequence[str]) -> None:
+        self._function = f
+        self.numbers = (numbers,) if isinstance(numbers, int) else tuple(numbers)
+        self.names = (names,) if isinstance(names, str) else tuple(names)
+        if self.numbers or self.names:
+            self._complete()
+
+    def _complete(self) -> None:
+        """A static argument may be passed by position or by name: know it by both, where the signature says."""
+        try:
+            parameters = list(inspect.signature(self._function).parameters.values())
+        except (TypeError, ValueError):
+            return
+        positional = [p.name for p in parameters if p.kind <= p.POSITIONAL_OR_KEYWORD]
+        by_number = [positional[i] for i in self.numbers if -len(positional) <= i < len(positional)]
+        by_name = [positional.index(name) for name in self.names if name in positional]
+        self.numbers = tuple(dict.fromkeys((*self.numbers, *by_name)))
+        self.names = tuple(dict.fromkeys((*self.names, *by_number)))
+
+    def options(self) -> dict[str, Any]:
+        """The options of ``jax.jit`` that say the same."""
+        return {"static_argnums": self.numbers or None, "static_argnames": self.names or None}
+
+    def bind(self, args: tuple, kwargs: dict) -> tuple[Callable[..., Any], tuple, dict, Any]:
+        """The function of the dynamic arguments alone, those arguments, and the static values as a key."""
+        if not self.numbers and not self.names:
+            return self._function, args, kwargs, None
+        numbers = {i % len(args) for i in self.numbers if -len(args) <= i < len(args)}
+        fixed = {i: args[i] for i in numbers}
+        fixed_names = {name: kwargs[name] for name in self.names if name in kwargs}
+        for value in (*fixed.values(), *fixed_names.values()):
+            self._check_hashable(value)
+
+        def partial(*dynamic: Any, **named: Any) -> Any:
+            rest = iter(dynamic)
+            return self._function(
+                *[fixed[i] if i in fixed else next(rest) for i in range(len(args))], **named, **fixed_names
+            )
+
+        key = tuple(fixed.items()), tuple(sorted(fixed_names.items(), key=lambda item: item[0]))
+        dynamic = tuple(x for i, x in enumerate(args) if i not in fixed)
+        return partial, dynamic, {name: x for name, x in kwargs.items() if name not in fixed_names}, key
+
+    def _check_hashable(self, value: Any) -> None:
+        try:
+            hash(value)
+        except TypeError:
+            raise ValueError(
+                f"jit: a static argument of {name_of(self._function)} is a {type(value).__name__}, which cannot be "
+                "hashed; static values are part of the cache key. Pass a tuple or another hashable value, or make the "
+                "argument dynamic."
+            ) from None

@@ -174,7 +174,11 @@ def _refuse_output(f: Callable[..., Any], out: Any) -> Any:
         else:
             needed = "f32[] or f64[]. Reduce it with np.mean or np.sum, or use fg.jacrev"
     else:
-        where, text, needed = "", f"a {type(out).__name__} of {len(pairs)} leaves", "one scalar, or (scalar, aux) with has_aux=True"
+        where, text, needed = (
+            "",
+            f"a {type(out).__name__} of {len(pairs)} leaves",
+            "one scalar, or (scalar, aux) with has_aux=True",
+        )
     raise NonScalarOutputError(
         f"grad: {name_of(f)} must return a scalar. Its output{where} is {text}; needed {needed}."
     )
