@@ -1,0 +1,140 @@
+"""One way to run one primitive: its operands drawn, the function of the differentiated ones, and differences of it."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import is_inexact
+from tests.laws.rows._row import Row
+
+Arrays = list[Any]
+Function = Callable[..., Arrays]
+
+# The step of five-point differences: their error is step**4 in the function, 1e-16 / step in rounding.
+STEP = 2e-4
+
+
+def all_rows() -> list[Row]:
+    """The rows of every module beside ``_row.py``."""
+    folder = Path(__file__).parent / "rows"
+    stems = sorted(path.stem for path in folder.glob("*.py") if not path.stem.startswith("_"))
+    return [row for stem in stems for row in importlib.import_module(f"tests.laws.rows.{stem}").ROWS]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A row with the dtype of its drawn operands."""
+
+    row: Row
+    dtype: np.dtype
+
+    @property
+    def id(self) -> str:
+        return f"{self.row.id}-{self.dtype.name}"
+
+    @property
+    def drawn(self) -> list[int]:
+        """The numbers of the operands that are drawn, and by which is differentiated."""
+        return [i for i, x in enumerate(self.row.operands) if type(x) is tuple]
+
+    def operands(self, rng: np.random.Generator) -> Arrays:
+        """All operands; the drawn ones cannot be written to, so that a rule that tries is caught."""
+        return [
+            read_only(draw(rng, x, self.dtype, self.row.sample)) if type(x) is tuple else x for x in self.row.operands
+        ]
+
+    def run(self, operands: Sequence[Any]) -> Arrays:
+        """The results, as a list even where there is one."""
+        y = self.row.primitive(*operands, **self.row.params)
+        return list(y) if self.row.primitive.multiple_results else [y]
+
+    def function(self, operands: Sequence[Any]) -> Function:
+        """The inexact results as a function of the drawn operands."""
+
+        def f(*xs: Any) -> Arrays:
+            whole = list(operands)
+            for i, x in zip(self.drawn, xs, strict=True):
+                whole[i] = x
+            return [y for y in self.run(whole) if is_inexact(y.dtype)]
+
+        return f
+
+
+def cases(rows: Sequence[Row], *, real: Sequence[str], imaginary: Sequence[str] = ()) -> Iterator[Case]:
+    """Each row in each of the dtypes it takes; once where nothing is drawn."""
+    for row in rows:
+        names = [*real, *(imaginary if row.complex else ())]
+        for name in names if any(type(x) is tuple for x in row.operands) else names[:1]:
+            yield Case(row, np.dtype(name))
+
+
+_RANGES = {"positive": (0.5, 2.0), "unit": (-0.9, 0.9), "above_one": (1.1, 3.0)}
+
+
+def draw(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype, sample: Any) -> np.ndarray:
+    """An array from the distribution that a row names."""
+    if callable(sample):
+        return np.asarray(sample(rng, shape, dtype), dtype)
+    if dtype.kind == "c":
+        parts = np.dtype(f"f{dtype.itemsize // 2}")
+        return np.asarray(draw(rng, shape, parts, sample) + 1j * draw(rng, shape, parts, sample), dtype)
+    if sample in _RANGES:
+        return np.asarray(rng.uniform(*_RANGES[sample], shape), dtype)
+    if sample == "distinct":
+        size = int(np.prod(shape))
+        spaced = 0.1 * (np.arange(size) - 0.5 * size) + rng.uniform(0, 0.04, size)
+        return np.asarray(rng.permutation(spaced).reshape(shape), dtype)
+    assert sample == "normal", f"unknown sample {sample!r}"
+    return np.asarray(rng.normal(size=shape), dtype)
+
+
+def like(rng: np.random.Generator, xs: Sequence[Any]) -> Arrays:
+    """Random directions: normal arrays of the types of ``xs``."""
+    return [read_only(draw(rng, x.shape, np.dtype(x.dtype), "normal")) for x in xs]
+
+
+def read_only(x: np.ndarray) -> np.ndarray:
+    x.flags.writeable = False
+    return x
+
+
+def difference(f: Function, xs: Sequence[Any], x_dots: Sequence[Any], step: float = STEP) -> Arrays:
+    """The derivative of ``f`` at ``xs`` along ``x_dots``, by five-point central differences."""
+
+    def at(t: float) -> Arrays:
+        return f(*[np.asarray(x + t * step * x_dot) for x, x_dot in zip(xs, x_dots, strict=True)])
+
+    values = zip(at(-2), at(-1), at(1), at(2), strict=True)
+    return [(8 * (np.asarray(d) - c) - (np.asarray(e) - b)) / (12 * step) for b, c, d, e in values]
+
+
+def pairing(bars: Sequence[Any], dots: Sequence[Any]) -> float:
+    """``Re(sum(bar * dot))``, without conjugation: the pairing of cotangents with tangents."""
+    return float(sum(np.sum(np.real(np.asarray(bar) * dot)) for bar, dot in zip(bars, dots, strict=True)))
+
+
+def weight(bars: Sequence[Any], dots: Sequence[Any]) -> float:
+    """What a pairing is measured by: 1, or the sum of its terms' sizes where that is more."""
+    return max(1.0, float(sum(np.sum(np.abs(np.asarray(bar) * dot)) for bar, dot in zip(bars, dots, strict=True))))
+
+
+def assert_close(got: Sequence[Any], expected: Sequence[Any], tolerance: float) -> None:
+    """Equal within ``tolerance`` of 1, or of the largest element where that is more."""
+    assert len(got) == len(expected)
+    for i, (a, b) in enumerate(zip(got, expected, strict=True)):
+        a, b = np.asarray(a), np.asarray(b)
+        assert a.shape == b.shape, f"value {i} has shape {a.shape}, not {b.shape}"
+        scale = max(1.0, float(np.max(np.abs(b), initial=0.0, where=np.isfinite(b))))
+        np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * scale, err_msg=f"value {i}")
+
+
+def assert_types(got: Sequence[Any], expected: Sequence[Any]) -> None:
+    """The same shapes and dtypes, one by one."""
+    types = [(np.shape(x), np.dtype(x.dtype)) for x in got]
+    assert types == [(np.shape(x), np.dtype(x.dtype)) for x in expected]

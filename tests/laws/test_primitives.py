@@ -1,0 +1,352 @@
+"""The laws of primitives: every primitive obeys all of them, on both engines, by having a row in ``rows/``."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import funcgrad as fg
+from funcgrad._core.aval import aval_of, is_inexact
+from funcgrad._core.bind import Tracer
+from funcgrad._core.derivative import Undefined
+from funcgrad._core.graph import check_graph
+from funcgrad._core.reverse import ReverseTrace
+from funcgrad.errors import NotDifferentiableError
+from tests.laws._cases import (
+    Arrays,
+    Case,
+    Function,
+    all_rows,
+    assert_close,
+    assert_types,
+    cases,
+    difference,
+    like,
+    pairing,
+    weight,
+)
+
+ROWS = all_rows()
+SMOOTH = [row for row in ROWS if row.differentiable and any(type(x) is tuple for x in row.operands)]
+CONSTANT = [row for row in ROWS if not row.differentiable]
+
+# A law that holds to rounding on NumPy, and between the engines (whose elementary functions round differently).
+EXACT = 1e-11
+ENGINES = 1e-9
+
+
+def by_case(rows: list, *, real: tuple[str, ...] = ("float64",), imaginary: tuple[str, ...] = ("complex128",)) -> Any:
+    """Parametrize over rows and dtypes, with readable ids."""
+    found = list(cases(rows, real=real, imaginary=imaginary))
+    return pytest.mark.parametrize("case", found, ids=[case.id for case in found])
+
+
+every_dtype = {"real": ("float32", "float64"), "imaginary": ("complex64", "complex128")}
+single = {"real": ("float32",), "imaginary": ("complex64",)}
+
+PRIMITIVES_OF_THE_PACKAGE = """
+import importlib, pkgutil, funcgrad
+for module in pkgutil.walk_packages(funcgrad.__path__, "funcgrad."):
+    importlib.import_module(module.name)
+from funcgrad._core.primitive import primitives
+print(*primitives)
+"""
+
+
+def test_every_primitive_has_a_row() -> None:
+    # In a process of its own: tests elsewhere declare primitives too.
+    run = subprocess.run([sys.executable, "-c", PRIMITIVES_OF_THE_PACKAGE], capture_output=True, text=True, check=True)
+    assert set(run.stdout.split()) - {row.primitive.name for row in ROWS} == set()
+
+
+def test_row_ids_differ() -> None:
+    ids = [row.id for row in ROWS]
+    assert sorted({name for name in ids if ids.count(name) > 1}) == []
+
+
+@by_case(ROWS, **every_dtype)
+def test_aval_rule(case: Case, rng: np.random.Generator) -> None:
+    operands = case.operands(rng)
+    results = case.run(operands)
+    avals = case.row.primitive.aval(*[aval_of(x) for x in operands], **case.row.params)
+    avals = list(avals) if case.row.primitive.multiple_results else [avals]
+    assert [str(aval) for aval in avals] == [str(aval_of(y)) for y in results]
+
+
+@by_case(ROWS)
+def test_cost(case: Case, rng: np.random.Generator) -> None:
+    operands = case.operands(rng)
+    avals = [aval_of(y) for y in case.run(operands)]
+    cost = case.row.primitive.cost(avals[0], *[aval_of(x) for x in operands], **case.row.params)
+    assert isinstance(cost, int)
+    assert cost >= 0
+
+
+@by_case(ROWS)
+def test_operands_are_left_alone(case: Case, rng: np.random.Generator) -> None:
+    operands = case.operands(rng)
+    before = [np.array(x) for x in operands]
+    case.run(operands)
+    assert all(np.array_equal(x, y) for x, y in zip(operands, before, strict=True))
+
+
+def evaluate_on_xla(case: Case, operands: Arrays) -> Arrays:
+    """Run each operation at once on ``jax.Array`` s."""
+    with jax.enable_x64(True):
+        arrays = [jax.numpy.asarray(x) if isinstance(x, np.ndarray) else x for x in operands]
+    return case.run(arrays)
+
+
+@by_case(ROWS, **every_dtype)
+def test_engines_agree(case: Case, rng: np.random.Generator) -> None:
+    operands = case.operands(rng)
+    expected = [np.asarray(y) for y in case.run(operands)]
+    got = evaluate_on_xla(case, operands)
+    assert_types(got, expected)
+    assert_close(got, expected, ENGINES if case.dtype.itemsize > 8 or case.dtype.name == "float64" else 1e-4)
+
+
+@by_case(ROWS)
+def test_staged(case: Case, rng: np.random.Generator) -> None:
+    operands = case.operands(rng)
+    expected = [np.asarray(y) for y in case.run(operands)]
+    arrays = [x for x in operands if isinstance(x, np.ndarray)]
+
+    def f(*xs: Any) -> Arrays:
+        rest = iter(xs)
+        return case.run([next(rest) if isinstance(x, np.ndarray) else x for x in operands])
+
+    graph = check_graph(fg.make_graph(f)(*arrays))
+    on_numpy = graph(*arrays)
+    assert_types([np.asarray(y) for y in on_numpy], expected)
+    assert_close(on_numpy, expected, EXACT)
+    with jax.enable_x64(True):
+        on_xla = jax.jit(graph)(*arrays)
+    assert_types(on_xla, expected)
+    assert_close(on_xla, expected, ENGINES)
+
+
+def reverse(f: Function, xs: Arrays, y_bars: Arrays) -> Arrays:
+    """The cotangents of ``xs``."""
+    return list(fg.vjp(f, *xs)[1](y_bars))
+
+
+@by_case(SMOOTH)
+def test_reverse_mode_against_differences(case: Case, rng: np.random.Generator) -> None:
+    operands = case.operands(rng)
+    f, xs = case.function(operands), [operands[i] for i in case.drawn]
+    y_bars = like(rng, f(*xs))
+    x_bars = reverse(f, xs, y_bars)
+    assert_types(x_bars, xs)
+    for _ in range(3):
+        x_dots = like(rng, xs)
+        y_dots = difference(f, xs, x_dots)
+        error = abs(pairing(x_bars, x_dots) - pairing(y_bars, y_dots))
+        assert error <= case.row.tolerance * weight(y_bars, y_dots)
+
+
+@by_case(SMOOTH)
+def test_forward_mode_against_differences(case: Case, rng: np.random.Generator) -> None:
+    operands = case.operands(rng)
+    f, xs = case.function(operands), [operands[i] for i in case.drawn]
+    x_dots = like(rng, xs)
+    _, y_dots = fg.jvp(f, xs, x_dots)
+    assert_types(y_dots, f(*xs))
+    assert_close(y_dots, difference(f, xs, x_dots), case.row.tolerance)
+
+
+@by_case(SMOOTH)
+def test_modes_are_each_others_transpose(case: Case, rng: np.random.Generator) -> None:
+    operands = case.operands(rng)
+    f, xs = case.function(operands), [operands[i] for i in case.drawn]
+    x_dots, y_bars = like(rng, xs), like(rng, f(*xs))
+    _, y_dots = fg.jvp(f, xs, x_dots)
+    x_bars = reverse(f, xs, y_bars)
+    error = abs(pairing(x_bars, x_dots) - pairing(y_bars, y_dots))
+    assert error <= EXACT * max(weight(y_bars, y_dots), weight(x_bars, x_dots))
+
+
+@by_case(SMOOTH)
+def test_one_operand_at_a_time(case: Case, rng: np.random.Generator) -> None:
+    """The cotangent of an operand does not depend on which others are differentiated."""
+    operands = case.operands(rng)
+    f, xs = case.function(operands), [operands[i] for i in case.drawn]
+    y_bars, x_dots = like(rng, f(*xs)), like(rng, xs)
+    together = reverse(f, xs, y_bars)
+    y_dots = []
+    for i, x in enumerate(xs):
+
+        def alone(x: Any, i: int = i) -> Arrays:
+            return f(*xs[:i], x, *xs[i + 1 :])
+
+        assert_close(reverse(alone, [x], y_bars), [together[i]], EXACT)
+        y_dots.append(fg.jvp(alone, [x], [x_dots[i]])[1])
+    sums = [sum(np.asarray(part) for part in parts) for parts in zip(*y_dots, strict=True)]
+    assert_close(sums, fg.jvp(f, xs, x_dots)[1], EXACT)
+
+
+@by_case(SMOOTH)
+def test_second_order(case: Case, rng: np.random.Generator) -> None:
+    """Forward and reverse mode of the cotangent, and reverse mode of the tangent, against differences."""
+    operands = case.operands(rng)
+    f, xs = case.function(operands), [operands[i] for i in case.drawn]
+    y_bars, x_dots, x_bar_bars = like(rng, f(*xs)), like(rng, xs), like(rng, xs)
+
+    def cotangents(*xs: Any) -> Arrays:
+        return reverse(f, list(xs), y_bars)
+
+    changes = difference(cotangents, xs, x_dots)
+    _, pushed = fg.jvp(cotangents, xs, x_dots)
+    assert_close(pushed, changes, case.row.tolerance)
+    assert_types(pushed, xs)
+    pulled = reverse(cotangents, xs, x_bar_bars)
+    assert_types(pulled, xs)
+    error = abs(pairing(pulled, x_dots) - pairing(x_bar_bars, changes))
+    assert error <= case.row.tolerance * weight(x_bar_bars, changes)
+
+    def tangents(*xs: Any) -> Arrays:
+        return list(fg.jvp(f, xs, x_dots)[1])
+
+    changes = difference(tangents, xs, x_dots)
+    pulled = reverse(tangents, xs, y_bars)
+    error = abs(pairing(pulled, x_dots) - pairing(y_bars, changes))
+    assert error <= case.row.tolerance * weight(y_bars, changes)
+
+
+@by_case(SMOOTH, **single)
+def test_single_precision_stays(case: Case, rng: np.random.Generator) -> None:
+    operands = case.operands(rng)
+    f, xs = case.function(operands), [operands[i] for i in case.drawn]
+    y_bars, x_dots = like(rng, f(*xs)), like(rng, xs)
+    assert_types(fg.jvp(f, xs, x_dots)[1], y_bars)
+    assert_types(reverse(f, xs, y_bars), xs)
+    assert_types(reverse(lambda *xs: reverse(f, list(xs), y_bars), xs, x_dots), xs)
+
+
+def all_derivatives(case: Case, operands: Arrays, xs: Arrays, x_dots: Arrays, y_bars: Arrays) -> dict[str, Arrays]:
+    """Ours in both modes to order 2, staged and not, and JAX's of the XLA implementation."""
+    f = case.function(operands)
+
+    def cotangents(*xs: Any) -> Arrays:
+        return reverse(f, list(xs), y_bars)
+
+    return {
+        "reverse": cotangents(*xs),
+        "forward": list(fg.jvp(f, xs, x_dots)[1]),
+        "second": list(fg.jvp(cotangents, xs, x_dots)[1]),
+        "staged": fg.make_graph(cotangents)(*xs)(*xs),
+        "jax reverse": list(jax.vjp(f, *xs)[1](y_bars)),
+        "jax forward": jax.jvp(f, tuple(xs), tuple(x_dots))[1],
+        "jax of ours": jax.jvp(cotangents, tuple(xs), tuple(x_dots))[1],
+    }
+
+
+@by_case(SMOOTH)
+def test_derivatives_under_jax(case: Case, rng: np.random.Generator) -> None:
+    operands = case.operands(rng)
+    f, xs = case.function(operands), [operands[i] for i in case.drawn]
+    x_dots, y_bars = like(rng, xs), like(rng, f(*xs))
+    arrays = [x for x in operands if isinstance(x, np.ndarray)]
+
+    def derivatives(arrays: Arrays, x_dots: Arrays, y_bars: Arrays) -> dict[str, Arrays]:
+        rest = iter(arrays)
+        traced = [next(rest) if isinstance(x, np.ndarray) else x for x in operands]
+        return all_derivatives(case, traced, [traced[i] for i in case.drawn], x_dots, y_bars)
+
+    with jax.enable_x64(True):
+        got = jax.jit(derivatives)(arrays, x_dots, y_bars)
+    x_bars, y_dots = reverse(f, xs, y_bars), fg.jvp(f, xs, x_dots)[1]
+    _, seconds = fg.jvp(lambda *xs: reverse(f, list(xs), y_bars), xs, x_dots)
+    expected = {"reverse": x_bars, "forward": y_dots, "second": seconds, "staged": x_bars}
+    expected |= {"jax reverse": x_bars, "jax forward": y_dots, "jax of ours": seconds}
+    for name, values in expected.items():
+        assert_types(got[name], [np.asarray(value) for value in values])
+        assert_close(got[name], values, ENGINES)
+
+
+@by_case(SMOOTH, **single)
+def test_single_precision_stays_on_xla(case: Case, rng: np.random.Generator) -> None:
+    """In 64-bit mode a float64 that slips in shows; shapes and dtypes alone are computed."""
+    operands = case.operands(rng)
+    f, xs = case.function(operands), [operands[i] for i in case.drawn]
+    x_dots, y_bars = like(rng, xs), like(rng, f(*xs))
+
+    def derivatives(xs: Arrays, x_dots: Arrays, y_bars: Arrays) -> tuple:
+        def cotangents(*xs: Any) -> Arrays:
+            return reverse(f, list(xs), y_bars)
+
+        seconds = reverse(cotangents, xs, x_dots)
+        return fg.jvp(f, xs, x_dots)[1], cotangents(*xs), seconds, fg.jvp(cotangents, xs, x_dots)[1]
+
+    with jax.enable_x64(True):
+        got = jax.eval_shape(derivatives, xs, x_dots, y_bars)
+    for types, expected in zip(got, (y_bars, xs, xs, xs), strict=True):
+        assert_types(types, expected)
+
+
+@by_case(SMOOTH)
+def test_cotangents_on_xla_arrays(case: Case, rng: np.random.Generator) -> None:
+    """Without a jit around: every operation runs at once on ``jax.Array`` s, outside JAX's 64-bit mode."""
+    operands = case.operands(rng)
+    f, xs = case.function(operands), [operands[i] for i in case.drawn]
+    y_bars = like(rng, f(*xs))
+    with jax.enable_x64(True):
+        arrays = [jax.numpy.asarray(x) for x in xs]
+        bars = [jax.numpy.asarray(y_bar) for y_bar in y_bars]
+    x_bars = reverse(f, arrays, bars)
+    assert_types(x_bars, xs)
+    assert_close(x_bars, reverse(f, xs, y_bars), ENGINES)
+
+
+@by_case(CONSTANT)
+def test_results_without_derivative_are_plain(case: Case, rng: np.random.Generator) -> None:
+    operands = case.operands(rng)
+    xs = [operands[i] for i in case.drawn]
+    traced = []
+
+    def f(*xs: Any) -> Any:
+        whole = list(operands)
+        for i, x in zip(case.drawn, xs, strict=True):
+            whole[i] = x
+        traced.extend(isinstance(y, Tracer) for y in case.run(whole))
+        return []
+
+    if isinstance(case.row.primitive.derivative, Undefined):
+        with pytest.raises(NotDifferentiableError, match=r"\w+"):
+            fg.vjp(f, *xs)
+        return
+    fg.vjp(f, *xs)
+    fg.jvp(f, xs, xs)
+    assert not any(traced)
+
+
+def kept_by(f: Any, *values: Any) -> list[Any]:
+    """What the tape keeps for the last operation of ``f``."""
+    trace = ReverseTrace()
+    tracers = [trace.input(value) for value in values]
+    with trace:
+        y = f(*tracers)
+    assert is_inexact(y.dtype)
+    return [value for _, _, kept in y.node.edges for value in kept]
+
+
+KEPT = {
+    "sqrt keeps its result": (lambda x: np.sqrt(x), 1, lambda x: [np.sqrt(x)]),
+    "log keeps its operand": (lambda x: np.log(x), 1, lambda x: [x]),
+    "a product with a constant keeps the constant": (lambda x: x * 3.0, 1, lambda x: [3.0]),
+    "a product keeps both factors": (lambda x, y: x * y, 2, lambda x, y: [y, x]),
+    "a sum keeps nothing": (lambda x, y: x + y, 2, lambda x, y: []),
+    "negation keeps nothing": (lambda x: -x, 1, lambda x: []),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_the_tape_keeps_what_rules_read(name: str, rng: np.random.Generator) -> None:
+    f, count, expected = KEPT[name]
+    values = [rng.uniform(1, 2, 3) for _ in range(count)]
+    assert_close(kept_by(f, *values), expected(*values), 0.0)
