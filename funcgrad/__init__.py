@@ -1,13 +1,32 @@
 """Plain NumPy functions in; gradients, graphs and XLA programs out."""
 
-from funcgrad import errors, numpy, tree
 from funcgrad import _engines as _engines
+from funcgrad import errors, numpy, optim, tree
 from funcgrad._core.graph import Graph
 from funcgrad._transforms.forward import jvp
 from funcgrad._transforms.jit import jit
 from funcgrad._transforms.reverse import grad, value_and_grad, vjp
 from funcgrad._transforms.stage import make_graph
 from funcgrad._transforms.stop_gradient import stop_gradient
+from funcgrad.optim import SGDState, sgd_init, sgd_update
+from funcgrad.testing import check_grads
 
-__all__ = ["Graph", "errors", "grad", "jit", "jvp", "make_graph", "numpy", "stop_gradient", "tree", "value_and_grad", "vjp"]
+__all__ = [
+    "Graph",
+    "SGDState",
+    "check_grads",
+    "errors",
+    "grad",
+    "jit",
+    "jvp",
+    "make_graph",
+    "numpy",
+    "optim",
+    "sgd_init",
+    "sgd_update",
+    "stop_gradient",
+    "tree",
+    "value_and_grad",
+    "vjp",
+]
 __version__ = "0.1.0"

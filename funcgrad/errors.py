@@ -7,6 +7,7 @@ what was needed, and what to do.
 
 __all__ = [
     "ConcretizationTypeError",
+    "GradientMismatchError",
     "HyperparameterError",
     "NonConcreteBooleanIndexError",
     "NonScalarOutputError",
@@ -272,6 +273,22 @@ class HyperparameterError(ValueError):
     Learning rates are zero or positive; to go uphill, turn the direction around:
 
     >>> state = fg.sgd_init({"weight": 1.0}, lr=0.1, maximize=True)
+    """
+
+
+class GradientMismatchError(AssertionError):
+    """`check_grads` found a derivative that differs from what differences of the function give.
+
+    Here one factor is cut off from the derivative:
+
+    >>> import funcgrad as fg
+    >>> fg.check_grads(lambda x: x * fg.stop_gradient(x), (3.0,))  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    funcgrad.errors.GradientMismatchError
+
+    The message says by which argument, in which mode and at which order. Repaired, the check is silent:
+
+    >>> fg.check_grads(lambda x: x * x, (3.0,))
     """
 
 

@@ -19,6 +19,7 @@ BASES = {
     "UnsupportedFunctionError": NotImplementedError,
     "TreeMismatchError": ValueError,
     "HyperparameterError": ValueError,
+    "GradientMismatchError": AssertionError,
     "ObjectArrayWarning": UserWarning,
 }
 

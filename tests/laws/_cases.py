@@ -127,8 +127,8 @@ def weight(bars: Sequence[Any], dots: Sequence[Any]) -> float:
 def assert_close(got: Sequence[Any], expected: Sequence[Any], tolerance: float) -> None:
     """Equal within ``tolerance`` of 1, or of the largest element where that is more."""
     assert len(got) == len(expected)
-    for i, (a, b) in enumerate(zip(got, expected, strict=True)):
-        a, b = np.asarray(a), np.asarray(b)
+    pairs = zip(map(np.asarray, got), map(np.asarray, expected), strict=True)
+    for i, (a, b) in enumerate(pairs):
         assert a.shape == b.shape, f"value {i} has shape {a.shape}, not {b.shape}"
         scale = max(1.0, float(np.max(np.abs(b), initial=0.0, where=np.isfinite(b))))
         np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * scale, err_msg=f"value {i}")

@@ -1,0 +1,211 @@
+"""Derivatives held against differences: `check_grads`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import aval_of, is_inexact
+from funcgrad._core.bind import is_foreign
+from funcgrad._ops.arithmetic import add_p
+from funcgrad._ops.cast import cast
+from funcgrad._transforms._arguments import argument_name, check_differentiable, name_of
+from funcgrad._transforms.forward import jvp
+from funcgrad._transforms.reverse import vjp
+from funcgrad.errors import GradientMismatchError
+from funcgrad.tree import flatten, flatten_with_path, key_path_str, unflatten
+
+Arrays = list[Any]
+FlatFunction = Callable[..., Arrays]
+
+_MODES = {"fwd": "jvp", "rev": "vjp"}
+# Errors of a five-point difference: step**4 in the function, 1e-16 / step in rounding; here the two are of one size.
+_STEP = 2e-4
+_RTOL = 1e-6
+_ATOL = 1e-8
+
+
+def check_grads(
+    f: Callable[..., Any],
+    args: Sequence[Any],
+    order: int = 2,
+    modes: Sequence[str] = ("fwd", "rev"),
+    *,
+    eps: float | None = None,
+    atol: float | None = None,
+    rtol: float | None = None,
+) -> None:
+    """Check the derivatives of a function against central differences, up to an order.
+
+    Each leaf of each argument is varied alone, then all of them together, along a random direction ``x_dot``. Then
+
+        jvp(f)(x, x_dot)               must be  f'  =  (f(x + h x_dot) - f(x - h x_dot)) / 2h,
+        Re sum(vjp(f)(x, y_bar) x_dot) must be  Re sum(y_bar f'),      for a random y_bar
+
+    (the difference taken is the five-point one, of error ``h**4``). For a higher order the same is asked of the
+    functions ``jvp(f)(., x_dot)`` and ``vjp(f)(., y_bar)``, in all combinations of modes. Directions are the same in
+    every call.
+
+    Args:
+        f: a function of pytrees of arrays that returns a pytree; results of integer or boolean dtype are not compared.
+        args: its arguments, floats or complex. They are taken in double precision, on the engine they are on; ``f``
+            must keep it, and be smooth near the point.
+        order: up to which order of derivative to check, at least 1.
+        modes: ``"fwd"`` for `jvp`, ``"rev"`` for `vjp`, or both.
+        eps: the step ``h``, in units of the arguments; 2e-4 unless given.
+        atol: error allowed in any case, in units of the result; 1e-8 times the largest value of ``f``, at least 1e-8,
+            unless given.
+        rtol: error allowed relative to the expected derivative's largest element, dimensionless; 1e-6 unless given.
+
+    Raises:
+        GradientMismatchError: a derivative is off. It is an ``AssertionError`` and names the argument, the mode, the
+            order, and what was got and expected.
+        NotDifferentiableError: an argument is of integer or boolean dtype.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> fg.check_grads(lambda x, y: np.sum(x * y) / x[0], (np.array([1.0, 2.0]), 3.0), order=2)
+        >>> fg.check_grads(lambda x: x * fg.stop_gradient(x), (3.0,))
+        Traceback (most recent call last):
+        funcgrad.errors.GradientMismatchError: check_grads: order 1, fwd (jvp) of <lambda>, argument 0 (x) varied: ...
+
+    Source: the signature is ``jax.test_util.check_grads``'s; differences in Abramowitz and Stegun (1964), table 25.2.
+    It departs from JAX's in that arguments are taken in double precision and leaves are varied one by one.
+    """
+    if not isinstance(order, int) or not order >= 1:
+        raise ValueError(f"check_grads: order is {order!r}; needed an int of at least 1.")
+    unknown = [mode for mode in modes if mode not in _MODES]
+    if unknown or not modes:
+        raise ValueError(f"check_grads: modes is {modes!r}; needed a sequence of 'fwd' and 'rev'.")
+    flat, xs, paths = _flattened(f, args)
+    checker = _Checker(tuple(modes), paths, _STEP if eps is None else eps, atol, _RTOL if rtol is None else rtol)
+    checker.check(flat, xs, name_of(f), 1, order)
+
+
+def _flattened(f: Callable[..., Any], args: Sequence[Any]) -> tuple[FlatFunction, Arrays, list[str]]:
+    """``f`` as a function of flat leaves in double precision; the leaves, and what messages call them."""
+    for number, arg in enumerate(args):
+        check_differentiable("check_grads", f, number, arg)
+    leaves, treedef = flatten(tuple(args))
+    paths = [
+        f"{argument_name(f, number).removesuffix(f' of {name_of(f)}')}{key_path_str(path)}"
+        for number, arg in enumerate(args)
+        for path, _ in flatten_with_path(arg)[0]
+    ]
+
+    def flat(*xs: Any) -> Arrays:
+        ys = flatten(f(*unflatten(treedef, list(xs))))[0]
+        return [y for y in ys if is_inexact(aval_of(y).dtype)]
+
+    flat.__name__ = name_of(f)
+    return flat, [_doubled(x) for x in leaves], paths
+
+
+def _doubled(x: Any) -> Any:
+    dtype = np.dtype(complex if aval_of(x).dtype.kind == "c" else float)
+    return cast(x if hasattr(x, "dtype") else np.asarray(x), dtype)
+
+
+class _Checker:
+    """The settings of one `check_grads`, and the random numbers it draws."""
+
+    def __init__(self, modes: tuple[str, ...], paths: list[str], step: float, atol: float | None, rtol: float) -> None:
+        self.modes = modes
+        self.paths = paths
+        self.step = step
+        self.atol = atol
+        self.rtol = rtol
+        self.rng = np.random.default_rng(0)
+
+    def check(self, f: FlatFunction, xs: Arrays, name: str, level: int, order: int) -> None:
+        """Check the first derivative of ``f``, then, up to the order, those of its derivatives."""
+        ys = [np.asarray(y) for y in _values(f, xs)]
+        y_bars = [self._direction(y) for y in ys]
+        pullback = vjp(f, *xs)[1] if "rev" in self.modes else None
+        x_bars = list(pullback(y_bars)) if pullback is not None else []
+        atol = self.atol if self.atol is not None else _ATOL * max([1.0, *(_size(y) for y in ys)])
+        for label, x_dots in self._directions(xs):
+            y_dots = self._difference(f, xs, x_dots)
+            where = f"of {name}, {label} varied"
+            if "fwd" in self.modes:
+                self._compare_tangents(f"order {level}, fwd (jvp) {where}", jvp(f, xs, x_dots)[1], y_dots, atol)
+            if "rev" in self.modes:
+                pairs = _pairing(x_bars, x_dots), _pairing(y_bars, y_dots)
+                size = _pairing([abs(y_bar) for y_bar in y_bars], [abs(y_dot) for y_dot in y_dots])
+                self._compare(
+                    f"order {level}, rev (vjp) {where}: the cotangent paired with the direction", *pairs, size, atol
+                )
+        if level < order:
+            self._check_derivatives(f, xs, y_bars, name, level, order)
+
+    def _check_derivatives(
+        self, f: FlatFunction, xs: Arrays, y_bars: Arrays, name: str, level: int, order: int
+    ) -> None:
+        x_dots = [self._direction(x) for x in xs]
+        derivatives = {
+            "fwd": lambda *xs: list(jvp(f, xs, x_dots)[1]),
+            "rev": lambda *xs: list(vjp(f, *xs)[1](y_bars)),
+        }
+        for mode in self.modes:
+            self.check(derivatives[mode], xs, f"{_MODES[mode]}({name})", level + 1, order)
+
+    def _direction(self, x: Any) -> np.ndarray:
+        shape, dtype = x.shape, np.dtype(x.dtype)
+        parts = self.rng.normal(size=(2, *shape))
+        return np.asarray(parts[0] + 1j * parts[1] if dtype.kind == "c" else parts[0], dtype)
+
+    def _directions(self, xs: Arrays) -> list[tuple[str, Arrays]]:
+        """Each leaf alone, then all together."""
+        whole = [self._direction(x) for x in xs]
+        zeros = [np.zeros_like(x_dot) for x_dot in whole]
+        alone = [(path, [*zeros[:i], whole[i], *zeros[i + 1 :]]) for i, path in enumerate(self.paths)]
+        return alone if len(xs) == 1 else [*alone, ("all arguments", whole)]
+
+    def _difference(self, f: FlatFunction, xs: Arrays, x_dots: Arrays) -> Arrays:
+        def at(t: int) -> Arrays:
+            return _values(f, [add_p(x, t * self.step * x_dot) for x, x_dot in zip(xs, x_dots, strict=True)])
+
+        values = zip(at(-2), at(-1), at(1), at(2), strict=True)
+        return [
+            (8 * (np.asarray(d) - np.asarray(c)) - (np.asarray(e) - np.asarray(b))) / (12 * self.step)
+            for b, c, d, e in values
+        ]
+
+    def _compare_tangents(self, what: str, got: Arrays, expected: Arrays, atol: float) -> None:
+        for number, (y_dot, difference) in enumerate(zip(got, expected, strict=True)):
+            result = f" of result {number}" if len(expected) > 1 else ""
+            y_dot = np.asarray(y_dot)  # noqa: PLW2901  (a jax.Array, where that is the engine)
+            error = abs(y_dot - difference)
+            if error.size:
+                worst = np.unravel_index(np.argmax(np.where(np.isnan(error), np.inf, error)), error.shape)
+                place = f" at {tuple(int(i) for i in worst)}" if worst else ""
+                self._compare(
+                    f"{what}: the tangent{result}{place}", y_dot[worst], difference[worst], _size(difference), atol
+                )
+
+    def _compare(self, what: str, got: Any, expected: Any, size: float, atol: float) -> None:
+        """Refuse a difference beyond the tolerance; NaN is beyond every tolerance."""
+        allowed = atol + self.rtol * size
+        if not abs(got - expected) <= allowed:
+            raise GradientMismatchError(
+                f"check_grads: {what} is {got:.9g}, and differences give {expected:.9g}. They are "
+                f"{abs(got - expected):.2g} apart, where {allowed:.2g} is allowed (atol + rtol * {size:.3g}). If f is "
+                "smooth near the point, a derivative rule that it uses is wrong, or a part of it is cut off."
+            )
+
+
+def _values(f: FlatFunction, xs: Arrays) -> Arrays:
+    """The value of ``f``: as it stands on NumPy arrays; through a trace where another engine must run it."""
+    return list(vjp(f, *xs)[0]) if any(is_foreign(x) for x in xs) else f(*xs)
+
+
+def _pairing(bars: Arrays, dots: Arrays) -> float:
+    """``Re(sum(bar * dot))``: how a cotangent acts on a tangent, without conjugation."""
+    return float(sum(np.sum(np.real(np.asarray(bar) * dot)) for bar, dot in zip(bars, dots, strict=True)))
+
+
+def _size(y: np.ndarray) -> float:
+    return float(np.max(abs(y), initial=0.0))
