@@ -69,7 +69,7 @@ class Case:
 def cases(rows: Sequence[Row], *, real: Sequence[str], imaginary: Sequence[str] = ()) -> Iterator[Case]:
     """Each row in each of the dtypes it takes; once where nothing is drawn."""
     for row in rows:
-        names = [*real, *(imaginary if row.complex else ())]
+        names = [*(real if row.complex != "only" else ()), *(imaginary if row.complex else ())]
         for name in names if any(type(x) is tuple for x in row.operands) else names[:1]:
             yield Case(row, np.dtype(name))
 

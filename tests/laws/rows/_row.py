@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,7 +24,7 @@ class Row:
         params: the primitive's parameters.
         sample: where operands are drawn from: ``normal``, ``positive`` (0.5 to 2), ``unit`` (-0.9 to 0.9),
             ``above_one`` (1.1 to 3), ``distinct`` (no two closer than 0.05), or a function of (rng, shape, dtype).
-        complex: whether the primitive also takes complex operands.
+        complex: whether the primitive also takes complex operands; ``"only"`` where it takes no others.
         differentiable: whether it carries derivatives at all; comparisons, rounding and argmax do not.
         tolerance: of float64 results against finite differences, relative to their size.
         name: what tells this row from others of the same primitive.
@@ -34,7 +34,7 @@ class Row:
     operands: tuple[Any, ...]
     params: dict[str, Any] = field(default_factory=dict)
     sample: str | Sampler = "normal"
-    complex: bool = False
+    complex: bool | Literal["only"] = False
     differentiable: bool = True
     tolerance: float = 1e-6
     name: str = ""
