@@ -11,8 +11,11 @@ from funcgrad._core.bind import bind
 class Derivative(Protocol):
     """How a primitive with one result is differentiated; the kinds are in ``derivative.py``."""
 
-    def edges(self, primals: Any, nodes: list, active: int, y: Any, params: dict) -> tuple:
-        """The tape edges ``(parent node, rule, kept values)`` of one application; bit i of ``active``: operand i."""
+    def recorder(self, active: int) -> Callable[[Any, list, Any, dict], tuple]:
+        """For a set of active operands (bit i: operand i), what records an application.
+
+        Called with ``(primals, nodes, y, params)``, it returns the tape's edges ``(parent node, rule, kept values)``.
+        """
         ...
 
     def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
@@ -44,10 +47,10 @@ class Primitive:
         numpy: the implementation on NumPy values, ``numpy(*operands, **params)``.
         xla: the name of a ``jax.lax`` function, or ``xla(lax, *operands, **params)``.
         aval: the shape and dtype rule, ``aval(*avals, **params)``; a list of avals where there are several results.
-        derivative: one of the kinds in ``derivative.py``, or a ``JointDerivative`` where there are several results.
+        derivative: one of the kinds in ``derivative.py``; a ``JointDerivative`` where there are several results.
         batch: the batching rule, or ``None`` until the batching transform exists.
         cost: floating-point operations, ``cost(y_aval, *avals, **params)``.
-        fold: what the result is already, where the operands' types say so: ``fold(operands, aval, **params)`` returns an
+        derivative: a kind from ``derivative.py``; a ``JointDerivative`` where there are several results.
             operand, a number, or ``None``.
         elementwise: whether operands broadcast against each other and may be Python scalars.
     """
@@ -63,6 +66,7 @@ class Primitive:
         "name",
         "numpy",
         "operands",
+        "recorders",
         "xla",
     )
 
@@ -92,6 +96,8 @@ class Primitive:
         self.fold = fold
         self.elementwise = elementwise
         self.multiple_results = multiple_results
+        # The derivative's recorders by set of active operands, as they are first needed.
+        self.recorders: dict[int, Callable[..., tuple]] = {}
         primitives[name] = self
 
     def __call__(self, *operands: Any, **params: Any) -> Any:

@@ -11,12 +11,14 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of, is_inexact
 from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, bind, keep_weak
+from funcgrad._core.derivative import Recorder
 from funcgrad.tree import register_leaf
 
 if TYPE_CHECKING:
     from funcgrad._core.primitive import Primitive
 
 _serials = itertools.count()
+_NO_DTYPE = np.dtype(np.void)
 
 
 class Node:
@@ -33,9 +35,6 @@ class Node:
         self.shape = shape
         self.dtype = dtype
         self.serial = next(_serials)
-
-    def free(self) -> None:
-        self.edges = ()
 
 
 class Pieces:
@@ -75,24 +74,18 @@ class JointNode:
     ``rule(y_bars, *kept)`` gets a cotangent or ``None`` per result and returns one or ``None`` per parent.
     """
 
-    __slots__ = ("edges", "kept", "primitive", "rule", "serial")
+    __slots__ = ("edges", "primitive", "serial")
 
     def __init__(self, primitive: Primitive, parents: Sequence[Any], rule: Any, kept: tuple) -> None:
         self.primitive = primitive
-        self.rule = rule
-        self.kept = kept
-        self.edges: tuple = tuple([(parent, None, ()) for parent in parents])
+        self.edges: tuple = tuple([(parent, rule, kept) for parent in parents])
         self.serial = next(_serials)
 
     def split(self, y_bars: list) -> list[tuple[Any, Any, tuple]]:
         """The edges of this pass: each parent with its own cotangent, computed in one call of the rule."""
-        bars = self.rule(y_bars, *self.kept)
-        pairs = zip(self.edges, bars, strict=True)
+        _, rule, kept = self.edges[0]
+        pairs = zip(self.edges, rule(y_bars, *kept), strict=True)
         return [(edge[0], _given, (bar,)) for edge, bar in pairs if edge[0] is not None and bar is not None]
-
-    def free(self) -> None:
-        self.edges = ()
-        self.kept = ()
 
 
 def _given(_: Any, x_bar: Any) -> Any:
@@ -103,20 +96,14 @@ def _given(_: Any, x_bar: Any) -> Any:
 class ReverseTracer(Tracer):
     """A value and the node that made it."""
 
-    __slots__ = ("node", "value")
+    __slots__ = ("dtype", "node", "shape", "value")
 
     def __init__(self, trace: Trace, value: Any, node: Node) -> None:
         self.trace = trace
         self.value = value
         self.node = node
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.node.shape
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self.node.dtype
+        self.shape = node.shape
+        self.dtype = node.dtype
 
     @property
     def aval(self) -> Aval:
@@ -130,26 +117,30 @@ class ReverseTrace(Trace):
     tracer_type = ReverseTracer
 
     def input(self, value: Any) -> ReverseTracer:
+        if type(value) is np.ndarray:
+            return ReverseTracer(self, value, Node(None, (), value.shape, value.dtype))
         aval = aval_of(value)
         return ReverseTracer(self, value, Node(None, (), aval.shape, aval.dtype))
 
     def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
         if not self.alive:
             self.refuse_leak(primitive)
+        # Parallel lists, filled in one loop: what an operation costs beyond NumPy's own time is mostly here.
         primals: list[Any] = []
         nodes: list[Node | None] = []
         active = 0
-        bit = 1
         bare = True
+        bit = 1
         for x in operands:
             if type(x) is ReverseTracer and x.trace is self:
                 nodes.append(x.node)
                 active |= bit
-                x = x.value
+                value = x.value
             else:
                 nodes.append(None)
-            primals.append(x)
-            if type(x) not in NUMPY_TYPES:
+                value = x
+            primals.append(value)
+            if type(value) not in NUMPY_TYPES:
                 bare = False
             bit <<= 1
         if primitive.multiple_results:
@@ -160,7 +151,8 @@ class ReverseTrace(Trace):
                 y = keep_weak(y, primals)
         else:
             y = bind(primitive, tuple(primals), params)
-        edges = primitive.derivative.edges(primals, nodes, active, y, params)
+        recorder = primitive.recorders.get(active) or self._new_recorder(primitive, active)
+        edges = recorder(primals, nodes, y, params)
         if not edges:
             return y
         try:
@@ -170,6 +162,10 @@ class ReverseTrace(Trace):
             aval = aval_of(y)
             node = Node(primitive, edges, aval.shape, aval.dtype)
         return ReverseTracer(self, y, node)
+
+    def _new_recorder(self, primitive: Primitive, active: int) -> Recorder:
+        recorder = primitive.recorders[active] = primitive.derivative.recorder(active)
+        return recorder
 
     def _apply_joint(
         self, primitive: Primitive, primals: list[Any], nodes: list[Node | None], active: int, params: dict
@@ -199,47 +195,43 @@ def backward_pass(seeds: Iterable[tuple[Any, Any]], *, free: bool) -> dict[int, 
     Returns:
         the cotangents of the nodes without parents, by serial number.
     """
-    bars: dict[int, Any] = {}
-    nodes: dict[int, Any] = {}
+    root = Node(None, tuple([(node, _given, (y_bar,)) for node, y_bar in seeds]), (), _NO_DTYPE)
+    nodes: dict[int, Any] = {root.serial: root}
+    bars: dict[int, Any] = {root.serial: None}
+    heap = [-root.serial]
     owned: set[int] = set()
     leaves: dict[int, Any] = {}
-    heap: list[int] = []
-    for node, y_bar in seeds:
-        _receive(node, y_bar, bars, nodes, owned, heap)
     while heap:
         serial = -heappop(heap)
         node = nodes.pop(serial)
         y_bar = bars.pop(serial)
-        if isinstance(y_bar, Pieces):
-            y_bar = y_bar.total()
-        edges = node.edges
-        if not edges:
-            leaves[serial] = y_bar
-            continue
-        if type(node) is JointNode:
-            edges = node.split(y_bar)
-        if free:
-            node.free()
-        for parent, rule, kept in edges:
-            x_bar = rule(y_bar, *kept)
-            serial = parent.serial
-            if serial in bars:
-                bars[serial] = _accumulate(bars[serial], x_bar, serial, owned)
-            else:
-                bars[serial] = x_bar
-                nodes[serial] = parent
-                heappush(heap, -serial)
+        while True:
+            if type(y_bar) is not np.ndarray and isinstance(y_bar, Pieces):
+                y_bar = y_bar.total()
+            edges = node.edges
+            if not edges:
+                leaves[node.serial] = y_bar
+                break
+            if type(node) is JointNode:
+                edges = node.split(y_bar)
+            if free:
+                node.edges = ()
+            if len(edges) == 1 and not heap:
+                # A chain: the parent is next, and nothing else waits. This spares the heap, 0.4 us a node.
+                ((node, rule, kept),) = edges
+                y_bar = rule(y_bar, *kept)
+                continue
+            for parent, rule, kept in edges:
+                x_bar = rule(y_bar, *kept)
+                serial = parent.serial
+                if serial in bars:
+                    bars[serial] = _accumulate(bars[serial], x_bar, serial, owned)
+                else:
+                    bars[serial] = x_bar
+                    nodes[serial] = parent
+                    heappush(heap, -serial)
+            break
     return leaves
-
-
-def _receive(node: Any, x_bar: Any, bars: dict, nodes: dict, owned: set[int], heap: list[int]) -> None:
-    serial = node.serial
-    if serial in bars:
-        bars[serial] = _accumulate(bars[serial], x_bar, serial, owned)
-    else:
-        bars[serial] = x_bar
-        nodes[serial] = node
-        heappush(heap, -serial)
 
 
 def _accumulate(old: Any, new: Any, serial: int, owned: set[int]) -> Any:

@@ -21,7 +21,7 @@ with jax.ensure_compile_time_eval():
 
 
 class _Lax:
-    """``jax.lax`` as the primitives see it, with the one thing that depends on JAX's mode."""
+    """``jax.lax`` as the primitives see it, with what depends on JAX's mode and on whether it is tracing."""
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(_jax_lax, name)
@@ -32,6 +32,11 @@ class _Lax:
     def canonical_dtype(dtype: Any) -> np.dtype:
         """The dtype that JAX has for ``dtype`` in its current mode (float32 for float64 where 64 bits are off)."""
         return jax.dtypes.canonicalize_dtype(dtype)
+
+    @staticmethod
+    def is_traced(x: Any) -> bool:
+        """Whether the program that ``x`` stands in is compiled later: static parameters then cost no compilation."""
+        return isinstance(x, jax.core.Tracer)
 
 
 lax = _Lax()

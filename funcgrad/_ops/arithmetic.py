@@ -25,7 +25,7 @@ def _power_map(t: Any, x: Any, exponent: float) -> Any:
         return t * (2 * x)
     if exponent == 0:
         return 0 * t
-    return t * (exponent * power_p(x, exponent=exponent - 1))
+    return t * (exponent * x ** (exponent - 1))
 
 
 def _power_numpy(x: Any, *, exponent: float) -> Any:

@@ -55,19 +55,27 @@ def reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool)
     return tuple(n for i, n in enumerate(shape) if i not in axes)
 
 
+def _sum_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+    if x.dtype.kind in "fc" and not keepdims and len(axes) == x.ndim:
+        return np.add.reduce(x, None)
+    return np.add.reduce(x, axis=axes, dtype=x.dtype, keepdims=keepdims)
+
+
 def _sum_xla(lax: Any, x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
     y = lax.reduce_sum_p.bind(x, axes=axes, out_sharding=None) if axes else x
     return lax.reshape(y, reduced_shape(x.shape, axes, True)) if keepdims else y
 
 
 def _sum_transpose(y_bar: Any, x_aval: Aval, axes: tuple[int, ...], keepdims: bool) -> Any:
+    if type(y_bar) is np.float64 and len(axes) == len(x_aval.shape):
+        return _broadcast_numpy(y_bar, shape=x_aval.shape)
     return spread(y_bar, x_aval.shape, axes, keepdims)
 
 
 reduce_sum_p = Primitive(
     "reduce_sum",
     operands=("x",),
-    numpy=lambda x, *, axes, keepdims: np.add.reduce(x, axis=axes, dtype=x.dtype, keepdims=keepdims),
+    numpy=_sum_numpy,
     xla=_sum_xla,
     aval=_sum_aval,
     derivative=Multilinear(("x",), [_sum_transpose]),

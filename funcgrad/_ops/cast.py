@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval, is_inexact, result_dtype
-from funcgrad._core.derivative import Multilinear
+from funcgrad._core.derivative import Multilinear, Recorder
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops._families import elementwise
 
@@ -17,8 +17,9 @@ class _CastDerivative(Multilinear):
 
     __slots__ = ()
 
-    def edges(self, primals: tuple, nodes: list, active: int, y: Any, params: dict) -> tuple:
-        return super().edges(primals, nodes, active, y, params) if is_inexact(y.dtype) else ()
+    def recorder(self, active: int) -> Recorder:
+        record = super().recorder(active)
+        return lambda primals, nodes, y, params: record(primals, nodes, y, params) if is_inexact(y.dtype) else ()
 
     def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
         return super().push(primitive, primals, tangents, y, params) if is_inexact(y.dtype) else None

@@ -22,6 +22,8 @@ from funcgrad.tree import LEAF, TreeDef, flatten, flatten_with_path, key_path_st
 
 Argnums = int | Sequence[int]
 
+_ONE = np.float64(1)
+
 # Arguments of these types are one differentiable leaf where their dtype is inexact: no tree is looked for.
 _LEAF_TYPES = (np.ndarray, ReverseTracer)
 
@@ -50,7 +52,8 @@ def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> 
         >>> fg.grad(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
         array([2., 4.])
 
-    Source: Griewank and Walther, *Evaluating Derivatives*, 2nd edition (2008), chapter 3; the signature is ``jax.grad``'s.
+    Source: Griewank and Walther, *Evaluating Derivatives*, 2nd edition (2008), chapter 3. The signature is
+    ``jax.grad``'s.
     """
     compute = value_and_grad(f, argnums, has_aux)
 
@@ -150,12 +153,20 @@ def _gradients(
             _refuse_output(f, out)
         root = out.node
         del out
-        with engine_scope((value,)):
-            bars = backward_pass([(root, ones_like(value))], free=True)
+        if type(value) is np.float64:
+            bars = backward_pass([(root, _ONE)], free=True)
+        else:
+            with engine_scope((value,)):
+                bars = backward_pass([(root, ones_like(value))], free=True)
     elif not _is_real_scalar(out):
         _refuse_output(f, out)
     seen: set[int] = set()
-    return value, [unflatten(treedef, [_gradient(x, bars, seen) for x in tracers]) for tracers, treedef in inputs]
+    return value, [
+        _gradient(tracers[0], bars, seen)
+        if treedef is LEAF
+        else unflatten(treedef, [_gradient(x, bars, seen) for x in tracers])
+        for tracers, treedef in inputs
+    ]
 
 
 def _is_real_scalar(out: Any) -> bool:
@@ -189,13 +200,14 @@ def _gradient(x: ReverseTracer, bars: dict[int, Any], seen: set[int]) -> Any:
     bar = bars.get(x.node.serial)
     if bar is None:
         return zeros_like(x.value)
-    if getattr(bar, "dtype", None) != x.node.dtype:
-        bar = cast(bar, x.node.dtype)
     if type(bar) is np.ndarray:
-        if id(bar) in seen or not bar.flags.owndata:
+        if bar.dtype is not x.dtype:
+            bar = bar.astype(x.dtype, copy=False)
+        if bar.base is not None or id(bar) in seen:
             bar = bar.copy()
         seen.add(id(bar))
-    return bar
+        return bar
+    return cast(bar, x.dtype)
 
 
 def untraced(tree: Any, trace: ReverseTrace) -> Any:
@@ -245,7 +257,7 @@ class Pullback:
             seed = self._checked(value, bar)
             if node is not None:
                 seeds.append((node, seed))
-        with engine_scope([bar for _, bar in seeds]):
+        with engine_scope([*bars, *(value for value, _ in self._outputs)]):
             leaves = backward_pass(seeds, free=False)
         results = []
         for tracers, treedef in self._inputs:

@@ -11,29 +11,44 @@ import numpy as np
 
 from funcgrad import errors
 from funcgrad._core.bind import Tracer
+from funcgrad._ops import arithmetic as ops
 from funcgrad._ops.shape import transpose
+from funcgrad.numpy import _choice as choice
+from funcgrad.numpy import _complex as complex_
+from funcgrad.numpy import _concrete as concrete
+from funcgrad.numpy import _contractions as contractions
 from funcgrad.numpy import _elementwise as e
+from funcgrad.numpy import _logic as logic
+from funcgrad.numpy import _object_arrays as object_arrays
 from funcgrad.numpy import _reductions as reductions
-from funcgrad.numpy._dispatch import functions, refuse, ufunc_methods, ufuncs
+from funcgrad.numpy import _rounding as rounding
+from funcgrad.numpy import _text as text
+from funcgrad.numpy import _transcendental as t
+from funcgrad.numpy._dispatch import find_special, functions, refuse, refuse_out, ufunc_methods, ufuncs
+
+from funcgrad.numpy._operators import operators, power_operator
 
 
 def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
     if method == "__call__":
-        function = ufuncs.get(ufunc)
+        function = ufuncs.get(ufunc) or find_special(ufunc)
         if function is None:
-            refuse(ufunc)
+            refuse(ufunc, "scipy.special" if ufunc in vars(sys.modules.get("scipy.special", math)).values() else "numpy")
         if options:
             return _with_options(ufunc, function, inputs, options)
         return function(*inputs)
     function = ufunc_methods.get((ufunc, method))
     if function is None:
+        if method == "outer" and ufunc in ufuncs and not options:
+            return e.outer(ufunc, *inputs)
+        if method == "at":
+            _refuse_at(ufunc)
         refuse(f"{ufunc.__name__}.{method}")
     return function(*inputs, **options)
 
 
 def _with_options(ufunc: np.ufunc, function: Callable[..., Any], inputs: tuple, options: dict[str, Any]) -> Any:
-    if options.get("out") is not None:
-        _refuse_out(ufunc.__name__)
+    refuse_out(ufunc.__name__, options.get("out"))
     unknown = set(options) - {"out", "dtype", "casting", "order", "subok"}
     if unknown:
         raise errors.UnsupportedFunctionError(
@@ -46,10 +61,10 @@ def _with_options(ufunc: np.ufunc, function: Callable[..., Any], inputs: tuple, 
     return function(*[functions[np.astype](x, np.dtype(dtype)) for x in inputs])
 
 
-def _refuse_out(name: str) -> NoReturn:
+def _refuse_at(ufunc: np.ufunc) -> NoReturn:
     raise errors.TracerAssignmentError(
-        f"numpy.{name}: out= would write a traced result into an array, and that array would carry no derivative. "
-        "Use the returned value instead."
+        f"numpy.{ufunc.__name__}.at: it works in place, and a traced value can neither be written to nor be written into "
+        "a plain array. Write x = x.at[index].add(value) instead of np.add.at(x, index, value)."
     )
 
 
@@ -74,6 +89,11 @@ def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
     return lambda self, other: function(other, self)
 
 
+def _comparison(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """What is no value (``x == None``) is compared by Python's rule for unlike things."""
+    return lambda self, other: NotImplemented if other is None or isinstance(other, str) else function(self, other)
+
+
 def _setitem(self: Tracer, index: Any, value: Any) -> NoReturn:
     raise errors.TracerAssignmentError(
         f"a traced array {_type_of(self)} cannot be assigned into: its history would be lost. "
@@ -85,30 +105,34 @@ def _type_of(x: Tracer) -> str:
     return str(x.aval)
 
 
-def _concretization(kind: str, error: type[Exception], remedy: str) -> Callable[[Tracer], NoReturn]:
-    def convert(self: Tracer) -> NoReturn:
-        raise error(
-            f"{kind}() was asked of a traced value {_type_of(self)} under {self.trace.transform}: the number would "
-            f"carry no derivative. {remedy}"
-        )
-
-    return convert
-
-
 _BINARY = {
     "add": e.add,
     "sub": e.subtract,
     "mul": e.multiply,
     "truediv": e.divide,
     "pow": e.power,
+    "matmul": contractions.matmul,
+    "floordiv": rounding.floor_divide,
+    "mod": rounding.remainder,
+    "divmod": e.divmod_,
+    "and": logic.bitwise_and,
+    "or": logic.bitwise_or,
+    "xor": logic.bitwise_xor,
+    "lshift": logic.left_shift,
+    "rshift": logic.right_shift,
 }
 for _name, _function in _BINARY.items():
     setattr(Tracer, f"__{_name}__", _function)
     setattr(Tracer, f"__r{_name}__", _reflected(_function))
+for _name, _primitive in {"add": ops.add_p, "sub": ops.sub_p, "mul": ops.mul_p, "truediv": ops.div_p}.items():
+    _method, _reflection = operators(_primitive, _BINARY[_name])
+    setattr(Tracer, f"__{_name}__", _method)
+    setattr(Tracer, f"__r{_name}__", _reflection)
+Tracer.__pow__ = power_operator(ops.power_p, e.power)
 for _name, _function in {
     "eq": e.equal, "ne": e.not_equal, "lt": e.less, "le": e.less_equal, "gt": e.greater, "ge": e.greater_equal,
 }.items():
-    setattr(Tracer, f"__{_name}__", _function)
+    setattr(Tracer, f"__{_name}__", _comparison(_function))
 
 
 def _attribute(name: str, function: Callable[[Any], Any]) -> None:
@@ -119,6 +143,8 @@ _attribute("ndim", lambda self: len(self.shape))
 _attribute("size", lambda self: math.prod(self.shape))
 _attribute("T", lambda self: transpose(self, tuple(range(len(self.shape)))[::-1]))
 Tracer.sum = reductions.sum_
+Tracer.dot = contractions.dot
+Tracer.diagonal = contractions.diagonal_
 Tracer.__neg__ = e.negative
 Tracer.__abs__ = e.absolute
 Tracer.__array_ufunc__ = _array_ufunc
@@ -126,3 +152,43 @@ Tracer.__array_function__ = _array_function
 Tracer.__jax_array__ = _jax_array
 Tracer.__setitem__ = _setitem
 Tracer.__hash__ = object.__hash__
+
+# NumPy's loops over object arrays call these by name on each element, a 0-d tracer.
+for _function in (
+    t.exp, t.exp2, t.expm1, e.log, t.log2, t.log10, t.log1p, e.sqrt, t.cbrt, t.square, t.reciprocal, t.fabs,
+    t.sin, t.cos, t.tan, t.arcsin, t.arccos, t.arctan, t.arctan2, t.sinh, t.cosh, t.tanh, t.arcsinh, t.arccosh,
+    t.arctanh, t.hypot, t.deg2rad, t.rad2deg, rounding.rint, rounding.fmod, logic.logical_not,
+):  # fmt: skip
+    setattr(Tracer, _function.__name__, _function)
+for _name, _function in {
+    "radians": t.deg2rad,
+    "degrees": t.rad2deg,
+    "conjugate": complex_.conjugate,
+    "conj": complex_.conjugate,
+    "round": rounding.round_,
+    "clip": lambda self, min=None, max=None, out=None: choice.clip(self, min, max, out),
+    "copy": lambda self, order="C": self,
+    "item": concrete.to_item,
+    "tolist": concrete.to_list,
+    "__copy__": lambda self: self,
+    "__deepcopy__": lambda self, memo: self,
+    "__pos__": lambda self: self,
+    "__invert__": logic.invert,
+    "__round__": lambda self, ndigits=None: rounding.round_(self, ndigits or 0),
+    "__floor__": rounding.floor,
+    "__ceil__": rounding.ceil,
+    "__trunc__": rounding.trunc,
+    "__bool__": concrete.to_bool,
+    "__float__": concrete.to_float,
+    "__int__": concrete.to_int,
+    "__complex__": concrete.to_complex,
+    "__index__": concrete.to_index,
+    "__array__": object_arrays.to_array,
+    "__array_namespace__": lambda self, api_version=None: sys.modules[__package__],
+    "__repr__": text.to_text,
+    "__str__": text.to_text,
+    "__format__": text.to_format,
+}.items():
+    setattr(Tracer, _name, _function)
+_attribute("real", complex_.real)
+_attribute("imag", complex_.imag)
