@@ -50,7 +50,7 @@ class Primitive:
         derivative: one of the kinds in ``derivative.py``; a ``JointDerivative`` where there are several results.
         batch: the batching rule, or ``None`` until the batching transform exists.
         cost: floating-point operations, ``cost(y_aval, *avals, **params)``.
-        derivative: a kind from ``derivative.py``; a ``JointDerivative`` where there are several results.
+        fold: what the result is already, where the operands' types say so: ``fold(operands, aval, **params)`` gives an
             operand, a number, or ``None``.
         elementwise: whether operands broadcast against each other and may be Python scalars.
     """
