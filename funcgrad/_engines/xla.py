@@ -104,3 +104,8 @@ def compile_function(function: Callable[..., Any], **options: Any) -> Any:
 def is_array(x: Any) -> bool:
     """Whether ``x`` is a ``jax.Array`` or one of JAX's tracers."""
     return isinstance(x, jax.Array)
+
+
+def is_tracer(x: Any) -> bool:
+    """Whether ``x`` is one of JAX's tracers, so that its number is not there yet."""
+    return isinstance(x, jax.core.Tracer)

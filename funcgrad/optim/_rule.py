@@ -1,0 +1,99 @@
+"""The rule of SGD for one parameter, written twice: for any kind of value, and in few passes for NumPy arrays."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from funcgrad._ops.arithmetic import add_p, mul_p, neg_p, sub_p
+from funcgrad._ops.cast import cast
+from funcgrad._ops.select import select_p
+
+
+class Hyper(NamedTuple):
+    """The hyperparameters of one parameter: Python numbers where they are known, else 0-d values."""
+
+    lr: Any
+    momentum: Any
+    weight_decay: Any
+    nesterov: Any
+    maximize: Any
+
+    def in_dtype(self, dtype: np.dtype) -> Hyper:
+        """Those that are no Python numbers, which are weak, in the dtype of the parameter."""
+        lr, momentum, weight_decay = [x if type(x) is float else cast(x, dtype) for x in self[:3]]
+        return self._replace(lr=lr, momentum=momentum, weight_decay=weight_decay)
+
+    @property
+    def known(self) -> bool:
+        """Whether all of them are Python numbers."""
+        return all(type(x) in (float, bool) for x in self)
+
+
+def step(p: Any, g: Any, buffer: Any, keep: Any, hyper: Hyper) -> tuple[Any, Any]:
+    """One step on values of any kind: the new parameter and the new buffer.
+
+    Args:
+        p: the parameter.
+        g: its gradient, of the same shape and dtype.
+        buffer: its momentum buffer, or ``None`` where momentum is 0.
+        keep: what the gradient is multiplied by when it enters the buffer; ``None`` at the first step, where the
+            gradient is the buffer.
+        hyper: the hyperparameters, in the dtype of ``p``.
+    """
+    d = _decayed(p, g, hyper)
+    if buffer is None:
+        return sub_p(p, mul_p(d, hyper.lr)), None
+    buffer = d if keep is None else add_p(mul_p(buffer, hyper.momentum), d if _is(keep, 1.0) else mul_p(d, keep))
+    # Here a lowering for a platform separates the new buffer from what is computed from it.
+    return sub_p(p, mul_p(_direction(d, buffer, hyper), hyper.lr)), buffer
+
+
+def _decayed(p: Any, g: Any, hyper: Hyper) -> Any:
+    if hyper.maximize is not False:
+        g = neg_p(g) if hyper.maximize is True else select_p(hyper.maximize, neg_p(g), g)
+    return g if _is(hyper.weight_decay, 0.0) else add_p(g, mul_p(p, hyper.weight_decay))
+
+
+def _direction(d: Any, buffer: Any, hyper: Hyper) -> Any:
+    if hyper.nesterov is False:
+        return buffer
+    ahead = add_p(d, mul_p(buffer, hyper.momentum))
+    return ahead if hyper.nesterov is True else select_p(hyper.nesterov, ahead, buffer)
+
+
+def _is(value: Any, number: float) -> bool:
+    """Whether a hyperparameter is known to be this number."""
+    return type(value) is float and value == number
+
+
+def step_numpy(
+    p: np.ndarray, g: np.ndarray, buffer: np.ndarray | None, keep: float | None, hyper: Hyper
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """``step`` on NumPy arrays with known hyperparameters: in place where a temporary is its own to write to."""
+    d, own = g, False
+    if hyper.maximize:
+        d, own = -g, True
+    if hyper.weight_decay != 0:
+        decay = p * hyper.weight_decay
+        decay += d
+        d, own = decay, True
+    if buffer is None:
+        return _descend(p, d, own, hyper.lr), None
+    if keep is None:
+        # The buffer is kept, and the gradient is the caller's: never the same memory.
+        moving = d if own else d.copy()
+    else:
+        moving = buffer * hyper.momentum
+        moving += d if keep == 1 else d * keep
+    if not hyper.nesterov:
+        return _descend(p, moving, False, hyper.lr), moving
+    ahead = moving * hyper.momentum
+    ahead += d
+    return _descend(p, ahead, True, hyper.lr), moving
+
+
+def _descend(p: np.ndarray, d: np.ndarray, own: bool, lr: float) -> np.ndarray:
+    move = np.multiply(d, lr, out=d) if own else d * lr
+    return np.subtract(p, move, out=move)

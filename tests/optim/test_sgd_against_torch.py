@@ -1,0 +1,93 @@
+"""SGD gives PyTorch's numbers, for every combination of options, on both engines, compiled or not."""
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import funcgrad as fg
+from tests.optim._cases import OPTIONS, gradients, initial_params, torch_trajectory, trajectory
+
+GOLDEN = np.load(Path(__file__).with_name("golden_sgd.npz"))
+# PyTorch's kernels round ``a + alpha * b`` once where NumPy rounds twice.
+ROUNDING: Any = {"rtol": 1e-14, "atol": 1e-14}
+
+
+def jax_arrays(tree: Any) -> Any:
+    with jax.enable_x64(True):
+        return jax.tree.map(jax.numpy.asarray, tree)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_numpy(name: str) -> None:
+    params = initial_params()
+    found = trajectory(fg.sgd_update, fg.sgd_init(params, **OPTIONS[name]), params)
+    np.testing.assert_allclose(found, GOLDEN[name], **ROUNDING)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_jax_arrays_uncompiled(name: str) -> None:
+    params = jax_arrays(initial_params())
+    found = trajectory(fg.sgd_update, fg.sgd_init(params, **OPTIONS[name]), params)
+    np.testing.assert_allclose(found, GOLDEN[name], **ROUNDING)
+
+
+@pytest.mark.parametrize("engine", ["xla", "numpy"])
+@pytest.mark.parametrize("name", OPTIONS)
+def test_compiled(name: str, engine: str) -> None:
+    params = initial_params()
+    found = trajectory(fg.jit(fg.sgd_update, engine=engine), fg.sgd_init(params, **OPTIONS[name]), params)
+    np.testing.assert_allclose(found, GOLDEN[name], **ROUNDING)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_inside_jax_jit(name: str) -> None:
+    params = initial_params()
+    with jax.enable_x64(True):
+        found = trajectory(jax.jit(fg.sgd_update), fg.sgd_init(params, **OPTIONS[name]), params)
+    np.testing.assert_allclose(found, GOLDEN[name], **ROUNDING)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_staged(name: str) -> None:
+    params = initial_params()
+    state = fg.sgd_init(params, **OPTIONS[name])
+    graphs = [fg.make_graph(fg.sgd_update)(grads, state, params) for grads in gradients()]
+    calls = iter(graphs)
+    found = trajectory(lambda *args: next(calls)(*args), state, params)
+    np.testing.assert_allclose(found, GOLDEN[name], **ROUNDING)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_the_golden_file_is_what_torch_computes(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    np.testing.assert_allclose(GOLDEN[name], torch_trajectory(torch, OPTIONS[name]), rtol=1e-15, atol=1e-15)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "complex64", "complex128"])
+def test_dtypes(dtype: str, rng: np.random.Generator) -> None:
+    torch = pytest.importorskip("torch")
+    numbers = rng.standard_normal((6, 8)) + (1j * rng.standard_normal((6, 8)) if "complex" in dtype else 0)
+    start, *grads = [torch.tensor(row).to(getattr(torch, dtype)) for row in numbers]
+    options = {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.1, "nesterov": True}
+    theirs = start.clone().requires_grad_()
+    optimizer = torch.optim.SGD([theirs], **options)
+    ours = _numpy(start, dtype)
+    state = fg.sgd_init(ours, **options)
+    for g in grads:
+        theirs.grad = g.clone()
+        optimizer.step()
+        ours, state = fg.sgd_update(_numpy(g, dtype), state, ours)
+        assert ours.dtype == state.buffers.dtype == jax.numpy.dtype(dtype)
+    epsilon = float(torch.finfo(getattr(torch, dtype)).eps)
+    np.testing.assert_allclose(_wide(ours), _wide(_numpy(theirs.detach(), dtype)), rtol=0, atol=6 * epsilon)
+
+
+def _numpy(tensor: Any, dtype: str) -> np.ndarray:
+    return np.asarray(tensor.float()).astype(jax.numpy.dtype(dtype)) if dtype == "bfloat16" else tensor.numpy()
+
+
+def _wide(x: np.ndarray) -> np.ndarray:
+    return x.astype(complex)
