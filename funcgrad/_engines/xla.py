@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -16,8 +17,14 @@ from funcgrad._core.primitive import Primitive
 
 Array = jax.Array
 
-with jax.ensure_compile_time_eval():
-    _outside_any_trace = jax.extend.core.get_opaque_trace_state()
+
+def _state_outside_any_trace() -> Any:
+    """JAX's trace state in a new thread: this one may be inside a ``jax.jit`` while the engine is loaded."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(jax.extend.core.get_opaque_trace_state).result()
+
+
+_outside_any_trace = _state_outside_any_trace()
 
 
 class _Lax:
@@ -101,11 +108,6 @@ def compile_function(function: Callable[..., Any], **options: Any) -> Any:
     return jax.jit(function, **options)
 
 
-def is_array(x: Any) -> bool:
-    """Whether ``x`` is a ``jax.Array`` or one of JAX's tracers."""
-    return isinstance(x, jax.Array)
-
-
-def is_tracer(x: Any) -> bool:
-    """Whether ``x`` is one of JAX's tracers, so that its number is not there yet."""
+def is_jax_tracer(x: Any) -> bool:
+    """Whether ``x`` is a tracer of JAX: a value that ends with JAX's trace."""
     return isinstance(x, jax.core.Tracer)
