@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
-from funcgrad._core.bind import Trace, Tracer, bind
+from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, bind
 from funcgrad.tree import register_leaf
 
 if TYPE_CHECKING:
@@ -43,6 +45,11 @@ class ForwardTrace(Trace):
 
     transform = "jvp"
 
+    def __init__(self, scope_of: Callable[[Sequence[Any]], AbstractContextManager[Any]] | None = None) -> None:
+        """``scope_of`` gives the mode in which rules run on given values, where some are not NumPy's."""
+        super().__init__()
+        self._scope_of = scope_of
+
     def input(self, value: Any, tangent: Any) -> ForwardTracer:
         return ForwardTracer(self, value, tangent)
 
@@ -51,11 +58,19 @@ class ForwardTrace(Trace):
             self.refuse_leak(primitive)
         primals = []
         tangents = []
+        bare = True
         for x in operands:
             mine = type(x) is ForwardTracer and x.trace is self
-            primals.append(x.value if mine else x)
-            tangents.append(x.tangent if mine else None)
-        primals = tuple(primals)
+            primal, tangent = (x.value, x.tangent) if mine else (x, None)
+            primals.append(primal)
+            tangents.append(tangent)
+            bare = bare and type(primal) in NUMPY_TYPES and (tangent is None or type(tangent) in NUMPY_TYPES)
+        if bare or self._scope_of is None:
+            return self._push(primitive, tuple(primals), tangents, params)
+        with self._scope_of([*primals, *[x_dot for x_dot in tangents if x_dot is not None]]):
+            return self._push(primitive, tuple(primals), tangents, params)
+
+    def _push(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> Any:
         if primitive.multiple_results:
             ys, y_dots = primitive.derivative.jvp(primitive, primals, tangents, params)
             return [y if y_dot is None else ForwardTracer(self, y, y_dot) for y, y_dot in zip(ys, y_dots, strict=True)]

@@ -43,17 +43,15 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
         raise TreeMismatchError(
             f"jvp: there are {len(primals)} primals and {len(tangents)} tangents; needed one tangent for each primal."
         )
-    trace = ForwardTrace()
+    trace = ForwardTrace(engine_scope)
     args = []
-    scoped = []
     for number, (primal, tangent) in enumerate(zip(primals, tangents, strict=True)):
         check_differentiable("jvp", f, number, primal)
         leaves, treedef = flatten(primal)
         dots = flatten_up_to(treedef, tangent, f"jvp: the tangent of {argument_name(f, number)}")
         pairs = [(x, _checked(f, number, x, x_dot)) for x, x_dot in zip(leaves, dots, strict=True)]
         args.append(unflatten(treedef, [trace.input(x, x_dot) for x, x_dot in pairs]))
-        scoped += leaves
-    with engine_scope(scoped), trace:
+    with trace:
         out = f(*args)
         leaves, out_tree = flatten(out)
         pairs = [_primal_and_tangent(leaf, trace) for leaf in leaves]
