@@ -112,7 +112,7 @@ class _Jitted:
         key = (static_key, in_tree, avals_of(dynamic), *[leaf for leaf in found if not is_stageable(leaf)])
         cached = self._staged.get(key)
         if cached is None:
-            graph, out_tree = stage_leaves(function, found, in_tree, is_stageable)
+            graph, out_tree = stage_leaves(function, found, in_tree, is_stageable, "jit")
             cached = simplify(graph), out_tree
             if all(_is_lasting(value) for _, value in graph.constants):
                 self._staged[key] = cached

@@ -53,10 +53,14 @@ def is_stageable(leaf: Any) -> bool:
 
 
 def stage_leaves(
-    f: Callable[..., Any], leaves: Sequence[Any], in_tree: TreeDef, is_dynamic: Callable[[Any], bool]
+    f: Callable[..., Any],
+    leaves: Sequence[Any],
+    in_tree: TreeDef,
+    is_dynamic: Callable[[Any], bool],
+    transform: str = "make_graph",
 ) -> tuple[Graph, TreeDef]:
     """Run ``f`` on abstract values of the dynamic leaves (the others as they are); its graph and output structure."""
-    trace = StagingTrace()
+    trace = StagingTrace(transform)
     inputs = [trace.input(abstract(leaf)) if is_dynamic(leaf) else leaf for leaf in leaves]
     args, kwargs = unflatten(in_tree, inputs)
     with trace:

@@ -1,0 +1,246 @@
+"""Every error class is raised once by a user's mistake, its message says what to do, and then all works as before."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import funcgrad as fg
+import funcgrad.numpy as fnp
+from funcgrad import errors
+from funcgrad._core.bind import active_trace
+
+X = np.array([1.0, 2.0])
+LONG = np.ones(5000)
+
+
+def loss(x: Any) -> Any:
+    return np.sum(x * x)
+
+
+def assign(x: Any) -> Any:
+    x[0] = 0.0
+    return np.sum(x)
+
+
+def leak() -> Any:
+    kept: list[Any] = []
+    fg.grad(lambda x: kept.append(x * 2.0) or np.sum(x * x))(X)
+    return kept[0] + 1.0
+
+
+def object_array(x: Any) -> Any:
+    return np.sum(np.array([x[1], x[0]]) ** 2)
+
+
+PARAMS = {"weight": X, "bias": np.float64(0.5)}
+TABLE = [1.0, 10.0, 100.0]
+OWN_UFUNC = np.frompyfunc(lambda x: 2 * x, 1, 1)
+
+
+def sgd(grads: Any, **options: Any) -> Any:
+    return fg.sgd_update(grads, fg.sgd_init(PARAMS, lr=0.1, **options), PARAMS)
+
+
+Mistake = tuple[Callable[[], Any], type[BaseException], str]
+MISTAKES: dict[str, Mistake] = {
+    "float of a tracer": (
+        lambda: fg.grad(lambda x: float(x) * x)(2.0),
+        errors.ConcretizationTypeError,
+        r"float\(\) was asked of a value f64\[\] at .*:\d+, and under grad.*fg\.stop_gradient",
+    ),
+    "int of a tracer": (
+        lambda: fg.grad(lambda x: int(x) * x)(2.0),
+        errors.ConcretizationTypeError,
+        r"int\(\) was asked of a value f64\[\] at .*:\d+, and under grad.*fg\.stop_gradient",
+    ),
+    "complex of a tracer": (
+        lambda: fg.grad(lambda x: abs(complex(x)))(2.0),
+        errors.ConcretizationTypeError,
+        r"complex\(\) was asked of a value f64\[\]",
+    ),
+    "item of a tracer": (
+        lambda: fg.grad(lambda x: np.sum(x) * x[0].item())(X),
+        errors.ConcretizationTypeError,
+        r"item\(\) was asked of a value f64\[\].*fg\.stop_gradient",
+    ),
+    "math.sin of a tracer": (
+        lambda: fg.grad(lambda x: math.sin(x) * x)(2.0),
+        errors.ConcretizationTypeError,
+        r"value f64\[\] at .*, and under grad",
+    ),
+    "float under jvp": (
+        lambda: fg.jvp(lambda x: float(x) * x, (2.0,), (1.0,)),
+        errors.ConcretizationTypeError,
+        r"value f64\[\] at .*, and under jvp",
+    ),
+    "float under jit": (
+        lambda: fg.jit(lambda x: float(x) * x)(2.0),
+        errors.ConcretizationTypeError,
+        r"value f64\[\] at .*, and under jit only its shape and dtype are known\. .*static_argnums",
+    ),
+    "branch under jit": (
+        lambda: fg.jit(lambda x: x if x > 0 else -x)(2.0),
+        errors.TracerBoolConversionError,
+        r"np\.where|static_argnums",
+    ),
+    "branch under jit on numpy": (
+        lambda: fg.jit(lambda x: x if x > 0 else -x, engine="numpy")(2.0),
+        errors.TracerBoolConversionError,
+        r"np\.where|static_argnums",
+    ),
+    "asarray of a long tracer": (
+        lambda: fg.grad(lambda x: np.sum(np.asarray(x) ** 2))(LONG),
+        errors.TracerArrayConversionError,
+        r"f64\[5000\].*fnp\.asarray",
+    ),
+    "list index under jit": (
+        lambda: fg.jit(lambda i, x: TABLE[i] * x)(1, 2.0),
+        errors.TracerIntegerConversionError,
+        r"static_argnums",
+    ),
+    "mask under jit": (
+        lambda: fg.jit(lambda x: np.sum(x[x > 0]))(X),
+        errors.NonConcreteBooleanIndexError,
+        r"np\.where",
+    ),
+    "leaked tracer": (leak, errors.UnexpectedTracerError, r"has ended.*Return the value"),
+    "assignment": (lambda: fg.grad(assign)(X), errors.TracerAssignmentError, r"x = x\.at\[index\]\.set\(value\)"),
+    "out=": (
+        lambda: fg.grad(lambda x: np.sum(np.add(x, 1.0, out=np.zeros(2))))(X),
+        errors.TracerAssignmentError,
+        r"numpy\.add: out=.*Use the returned value",
+    ),
+    "vector loss": (
+        lambda: fg.grad(lambda x: x * x)(X),
+        errors.NonScalarOutputError,
+        r"must return a scalar\. Its output is f64\[2\]; needed .*np\.sum",
+    ),
+    "loss in a tree": (
+        lambda: fg.grad(lambda x: {"loss": x * x})(X),
+        errors.NonScalarOutputError,
+        r"output \['loss'\] is f64\[2\]",
+    ),
+    "complex loss": (
+        lambda: fg.grad(lambda z: z * z)(1.0 + 2j),
+        errors.NonScalarOutputError,
+        r"c128\[\].*np\.real or np\.abs",
+    ),
+    "no loss": (lambda: fg.grad(lambda x: None)(X), errors.NonScalarOutputError, r"must return a scalar"),
+    "integer argument": (
+        lambda: fg.grad(lambda x, n: x * n, argnums=1)(2.0, 3),
+        errors.NotDifferentiableError,
+        r"argument 1 \(n\) of <lambda>\. It has dtype int64",
+    ),
+    "integer leaf": (
+        lambda: fg.grad(lambda p: np.sum(p["w"]))({"w": X, "n": np.arange(3)}),
+        errors.NotDifferentiableError,
+        r"argument 0 \(p\) of <lambda> at \['n'\]\. It has dtype int64 \(i64\[3\]\)",
+    ),
+    "boolean argument": (lambda: fg.jvp(lambda x: x, (True,), (True,)), errors.NotDifferentiableError, "dtype bool"),
+    "string argument": (lambda: fg.grad(lambda x: 1.0)("text"), TypeError, r"argument 0 \(x\) of <lambda> is a str"),
+    "a function we lack": (
+        lambda: fg.grad(lambda x: np.sum(np.busday_count(x, x)))(X),
+        errors.UnsupportedFunctionError,
+        r"numpy\.busday_count.*nearest supported function is numpy\.",
+    ),
+    "a ufunc we lack": (
+        lambda: fg.grad(lambda x: np.sum(OWN_UFUNC(x)))(X),
+        errors.UnsupportedFunctionError,
+        r"nearest supported function is numpy\.",
+    ),
+    "a ufunc method we lack": (
+        lambda: fg.grad(lambda x: np.sum(np.add.reduceat(x, [0, 1])))(X),
+        errors.UnsupportedFunctionError,
+        r"add\.reduceat",
+    ),
+    "an option we lack": (
+        lambda: fg.grad(lambda x: np.sum(np.exp(x, where=np.array([True, False]))))(X),
+        errors.UnsupportedFunctionError,
+        r"numpy\.exp: the option 'where'",
+    ),
+    "cotangent of another structure": (
+        lambda: fg.vjp(lambda x: (x, x), X)[1](X),
+        errors.TreeMismatchError,
+        r"cotangent passed to the pullback of <lambda> has structure",
+    ),
+    "cotangent of another shape": (
+        lambda: fg.vjp(loss, X)[1](X),
+        errors.TreeMismatchError,
+        r"is f64\[2\]; needed f64\[\]",
+    ),
+    "tangent of another dtype": (
+        lambda: fg.jvp(loss, (X,), (X.astype(np.float32),)),
+        errors.TreeMismatchError,
+        r"tangent of argument 0 \(x\) of loss is f32\[2\]; needed f64\[2\]",
+    ),
+    "missing tangent": (lambda: fg.jvp(loss, (X,), ()), errors.TreeMismatchError, r"1 primals and 0 tangents"),
+    "gradients of another structure": (lambda: sgd({"weight": X}), errors.TreeMismatchError, r"bias"),
+    "gradient of another shape": (
+        lambda: sgd({"weight": np.ones(3), "bias": np.float64(1)}),
+        errors.TreeMismatchError,
+        r"weight.*f64\[3\].*f64\[2\]",
+    ),
+    "negative learning rate": (
+        lambda: fg.sgd_init(PARAMS, lr=-0.1),
+        errors.HyperparameterError,
+        r"Invalid learning rate: -0\.1",
+    ),
+    "negative momentum": (
+        lambda: fg.sgd_init(PARAMS, lr=0.1, momentum=-1.0),
+        errors.HyperparameterError,
+        r"Invalid momentum value: -1\.0",
+    ),
+    "negative weight decay": (
+        lambda: fg.sgd_init(PARAMS, lr=0.1, weight_decay=-1.0),
+        errors.HyperparameterError,
+        r"Invalid weight_decay value: -1\.0",
+    ),
+    "NaN learning rate": (
+        lambda: fg.sgd_init(PARAMS, lr=math.nan),
+        errors.HyperparameterError,
+        r"Invalid learning rate: nan",
+    ),
+    "nesterov without momentum": (
+        lambda: fg.sgd_init(PARAMS, lr=0.1, nesterov=True),
+        errors.HyperparameterError,
+        r"Nesterov momentum requires a momentum and zero dampening",
+    ),
+    "a derivative cut off": (
+        lambda: fg.check_grads(lambda x: x * fg.stop_gradient(x), (3.0,)),
+        errors.GradientMismatchError,
+        r"order 1, fwd \(jvp\) of <lambda>, argument 0 \(x\) varied",
+    ),
+    "argument that is not there": (lambda: fg.grad(loss, argnums=2)(X), TypeError, r"argument 2 of loss"),
+    "aux that is not there": (lambda: fg.grad(loss, has_aux=True)(X), TypeError, r"must return a pair \(value, aux\)"),
+    "unknown engine": (lambda: fg.jit(loss, engine="cuda"), ValueError, "engine is 'cuda'"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_the_mistake_is_named(name: str) -> None:
+    call, error, message = MISTAKES[name]
+    with pytest.raises(error, match=r"(?s)" + message):
+        call()
+    assert active_trace() is None
+    np.testing.assert_array_equal(fg.grad(loss)(X), 2 * X)
+    np.testing.assert_array_equal(fg.jit(fg.grad(loss), engine="numpy")(X), 2 * X)
+
+
+def test_an_object_array_of_tracers_warns() -> None:
+    with pytest.warns(errors.ObjectArrayWarning, match=r"np\.stack|fnp\.asarray"):
+        gradient = fg.grad(object_array)(X)
+    np.testing.assert_array_equal(gradient, 2 * X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fg.grad(lambda x: np.sum(fnp.asarray(x)))(X)
+
+
+def test_every_class_is_raised_above() -> None:
+    raised = {error for _, error, _ in MISTAKES.values()} | {errors.ObjectArrayWarning}
+    assert {getattr(errors, name) for name in errors.__all__} - raised == set()
