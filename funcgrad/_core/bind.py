@@ -7,7 +7,7 @@ greater level is the inner one, in every thread: this keeps nested transforms ap
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -34,13 +34,12 @@ class Tracer:
 
     trace: Trace
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        raise NotImplementedError
+    if TYPE_CHECKING:
 
-    @property
-    def dtype(self) -> np.dtype:
-        raise NotImplementedError
+        def __getattr__(self, name: str) -> Any:
+            """Shape, dtype and aval, which each kind holds in its own way, and all that is attached."""
+
+        def __setattr__(self, name: str, value: Any) -> None: ...
 
 
 class Trace:
@@ -157,6 +156,11 @@ def _engine_of(x: Any) -> Engine | None:
             )
     _engines[type(x)] = engine
     return engine
+
+
+def level_of(values: Iterable[Any]) -> int:
+    """The level of the innermost trace among the values; 0 where all are bare."""
+    return max((x.trace.level for x in values if isinstance(x, Tracer)), default=0)
 
 
 def is_foreign(x: Any) -> bool:

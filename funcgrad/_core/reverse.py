@@ -81,7 +81,7 @@ class JointNode:
         self.edges: tuple = tuple([(parent, rule, kept) for parent in parents])
         self.serial = next(_serials)
 
-    def split(self, y_bars: list) -> list[tuple[Any, Any, tuple]]:
+    def split(self, y_bars: Any) -> list[tuple[Any, Any, tuple]]:
         """The edges of this pass: each parent with its own cotangent, computed in one call of the rule."""
         _, rule, kept = self.edges[0]
         pairs = zip(self.edges, rule(y_bars, *kept), strict=True)

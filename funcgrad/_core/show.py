@@ -50,8 +50,8 @@ class _Names:
         self._letters = _letters()
 
     def __call__(self, x: Operand) -> str:
-        if hasattr(x, "value"):
-            value = x.value
+        value = getattr(x, "value", None)
+        if value is not None:
             return repr(value.item() if isinstance(value, np.generic | np.ndarray) else value)
         if x not in self._names:
             self._names[x] = next(self._letters)

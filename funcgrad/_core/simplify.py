@@ -60,7 +60,7 @@ class _Folder:
     def _fold_constants(self, equation: Equation, operands: tuple[Operand, ...]) -> bool:
         if equation.primitive.multiple_results or not all(type(x) is Literal or x in self.constants for x in operands):
             return False
-        values = tuple(x.value if type(x) is Literal else self.constants[x] for x in operands)
+        values = tuple([x.value if isinstance(x, Literal) else self.constants[x] for x in operands])
         (result,) = equation.results
         limit = max(_FOLD_LIMIT_BYTES, sum(x.aval.nbytes for x in operands))
         if result.aval.nbytes > limit or any(isinstance(value, Tracer) for value in values):

@@ -24,11 +24,12 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 class StagedTracer(Tracer):
     """A value of which only shape and dtype are known, and the variable it is bound to."""
 
-    __slots__ = ("aval", "var")
+    # Not ``var``, which is a method of arrays.
+    __slots__ = ("aval", "variable")
 
     def __init__(self, trace: Trace, var: Var) -> None:
         self.trace = trace
-        self.var = var
+        self.variable = var
         self.aval = var.aval
 
     @property
@@ -72,7 +73,7 @@ class StagingTrace(Trace):
     def operand(self, x: Any) -> Operand:
         """The variable or literal that stands for a value in this graph."""
         if type(x) is StagedTracer and x.trace is self:
-            return x.var
+            return x.variable
         if not isinstance(x, Tracer) and getattr(x, "shape", ()) == ():
             # An array may be written to later; the graph keeps the number it had.
             return Literal(x[()] if type(x) is np.ndarray else x)

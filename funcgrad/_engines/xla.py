@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import jax
+import jax.core
 import jax.extend.core
 import numpy as np
 from jax import lax as _jax_lax

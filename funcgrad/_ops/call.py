@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval, is_inexact
-from funcgrad._core.bind import bind
+from funcgrad._core.bind import bind, level_of
 from funcgrad._core.forward import ForwardTrace, ForwardTracer
 from funcgrad._core.graph import Graph
 from funcgrad._core.primitive import Primitive
@@ -67,10 +67,22 @@ class _CallDerivative:
         if key not in graph.compiled:
             graph.compiled[key] = _forward_graph(graph, active)
         pushed, carries = graph.compiled[key]
-        results = call(pushed, (*primals, *[x_dot for x_dot in tangents if x_dot is not None]), compiler)
-        count = len(graph.outputs)
-        y_dots = iter(results[count:])
-        return results[:count], [next(y_dots) if carried else None for carried in carries]
+        x_dots = [x_dot for x_dot in tangents if x_dot is not None]
+        ys, y_dots = _pushed(pushed, primals, x_dots, len(graph.outputs), compiler)
+        dots = iter(y_dots)
+        return ys, [next(dots) if carried else None for carried in carries]
+
+
+def _pushed(pushed: Graph, primals: tuple, x_dots: list, count: int, compiler: Compiler) -> tuple[list, list]:
+    """Results and tangents; in two calls where the tangents belong to an inner transform that has no primals."""
+    if level_of(x_dots) <= level_of(primals):
+        results = call(pushed, (*primals, *x_dots), compiler)
+        return results[:count], results[count:]
+    if "cut" not in pushed.compiled:
+        pushed.compiled["cut"] = partition(pushed, len(primals), count)
+    first, second = pushed.compiled["cut"]
+    results = call(first, primals, compiler)
+    return results[:count], call(second, (*results[count:], *x_dots), compiler)
 
 
 def _reverse_graphs(graph: Graph, active: int) -> tuple[Graph, Graph | None, list[Aval | None]]:
@@ -92,8 +104,8 @@ def _reverse_graphs(graph: Graph, active: int) -> tuple[Graph, Graph | None, lis
         bars = backward_pass(seeds, free=True)
         x_bars = [
             zeros_like(x.value) if (bar := bars.get(x.node.serial)) is None else bar
-            for i, x in enumerate(xs)
-            if active >> i & 1
+            for x in xs
+            if isinstance(x, ReverseTracer)
         ]
         joint = simplify(staging.graph([*primal_ys, *x_bars], graph.name))
     forward, backward = partition(joint, len(graph.inputs), len(ys))

@@ -92,12 +92,15 @@ class _Jitted:
         self._static = static
         self._staged: dict[Any, tuple[Graph, TreeDef]] = {}
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {name_of(self._function)}>"
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Bind as a method does."""
-        return self if instance is None else functools.partial(self, instance)
+        return self if instance is None else functools.partial(self.__call__, instance)
 
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """The simplified graph for arguments of these types."""
@@ -157,12 +160,11 @@ class XlaFunction(_Jitted):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
-            if self._jitted is None:
-                self._make_jitted(args, kwargs)
+            jitted = self._jitted or self._make_jitted(args, kwargs)
             if self._order is not None:
                 args = self._reordered(args)
             with self._scope():
-                return self._jitted(*args, **kwargs)
+                return jitted(*args, **kwargs)
         except ClosedOverTracerError:
             pass
         except (TypeError, ValueError):
@@ -171,7 +173,7 @@ class XlaFunction(_Jitted):
                 raise
         return self._call_under_tracers(self._restored(args), kwargs, compile_xla)
 
-    def _make_jitted(self, args: tuple, kwargs: dict) -> None:
+    def _make_jitted(self, args: tuple, kwargs: dict) -> Any:
         xla = load_xla()
         self._scope = xla.scope
         donated = self._donated
@@ -186,6 +188,7 @@ class XlaFunction(_Jitted):
             return self._evaluate(self._restored(args), kwargs)
 
         self._jitted = xla.compile_function(evaluate, donate_argnums=donated, **self._static.options())
+        return self._jitted
 
     def _donation_order(self, args: tuple, kwargs: dict) -> tuple[int, ...] | None:
         """Donated arguments in the order of the results that are like them.
@@ -225,10 +228,9 @@ class XlaFunction(_Jitted):
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """``jax.jit``'s ``lower``: the program for these arguments, to be inspected or compiled ahead of time."""
-        if self._jitted is None:
-            self._make_jitted(args, kwargs)
+        jitted = self._jitted or self._make_jitted(args, kwargs)
         with self._scope():
-            return self._jitted.lower(*(args if self._order is None else self._reordered(args)), **kwargs)
+            return jitted.lower(*(args if self._order is None else self._reordered(args)), **kwargs)
 
 
 def _parts(result: Any) -> dict[int, Any]:
