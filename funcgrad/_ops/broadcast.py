@@ -10,6 +10,7 @@ import numpy as np
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.derivative import Multilinear
 from funcgrad._core.primitive import Primitive
+from funcgrad._ops.shape import reshape
 
 # Below this many elements filling a new array is faster than making a broadcast view (0.5 us against 2.4).
 _FILL_LIMIT = 4096
@@ -108,5 +109,5 @@ def sum_to_shape(x: Any, shape: tuple[int, ...]) -> Any:
 def spread(y: Any, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool = False) -> Any:
     """A reduction's result, repeated to the ``shape`` it was reduced from over ``axes``."""
     if not keepdims and len(y.shape) and len(axes) != len(shape):
-        y = y.reshape(reduced_shape(shape, axes, True))
+        y = reshape(y, reduced_shape(shape, axes, True))
     return broadcast_to(y, shape)
