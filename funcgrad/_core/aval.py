@@ -77,6 +77,8 @@ def is_inexact(dtype: np.dtype) -> bool:
 
 def aval_of(value: Any) -> Aval:
     """The aval of an array, scalar or tracer."""
+    if type(value) is np.ndarray:
+        return Aval(value.shape, value.dtype)
     dtype = _WEAK_TYPES.get(type(value))
     if dtype is not None:
         return Aval((), dtype, weak=dtype.kind != "b")

@@ -63,7 +63,7 @@ def _sum_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
 
 
 def _sum_xla(lax: Any, x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
-    y = lax.reduce_sum_p.bind(x, axes=axes, out_sharding=None) if axes else x
+    y = lax.reduce_sum(x, axes) if axes else x
     return lax.reshape(y, reduced_shape(x.shape, axes, True)) if keepdims else y
 
 
@@ -97,10 +97,14 @@ def reduce_sum(x: Any, axes: tuple[int, ...], keepdims: bool = False) -> Any:
 
 def sum_to_shape(x: Any, shape: tuple[int, ...]) -> Any:
     """The transpose of broadcasting to ``x.shape``: sum over the axes in which ``shape`` was repeated."""
-    if x.shape == shape:
+    own = x.shape
+    if own == shape:
         return x
-    added = len(x.shape) - len(shape)
-    stretched = tuple(i for i, n in enumerate(shape, added) if n == 1 and x.shape[i] != 1)
+    added = len(own) - len(shape)
+    if type(x) is np.ndarray and own[added:] == shape and x.dtype.kind in "fc":
+        # What a bias gets: one call instead of a recorded one, a third of the time.
+        return np.add.reduce(x, 0 if added == 1 else tuple(range(added)))
+    stretched = tuple([i for i, n in enumerate(shape, added) if n == 1 and own[i] != 1])
     if stretched:
         x = reduce_sum(x, stretched, keepdims=True)
     return reduce_sum(x, tuple(range(added))) if added else x
