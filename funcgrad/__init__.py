@@ -4,6 +4,7 @@ from funcgrad import _engines as _engines
 from funcgrad import errors, numpy, optim, tree
 from funcgrad._core.graph import Graph
 from funcgrad._transforms.forward import jvp
+from funcgrad._transforms.higher_order import hessian, hvp, jacfwd, jacrev, linearize
 from funcgrad._transforms.jit import jit
 from funcgrad._transforms.reverse import grad, value_and_grad, vjp
 from funcgrad._transforms.stage import make_graph
@@ -17,8 +18,13 @@ __all__ = [
     "check_grads",
     "errors",
     "grad",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacrev",
     "jit",
     "jvp",
+    "linearize",
     "make_graph",
     "numpy",
     "optim",

@@ -102,7 +102,7 @@ def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = 
             out = f(*new_args, **kwargs)
         aux = None
         if has_aux:
-            out, aux = _split_aux(f, out)
+            out, aux = split_aux(f, out)
             aux = untraced(aux, trace)
         value, grads = _gradients(f, out, trace, inputs)
         result = grads[0] if isinstance(argnums, int) else tuple(grads)
@@ -130,7 +130,7 @@ def _trace_argument(
     return unflatten(treedef, tracers), tracers, treedef
 
 
-def _split_aux(f: Callable[..., Any], out: Any) -> tuple[Any, Any]:
+def split_aux(f: Callable[..., Any], out: Any) -> tuple[Any, Any]:
     if isinstance(out, tuple | list) and len(out) == 2:
         return out[0], out[1]
     raise TypeError(
@@ -313,7 +313,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
         out = f(*new_args)
     aux = None
     if has_aux:
-        out, aux = _split_aux(f, out)
+        out, aux = split_aux(f, out)
     leaves, out_tree = flatten(out)
     outputs = [_value_and_node(leaf, trace) for leaf in leaves]
     pullback = Pullback(name_of(f), outputs, out_tree, inputs)

@@ -1,0 +1,287 @@
+"""What is built on forward and reverse mode: ``linearize``, Jacobians, Hessians and their products."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval, aval_of
+from funcgrad._core.forward import ForwardTracer
+from funcgrad._core.graph import Graph
+from funcgrad._core.simplify import simplify
+from funcgrad._core.staging import StagingTrace
+from funcgrad._ops.join import slice_axis, stack
+from funcgrad._ops.shape import reshape
+from funcgrad._transforms._arguments import argument_name, name_of
+from funcgrad._transforms.forward import jvp
+from funcgrad._transforms.reverse import Argnums, grad, split_aux, vjp
+from funcgrad.errors import NotDifferentiableError, TreeMismatchError
+from funcgrad.tree import flatten, flatten_up_to, leaves, unflatten
+
+
+class Linearized:
+    """The derivative at a point as a function of the tangents; its ``graph`` is the program it runs."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+
+    def __call__(self, *tangents: Any) -> Any:
+        """The tangent of the output, for one tangent per primal, with its structure, shapes and dtypes."""
+        assert self.graph.trees is not None
+        in_tree, out_tree = self.graph.trees
+        dots = flatten_up_to(in_tree, tangents, f"linearize: the tangents of {self.graph.name}")
+        pairs = zip(dots, self.graph.inputs, strict=True)
+        return unflatten(out_tree, self.graph.evaluate(*[self._checked(x_dot, var.aval) for x_dot, var in pairs]))
+
+    def _checked(self, x_dot: Any, needed: Aval) -> Any:
+        if not hasattr(x_dot, "dtype"):
+            x_dot = np.asarray(x_dot, needed.dtype)[()] if np.ndim(x_dot) == 0 else np.asarray(x_dot)
+        if x_dot.shape != needed.shape or x_dot.dtype != needed.dtype:
+            raise TreeMismatchError(
+                f"linearize: a tangent passed to {self.graph.name} is {aval_of(x_dot)}; needed {needed}, the type of "
+                "the primal. Convert or reshape it."
+            )
+        return x_dot
+
+
+def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """Compute a function and its derivative at a point, as a linear function of tangents.
+
+    The function runs once: where many tangents are pushed through at one point, this is cheaper than `jvp` for each.
+
+    Args:
+        f: a function of as many arguments as there are primals.
+        primals: pytrees of float or complex arrays, the point.
+        has_aux: whether ``f`` returns ``(out, aux)``.
+
+    Returns:
+        ``(out, f_jvp)``, with ``aux`` as a third where ``has_aux``; ``f_jvp(*tangents)`` is the tangent of the output.
+
+    Raises:
+        NotDifferentiableError: a primal is of integer or boolean dtype.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> out, f_jvp = fg.linearize(np.sin, np.array([0.0, 1.0]))
+        >>> f_jvp(np.array([1.0, 0.0]))
+        array([1., 0.])
+    """
+    trace = StagingTrace("linearize")
+    found, in_tree = flatten(primals)
+    dots = unflatten(in_tree, [trace.input(aval_of(x)) for x in found])
+    extra: list[Any] = []
+
+    def without_aux(*args: Any) -> Any:
+        out, aux = split_aux(f, f(*args))
+        extra.append(aux)
+        return out
+
+    with trace:
+        out, out_dot = jvp(functools.wraps(f)(without_aux) if has_aux else f, primals, dots)
+        out_dots, out_tree = flatten(out_dot)
+        graph = simplify(trace.graph(out_dots, f"jvp_{name_of(f)}")).with_trees(in_tree, out_tree)
+    result = out, Linearized(graph)
+    return (*result, _ended(extra[0])) if has_aux else result
+
+
+def _ended(tree: Any) -> Any:
+    """A pytree in which the tracers of an ended forward pass are replaced by their values."""
+    found, treedef = flatten(tree)
+    return unflatten(treedef, [x.value if type(x) is ForwardTracer and not x.trace.alive else x for x in found])
+
+
+def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """Make the function that computes the Jacobian column by column, by forward mode: for few inputs and many outputs.
+
+    Args:
+        f: a function of pytrees of arrays that returns one; with ``has_aux`` it returns ``(out, aux)``.
+        argnums: by which positional arguments, of float dtype, to differentiate.
+        has_aux: whether ``f`` returns auxiliary data beside the output.
+
+    Returns:
+        A function of the arguments of ``f``. Its result has the structure of the output; in place of each leaf of
+        shape ``s`` it has a pytree like the argument (a tuple of them where ``argnums`` is a sequence) whose leaves
+        have shape ``s + shape of the argument's leaf``. ``(jacobian, aux)`` with ``has_aux``.
+
+    Raises:
+        NotDifferentiableError: an argument is not of float dtype.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> fg.jacfwd(lambda x: x * np.sum(x))(np.array([1.0, 2.0]))
+        array([[4., 1.], [2., 5.]])
+    """
+
+    @functools.wraps(f)
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        g, chosen = _of_chosen("jacfwd", f, argnums, args, kwargs)
+        _refuse_complex("jacfwd", f"{name_of(f)} is asked by an input", "use jvp along the directions you need", chosen)
+        out, f_jvp, *aux = linearize(g, *chosen, has_aux=has_aux)
+        inputs, in_tree = flatten(_alone(chosen, argnums))
+        outs, out_tree = flatten(out)
+        columns = _each(lambda dots: leaves(f_jvp.graph.evaluate(*dots)), _basis(inputs), outs, -1)
+        blocks = [_split(column, x, inputs, -1) for column, x in zip(columns, outs, strict=True)]
+        result = unflatten(out_tree, [unflatten(in_tree, row) for row in blocks])
+        return (result, *aux) if has_aux else result
+
+    return jacobian
+
+
+def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """Make the function that computes the Jacobian row by row, by reverse mode: for many inputs and few outputs.
+
+    Args:
+        f: as for `jacfwd`; its outputs must be real.
+        argnums: as for `jacfwd`.
+        has_aux: as for `jacfwd`.
+
+    Returns:
+        As for `jacfwd`.
+
+    Raises:
+        NotDifferentiableError: an argument is of integer or boolean dtype, or an output is complex.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> fg.jacrev(lambda p: {"sum": np.sum(p["a"]) * p["b"]})({"a": np.ones(2), "b": np.array(3.0)})
+        {'sum': {'a': array([3., 3.]), 'b': array(2.)}}
+    """
+
+    @functools.wraps(f)
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        g, chosen = _of_chosen("jacrev", f, argnums, args, kwargs)
+        out, pullback, *aux = vjp(g, *chosen, has_aux=has_aux)
+        inputs, in_tree = flatten(_alone(chosen, argnums))
+        outs, out_tree = flatten(out)
+        _refuse_complex("jacrev", f"{name_of(f)} has an output", "take np.real and np.imag apart", outs)
+        rows = _each(lambda bars: leaves(pullback(unflatten(out_tree, bars))), _basis(outs), inputs, 0)
+        blocks = [_split(row, x, outs, 0) for row, x in zip(rows, inputs, strict=True)]
+        turned = [unflatten(in_tree, [column[i] for column in blocks]) for i in range(len(outs))]
+        result = unflatten(out_tree, turned)
+        return (result, *aux) if has_aux else result
+
+    return jacobian
+
+
+def hessian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """Make the function that computes the Hessian, by forward mode over reverse mode.
+
+    Args:
+        f: as for `jacfwd`; mostly its output is a scalar.
+        argnums: as for `jacfwd`.
+        has_aux: as for `jacfwd`.
+
+    Returns:
+        A function of the arguments of ``f``: the structure of the output, with the argument's structure twice in place
+        of each leaf.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> fg.hessian(lambda x: np.sum(x) * np.sum(x**2))(np.array([1.0, 2.0]))
+        array([[10.,  6.], [ 6., 14.]])
+    """
+    return jacfwd(jacrev(f, argnums, has_aux), argnums, has_aux)
+
+
+def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    """Compute the product of the Hessian of a scalar-valued function with a direction, without the Hessian.
+
+    Args:
+        f: returns a real scalar; a function of as many arguments as there are primals.
+        primals: pytrees of float arrays, the point.
+        tangents: one per primal, with its structure, shapes and dtypes: the direction.
+
+    Returns:
+        The product, a pytree like the primal; a tuple of them where there are several primals.
+
+    Raises:
+        NonScalarOutputError: the output is not a real scalar.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> fg.hvp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), (np.array([1.0, 0.0]),))
+        array([6., 0.])
+
+    Source: Pearlmutter, *Fast Exact Multiplication by the Hessian*, Neural Computation 6 (1994), as forward mode over
+    reverse mode.
+    """
+    products = jvp(grad(f, tuple(range(len(primals)))), primals, tangents)[1]
+    return products[0] if len(primals) == 1 else products
+
+
+def _of_chosen(
+    transform: str, f: Callable[..., Any], argnums: Argnums, args: tuple, kwargs: dict
+) -> tuple[Callable[..., Any], list[Any]]:
+    """``f`` as a function of the arguments in ``argnums`` alone, and those arguments."""
+    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    for number in numbers:
+        if not -len(args) <= number < len(args):
+            raise TypeError(
+                f"{transform}: {argument_name(f, number)} is to be differentiated, but the call has {len(args)} "
+                "positional arguments. Pass it by position, or change argnums."
+            )
+
+    @functools.wraps(f)
+    def of_chosen(*chosen: Any) -> Any:
+        whole = list(args)
+        for number, x in zip(numbers, chosen, strict=True):
+            whole[number] = x
+        return f(*whole, **kwargs)
+
+    return of_chosen, [args[number] for number in numbers]
+
+
+def _alone(chosen: list[Any], argnums: Argnums) -> Any:
+    return chosen[0] if isinstance(argnums, int) else tuple(chosen)
+
+
+def _refuse_complex(transform: str, what: str, remedy: str, tree: Any) -> None:
+    for x in leaves(tree):
+        if aval_of(x).dtype.kind == "c":
+            raise NotDifferentiableError(
+                f"{transform}: {what} of type {aval_of(x)}; needed a real dtype, since a complex derivative is no "
+                f"single number. To go on, {remedy}."
+            )
+
+
+def _basis(values: Sequence[Any]) -> list[np.ndarray]:
+    """The unit vectors of a space of several arrays: for each array all of them, stacked."""
+    avals = [aval_of(x) for x in values]
+    total = sum(aval.size for aval in avals)
+    stacked, start = [], 0
+    for aval in avals:
+        block = np.zeros((total, aval.size), aval.dtype)
+        block[range(start, start + aval.size), range(aval.size)] = 1
+        stacked.append(block.reshape(total, *aval.shape))
+        start += aval.size
+    return stacked
+
+
+def _each(push: Callable[[list], list], basis: list[np.ndarray], like: Sequence[Any], axis: int) -> list[Any]:
+    """The results of ``push`` for every unit vector, stacked along an axis, which is the first or the last."""
+    count = len(basis[0]) if basis else 0
+    if not count:
+        avals = [aval_of(x) for x in like]
+        return [np.zeros((*aval.shape, 0) if axis else (0, *aval.shape), aval.dtype) for aval in avals]
+    results = [push([block[i] for block in basis]) for i in range(count)]
+    columns = [[x if hasattr(x, "shape") else np.asarray(x) for x in parts] for parts in zip(*results, strict=True)]
+    return [stack(parts, len(parts[0].shape) if axis else 0) for parts in columns]
+
+
+def _split(stacked: Any, x: Any, spans: Sequence[Any], axis: int) -> list[Any]:
+    """What was stacked over several arrays, taken apart by them: output's shape first, input's last."""
+    parts, start = [], 0
+    shape = aval_of(x).shape
+    for aval in map(aval_of, spans):
+        part = slice_axis(stacked, len(shape) if axis else 0, start, start + aval.size)
+        parts.append(reshape(part, (*shape, *aval.shape) if axis else (*aval.shape, *shape)))
+        start += aval.size
+    return parts
