@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from funcgrad.errors import UnsupportedFunctionError
+from funcgrad.errors import TracerAssignmentError, UnsupportedFunctionError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -16,6 +17,8 @@ functions: dict[Callable[..., Any], Callable[..., Any]] = {}
 ufuncs: dict[np.ufunc, Callable[..., Any]] = {}
 # Per method name ("reduce", "accumulate", "outer"): what stands for ``ufunc.method``.
 ufunc_methods: dict[tuple[np.ufunc, str], Callable[..., Any]] = {}
+# Ours for the ufuncs of scipy.special, by name: loading that module takes 0.15 s, and only who uses it should wait.
+special_functions: dict[str, Callable[..., Any]] = {}
 
 
 def implements(*numpy_functions: Callable[..., Any]) -> Callable[[F], F]:
@@ -30,6 +33,16 @@ def implements(*numpy_functions: Callable[..., Any]) -> Callable[[F], F]:
     return register
 
 
+def find_special(ufunc: np.ufunc) -> Callable[..., Any] | None:
+    """Ours for a ufunc of ``scipy.special``, remembered from then on."""
+    name = ufunc.__name__
+    function = special_functions.get(name)
+    if function is None or getattr(sys.modules.get("scipy.special"), name, None) is not ufunc:
+        return None
+    ufuncs[ufunc] = function
+    return function
+
+
 def refuse(function: Any, module: str = "numpy") -> NoReturn:
     """Refuse a NumPy function that we lack, naming the nearest one that we have."""
     name = getattr(function, "__name__", str(function))
@@ -40,3 +53,18 @@ def refuse(function: Any, module: str = "numpy") -> NoReturn:
         f"The nearest supported function is numpy.{nearest[0] if nearest else 'asarray'}. "
         "Write it with supported functions, or give it a rule of its own with fg.custom_vjp."
     )
+
+
+def refuse_out(name: str, out: Any) -> None:
+    """Refuse ``out=`` where it is given."""
+    outs = out if type(out) is tuple else (out,)
+    if any(each is not None for each in outs):
+        raise TracerAssignmentError(
+            f"numpy.{name}: out= would write a traced result into an array, and that array would carry no derivative. "
+            "Use the returned value instead: x = x + t rather than x += t or np.add(x, t, out=x)."
+        )
+
+
+def refuse_option(name: str, option: str, remedy: str) -> NoReturn:
+    """Refuse an option that we lack, saying what to do instead."""
+    raise UnsupportedFunctionError(f"numpy.{name}: the option {option} is not supported on traced arrays. {remedy}")

@@ -1,0 +1,53 @@
+"""Complex numbers: their parts, conjugates and angles."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._ops.arithmetic import lt_p
+from funcgrad._ops.cast import conj_p, imag_p, real_p
+from funcgrad._ops.fill import zeros_like
+from funcgrad._ops.select import select
+from funcgrad._ops.trigonometric import arctan2_p
+from funcgrad.numpy._convert import as_value, dtype_of, operands_for, promote
+from funcgrad.numpy._dispatch import implements
+
+
+@implements(np.conjugate)
+def conjugate(x: Any, /) -> Any:
+    """``numpy.conjugate``; a real value as it is."""
+    (x,) = operands_for(np.conjugate, (x,))
+    return bind(conj_p, (x,), NO_PARAMS) if dtype_of(x).kind == "c" else x
+
+
+conj = conjugate
+
+
+@implements(np.real)
+def real(val: Any) -> Any:
+    """``numpy.real``."""
+    x = as_value(val)
+    return bind(real_p, (x,), NO_PARAMS) if dtype_of(x).kind == "c" else x
+
+
+@implements(np.imag)
+def imag(val: Any) -> Any:
+    """``numpy.imag``."""
+    x = as_value(val)
+    return bind(imag_p, (x,), NO_PARAMS) if dtype_of(x).kind == "c" else zeros_like(x)
+
+
+@implements(np.angle)
+def angle(z: Any, deg: bool = False) -> Any:
+    """``numpy.angle``: the argument of a complex number, in radians or degrees."""
+    (z,) = promote(as_value(z))
+    if z.dtype.kind == "c":
+        result = arctan2_p(imag_p(z), real_p(z))
+    else:
+        (z,) = operands_for(np.sin, (z,))
+        result = select(lt_p(z, 0), math.pi, zeros_like(z))
+    return result * (180 / math.pi) if deg else result

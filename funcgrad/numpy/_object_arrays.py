@@ -1,0 +1,61 @@
+"""``np.asarray(x)`` and ``np.array([x[0], f(x)])``: NumPy offers tracers no hook, so their elements are handed over.
+
+An object array of 0-d tracers computes with their operators and methods. It is stacked back into one traced array where
+it meets one of our functions or leaves a transform.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.bind import Tracer
+from funcgrad._ops.shape import reshape
+from funcgrad.errors import ObjectArrayWarning, TracerArrayConversionError
+
+MAX_OBJECTS = 4096
+_SKIPPED = tuple(os.path.dirname(os.path.abspath(path)) + os.sep for path in (os.path.dirname(__file__), np.__file__))
+
+
+def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    """What NumPy gets when it makes an array of a tracer: an object array of its elements."""
+    del copy
+    if dtype is not None and np.dtype(dtype) != object:
+        raise TracerArrayConversionError(
+            f"numpy.asarray: a traced value {self.aval} was to become an array of dtype {np.dtype(dtype).name}, "
+            f"which would carry no derivative under {self.trace.transform}. "
+            "Leave the conversion out, use fnp.asarray(x, dtype), or take the plain values with fg.stop_gradient(x)."
+        )
+    shape = self.shape
+    size = int(np.prod(shape))
+    if size > MAX_OBJECTS:
+        raise TracerArrayConversionError(
+            f"numpy.asarray: a traced value {self.aval} was to become a numpy.ndarray under {self.trace.transform}; "
+            f"element by element this is done up to {MAX_OBJECTS} elements, and here are {size}. "
+            "Leave the conversion out or use fnp.asarray(x), which keeps the traced array whole."
+        )
+    warnings.warn(
+        "numpy made an object array of traced values: derivatives are right, but each element is computed on its own. "
+        "Write np.stack([...]) or fnp.asarray(x) instead of np.array([...]) or np.asarray(x).",
+        ObjectArrayWarning,
+        stacklevel=_caller_level(),
+    )
+    objects = np.empty(size, object)
+    flat: Any = reshape(self, (size,)) if shape else None
+    for i in range(size):
+        objects[i] = flat[i] if shape else self
+    return objects.reshape(shape)
+
+
+def _caller_level() -> int:
+    """The ``stacklevel`` of the innermost frame outside funcgrad and NumPy, as seen from the caller's ``warn``."""
+    level = 2
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_SKIPPED):
+        frame = frame.f_back
+        level += 1
+    return level

@@ -1,0 +1,65 @@
+"""Rounding, division with remainder, and the parts of floating-point numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._ops import logic, rounding
+from funcgrad._ops.cast import complex_p, imag_p, real_p
+from funcgrad._ops.select import select
+from funcgrad.numpy._convert import as_value, dtype_of, operands_for
+from funcgrad.numpy._dispatch import implements, refuse_out
+from funcgrad.numpy._elementwise import binary, unary
+
+floor = unary(np.floor, rounding.floor_p)
+ceil = unary(np.ceil, rounding.ceil_p)
+trunc = unary(np.trunc, rounding.trunc_p)
+rint = unary(np.rint, rounding.rint_p)
+floor_divide = binary(np.floor_divide, rounding.floor_divide_p)
+remainder = mod = binary(np.remainder, rounding.remainder_p)
+fmod = binary(np.fmod, rounding.fmod_p)
+signbit = unary(np.signbit, rounding.signbit_p)
+copysign = binary(np.copysign, rounding.copysign_p)
+nextafter = binary(np.nextafter, rounding.nextafter_p)
+spacing = unary(np.spacing, rounding.spacing_p)
+ldexp = binary(np.ldexp, rounding.ldexp_p)
+
+
+@implements(np.round, np.around)
+def round_(a: Any, decimals: int = 0, out: None = None) -> Any:
+    """``numpy.round``: half to even; it carries no derivative."""
+    refuse_out("round", out)
+    x = as_value(a)
+    if dtype_of(x).kind == "c":
+        real, imag = (bind(rounding.round_p, (part(x),), {"decimals": int(decimals)}) for part in (real_p, imag_p))
+        return complex_p(real, imag)
+    return bind(rounding.round_p, (x,), {"decimals": int(decimals)})
+
+
+around = round_
+
+
+@implements(np.fix)
+def fix(x: Any, out: None = None) -> Any:
+    """``numpy.fix``: rounded towards zero."""
+    refuse_out("fix", out)
+    return trunc(x)
+
+
+@implements(np.modf)
+def modf(x: Any, /) -> tuple[Any, Any]:
+    """``numpy.modf``: fractional and integral part; the derivative goes with the fraction."""
+    (x,) = operands_for(np.modf, (x,))
+    whole = bind(rounding.trunc_p, (x,), NO_PARAMS)
+    return select(logic.isinf_p(x), 0, x - whole), whole
+
+
+@implements(np.frexp)
+def frexp(x: Any, /) -> tuple[Any, Any]:
+    """``numpy.frexp``: mantissa and exponent; the derivative goes with the mantissa."""
+    (x,) = operands_for(np.frexp, (x,))
+    exponent = bind(rounding.exponent_p, (x,), NO_PARAMS)
+    return bind(rounding.ldexp_p, (x, -exponent), NO_PARAMS), exponent

@@ -1,0 +1,20 @@
+"""How tracers print."""
+
+from __future__ import annotations
+
+from funcgrad._core.bind import Tracer
+from funcgrad.numpy._concrete import concrete_value
+
+
+def to_text(self: Tracer) -> str:
+    """``Traced<f64[3]> by grad, value=array([...])``; without the value where there is none yet."""
+    value = f", value={self.value!r}" if self.trace.concrete else ""  # type: ignore[attr-defined]
+    return f"Traced<{self.aval}> by {self.trace.transform}{value}"
+
+
+def to_format(self: Tracer, spec: str) -> str:
+    """Text in an f-string; a format such as ``.3f`` is applied to the number."""
+    if not spec:
+        return str(self)
+    value = concrete_value(self, f"the format {spec!r}")
+    return format(value.item() if getattr(value, "shape", None) == () else value, spec)
