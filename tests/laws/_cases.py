@@ -44,10 +44,20 @@ class Case:
         return [i for i, x in enumerate(self.row.operands) if type(x) is tuple]
 
     def operands(self, rng: np.random.Generator) -> Arrays:
-        """All operands; the drawn ones cannot be written to, so that a rule that tries is caught."""
+        """All operands; none can be written to, so that a rule that tries is caught."""
         return [
-            read_only(draw(rng, x, self.dtype, self.row.sample)) if type(x) is tuple else x for x in self.row.operands
+            read_only(draw(rng, x, self.dtype, self.row.sample)) if type(x) is tuple else self._given(x)
+            for x in self.row.operands
         ]
+
+    def _given(self, x: Any) -> Any:
+        """An operand that the row gives, in the precision of the drawn ones."""
+        if not isinstance(x, np.ndarray):
+            return x
+        if x.dtype.kind not in "fc" or not self.drawn:
+            return read_only(x.copy())
+        parts = self.dtype.itemsize // (2 if self.dtype.kind == "c" else 1)
+        return read_only(x.astype(f"c{2 * parts}" if x.dtype.kind == "c" else f"f{parts}"))
 
     def run(self, operands: Sequence[Any]) -> Arrays:
         """The results, as a list even where there is one."""

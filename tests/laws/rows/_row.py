@@ -20,7 +20,7 @@ class Row:
     Args:
         primitive: the primitive.
         operands: per operand a shape, to be sampled (and differentiated), or an array, passed as it is (indices,
-            predicates).
+            predicates; floats in the precision of what is sampled).
         params: the primitive's parameters.
         sample: where operands are drawn from: ``normal``, ``positive`` (0.5 to 2), ``unit`` (-0.9 to 0.9),
             ``above_one`` (1.1 to 3), ``distinct`` (no two closer than 0.05), or a function of (rng, shape, dtype).
