@@ -11,7 +11,8 @@ from funcgrad._core.aval import Aval
 from funcgrad._core.derivative import Multilinear, PerOperand
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops.fill import ones_like, zeros_like
-from funcgrad._ops.join import concatenate, slice_axis
+from funcgrad._ops.index import slice_axis
+from funcgrad._ops.join import concatenate
 from funcgrad._ops.select import select
 from funcgrad._ops.sort import gather_along_axis, scatter_along_axis
 

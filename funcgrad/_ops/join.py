@@ -1,16 +1,69 @@
-"""Concatenate, slice along an axis, and pad: joining and cutting are each other's transposes."""
+"""Concatenate, stack and pad: joining; the transpose of each is the indexing that takes the parts out again."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.derivative import JointlyLinear, Multilinear
+from funcgrad._core.derivative import Multilinear, Recorder
 from funcgrad._core.primitive import Primitive
+from funcgrad._ops._index_plan import FULL, Index
 from funcgrad._ops.fill import zeros_like
+from funcgrad._ops.index import index_p
 from funcgrad._ops.shape import expand_dims
+
+Widths = tuple[tuple[int, int], ...]
+
+
+class _JoinDerivative:
+    """Linear in all operands together; the cotangent of each is a part of the result's."""
+
+    __slots__ = ()
+
+    def recorder(self, active: int) -> Recorder:
+        return self._edges
+
+    def _edges(self, primals: Any, nodes: list, y: Any, params: dict) -> tuple:
+        indices = self.parts(primals, params["axis"])
+        pairs = zip(nodes, indices, strict=True)
+        return tuple([(node, _part_cotangent, (index,)) for node, index in pairs if node is not None])
+
+    def parts(self, primals: Any, axis: int) -> list[Index]:
+        """Where each operand stands in the result."""
+        raise NotImplementedError
+
+    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
+        if all(x_dot is None for x_dot in tangents):
+            return None
+        pairs = zip(primals, tangents, strict=True)
+        return primitive(*[zeros_like(x) if x_dot is None else x_dot for x, x_dot in pairs], **params)
+
+
+def _part_cotangent(y_bar: Any, index: Index) -> Any:
+    return index_p(y_bar, index=index)
+
+
+class _ConcatenateDerivative(_JoinDerivative):
+    __slots__ = ()
+
+    def parts(self, primals: Any, axis: int) -> list[Index]:
+        parts = []
+        start = 0
+        for x in primals:
+            stop = start + x.shape[axis]
+            parts.append(Index((*(FULL,) * axis, slice(start, stop))))
+            start = stop
+        return parts
+
+
+class _StackDerivative(_JoinDerivative):
+    __slots__ = ()
+
+    def parts(self, primals: Any, axis: int) -> list[Index]:
+        return [Index((*(FULL,) * axis, i)) for i in range(len(primals))]
 
 
 def _concatenate_aval(*xs: Aval, axis: int) -> Aval:
@@ -19,80 +72,58 @@ def _concatenate_aval(*xs: Aval, axis: int) -> Aval:
     return Aval(tuple(shape), xs[0].dtype)
 
 
-def _concatenate_transpose(y_bar: Any, i: int, avals: tuple, primals: tuple, params: dict) -> Any:
-    axis = params["axis"]
-    start = sum(aval.shape[axis] for aval in avals[:i])
-    return slice_axis(y_bar, axis, start, start + avals[i].shape[axis])
-
-
 concatenate_p = Primitive(
     "concatenate",
     operands=("*xs",),
     numpy=lambda *xs, axis: np.concatenate(xs, axis),
     xla=lambda lax, *xs, axis: lax.concatenate(xs, axis),
     aval=_concatenate_aval,
-    derivative=JointlyLinear(_concatenate_transpose, zeros_like),
+    derivative=_ConcatenateDerivative(),
     batch=None,
     cost=lambda y, *xs, **_: 0,
 )
 
 
-def concatenate(xs: list[Any], axis: int) -> Any:
+def concatenate(xs: Sequence[Any], axis: int) -> Any:
     """Arrays of one dtype joined along an axis."""
     return xs[0] if len(xs) == 1 else concatenate_p(*xs, axis=axis)
 
 
-def stack(xs: list[Any], axis: int) -> Any:
-    """Arrays of one shape and dtype joined along a new axis."""
-    return concatenate([expand_dims(x, (axis,)) for x in xs], axis)
-
-
-def _slice_axis_numpy(x: Any, *, axis: int, start: int, stop: int) -> Any:
-    return x[(slice(None),) * axis + (slice(start, stop),)]
-
-
-def _slice_axis_aval(x: Aval, *, axis: int, start: int, stop: int) -> Aval:
-    return Aval((*x.shape[:axis], stop - start, *x.shape[axis + 1 :]), x.dtype)
-
-
-def _slice_axis_transpose(y_bar: Any, x_aval: Aval, axis: int, start: int, stop: int) -> Any:
-    widths = [(0, 0)] * x_aval.ndim
-    widths[axis] = (start, x_aval.shape[axis] - stop)
-    return pad(y_bar, tuple(widths))
-
-
-slice_axis_p = Primitive(
-    "slice_axis",
-    operands=("x",),
-    numpy=_slice_axis_numpy,
-    xla=lambda lax, x, *, axis, start, stop: lax.slice_in_dim(x, start, stop, axis=axis),
-    aval=_slice_axis_aval,
-    derivative=Multilinear(("x",), [_slice_axis_transpose]),
+# A primitive of its own: a stack of T values is one node on the tape, not T + 1.
+stack_p = Primitive(
+    "stack",
+    operands=("*xs",),
+    numpy=lambda *xs, axis: np.stack(xs, axis),
+    xla=lambda lax, *xs, axis: lax.concatenate([lax.expand_dims(x, (axis,)) for x in xs], axis),
+    aval=lambda *xs, axis: Aval((*xs[0].shape[:axis], len(xs), *xs[0].shape[axis:]), xs[0].dtype),
+    derivative=_StackDerivative(),
     batch=None,
-    cost=lambda y, x, **_: 0,
+    cost=lambda y, *xs, **_: 0,
 )
 
 
-def slice_axis(x: Any, axis: int, start: int, stop: int) -> Any:
-    """``x[..., start:stop, ...]`` along one axis."""
-    return slice_axis_p(x, axis=axis, start=start, stop=stop)
+def stack(xs: Sequence[Any], axis: int) -> Any:
+    """Arrays of one shape and dtype joined along a new axis."""
+    return expand_dims(xs[0], (axis,)) if len(xs) == 1 else stack_p(*xs, axis=axis)
 
 
-def _pad_aval(x: Aval, *, widths: tuple[tuple[int, int], ...]) -> Aval:
+def _pad_aval(x: Aval, *, widths: Widths) -> Aval:
     return Aval(tuple(low + n + high for n, (low, high) in zip(x.shape, widths, strict=True)), x.dtype)
 
 
-def _pad_numpy(x: Any, *, widths: tuple[tuple[int, int], ...]) -> Any:
+def _inside(shape: tuple[int, ...], widths: Widths) -> tuple[slice, ...]:
+    """Where the unpadded array stands in the padded one."""
+    return tuple(slice(low, low + n) for n, (low, _) in zip(shape, widths, strict=True))
+
+
+def _pad_numpy(x: Any, *, widths: Widths) -> Any:
     y = np.zeros(tuple(low + n + high for n, (low, high) in zip(x.shape, widths, strict=True)), x.dtype)
-    y[tuple(slice(low, low + n) for n, (low, _) in zip(x.shape, widths, strict=True))] = x
+    y[_inside(x.shape, widths)] = x
     return y
 
 
-def _pad_transpose(y_bar: Any, x_aval: Aval, widths: tuple[tuple[int, int], ...]) -> Any:
-    for axis, (low, high) in enumerate(widths):
-        if low or high:
-            y_bar = slice_axis(y_bar, axis, low, low + x_aval.shape[axis])
-    return y_bar
+def _pad_transpose(y_bar: Any, x_aval: Aval, widths: Widths) -> Any:
+    return index_p(y_bar, index=Index(_inside(x_aval.shape, widths)))
 
 
 pad_p = Primitive(
@@ -107,6 +138,6 @@ pad_p = Primitive(
 )
 
 
-def pad(x: Any, widths: tuple[tuple[int, int], ...]) -> Any:
+def pad(x: Any, widths: Widths) -> Any:
     """Zeros before and after, ``(before, after)`` per axis."""
-    return pad_p(x, widths=widths)
+    return pad_p(x, widths=widths) if any(low or high for low, high in widths) else x

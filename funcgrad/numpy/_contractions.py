@@ -12,7 +12,8 @@ from funcgrad._ops.broadcast import reduce_sum
 from funcgrad._ops.cast import cast, conj_p
 from funcgrad._ops.contract import dot_general, matmul_p
 from funcgrad._ops.diagonal import diagonal
-from funcgrad._ops.join import concatenate, slice_axis
+from funcgrad._ops.index import slice_axis
+from funcgrad._ops.join import concatenate
 from funcgrad._ops.shape import expand_dims, reshape, transpose
 from funcgrad.numpy._axes import normalize_axis
 from funcgrad.numpy._convert import as_value, promote

@@ -12,7 +12,7 @@ from funcgrad._core.bind import is_value
 from funcgrad._ops.arithmetic import add_p, sub_p
 from funcgrad._ops.cast import cast
 from funcgrad._ops.fill import full_like_p
-from funcgrad._ops.join import slice_axis
+from funcgrad._ops.index import slice_axis
 from funcgrad._ops.select import select_p
 from funcgrad._ops.shape import reshape
 from funcgrad.errors import TreeMismatchError

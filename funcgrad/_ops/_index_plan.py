@@ -1,0 +1,179 @@
+"""The static part of an index, and the shape arithmetic of NumPy's indexing rules."""
+
+from __future__ import annotations
+
+import operator
+from types import EllipsisType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Slot:
+    """Stands in an index where an index array, an operand of the primitive, goes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "@"
+
+
+SLOT = Slot()
+Entry = int | slice | EllipsisType | Slot | None
+FULL = slice(None)
+
+
+class Index:
+    """What is static of ``x[...]``: integers, slices, ``None``, ``...``, and a slot for each index array.
+
+    Args:
+        entries: as they stand between the brackets.
+        unique: whether the index arrays are known to select no element twice (a mask does not).
+    """
+
+    __slots__ = ("entries", "unique")
+
+    def __init__(self, entries: tuple[Entry, ...], unique: bool = False) -> None:
+        self.entries: Any = entries
+        self.unique = unique
+
+    @property
+    def slots(self) -> int:
+        """How many index arrays it takes."""
+        return sum(entry is SLOT for entry in self.entries)
+
+    def filled(self, arrays: tuple) -> Any:
+        """The entries with index arrays in the slots: an index that NumPy takes."""
+        if not arrays:
+            return self.entries
+        remaining = iter(arrays)
+        return tuple([next(remaining) if entry is SLOT else entry for entry in self.entries])
+
+    def _key(self) -> tuple:
+        # Slices are hashable from Python 3.12 on.
+        return (
+            self.unique,
+            *[("slice", e.start, e.stop, e.step) if isinstance(e, slice) else e for e in self.entries],
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Index) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        return f"[{', '.join(map(_entry_text, self.entries))}]"
+
+
+def _entry_text(entry: Entry) -> str:
+    if entry is Ellipsis:
+        return "..."
+    if not isinstance(entry, slice):
+        return str(entry)
+    ends = ":".join("" if end is None else str(end) for end in (entry.start, entry.stop))
+    return ends if entry.step is None else f"{ends}:{entry.step}"
+
+
+class Plan(NamedTuple):
+    """An index resolved against shapes.
+
+    First the array is *cut*: per axis the elements ``low, low + stride, ...`` below ``high``, reversed on some axes,
+    with the axes of integers dropped. Then index arrays of common shape ``batch`` select along ``array_axes`` of what
+    is left (``base``); their axes stand from ``place`` on among the ``kept`` ones. ``shape`` is the result's, with new
+    axes.
+    """
+
+    lows: tuple[int, ...]
+    highs: tuple[int, ...]
+    strides: tuple[int, ...]
+    reversed_axes: tuple[int, ...]
+    dropped: tuple[int, ...]
+    base: tuple[int, ...]
+    array_axes: tuple[int, ...]
+    batch: tuple[int, ...]
+    place: int
+    kept: tuple[int, ...]
+    shape: tuple[int, ...]
+
+    @property
+    def gathered(self) -> tuple[int, ...]:
+        """The result's shape before new axes."""
+        return (*self.kept[: self.place], *self.batch, *self.kept[self.place :])
+
+
+def expand_ellipsis(entries: tuple[Entry, ...], ndim: int) -> tuple[Entry, ...]:
+    """The entries with as many full slices in place of ``...`` (or at the end) as there are axes left."""
+    consumed = sum(entry is not None and entry is not Ellipsis for entry in entries)
+    if consumed > ndim:
+        raise IndexError(f"too many indices for array: array is {ndim}-dimensional, but {consumed} were indexed")
+    rest = (FULL,) * (ndim - consumed)
+    places = [i for i, entry in enumerate(entries) if entry is Ellipsis]
+    if len(places) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    if not places:
+        return entries + rest
+    return entries[: places[0]] + rest + entries[places[0] + 1 :]
+
+
+def resolve(index: Index, shape: tuple[int, ...], arrays: tuple[tuple[int, ...], ...] = ()) -> Plan:
+    """Resolve an index against the shape of the array and the shapes of the index arrays."""
+    entries = expand_ellipsis(index.entries, len(shape))
+    sources = [entry for entry in entries if entry is not None]
+    ranges = [_range(entry, shape[axis], axis) for axis, entry in enumerate(sources)]
+    base = [len(span) for entry, span in zip(sources, ranges, strict=True) if not isinstance(entry, int)]
+    array_axes = [i for i, entry in enumerate(e for e in sources if not isinstance(e, int)) if entry is SLOT]
+    lengths = iter(base)
+    # The axes of the result beside those of the index arrays, a new axis as -1; and how many stand before each slot.
+    items: list[int] = []
+    before: list[int] = []
+    for entry in entries:
+        if entry is None:
+            items.append(-1)
+        elif entry is SLOT:
+            before.append(len(items))
+            next(lengths)
+        elif isinstance(entry, slice):
+            items.append(next(lengths))
+    place = before[0] if before and _adjacent(index.entries) else 0
+    batch = np.broadcast_shapes(*arrays) if arrays else ()
+    ascending = [span if span.step > 0 else span[::-1] for span in ranges]
+    return Plan(
+        lows=tuple(span[0] if span else 0 for span in ascending),
+        highs=tuple(span[-1] + 1 if span else 0 for span in ascending),
+        strides=tuple(span.step if len(span) > 1 else 1 for span in ascending),
+        reversed_axes=tuple(axis for axis, span in enumerate(ranges) if span.step < 0),
+        dropped=tuple(axis for axis, entry in enumerate(sources) if isinstance(entry, int)),
+        base=tuple(base),
+        array_axes=tuple(array_axes),
+        batch=batch,
+        place=sum(item >= 0 for item in items[:place]),
+        kept=tuple(item for item in items if item >= 0),
+        shape=tuple(abs(item) for item in (*items[:place], *batch, *items[place:])),
+    )
+
+
+def _range(entry: Any, length: int, axis: int) -> range:
+    """The positions that an entry selects along its axis; all of them for an index array."""
+    if isinstance(entry, slice):
+        return range(*entry.indices(length))
+    if not isinstance(entry, int):
+        return range(length)
+    if not -length <= entry < length:
+        raise IndexError(f"index {entry} is out of bounds for axis {axis} with size {length}")
+    return range(entry % length, entry % length + 1)
+
+
+def _is_advanced(entry: Entry) -> bool:
+    return entry is SLOT or isinstance(entry, int)
+
+
+def _adjacent(entries: tuple[Entry, ...]) -> bool:
+    """Whether index arrays, and integers beside them, stand together, so that their axes stay where they are."""
+    places = [i for i, entry in enumerate(entries) if _is_advanced(entry)]
+    return places[-1] - places[0] + 1 == len(places)
+
+
+def normalized_slice(part: slice) -> slice:
+    """The slice with Python integers for its parts; what has no integer in it is refused by its own error."""
+    return slice(*[None if end is None else operator.index(end) for end in (part.start, part.stop, part.step)])
