@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval, result_dtype
+from funcgrad._core.bind import bind
 from funcgrad._core.derivative import CONSTANT, PerOperand, Rule
 from funcgrad._core.primitive import Derivative, Primitive
 from funcgrad._ops.broadcast import broadcast_to, sum_to_shape
+from funcgrad._ops.shape import reshape
 
 
 class Elementwise(PerOperand):
@@ -52,6 +54,19 @@ def broadcast_aval(*avals: Aval, dtype: np.dtype | None = None) -> Aval:
     return Aval(shape, dtype or result_dtype(*avals), weak)
 
 
+def _batch_elementwise(
+    primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict
+) -> Any:
+    """Axes of length 1 after the batch let operands of lower rank broadcast; the others broadcast as they are."""
+    ranks = [len(getattr(x, "shape", ())) - flag for x, flag in zip(operands, batched, strict=True)]
+    rank = max(ranks)
+    aligned = [
+        reshape(x, (size, *[1] * (rank - own), *x.shape[1:])) if flag and own < rank else x
+        for x, flag, own in zip(operands, batched, ranks, strict=True)
+    ]
+    return bind(primitive, tuple(aligned), params)
+
+
 def elementwise(
     name: str,
     operands: str,
@@ -80,7 +95,7 @@ def elementwise(
         xla=xla,
         aval=lambda *avals, **_: broadcast_aval(*avals, dtype=dtype(*avals) if dtype else None),
         derivative=Elementwise(names, maps, jvps) if isinstance(maps, list) else maps,
-        batch=None,
+        batch=_batch_elementwise,
         cost=lambda y, *xs, **_: flops * y.size,
         elementwise=True,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from funcgrad._core.derivative import CONSTANT
 from funcgrad._core.primitive import Primitive
+from funcgrad._ops._batching import batch_same
 
 stop_gradient_p = Primitive(
     "stop_gradient",
@@ -12,6 +13,6 @@ stop_gradient_p = Primitive(
     xla="stop_gradient",
     aval=lambda x: x,
     derivative=CONSTANT,
-    batch=None,
+    batch=batch_same,
     cost=lambda y, x: 0,
 )

@@ -9,6 +9,7 @@ import numpy as np
 from funcgrad._core.aval import Aval, is_inexact, result_dtype
 from funcgrad._core.derivative import Multilinear, Recorder
 from funcgrad._core.primitive import Primitive
+from funcgrad._ops._batching import batch_same
 from funcgrad._ops._families import elementwise
 
 
@@ -50,7 +51,7 @@ cast_p = Primitive(
     xla=_cast_xla,
     aval=lambda x, *, dtype: Aval(x.shape, dtype),
     derivative=_CastDerivative(("x",), [_cast_transpose]),
-    batch=None,
+    batch=batch_same,
     cost=lambda y, x, **_: 0,
 )
 
@@ -83,7 +84,7 @@ real_p = Primitive(
     xla="real",
     aval=_part_aval,
     derivative=Multilinear(("x",), [lambda y_bar: make_complex(y_bar, 0 * y_bar)]),
-    batch=None,
+    batch=batch_same,
     cost=lambda y, x: 0,
 )
 imag_p = Primitive(
@@ -93,7 +94,7 @@ imag_p = Primitive(
     xla="imag",
     aval=_part_aval,
     derivative=Multilinear(("x",), [lambda y_bar: make_complex(0 * y_bar, -y_bar)]),
-    batch=None,
+    batch=batch_same,
     cost=lambda y, x: 0,
 )
 conj_p = Primitive(
@@ -103,7 +104,7 @@ conj_p = Primitive(
     xla="conj",
     aval=lambda x: x,
     derivative=Multilinear(("x",), [lambda y_bar: conj_p(y_bar)]),
-    batch=None,
+    batch=batch_same,
     cost=lambda y, x: y.size,
 )
 

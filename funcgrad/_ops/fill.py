@@ -9,6 +9,7 @@ import numpy as np
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.derivative import CONSTANT
 from funcgrad._core.primitive import Primitive
+from funcgrad._ops._batching import batch_same
 
 
 def _full_like_numpy(x: Any, *, value: complex) -> Any:
@@ -27,7 +28,7 @@ full_like_p = Primitive(
     xla=lambda lax, x, *, value: lax.full_like(x, value),
     aval=lambda x, *, value: x,
     derivative=CONSTANT,
-    batch=None,
+    batch=batch_same,
     cost=lambda y, x, **_: 0,
     fold=_fold_scalar,
 )

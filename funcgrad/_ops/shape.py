@@ -9,6 +9,12 @@ import numpy as np
 from funcgrad._core.aval import Aval
 from funcgrad._core.derivative import Multilinear
 from funcgrad._core.primitive import Primitive
+from funcgrad._ops._batching import batch_axes, moved_axes
+
+
+def _reshape_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple, params: dict) -> Any:
+    return reshape(operands[0], (size, *params["shape"]))
+
 
 reshape_p = Primitive(
     "reshape",
@@ -17,7 +23,7 @@ reshape_p = Primitive(
     xla=lambda lax, x, *, shape: lax.reshape(x, shape),
     aval=lambda x, *, shape: x.with_shape(shape),
     derivative=Multilinear(("x",), [lambda y_bar, x_aval: reshape(y_bar, x_aval.shape)]),
-    batch=None,
+    batch=_reshape_batch,
     cost=lambda y, x, **_: 0,
 )
 
@@ -34,6 +40,10 @@ def _inverse(permutation: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(inverse)
 
 
+def _transpose_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple, params: dict) -> Any:
+    return transpose(operands[0], (0, *moved_axes(params["permutation"])))
+
+
 transpose_p = Primitive(
     "transpose",
     operands=("x",),
@@ -41,7 +51,7 @@ transpose_p = Primitive(
     xla=lambda lax, x, *, permutation: lax.transpose(x, permutation),
     aval=lambda x, *, permutation: x.with_shape(tuple([x.shape[i] for i in permutation])),
     derivative=Multilinear(("x",), [lambda y_bar, permutation: transpose(y_bar, _inverse(permutation))]),
-    batch=None,
+    batch=_transpose_batch,
     cost=lambda y, x, **_: 0,
 )
 
@@ -58,7 +68,7 @@ flip_p = Primitive(
     xla=lambda lax, x, *, axes: lax.rev(x, axes),
     aval=lambda x, *, axes: x,
     derivative=Multilinear(("x",), [lambda y_bar, axes: flip(y_bar, axes)]),
-    batch=None,
+    batch=batch_axes("axes"),
     cost=lambda y, x, **_: 0,
 )
 

@@ -1,0 +1,73 @@
+"""Batching: each value carries a leading axis that the user's function does not see."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval, aval_of
+from funcgrad._core.bind import Trace, Tracer
+from funcgrad.tree import register_leaf
+
+if TYPE_CHECKING:
+    from funcgrad._core.primitive import Primitive
+
+
+@register_leaf
+class BatchTracer(Tracer):
+    """A batch of values along the leading axis of one array."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, trace: Trace, value: Any) -> None:
+        self.trace = trace
+        self.value = value
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.value.shape[1:]
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.value.dtype
+
+    @property
+    def aval(self) -> Aval:
+        aval = aval_of(self.value)
+        return Aval(aval.shape[1:], aval.dtype)
+
+
+class BatchTrace(Trace):
+    """Runs each primitive once on whole batches, by its batching rule.
+
+    A rule ``batch(size, operands, batched, params)`` gets the operands as they are, those flagged in ``batched`` with the
+    batch in their leading axis, and returns the result (a list of them) with the batch leading.
+    """
+
+    transform = "vmap"
+    # There is one number per element of the batch: none to branch on.
+    concrete = False
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.size = size
+
+    def input(self, value: Any) -> BatchTracer:
+        """A tracer for an array whose leading axis is the batch."""
+        return BatchTracer(self, value)
+
+    def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
+        if not self.alive:
+            self.refuse_leak(primitive)
+        batched = tuple([type(x) is BatchTracer and x.trace is self for x in operands])
+        values = tuple([x.value if flag else x for x, flag in zip(operands, batched, strict=True)])
+        if primitive.batch is None:
+            raise NotImplementedError(
+                f"vmap: the primitive {primitive.name} has no batching rule. Apply it outside of vmap, or loop over the "
+                "batch and stack the results."
+            )
+        results = primitive.batch(primitive, self.size, values, batched, params)
+        if primitive.multiple_results:
+            return [BatchTracer(self, y) for y in results]
+        return BatchTracer(self, results)
