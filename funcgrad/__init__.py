@@ -1,8 +1,9 @@
 """Plain NumPy functions in; gradients, graphs and XLA programs out."""
 
 from funcgrad import _engines as _engines
-from funcgrad import errors, numpy, optim, tree
+from funcgrad import errors, nn, numpy, optim, tree
 from funcgrad._core.graph import Graph
+from funcgrad._transforms.custom import custom_jvp, custom_vjp
 from funcgrad._transforms.forward import jvp
 from funcgrad._transforms.higher_order import hessian, hvp, jacfwd, jacrev, linearize
 from funcgrad._transforms.jit import jit
@@ -16,6 +17,8 @@ __all__ = [
     "Graph",
     "SGDState",
     "check_grads",
+    "custom_jvp",
+    "custom_vjp",
     "errors",
     "grad",
     "hessian",
@@ -26,6 +29,7 @@ __all__ = [
     "jvp",
     "linearize",
     "make_graph",
+    "nn",
     "numpy",
     "optim",
     "sgd_init",

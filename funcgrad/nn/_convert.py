@@ -1,0 +1,26 @@
+"""What the layers and losses take: arrays of any kind, lists, numbers.
+
+They compute with the functions of ``funcgrad.numpy`` rather than with operators, which on a ``jax.Array`` are JAX's own
+and round float64 to float32 where JAX's global mode says so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import is_inexact
+from funcgrad._ops.cast import cast
+from funcgrad.numpy._convert import as_value, dtype_of
+
+_PYTHON_NUMBERS = frozenset({bool, int, float})
+
+
+def inexact(x: Any) -> Any:
+    """``x`` as an array of a float or complex dtype; integers become float64, as NumPy's functions make them."""
+    x = as_value(x)
+    if type(x) in _PYTHON_NUMBERS:
+        return np.asarray(x, float)
+    dtype = dtype_of(x)
+    return cast(x, dtype if is_inexact(dtype) else np.dtype(np.float64))

@@ -1,0 +1,254 @@
+"""Losses, with PyTorch's meaning of reduction, class weights, ignored targets and label smoothing."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from funcgrad._core.aval import aval_of, is_inexact
+from funcgrad._core.bind import NUMPY_TYPES
+from funcgrad._ops.broadcast import reduce_sum
+from funcgrad._ops.cast import cast
+from funcgrad._ops.fill import ones_like
+from funcgrad._ops.select import select
+from funcgrad._ops.shape import reshape
+from funcgrad.nn._activations import log_softmax
+from funcgrad.nn._convert import inexact
+from funcgrad.numpy._convert import as_value, dtype_of
+from funcgrad.numpy._elementwise import add, divide, equal, multiply, negative, power, subtract
+from funcgrad.numpy._selection import take, take_along_axis
+
+Reduction = Literal["mean", "sum", "none"]
+
+
+def mse_loss(x: Any, target: Any, reduction: Reduction = "mean") -> Any:
+    """Compute the squared error, elementwise, and its mean or sum.
+
+    Args:
+        x: an array.
+        target: an array of the same shape.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Returns:
+        A scalar, or an array like ``x`` where ``reduction`` is ``"none"``.
+
+    Raises:
+        ValueError: the shapes differ (PyTorch warns and broadcasts), or ``reduction`` is none of the three.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad import nn
+        >>> float(nn.mse_loss(np.array([1.0, 2.0]), np.array([0.0, 4.0])))
+        2.5
+    """
+    _check_reduction(reduction)
+    x, target = inexact(x), inexact(target)
+    if x.shape != target.shape:
+        raise ValueError(
+            f"mse_loss: x is {aval_of(x)} and target is {aval_of(target)}; needed the same shape, since broadcasting "
+            "would compare each with each. Reshape one of them."
+        )
+    return _reduced(power(subtract(x, target), 2), reduction, math.prod(x.shape))
+
+
+def nll_loss(
+    log_p: Any,
+    target: Any,
+    weight: Any = None,
+    *,
+    ignore_index: int = -100,
+    reduction: Reduction = "mean",
+) -> Any:
+    """Compute the negative log-likelihood of classes, given log-probabilities.
+
+    Args:
+        log_p: ``f32[classes]``, ``f32[batch, classes]`` or ``f32[batch, classes, ...]``.
+        target: class indices ``i64[]``, ``i64[batch]`` or ``i64[batch, ...]``.
+        weight: ``f32[classes]``, the weight of each class, dimensionless.
+        ignore_index: targets of this value count for nothing.
+        reduction: ``"mean"`` (weighted by the weights of the targets), ``"sum"`` or ``"none"``.
+
+    Returns:
+        A scalar, or an array like ``target`` where ``reduction`` is ``"none"``.
+
+    Raises:
+        IndexError: a target is no class; under ``jit`` it cannot be seen, and gives an undefined loss.
+        TypeError: targets are not integers.
+        ValueError: shapes do not fit, or ``reduction`` is none of the three.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad import nn
+        >>> log_p = np.log(np.array([[0.25, 0.75], [0.5, 0.5]]))
+        >>> float(nn.nll_loss(log_p, np.array([0, 1])))
+        1.0397207708399179
+
+    Source: ``torch.nn.functional.nll_loss``.
+    """
+    _check_reduction(reduction)
+    log_p = inexact(log_p)
+    targets = _targets("nll_loss", log_p, target, weight, ignore_index)
+    return _reduce_targets(targets.losses(log_p), targets, reduction)
+
+
+def cross_entropy(
+    logits: Any,
+    target: Any,
+    weight: Any = None,
+    *,
+    ignore_index: int = -100,
+    reduction: Reduction = "mean",
+    label_smoothing: float = 0.0,
+) -> Any:
+    """Compute the cross entropy between softmax of logits and targets: class indices or class probabilities.
+
+    Args:
+        logits: ``f32[classes]``, ``f32[batch, classes]`` or ``f32[batch, classes, ...]``.
+        target: class indices, shaped like ``logits`` without its class axis; or probabilities, shaped like ``logits``.
+        weight: ``f32[classes]``, the weight of each class, dimensionless.
+        ignore_index: class indices of this value count for nothing.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``. The mean over class indices is weighted by the weights of the
+            targets; the mean over probabilities divides by the number of samples, as in PyTorch.
+        label_smoothing: how much of each target is spread evenly over all classes, 0 to 1.
+
+    Returns:
+        A scalar, or an array shaped like ``logits`` without its class axis where ``reduction`` is ``"none"``.
+
+    Raises:
+        IndexError: a target is no class; under ``jit`` it cannot be seen, and gives an undefined loss.
+        ValueError: shapes do not fit, or ``reduction`` or ``label_smoothing`` is out of range.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad import nn
+        >>> float(nn.cross_entropy(np.array([[0.0, 0.0]]), np.array([1])))
+        0.6931471805599453
+
+    Source: ``torch.nn.functional.cross_entropy``; label smoothing: Szegedy et al., *Rethinking the inception
+    architecture for computer vision* (2016), section 7.
+    """
+    _check_reduction(reduction)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise ValueError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    logits, target = inexact(logits), as_value(target)
+    axis = _class_axis(logits)
+    log_p = log_softmax(logits, axis)
+    if getattr(target, "shape", ()) == logits.shape and is_inexact(dtype_of(target)):
+        return _probabilities_loss(log_p, target, weight, axis, reduction, label_smoothing)
+    targets = _targets("cross_entropy", log_p, target, weight, ignore_index)
+    loss = targets.losses(log_p)
+    if label_smoothing:
+        smooth = targets.kept(reduce_sum(_weighted(log_p, weight, axis), (axis,)))
+        even = multiply(smooth, label_smoothing / log_p.shape[axis])
+        loss = subtract(multiply(loss, 1 - label_smoothing), even)
+    return _reduce_targets(loss, targets, reduction)
+
+
+def _probabilities_loss(
+    log_p: Any, target: Any, weight: Any, axis: int, reduction: Reduction, label_smoothing: float
+) -> Any:
+    classes = log_p.shape[axis]
+    if label_smoothing:
+        target = add(multiply(target, 1 - label_smoothing), label_smoothing / classes)
+    loss = negative(reduce_sum(_weighted(multiply(log_p, target), weight, axis), (axis,)))
+    return _reduced(loss, reduction, math.prod(log_p.shape) // max(classes, 1))
+
+
+def _weighted(values: Any, weight: Any, axis: int) -> Any:
+    """Values times the weight of their class."""
+    if weight is None:
+        return values
+    shape = (len(weight), *[1] * (len(values.shape) - 1 - axis))
+    return multiply(values, reshape(cast(as_value(weight), values.dtype), shape))
+
+
+class _Targets(NamedTuple):
+    """Class indices, made safe to index with, and what each counts."""
+
+    indices: Any
+    ignored: Any
+    weight: Any | None
+    axis: int
+
+    def losses(self, log_p: Any) -> Any:
+        """What each target costs; 0 where it is ignored."""
+        shape = self.indices.shape
+        indices = reshape(self.indices, (*shape[: self.axis], 1, *shape[self.axis :]))
+        picked = reshape(take_along_axis(log_p, indices, self.axis), shape)
+        return negative(self.kept(picked if self.weight is None else multiply(picked, self.weight)))
+
+    def kept(self, values: Any) -> Any:
+        """Values, 0 where the target is ignored."""
+        return values if self.ignored is None else select(self.ignored, 0, values)
+
+
+def _targets(name: str, log_p: Any, target: Any, weight: Any, ignore_index: int) -> _Targets:
+    target, axis = as_value(target), _class_axis(log_p)
+    _check_targets(name, log_p, target, weight, axis)
+    if type(target) in NUMPY_TYPES:
+        target = np.asarray(target)
+        ignored = _checked(target, ignore_index, log_p.shape[axis])
+    else:
+        ignored = equal(target, ignore_index)
+    indices = target if ignored is None else select(ignored, 0, target)
+    if weight is None:
+        return _Targets(indices, ignored, None, axis)
+    return _Targets(indices, ignored, take(cast(as_value(weight), log_p.dtype), indices), axis)
+
+
+def _reduce_targets(loss: Any, targets: _Targets, reduction: Reduction) -> Any:
+    """The mean divides by the weights of the targets that count."""
+    if reduction != "mean":
+        return _reduced(loss, reduction, 0)
+    axes = tuple(range(len(loss.shape)))
+    if targets.ignored is None and targets.weight is None:
+        return _reduced(loss, reduction, math.prod(loss.shape))
+    counted = targets.kept(ones_like(loss) if targets.weight is None else targets.weight)
+    return divide(reduce_sum(loss, axes), reduce_sum(counted, axes))
+
+
+def _reduced(loss: Any, reduction: Reduction, count: int) -> Any:
+    if reduction == "none":
+        return loss
+    total = reduce_sum(loss, tuple(range(len(loss.shape))))
+    return total if reduction == "sum" else divide(total, count)
+
+
+def _class_axis(x: Any) -> int:
+    """PyTorch's place for the classes: the second axis, or the only one."""
+    if not x.shape:
+        raise ValueError("cross_entropy: the input is a scalar; needed an axis of classes. Pass f32[classes] or more.")
+    return 1 if len(x.shape) > 1 else 0
+
+
+def _check_reduction(reduction: str) -> None:
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+
+
+def _check_targets(name: str, log_p: Any, target: Any, weight: Any, axis: int) -> None:
+    needed = log_p.shape[:axis] + log_p.shape[axis + 1 :]
+    target_aval, aval = aval_of(target), aval_of(log_p)
+    if target_aval.dtype.kind not in "iu" or target_aval.shape != needed:
+        error = ValueError if target_aval.shape != needed else TypeError
+        also = " or probabilities shaped like the input" if name == "cross_entropy" else ""
+        raise error(
+            f"{name}: the target is {target_aval} for an input {aval}; needed class indices of shape {list(needed)}"
+            f"{also}. The classes are axis 1 of a batch."
+        )
+    if weight is not None and aval_of(as_value(weight)).shape != (log_p.shape[axis],):
+        raise ValueError(
+            f"{name}: weight is {aval_of(as_value(weight))}; needed one for each of {log_p.shape[axis]} classes. "
+            "Pass an array of that length, or None."
+        )
+
+
+def _checked(target: np.ndarray, ignore_index: int, classes: int) -> np.ndarray | None:
+    """Which targets are ignored, ``None`` where none is; refuse those that are no class."""
+    ignored = np.equal(target, ignore_index)
+    outside = ~ignored & ((target < 0) | (target >= classes))
+    if outside.any():
+        raise IndexError(f"Target {target[outside].flat[0]} is out of bounds.")
+    return ignored if ignored.any() else None

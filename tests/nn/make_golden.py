@@ -1,0 +1,17 @@
+"""Write what PyTorch computes to ``golden_nn.npz``, so that it is compared with where PyTorch is not installed.
+
+python -m tests.nn.make_golden
+"""
+
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+
+from tests.nn._cases import CASES, flat
+
+if __name__ == "__main__":
+    # Not an import statement: only who writes the file needs PyTorch, and the type checker does without.
+    torch = import_module("torch")
+    golden = {name: flat(case.theirs(torch)) for name, case in CASES.items()}
+    np.savez_compressed(Path(__file__).with_name("golden_nn.npz"), allow_pickle=False, **golden)
