@@ -158,6 +158,11 @@ def _engine_of(x: Any) -> Engine | None:
     return engine
 
 
+def top_trace(values: Iterable[Any]) -> Trace | None:
+    """The innermost trace among the values."""
+    return max((x.trace for x in values if isinstance(x, Tracer)), key=lambda trace: trace.level, default=None)
+
+
 def level_of(values: Iterable[Any]) -> int:
     """The level of the innermost trace among the values; 0 where all are bare."""
     return max((x.trace.level for x in values if isinstance(x, Tracer)), default=0)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
-from funcgrad._core.bind import Tracer, bind
+from funcgrad._core.bind import NUMPY_TYPES, Tracer, bind
 from funcgrad._core.graph import Equation, Graph, Literal, Operand, Var
 
 # A folded constant may be this large where the program was smaller: repeating a number is cheaper than reading it.
@@ -66,7 +66,7 @@ class _Folder:
         if result.aval.nbytes > limit or any(isinstance(value, Tracer) for value in values):
             return False
         value = bind(equation.primitive, values, equation.params)
-        if result.aval.shape == ():
+        if result.aval.shape == () and type(value) in NUMPY_TYPES:
             self.replaced[result] = Literal(value[()] if isinstance(value, np.ndarray) else value)
         else:
             self.constants[result] = value
@@ -124,6 +124,16 @@ def partition(graph: Graph, known: int, count: int) -> tuple[Graph, Graph]:
     inputs = [*residuals, *graph.inputs[known:]]
     backward = Graph(inputs, graph.constants, second, graph.outputs[count:], f"transpose_{graph.name}")
     return drop_dead(forward), drop_dead(backward)
+
+
+def lift_tracers(graph: Graph) -> tuple[Graph, list[Any]]:
+    """The graph with the tracers among its constants as further inputs, and those tracers."""
+    captured = [(var, value) for var, value in graph.constants if isinstance(value, Tracer)]
+    if not captured:
+        return graph, []
+    constants = [(var, value) for var, value in graph.constants if not isinstance(value, Tracer)]
+    inputs = [*graph.inputs, *[var for var, _ in captured]]
+    return Graph(inputs, constants, graph.equations, graph.outputs, graph.name), [value for _, value in captured]
 
 
 def avals_of(values: Any) -> tuple[Aval, ...]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.bind import Trace, Tracer
+from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer
 from funcgrad._core.graph import Equation, Graph, Literal, Operand, Var
 from funcgrad.tree import register_leaf
 
@@ -74,8 +74,9 @@ class StagingTrace(Trace):
         """The variable or literal that stands for a value in this graph."""
         if type(x) is StagedTracer and x.trace is self:
             return x.variable
-        if not isinstance(x, Tracer) and getattr(x, "shape", ()) == ():
-            # An array may be written to later; the graph keeps the number it had.
+        if type(x) in NUMPY_TYPES and getattr(x, "shape", ()) == ():
+            # An array may be written to later; the graph keeps the number it had. A 0-d value of another engine may be
+            # a tracer there, whose text says nothing of its number: it stays a constant.
             return Literal(x[()] if type(x) is np.ndarray else x)
         if id(x) not in self._constants:
             self._constants[id(x)] = (Var(Aval(x.shape, x.dtype)), x)

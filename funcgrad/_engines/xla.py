@@ -46,6 +46,25 @@ class _Lax:
         """Whether the program that ``x`` stands in is compiled later: static parameters then cost no compilation."""
         return isinstance(x, jax.core.Tracer)
 
+    @staticmethod
+    def custom_vjp(run: Callable[..., list], forward: Callable[..., Any], backward: Callable[..., Any]) -> Any:
+        """A function that JAX differentiates by this pair."""
+        function = jax.custom_vjp(run)
+        function.defvjp(forward, backward)
+        return function
+
+    @staticmethod
+    def custom_jvp(run: Callable[..., list], push: Callable[..., Any]) -> Any:
+        """A function that JAX differentiates by ``push(primals, tangents)``."""
+        function = jax.custom_jvp(run)
+        function.defjvp(push)
+        return function
+
+    @staticmethod
+    def pure_callback(function: Callable[..., Any], avals: Any, *xs: Any) -> Any:
+        """A Python function of NumPy arrays, called when the program runs."""
+        return jax.pure_callback(function, avals, *xs)
+
 
 lax = _Lax()
 

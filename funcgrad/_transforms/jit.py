@@ -13,7 +13,7 @@ from typing import Any
 
 from funcgrad._core.bind import Tracer, active_trace, is_foreign
 from funcgrad._core.graph import Graph
-from funcgrad._core.simplify import avals_of, simplify
+from funcgrad._core.simplify import avals_of, lift_tracers, simplify
 from funcgrad._engines import load_xla
 from funcgrad._ops.call import call
 from funcgrad._transforms._arguments import StaticArguments, name_of
@@ -136,16 +136,6 @@ def _is_lasting(value: Any) -> bool:
     if isinstance(value, Tracer):
         return False
     return not is_foreign(value) or not load_xla().is_jax_tracer(value)
-
-
-def lift_tracers(graph: Graph) -> tuple[Graph, list[Any]]:
-    """The graph with the tracers among its constants as further inputs, and those tracers."""
-    captured = [(var, value) for var, value in graph.constants if isinstance(value, Tracer)]
-    if not captured:
-        return graph, []
-    constants = [(var, value) for var, value in graph.constants if not isinstance(value, Tracer)]
-    inputs = [*graph.inputs, *[var for var, _ in captured]]
-    return Graph(inputs, constants, graph.equations, graph.outputs, graph.name), [value for _, value in captured]
 
 
 class XlaFunction(_Jitted):

@@ -1,0 +1,214 @@
+"""One call of a function with a derivative of its own: the user's functions of pytrees as functions of flat lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval, aval_of, is_inexact
+from funcgrad._core.bind import is_foreign, is_value, level_of
+from funcgrad._core.graph import Graph
+from funcgrad._core.simplify import simplify
+from funcgrad._core.staging import StagingTrace
+from funcgrad._ops.cast import cast
+from funcgrad._transforms._arguments import name_of
+from funcgrad.errors import NotDifferentiableError, TreeMismatchError
+from funcgrad.numpy._convert import as_value
+from funcgrad.tree import TreeDef, flatten, flatten_up_to, unflatten
+
+
+class CustomCall:
+    """A call taken apart: its array leaves, and how arguments are put together again."""
+
+    out_tree: TreeDef
+    # The level of the trace that takes the call, where the user's rule runs at once, below it.
+    level: int | None = None
+
+    def __init__(self, f: Callable[..., Any], args: tuple, kwargs: dict, nondiff: Sequence[int]) -> None:
+        self.function = f
+        self.name = name_of(f)
+        self._count = len(args)
+        self._kwargs = kwargs
+        fixed = {i % len(args) for i in nondiff if -len(args) <= i < len(args)}
+        self.fixed = {i: args[i] for i in sorted(fixed)}
+        dynamic = tuple([x for i, x in enumerate(args) if i not in fixed])
+        self.leaves, self.in_tree = flatten(dynamic)
+
+    def check_leaves(self) -> None:
+        for x in self.leaves:
+            if not is_value(x):
+                raise TypeError(
+                    f"{self.name}: an argument of this custom function is a {type(x).__name__}; needed arrays in "
+                    "pytrees. Name the position of what is no array in nondiff_argnums."
+                )
+
+    def apply(self, f: Callable[..., Any], xs: Sequence[Any]) -> Any:
+        """A function of the original arguments, at other leaves."""
+        dynamic = iter(unflatten(self.in_tree, xs))
+        return f(*[self.fixed[i] if i in self.fixed else next(dynamic) for i in range(self._count)], **self._kwargs)
+
+    def stage(self) -> Graph:
+        """The graph of the function itself."""
+        return staged(lambda xs: self.settle(self.apply(self.function, xs)), self.leaves, self.name)
+
+    def settle(self, out: Any) -> list[Any]:
+        """The leaves of the function's result, as arrays; its structure is remembered."""
+        found, self.out_tree = flatten(out)
+        return [as_array(x) for x in found]
+
+    def check_closure(self, values: Sequence[Any]) -> None:
+        """Refuse results that depend on the running trace: they can have come by a closure only."""
+        if self.level is not None and level_of(values) >= self.level:
+            raise NotDifferentiableError(
+                f"{self.name}: the function or its rule closes over a value that is being differentiated; a custom "
+                "rule has derivatives by arguments only. Pass the value as an argument."
+            )
+
+
+def as_array(x: Any) -> Any:
+    """A result leaf as something with a shape and a dtype."""
+    x = as_value(x)
+    return x if hasattr(x, "dtype") else np.asarray(x)[()]
+
+
+def staged(f: Callable[[list], list], xs: Sequence[Any], name: str) -> Graph:
+    """The graph of a function of a flat list, for values like these."""
+    trace = StagingTrace(name)
+    inputs: list[Any] = [trace.input(aval_of(x)) for x in xs]
+    with trace:
+        return simplify(trace.graph(f(inputs), name))
+
+
+def run(f: Callable[[list], list], xs: Sequence[Any], name: str) -> list:
+    """The user's function; by way of its graph where values of another engine, bare, would meet NumPy's functions."""
+    if any(is_foreign(x) for x in xs):
+        return staged(f, xs, name).evaluate(*xs)
+    return f(list(xs))
+
+
+class VjpOfCall:
+    """The pair of functions of ``custom_vjp`` on the flat lists of one call."""
+
+    def __init__(self, call: CustomCall, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
+        self.name = call.name
+        self.arity = len(call.leaves)
+        self._call = call
+        self._forward = forward
+        self._backward = backward
+        self._avals: list[Aval] = [aval_of(x) for x in call.leaves]
+        self._constants: list[Any] = []
+        self._residual_tree: TreeDef | None = None
+
+    def forward(self, xs: Sequence[Any]) -> tuple[list, list]:
+        count = 0
+
+        def flat(xs: list) -> list:
+            nonlocal count
+            ys, residuals = self._split(self._call.apply(self._forward, xs))
+            count = len(ys)
+            return [*ys, *residuals]
+
+        results = run(flat, xs, self.name)
+        self._call.check_closure(results)
+        return results[:count], results[count:]
+
+    def _split(self, pair: Any) -> tuple[list, list]:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise TypeError(
+                f"custom_vjp: the forward function of {self.name} returned a {type(pair).__name__}; needed a pair "
+                "(out, residuals). Return both, None where no residuals are needed."
+            )
+        found, self._residual_tree = flatten(pair[1])
+        # Residuals that are no arrays (an axis, a function) stay beside the tape's values.
+        self._constants = [_MOVED if is_value(x) else x for x in found]
+        return self._call.settle(pair[0]), [x for x in found if is_value(x)]
+
+    def backward(self, residuals: Sequence[Any], y_bars: Sequence[Any]) -> list:
+        call, moved, mask = self._call, len(residuals), []
+
+        def flat(values: list) -> list:
+            kept = iter(values[:moved])
+            leaves = [next(kept) if x is _MOVED else x for x in self._constants]
+            assert self._residual_tree is not None
+            tree = unflatten(self._residual_tree, leaves)
+            bars = self._checked(self._backward(*call.fixed.values(), tree, unflatten(call.out_tree, values[moved:])))
+            mask[:] = [bar is not None for bar in bars]
+            return [bar for bar in bars if bar is not None]
+
+        found = iter(run(flat, [*residuals, *y_bars], f"vjp_{self.name}"))
+        return [next(found) if present else None for present in mask]
+
+    def _checked(self, bars: Any) -> list:
+        """A cotangent or ``None`` per leaf, in the types of the leaves."""
+        subtrees = self._call.in_tree.children()
+        if not isinstance(bars, tuple | list) or len(bars) != len(subtrees):
+            arrived = f"{len(bars)} values" if isinstance(bars, tuple | list) else f"a {type(bars).__name__}"
+            raise TreeMismatchError(
+                f"custom_vjp: the backward function of {self.name} returned {arrived}; needed a tuple with a "
+                f"cotangent for each of its {len(subtrees)} differentiable arguments. Return None for one that is zero."
+            )
+        flat: list[Any] = []
+        for i, (bar, subtree) in enumerate(zip(bars, subtrees, strict=True)):
+            what = f"custom_vjp: the cotangent of argument {i} of {self.name}"
+            empty = bar is None and subtree.num_leaves > 0
+            flat += [None] * subtree.num_leaves if empty else flatten_up_to(subtree, bar, what)
+        return [self._fitted(bar, aval) for bar, aval in zip(flat, self._avals, strict=True)]
+
+    def _fitted(self, bar: Any, aval: Aval) -> Any:
+        if bar is None or not is_inexact(aval.dtype):
+            return None
+        bar = as_array(bar)
+        if bar.shape != aval.shape:
+            raise TreeMismatchError(
+                f"custom_vjp: the backward function of {self.name} returned a cotangent {aval_of(bar)} for an argument "
+                f"{aval}; needed the argument's shape. Sum over the axes in which it was broadcast."
+            )
+        return cast(bar, aval.dtype)
+
+
+_MOVED = object()
+
+
+class JvpOfCall:
+    """The rule of ``custom_jvp`` on the flat lists of one call."""
+
+    def __init__(self, call: CustomCall, push: Callable[..., Any]) -> None:
+        self.name = call.name
+        self.arity = len(call.leaves)
+        self._call = call
+        self._push = push
+
+    def push(self, xs: Sequence[Any], x_dots: Sequence[Any]) -> tuple[list, list]:
+        call, arity = self._call, len(xs)
+
+        def flat(values: list) -> list:
+            primals = unflatten(call.in_tree, values[:arity])
+            tangents = unflatten(call.in_tree, values[arity:])
+            return self._split(self._push(*call.fixed.values(), primals, tangents))
+
+        results = run(flat, [*xs, *x_dots], f"jvp_{self.name}")
+        count = len(results) // 2
+        self._call.check_closure(results[:count])
+        return results[:count], results[count:]
+
+    def _split(self, pair: Any) -> list:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise TypeError(
+                f"custom_jvp: the rule of {self.name} returned a {type(pair).__name__}; needed a pair (out, out_dot). "
+                "Return the result and its tangent."
+            )
+        ys = self._call.settle(pair[0])
+        y_dots = flatten_up_to(
+            self._call.out_tree, pair[1], f"custom_jvp: the tangent that the rule of {self.name} gave"
+        )
+        return [*ys, *[self._fitted(as_array(y_dot), aval_of(y)) for y, y_dot in zip(ys, y_dots, strict=True)]]
+
+    def _fitted(self, y_dot: Any, aval: Aval) -> Any:
+        if y_dot.shape != aval.shape:
+            raise TreeMismatchError(
+                f"custom_jvp: the rule of {self.name} returned a tangent {aval_of(y_dot)} for a result {aval}; needed "
+                "the result's shape. Broadcast or reduce it."
+            )
+        return cast(y_dot, aval.dtype)

@@ -1,0 +1,198 @@
+"""Functions whose derivative the user declares: ``custom_vjp`` for reverse mode, ``custom_jvp`` for both modes."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from funcgrad._core.bind import NUMPY_TYPES, is_foreign, top_trace
+from funcgrad._core.simplify import lift_tracers
+from funcgrad._engines import load_xla
+from funcgrad._ops.custom import custom_jvp_p, custom_vjp_p
+from funcgrad._transforms._arguments import name_of
+from funcgrad._transforms._custom_rules import CustomCall, JvpOfCall, VjpOfCall
+from funcgrad.tree import map as tree_map
+from funcgrad.tree import unflatten
+
+Rule = Callable[..., Any]
+
+
+class _Custom:
+    """A function with a rule of its own: what both kinds share."""
+
+    def __init__(self, f: Callable[..., Any], nondiff_argnums: Sequence[int]) -> None:
+        self._function = f
+        self._nondiff = tuple(nondiff_argnums)
+        functools.update_wrapper(self, f)
+        try:
+            self._signature = inspect.signature(f)
+        except (TypeError, ValueError):
+            self._signature = None
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Bind as a method does."""
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The function; under a transform its derivative is the declared one."""
+        if self._signature is not None:
+            bound = self._signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            args, kwargs = bound.args, bound.kwargs
+        call = CustomCall(self._function, args, kwargs, self._nondiff)
+        trace = top_trace(call.leaves)
+        if trace is None and not any(map(_is_jax_tracer, call.leaves)):
+            return self._function(*args, **kwargs)
+        call.check_leaves()
+        rule = self._rule_of(call)
+        if trace is not None and trace.concrete:
+            call.level = trace.level
+            outs = self._bind(*call.leaves, graph=None, rule=rule)
+            return unflatten(call.out_tree, outs)
+        graph, captured = lift_tracers(call.stage())
+        return unflatten(call.out_tree, self._bind(*call.leaves, *captured, graph=graph, rule=rule))
+
+    def _rule_of(self, call: CustomCall) -> Any:
+        raise NotImplementedError
+
+    def _bind(self, *operands: Any, **params: Any) -> list[Any]:
+        raise NotImplementedError
+
+
+def _is_jax_tracer(x: Any) -> bool:
+    return type(x) not in NUMPY_TYPES and is_foreign(x) and load_xla().lax.is_traced(x)
+
+
+class CustomVjp(_Custom):
+    """What `custom_vjp` returns."""
+
+    _forward: Rule | None = None
+    _backward: Rule | None = None
+
+    def defvjp(self, fwd: Rule, bwd: Rule) -> None:
+        """Declare the derivative.
+
+        Args:
+            fwd: takes what the function takes and returns ``(out, residuals)``, any pytree of what ``bwd`` needs.
+            bwd: takes the nondifferentiable arguments, then ``residuals`` and the cotangent of the output; returns a
+                tuple with a cotangent for each differentiable argument, ``None`` where it is zero.
+        """
+        self._forward = fwd
+        self._backward = bwd
+
+    def _rule_of(self, call: CustomCall) -> VjpOfCall:
+        if self._forward is None or self._backward is None:
+            name = name_of(self._function)
+            raise AttributeError(
+                f"custom_vjp: {name} has no rule yet, but it is called under a transform. "
+                f"Declare one first: {name}.defvjp(fwd, bwd)."
+            )
+        return VjpOfCall(call, self._forward, self._backward)
+
+    def _bind(self, *operands: Any, **params: Any) -> list[Any]:
+        return custom_vjp_p(*operands, **params)
+
+
+class CustomJvp(_Custom):
+    """What `custom_jvp` returns."""
+
+    _push: Rule | None = None
+
+    def defjvp(self, jvp: Rule) -> Rule:
+        """Declare the derivative; may be used as a decorator.
+
+        Args:
+            jvp: takes the nondifferentiable arguments, then a tuple of primals and a tuple of tangents; returns
+                ``(out, out_dot)``, where ``out_dot`` is linear in the tangents.
+        """
+        self._push = jvp
+        return jvp
+
+    def defjvps(self, *jvps: Rule | None) -> None:
+        """Declare the derivative argument by argument.
+
+        Args:
+            jvps: for each argument ``jvp(x_dot, out, *primals)``, the tangent of the output that the tangent of this
+                argument causes; ``None`` where it is zero.
+        """
+        if self._nondiff:
+            raise TypeError(
+                f"custom_jvp: defjvps was called for {name_of(self._function)}, which has nondiff_argnums; needed a "
+                "function without. Declare its derivative with defjvp."
+            )
+
+        def push(primals: tuple, tangents: tuple) -> tuple[Any, Any]:
+            out = self(*primals)
+            pairs = zip(jvps, tangents, strict=True)
+            parts = [jvp(x_dot, out, *primals) for jvp, x_dot in pairs if jvp is not None]
+            if not parts:
+                return out, tree_map(lambda y: 0 * y, out)
+            return out, functools.reduce(lambda a, b: tree_map(lambda x, y: x + y, a, b), parts)
+
+        self._push = push
+
+    def _rule_of(self, call: CustomCall) -> JvpOfCall:
+        if self._push is None:
+            name = name_of(self._function)
+            raise AttributeError(
+                f"custom_jvp: {name} has no rule yet, but it is called under a transform. "
+                f"Declare one first: {name}.defjvp(jvp)."
+            )
+        return JvpOfCall(call, self._push)
+
+    def _bind(self, *operands: Any, **params: Any) -> list[Any]:
+        return custom_jvp_p(*operands, **params)
+
+
+def custom_vjp(f: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> CustomVjp:
+    """Give a function a rule of its own for reverse mode.
+
+    Args:
+        f: a function of pytrees of arrays that returns one.
+        nondiff_argnums: positions of arguments that are no arrays to be differentiated (functions, options): they are
+            handed to ``bwd`` before the residuals.
+
+    Returns:
+        The function, with a method ``defvjp(fwd, bwd)`` that declares the rule. Forward mode is refused.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> @fg.custom_vjp
+        ... def clipped(x):  # the identity, whose gradient is kept within bounds
+        ...     return x
+        >>> clipped.defvjp(lambda x: (x, None), lambda _, x_bar: (np.clip(x_bar, -1, 1),))
+        >>> fg.grad(lambda x: np.sum(clipped(x) ** 2))(np.array([0.25, 3.0]))
+        array([0.5, 1. ])
+
+    Source: the signatures are those of ``jax.custom_vjp``.
+    """
+    return CustomVjp(f, nondiff_argnums)
+
+
+def custom_jvp(f: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> CustomJvp:
+    """Give a function a rule of its own for forward mode, of which reverse mode takes the transpose.
+
+    Args:
+        f: a function of pytrees of arrays that returns one.
+        nondiff_argnums: positions of arguments that are no arrays to be differentiated (functions, options): they are
+            handed to the rule before the primals.
+
+    Returns:
+        The function, with methods ``defjvp(jvp)`` and ``defjvps(*jvps)`` that declare the rule.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> @fg.custom_jvp
+        ... def log1pexp(x):
+        ...     return np.log(1 + np.exp(x))
+        >>> log1pexp.defjvps(lambda x_dot, y, x: x_dot * (1 - 1 / (1 + np.exp(x))))
+        >>> print(fg.grad(log1pexp)(100.0))
+        1.0
+
+    Source: the signatures are those of ``jax.custom_jvp``.
+    """
+    return CustomJvp(f, nondiff_argnums)
