@@ -1,8 +1,9 @@
 """Plain NumPy functions in; gradients, graphs and XLA programs out."""
 
 from funcgrad import _engines as _engines
-from funcgrad import errors, nn, numpy, optim, tree
+from funcgrad import errors, nn, numpy, optim, scipy, tree
 from funcgrad._core.graph import Graph
+from funcgrad._transforms.callback import call_numpy
 from funcgrad._transforms.custom import custom_jvp, custom_vjp
 from funcgrad._transforms.forward import jvp
 from funcgrad._transforms.higher_order import hessian, hvp, jacfwd, jacrev, linearize
@@ -16,6 +17,7 @@ from funcgrad.testing import check_grads
 __all__ = [
     "Graph",
     "SGDState",
+    "call_numpy",
     "check_grads",
     "custom_jvp",
     "custom_vjp",
@@ -32,6 +34,7 @@ __all__ = [
     "nn",
     "numpy",
     "optim",
+    "scipy",
     "sgd_init",
     "sgd_update",
     "stop_gradient",

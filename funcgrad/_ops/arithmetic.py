@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._core.aval import Aval
 from funcgrad._core.derivative import CONSTANT
 from funcgrad._ops._families import elementwise, predicate
 from funcgrad._ops.cast import cast, conj_p, real_dtype, real_p
@@ -48,9 +49,9 @@ def _pow_base_map(t: Any, a: Any, b: Any) -> Any:
     return t * (b * pow_p(a, select(b == 0, 1, b - 1)))
 
 
-def _pow_exponent_map(t: Any, y: Any, a: Any) -> Any:
+def _pow_exponent_map(t: Any, y: Any, y_aval: Aval, a: Any) -> Any:
     # The limit of y * log(a) at a = 0 is 0; a Python base has no dtype of its own.
-    a = cast(a, y.dtype)
+    a = cast(a, y_aval.dtype)
     return t * (y * log_p(select(a == 0, 1, a)))
 
 
@@ -60,14 +61,14 @@ sqrt_p = elementwise("sqrt", "x", numpy=np.sqrt, xla="sqrt", maps=[lambda t, y: 
 sign_p = elementwise("sign", "x", numpy=np.sign, xla="sign", maps=CONSTANT)
 
 
-def _abs_map(t: Any, x: Any, y: Any) -> Any:
-    if x.dtype.kind != "c":
+def _abs_map(t: Any, x: Any, x_aval: Aval, y: Any) -> Any:
+    if x_aval.dtype.kind != "c":
         return t * sign_p(x)
-    return t * (conj_p(x) / cast(select(y == 0, 1, y), x.dtype))
+    return t * (conj_p(x) / cast(select(y == 0, 1, y), x_aval.dtype))
 
 
-def _abs_push(t: Any, x: Any, y: Any) -> Any:
-    return _abs_map(t, x, y) if x.dtype.kind != "c" else real_p(_abs_map(t, x, y))
+def _abs_push(t: Any, x: Any, x_aval: Aval, y: Any) -> Any:
+    return _abs_map(t, x, x_aval, y) if x_aval.dtype.kind != "c" else real_p(_abs_map(t, x, x_aval, y))
 
 
 abs_p = elementwise(

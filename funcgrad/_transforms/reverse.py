@@ -100,6 +100,8 @@ def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = 
             inputs.append((leaves, treedef))
         with trace:
             out = f(*new_args, **kwargs)
+            if type(out) is not ReverseTracer:
+                out = without_object_arrays(out)
         aux = None
         if has_aux:
             out, aux = split_aux(f, out)
@@ -143,9 +145,7 @@ def split_aux(f: Callable[..., Any], out: Any) -> tuple[Any, Any]:
 def _gradients(
     f: Callable[..., Any], out: Any, trace: ReverseTrace, inputs: list[tuple[list[ReverseTracer], TreeDef]]
 ) -> tuple[Any, list[Any]]:
-    if isinstance(out, np.ndarray) and out.dtype.kind == "O":
-        out = from_objects(out)
-    bars: dict[int, Any] = {}
+    bars: dict[Any, Any] = {}
     value = out
     if type(out) is ReverseTracer and out.trace is trace:
         value = out.value
@@ -195,9 +195,9 @@ def _refuse_output(f: Callable[..., Any], out: Any) -> Any:
     )
 
 
-def _gradient(x: ReverseTracer, bars: dict[int, Any], seen: set[int]) -> Any:
+def _gradient(x: ReverseTracer, bars: dict[Any, Any], seen: set[int]) -> Any:
     """The gradient of one leaf: zeros where nothing depends on it, and an array of its own that may be written to."""
-    bar = bars.get(x.node.serial)
+    bar = bars.get(x.node)
     if bar is None:
         return zeros_like(x.value)
     if type(bar) is np.ndarray:
@@ -210,6 +210,14 @@ def _gradient(x: ReverseTracer, bars: dict[int, Any], seen: set[int]) -> Any:
     return cast(bar, x.dtype)
 
 
+def without_object_arrays(tree: Any) -> Any:
+    """A pytree whose object arrays of tracers are stacked back into traced arrays, while their trace is running."""
+    leaves, treedef = flatten(tree)
+    if not any(isinstance(leaf, np.ndarray) and leaf.dtype.kind == "O" for leaf in leaves):
+        return tree
+    return unflatten(treedef, [from_objects(leaf) if isinstance(leaf, np.ndarray) else leaf for leaf in leaves])
+
+
 def untraced(tree: Any, trace: ReverseTrace) -> Any:
     """A pytree in which the tracers of an ended trace are replaced by their values."""
     leaves, treedef = flatten(tree)
@@ -217,8 +225,6 @@ def untraced(tree: Any, trace: ReverseTrace) -> Any:
 
 
 def _value_of(leaf: Any, trace: ReverseTrace) -> Any:
-    if isinstance(leaf, np.ndarray) and leaf.dtype.kind == "O":
-        leaf = from_objects(leaf)
     return leaf.value if type(leaf) is ReverseTracer and leaf.trace is trace else leaf
 
 
@@ -261,7 +267,7 @@ class Pullback:
             leaves = backward_pass(seeds, free=False)
         results = []
         for tracers, treedef in self._inputs:
-            found = [leaves.get(x.node.serial) for x in tracers]
+            found = [leaves.get(x.node) for x in tracers]
             whole = [zeros_like(x.value) if bar is None else bar for x, bar in zip(tracers, found, strict=True)]
             results.append(unflatten(treedef, whole))
         return tuple(results)
@@ -310,7 +316,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
         new_args.append(unflatten(treedef, tracers))
         inputs.append((tracers, treedef))
     with trace:
-        out = f(*new_args)
+        out = without_object_arrays(f(*new_args))
     aux = None
     if has_aux:
         out, aux = split_aux(f, out)
@@ -322,8 +328,6 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
 
 
 def _value_and_node(leaf: Any, trace: ReverseTrace) -> tuple[Any, Node | None]:
-    if isinstance(leaf, np.ndarray) and leaf.dtype.kind == "O":
-        leaf = from_objects(leaf)
     if type(leaf) is ReverseTracer and leaf.trace is trace:
         return leaf.value, leaf.node
     return leaf, None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.bind import NO_PARAMS, bind
-from funcgrad._ops import arithmetic, transcendental, trigonometric
+from funcgrad._ops import arithmetic, special, transcendental, trigonometric
 from funcgrad.numpy._convert import as_value, dtype_of, operands_for
 from funcgrad.numpy._dispatch import implements
 from funcgrad.numpy._elementwise import binary, multiply, unary
@@ -64,3 +64,12 @@ def sinc(x: Any) -> Any:
     if dtype_of(x).kind not in "fc":
         (x,) = operands_for(np.sin, (x,))
     return bind(transcendental.sinc_p, (x,), NO_PARAMS)
+
+
+@implements(np.i0)
+def i0(x: Any) -> Any:
+    """``numpy.i0``: the modified Bessel function of order 0."""
+    x = as_value(x)
+    if dtype_of(x).kind != "f":
+        (x,) = operands_for(np.cbrt, (x,))
+    return bind(special.i0_p, (x,), NO_PARAMS)

@@ -1,0 +1,3 @@
+"""SciPy's functions for arrays of either engine and for tracers."""
+
+from funcgrad.scipy import special as special

@@ -1,0 +1,229 @@
+"""``scipy.special`` for arrays of either engine and for tracers.
+
+SciPy's own ufuncs find these functions when they meet a tracer. Its Python functions (``logsumexp``, ``softmax``,
+``log_softmax``, ``polygamma``) offer no hook: call the ones here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import result_dtype
+from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.primitive import Primitive
+from funcgrad._ops import special as ops
+from funcgrad._ops.activation import erf_p, logistic_p
+from funcgrad._ops.barrier import stop_gradient_p
+from funcgrad._ops.broadcast import reduce_sum
+from funcgrad._ops.cast import cast
+from funcgrad._ops.logic import isfinite_p
+from funcgrad._ops.reduce import reduce_max
+from funcgrad._ops.select import select
+from funcgrad._ops.shape import reshape, squeezed_shape
+from funcgrad._ops.transcendental import exp_p
+from funcgrad.errors import UnsupportedFunctionError
+from funcgrad.numpy import _elementwise as elementwise
+from funcgrad.numpy import _transcendental as transcendental
+from funcgrad.numpy._axes import normalize_axes
+from funcgrad.numpy._convert import as_value
+from funcgrad.numpy._dispatch import special_functions
+
+__all__ = [
+    "betaln",
+    "cbrt",
+    "digamma",
+    "entr",
+    "erf",
+    "erfc",
+    "erfinv",
+    "exp2",
+    "exp10",
+    "expit",
+    "expm1",
+    "gamma",
+    "gammaln",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
+    "log1p",
+    "log_expit",
+    "log_softmax",
+    "logit",
+    "logsumexp",
+    "ndtr",
+    "ndtri",
+    "polygamma",
+    "psi",
+    "softmax",
+    "xlog1py",
+    "xlogy",
+]
+
+_PYTHON_NUMBERS = (int, float)
+_FLOATS = {np.dtype(np.float32), np.dtype(np.float64)}
+
+
+def _real(name: str, *values: Any) -> tuple:
+    """Operands in the dtype in which SciPy computes: float32 where all are, else float64; Python numbers stay weak."""
+    values = tuple([as_value(x) for x in values])
+    dtype = result_dtype(*values)
+    if dtype.kind == "c":
+        raise UnsupportedFunctionError(
+            f"scipy.special.{name}: an operand is complex; funcgrad has this function for real numbers. "
+            "Pass the real part, or give the complex function a rule of its own with fg.custom_vjp."
+        )
+    if dtype not in _FLOATS:
+        dtype = np.dtype(np.float32 if dtype == np.float16 else np.float64)
+    numbers = [type(x) in _PYTHON_NUMBERS for x in values]
+    return tuple(
+        [x if number and not all(numbers) else cast(x, dtype) for x, number in zip(values, numbers, strict=True)]
+    )
+
+
+def _special(name: str, primitive: Primitive) -> Callable[..., Any]:
+    """Our function for a real ufunc of ``scipy.special``."""
+
+    def function(*xs: Any) -> Any:
+        return bind(primitive, _real(name, *xs), NO_PARAMS)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``scipy.special.{name}`` for real arrays of either engine and tracers."
+    special_functions[name] = function
+    return function
+
+
+erf = _special("erf", erf_p)
+erfc = _special("erfc", ops.erfc_p)
+erfinv = _special("erfinv", ops.erfinv_p)
+expit = _special("expit", logistic_p)
+logit = _special("logit", ops.logit_p)
+ndtr = _special("ndtr", ops.ndtr_p)
+gamma = _special("gamma", ops.gamma_p)
+gammaln = _special("gammaln", ops.gammaln_p)
+psi = digamma = _special("psi", ops.digamma_p)
+xlogy = _special("xlogy", ops.xlogy_p)
+xlog1py = _special("xlog1py", ops.xlog1py_p)
+entr = _special("entr", ops.entr_p)
+i0 = _special("i0", ops.i0_p)
+i1 = _special("i1", ops.i1_p)
+i0e = _special("i0e", ops.i0e_p)
+i1e = _special("i1e", ops.i1e_p)
+
+# SciPy has ufuncs of its own for these.
+cbrt, exp2, expm1, log1p = transcendental.cbrt, transcendental.exp2, transcendental.expm1, transcendental.log1p
+special_functions.update(cbrt=cbrt, exp2=exp2, expm1=expm1, log1p=log1p)
+
+
+def exp10(x: Any, /) -> Any:
+    """``scipy.special.exp10``: ten to the power of ``x``."""
+    return elementwise.power(10.0, _real("exp10", x)[0])
+
+
+def log_expit(x: Any, /) -> Any:
+    """``scipy.special.log_expit``: the logarithm of the logistic function, also where that rounds to 0."""
+    return elementwise.negative(transcendental.logaddexp(elementwise.negative(_real("log_expit", x)[0]), 0.0))
+
+
+def ndtri(p: Any, /) -> Any:
+    """``scipy.special.ndtri``: the quantile of the normal distribution; by ``erfinv``, so coarse below 1e-10."""
+    (p,) = _real("ndtri", p)
+    return ops.erfinv_p(2 * p - 1) * 2**0.5
+
+
+def betaln(a: Any, b: Any, /) -> Any:
+    """``scipy.special.betaln``: the logarithm of the beta function, for positive arguments."""
+    a, b = _real("betaln", a, b)
+    return ops.gammaln_p(a) + ops.gammaln_p(b) - ops.gammaln_p(a + b)
+
+
+special_functions.update(exp10=exp10, log_expit=log_expit, ndtri=ndtri, betaln=betaln)
+
+
+def polygamma(n: int, x: Any) -> Any:
+    """Compute the derivative of order ``n`` (a Python int) of the digamma function.
+
+    Example:
+        >>> from funcgrad.scipy import special
+        >>> print(round(float(special.polygamma(1, 1.0)), 6))
+        1.644934
+    """
+    (x,) = _real("polygamma", x)
+    return bind(ops.polygamma_p, (x,), {"order": int(n)}) if n else bind(ops.digamma_p, (x,), NO_PARAMS)
+
+
+def _finite_maximum(x: Any, axes: tuple[int, ...]) -> Any:
+    """The maximum, which cancels in what follows and so carries no derivative; 0 where it is infinite."""
+    highest = bind(stop_gradient_p, (reduce_max(x, axes, keepdims=True),), NO_PARAMS)
+    return select(isfinite_p(highest), highest, 0)
+
+
+def logsumexp(
+    a: Any,
+    axis: int | tuple[int, ...] | None = None,
+    b: Any = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
+) -> Any:
+    """Compute ``log(sum(b * exp(a)))`` without overflow.
+
+    Args:
+        a: a real array.
+        axis: the axis or axes to sum over; all of them for ``None``.
+        b: factors of the terms, which broadcast against ``a``.
+        keepdims: whether the summed axes remain, with length 1.
+        return_sign: whether to return the sign of the sum too; the logarithm is then of its size.
+
+    Returns:
+        The logarithm, or ``(logarithm, sign)``.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.scipy import special
+        >>> print(round(float(special.logsumexp(np.array([1000.0, 1000.0]))), 4))
+        1000.6931
+    """
+    (a,) = _real("logsumexp", a)
+    axes = normalize_axes(axis, len(a.shape))
+    highest = _finite_maximum(a, axes)
+    terms = exp_p(a - highest)
+    if b is not None:
+        terms = elementwise.multiply(terms, _real("logsumexp", b)[0])
+    total = reduce_sum(terms, axes, keepdims=True)
+    sign = elementwise.sign(total)
+    result = elementwise.log(abs(total) if return_sign else total) + highest
+    if not keepdims:
+        shape = squeezed_shape(result, axes)
+        result, sign = reshape(result, shape), reshape(sign, shape)
+    return (result, sign) if return_sign else result
+
+
+def softmax(x: Any, axis: int | tuple[int, ...] | None = None) -> Any:
+    """Compute ``exp(x) / sum(exp(x))`` over an axis, or over all elements, without overflow.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.scipy import special
+        >>> special.softmax(np.array([1000.0, 1000.0]))
+        array([0.5, 0.5])
+    """
+    (x,) = _real("softmax", x)
+    axes = normalize_axes(axis, len(x.shape))
+    terms = exp_p(x - _finite_maximum(x, axes))
+    return terms / reduce_sum(terms, axes, keepdims=True)
+
+
+def log_softmax(x: Any, axis: int | tuple[int, ...] | None = None) -> Any:
+    """Compute the logarithm of the softmax, also where the softmax itself would round to 0.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.scipy import special
+        >>> special.log_softmax(np.array([0.0, 1000.0]))
+        array([-1000.,     0.])
+    """
+    (x,) = _real("log_softmax", x)
+    return x - logsumexp(x, axis=axis, keepdims=True)
