@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -13,7 +13,7 @@ import jax.extend.core
 import numpy as np
 from jax import lax as _jax_lax
 
-from funcgrad._core.aval import aval_of
+from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.primitive import Primitive
 
 Array = jax.Array
@@ -61,9 +61,10 @@ class _Lax:
         return function
 
     @staticmethod
-    def pure_callback(function: Callable[..., Any], avals: Any, *xs: Any) -> Any:
+    def pure_callback(function: Callable[..., Any], avals: Sequence[Aval], *xs: Any) -> Any:
         """A Python function of NumPy arrays, called when the program runs."""
-        return jax.pure_callback(function, avals, *xs)
+        structs = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in avals]
+        return jax.pure_callback(function, structs, *xs)
 
 
 lax = _Lax()

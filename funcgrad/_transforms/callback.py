@@ -1,0 +1,63 @@
+"""``call_numpy``: a function that no transform looks into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval, aval_of
+from funcgrad._ops.callback import callback_p
+from funcgrad._transforms._arguments import name_of
+from funcgrad.numpy._convert import as_value
+from funcgrad.tree import flatten, flatten_up_to, unflatten
+
+
+def call_numpy(f: Callable[..., Any], result_shape_dtype: Any, *xs: Any) -> Any:
+    """Call a pure function of plain NumPy arrays, as a black box: no transform looks into it.
+
+    Under `jit` on XLA it is called when the program runs (``jax.pure_callback``). It has no derivative of its own: call
+    it inside a function declared with `custom_vjp` or `custom_jvp`.
+
+    Args:
+        f: takes NumPy arrays in the pytrees of ``xs`` and returns arrays; it must have no side effects.
+        result_shape_dtype: the result's pytree, with anything that has a shape and a dtype for each array
+            (``jax.ShapeDtypeStruct``, or an array of that type).
+        xs: pytrees of arrays.
+
+    Returns:
+        What ``f`` returns.
+
+    Raises:
+        NotDifferentiableError: a derivative is asked through it.
+        ValueError: ``f`` returns another shape, or a dtype that cannot be cast.
+
+    Example:
+        >>> import numpy as np
+        >>> import scipy.special
+        >>> import funcgrad as fg
+        >>> @fg.custom_jvp
+        ... def gammaln(x):
+        ...     return fg.call_numpy(scipy.special.gammaln, x, x)
+        >>> gammaln.defjvps(lambda x_dot, y, x: x_dot * fg.call_numpy(scipy.special.digamma, x, x))
+        >>> print(np.round(fg.grad(gammaln)(2.5), 4))
+        0.7032
+    """
+    leaves, in_tree = flatten(xs)
+    specs, out_tree = flatten(result_shape_dtype)
+    name = name_of(f)
+
+    def flat(*arrays: Any) -> Sequence[Any]:
+        out = f(*unflatten(in_tree, arrays))
+        return flatten_up_to(out_tree, out, f"call_numpy: the result of {name}")
+
+    avals = tuple([_aval_of_spec(spec) for spec in specs])
+    operands = [as_value(x) for x in leaves]
+    return unflatten(out_tree, callback_p(*operands, function=flat, avals=avals, name=name))
+
+
+def _aval_of_spec(spec: Any) -> Aval:
+    if hasattr(spec, "shape") and hasattr(spec, "dtype"):
+        return Aval(tuple(spec.shape), np.dtype(spec.dtype))
+    return aval_of(as_value(spec))
