@@ -65,6 +65,8 @@ def reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool)
 
 
 def _sum_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+    if not axes:
+        return x
     if x.dtype.kind in "fc" and not keepdims and len(axes) == x.ndim:
         return np.add.reduce(x, None)
     return np.add.reduce(x, axis=axes, dtype=x.dtype, keepdims=keepdims)
@@ -120,6 +122,6 @@ def sum_to_shape(x: Any, shape: tuple[int, ...]) -> Any:
 
 def spread(y: Any, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool = False) -> Any:
     """A reduction's result, repeated to the ``shape`` it was reduced from over ``axes``."""
-    if not keepdims and len(y.shape) and len(axes) != len(shape):
+    if axes and not keepdims and len(y.shape) and len(axes) != len(shape):
         y = reshape(y, reduced_shape(shape, axes, True))
     return broadcast_to(y, shape)

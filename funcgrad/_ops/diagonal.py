@@ -24,7 +24,8 @@ def _flat_range(rows: int, columns: int, offset: int) -> tuple[int, int]:
 
 
 def _diagonal_aval(x: Aval, *, offset: int) -> Aval:
-    return Aval((*x.shape[:-2], diagonal_length(*x.shape[-2:], offset)), x.dtype)
+    *stack, rows, columns = x.shape
+    return Aval((*stack, diagonal_length(rows, columns, offset)), x.dtype)
 
 
 def _diagonal_xla(lax: Any, x: Any, *, offset: int) -> Any:
@@ -35,7 +36,8 @@ def _diagonal_xla(lax: Any, x: Any, *, offset: int) -> Any:
 
 
 def _diagonal_transpose(y_bar: Any, x_aval: Aval, offset: int) -> Any:
-    return embed_diagonal(y_bar, x_aval.shape[-2:], offset)
+    *_, rows, columns = x_aval.shape
+    return embed_diagonal(y_bar, (rows, columns), offset)
 
 
 diagonal_p = Primitive(
@@ -83,4 +85,4 @@ embed_diagonal_p = Primitive(
 
 def embed_diagonal(x: Any, matrix: tuple[int, int], offset: int = 0) -> Any:
     """Zeros of shape ``(..., *matrix)`` with the last axis of ``x`` on a diagonal."""
-    return embed_diagonal_p(x, matrix=tuple(matrix), offset=offset)
+    return embed_diagonal_p(x, matrix=matrix, offset=offset)

@@ -6,9 +6,26 @@ from typing import Any
 
 import numpy as np
 
+Axis = int | tuple[int, ...] | None
+
+# ``range`` and ``tuple`` for the axes of every array cost 0.2 us; NumPy has at most 64 dimensions.
+ALL_AXES = tuple(tuple(range(ndim)) for ndim in range(65))
+
 
 def normalize_axis(axis: Any, ndim: int) -> int:
     """The axis as a non-negative number."""
     if not -ndim <= axis < ndim:
         raise np.exceptions.AxisError(axis, ndim)
     return int(axis) % ndim
+
+
+def normalize_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
+    """The axes as non-negative numbers, in order; all of them for ``None``."""
+    if axis is None:
+        return ALL_AXES[ndim]
+    if isinstance(axis, int | np.integer):
+        return (normalize_axis(axis, ndim),)
+    normalized = tuple(sorted(normalize_axis(i, ndim) for i in axis))
+    if len(set(normalized)) != len(normalized):
+        raise ValueError("duplicate value in 'axis'")
+    return normalized

@@ -28,7 +28,9 @@ def as_value(x: Any) -> Any:
 
 def from_sequence(xs: Sequence[Any]) -> Any:
     """Nested lists in which tracers or arrays of another engine stand, as one array."""
-    return stack(list(promote(*[as_value(x) for x in xs])), 0)
+    values = [as_value(x) for x in xs]
+    # In a list a Python float is as strong as any float64: np.array([np.float32(1), 1.0]) is float64.
+    return stack(list(promote(*[np.asarray(x) if type(x) in _PYTHON_SCALARS else x for x in values])), 0)
 
 
 def from_objects(x: np.ndarray) -> Any:
@@ -41,7 +43,7 @@ def from_objects(x: np.ndarray) -> Any:
 def promote(*values: Any) -> tuple:
     """Values cast to their common dtype (NEP 50); Python scalars become 0-d arrays."""
     dtype = result_dtype(*values)
-    return tuple([cast(x, dtype) for x in values])
+    return tuple([cast(x, dtype) if hasattr(x, "dtype") else dtype.type(x) for x in values])
 
 
 def dtype_of(x: Any) -> np.dtype:

@@ -12,15 +12,25 @@ import numpy as np
 from funcgrad import errors
 from funcgrad._core.bind import Tracer
 from funcgrad._ops import arithmetic as ops
-from funcgrad._ops.shape import transpose
+from funcgrad.numpy import _at as at
 from funcgrad.numpy import _choice as choice
 from funcgrad.numpy import _complex as complex_
 from funcgrad.numpy import _concrete as concrete
 from funcgrad.numpy import _contractions as contractions
+from funcgrad.numpy import _creation as creation
+from funcgrad.numpy import _cumulative as cumulative
 from funcgrad.numpy import _elementwise as e
+from funcgrad.numpy import _indexing as indexing
+from funcgrad.numpy import _joining as _joining
 from funcgrad.numpy import _logic as logic
 from funcgrad.numpy import _object_arrays as object_arrays
+from funcgrad.numpy import _padding as _padding
+from funcgrad.numpy import _rearrange as rearrange
 from funcgrad.numpy import _reductions as reductions
+from funcgrad.numpy import _selection as selection
+from funcgrad.numpy import _shape as shape
+from funcgrad.numpy import _sorting as sorting
+from funcgrad.numpy import _statistics as statistics
 from funcgrad.numpy import _rounding as rounding
 from funcgrad.numpy import _text as text
 from funcgrad.numpy import _transcendental as t
@@ -33,7 +43,9 @@ def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, **opt
     if method == "__call__":
         function = ufuncs.get(ufunc) or find_special(ufunc)
         if function is None:
-            refuse(ufunc, "scipy.special" if ufunc in vars(sys.modules.get("scipy.special", math)).values() else "numpy")
+            refuse(
+                ufunc, "scipy.special" if ufunc in vars(sys.modules.get("scipy.special", math)).values() else "numpy"
+            )
         if options:
             return _with_options(ufunc, function, inputs, options)
         return function(*inputs)
@@ -130,7 +142,12 @@ for _name, _primitive in {"add": ops.add_p, "sub": ops.sub_p, "mul": ops.mul_p, 
     setattr(Tracer, f"__r{_name}__", _reflection)
 Tracer.__pow__ = power_operator(ops.power_p, e.power)
 for _name, _function in {
-    "eq": e.equal, "ne": e.not_equal, "lt": e.less, "le": e.less_equal, "gt": e.greater, "ge": e.greater_equal,
+    "eq": e.equal,
+    "ne": e.not_equal,
+    "lt": e.less,
+    "le": e.less_equal,
+    "gt": e.greater,
+    "ge": e.greater_equal,
 }.items():
     setattr(Tracer, f"__{_name}__", _comparison(_function))
 
@@ -141,10 +158,52 @@ def _attribute(name: str, function: Callable[[Any], Any]) -> None:
 
 _attribute("ndim", lambda self: len(self.shape))
 _attribute("size", lambda self: math.prod(self.shape))
-_attribute("T", lambda self: transpose(self, tuple(range(len(self.shape)))[::-1]))
-Tracer.sum = reductions.sum_
-Tracer.dot = contractions.dot
-Tracer.diagonal = contractions.diagonal_
+_attribute("T", shape.t_attribute)
+_attribute("mT", shape.matrix_transpose)
+_attribute("at", at.At)
+_attribute("itemsize", lambda self: self.dtype.itemsize)
+_attribute("nbytes", lambda self: self.size * self.dtype.itemsize)
+for _name, _function in {
+    "__getitem__": indexing.getitem,
+    "__len__": indexing.length,
+    "__iter__": indexing.iterate,
+    "reshape": shape.reshape_method,
+    "ravel": shape.ravel,
+    "flatten": shape.flatten_method,
+    "transpose": shape.transpose_method,
+    "swapaxes": shape.swapaxes,
+    "squeeze": shape.squeeze,
+    "repeat": rearrange.repeat,
+    "take": selection.take,
+    "choose": selection.choose,
+    "compress": lambda self, condition, axis=None, out=None: selection.compress(condition, self, axis, out),
+    "nonzero": selection.nonzero,
+    "astype": creation.astype_method,
+}.items():
+    setattr(Tracer, _name, _function)
+for _name, _function in {
+    "sum": reductions.sum_,
+    "prod": reductions.prod,
+    "max": reductions.max_,
+    "min": reductions.min_,
+    "mean": statistics.mean,
+    "var": statistics.var,
+    "std": statistics.std,
+    "all": reductions.all_,
+    "any": reductions.any_,
+    "argmax": reductions.argmax,
+    "argmin": reductions.argmin,
+    "cumsum": cumulative.cumsum,
+    "cumprod": cumulative.cumprod,
+    "argsort": sorting.argsort,
+    "argpartition": sorting.argpartition,
+    "searchsorted": sorting.searchsorted,
+    "sort": sorting.refuse_in_place("sort"),
+    "partition": sorting.refuse_in_place("partition"),
+    "dot": contractions.dot,
+    "diagonal": contractions.diagonal_,
+}.items():
+    setattr(Tracer, _name, _function)
 Tracer.__neg__ = e.negative
 Tracer.__abs__ = e.absolute
 Tracer.__array_ufunc__ = _array_ufunc

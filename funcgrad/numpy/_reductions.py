@@ -2,48 +2,170 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from funcgrad._core.bind import Tracer, bind
-from funcgrad._ops.broadcast import reduce_sum_p
+from funcgrad._core.bind import NO_PARAMS, Tracer, bind
+from funcgrad._ops import reduce as ops
+from funcgrad._ops.arithmetic import max_p, min_p, ne_p
+from funcgrad._ops.broadcast import broadcast_to, reduce_sum, reduce_sum_p, reduced_shape
 from funcgrad._ops.cast import cast
-from funcgrad.numpy._convert import as_value, dtype_of
-from funcgrad.numpy._dispatch import implements
+from funcgrad._ops.select import select
+from funcgrad._ops.shape import reshape
+from funcgrad.numpy._axes import ALL_AXES, Axis, normalize_axes, normalize_axis
+from funcgrad.numpy._convert import as_value, dtype_of, promote
+from funcgrad.numpy._dispatch import implements, refuse_out
 
-# ``range`` and ``tuple`` for the axes of every array cost 0.2 us; NumPy has at most 64 dimensions.
-ALL_AXES = tuple(tuple(range(ndim)) for ndim in range(65))
-
-Axis = int | tuple[int, ...] | None
-
-
-def normalize_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
-    """The axes as non-negative numbers, in order; all of them for ``None``."""
-    if axis is None:
-        return ALL_AXES[ndim]
-    axes = (axis,) if isinstance(axis, int | np.integer) else tuple(axis)
-    for i in axes:
-        if not -ndim <= i < ndim:
-            raise np.exceptions.AxisError(i, ndim)
-    normalized = tuple(sorted(int(i) % ndim for i in axes))
-    if len(set(normalized)) != len(normalized):
-        raise ValueError("duplicate value in 'axis'")
-    return normalized
+INDEX = np.dtype(np.int64)
 
 
 @implements(np.sum)
-def sum_(x: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False) -> Any:
+def sum_(
+    x: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
     """``numpy.sum``."""
+    if out is not None:
+        refuse_out("sum", out)
     if dtype is not None or not isinstance(x, Tracer) or x.dtype.kind not in "fc":
-        x = _summand(x, dtype)
+        x = summand(x, dtype)
+    if where is not True:
+        x = masked(x, where, 0)
     axes = ALL_AXES[len(x.shape)] if axis is None else normalize_axes(axis, len(x.shape))
-    return bind(reduce_sum_p, (x,), {"axes": axes, "keepdims": bool(keepdims)})
+    y = bind(reduce_sum_p, (x,), {"axes": axes, "keepdims": bool(keepdims)})
+    return y if initial is None else y + initial
 
 
-def _summand(x: Any, dtype: Any) -> Any:
-    """``x`` in the dtype in which NumPy sums: small integers in the platform's."""
+def summand(x: Any, dtype: Any) -> Any:
+    """``x`` as an array in the dtype in which NumPy adds and multiplies: small integers in the platform's."""
     x = as_value(x)
     if dtype is None and dtype_of(x).kind in "biu":
         dtype = np.add.reduce(np.empty(0, dtype_of(x))).dtype
-    return cast(x, dtype_of(x) if dtype is None else np.dtype(dtype))
+    return as_array(cast(x, dtype_of(x) if dtype is None else np.dtype(dtype)))
+
+
+def as_array(x: Any) -> Any:
+    """``x`` as something with a shape and a dtype."""
+    x = as_value(x)
+    return x if hasattr(x, "shape") else np.asarray(x)
+
+
+def masked(x: Any, where: Any, fill: Any) -> Any:
+    """``x`` where a mask that broadcasts against it is true, ``fill`` elsewhere."""
+    return select(as_value(where), x, fill)
+
+
+@implements(np.prod)
+def prod(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
+    """``numpy.prod``."""
+    refuse_out("prod", out)
+    a = summand(a, dtype)
+    if where is not True:
+        a = masked(a, where, 1)
+    y = ops.reduce_prod(a, normalize_axes(axis, len(a.shape)), bool(keepdims))
+    return y if initial is None else y * initial
+
+
+def _extremum(name: str, reduce: Callable[..., Any], pair: Any) -> Callable[..., Any]:
+    def function(
+        a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    ) -> Any:
+        if out is not None:
+            refuse_out(name, out)
+        if not isinstance(a, Tracer):
+            a = as_array(a)
+        axes = normalize_axes(axis, len(a.shape))
+        if initial is None and where is True:
+            return reduce(a, axes, bool(keepdims))
+        if initial is None:
+            raise ValueError(f"{name}: where= needs initial=, the value where nothing is selected. Pass it.")
+        a, initial = promote(a, initial)
+        a = a if where is True else masked(a, where, initial)
+        shape = reduced_shape(a.shape, axes, bool(keepdims))
+        if 0 in a.shape:
+            return broadcast_to(initial, shape)
+        return bind(pair, (reduce(a, axes, bool(keepdims)), initial), NO_PARAMS)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``numpy.{name}``; elements that tie share the derivative."
+    return implements(getattr(np, name), getattr(np, f"a{name}"))(function)
+
+
+max_ = _extremum("max", ops.reduce_max, max_p)
+min_ = _extremum("min", ops.reduce_min, min_p)
+
+
+@implements(np.ptp)
+def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
+    """``numpy.ptp``: the greatest element less the least."""
+    refuse_out("ptp", out)
+    return max_(a, axis, None, keepdims) - min_(a, axis, None, keepdims)
+
+
+def _place(name: str, find: Callable[..., Any]) -> Callable[..., Any]:
+    def function(a: Any, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
+        refuse_out(name, out)
+        a = as_array(a)
+        if axis is None:
+            shape = (1,) * len(a.shape)
+            place = find(reshape(a, (math.prod(a.shape),)), 0)
+            return reshape(place, shape) if keepdims else place
+        axis = normalize_axis(axis, len(a.shape))
+        place = find(a, axis)
+        return reshape(place, reduced_shape(a.shape, (axis,), True)) if keepdims else place
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``numpy.{name}``; the result carries no derivative."
+    return implements(getattr(np, name))(function)
+
+
+argmax = _place("argmax", ops.argmax)
+argmin = _place("argmin", ops.argmin)
+
+
+def _truth(name: str, reduce: Callable[..., Any], neutral: bool) -> Callable[..., Any]:
+    def function(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
+        refuse_out(name, out)
+        a = truth(a)
+        if where is not True:
+            a = masked(a, where, neutral)
+        return reduce(a, normalize_axes(axis, len(a.shape)), bool(keepdims))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``numpy.{name}``."
+    return implements(getattr(np, name))(function)
+
+
+def truth(a: Any) -> Any:
+    """Which elements are not zero."""
+    a = as_array(a)
+    return a if a.dtype.kind == "b" else bind(ne_p, (a, 0), NO_PARAMS)
+
+
+all_ = _truth("all", ops.reduce_and, neutral=True)
+any_ = _truth("any", ops.reduce_or, neutral=False)
+
+
+@implements(np.count_nonzero)
+def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
+    """``numpy.count_nonzero``."""
+    a = truth(a)
+    return reduce_sum(cast(a, INDEX), normalize_axes(axis, len(a.shape)), bool(keepdims))

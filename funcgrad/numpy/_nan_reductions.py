@@ -1,0 +1,134 @@
+"""Reductions that leave NaN out; what is left out has derivative zero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._ops.arithmetic import eq_p, sqrt_p
+from funcgrad._ops.select import select
+from funcgrad.numpy import _reductions as reductions
+from funcgrad.numpy import _statistics as statistics
+from funcgrad.numpy._axes import Axis, normalize_axes
+from funcgrad.numpy._cumulative import cumprod, cumsum
+from funcgrad.numpy._dispatch import implements, refuse_out
+from funcgrad.numpy._reductions import as_array, sum_
+from funcgrad.numpy._statistics import inexact
+
+
+def _present(a: Any) -> Any:
+    """Which elements are numbers: NaN alone differs from itself."""
+    return bind(eq_p, (a, a), NO_PARAMS)
+
+
+def _filled(name: str, plain: Callable[..., Any], fill: int) -> Callable[..., Any]:
+    """The reduction with a number in place of NaN."""
+
+    def function(a: Any, axis: Any = None, dtype: Any = None, out: None = None, **options: Any) -> Any:
+        refuse_out(name, out)
+        a = as_array(a)
+        return plain(select(_present(a), a, fill) if a.dtype.kind in "fc" else a, axis, dtype, **options)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``numpy.{name}``."
+    return implements(getattr(np, name))(function)
+
+
+nansum = _filled("nansum", reductions.sum_, 0)
+nanprod = _filled("nanprod", reductions.prod, 1)
+nancumsum = _filled("nancumsum", cumsum, 0)
+nancumprod = _filled("nancumprod", cumprod, 1)
+
+
+def _extremum(name: str, plain: Callable[..., Any], fill: float) -> Callable[..., Any]:
+    def function(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, **options: Any) -> Any:
+        refuse_out(name, out)
+        a = as_array(a)
+        if a.dtype.kind not in "fc":
+            return plain(a, axis, None, keepdims, **options)
+        present = _present(a)
+        y = plain(select(present, a, fill), axis, None, keepdims, **options)
+        return select(reductions.any_(present, axis, None, keepdims), y, np.nan)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``numpy.{name}``; NaN where there is nothing else."
+    return implements(getattr(np, name))(function)
+
+
+nanmax = _extremum("nanmax", reductions.max_, -np.inf)
+nanmin = _extremum("nanmin", reductions.min_, np.inf)
+
+
+def _place(name: str, plain: Callable[..., Any], fill: float) -> Callable[..., Any]:
+    def function(a: Any, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
+        refuse_out(name, out)
+        a = as_array(a)
+        return plain(select(_present(a), a, fill) if a.dtype.kind in "fc" else a, axis, keepdims=keepdims)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``numpy.{name}``; the result carries no derivative."
+    return implements(getattr(np, name))(function)
+
+
+nanargmax = _place("nanargmax", reductions.argmax, -np.inf)
+nanargmin = _place("nanargmin", reductions.argmin, np.inf)
+
+
+@implements(np.nanmean)
+def nanmean(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True
+) -> Any:
+    """``numpy.nanmean``."""
+    refuse_out("nanmean", out)
+    a = inexact(a, dtype)
+    return statistics.mean(a, axis, None, None, keepdims, where=_counted(a, where))
+
+
+def _counted(a: Any, where: Any) -> Any:
+    present = _present(a)
+    return present if where is True else select(present, where, False)
+
+
+@implements(np.nanvar)
+def nanvar(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    correction: float | None = None,
+) -> Any:
+    """``numpy.nanvar``."""
+    refuse_out("nanvar", out)
+    a = inexact(a, dtype)
+    counted = _counted(a, where)
+    axes = normalize_axes(axis, len(a.shape))
+    # NaN is taken out before the difference, and not after: a zero cotangent times NaN would be NaN again.
+    a = select(counted, a, 0)
+    center = sum_(a, axes, keepdims=True) / statistics.count(a, axes, True, counted)
+    squares = select(counted, statistics.squared(a - center), 0)
+    lost = ddof if correction is None else correction
+    return sum_(squares, axes, keepdims=keepdims) / (statistics.count(a, axes, keepdims, counted) - lost)
+
+
+@implements(np.nanstd)
+def nanstd(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    correction: float | None = None,
+) -> Any:
+    """``numpy.nanstd``."""
+    variance = nanvar(a, axis, dtype, out, ddof, keepdims, where=where, correction=correction)
+    return bind(sqrt_p, (variance,), NO_PARAMS)

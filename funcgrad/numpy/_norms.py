@@ -1,0 +1,88 @@
+"""Norms of vectors and matrices: ``numpy.linalg``'s, without those that need singular values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._ops.arithmetic import abs_p, ne_p, sqrt_p
+from funcgrad._ops.cast import cast, real_dtype
+from funcgrad._ops.shape import reshape
+from funcgrad.numpy._axes import Axis, normalize_axis
+from funcgrad.numpy._cumulative import flat
+from funcgrad.numpy._dispatch import implements, refuse_option
+from funcgrad.numpy._elementwise import power
+from funcgrad.numpy._reductions import max_, min_, sum_
+from funcgrad.numpy._statistics import inexact, squared
+
+
+@implements(np.linalg.norm)
+def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Any:  # noqa: A002 - NumPy's name
+    """``numpy.linalg.norm``: of vectors of any order, of matrices the norms that sums of elements give."""
+    x = inexact(x)
+    ndim = len(x.shape)
+    if axis is None:
+        if ord is None or (ord in ("f", "fro") and ndim == 2) or (ord == 2 and ndim == 1):
+            y = _vector_norm(flat(x), 2, (0,), False)
+            return reshape(y, (1,) * ndim) if keepdims else y
+        axes = tuple(range(ndim))
+    else:
+        axes = tuple([normalize_axis(i, ndim) for i in ((axis,) if isinstance(axis, int | np.integer) else axis)])
+    if len(axes) == 1:
+        return _vector_norm(x, 2 if ord is None else ord, axes, keepdims)
+    if len(axes) != 2:
+        raise ValueError(f"norm: axes {axes} were given; needed one, for vectors, or two, for matrices.")
+    return _matrix_norm(x, ord, axes, keepdims)
+
+
+def _vector_norm(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    if isinstance(order, str):
+        raise ValueError(f"norm: the order {order!r} is one of matrices; needed a number for vectors.")
+    if order == 2:
+        return bind(sqrt_p, (sum_(squared(x), axes, keepdims=keepdims),), NO_PARAMS)
+    if order == 0:
+        return sum_(cast(bind(ne_p, (x, 0), NO_PARAMS), real_dtype(x.dtype)), axes, keepdims=keepdims)
+    sizes = bind(abs_p, (x,), NO_PARAMS)
+    if order == np.inf:
+        return max_(sizes, axes, keepdims=keepdims)
+    if order == -np.inf:
+        return min_(sizes, axes, keepdims=keepdims)
+    if order == 1:
+        return sum_(sizes, axes, keepdims=keepdims)
+    order = float(order)
+    return power(sum_(power(sizes, order), axes, keepdims=keepdims), 1 / order)
+
+
+def _matrix_norm(x: Any, order: Any, axes: tuple[int, int], keepdims: bool) -> Any:
+    if axes[0] == axes[1]:
+        raise ValueError(f"norm: axis {axes[0]} was given twice; needed two different ones.")
+    if order in (None, "fro", "f"):
+        return _vector_norm(x, 2, axes, keepdims)
+    if order not in (1, -1, np.inf, -np.inf):
+        refuse_option("linalg.norm", f"ord={order!r} for matrices", "Use 'fro', 1, -1, inf or -inf.")
+    # Of the sums over rows (order 1) or columns (infinity), the greatest or the least.
+    summed = axes[0] if abs(order) == 1 else axes[1]
+    other = axes[1] if abs(order) == 1 else axes[0]
+    sums = sum_(bind(abs_p, (x,), NO_PARAMS), summed, keepdims=True)
+    return (max_ if order > 0 else min_)(sums, (summed, other), keepdims=keepdims)
+
+
+@implements(np.linalg.vector_norm)
+def vector_norm(x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: Any = 2) -> Any:  # noqa: A002
+    """``numpy.linalg.vector_norm``."""
+    x = inexact(x)
+    ndim = len(x.shape)
+    if axis is None:
+        y = _vector_norm(flat(x), ord, (0,), False)
+        return reshape(y, (1,) * ndim) if keepdims else y
+    axes = (axis,) if isinstance(axis, int | np.integer) else axis
+    return _vector_norm(x, ord, tuple([normalize_axis(i, ndim) for i in axes]), keepdims)
+
+
+@implements(np.linalg.matrix_norm)
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:  # noqa: A002 - NumPy's name
+    """``numpy.linalg.matrix_norm``: of the last two axes."""
+    x = inexact(x)
+    return _matrix_norm(x, ord, (len(x.shape) - 2, len(x.shape) - 1), keepdims)

@@ -1,0 +1,151 @@
+"""Reductions and statistics: NumPy's values, JAX's gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import funcgrad as fg
+from funcgrad._core.bind import Tracer
+from funcgrad.errors import TracerAssignmentError
+from tests.numpy._surface import check_surface
+
+MASK = np.array([[True, False, True], [True, True, False]])
+WEIGHTS = np.array([0.5, 1.5, 2.0])
+
+REAL: dict[str, Any] = {
+    "sum": lambda m, x: m.sum(x),
+    "sum over an axis": lambda m, x: m.sum(x, axis=-1),
+    "sum kept": lambda m, x: x.sum(axis=(0, 1), keepdims=True),
+    "sum where": lambda m, x: m.sum(x, axis=1, where=MASK, initial=2.0),
+    "sum by the ufunc": lambda m, x: m.add.reduce(x),
+    "prod": lambda m, x: m.prod(x),
+    "prod over an axis": lambda m, x: x.prod(0),
+    "prod where": lambda m, x: m.prod(x, axis=1, where=MASK, initial=3.0),
+    "prod by the ufunc": lambda m, x: m.multiply.reduce(x, axis=1),
+    "max": lambda m, x: m.max(x),
+    "max over an axis": lambda m, x: x.max(axis=1),
+    "amax": lambda m, x: m.amax(x, axis=0, keepdims=True),
+    "max where": lambda m, x: m.max(x, axis=1, where=MASK, initial=-0.3),
+    "max by the ufunc": lambda m, x: m.maximum.reduce(x, axis=None),
+    "min": lambda m, x: m.min(x, axis=0),
+    "min method": lambda m, x: x.min(),
+    "amin": lambda m, x: m.amin(x, (0, 1)),
+    "min by the ufunc": lambda m, x: m.minimum.reduce(x),
+    "ptp": lambda m, x: m.ptp(x, axis=1),
+    "mean": lambda m, x: m.mean(x),
+    "mean over an axis": lambda m, x: x.mean(axis=0, keepdims=True),
+    "mean where": lambda m, x: m.mean(x, axis=1, where=MASK),
+    "mean of nothing": lambda m, x: m.mean(x, axis=()),
+    "var": lambda m, x: m.var(x),
+    "var with ddof": lambda m, x: x.var(axis=1, ddof=1),
+    "var with correction": lambda m, x: m.var(x, axis=0, correction=0.5),
+    "var where": lambda m, x: m.var(x, axis=1, where=MASK),
+    "std": lambda m, x: m.std(x),
+    "std over an axis": lambda m, x: x.std(axis=(1,), keepdims=True),
+    "average": lambda m, x: m.average(x, axis=0),
+    "average with weights": lambda m, x: m.average(x, axis=1, weights=WEIGHTS),
+    "average with weights of the shape": lambda m, x: m.average(x, weights=np.abs(MASK - 0.3)),
+    "average and weights": lambda m, x: m.average(x, axis=1, weights=WEIGHTS, returned=True)[0],
+    "argmax": lambda m, x: m.argmax(x),
+    "argmax along an axis": lambda m, x: x.argmax(axis=1),
+    "argmin kept": lambda m, x: m.argmin(x, axis=0, keepdims=True),
+    "all": lambda m, x: m.all(x > -1),
+    "all of numbers": lambda m, x: x.all(axis=1),
+    "any": lambda m, x: m.any(x > 1, axis=0),
+    "any where": lambda m, x: m.any(x, axis=1, where=MASK),
+    "any by the ufunc": lambda m, x: m.logical_or.reduce(x > 0, axis=1),
+    "all by the ufunc": lambda m, x: m.logical_and.reduce(x > 0),
+    "count_nonzero": lambda m, x: m.count_nonzero(x > 0, axis=1),
+}
+COMPLEX = ["sum", "sum over an axis", "prod", "prod over an axis", "mean", "var", "var with ddof", "std", "average"]
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_reductions(name: str, rng: np.random.Generator) -> None:
+    check_surface(REAL[name], [rng.normal(size=(2, 3))])
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+def test_reductions_of_complex_numbers(name: str, rng: np.random.Generator) -> None:
+    check_surface(REAL[name], [rng.normal(size=(2, 3)) + 1j * rng.normal(size=(2, 3))])
+
+
+@pytest.mark.parametrize(
+    "name", ["sum", "prod", "max", "mean", "mean where", "var where", "std", "average with weights"]
+)
+def test_single_precision_stays(name: str, rng: np.random.Generator) -> None:
+    f = REAL[name]
+    if name == "average with weights":
+        f = lambda m, x: m.average(x, axis=1, weights=WEIGHTS.astype(np.float32))  # noqa: E731
+    check_surface(f, [rng.normal(size=(2, 3)).astype(np.float32)], tolerance=1e-5)
+
+
+def test_half_precision_means_are_added_up_in_single() -> None:
+    x = np.full(4096, 0.1, np.float16)
+    value, gradient = fg.value_and_grad(lambda x: np.mean(x))(x)
+    assert value == np.mean(x)
+    assert gradient.dtype == x.dtype
+    x = x.astype(ml_dtypes.bfloat16)
+    value, gradient = fg.value_and_grad(lambda x: np.mean(x))(x)
+    assert value == x[0]
+    assert gradient.dtype == x.dtype
+
+
+def test_ties_share_the_derivative() -> None:
+    x = np.array([[1.0, 3.0, 3.0], [2.0, 2.0, 2.0]])
+    check_surface(lambda m, x: m.max(x, axis=1), [x])
+    check_surface(lambda m, x: m.min(x, axis=1), [x])
+    check_surface(lambda m, x: m.max(x), [x])
+
+
+@pytest.mark.parametrize("x", [[2.0, 0.0, 3.0], [0.0, 0.0, 3.0], [0.0, 0.0, 0.0], [1.0, 2.0, 3.0]])
+def test_products_with_zeros(x: list) -> None:
+    check_surface(lambda m, x: m.prod(x), [np.array(x)])
+    hessian_of_first = fg.grad(lambda x: fg.grad(lambda x: np.prod(x))(x)[0])(np.array(x))
+    np.testing.assert_array_equal(hessian_of_first, [0, x[2], x[1]])
+
+
+def test_integers_and_scalars() -> None:
+    check_surface(lambda m, x: m.sum(m.arange(3, dtype=m.int32)) * x, [np.float64(2.0)])
+    check_surface(lambda m, x: m.mean(x) + m.max(x) + m.prod(x) + m.var(x), [np.float64(2.0)])
+    assert fg.grad(lambda x: np.mean(x))(3.0) == 1.0
+
+
+def test_empty_arrays() -> None:
+    check_surface(lambda m, x: m.sum(x, axis=0), [np.empty((0, 2))])
+    check_surface(lambda m, x: m.prod(x, axis=1), [np.empty((3, 0))])
+    check_surface(lambda m, x: m.max(x, axis=0), [np.empty((2, 0))])
+    check_surface(lambda m, x: m.max(x, axis=0, initial=1.0), [np.empty((0, 2))])
+    for f in (np.max, np.argmax):
+        with pytest.raises(ValueError, match="empty|zero-size"):
+            fg.vjp(f, np.empty(0))
+        with pytest.raises(ValueError, match="needed at least one element"):
+            fg.make_graph(f)(np.empty(0))
+
+
+def test_results_without_derivative_are_plain_arrays() -> None:
+    def f(x: Any) -> Any:
+        assert not any(isinstance(y, Tracer) for y in (np.argmax(x), x.argmin(0), np.all(x), np.count_nonzero(x)))
+        return np.sum(x)
+
+    fg.grad(f)(np.ones((2, 2)))
+
+
+def test_mistakes() -> None:
+    x = np.ones((2, 3))
+    with pytest.raises(TracerAssignmentError, match=r"numpy\.mean: out="):
+        fg.vjp(lambda x: np.mean(x, axis=0, out=np.empty(3)), x)
+    with pytest.raises(np.exceptions.AxisError):
+        fg.vjp(lambda x: np.sum(x, axis=2), x)
+    with pytest.raises(ValueError, match="duplicate"):
+        fg.vjp(lambda x: np.sum(x, axis=(0, -2)), x)
+    with pytest.raises(ValueError, match="needs initial="):
+        fg.vjp(lambda x: np.max(x, where=MASK), x)
+    with pytest.raises(TypeError, match="Pass axis="):
+        fg.vjp(lambda x: np.average(x, weights=WEIGHTS), x)
+    with pytest.raises(ValueError, match=r"needed \(2,\)"):
+        fg.vjp(lambda x: np.average(x, axis=0, weights=WEIGHTS), x)
