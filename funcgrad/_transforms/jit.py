@@ -17,7 +17,7 @@ from funcgrad._core.simplify import avals_of, lift_tracers, simplify
 from funcgrad._engines import load_xla
 from funcgrad._ops.call import call
 from funcgrad._transforms._arguments import StaticArguments, name_of
-from funcgrad._transforms.compiled_numpy import compile_numpy
+from funcgrad._engines.compiled_numpy import compile_numpy
 from funcgrad._transforms.stage import is_stageable, stage_leaves
 from funcgrad.tree import TreeDef, flatten, leaves, unflatten
 
