@@ -14,8 +14,7 @@ from funcgrad._ops._index_plan import SLOT
 from funcgrad._ops.arithmetic import max_p, min_p, ne_p
 from funcgrad._ops.broadcast import reduced_shape
 from funcgrad._ops.cast import cast
-from funcgrad._ops.index import index
-from funcgrad._ops.index import slice_axis
+from funcgrad._ops.index import index, slice_axis
 from funcgrad._ops.rounding import ceil_p, floor_p, rint_p
 from funcgrad._ops.select import select
 from funcgrad._ops.shape import reshape, transpose

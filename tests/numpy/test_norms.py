@@ -1,0 +1,89 @@
+"""Norms, and reductions that leave NaN out: NumPy's values, JAX's gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import funcgrad as fg
+from funcgrad.errors import UnsupportedFunctionError
+from tests.numpy._surface import check_surface
+
+NORMS: dict[str, dict[str, Any]] = {
+    "of all": {},
+    "of all, kept": {"keepdims": True},
+    "fro": {"ord": "fro"},
+    "rows": {"axis": 1},
+    "columns, 1": {"ord": 1, "axis": 0},
+    "rows, inf": {"ord": np.inf, "axis": 1, "keepdims": True},
+    "rows, -inf": {"ord": -np.inf, "axis": -1},
+    "rows, 3": {"ord": 3, "axis": 1},
+    "rows, 2.5": {"ord": 2.5, "axis": 1},
+    "matrix, 1": {"ord": 1},
+    "matrix, inf": {"ord": np.inf, "keepdims": True},
+    "matrix, -1": {"ord": -1, "axis": (1, 0)},
+}
+
+
+@pytest.mark.parametrize("name", NORMS)
+def test_norm(name: str, rng: np.random.Generator) -> None:
+    check_surface(lambda m, x: m.linalg.norm(x, **NORMS[name]), [rng.normal(size=(3, 4))])
+
+
+@pytest.mark.parametrize("name", ["of all", "rows", "columns, 1", "rows, 3", "matrix, inf"])
+def test_norm_of_complex_numbers(name: str, rng: np.random.Generator) -> None:
+    x = rng.normal(size=(3, 4)) + 1j * rng.normal(size=(3, 4))
+    check_surface(lambda m, x: m.linalg.norm(x, **NORMS[name]), [x])
+
+
+def test_norms_of_the_array_api(rng: np.random.Generator) -> None:
+    x = rng.normal(size=(2, 3, 4))
+    check_surface(lambda m, x: m.linalg.vector_norm(x), [x])
+    check_surface(lambda m, x: m.linalg.vector_norm(x, axis=(0, 2), ord=1), [x])
+    check_surface(lambda m, x: m.linalg.matrix_norm(x, ord=np.inf, keepdims=True), [x])
+
+
+def test_number_of_elements_that_are_not_zero() -> None:
+    x = np.array([0.0, 1.0, 2.0])
+    np.testing.assert_array_equal(fg.grad(lambda x: np.linalg.norm(x, 0) + np.sum(x))(x), [1.0, 1.0, 1.0])
+
+
+WITHOUT_NAN: dict[str, Any] = {
+    "nansum": lambda m, x: m.nansum(x, axis=1),
+    "nanprod": lambda m, x: m.nanprod(x, axis=0),
+    "nanmax": lambda m, x: m.nanmax(x),
+    "nanmin": lambda m, x: m.nanmin(x, axis=1, keepdims=True),
+    "nanmean": lambda m, x: m.nanmean(x, axis=1),
+    "nanvar": lambda m, x: m.nanvar(x, axis=1, ddof=1),
+    "nanstd": lambda m, x: m.nanstd(x),
+    "nancumsum": lambda m, x: m.nancumsum(x, axis=1),
+    "nancumprod": lambda m, x: m.nancumprod(x),
+    "nanargmax": lambda m, x: m.nanargmax(x, axis=1),
+    "nanargmin": lambda m, x: m.nanargmin(x),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", WITHOUT_NAN)
+def test_without_nan(name: str, dtype: Any, rng: np.random.Generator) -> None:
+    x = rng.normal(size=(3, 4)).astype(dtype)
+    x[0, 1] = x[2, 2] = np.nan
+    check_surface(WITHOUT_NAN[name], [x], tolerance=1e-10 if dtype is np.float64 else 1e-5)
+
+
+def test_what_is_left_out_has_derivative_zero() -> None:
+    x = np.array([1.0, np.nan, 3.0])
+    for f in (np.nansum, np.nanmean, np.nanmax, np.nanvar, np.nanstd):
+        assert np.isfinite(fg.grad(f)(x)).all()
+
+
+def test_mistakes() -> None:
+    x = np.ones((3, 3))
+    with pytest.raises(UnsupportedFunctionError, match="ord='nuc'"):
+        fg.vjp(lambda x: np.linalg.norm(x, "nuc"), x)
+    with pytest.raises(ValueError, match="is one of matrices"):
+        fg.vjp(lambda x: np.linalg.norm(x, "fro", axis=0), x)
+    with pytest.raises(ValueError, match="twice"):
+        fg.vjp(lambda x: np.linalg.norm(x, axis=(0, 0)), x)

@@ -1,0 +1,114 @@
+"""Sorting and order statistics: NumPy's values, JAX's gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import funcgrad as fg
+from funcgrad._core.bind import Tracer
+from funcgrad.errors import TracerAssignmentError, UnsupportedFunctionError
+from tests.numpy._surface import check_surface
+
+FRACTIONS = np.array([0.0, 0.2, 0.55, 1.0])
+
+CASES: dict[str, Any] = {
+    "sort": lambda m, x: m.sort(x),
+    "sort along an axis": lambda m, x: m.sort(x, axis=0),
+    "sort of all": lambda m, x: m.sort(x, axis=None),
+    "argsort": lambda m, x: m.argsort(x, axis=0),
+    "argsort method": lambda m, x: x.argsort(),
+    "searchsorted": lambda m, x: m.searchsorted(np.array([-1.0, 0.0, 1.0]), x),
+    "searchsorted on the right": lambda m, x: m.searchsorted(np.array([-1.0, 0.0, 1.0]), x, side="right"),
+    "median": lambda m, x: m.median(x),
+    "median of an odd number": lambda m, x: m.median(x, axis=1),
+    "median of an even number": lambda m, x: m.median(x, axis=0, keepdims=True),
+    "median over axes": lambda m, x: m.median(x, axis=(0, 1)),
+    "quantile": lambda m, x: m.quantile(x, 0.3),
+    "quantile at the ends": lambda m, x: m.quantile(x, np.array([0.0, 1.0]), axis=1),
+    "quantiles": lambda m, x: m.quantile(x, FRACTIONS, axis=1, keepdims=True),
+    "percentile": lambda m, x: m.percentile(x, 70, axis=0),
+    "percentiles": lambda m, x: m.percentile(x, np.array([25.0, 75.0])),
+    **{
+        f"quantile, {method}": lambda m, x, method=method: m.quantile(x, 0.37, axis=1, method=method)
+        for method in ("lower", "higher", "midpoint", "nearest")
+    },
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_order(name: str, rng: np.random.Generator) -> None:
+    check_surface(CASES[name], [rng.normal(size=(4, 5))])
+
+
+@pytest.mark.parametrize(
+    "method", ["interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased", "normal_unbiased"]
+)
+def test_continuous_quantiles(method: str, rng: np.random.Generator) -> None:
+    """JAX lacks these; the gradient weighs the two neighbours."""
+    x = rng.normal(size=9)
+    for q in (0.01, 0.4, 0.99):
+        value, gradient = fg.value_and_grad(lambda x, q=q: np.quantile(x, q, method=method))(x)
+        np.testing.assert_allclose(value, np.quantile(x, q, method=method))
+        np.testing.assert_allclose(gradient @ x, value)
+
+
+def test_table_of_fractions(rng: np.random.Generator) -> None:
+    x, q = rng.normal(size=(4, 5)), FRACTIONS.reshape(2, 2)
+    value, _ = fg.vjp(lambda x: np.quantile(x, q, axis=1), x)
+    np.testing.assert_array_equal(value, np.quantile(x, q, axis=1))
+
+
+def test_quantiles_by_the_fraction() -> None:
+    x = np.array([4.0, 1.0, 2.0])
+    assert fg.grad(lambda q: np.quantile(x, q))(0.25) == 2.0
+    assert fg.grad(lambda q: np.quantile(x, q))(np.float64(0.75)) == 4.0
+
+
+@pytest.mark.parametrize("name", ["sort", "median", "quantile", "percentile"])
+def test_single_precision_stays(name: str, rng: np.random.Generator) -> None:
+    check_surface(CASES[name], [rng.normal(size=(4, 5)).astype(np.float32)], tolerance=1e-5)
+
+
+def test_not_a_number_spreads() -> None:
+    x = np.array([[1.0, np.nan, 3.0], [4.0, 5.0, 6.0]])
+    value, _ = fg.value_and_grad(lambda x: np.median(x, axis=1)[1])(x)
+    assert value == 5.0
+    np.testing.assert_array_equal(fg.make_graph(lambda x: np.median(x, axis=1))(x)(x), [np.nan, 5.0])
+    np.testing.assert_array_equal(fg.make_graph(lambda x: np.quantile(x, 0.5, axis=1))(x)(x), [np.nan, 5.0])
+
+
+def test_ties_go_by_their_order() -> None:
+    x = np.array([2.0, 1.0, 2.0, 1.0])
+    check_surface(lambda m, x: m.sort(x), [x])
+
+
+def test_partition_sorts(rng: np.random.Generator) -> None:
+    x = rng.normal(size=7)
+    value, pullback = fg.vjp(lambda x: np.partition(x, 3), x)
+    np.testing.assert_array_equal(value, np.sort(x))
+    np.testing.assert_array_equal(pullback(np.arange(7.0))[0], np.argsort(np.argsort(x)).astype(float))
+
+
+def test_places_are_plain_arrays() -> None:
+    def f(x: Any) -> Any:
+        assert not any(isinstance(y, Tracer) for y in (np.argsort(x), np.searchsorted(x, 0.5), np.argpartition(x, 1)))
+        return x[np.argsort(x)][0]
+
+    np.testing.assert_array_equal(fg.grad(f)(np.array([2.0, 1.0])), [0.0, 1.0])
+
+
+def test_mistakes() -> None:
+    x = np.ones(3)
+    with pytest.raises(TracerAssignmentError, match=r"x = np\.sort\(x\) instead of x\.sort\(\)"):
+        fg.vjp(lambda x: x.sort(), x)
+    with pytest.raises(UnsupportedFunctionError, match="method='closest_observation'"):
+        fg.vjp(lambda x: np.quantile(x, 0.5, method="closest_observation"), x)
+    with pytest.raises(UnsupportedFunctionError, match="weights"):
+        fg.vjp(lambda x: np.quantile(x, 0.5, method="inverted_cdf", weights=x), x)
+    with pytest.raises(ValueError, match="outside"):
+        fg.vjp(lambda x: np.quantile(x, 50), x)
+    with pytest.raises(ValueError, match="no elements"):
+        fg.vjp(np.median, np.empty(0))
