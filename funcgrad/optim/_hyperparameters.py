@@ -93,7 +93,7 @@ def number(value: Any) -> Any:
     """The value as a Python number; ``None`` while it is traced, and for a schedule."""
     if is_host(value):
         return value
-    if is_value(value) and is_foreign(value) and not load_xla().is_tracer(value):
+    if is_value(value) and is_foreign(value) and not load_xla().is_jax_tracer(value):
         return value.item()
     return None
 

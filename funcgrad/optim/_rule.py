@@ -8,22 +8,33 @@ import numpy as np
 
 from funcgrad._ops.arithmetic import add_p, mul_p, neg_p, sub_p
 from funcgrad._ops.cast import cast
-from funcgrad._ops.select import select_p
 
 
 class Hyper(NamedTuple):
-    """The hyperparameters of one parameter: Python numbers where they are known, else 0-d values."""
+    """The hyperparameters of one parameter: Python numbers where they are known, else 0-d values.
+
+    A flag that is not known when the step is compiled has become numbers by which terms are multiplied: two scalars,
+    where a select would read and write whole arrays, and compile five times as long.
+    """
 
     lr: Any
     momentum: Any
     weight_decay: Any
+    # Whether to look ahead; or the pair of what the gradient and the buffer are multiplied by in the direction.
     nesterov: Any
+    # Whether to go uphill; or the sign of the gradient.
     maximize: Any
 
     def in_dtype(self, dtype: np.dtype) -> Hyper:
         """Those that are no Python numbers, which are weak, in the dtype of the parameter."""
         lr, momentum, weight_decay = [x if type(x) is float else cast(x, dtype) for x in self[:3]]
-        return self._replace(lr=lr, momentum=momentum, weight_decay=weight_decay)
+        nesterov, maximize = self[3:]
+        if type(nesterov) is not bool:
+            ahead = cast(nesterov, dtype)
+            nesterov = ahead, add_p(mul_p(ahead, momentum), sub_p(1, ahead))
+        if type(maximize) is not bool:
+            maximize = sub_p(1, mul_p(cast(maximize, dtype), 2))
+        return Hyper(lr, momentum, weight_decay, nesterov, maximize)
 
     @property
     def known(self) -> bool:
@@ -52,15 +63,17 @@ def step(p: Any, g: Any, buffer: Any, keep: Any, hyper: Hyper) -> tuple[Any, Any
 
 def _decayed(p: Any, g: Any, hyper: Hyper) -> Any:
     if hyper.maximize is not False:
-        g = neg_p(g) if hyper.maximize is True else select_p(hyper.maximize, neg_p(g), g)
+        g = neg_p(g) if hyper.maximize is True else mul_p(g, hyper.maximize)
     return g if _is(hyper.weight_decay, 0.0) else add_p(g, mul_p(p, hyper.weight_decay))
 
 
 def _direction(d: Any, buffer: Any, hyper: Hyper) -> Any:
     if hyper.nesterov is False:
         return buffer
-    ahead = add_p(d, mul_p(buffer, hyper.momentum))
-    return ahead if hyper.nesterov is True else select_p(hyper.nesterov, ahead, buffer)
+    if hyper.nesterov is True:
+        return add_p(d, mul_p(buffer, hyper.momentum))
+    of_gradient, of_buffer = hyper.nesterov
+    return add_p(mul_p(d, of_gradient), mul_p(buffer, of_buffer))
 
 
 def _is(value: Any, number: float) -> bool:

@@ -171,7 +171,8 @@ def _keeps(state: SGDState, count: int) -> Sequence[Any]:
     """Per leaf what the gradient is multiplied by when it enters the buffer; ``None``: the buffer begins with it."""
     started, dampening = state.started, state.dampening
     if started is None:
-        return [None] * count
+        # Without dampening a buffer that has not begun is zero, and the gradient is added to it.
+        return [1.0] * count
     keep = 1 - float(dampening) if is_host(dampening) else sub_p(1, dampening)
     if type(started) is np.ndarray:
         return [keep if has_started else None for has_started in started.tolist()]

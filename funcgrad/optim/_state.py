@@ -19,7 +19,7 @@ from funcgrad.optim._hyperparameters import (
     in_place_of,
     number,
 )
-from funcgrad.tree import TreeDef, flatten, key_paths, register_dataclass, unflatten
+from funcgrad.tree import TreeDef, flatten, key_paths, leaves, register_dataclass, unflatten
 from funcgrad.tree import map as tree_map
 
 
@@ -37,7 +37,8 @@ class SGDState:
         maximize: bool[].
         step: i32[], how many steps were taken.
         buffers: a pytree like the parameters: the momentum buffers, ``None`` where momentum is 0.
-        started: bool[number of leaves], whether each parameter has had its first step; ``None`` without momentum.
+        started: bool[number of leaves], whether each parameter has had its first step; ``None`` without momentum, and
+            without dampening, where adding to a buffer of zeros is the same as beginning one.
         foreach: static; see `sgd_init`.
         differentiable: static; see `sgd_init`.
     """
@@ -57,8 +58,9 @@ class SGDState:
     def replace(self, **changes: Any) -> SGDState:
         """Return a state with other values in some fields; what was compiled for this state serves the new one.
 
-        Hyperparameters are data, so a change of value compiles nothing anew. Two changes alter the structure: setting
-        momentum to 0 drops the buffers, and putting a schedule in the place of a number or the reverse.
+        Hyperparameters are data, so a change of value compiles nothing anew. Three changes alter the structure: setting
+        momentum to 0 drops the buffers, the first dampening adds flags for what has started, and a schedule takes
+        the place of a number or the reverse.
 
         Args:
             changes: fields with their new values; hyperparameters as in `sgd_init`.
@@ -82,6 +84,8 @@ class SGDState:
             check_nesterov({**vars(self), **new})
         if "momentum" in new:
             changes.update(self._buffers_for(new["momentum"]))
+        if "dampening" in new and self.started is None and number(new["dampening"]) != 0:
+            changes.setdefault("started", self._has_started())
         placed = {name: in_place_of(getattr(self, name), value) for name, value in new.items()}
         return dataclasses.replace(self, **{**changes, **placed})
 
@@ -89,12 +93,17 @@ class SGDState:
         """The fields that change with momentum."""
         if number(momentum) == 0:
             return {"buffers": tree_map(lambda _: None, self.buffers), "started": None}
-        if self.started is None:
+        if not leaves(self.buffers):
             raise HyperparameterError(
                 "SGDState.replace: momentum was asked of a state made with momentum 0, which holds no buffers. Arrived "
                 f"{momentum}, needed 0. Make a new state with sgd_init(params, ..., momentum={momentum})."
             )
         return {}
+
+    def _has_started(self) -> Any:
+        """Which buffers hold something: a parameter that had no gradient yet has a buffer of zeros."""
+        buffers = leaves(self.buffers)
+        return np.array([bool(np.any(np.asarray(buffer))) for buffer in buffers], bool) if buffers else None
 
 
 def sgd_init(
@@ -140,8 +149,8 @@ def sgd_init(
         >>> params["weight"]
         array([0.9, 2. ])
     """
-    leaves, treedef = flatten(params)
-    _check_leaves(leaves, treedef)
+    found, treedef = flatten(params)
+    _check_leaves(found, treedef)
     given = {
         "lr": lr,
         "momentum": momentum,
@@ -157,8 +166,8 @@ def sgd_init(
     return SGDState(
         **values,
         step=np.int32(0),
-        buffers=unflatten(treedef, [None if without else _zeros(leaf) for leaf in leaves]),
-        started=None if without else np.zeros(len(leaves), bool),
+        buffers=unflatten(treedef, [None if without else _zeros(leaf) for leaf in found]),
+        started=None if without or number(values["dampening"]) == 0 else np.zeros(len(found), bool),
         foreach=foreach,
         differentiable=differentiable,
     )

@@ -286,3 +286,13 @@ def test_on_numpy_without_jax() -> None:
     """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_first_dampening_adds_flags_for_what_has_started() -> None:
+    params = {"moved": np.ones(2), "waiting": np.ones(2)}
+    state = fg.sgd_init(params, lr=0.1, momentum=0.9)
+    assert state.started is None
+    _, state = fg.sgd_update({"moved": np.ones(2), "waiting": None}, state, params)
+    damped = state.replace(dampening=0.5)
+    assert damped.started.tolist() == [True, False]
+    assert state.started is None
