@@ -64,6 +64,16 @@ class Case:
         y = self.row.primitive(*operands, **self.row.params)
         return list(y) if self.row.primitive.multiple_results else [y]
 
+    def with_arrays(self, operands: Sequence[Any], arrays: Sequence[Any]) -> Arrays:
+        """The operands with their arrays (all but Python numbers) replaced."""
+        rest = iter(arrays)
+        return [next(rest) if isinstance(x, np.ndarray) else x for x in operands]
+
+    def function_of_arrays(self, operands: Sequence[Any]) -> tuple[Function, Arrays]:
+        """The results as a function of all operands that are arrays, indices and predicates too; and those arrays."""
+        arrays = [x for x in operands if isinstance(x, np.ndarray)]
+        return lambda *xs: self.run(self.with_arrays(operands, xs)), arrays
+
     def function(self, operands: Sequence[Any]) -> Function:
         """The inexact results as a function of the drawn operands."""
 
