@@ -10,6 +10,7 @@ from funcgrad._core.bind import Tracer
 from funcgrad._ops import fill
 from funcgrad._ops.broadcast import broadcast_to as broadcast_op
 from funcgrad._ops.cast import cast
+from funcgrad._ops.select import select
 from funcgrad._ops.shape import reshape
 from funcgrad.numpy._convert import as_value, promote
 from funcgrad.numpy._dispatch import implements, refuse_option
@@ -180,10 +181,14 @@ def linspace(
     if start.dtype.kind not in "fc":
         start, stop = cast(start, np.dtype(float)), cast(stop, np.dtype(float))
     parts = num - 1 if endpoint else num
-    weights = (np.arange(num) / max(parts, 1)).astype(start.dtype).reshape((num,) + (1,) * len(start.shape))
-    y = start * (1 - weights) + stop * weights
+    # As NumPy computes it, to the last bit: the last element is the end itself.
+    step = (stop - start) / max(parts, 1)
+    numbers = np.arange(num).reshape((num,) + (1,) * len(start.shape))
+    y = cast(numbers, start.dtype) * step + start
+    if endpoint and num > 1:
+        y = select(numbers == num - 1, broadcast_op(stop, y.shape), y)
     y = y if dtype is None else cast(y, np.dtype(dtype))
-    return (y, (stop - start) / parts if parts else np.nan) if retstep else y
+    return (y, step if parts else np.nan) if retstep else y
 
 
 @implements(np.meshgrid)
