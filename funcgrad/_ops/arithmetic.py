@@ -75,7 +75,7 @@ abs_p = elementwise(
     "abs",
     "x",
     numpy=np.absolute,
-    xla="abs",
+    xla=lambda lax, x: x if x.dtype.kind in "ub" else lax.abs(x),
     maps=[_abs_map],
     jvps=[_abs_push],
     dtype=lambda x: real_dtype(x.dtype),

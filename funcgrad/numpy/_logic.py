@@ -12,6 +12,8 @@ from funcgrad._core.primitive import Primitive
 from funcgrad._ops import logic
 from funcgrad._ops.broadcast import reduce_sum
 from funcgrad._ops.cast import cast, imag_p
+from funcgrad._ops.fill import zeros_like
+from funcgrad._ops.select import select
 from funcgrad.numpy._convert import as_value, dtype_of, promote
 from funcgrad.numpy._dispatch import implements
 from funcgrad.numpy._elementwise import absolute, binary, equal, less_equal, named, not_equal, unary
@@ -73,7 +75,7 @@ def isrealobj(x: Any) -> bool:
 def iscomplex(x: Any) -> Any:
     """``numpy.iscomplex``: where the imaginary part is not zero."""
     x = as_value(x)
-    return not_equal(imag_p(x), 0) if iscomplexobj(x) else not_equal(x, x)
+    return not_equal(imag_p(x) if iscomplexobj(x) else zeros_like(x), 0)
 
 
 @implements(np.isreal)
@@ -88,7 +90,10 @@ def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan:
     a, b = promote(as_value(a), as_value(b))
     if a.dtype.kind not in "fc":
         a, b = cast(a, np.dtype(float)), cast(b, np.dtype(float))
-    near = logical_and(less_equal(absolute(a - b), atol + rtol * absolute(b)), isfinite(b))
+    # Infinities of one sign have no difference; they are equal, or not close to anything.
+    finite = isfinite(b)
+    center = select(finite, b, 0)
+    near = logical_and(less_equal(absolute(a - center), atol + rtol * absolute(center)), finite)
     result = logical_or(near, equal(a, b))
     return logical_or(result, logical_and(isnan(a), isnan(b))) if equal_nan else result
 

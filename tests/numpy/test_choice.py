@@ -1,0 +1,220 @@
+"""where, select, piecewise, clip, nan_to_num, and the tests of values they go by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import funcgrad as fg
+from tests.numpy._surface import check_surface, same
+
+X = np.array([[-1.5, -0.2, 0.3], [0.9, 1.7, 4.0]])
+SMOOTH: dict[str, Callable[..., Any]] = {
+    "where": lambda m, x: m.where(x > 0.5, x * x, -x),
+    "where of a number": lambda m, x: m.where(x > 0.5, x, 0.0),
+    "where of another number": lambda m, x: m.where(x > 0.5, 2, x),
+    "where broadcasts": lambda m, x: m.where(m.asarray([True, False, True]), x, x[:1]),
+    "where of numbers as condition": lambda m, x: m.where(m.asarray([1.0, 0.0, 2.0]), x, 3.0),
+    "select": lambda m, x: m.select([x < 0, x < 1], [x**2, 3 * x], 7.0),
+    "select without default": lambda m, x: m.select([x < 0, x < 1], [x, m.sin(x)]),
+    "clip": lambda m, x: m.clip(x, -1.0, 1.0),
+    "clip by arrays": lambda m, x: m.clip(x, m.asarray([-1.0, 0.0, 0.5]), m.asarray([[0.7], [2.0]])),
+    "clip from below": lambda m, x: m.clip(x, 0.0, None),
+    "clip method": lambda m, x: x.clip(max=1.0) if m is np else m.clip(x, None, 1.0),
+    "clip by keywords": lambda m, x: m.clip(x, min=-1.0, max=1.0),
+    "nan_to_num": lambda m, x: m.nan_to_num(x),
+    "fmax": lambda m, x: m.fmax(x, 0.5),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", SMOOTH)
+def test_choices(name: str, dtype: str) -> None:
+    f = SMOOTH[name]
+    if dtype == "float32" and ("by arrays" in name or "number" in name):
+        return
+    check_surface(f, [X.astype(dtype)], tolerance=1e-10 if dtype == "float64" else 1e-5)
+
+
+def test_where_keeps_dtypes() -> None:
+    x = np.array([1.0, 2.0], np.float32)
+    assert fg.grad(lambda x: np.sum(np.where(x > 1, x, 0.0)))(x).dtype == np.float32
+    for other in (0, 0.0, np.float64(0), np.arange(2), np.int16(3)):
+        graph = fg.make_graph(lambda x, other=other: np.where(x > 1, x, other))(x)
+        assert graph(x).dtype == np.where(x > 1, x, other).dtype
+    for other in (0, 0.5, 1j):
+        n = np.array([1, 2])
+        same(fg.make_graph(lambda n, other=other: np.where(n > 1, n, other))(n)(n), np.where(n > 1, n, other), 0.0)
+
+
+def test_where_of_one_argument() -> None:
+    x = np.array([3.0, -1.0, 2.0])
+    np.testing.assert_array_equal(fg.grad(lambda x: np.sum(x[np.where(x > 0)]))(x), [1.0, 0.0, 1.0])
+    with pytest.raises(fg.errors.ConcretizationTypeError, match="one argument"):
+        fg.make_graph(lambda x: x[np.where(x > 0)])(x)
+    with pytest.raises(ValueError, match="either both or neither"):
+        fg.make_graph(lambda x: np.where(x > 0, x))(x)
+
+
+def test_clip_at_the_bounds() -> None:
+    x, low, high = np.array([0.0, 0.5, 1.0, 2.0, -1.0]), 0.0, 1.0
+    np.testing.assert_array_equal(fg.grad(lambda x: np.sum(np.clip(x, low, high)))(x), [1, 1, 1, 0, 0])
+    gradients = fg.grad(lambda low, high: np.sum(np.clip(x, low, high)), (0, 1))(low, high)
+    assert [float(g) for g in gradients] == [1.0, 1.0]
+    # Where the bounds cross, NumPy returns the upper one.
+    gradients = fg.grad(lambda x, low, high: np.clip(x, low, high), (0, 1, 2))(0.5, 2.0, 1.0)
+    assert [float(g) for g in gradients] == [0.0, 0.0, 1.0]
+
+
+def test_clip_of_integers() -> None:
+    n = np.array([-5, 0, 5])
+    for f in (lambda n: np.clip(n, -1, 2), lambda n: np.clip(n, None, 2), lambda n: np.clip(n, 0.5, 2)):
+        same(fg.make_graph(f)(n)(n), f(n), 0.0)
+
+
+PIECES: dict[str, tuple[Callable[[Any], Any], Callable[[np.ndarray], np.ndarray]]] = {
+    "with a default": (
+        lambda x: np.piecewise(x, [x < 0, x > 1], [lambda x: x**2, np.sqrt, 3.0]),
+        lambda x: np.where(x < 0, 2 * x, np.where(x > 1, 0.5 / np.sqrt(np.abs(x)), 0.0)),
+    ),
+    "one condition": (
+        lambda x: np.piecewise(x, x > 0, [np.log, lambda x: 2 * x]),
+        lambda x: np.where(x > 0, 1 / x, 2.0),
+    ),
+    "with arguments": (
+        lambda x: np.piecewise(x, [x > 0], [lambda x, a, b: a * x + b], 3.0, b=1.0),
+        lambda x: np.where(x > 0, 3.0, 0.0),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_piecewise(name: str) -> None:
+    """A function sees the elements of its condition alone: no NaN comes back from where it is not defined."""
+    f, slope = PIECES[name]
+    x = np.array([-2.0, -0.5, 0.5, 1.5, 4.0])
+    value, pullback = fg.vjp(f, x)
+    np.testing.assert_allclose(value, f(x))
+    np.testing.assert_allclose(pullback(np.ones(5))[0], slope(x))
+    np.testing.assert_allclose(fg.make_graph(f)(x)(x), f(x))
+    np.testing.assert_allclose(fg.jvp(f, (x,), (np.ones(5),))[1], slope(x))
+
+
+ODD = np.array([1.0, np.nan, np.inf, -np.inf, 0.0, -0.0, -3.0])
+TESTS = ["isnan", "isinf", "isfinite", "isposinf", "isneginf", "logical_not"]
+TESTS += ["signbit", "nan_to_num", "iscomplex", "isreal"]
+    "isnan",
+    "isinf",
+    "isfinite",
+    "isposinf",
+    "isneginf",
+    "logical_not",
+    "signbit",
+    "nan_to_num",
+    "iscomplex",
+    "isreal",
+]
+
+
+@pytest.mark.parametrize("name", TESTS)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "int64"])
+def test_tests_of_values(name: str, dtype: str) -> None:
+    x = np.array([1, 0, -3]) if dtype == "int64" else ODD.astype(dtype)
+    if dtype == "complex128":
+        if name in {"signbit", "isposinf", "isneginf"}:
+            return
+        x = np.concatenate([x, [complex(1, np.nan), complex(0, np.inf), 2j]])
+    if dtype == "int64" and name == "signbit":
+        return
+    f = getattr(np, name)
+    expected = f(x)
+    for got in (fg.make_graph(f)(x)(x), fg.jit(f)(x)):
+        assert got.dtype == expected.dtype
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_nan_to_num_replaces_by_constants() -> None:
+    gradient = fg.grad(lambda x: np.sum(np.nan_to_num(x, nan=2.0, posinf=3.0, neginf=4.0) * 2))(ODD)
+    np.testing.assert_array_equal(gradient, [2, 0, 0, 0, 2, 2, 2])
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum", "fmax", "fmin", "heaviside", "logaddexp", "hypot", "arctan2"])
+def test_pairs_with_nan_and_infinity(name: str) -> None:
+    x, y = (v.ravel() for v in np.meshgrid(ODD, ODD))
+    f = getattr(np, name)
+    with np.errstate(invalid="ignore"):
+        expected = f(x, y)
+        np.testing.assert_allclose(fg.jit(f)(x, y), expected, rtol=1e-12)
+
+
+LOGICAL: dict[str, Callable[..., Any]] = {
+    "logical_and": np.logical_and,
+    "logical_or": np.logical_or,
+    "logical_xor": np.logical_xor,
+}
+
+
+@pytest.mark.parametrize("name", LOGICAL)
+def test_logical(name: str) -> None:
+    x, n, b = np.array([0.0, 1.5, np.nan]), np.array([0, 0, 2]), np.array([True, False, True])
+    for pair in ((x, n), (n, b), (b, b), (x, 1.0), (b, True)):
+        same(fg.jit(LOGICAL[name])(*pair), LOGICAL[name](*pair), 0.0)
+
+
+BITWISE = {
+    "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b,
+    "xor": lambda a, b: a ^ b,
+    "not": lambda a, b: ~a,
+    "left": lambda a, b: a << b,
+    "right": lambda a, b: a >> b,
+    "reflected": lambda a, b: (6 & a) + (1 << b),
+}
+
+
+@pytest.mark.parametrize("name", BITWISE)
+def test_bitwise_operators(name: str) -> None:
+    a, b = np.array([-5, 6, 1023]), np.array([0, 1, 3])
+    same(fg.make_graph(BITWISE[name])(a, b)(a, b), BITWISE[name](a, b), 0.0)
+    same(fg.jit(BITWISE[name])(a, b), BITWISE[name](a, b), 0.0)
+    with pytest.raises(TypeError, match="not supported"):
+        fg.make_graph(BITWISE[name])(a.astype(float), b)
+
+
+CLOSE: dict[str, Callable[..., Any]] = {
+    "isclose": lambda a, b: np.isclose(a, b),
+    "isclose with NaN": lambda a, b: np.isclose(a, b, equal_nan=True),
+    "allclose": lambda a, b: np.allclose(a, b),
+    "allclose to itself": lambda a, b: np.allclose(a[:1], a[:1]),
+    "array_equal": lambda a, b: np.array_equal(a, b),
+    "array_equal with NaN": lambda a, b: np.array_equal(a, a, equal_nan=True),
+    "array_equal of other shapes": lambda a, b: np.array_equal(a, b[1:]),
+    "array_equiv": lambda a, b: np.array_equiv(a[:1], a[0]),
+}
+
+
+@pytest.mark.parametrize("name", CLOSE)
+def test_closeness(name: str) -> None:
+    a, b = ODD, ODD + np.array([1e-10, 0, 0, 0, 1e-3, 0, 0])
+    same(fg.make_graph(CLOSE[name])(a, b)(a, b), np.asarray(CLOSE[name](a, b)), 0.0)
+
+    def f(a: Any) -> Any:
+        return np.sum(a) if np.all(CLOSE[name](a, b)) == np.all(CLOSE[name](ODD, b)) else 0.0 * np.sum(a)
+
+    np.testing.assert_array_equal(fg.grad(f)(a), np.ones(7))
+
+
+def test_angle() -> None:
+    z = np.array([1 + 1j, -1 + 0.5j, 2 - 3j])
+    check_surface(lambda m, z: m.angle(z), [z])
+    check_surface(lambda m, z: m.angle(z, deg=True), [z])
+    same(fg.make_graph(np.angle)(X)(X), np.angle(X), 0.0)
+
+
+def test_parts() -> None:
+    z = np.array([1 + 1j, -1 + 0.5j])
+    check_surface(lambda m, z: z.real * z.imag + m.real(z.conj() * z), [z])
+    check_surface(lambda m, x: x.real + x.imag + m.imag(x) + x.conj(), [X])

@@ -1,0 +1,177 @@
+"""Elementwise functions: NumPy's values and dtypes, JAX's gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import funcgrad as fg
+import funcgrad.numpy as fnp
+from tests.numpy._surface import check_surface
+
+UNARY = {
+    "normal": "exp exp2 expm1 sin cos arctan sinh cosh tanh arcsinh square fabs absolute negative positive sinc i0 "
+    "deg2rad rad2deg degrees radians real imag conjugate",
+    "unit": "arcsin arccos arctanh tan",
+    "positive": "log log2 log10 log1p sqrt cbrt reciprocal",
+    "above_one": "arccosh",
+}
+COMPLEX = "exp expm1 sin cos arctan sinh cosh tanh arcsinh square log log10 sqrt reciprocal conjugate real imag"
+BINARY = "add subtract multiply divide true_divide power float_power arctan2 hypot logaddexp logaddexp2 maximum "
+BINARY += "minimum fmax fmin remainder mod fmod copysign"
+RANGES = {"normal": (-2.0, 2.0), "unit": (-0.8, 0.8), "positive": (0.5, 2.0), "above_one": (1.2, 3.0)}
+# jax.numpy lacks these, or gives them another derivative.
+JAX_NAMES = {"float_power": "power", "fabs": "abs", "mod": "fmod"}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(("sample", "name"), [(s, name) for s, names in UNARY.items() for name in names.split()])
+def test_unary(sample: str, name: str, dtype: str, rng: np.random.Generator) -> None:
+    x = rng.uniform(*RANGES[sample], (3, 2)).astype(dtype)
+    tolerance = 1e-10 if dtype == "float64" else 1e-4
+    if name == "absolute":
+        x = np.where(np.abs(x) < 0.1, x + 0.3, x)
+    check_surface(lambda m, x: getattr(m, name)(x), [x], tolerance=tolerance)
+
+
+@pytest.mark.parametrize("name", COMPLEX.split())
+def test_unary_complex(name: str, rng: np.random.Generator) -> None:
+    z = rng.uniform(0.2, 1.5, 4) + 1j * rng.uniform(0.2, 1.5, 4)
+    check_surface(lambda m, z: getattr(m, name)(z), [z])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", BINARY.split())
+def test_binary(name: str, dtype: str, rng: np.random.Generator) -> None:
+    x = rng.uniform(2.3, 2.6, (3, 2)).astype(dtype)
+    y = rng.uniform(1.0, 1.1, 2).astype(dtype)
+    tolerance = 1e-10 if dtype == "float64" else 1e-4
+    if name == "float_power" and dtype == "float32":
+        assert fg.vjp(np.float_power, x, y)[0].dtype == np.float64
+        return
+    # For positive operands the two remainders coincide, and jax.numpy's mod has no derivative by the divisor.
+    check_surface(
+        lambda m, x, y: getattr(m, name)(x, y),
+        [x, y],
+        jax_f=lambda m, x, y: getattr(m, JAX_NAMES.get(name, name))(x, y),
+        tolerance=tolerance,
+    )
+
+
+INTEGERS = "exp sin sqrt square negative absolute sign floor reciprocal rint deg2rad isnan invert conjugate"
+
+
+@pytest.mark.parametrize("name", INTEGERS.split())
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8"])
+def test_integers_promote_as_in_numpy(name: str, dtype: str) -> None:
+    x = np.array([1, 2, 5], dtype)
+    # NumPy computes small integers in float16.
+    check_surface(lambda m, x: getattr(m, name)(x), [x], tolerance=1e-3 if dtype == "uint8" else 1e-10)
+
+
+MIXED: dict[str, Callable[[Any, Any], Any]] = {
+    "float32 and a Python float": lambda m, x: m.add(x, 1.5),
+    "float32 and float64": lambda m, x: m.multiply(x, np.arange(3.0)),
+    "float32 and int64": lambda m, x: m.multiply(x, np.arange(3)),
+    "float32 and int16": lambda m, x: m.multiply(x, np.arange(3, dtype=np.int16)),
+    "float32 and bool": lambda m, x: m.multiply(x, np.array([True, False, True])),
+    "float32 and a Python bool": lambda m, x: m.multiply(x, True),
+    "float32 and a Python complex": lambda m, x: m.real(m.multiply(x, 1j + 2)),
+    "float32 and a NumPy scalar": lambda m, x: m.multiply(x, np.float64(2)),
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_promotion(name: str) -> None:
+    x = np.array([0.5, 1.0, 2.0], np.float32)
+    expected = MIXED[name](np, x)
+    value, _ = fg.vjp(lambda x: MIXED[name](np, x), x)
+    assert value.dtype == expected.dtype
+    np.testing.assert_array_equal(value, expected)
+    assert fg.make_graph(lambda x: MIXED[name](np, x))(x).outputs[0].aval.dtype == expected.dtype
+    assert fg.grad(lambda x: np.sum(MIXED[name](np, x)))(x).dtype == np.float32
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_sinc_at_zero(order: int) -> None:
+    """The derivatives of sin(u)/u at 0 are 0, -1/3, 0; just beside 0 the closed form has no digits left."""
+    f = np.sinc
+    for _ in range(order):
+        f = fg.grad(f)
+    expected = {1: 0.0, 2: -(np.pi**2) / 3, 3: 0.0}[order]
+    assert float(f(0.0)) == pytest.approx(expected, abs=1e-12)
+    assert float(f(1e-9)) == pytest.approx(expected, abs=1e-6)
+
+
+AWKWARD: dict[str, tuple[Callable[..., Any], float, float]] = {
+    "hypot at the origin": (lambda x: np.hypot(x, 0.0 * x), 0.0, 0.0),
+    "power 2 at zero": (lambda x: x**2, 0.0, 0.0),
+    "power 0 at zero": (lambda x: x**0.0, 0.0, 0.0),
+    "x ** y at a zero base": (lambda y: np.power(0.0, y), 2.0, 0.0),
+    "x ** 1.0 at zero": (lambda x: np.power(x, np.float64(1.0)), 0.0, 1.0),
+    "logaddexp of minus infinity": (lambda x: np.logaddexp(x, -np.inf), 1.0, 1.0),
+    "logaddexp far apart": (lambda x: np.logaddexp(x, -1e4), 1.0, 1.0),
+    "tanh saturated": (np.tanh, 400.0, 0.0),
+    "expm1 far left": (np.expm1, -1e3, 0.0),
+    "abs at zero": (np.abs, 0.0, 0.0),
+    "maximum where equal": (lambda x: np.maximum(x, 1.0), 1.0, 0.5),
+    "sign": (lambda x: np.sign(x) * x, 2.0, 1.0),
+    "cbrt of a negative number": (np.cbrt, -8.0, 1 / 12),
+}
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_awkward_points(name: str) -> None:
+    f, x, expected = AWKWARD[name]
+    assert float(fg.grad(f)(x)) == pytest.approx(expected, abs=1e-12)
+    assert float(fg.jvp(f, (x,), (1.0,))[1]) == pytest.approx(expected, abs=1e-12)
+
+
+def test_sign_of_complex_numbers(rng: np.random.Generator) -> None:
+    z = rng.normal(size=3) + 1j * rng.normal(size=3)
+    check_surface(lambda m, z: m.sign(z), [z], jax_f=lambda m, z: z / m.abs(z))
+
+
+def test_outer() -> None:
+    x, y = np.array([1.0, 2.0]), np.array([3.0, 4.0, 5.0])
+    check_surface(lambda m, x, y: np.subtract.outer(x, y) if m is np else x[:, None] - y, [x, y])
+    check_surface(lambda m, x, y: np.hypot.outer(x, y) if m is np else m.hypot(x[:, None], y), [x, y])
+
+
+def test_dtype_option() -> None:
+    x = np.array([1.0, 2.0])
+    value, pullback = fg.vjp(lambda x: np.multiply(x, x, dtype=np.float32), x)
+    assert value.dtype == np.float32
+    assert pullback(np.ones(2, np.float32))[0].dtype == np.float64
+
+
+def test_refused_options() -> None:
+    x = np.array([1.0, 2.0])
+    with pytest.raises(fg.errors.UnsupportedFunctionError, match="'where' is not supported"):
+        fg.grad(lambda x: np.sum(np.sqrt(x, where=x > 1)))(x)
+    with pytest.raises(fg.errors.TracerAssignmentError, match=r"x = x \+ t"):
+        fg.grad(lambda x: np.sum(np.add(x, x, out=np.zeros(2))))(x)
+    with pytest.raises(fg.errors.UnsupportedFunctionError, match=r"numpy\.lcm"):
+        fg.make_graph(np.lcm)(np.array([2]), np.array([3]))
+
+
+def test_complex_numbers_are_refused_where_numpy_refuses_them() -> None:
+    z = np.array([1j])
+    for f in (np.floor, np.cbrt, np.fabs, lambda z: np.arctan2(z, z)):
+        with pytest.raises(TypeError, match="not supported"):
+            fg.make_graph(f)(z)
+
+
+def test_functions_take_everything() -> None:
+    """Plain arrays, Python numbers, lists and ``jax.Array`` s."""
+    assert fnp.sin(0.0) == 0.0
+    assert type(fnp.add([1, 2], 3)) is np.ndarray
+    with jax.enable_x64(True):
+        x = jax.numpy.arange(3.0)
+    y = fnp.exp(fnp.multiply(x, 2.0))
+    assert isinstance(y, jax.Array)
+    np.testing.assert_allclose(y, np.exp(2.0 * np.arange(3)))

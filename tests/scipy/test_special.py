@@ -1,0 +1,117 @@
+"""Special functions: SciPy's values and dtypes, derivatives against differences, SciPy's own ufuncs as the way in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+import scipy.special
+
+import funcgrad as fg
+from funcgrad.scipy import special
+
+UNARY = "cbrt digamma entr erf erfc erfinv exp2 exp10 expit expm1 gamma gammaln i0 i0e i1 i1e log1p log_expit logit "
+UNARY += "ndtr ndtri psi"
+BINARY = "betaln xlog1py xlogy"
+X, Y = np.array([0.3, 0.7, 0.2]), np.array([1.3, 0.4, 2.5])
+
+
+def test_every_function_is_tried() -> None:
+    python = {"logsumexp", "softmax", "log_softmax", "polygamma"}
+    assert {*UNARY.split(), *BINARY.split()} | python == set(special.__all__)
+
+
+@pytest.mark.parametrize("name", [*UNARY.split(), *BINARY.split()])
+def test_ufuncs(name: str) -> None:
+    theirs, ours = getattr(scipy.special, name), getattr(special, name)
+    args = (X, Y)[: theirs.nin]
+    expected = theirs(*args)
+    np.testing.assert_allclose(ours(*args), expected, rtol=1e-12)
+    value, pullback = fg.vjp(theirs, *args)
+    np.testing.assert_allclose(value, expected, rtol=1e-12)
+    fg.check_grads(theirs, args, order=2)
+    np.testing.assert_allclose(fg.jit(theirs)(*args), expected, rtol=1e-10)
+    single = [x.astype(np.float32) for x in args]
+    value, pullback = fg.vjp(theirs, *single)
+    assert value.dtype == np.float32
+    assert all(bar.dtype == np.float32 for bar in pullback(np.ones(3, np.float32)))
+
+
+@pytest.mark.parametrize("name", [*UNARY.split(), *BINARY.split()])
+def test_dtypes(name: str) -> None:
+    theirs, ours = getattr(scipy.special, name), getattr(special, name)
+    for dtype in (np.int64, np.float32, np.float64):
+        args = [np.ones(2, dtype)] * theirs.nin
+        with np.errstate(all="ignore"):
+            assert ours(*args).dtype == theirs(*args).dtype
+
+
+AWKWARD: dict[str, tuple[Callable[[Any], Any], float, float]] = {
+    "expit far right": (scipy.special.expit, 800.0, 0.0),
+    "expit far left": (scipy.special.expit, -800.0, 0.0),
+    "log_expit far left": (scipy.special.log_expit, -800.0, 1.0),
+    "xlogy at zero": (lambda x: scipy.special.xlogy(0.0, x), 0.0, 0.0),
+    "erf far out": (scipy.special.erf, 30.0, 0.0),
+    "i1 at zero": (scipy.special.i1, 0.0, 0.5),
+    "i0 at zero": (scipy.special.i0, 0.0, 0.0),
+    "gamma below zero": (scipy.special.gamma, -0.5, float(scipy.special.gamma(-0.5) * scipy.special.psi(-0.5))),
+}
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_awkward_points(name: str) -> None:
+    f, x, slope = AWKWARD[name]
+    assert float(fg.grad(f)(x)) == pytest.approx(slope, abs=1e-14)
+
+
+@pytest.mark.parametrize("order", [0, 1, 3])
+def test_polygamma(order: int) -> None:
+    np.testing.assert_allclose(special.polygamma(order, Y), scipy.special.polygamma(order, Y))
+    gradient = fg.grad(lambda x: np.sum(special.polygamma(order, x)))(Y)
+    np.testing.assert_allclose(gradient, scipy.special.polygamma(order + 1, Y))
+
+
+M = np.array([[1.0, -2.0, 3.0], [0.5, 1000.0, 999.0]])
+SUMS: dict[str, Callable[[Any, Any], Any]] = {
+    "logsumexp": lambda m, x: m.logsumexp(x),
+    "logsumexp of an axis": lambda m, x: m.logsumexp(x, axis=1),
+    "logsumexp keepdims": lambda m, x: m.logsumexp(x, axis=0, keepdims=True),
+    "logsumexp with factors": lambda m, x: m.logsumexp(x, axis=1, b=np.array([1.0, 0.5, 2.0])),
+    "logsumexp with sign": lambda m, x: m.logsumexp(x, axis=1, b=np.array([1.0, -5.0, 0.5]), return_sign=True)[0],
+    "softmax": lambda m, x: m.softmax(x),
+    "softmax of an axis": lambda m, x: m.softmax(x, axis=-1),
+    "log_softmax": lambda m, x: m.log_softmax(x, axis=0),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_of_exponentials(name: str) -> None:
+    f = SUMS[name]
+    expected = f(scipy.special, M)
+    got = f(special, M)
+    assert got.shape == expected.shape
+    np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
+    small = np.where(np.abs(M) > 100, 0.7, M)
+    fg.check_grads(lambda x: f(special, x), (small,), order=2)
+    single = M.astype(np.float32)
+    assert f(special, single).dtype == f(scipy.special, single).dtype
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(jax.jit(lambda x: f(special, x))(M), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_logsumexp_of_nothing_and_infinity() -> None:
+    with np.errstate(divide="ignore"):
+        assert special.logsumexp(np.array([-np.inf, -np.inf])) == -np.inf
+    assert special.logsumexp(np.array([1.0, np.inf])) == np.inf
+    gradient = fg.grad(special.logsumexp)(np.array([0.0, -np.inf]))
+    np.testing.assert_array_equal(gradient, [1.0, 0.0])
+
+
+def test_refused() -> None:
+    with pytest.raises(fg.errors.UnsupportedFunctionError, match=r"scipy\.special\.expit: an operand is complex"):
+        special.expit(np.array([1j]))
+    with pytest.raises(fg.errors.UnsupportedFunctionError, match=r"scipy\.special\.airy"):
+        fg.grad(scipy.special.airy)(1.0)
