@@ -133,7 +133,8 @@ def draw(data: Digits, params: Params, history: History, path: Path) -> None:
     """Draw the curves, and test digits with their predictions: the wrong ones first, in red."""
     predictions = np.argmax(logits_of(fg.tree.map(np.asarray, params), data.test_x), axis=1)
     figure = plt.figure(figsize=(11, 5.5), layout="constrained")
-    curves, digits = np.ravel(figure.subfigures(1, 2, width_ratios=(1, 1.1)))
+    panels: Any = figure.subfigures(1, 2, width_ratios=(1, 1.1))
+    curves, digits = panels
     upper, lower = np.ravel(curves.subplots(2, 1, sharex=True))
     for axes, column, name in ((upper, 0, "loss"), (lower, 1, "accuracy")):
         for part in ("train", "test"):
