@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
@@ -71,13 +71,15 @@ class Components(Pieces):
 class JointNode:
     """An operation whose cotangents are computed together: several results, or one rule for all operands.
 
-    ``rule(y_bars, *kept)`` gets a cotangent or ``None`` per result and returns one or ``None`` per parent.
+    ``rule(y_bars, *kept)`` gets a cotangent or ``None`` per result and returns one or ``None`` per parent. ``origin`` is
+    for a trace that may want to record the operation anew, its operands as ``(primals, active, params)``.
     """
 
-    __slots__ = ("edges", "primitive", "serial")
+    __slots__ = ("edges", "origin", "primitive", "serial")
 
-    def __init__(self, primitive: Primitive, parents: Sequence[Any], rule: Any, kept: tuple) -> None:
+    def __init__(self, primitive: Primitive, parents: Sequence[Any], rule: Any, kept: tuple, origin: Any = None) -> None:
         self.primitive = primitive
+        self.origin = origin
         self.edges: tuple = tuple([(parent, rule, kept) for parent in parents])
         self.serial = next(_serials)
 
@@ -114,7 +116,9 @@ class ReverseTrace(Trace):
     """Runs each primitive on the values beneath and records a node where the result depends on an input."""
 
     transform = "grad"
+    # What a trace of another kind makes instead: the imperative layer has its own.
     tracer_type = ReverseTracer
+    node_type = Node
 
     def input(self, value: Any) -> ReverseTracer:
         if type(value) is np.ndarray:
@@ -131,10 +135,13 @@ class ReverseTrace(Trace):
         active = 0
         bare = True
         bit = 1
+        tracer_type = self.tracer_type
         for x in operands:
-            if type(x) is ReverseTracer and x.trace is self:
-                nodes.append(x.node)
-                active |= bit
+            if type(x) is tracer_type and x.trace is self:
+                node = x.node
+                nodes.append(node)
+                if node is not None:
+                    active |= bit
                 value = x.value
             else:
                 nodes.append(None)
@@ -154,14 +161,18 @@ class ReverseTrace(Trace):
         recorder = primitive.recorders.get(active) or self._new_recorder(primitive, active)
         edges = recorder(primals, nodes, y, params)
         if not edges:
-            return y
+            return self.constant(y)
         try:
-            node = Node(primitive, edges, y.shape, y.dtype)
+            node = self.node_type(primitive, edges, y.shape, y.dtype)
         except AttributeError:
             # A Python number.
             aval = aval_of(y)
-            node = Node(primitive, edges, aval.shape, aval.dtype)
-        return ReverseTracer(self, y, node)
+            node = self.node_type(primitive, edges, aval.shape, aval.dtype)
+        return tracer_type(self, y, node)
+
+    def constant(self, y: Any) -> Any:
+        """What stands for a result that depends on no input, or without derivative."""
+        return y
 
     def _new_recorder(self, primitive: Primitive, active: int) -> Recorder:
         recorder = primitive.recorders[active] = primitive.derivative.recorder(active)
@@ -172,17 +183,23 @@ class ReverseTrace(Trace):
     ) -> list[Any]:
         ys, rule, kept = primitive.derivative.record(primitive, tuple(primals), active, params)
         if rule is None:
-            return ys
-        hub = JointNode(primitive, nodes, rule, kept)
+            return [self.constant(y) for y in ys]
+        hub = JointNode(primitive, nodes, rule, kept, self.origin_of(primals, active, params))
         return [
-            ReverseTracer(self, y, Node(primitive, ((hub, Components, (i, len(ys))),), y.shape, y.dtype))
+            self.tracer_type(self, y, self.node_type(primitive, ((hub, Components, (i, len(ys))),), y.shape, y.dtype))
             if is_inexact(y.dtype)
-            else y
+            else self.constant(y)
             for i, y in enumerate(ys)
         ]
 
+    def origin_of(self, primals: list[Any], active: int, params: dict) -> Any:
+        """What a joint node keeps of its operation, beside what its rule reads."""
+        return None
 
-def backward_pass(seeds: Iterable[tuple[Any, Any]], *, free: bool) -> dict[int, Any]:
+
+def backward_pass(
+    seeds: Iterable[tuple[Any, Any]], *, free: bool, visit: Callable[[Any, Any], Any] | None = None
+) -> dict[Any, Any]:
     """Carry cotangents from the given nodes down the tape.
 
     The node with the greatest serial is always next: all that depends on it came later and is done. A heap finds it, so
@@ -191,16 +208,18 @@ def backward_pass(seeds: Iterable[tuple[Any, Any]], *, free: bool) -> dict[int, 
     Args:
         seeds: the nodes to start from, each with its cotangent.
         free: drop each node's kept values once they were used.
+        visit: called with each node that has edges and with its cotangent; it returns the edges to take instead, none to
+            stop there.
 
     Returns:
-        the cotangents of the nodes without parents, by serial number.
+        the cotangents of the nodes without edges, by node.
     """
     root = Node(None, tuple([(node, _given, (y_bar,)) for node, y_bar in seeds]), (), _NO_DTYPE)
     nodes: dict[int, Any] = {root.serial: root}
     bars: dict[int, Any] = {root.serial: None}
     heap = [-root.serial]
     owned: set[int] = set()
-    leaves: dict[int, Any] = {}
+    leaves: dict[Any, Any] = {}
     while heap:
         serial = -heappop(heap)
         node = nodes.pop(serial)
@@ -210,9 +229,13 @@ def backward_pass(seeds: Iterable[tuple[Any, Any]], *, free: bool) -> dict[int, 
                 y_bar = y_bar.total()
             edges = node.edges
             if not edges:
-                leaves[node.serial] = y_bar
+                leaves[node] = y_bar
                 break
-            if type(node) is JointNode:
+            if visit is not None:
+                edges = visit(node, y_bar)
+                if not edges:
+                    break
+            elif type(node) is JointNode:
                 edges = node.split(y_bar)
             if free:
                 node.edges = ()

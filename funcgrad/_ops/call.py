@@ -103,7 +103,7 @@ def _reverse_graphs(graph: Graph, active: int) -> tuple[Graph, Graph | None, lis
         ]
         bars = backward_pass(seeds, free=True)
         x_bars = [
-            zeros_like(x.value) if (bar := bars.get(x.node.serial)) is None else bar
+            zeros_like(x.value) if (bar := bars.get(x.node)) is None else bar
             for x in xs
             if isinstance(x, ReverseTracer)
         ]
