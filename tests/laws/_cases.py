@@ -90,6 +90,7 @@ def cases(rows: Sequence[Row], *, real: Sequence[str], imaginary: Sequence[str] 
     """Each row in each of the dtypes it takes; once where nothing is drawn."""
     for row in rows:
         names = [*(real if row.complex != "only" else ()), *(imaginary if row.complex else ())]
+        names = [name for name in names if name in (row.dtypes or names)]
         for name in names if any(type(x) is tuple for x in row.operands) else names[:1]:
             yield Case(row, np.dtype(name))
 

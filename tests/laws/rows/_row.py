@@ -26,7 +26,9 @@ class Row:
             ``above_one`` (1.1 to 3), ``distinct`` (no two closer than 0.05), or a function of (rng, shape, dtype).
         complex: whether the primitive also takes complex operands; ``"only"`` where it takes no others.
         differentiable: whether it carries derivatives at all; comparisons, rounding and argmax do not.
+        dtypes: the dtypes of sampled operands, where the parameters fix them (a graph has types of its own).
         tolerance: of float64 results against finite differences, relative to their size.
+        elsewhere: why the laws of derivatives do not apply, and what holds the primitive's derivative instead.
         name: what tells this row from others of the same primitive.
     """
 
@@ -36,7 +38,9 @@ class Row:
     sample: str | Sampler = "normal"
     complex: bool | Literal["only"] = False
     differentiable: bool = True
+    dtypes: tuple[str, ...] = ()
     tolerance: float = 1e-6
+    elsewhere: str = ""
     name: str = ""
 
     @property
