@@ -106,17 +106,6 @@ def test_piecewise(name: str) -> None:
 ODD = np.array([1.0, np.nan, np.inf, -np.inf, 0.0, -0.0, -3.0])
 TESTS = ["isnan", "isinf", "isfinite", "isposinf", "isneginf", "logical_not"]
 TESTS += ["signbit", "nan_to_num", "iscomplex", "isreal"]
-    "isnan",
-    "isinf",
-    "isfinite",
-    "isposinf",
-    "isneginf",
-    "logical_not",
-    "signbit",
-    "nan_to_num",
-    "iscomplex",
-    "isreal",
-]
 
 
 @pytest.mark.parametrize("name", TESTS)
