@@ -41,7 +41,10 @@ class _IndexDerivative:
     @staticmethod
     def _edges(primals: Any, nodes: list, y: Any, params: dict) -> tuple:
         node = nodes[0]
-        return ((node, IndexPieces, (node.shape, node.dtype, params["index"], primals[1:])),) if node else ()
+        if node is None:
+            return ()
+        arrays = tuple(primals[1:]) if len(primals) > 1 else ()
+        return ((node, IndexPieces, (node.shape, node.dtype, params["index"], arrays)),)
 
     def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
         x_dot = tangents[0]
@@ -161,10 +164,10 @@ class IndexPieces(Pieces):
 
     __slots__ = ("buffer", "dtype", "pieces", "shape", "whole")
 
-    def __init__(self, y_bar: Any, shape: tuple[int, ...], dtype: np.dtype, index: Index, arrays: Any) -> None:
+    def __init__(self, y_bar: Any, shape: tuple[int, ...], dtype: np.dtype, index: Index, arrays: tuple) -> None:
         self.shape = shape
         self.dtype = dtype
-        self.pieces: list[Piece] = [(y_bar, index, tuple(arrays))]
+        self.pieces: list[Piece] = [(y_bar, index, arrays)]
         self.buffer: np.ndarray | None = None
         self.whole: Any = None
 

@@ -42,7 +42,7 @@ def asarray(a: Any, dtype: Any = None, *, copy: bool | None = None) -> Any:
     Example:
         >>> import funcgrad as fg
         >>> import funcgrad.numpy as fnp
-        >>> fg.grad(lambda x: fnp.asarray([x, 2 * x]).sum())(1.0)
+        >>> float(fg.grad(lambda x: fnp.asarray([x, 2 * x]).sum())(1.0))
         3.0
     """
     value = as_array(a)
