@@ -19,12 +19,17 @@ from funcgrad.numpy._shape import as_array, broadcast_arrays, to_shape
 Order = Literal["C", "F", "A", "K"]
 
 arange = np.arange
+broadcast_shapes = np.broadcast_shapes
+diag_indices = np.diag_indices
 empty = np.empty
 eye = np.eye
 identity = np.identity
 indices = np.indices
+ix_ = np.ix_
 ones = np.ones
 tri = np.tri
+tril_indices = np.tril_indices
+triu_indices = np.triu_indices
 zeros = np.zeros
 
 
