@@ -21,21 +21,18 @@ from funcgrad.numpy import _creation as creation
 from funcgrad.numpy import _cumulative as cumulative
 from funcgrad.numpy import _elementwise as e
 from funcgrad.numpy import _indexing as indexing
-from funcgrad.numpy import _joining as _joining
 from funcgrad.numpy import _logic as logic
 from funcgrad.numpy import _object_arrays as object_arrays
-from funcgrad.numpy import _padding as _padding
 from funcgrad.numpy import _rearrange as rearrange
 from funcgrad.numpy import _reductions as reductions
+from funcgrad.numpy import _rounding as rounding
 from funcgrad.numpy import _selection as selection
 from funcgrad.numpy import _shape as shape
 from funcgrad.numpy import _sorting as sorting
 from funcgrad.numpy import _statistics as statistics
-from funcgrad.numpy import _rounding as rounding
 from funcgrad.numpy import _text as text
 from funcgrad.numpy import _transcendental as t
 from funcgrad.numpy._dispatch import find_special, functions, refuse, refuse_out, ufunc_methods, ufuncs
-
 from funcgrad.numpy._operators import operators, power_operator
 
 
@@ -64,7 +61,7 @@ def _with_options(ufunc: np.ufunc, function: Callable[..., Any], inputs: tuple, 
     unknown = set(options) - {"out", "dtype", "casting", "order", "subok"}
     if unknown:
         raise errors.UnsupportedFunctionError(
-            f"numpy.{ufunc.__name__}: the option {sorted(unknown)[0]!r} is not supported on traced arrays. "
+            f"numpy.{ufunc.__name__}: the option {min(unknown)!r} is not supported on traced arrays. "
             "Compute without it and choose with numpy.where."
         )
     dtype = options.get("dtype")
@@ -75,8 +72,8 @@ def _with_options(ufunc: np.ufunc, function: Callable[..., Any], inputs: tuple, 
 
 def _refuse_at(ufunc: np.ufunc) -> NoReturn:
     raise errors.TracerAssignmentError(
-        f"numpy.{ufunc.__name__}.at: it works in place, and a traced value can neither be written to nor be written into "
-        "a plain array. Write x = x.at[index].add(value) instead of np.add.at(x, index, value)."
+        f"numpy.{ufunc.__name__}.at: it works in place, and a traced value can neither be written to nor be written "
+        "into a plain array. Write x = x.at[index].add(value) instead of np.add.at(x, index, value)."
     )
 
 
@@ -140,7 +137,6 @@ for _name, _primitive in {"add": ops.add_p, "sub": ops.sub_p, "mul": ops.mul_p, 
     _method, _reflection = operators(_primitive, _BINARY[_name])
     setattr(Tracer, f"__{_name}__", _method)
     setattr(Tracer, f"__r{_name}__", _reflection)
-Tracer.__pow__ = power_operator(ops.power_p, e.power)
 for _name, _function in {
     "eq": e.equal,
     "ne": e.not_equal,
@@ -204,13 +200,6 @@ for _name, _function in {
     "diagonal": contractions.diagonal_,
 }.items():
     setattr(Tracer, _name, _function)
-Tracer.__neg__ = e.negative
-Tracer.__abs__ = e.absolute
-Tracer.__array_ufunc__ = _array_ufunc
-Tracer.__array_function__ = _array_function
-Tracer.__jax_array__ = _jax_array
-Tracer.__setitem__ = _setitem
-Tracer.__hash__ = object.__hash__
 
 # NumPy's loops over object arrays call these by name on each element, a 0-d tracer.
 for _function in (
@@ -225,12 +214,15 @@ for _name, _function in {
     "conjugate": complex_.conjugate,
     "conj": complex_.conjugate,
     "round": rounding.round_,
-    "clip": lambda self, min=None, max=None, out=None: choice.clip(self, min, max, out),
+    "clip": choice.clip_method,
     "copy": lambda self, order="C": self,
     "item": concrete.to_item,
     "tolist": concrete.to_list,
     "__copy__": lambda self: self,
     "__deepcopy__": lambda self, memo: self,
+    "__pow__": power_operator(ops.power_p, e.power),
+    "__neg__": e.negative,
+    "__abs__": e.absolute,
     "__pos__": lambda self: self,
     "__invert__": logic.invert,
     "__round__": lambda self, ndigits=None: rounding.round_(self, ndigits or 0),
@@ -242,8 +234,13 @@ for _name, _function in {
     "__int__": concrete.to_int,
     "__complex__": concrete.to_complex,
     "__index__": concrete.to_index,
+    "__setitem__": _setitem,
+    "__hash__": object.__hash__,
+    "__array_ufunc__": _array_ufunc,
+    "__array_function__": _array_function,
+    "__jax_array__": _jax_array,
     "__array__": object_arrays.to_array,
-    "__array_namespace__": lambda self, api_version=None: sys.modules[__package__],
+    "__array_namespace__": lambda self, api_version=None: sys.modules["funcgrad.numpy"],
     "__repr__": text.to_text,
     "__str__": text.to_text,
     "__format__": text.to_format,
