@@ -4,6 +4,7 @@ from funcgrad import _engines as _engines
 from funcgrad import errors, nn, numpy, optim, scipy, tree
 from funcgrad._core.graph import Graph
 from funcgrad._transforms.callback import call_numpy
+from funcgrad._transforms.control import cond, fori_loop, scan, while_loop
 from funcgrad._transforms.custom import custom_jvp, custom_vjp
 from funcgrad._transforms.forward import jvp
 from funcgrad._transforms.higher_order import hessian, hvp, jacfwd, jacrev, linearize
@@ -14,14 +15,18 @@ from funcgrad._transforms.stop_gradient import stop_gradient
 from funcgrad.optim import SGDState, sgd_init, sgd_update
 from funcgrad.testing import check_grads
 
+from funcgrad._transforms.vmap import vmap
+
 __all__ = [
     "Graph",
     "SGDState",
     "call_numpy",
     "check_grads",
+    "cond",
     "custom_jvp",
     "custom_vjp",
     "errors",
+    "fori_loop",
     "grad",
     "hessian",
     "hvp",
@@ -34,6 +39,7 @@ __all__ = [
     "nn",
     "numpy",
     "optim",
+    "scan",
     "scipy",
     "sgd_init",
     "sgd_update",
@@ -41,5 +47,7 @@ __all__ = [
     "tree",
     "value_and_grad",
     "vjp",
+    "vmap",
+    "while_loop",
 ]
 __version__ = "0.1.0"

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
+from funcgrad._core.bind import bind
 from funcgrad._core.derivative import Multilinear
 from funcgrad._core.primitive import Primitive
-from funcgrad._ops._batching import batch_axes
+from funcgrad._ops._batching import BatchRule, batch_axes, moved_axes
 from funcgrad._ops.shape import reshape
 
 # Below this many elements filling a new array is faster than making a broadcast view (0.5 us against 2.4).
@@ -118,6 +119,25 @@ def sum_to_shape(x: Any, shape: tuple[int, ...]) -> Any:
     if stretched:
         x = reduce_sum(x, stretched, keepdims=True)
     return reduce_sum(x, tuple(range(added))) if added else x
+
+
+def with_batch(x: Any, size: int, flag: bool) -> Any:
+    """``x`` with the batch leading: repeated where it was not batched."""
+    if flag:
+        return x
+    shape = getattr(x, "shape", ())
+    return broadcast_to(reshape(x, (1, *shape)), (size, *shape))
+
+
+def batch_all(*names: str) -> BatchRule:
+    """For several array operands, all batched or repeated to be; parameters of these names are axes."""
+
+    def rule(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> Any:
+        moved = {name: moved_axes(value) if name in names else value for name, value in params.items()}
+        whole = tuple([with_batch(x, size, flag) for x, flag in zip(operands, batched, strict=True)])
+        return bind(primitive, whole, moved)
+
+    return rule
 
 
 def spread(y: Any, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool = False) -> Any:

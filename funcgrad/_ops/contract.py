@@ -15,6 +15,7 @@ from funcgrad._core.aval import Aval, type_text
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._core.derivative import Multilinear
 from funcgrad._core.primitive import Primitive
+from funcgrad._ops._batching import moved_axes
 from funcgrad._ops.shape import expand_dims, transpose
 
 Axes = tuple[int, ...]
@@ -152,6 +153,30 @@ def _dot_general_cost(y: Aval, a: Aval, b: Aval, *, contract: Pair, batch: Pair)
     return 2 * y.size * math.prod(a.shape[i] for i in contract[0])
 
 
+def _dot_general_batch(
+    primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict
+) -> Any:
+    """Both batched: one more batch axis. One batched: the batch is a kept axis of it, moved to the front."""
+    a, b = operands
+    contract, batch = [
+        tuple([moved_axes(axes) if flag else axes for axes, flag in zip(params[name], batched, strict=True)])
+        for name in ("contract", "batch")
+    ]
+    if all(batched):
+        return dot_general(a, b, contract, ((0, *batch[0]), (0, *batch[1])))
+    y = dot_general(a, b, contract, batch)
+    place = len(batch[0])
+    if batched[1]:
+        place += len(a.shape) - len(contract[0]) - len(batch[0])
+    return _arranged(y, (place, *[i for i in range(len(y.shape)) if i != place]))
+
+
+def _matmul_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> Any:
+    a_ndim, b_ndim = [len(x.shape) - flag for x, flag in zip(operands, batched, strict=True)]
+    contract, batch = _matmul_axes(a_ndim, b_ndim)
+    return _dot_general_batch(primitive, size, operands, batched, {"contract": contract, "batch": batch})
+
+
 dot_general_p = Primitive(
     "dot_general",
     operands=("a", "b"),
@@ -159,7 +184,7 @@ dot_general_p = Primitive(
     xla=lambda lax, a, b, *, contract, batch: lax.dot_general(a, b, (contract, batch)),
     aval=_dot_general_aval,
     derivative=Multilinear(("a", "b"), [_dot_general_a_bar, _dot_general_b_bar]),
-    batch=None,
+    batch=_dot_general_batch,
     cost=_dot_general_cost,
 )
 
@@ -230,6 +255,6 @@ matmul_p = Primitive(
     xla=_matmul_xla,
     aval=_matmul_aval,
     derivative=Multilinear(("a", "b"), [_matmul_a_bar, _matmul_b_bar]),
-    batch=None,
+    batch=_matmul_batch,
     cost=_matmul_cost,
 )

@@ -10,6 +10,8 @@ import numpy as np
 from funcgrad._core.aval import Aval
 from funcgrad._core.derivative import Multilinear, PerOperand
 from funcgrad._core.primitive import Primitive
+from funcgrad._ops._batching import batch_axes
+from funcgrad._ops.broadcast import batch_all
 from funcgrad._ops.fill import ones_like, zeros_like
 from funcgrad._ops.index import slice_axis
 from funcgrad._ops.join import concatenate
@@ -41,7 +43,7 @@ def _cumulative(name: str, ufunc: np.ufunc, derivative: Any) -> Primitive:
         xla=_xla(name),
         aval=lambda x, *, axis, reverse: Aval(x.shape, x.dtype),
         derivative=derivative,
-        batch=None,
+        batch=batch_axes("axis"),
         cost=lambda y, x, **_: x.size,
     )
 
@@ -110,7 +112,7 @@ recurrence_p = Primitive(
         [_recurrence_a_bar, _recurrence_b_bar],
         [_recurrence_a_push, lambda b_dot, a, axis, reverse: recurrence(a, b_dot, axis, reverse=reverse)],
     ),
-    batch=None,
+    batch=batch_all("axis"),
     cost=lambda y, a, b, **_: 2 * b.size,
 )
 

@@ -9,6 +9,7 @@ import numpy as np
 from funcgrad._core.aval import Aval
 from funcgrad._core.derivative import Multilinear
 from funcgrad._core.primitive import Primitive
+from funcgrad._ops._batching import batch_same
 
 
 def diagonal_length(rows: int, columns: int, offset: int) -> int:
@@ -47,7 +48,7 @@ diagonal_p = Primitive(
     xla=_diagonal_xla,
     aval=_diagonal_aval,
     derivative=Multilinear(("x",), [_diagonal_transpose]),
-    batch=None,
+    batch=batch_same,
     cost=lambda y, x, **_: 0,
 )
 
@@ -78,7 +79,7 @@ embed_diagonal_p = Primitive(
     xla=_embed_xla,
     aval=lambda x, *, matrix, offset: Aval((*x.shape[:-1], *matrix), x.dtype),
     derivative=Multilinear(("x",), [lambda y_bar, offset: diagonal(y_bar, offset)]),
-    batch=None,
+    batch=batch_same,
     cost=lambda y, x, **_: 0,
 )
 

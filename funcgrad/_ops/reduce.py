@@ -11,6 +11,7 @@ from funcgrad._core.aval import Aval
 from funcgrad._core.bind import bind
 from funcgrad._core.derivative import CONSTANT, PerOperand
 from funcgrad._core.primitive import Primitive
+from funcgrad._ops._batching import batch_axes
 from funcgrad._ops.broadcast import reduce_sum, reduced_shape, spread
 from funcgrad._ops.cast import cast
 from funcgrad._ops.cumulative import products_of_others
@@ -44,7 +45,7 @@ def _reduction(
         xla=reduce_xla,
         aval=reduced_aval,
         derivative=derivative,
-        batch=None,
+        batch=batch_axes("axes"),
         cost=lambda y, x, **_: x.size,
     )
 
@@ -151,7 +152,7 @@ def _place(name: str, numpy: Callable[..., Any]) -> Primitive:
         xla=lambda lax, x, *, axis: getattr(lax, name)(x, axis, lax.canonical_dtype(INDEX_DTYPE)),
         aval=_place_aval,
         derivative=CONSTANT,
-        batch=None,
+        batch=batch_axes("axis"),
         cost=lambda y, x, **_: x.size,
     )
 

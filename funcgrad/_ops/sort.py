@@ -8,8 +8,13 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
+from funcgrad._core.bind import bind
 from funcgrad._core.derivative import CONSTANT, Multilinear
 from funcgrad._core.primitive import Primitive
+from funcgrad._ops._batching import batch_axes
+from funcgrad._ops.broadcast import batch_all, reduce_sum, with_batch
+from funcgrad._ops.cast import cast
+from funcgrad._ops.shape import reshape
 
 INDEX_DTYPE = np.dtype(np.int64)
 
@@ -67,7 +72,7 @@ gather_along_axis_p = Primitive(
     xla=_gather_xla,
     aval=lambda x, indices, *, axis, unique: Aval(indices.shape, x.dtype),
     derivative=Multilinear(("x", "indices"), [_gather_transpose, None]),
-    batch=None,
+    batch=batch_all("axis"),
     cost=lambda y, x, indices, **_: 0,
 )
 
@@ -116,7 +121,7 @@ scatter_along_axis_p = Primitive(
         ("x", "indices"),
         [lambda y_bar, indices, axis, unique: gather_along_axis(y_bar, indices, axis, unique=unique), None],
     ),
-    batch=None,
+    batch=batch_all("axis"),
     cost=lambda y, x, indices, **_: x.size,
 )
 
@@ -139,7 +144,7 @@ argsort_p = Primitive(
     xla=_argsort_xla,
     aval=lambda x, *, axis: Aval(x.shape, INDEX_DTYPE),
     derivative=CONSTANT,
-    batch=None,
+    batch=batch_axes("axis"),
     cost=lambda y, x, **_: _comparisons(x),
 )
 
@@ -181,7 +186,7 @@ sort_p = Primitive(
     xla=lambda lax, x, *, axis: [lax.sort(x, dimension=axis)],
     aval=lambda x, *, axis: [Aval(x.shape, x.dtype)],
     derivative=_SortDerivative(),
-    batch=None,
+    batch=batch_axes("axis"),
     cost=lambda y, x, **_: _comparisons(x),
     multiple_results=True,
 )
@@ -225,6 +230,20 @@ def _belongs_right(lax: Any, x: Any, v: Any, side: str) -> Any:
     return lax.bitwise_or(before, lax.bitwise_and(nan, lax.eq(x, x)) if side == "left" else nan)
 
 
+def _searchsorted_batch(
+    primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict
+) -> Any:
+    """One sorted array for all: one search. Arrays of their own: the elements before each value are counted."""
+    a, v = operands
+    if not batched[0]:
+        return bind(primitive, operands, params)
+    v = with_batch(v, size, batched[1])
+    expanded = reshape(a, (size, *[1] * (len(v.shape) - 1), a.shape[1]))
+    column = reshape(v, (*v.shape, 1))
+    before = expanded < column if params["side"] == "left" else expanded <= column
+    return reduce_sum(cast(before, INDEX_DTYPE), (len(v.shape),))
+
+
 searchsorted_p = Primitive(
     "searchsorted",
     operands=("a", "v"),
@@ -232,7 +251,7 @@ searchsorted_p = Primitive(
     xla=_searchsorted_xla,
     aval=lambda a, v, *, side: Aval(v.shape, INDEX_DTYPE),
     derivative=CONSTANT,
-    batch=None,
+    batch=_searchsorted_batch,
     cost=lambda y, a, v, **_: v.size * max(a.size.bit_length(), 1),
 )
 
