@@ -127,6 +127,16 @@ def clip(
     return bind(logic.clip_p, (x, low, high), NO_PARAMS)
 
 
+def clip_method(
+    self: Any,
+    min: Any = None,  # noqa: A002 - NumPy's name
+    max: Any = None,  # noqa: A002 - NumPy's name
+    out: None = None,
+) -> Any:
+    """``ndarray.clip``."""
+    return clip(self, min, max, out)
+
+
 def _given(bound: Any) -> Any:
     return None if bound is None or bound is _MISSING else as_value(bound)
 

@@ -26,8 +26,10 @@ def implements(*numpy_functions: Callable[..., Any]) -> Callable[[F], F]:
 
     def register(function: F) -> F:
         for numpy_function in numpy_functions:
-            table = ufuncs if isinstance(numpy_function, np.ufunc) else functions
-            table[numpy_function] = function
+            if isinstance(numpy_function, np.ufunc):
+                ufuncs[numpy_function] = function
+            else:
+                functions[numpy_function] = function
         return function
 
     return register
@@ -43,11 +45,30 @@ def find_special(ufunc: np.ufunc) -> Callable[..., Any] | None:
     return function
 
 
+# What does the nearest thing, where the name does not say it.
+_ALTERNATIVES = {
+    "unique": "sort",
+    "histogram": "searchsorted",
+    "digitize": "searchsorted",
+    "bincount": "searchsorted",
+    "lcm": "remainder",
+    "gcd": "remainder",
+    "unwrap": "angle",
+    "real_if_close": "real",
+    "put": "where",
+    "copyto": "where",
+    "place": "where",
+    "putmask": "where",
+    "apply_along_axis": "stack",
+    "vectorize": "stack",
+}
+
+
 def refuse(function: Any, module: str = "numpy") -> NoReturn:
     """Refuse a NumPy function that we lack, naming the nearest one that we have."""
     name = getattr(function, "__name__", str(function))
     known = [known.__name__ for known in (*functions, *ufuncs)]
-    nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
+    nearest = [_ALTERNATIVES[name]] if name in _ALTERNATIVES else difflib.get_close_matches(name, known, 1, 0.0)
     raise UnsupportedFunctionError(
         f"{module}.{name}: funcgrad has no derivative rules for this function, and it met a traced array. "
         f"The nearest supported function is numpy.{nearest[0] if nearest else 'asarray'}. "

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from funcgrad._core.bind import Tracer
 from funcgrad.numpy._concrete import concrete_value
+from funcgrad.numpy._dispatch import implements
 
 
 def to_text(self: Tracer) -> str:
     """``Traced<f64[3]> by grad, value=array([...])``; without the value where there is none yet."""
     value = f", value={self.value!r}" if self.trace.concrete else ""  # type: ignore[attr-defined]
     return f"Traced<{self.aval}> by {self.trace.transform}{value}"
+
+
+@implements(np.array_repr, np.array_str, np.array2string)
+def array_repr(x: Tracer, *args: Any, **kwargs: Any) -> str:
+    """``numpy.array_repr`` and its like: a tracer prints in one way."""
+    del args, kwargs
+    return to_text(x)
 
 
 def to_format(self: Tracer, spec: str) -> str:
