@@ -47,6 +47,16 @@ class _Lax:
         return isinstance(x, jax.core.Tracer)
 
     @staticmethod
+    def strong(x: Any, aval: Aval) -> Any:
+        """``x`` in the dtype of the aval, as far as JAX's mode has it, and not weak."""
+        return _jax_lax.convert_element_type(x, jax.dtypes.canonicalize_dtype(aval.dtype))
+
+    @staticmethod
+    def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+        """``jax.jit``."""
+        return jax.jit(function)
+
+    @staticmethod
     def custom_vjp(run: Callable[..., list], forward: Callable[..., Any], backward: Callable[..., Any]) -> Any:
         """A function that JAX differentiates by this pair."""
         function = jax.custom_vjp(run)
@@ -132,3 +142,18 @@ def compile_function(function: Callable[..., Any], **options: Any) -> Any:
 def is_jax_tracer(x: Any) -> bool:
     """Whether ``x`` is a tracer of JAX: a value that ends with JAX's trace."""
     return isinstance(x, jax.core.Tracer)
+
+
+def beside(value: Any, x: Any) -> Any:
+    """A NumPy value on the devices of ``x``, where ``x`` is an array that was put somewhere on purpose; else unchanged.
+
+    What comes out of a compiled step lies on the devices of that step: a value that lay there from the start has the
+    same type for the compiler at the first step and at the second.
+    """
+    if is_jax_tracer(x) or not x.committed:
+        return value
+    sharding = x.sharding
+    if isinstance(sharding, jax.sharding.NamedSharding):
+        sharding = jax.sharding.NamedSharding(sharding.mesh, jax.sharding.PartitionSpec())
+    with scope():
+        return jax.device_put(value, sharding)

@@ -10,7 +10,7 @@ import numpy as np
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import is_value
 from funcgrad._ops.arithmetic import add_p, sub_p
-from funcgrad._ops.cast import cast
+from funcgrad._ops.cast import cast, cast_p
 from funcgrad._ops.fill import full_like_p
 from funcgrad._ops.index import slice_axis
 from funcgrad._ops.select import select_p
@@ -22,6 +22,7 @@ from funcgrad.optim._state import SGDState
 from funcgrad.tree import TreeDef, flatten, flatten_up_to, key_paths, unflatten
 
 _FLOAT32 = np.dtype(np.float32)
+_FLOAT64 = np.dtype(np.float64)
 _BUFFERS = frozenset({np.ndarray, type(None)})
 _KEEPS = frozenset({float, type(None)})
 
@@ -173,7 +174,8 @@ def _keeps(state: SGDState, count: int) -> Sequence[Any]:
     if started is None:
         # Without dampening a buffer that has not begun is zero, and the gradient is added to it.
         return [1.0] * count
-    keep = 1 - float(dampening) if is_host(dampening) else sub_p(1, dampening)
+    # In a JAX trace without 64 bits the cast makes float32 of the float64 that a step under fg.jit left.
+    keep = 1 - float(dampening) if is_host(dampening) else sub_p(1, cast_p(dampening, dtype=_FLOAT64))
     if type(started) is np.ndarray:
         return [keep if has_started else None for has_started in started.tolist()]
     if type(keep) is float:

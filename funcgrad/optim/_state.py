@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from funcgrad._core.aval import aval_of, is_inexact
-from funcgrad._core.bind import is_value
+from funcgrad._core.bind import is_foreign, is_value
+from funcgrad._engines import load_xla
 from funcgrad._ops.fill import zeros_like
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._hyperparameters import (
@@ -163,14 +165,25 @@ def sgd_init(
     check_ranges(given)
     check_nesterov(values)
     without = number(values["momentum"]) == 0
+    started = None if without or number(values["dampening"]) == 0 else np.zeros(len(found), bool)
     return SGDState(
-        **values,
-        step=np.int32(0),
+        **_placed({**values, "step": np.int32(0), "started": started}, found),
         buffers=unflatten(treedef, [None if without else _zeros(leaf) for leaf in found]),
-        started=None if without or number(values["dampening"]) == 0 else np.zeros(len(found), bool),
         foreach=foreach,
         differentiable=differentiable,
     )
+
+
+def _placed(values: dict[str, Any], leaves: Sequence[Any]) -> dict[str, Any]:
+    """NumPy values on the devices of the parameters, where those were put somewhere on purpose."""
+    reference = next((leaf for leaf in leaves if is_foreign(leaf)), None)
+    if reference is None:
+        return values
+    beside = load_xla().beside
+    return {
+        name: beside(value, reference) if isinstance(value, np.generic | np.ndarray) else value
+        for name, value in values.items()
+    }
 
 
 def _check_leaves(leaves: list[Any], treedef: TreeDef) -> None:

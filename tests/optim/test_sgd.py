@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -62,14 +63,39 @@ def test_compiles_once_whatever_the_hyperparameters(compiler: Any, options: dict
     assert counted.count == 1
 
 
-def test_compiles_once_on_a_chosen_device() -> None:
-    counted = Counted()
-    update = jax.jit(counted)
-    params = jax.device_put(jax.tree.map(np.float32, PARAMS), jax.devices()[0])
-    state = fg.sgd_init(params, **MOMENTUM)
-    for lr in (0.1, 0.2, 0.3):
-        params, state = update(GRADS, state.replace(lr=lr), params)
-    assert counted.count == 1
+ON_DEVICES = """
+import jax
+import jax.monitoring
+import numpy as np
+import funcgrad as fg
+
+compiled = []
+jax.monitoring.register_event_duration_secs_listener(lambda name, _, **__: compiled.append(name))
+mesh = jax.make_mesh((2,), ("data",), axis_types=(jax.sharding.AxisType.Auto,))
+shardings = [
+    jax.sharding.SingleDeviceSharding(jax.devices()[1]),
+    jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("data")),
+]
+for sharding in shardings:
+    for compiler in (jax.jit, fg.jit):
+        params = jax.device_put(np.ones(4, np.float32), sharding)
+        grads = params + 1
+        state = fg.sgd_init(params, lr=0.1, momentum=0.9, dampening=0.1)
+        update = compiler(fg.sgd_update)
+        for lr in (0.1, 0.2, 0.3):
+            state = state.replace(lr=lr)
+            compiled.clear()
+            params, state = update(grads, state, params)
+            assert params.sharding == state.buffers.sharding == sharding, (params.sharding, sharding)
+            assert lr == 0.1 or not any("backend_compile" in name for name in compiled), (sharding, lr)
+"""
+
+
+def test_compiles_once_on_chosen_devices() -> None:
+    environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
+    command = [sys.executable, "-c", ON_DEVICES]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
 
 
 def test_arguments_stay_and_results_have_memory_of_their_own() -> None:
