@@ -44,14 +44,21 @@ class Elementwise(PerOperand):
         return y_dot if y_dot is None else broadcast_to(y_dot, getattr(y, "shape", ()))
 
 
+# What Python's numbers are when they become arrays.
+_WEAK_DTYPES = frozenset(map(np.dtype, (np.int64, np.float64, np.complex128)))
+
+
 def broadcast_aval(*avals: Aval, dtype: np.dtype | None = None) -> Aval:
     """The aval of an elementwise result."""
     shapes = [aval.shape for aval in avals if aval.shape]
     shape = shapes[0] if shapes else ()
     if any(other != shape for other in shapes):
         shape = np.broadcast_shapes(*shapes)
-    weak = all(aval.weak for aval in avals)
-    return Aval(shape, dtype or result_dtype(*avals), weak)
+    if dtype is None:
+        dtype = result_dtype(*avals)
+    # A Python bool is as strong as NumPy's, and so is an integer that no Python number would become.
+    weak = dtype in _WEAK_DTYPES and all(aval.weak for aval in avals)
+    return Aval(shape, dtype, weak)
 
 
 def _batch_elementwise(

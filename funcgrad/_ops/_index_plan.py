@@ -135,7 +135,7 @@ def resolve(index: Index, shape: tuple[int, ...], arrays: tuple[tuple[int, ...],
             next(lengths)
         elif isinstance(entry, slice):
             items.append(next(lengths))
-    place = before[0] if before and _adjacent(index.entries) else 0
+    place = before[0] if before and is_adjacent(index.entries) else 0
     batch = np.broadcast_shapes(*arrays) if arrays else ()
     ascending = [span if span.step > 0 else span[::-1] for span in ranges]
     return Plan(
@@ -168,7 +168,7 @@ def _is_advanced(entry: Entry) -> bool:
     return entry is SLOT or isinstance(entry, int)
 
 
-def _adjacent(entries: tuple[Entry, ...]) -> bool:
+def is_adjacent(entries: tuple[Entry, ...]) -> bool:
     """Whether index arrays, and integers beside them, stand together, so that their axes stay where they are."""
     places = [i for i, entry in enumerate(entries) if _is_advanced(entry)]
     return places[-1] - places[0] + 1 == len(places)

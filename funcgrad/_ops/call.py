@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval, is_inexact
+from funcgrad._core.batch import BatchTrace, BatchTracer
 from funcgrad._core.bind import bind, level_of
 from funcgrad._core.forward import ForwardTrace, ForwardTracer
 from funcgrad._core.graph import Graph
@@ -15,6 +16,7 @@ from funcgrad._core.primitive import Primitive
 from funcgrad._core.reverse import ReverseTrace, ReverseTracer, backward_pass
 from funcgrad._core.simplify import partition, simplify
 from funcgrad._core.staging import StagingTrace
+from funcgrad._ops.broadcast import with_batch
 from funcgrad._ops.fill import zeros_like
 
 # Turns a graph into a function of flat arrays that returns a flat list.
@@ -131,6 +133,34 @@ def _forward_graph(graph: Graph, active: tuple[bool, ...]) -> tuple[Graph, list[
         return simplify(staging.graph([*primal_ys, *y_dots], f"jvp_{graph.name}")), mine
 
 
+def _call_batch(
+    primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict
+) -> list[Any]:
+    """A call of the graph of the batched function; it is compiled once for each set of batched operands and size."""
+    graph = params["graph"]
+    key = ("batch", size, batched)
+    if key not in graph.compiled:
+        graph.compiled[key] = batch_graph(graph, size, batched)
+    return call(graph.compiled[key], operands, params["compiler"])
+
+
+def batch_graph(graph: Graph, size: int, batched: tuple[bool, ...]) -> Graph:
+    """The graph mapped over the inputs flagged in ``batched``; the batch leads in all its outputs."""
+    staging = StagingTrace()
+    with staging:
+        trace = BatchTrace(size)
+        with trace:
+            xs = []
+            for var, flag in zip(graph.inputs, batched, strict=True):
+                shape = (size, *var.aval.shape) if flag else var.aval.shape
+                x = staging.input(Aval(shape, var.aval.dtype, var.aval.weak and not flag))
+                xs.append(trace.input(x) if flag else x)
+            ys = graph.evaluate(*xs)
+        mapped = [type(y) is BatchTracer and y.trace is trace for y in ys]
+        results = [y.value if flag else with_batch(y, size, False) for y, flag in zip(ys, mapped, strict=True)]
+        return simplify(staging.graph(results, f"vmap_{graph.name}"))
+
+
 call_p = Primitive(
     "call",
     operands=("*xs",),
@@ -138,7 +168,7 @@ call_p = Primitive(
     xla=lambda lax, *xs, graph, compiler: _run(*xs, graph=graph, compiler=compiler),
     aval=lambda *xs, graph, compiler: [x.aval for x in graph.outputs],
     derivative=_CallDerivative(),
-    batch=None,
+    batch=_call_batch,
     cost=lambda y, *xs, graph, compiler: graph.flops,
     multiple_results=True,
 )

@@ -11,6 +11,7 @@ from funcgrad._core.bind import NUMPY_TYPES
 from funcgrad._core.derivative import Recorder
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.reverse import Pieces
+from funcgrad._ops._index_batch import index_batch, scatter_batch
 from funcgrad._ops._index_plan import FULL, SLOT, Index, resolve
 from funcgrad._ops._index_xla import Piece, index_xla, pieces_of, scatter_xla
 
@@ -58,7 +59,7 @@ index_p = Primitive(
     xla=index_xla,
     aval=index_aval,
     derivative=_IndexDerivative(),
-    batch=None,
+    batch=index_batch,
     cost=lambda y, x, *arrays, **_: 0,
 )
 
@@ -144,7 +145,7 @@ scatter_p = Primitive(
     xla=scatter_xla,
     aval=lambda v, *rest, shape, indices: Aval(shape, v.dtype),
     derivative=_ScatterDerivative(),
-    batch=None,
+    batch=scatter_batch,
     cost=lambda y, *operands, **_: sum(x.size for x in operands),
 )
 

@@ -11,6 +11,7 @@ from funcgrad._core.aval import Aval
 from funcgrad._core.derivative import Multilinear, Recorder
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops._index_plan import FULL, Index
+from funcgrad._ops.broadcast import batch_all
 from funcgrad._ops.fill import zeros_like
 from funcgrad._ops.index import index_p
 from funcgrad._ops.shape import expand_dims
@@ -79,7 +80,7 @@ concatenate_p = Primitive(
     xla=lambda lax, *xs, axis: lax.concatenate(xs, axis),
     aval=_concatenate_aval,
     derivative=_ConcatenateDerivative(),
-    batch=None,
+    batch=batch_all("axis"),
     cost=lambda y, *xs, **_: 0,
 )
 
@@ -97,7 +98,7 @@ stack_p = Primitive(
     xla=lambda lax, *xs, axis: lax.concatenate([lax.expand_dims(x, (axis,)) for x in xs], axis),
     aval=lambda *xs, axis: Aval((*xs[0].shape[:axis], len(xs), *xs[0].shape[axis:]), xs[0].dtype),
     derivative=_StackDerivative(),
-    batch=None,
+    batch=batch_all("axis"),
     cost=lambda y, *xs, **_: 0,
 )
 
@@ -126,6 +127,10 @@ def _pad_transpose(y_bar: Any, x_aval: Aval, widths: Widths) -> Any:
     return index_p(y_bar, index=Index(_inside(x_aval.shape, widths)))
 
 
+def _pad_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> Any:
+    return pad(operands[0], ((0, 0), *params["widths"]))
+
+
 pad_p = Primitive(
     "pad",
     operands=("x",),
@@ -133,7 +138,7 @@ pad_p = Primitive(
     xla=lambda lax, x, *, widths: lax.pad(x, np.zeros((), x.dtype), [(*pair, 0) for pair in widths]),
     aval=_pad_aval,
     derivative=Multilinear(("x",), [_pad_transpose]),
-    batch=None,
+    batch=_pad_batch,
     cost=lambda y, x, **_: 0,
 )
 

@@ -11,6 +11,7 @@ import numpy as np
 from funcgrad._core.aval import Aval
 from funcgrad._core.derivative import Recorder
 from funcgrad._core.primitive import Primitive
+from funcgrad._ops._index_batch import update_batch
 from funcgrad._ops._index_plan import Index, resolve
 from funcgrad._ops._index_xla import update_xla
 from funcgrad._ops.arithmetic import eq_p
@@ -115,7 +116,7 @@ scatter_add_p = Primitive(
     xla=functools.partial(update_xla, add=True),
     aval=_update_aval,
     derivative=_AddDerivative(),
-    batch=None,
+    batch=update_batch,
     cost=lambda y, x, v, *arrays, **_: v.size,
 )
 scatter_set_p = Primitive(
@@ -125,6 +126,6 @@ scatter_set_p = Primitive(
     xla=functools.partial(update_xla, add=False),
     aval=_update_aval,
     derivative=_SetDerivative(),
-    batch=None,
+    batch=update_batch,
     cost=lambda y, x, v, *arrays, **_: 0,
 )

@@ -33,7 +33,8 @@ def reshape(x: Any, shape: tuple[int, ...]) -> Any:
     return x if getattr(x, "shape", None) == shape else reshape_p(x, shape=shape)
 
 
-def _inverse(permutation: tuple[int, ...]) -> tuple[int, ...]:
+def inverse_permutation(permutation: tuple[int, ...]) -> tuple[int, ...]:
+    """The permutation that undoes another."""
     inverse = [0] * len(permutation)
     for i, axis in enumerate(permutation):
         inverse[axis] = i
@@ -50,7 +51,7 @@ transpose_p = Primitive(
     numpy=lambda x, *, permutation: x.transpose(permutation),
     xla=lambda lax, x, *, permutation: lax.transpose(x, permutation),
     aval=lambda x, *, permutation: x.with_shape(tuple([x.shape[i] for i in permutation])),
-    derivative=Multilinear(("x",), [lambda y_bar, permutation: transpose(y_bar, _inverse(permutation))]),
+    derivative=Multilinear(("x",), [lambda y_bar, permutation: transpose(y_bar, inverse_permutation(permutation))]),
     batch=_transpose_batch,
     cost=lambda y, x, **_: 0,
 )
