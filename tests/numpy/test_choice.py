@@ -207,3 +207,9 @@ def test_parts() -> None:
     z = np.array([1 + 1j, -1 + 0.5j])
     check_surface(lambda m, z: z.real * z.imag + m.real(z.conj() * z), [z])
     check_surface(lambda m, x: x.real + x.imag + m.imag(x) + x.conj(), [X])
+
+
+def test_truth_of_python_numbers_when_staged() -> None:
+    """A comparison of Python numbers is a bool like any other: it is no weak number."""
+    assert fg.jit(lambda x: (x > 1) * np.float32(2) + ((x > 1) & (x < 5)))(2.0) == 3.0
+    assert fg.make_graph(lambda x: (x > 1) * np.float32(2))(2.0).outputs[0].aval.dtype == np.float32
