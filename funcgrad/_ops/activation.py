@@ -6,13 +6,15 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy
 
 from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.lazy import LazyModule
 from funcgrad._ops._families import elementwise
 from funcgrad._ops.arithmetic import le_p
 from funcgrad._ops.select import select
 from funcgrad._ops.transcendental import exp_p
+
+scipy_special = LazyModule("scipy.special")
 
 
 def _relu_map(t: Any, y: Any) -> Any:
@@ -46,8 +48,8 @@ def _erf_numpy(x: Any) -> Any:
     # scipy loads its submodules when they are first used. Its loops are for float32 and float64.
     dtype = getattr(x, "dtype", None)
     if dtype is None or dtype.char in "fd":
-        return scipy.special.erf(x)
-    return scipy.special.erf(x.astype(np.float32)).astype(dtype)
+        return scipy_special.erf(x)
+    return scipy_special.erf(x.astype(np.float32)).astype(dtype)
 
 
 erf_p = elementwise(

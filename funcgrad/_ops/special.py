@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import scipy
 
+from funcgrad._core.lazy import LazyModule
 from funcgrad._ops._families import elementwise
 from funcgrad._ops.arithmetic import log_p, sign_p
 from funcgrad._ops.select import select
 from funcgrad._ops.transcendental import exp_p, log1p_p
 
-if TYPE_CHECKING:
-    # At run time scipy loads the submodule when it is first used: it takes 0.15 s.
-    import scipy.special
+scipy_special = LazyModule("scipy.special")
 
 _TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 _ONE_OVER_SQRT_TWO_PI = 1 / math.sqrt(2 * math.pi)
@@ -23,7 +21,7 @@ _ONE_OVER_SQRT_TWO_PI = 1 / math.sqrt(2 * math.pi)
 erfc_p = elementwise(
     "erfc",
     "x",
-    numpy=lambda x: scipy.special.erfc(x),
+    numpy=lambda x: scipy_special.erfc(x),
     xla="erfc",
     maps=[lambda t, x: t * (-_TWO_OVER_SQRT_PI * exp_p(-(x * x)))],
     flops=20,
@@ -31,7 +29,7 @@ erfc_p = elementwise(
 erfinv_p = elementwise(
     "erfinv",
     "x",
-    numpy=lambda x: scipy.special.erfinv(x),
+    numpy=lambda x: scipy_special.erfinv(x),
     xla="erf_inv",
     maps=[lambda t, y: t * (exp_p(y * y) / _TWO_OVER_SQRT_PI)],
     flops=20,
@@ -39,7 +37,7 @@ erfinv_p = elementwise(
 ndtr_p = elementwise(
     "ndtr",
     "x",
-    numpy=lambda x: scipy.special.ndtr(x),
+    numpy=lambda x: scipy_special.ndtr(x),
     xla=lambda lax, x: lax.mul(lax.full_like(x, 0.5), lax.erfc(lax.mul(x, lax.full_like(x, -math.sqrt(0.5))))),
     maps=[lambda t, x: t * (_ONE_OVER_SQRT_TWO_PI * exp_p(-0.5 * (x * x)))],
     flops=20,
@@ -47,7 +45,7 @@ ndtr_p = elementwise(
 logit_p = elementwise(
     "logit",
     "x",
-    numpy=lambda x: scipy.special.logit(x),
+    numpy=lambda x: scipy_special.logit(x),
     xla=lambda lax, x: lax.sub(lax.log(x), lax.log1p(lax.neg(x))),
     maps=[lambda t, x: t / (x * (1 - x))],
     flops=20,
@@ -57,13 +55,13 @@ logit_p = elementwise(
 def _polygamma_numpy(x: Any, *, order: int) -> Any:
     # scipy.special.polygamma itself computes in float64 only.
     sign = -1.0 if order % 2 == 0 else 1.0
-    return sign * math.factorial(order) * scipy.special.zeta(np.asarray(order + 1, x.dtype)[()], x)
+    return sign * math.factorial(order) * scipy_special.zeta(np.asarray(order + 1, x.dtype)[()], x)
 
 
 gammaln_p = elementwise(
     "gammaln",
     "x",
-    numpy=lambda x: scipy.special.gammaln(x),
+    numpy=lambda x: scipy_special.gammaln(x),
     xla="lgamma",
     maps=[lambda t, x: t * digamma_p(x)],
     flops=20,
@@ -71,7 +69,7 @@ gammaln_p = elementwise(
 digamma_p = elementwise(
     "digamma",
     "x",
-    numpy=lambda x: scipy.special.psi(x),
+    numpy=lambda x: scipy_special.psi(x),
     xla="digamma",
     maps=[lambda t, x: t * polygamma_p(x, order=1)],
     flops=20,
@@ -97,7 +95,7 @@ def _gamma_xla(lax: Any, x: Any) -> Any:
 gamma_p = elementwise(
     "gamma",
     "x",
-    numpy=lambda x: scipy.special.gamma(x),
+    numpy=lambda x: scipy_special.gamma(x),
     xla=_gamma_xla,
     maps=[lambda t, x, y: t * (y * digamma_p(x))],
     flops=30,
@@ -118,7 +116,7 @@ def _quotient(a: Any, b: Any) -> Any:
 xlogy_p = elementwise(
     "xlogy",
     "a b",
-    numpy=lambda a, b: scipy.special.xlogy(a, b),
+    numpy=lambda a, b: scipy_special.xlogy(a, b),
     xla=lambda lax, a, b: _zero_unless(lax, a, lax.mul(a, lax.log(b)), b),
     maps=[lambda t, b: t * log_p(b), lambda t, a, b: t * _quotient(a, b)],
     flops=12,
@@ -126,7 +124,7 @@ xlogy_p = elementwise(
 xlog1py_p = elementwise(
     "xlog1py",
     "a b",
-    numpy=lambda a, b: scipy.special.xlog1py(a, b),
+    numpy=lambda a, b: scipy_special.xlog1py(a, b),
     xla=lambda lax, a, b: _zero_unless(lax, a, lax.mul(a, lax.log1p(b)), b),
     maps=[lambda t, b: t * log1p_p(b), lambda t, a, b: t * _quotient(a, 1 + b)],
     flops=12,
@@ -142,7 +140,7 @@ def _entr_xla(lax: Any, x: Any) -> Any:
 entr_p = elementwise(
     "entr",
     "x",
-    numpy=lambda x: scipy.special.entr(x),
+    numpy=lambda x: scipy_special.entr(x),
     xla=_entr_xla,
     maps=[lambda t, x: t * (-1 - log_p(x))],
     flops=12,
@@ -162,7 +160,7 @@ def _unscaled(name: str) -> Any:
 i0_p = elementwise(
     "i0",
     "x",
-    numpy=lambda x: scipy.special.i0(x),
+    numpy=lambda x: scipy_special.i0(x),
     xla=_unscaled("bessel_i0e"),
     maps=[lambda t, x: t * i1_p(x)],
     flops=30,
@@ -170,7 +168,7 @@ i0_p = elementwise(
 i1_p = elementwise(
     "i1",
     "x",
-    numpy=lambda x: scipy.special.i1(x),
+    numpy=lambda x: scipy_special.i1(x),
     xla=_unscaled("bessel_i1e"),
     maps=[lambda t, x, y: t * (i0_p(x) - _over(y, x))],
     flops=30,
@@ -178,7 +176,7 @@ i1_p = elementwise(
 i0e_p = elementwise(
     "i0e",
     "x",
-    numpy=lambda x: scipy.special.i0e(x),
+    numpy=lambda x: scipy_special.i0e(x),
     xla="bessel_i0e",
     maps=[lambda t, x, y: t * (i1e_p(x) - sign_p(x) * y)],
     flops=30,
@@ -186,7 +184,7 @@ i0e_p = elementwise(
 i1e_p = elementwise(
     "i1e",
     "x",
-    numpy=lambda x: scipy.special.i1e(x),
+    numpy=lambda x: scipy_special.i1e(x),
     xla="bessel_i1e",
     maps=[lambda t, x, y: t * (i0e_p(x) - sign_p(x) * y - _over(y, x))],
     flops=30,

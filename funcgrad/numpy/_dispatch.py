@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
+from funcgrad._core.lazy import LazyModule
 from funcgrad.errors import TracerAssignmentError, UnsupportedFunctionError
+
+difflib = LazyModule("difflib")
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -7,15 +7,17 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import opt_einsum
-from opt_einsum.parser import parse_einsum_input
 
+from funcgrad._core.lazy import LazyModule
 from funcgrad._ops.broadcast import reduce_sum
 from funcgrad._ops.contract import NO_BATCH, Pair, dot_general
 from funcgrad._ops.diagonal import diagonal
 from funcgrad._ops.shape import reshape, transpose
 from funcgrad.numpy._convert import as_value, promote
 from funcgrad.numpy._dispatch import implements, refuse_out
+
+opt_einsum = LazyModule("opt_einsum")
+einsum_parser = LazyModule("opt_einsum.parser")
 
 Labels = tuple[Any, ...]
 Term = tuple[Any, Labels]
@@ -158,7 +160,7 @@ def _plan(subscripts: str, shapes: tuple, path: Any) -> tuple[list[Labels], Labe
     """Labels of the operands and of the result, the length of each label, and which terms each step takes."""
     # opt_einsum reads shapes only; views of nothing stand for the operands.
     stand_ins = [np.broadcast_to(np.float64(0), shape) for shape in shapes]
-    inputs, result, _ = parse_einsum_input((subscripts, *stand_ins))
+    inputs, result, _ = einsum_parser.parse_einsum_input((subscripts, *stand_ins))
     labels = [tuple(term) for term in inputs.split(",")]
     sizes: dict[str, int] = {}
     for term, shape in zip(labels, shapes, strict=True):
