@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from funcgrad._core.aval import Aval, is_inexact
 from funcgrad._core.batch import BatchTrace, BatchTracer
 from funcgrad._core.bind import bind, level_of
-from funcgrad._core.forward import ForwardTrace, ForwardTracer
 from funcgrad._core.graph import Graph
 from funcgrad._core.primitive import Primitive
-from funcgrad._core.reverse import ReverseTrace, ReverseTracer, backward_pass
 from funcgrad._core.simplify import partition, simplify
 from funcgrad._core.staging import StagingTrace
+from funcgrad._ops._derived import (
+    chosen,
+    linearized_graphs,
+    moving_outputs,
+    pulled_graph,
+    pushed_graph,
+    spread_out,
+    zeros_of,
+)
 from funcgrad._ops.broadcast import with_batch
-from funcgrad._ops.fill import zeros_like
 
 # Turns a graph into a function of flat arrays that returns a flat list.
 Compiler = Callable[[Graph], Callable[..., list]]
@@ -42,100 +46,46 @@ class _CallDerivative:
 
     def record(self, primitive: Primitive, primals: tuple, active: int, params: dict) -> tuple[list, Any, tuple]:
         graph, compiler = params["graph"], params["compiler"]
-        key = ("reverse", active)
+        moving = tuple([bool(active >> i & 1) and is_inexact(var.aval.dtype) for i, var in enumerate(graph.inputs)])
+        carried = moving_outputs(graph, moving)
+        if not any(carried):
+            return call(graph, primals, compiler), None, ()
+        key = ("reverse", moving)
         if key not in graph.compiled:
-            graph.compiled[key] = _reverse_graphs(graph, active)
-        forward, backward, avals = graph.compiled[key]
+            joint = pulled_graph(graph, moving, carried)
+            graph.compiled[key] = partition(joint, len(graph.inputs), len(graph.outputs))
+        forward, backward = graph.compiled[key]
         results = call(forward, primals, compiler)
         count = len(graph.outputs)
-        if backward is None:
-            return results, None, ()
 
         def pull(y_bars: list, *residuals: Any) -> list:
-            seeds = [
-                np.zeros(aval.shape, aval.dtype) if bar is None else bar
-                for aval, bar in zip(avals, y_bars, strict=True)
-                if aval is not None
-            ]
-            bars = iter(call(backward, (*residuals, *seeds), compiler))
-            return [next(bars) if active >> i & 1 else None for i in range(len(primals))]
+            pairs = chosen(list(zip(y_bars, graph.outputs, strict=True)), carried)
+            seeds = [zeros_of(y.aval) if y_bar is None else y_bar for y_bar, y in pairs]
+            return spread_out(call(backward, (*residuals, *seeds), compiler), moving)
 
         return results[:count], pull, tuple(results[count:])
 
     def jvp(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> tuple[list, list]:
         graph, compiler = params["graph"], params["compiler"]
-        active = tuple(x_dot is not None for x_dot in tangents)
-        key = ("forward", active)
+        moving = tuple([x_dot is not None for x_dot in tangents])
+        carried = moving_outputs(graph, moving)
+        x_dots, count = chosen(tangents, moving), len(graph.outputs)
+        if level_of(x_dots) <= level_of(primals):
+            key = ("forward", moving)
+            if key not in graph.compiled:
+                graph.compiled[key] = pushed_graph(graph, moving, carried)
+            results = call(graph.compiled[key], (*primals, *x_dots), compiler)
+            return results[:count], spread_out(results[count:], carried)
+        # The tangents belong to an inner transform that has no primals: two calls keep the results out of it.
+        key = ("linearized", moving)
         if key not in graph.compiled:
-            graph.compiled[key] = _forward_graph(graph, active)
-        pushed, carries = graph.compiled[key]
-        x_dots = [x_dot for x_dot in tangents if x_dot is not None]
-        ys, y_dots = _pushed(pushed, primals, x_dots, len(graph.outputs), compiler)
-        dots = iter(y_dots)
-        return ys, [next(dots) if carried else None for carried in carries]
+            graph.compiled[key] = linearized_graphs(graph, moving, carried)
+        first, second = graph.compiled[key]
+        results = call(first, primals, compiler)
+        return results[:count], spread_out(call(second, (*results[count:], *x_dots), compiler), carried)
 
 
-def _pushed(pushed: Graph, primals: tuple, x_dots: list, count: int, compiler: Compiler) -> tuple[list, list]:
-    """Results and tangents; in two calls where the tangents belong to an inner transform that has no primals."""
-    if level_of(x_dots) <= level_of(primals):
-        results = call(pushed, (*primals, *x_dots), compiler)
-        return results[:count], results[count:]
-    if "cut" not in pushed.compiled:
-        pushed.compiled["cut"] = partition(pushed, len(primals), count)
-    first, second = pushed.compiled["cut"]
-    results = call(first, primals, compiler)
-    return results[:count], call(second, (*results[count:], *x_dots), compiler)
-
-
-def _reverse_graphs(graph: Graph, active: int) -> tuple[Graph, Graph | None, list[Aval | None]]:
-    """The forward graph with residuals, the backward graph, and the avals of the results that carry a derivative."""
-    staging = StagingTrace()
-    with staging:
-        values = [staging.input(var.aval) for var in graph.inputs]
-        reverse = ReverseTrace()
-        with reverse:
-            xs = [reverse.input(x) if active >> i & 1 and is_inexact(x.dtype) else x for i, x in enumerate(values)]
-            ys = graph.evaluate(*xs)
-        mine = [type(y) is ReverseTracer and y.trace is reverse for y in ys]
-        primal_ys = [y.value if is_mine else y for y, is_mine in zip(ys, mine, strict=True)]
-        if not any(mine):
-            return graph, None, []
-        seeds = [
-            (y.node, staging.input(Aval(y.shape, y.dtype))) for y, is_mine in zip(ys, mine, strict=True) if is_mine
-        ]
-        bars = backward_pass(seeds, free=True)
-        x_bars = [
-            zeros_like(x.value) if (bar := bars.get(x.node)) is None else bar
-            for x in xs
-            if isinstance(x, ReverseTracer)
-        ]
-        joint = simplify(staging.graph([*primal_ys, *x_bars], graph.name))
-    forward, backward = partition(joint, len(graph.inputs), len(ys))
-    avals = [var.aval if is_mine else None for var, is_mine in zip(graph.outputs, mine, strict=True)]
-    return forward, backward, avals
-
-
-def _forward_graph(graph: Graph, active: tuple[bool, ...]) -> tuple[Graph, list[bool]]:
-    """The graph of results and tangents, and which results have a tangent."""
-    staging = StagingTrace()
-    with staging:
-        values = [staging.input(var.aval) for var in graph.inputs]
-        forward = ForwardTrace()
-        with forward:
-            xs = [
-                forward.input(x, staging.input(x.aval)) if is_active else x
-                for x, is_active in zip(values, active, strict=True)
-            ]
-            ys = graph.evaluate(*xs)
-        mine = [type(y) is ForwardTracer and y.trace is forward for y in ys]
-        primal_ys = [y.value if is_mine else y for y, is_mine in zip(ys, mine, strict=True)]
-        y_dots = [y.tangent for y, is_mine in zip(ys, mine, strict=True) if is_mine]
-        return simplify(staging.graph([*primal_ys, *y_dots], f"jvp_{graph.name}")), mine
-
-
-def _call_batch(
-    primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict
-) -> list[Any]:
+def _call_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> list[Any]:
     """A call of the graph of the batched function; it is compiled once for each set of batched operands and size."""
     graph = params["graph"]
     key = ("batch", size, batched)

@@ -20,13 +20,13 @@ class _NoDerivative:
     __slots__ = ()
 
     def record(self, primitive: Primitive, primals: tuple, active: int, params: dict) -> tuple[list, Any, tuple]:
-        self._refuse(params)
+        raise self._error(params)
 
     def jvp(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> tuple[list, list]:
-        self._refuse(params)
+        raise self._error(params)
 
-    def _refuse(self, params: dict) -> Any:
-        raise NotDifferentiableError(
+    def _error(self, params: dict) -> NotDifferentiableError:
+        return NotDifferentiableError(
             f"call_numpy: a derivative was asked through {params['name']}, of which only the values are known. "
             "Give it a rule: call it inside a function declared with fg.custom_vjp or fg.custom_jvp."
         )
@@ -48,7 +48,7 @@ def _checked(y: Any, aval: Aval, name: str) -> Any:
 
 
 def _run_xla(lax: Any, *xs: Any, function: Function, avals: tuple[Aval, ...], name: str) -> list[Any]:
-    results = [Aval(aval.shape, lax.canonical_dtype(aval.dtype)) for aval in avals]
+    results = tuple([Aval(aval.shape, lax.canonical_dtype(aval.dtype)) for aval in avals])
     return lax.pure_callback(lambda *xs: _run(*xs, function=function, avals=results, name=name), results, *xs)
 
 

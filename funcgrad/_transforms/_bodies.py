@@ -1,0 +1,123 @@
+"""Bodies of loops and branches: functions of pytrees staged once, with what they close over made explicit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from funcgrad._core.aval import Aval, aval_of
+from funcgrad._core.bind import Tracer, is_foreign, is_value
+from funcgrad._core.graph import Graph
+from funcgrad._core.simplify import simplify
+from funcgrad._core.staging import StagingTrace
+from funcgrad._ops.cast import cast
+from funcgrad._transforms._arguments import name_of
+from funcgrad.errors import TreeMismatchError
+from funcgrad.numpy._convert import as_value
+from funcgrad.tree import TreeDef, flatten
+
+
+class Body(NamedTuple):
+    """A staged function: its graph takes what it closed over first; and the structure of its result."""
+
+    graph: Graph
+    captured: list[Any]
+    out_tree: TreeDef
+
+    @property
+    def outputs(self) -> list[Aval]:
+        return [x.aval for x in self.graph.outputs]
+
+
+def stage_body(
+    transform: str, f: Callable[[list], Any], avals: Sequence[Aval], name: str, wanted: Sequence[Aval | None] = ()
+) -> Body:
+    """Stage a function of flat values that returns a pytree.
+
+    ``wanted`` are types that the first results should have: a result that stems from Python numbers alone is cast.
+    """
+    trace = StagingTrace(transform)
+    inputs: list[Any] = [trace.input(aval) for aval in avals]
+    with trace:
+        found, out_tree = flatten(f(inputs))
+        ys = [_result(transform, name, y) for y in found]
+        ys = [_in_type(y, aval) for y, aval in zip(ys, [*wanted, *[None] * len(ys)], strict=False)]
+        graph = simplify(trace.graph(ys, name))
+    graph, captured = _lifted(graph)
+    return Body(graph, captured, out_tree)
+
+
+def _result(transform: str, name: str, y: Any) -> Any:
+    y = as_value(y) if isinstance(y, np.ndarray) or not is_value(y) else y
+    if isinstance(y, np.ndarray) and y.dtype.kind == "O":
+        raise TypeError(
+            f"{transform}: {name} returned a leaf that is no array. "
+            "Return only arrays and numbers, in any pytree, from what is staged."
+        )
+    return y
+
+
+def _in_type(y: Any, wanted: Aval | None) -> Any:
+    if wanted is None or wanted.weak or not aval_of(y).weak:
+        return y
+    return in_type(y, wanted)
+
+
+def _lifted(graph: Graph) -> tuple[Graph, list[Any]]:
+    """Tracers and values of another engine among the constants become inputs, before the others."""
+    captured = [(var, x) for var, x in graph.constants if isinstance(x, Tracer) or is_foreign(x)]
+    if not captured:
+        return graph, []
+    taken = {var for var, _ in captured}
+    constants = [(var, x) for var, x in graph.constants if var not in taken]
+    inputs = [*[var for var, _ in captured], *graph.inputs]
+    return Graph(inputs, constants, graph.equations, graph.outputs, graph.name), [x for _, x in captured]
+
+
+def stage_loop_body(
+    transform: str,
+    f: Callable[..., Any],
+    flat: Callable[[list], Any],
+    init: tuple[Sequence[Any], TreeDef, Sequence[str]],
+    others: Sequence[Aval],
+) -> tuple[Body, list[Any]]:
+    """Stage the body of a loop and fit its carry: the body, and the initial carry in the types it settles on.
+
+    ``flat`` takes the leaves of the carry and the others, and returns ``(carry, rest)``. A carry that starts as a
+    Python number takes the dtype that the body gives it.
+    """
+    leaves, carry_tree, paths = init
+    avals = [aval_of(x) for x in leaves]
+    while True:
+        body = stage_body(transform, flat, [*avals, *others], name_of(f), avals)
+        carry_out = body.out_tree.children()[0]
+        if carry_out != carry_tree:
+            raise TreeMismatchError(
+                f"{transform}: the carry that {name_of(f)} returned has structure {carry_out}; needed that of the "
+                f"initial carry, {carry_tree}. Return a carry of the same structure."
+            )
+        pairs = zip(avals, body.outputs, paths, strict=False)
+        fitted = [_fit(transform, name_of(f), before, after, path) for before, after, path in pairs]
+        if fitted == avals:
+            return body, [in_type(x, aval) for x, aval in zip(leaves, avals, strict=True)]
+        avals = fitted
+
+
+def in_type(x: Any, aval: Aval) -> Any:
+    """A value as an array or scalar of this dtype."""
+    return cast(x, aval.dtype) if hasattr(x, "dtype") else aval.dtype.type(x)
+
+
+def _fit(transform: str, name: str, before: Aval, after: Aval, path: str) -> Aval:
+    """The type of one leaf of the carry, given what went into the body and what came out."""
+    if before.shape == after.shape:
+        if before.dtype == after.dtype:
+            return Aval(before.shape, before.dtype, before.weak and after.weak)
+        if before.weak:
+            return Aval(before.shape, after.dtype, after.weak)
+    raise TypeError(
+        f"{transform}: the carry{path} goes into {name} as {before} and comes out as {after}; needed the same shape "
+        "and dtype. Convert the initial value, or what the function returns, with astype or reshape."
+    )

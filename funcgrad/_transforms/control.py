@@ -1,0 +1,304 @@
+"""Control flow as operations: ``scan``, ``fori_loop``, ``while_loop`` and ``cond``."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval, aval_of, result_dtype
+from funcgrad._core.bind import Tracer, is_foreign
+from funcgrad._core.graph import Graph, Var
+from funcgrad._engines import load_xla
+from funcgrad._ops.barrier import stop_gradient_p
+from funcgrad._ops.control import Branches, While
+from funcgrad._ops.scan import Loop
+from funcgrad._transforms._arguments import name_of
+from funcgrad._transforms._bodies import Body, stage_body, stage_loop_body
+from funcgrad.errors import TreeMismatchError
+from funcgrad.numpy._convert import as_value
+from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, structure, unflatten
+
+
+def scan(
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int = 1,
+) -> tuple[Any, Any]:
+    """Loop over leading axes while carrying state along; the body is staged once.
+
+    In Python's terms::
+
+        for x in xs:
+            carry, y = f(carry, x)
+            ys.append(y)
+        return carry, np.stack(ys)
+
+    Args:
+        f: takes ``(carry, x)`` and returns ``(carry, y)``, pytrees of arrays; the carry keeps its shapes and dtypes.
+        init: the first carry.
+        xs: a pytree of arrays with one leading axis length; ``None`` where there is nothing to map over.
+        length: the number of steps, where ``xs`` does not say.
+        reverse: whether to go from the last step to the first.
+        unroll: how many steps XLA puts into one turn of its loop.
+
+    Returns:
+        ``(carry, ys)``: the last carry, and what the steps gave, stacked.
+
+    Raises:
+        TracerBoolConversionError: ``f`` branches on a value; it runs on types alone.
+        TypeError: the carry changes its shape or dtype on the way.
+        TreeMismatchError: the carry changes its structure.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> def step(total, x):
+        ...     return total + x, total * x
+        >>> fg.scan(step, 0.0, np.array([1.0, 2.0, 3.0]))
+        (np.float64(6.0), array([0., 2., 9.]))
+        >>> fg.grad(lambda x: fg.scan(step, 0.0, x)[1].sum())(np.array([1.0, 2.0, 3.0]))
+        array([5., 4., 3.])
+
+    Source: the signature is ``jax.lax.scan``'s.
+    """
+    rows, xs_tree = flatten(xs)
+    rows = [as_value(x) for x in rows]
+    steps = _length(f, rows, length)
+    init_parts = _carry(init)
+    count = len(init_parts[0])
+
+    def flat(values: list) -> Any:
+        out = f(unflatten(init_parts[1], values[:count]), unflatten(xs_tree, values[count:]))
+        if not isinstance(out, tuple | list) or len(out) != 2:
+            raise TypeError(
+                f"scan: {name_of(f)} returned a {type(out).__name__}; needed a pair (carry, y). "
+                "Return both, (carry, None) where there is nothing to stack."
+            )
+        return tuple(out)
+
+    row_avals = [Aval(x.shape[1:], x.dtype) for x in rows]
+    body, carry = stage_loop_body("scan", f, flat, init_parts, row_avals)
+    loop = Loop(body.graph, len(body.captured), count, steps, reverse, unroll)
+    results = loop(*body.captured, *carry, *rows)
+    return unflatten(init_parts[1], results[:count]), unflatten(body.out_tree.children()[1], results[count:])
+
+
+def _carry(init: Any) -> tuple[list[Any], TreeDef, list[str]]:
+    """The leaves of an initial carry, its structure, and the path of each leaf for messages."""
+    pairs, treedef = flatten_with_path(init)
+    paths = [key_path_str(path) for path, _ in pairs]
+    return [as_value(x) for _, x in pairs], treedef, [f" at {path}" if path else "" for path in paths]
+
+
+def _length(f: Callable[..., Any], rows: list[Any], length: int | None) -> int:
+    shapes = [aval_of(x).shape for x in rows]
+    if () in shapes:
+        raise ValueError(
+            f"scan: a leaf of xs for {name_of(f)} is {aval_of(rows[shapes.index(())])}; needed an array with a leading "
+            "axis to go along. Put what is the same in each step into a closure or the carry."
+        )
+    lengths = {shape[0] for shape in shapes}
+    if length is not None:
+        lengths.add(operator.index(length))
+    if len(lengths) != 1:
+        arrived = f"lengths {sorted(lengths)}" if lengths else "neither xs nor length"
+        raise ValueError(
+            f"scan: for {name_of(f)} there are {arrived}; needed one length, of the leading axis of every array in xs "
+            "and of length where it is given."
+        )
+    return lengths.pop()
+
+
+def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any) -> Any:
+    """Loop over integers while carrying state along.
+
+    In Python's terms: ``for i in range(lower, upper): carry = body(i, carry)``. Where both bounds are known integers it
+    is a `scan`, and reverse mode goes through it; a bound that is traced makes it a `while_loop`.
+
+    Args:
+        lower: the first integer.
+        upper: the integer to stop before.
+        body: takes ``(i, carry)`` and returns the new carry, of the same structure, shapes and dtypes. ``i`` takes part
+            in promotion as a Python integer does.
+        init: the first carry.
+
+    Returns:
+        The last carry.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> def newton(i, y):  # the square root of 2
+        ...     return 0.5 * (y + 2.0 / y)
+        >>> print(round(float(fg.fori_loop(0, 5, newton, 1.0)), 6))
+        1.414214
+
+    Source: the signature is ``jax.lax.fori_loop``'s.
+    """
+    carry_parts = _carry(init)
+
+    def flat(values: list) -> Any:
+        i, carry = values[0], unflatten(carry_parts[1], values[1:])
+        return (i + 1, body(i, carry)), None
+
+    (first, last), static = _bounds(lower, upper)
+    if not static:
+        start = (first, last, init)
+
+        def advance(state: Any) -> Any:
+            i, stop, carry = state
+            return i + 1, stop, body(i, carry)
+
+        return while_loop(lambda state: state[0] < state[1], advance, start)[2]
+    leaves, carry_tree, paths = carry_parts
+    counted = [first, *leaves], structure((0, init)), [" (the counter)", *paths]
+    staged, carry = stage_loop_body("fori_loop", body, flat, counted, [])
+    loop = Loop(staged.graph, len(staged.captured), len(carry), max(last - first, 0))
+    return unflatten(carry_tree, loop(*staged.captured, *carry)[1:])
+
+
+_INDEX = np.dtype(np.int64)
+
+
+def _bounds(lower: Any, upper: Any) -> tuple[tuple[Any, Any], bool]:
+    """The bounds, as integers where both are known."""
+    try:
+        return (operator.index(lower), operator.index(upper)), True
+    except TypeError:
+        bounds = as_value(lower), as_value(upper)
+        for bound in bounds:
+            aval = aval_of(bound)
+            if aval.shape or aval.dtype.kind not in "iu":
+                raise TypeError(
+                    f"fori_loop: a bound is {aval}; needed an integer scalar. Convert it with astype(int)."
+                ) from None
+        return bounds, False
+
+
+def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any) -> Any:
+    """Loop for as long as a condition holds.
+
+    In Python's terms: ``while cond(carry): carry = body(carry)``. Forward mode goes through it, reverse mode does not.
+
+    Args:
+        cond: takes the carry and returns a boolean scalar.
+        body: takes the carry and returns the new one, of the same structure, shapes and dtypes.
+        init: the first carry.
+
+    Returns:
+        The last carry.
+
+    Raises:
+        NotDifferentiableError: reverse mode is asked through it.
+
+    Example:
+        >>> import funcgrad as fg
+        >>> print(fg.while_loop(lambda x: x < 100.0, lambda x: x * x, 3.0))
+        6561.0
+
+    Source: the signature is ``jax.lax.while_loop``'s.
+    """
+    parts = _carry(init)
+
+    def flat(values: list) -> Any:
+        return body(unflatten(parts[1], values)), None
+
+    staged, carry = stage_loop_body("while_loop", body, flat, parts, [])
+    avals = [aval_of(x) for x in carry]
+    condition = stage_body("while_loop", lambda values: cond(unflatten(parts[1], values)), avals, name_of(cond))
+    _check_predicate("while_loop", name_of(cond), condition.outputs)
+    loop = While(condition.graph, staged.graph, len(condition.captured), len(staged.captured))
+    return unflatten(parts[1], loop(*condition.captured, *staged.captured, *carry))
+
+
+def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
+    """Apply one of two functions, as a boolean says.
+
+    Where the boolean's value is there (eager code), only that function runs, on the values as they are. Where it is
+    traced, both are staged, and the program decides.
+
+    Args:
+        pred: a boolean scalar; another number counts as true unless it is zero.
+        true_fun: a function of the operands.
+        false_fun: another; its results must have the same structure, shapes and dtypes.
+        operands: pytrees of arrays.
+
+    Returns:
+        What the chosen function returns.
+
+    Raises:
+        TypeError: the results of the two differ in shape or dtype.
+        TreeMismatchError: they differ in structure.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> @fg.jit(engine="numpy")
+        ... def safe_log(x):
+        ...     return fg.cond(x > 0, np.log, lambda x: x - 1, x)
+        >>> print(safe_log(1.0), fg.grad(safe_log)(0.5), fg.grad(safe_log)(-3.0))
+        0.0 2.0 1.0
+
+    Source: the signature is ``jax.lax.cond``'s.
+    """
+    pred = stop_gradient_p(as_value(pred))
+    _check_predicate("cond", "pred", [aval_of(pred)])
+    if not isinstance(pred, Tracer) and not (is_foreign(pred) and load_xla().lax.is_traced(pred)):
+        return (true_fun if pred else false_fun)(*operands)
+    leaves, in_tree = flatten(operands)
+    leaves = [as_value(x) for x in leaves]
+    functions = true_fun, false_fun
+    bodies = _branches(functions, [aval_of(x) for x in leaves], in_tree)
+    captured = [x for body in bodies for x in body.captured]
+    counts = [len(body.captured) for body in bodies]
+    spare = [[Var(aval_of(x)) for x in body.captured] for body in bodies]
+    true, false = bodies[0].graph, bodies[1].graph
+    branches = Branches(
+        _with_inputs(true, [*true.inputs[: counts[0]], *spare[1], *true.inputs[counts[0] :]]),
+        _with_inputs(false, [*spare[0], *false.inputs]),
+    )
+    if aval_of(pred).dtype.kind != "b":
+        pred = pred != 0
+    return unflatten(bodies[0].out_tree, branches(pred, *captured, *leaves))
+
+
+def _with_inputs(graph: Graph, inputs: list[Var]) -> Graph:
+    return Graph(inputs, graph.constants, graph.equations, graph.outputs, graph.name)
+
+
+def _branches(functions: tuple[Callable[..., Any], ...], avals: list[Aval], in_tree: TreeDef) -> list[Body]:
+    """Both functions staged, with results of the same types: what stems from Python numbers alone gives way."""
+
+    def stage(f: Callable[..., Any], wanted: list[Aval]) -> Body:
+        return stage_body("cond", lambda values: f(*unflatten(in_tree, values)), avals, name_of(f), wanted)
+
+    bodies = [stage(f, []) for f in functions]
+    true, false = bodies
+    if true.out_tree != false.out_tree:
+        raise TreeMismatchError(
+            f"cond: {true.graph.name} returned {true.out_tree} and {false.graph.name} {false.out_tree}; needed the "
+            "same structure from both. Return the same containers and keys."
+        )
+    common = [_common(true, false, a, b) for a, b in zip(true.outputs, false.outputs, strict=True)]
+    return [body if body.outputs == common else stage(f, common) for f, body in zip(functions, bodies, strict=True)]
+
+
+def _common(true: Body, false: Body, a: Aval, b: Aval) -> Aval:
+    if a.shape == b.shape and (a.dtype == b.dtype or a.weak or b.weak):
+        return Aval(a.shape, result_dtype(a, b))
+    raise TypeError(
+        f"cond: {true.graph.name} returned {a} where {false.graph.name} returned {b}; needed the same shape and dtype. "
+        "Convert one of them with astype or reshape."
+    )
+
+
+def _check_predicate(transform: str, name: str, avals: list[Aval]) -> None:
+    if len(avals) != 1 or avals[0].shape or avals[0].dtype.kind not in "biuf":
+        arrived = str(avals[0]) if len(avals) == 1 else f"{len(avals)} values"
+        raise TypeError(f"{transform}: {name} is {arrived}; needed a boolean scalar. Reduce it with np.all or np.any.")
