@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._core.aval import aval_of
 from funcgrad._core.lazy import LazyModule
 from funcgrad._ops._families import elementwise
 from funcgrad._ops.arithmetic import log_p, sign_p
@@ -55,7 +56,7 @@ logit_p = elementwise(
 def _polygamma_numpy(x: Any, *, order: int) -> Any:
     # scipy.special.polygamma itself computes in float64 only.
     sign = -1.0 if order % 2 == 0 else 1.0
-    return sign * math.factorial(order) * scipy_special.zeta(np.asarray(order + 1, x.dtype)[()], x)
+    return sign * math.factorial(order) * scipy_special.zeta(aval_of(x).dtype.type(order + 1), x)
 
 
 gammaln_p = elementwise(
