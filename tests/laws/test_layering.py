@@ -23,9 +23,9 @@ LAYERS = [
     {"_ops"},
     {"numpy", "scipy", "random"},
     {"_transforms"},
+    {"autograd"},
     {"nn", "sparse"},
     {"optim"},
-    {"autograd"},
     {"interop", "io", "testing"},
     {""},  # funcgrad/__init__.py
 ]

@@ -1,0 +1,220 @@
+"""``backward`` and ``grad``, with PyTorch's contract and error texts."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import aval_of, is_inexact
+from funcgrad._core.bind import active_trace
+from funcgrad._core.reverse import backward_pass
+from funcgrad._ops.cast import cast
+from funcgrad._ops.fill import zeros_like
+from funcgrad._transforms._arguments import engine_scope
+from funcgrad.autograd._base import TRACE, LeafNode, TensorBase, is_tensor, owned_array, retained
+from funcgrad.autograd._graph import Visitor, needed_nodes
+from funcgrad.autograd._mode import recording
+from funcgrad.autograd._seeds import Seed, check_inputs, memory_of, outputs_of, seeds_of, sequence
+
+Tensors = Any | Sequence[Any]
+
+_FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
+    "after calling backward."
+)
+
+
+def backward(
+    tensors: Tensors,
+    grad_tensors: Tensors | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Tensors | None = None,
+    inputs: Tensors | None = None,
+) -> None:
+    """Compute the gradient of the sum of given tensors by the leaves of the graph, and add it to their ``grad``.
+
+    Args:
+        tensors: a tensor or several; each requires a gradient.
+        grad_tensors: for each tensor the cotangent to start from, of its shape; ``None`` for a scalar means 1.
+        retain_graph: keep the graph for another pass; by default where ``create_graph`` is set.
+        create_graph: record the pass itself, so that the gradients can be differentiated.
+        grad_variables: deprecated name of ``grad_tensors``.
+        inputs: the tensors whose ``grad`` is filled; all leaves, unless given.
+
+    Raises:
+        RuntimeError: a tensor requires no gradient, a cotangent is missing or of another shape, ``inputs`` is empty,
+            the graph was freed by an earlier pass, or a transform such as ``fg.grad`` is running. PyTorch's words.
+
+    Example:
+        >>> from funcgrad.autograd import backward, tensor
+        >>> x = tensor([1.0, 2.0], requires_grad=True)
+        >>> backward((x**2).sum())
+        >>> x.grad
+        tensor([2., 4.])
+
+    Source: ``torch.autograd.backward``.
+    """
+    _refuse_inside_transforms("backward")
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
+                "use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    chosen = None if inputs is None else sequence(inputs, "backward")
+    if chosen is not None and not chosen:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    outputs = outputs_of(tensors)
+    seeds = seeds_of(outputs, grad_tensors)
+    if retain_graph is None:
+        retain_graph = create_graph
+    check_inputs(chosen or ())
+    found = _run(seeds, retain_graph, create_graph, chosen)
+    _accumulate(found, {memory_of(bar) for _, bar in seeds}, create_graph)
+
+
+def grad(  # noqa: PLR0917  (PyTorch's signature)
+    outputs: Tensors,
+    inputs: Tensors,
+    grad_outputs: Tensors | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    materialize_grads: bool = False,
+) -> Any:
+    """Compute the gradient of the sum of outputs by inputs and return it; no ``grad`` is touched.
+
+    Args:
+        outputs: a tensor or several; each requires a gradient.
+        inputs: a tensor, several, or a dict of them; leaves or results.
+        grad_outputs: for each output the cotangent to start from, of its shape; ``None`` for a scalar means 1.
+        retain_graph: keep the graph for another pass; by default where ``create_graph`` is set.
+        create_graph: record the pass itself, so that the gradients can be differentiated.
+        allow_unused: give ``None`` for an input that no output depends on, rather than refuse it; by default where
+            ``materialize_grads`` is set.
+        materialize_grads: give zeros for such an input.
+
+    Returns:
+        A tuple of gradients, one per input; a dict where ``inputs`` is one.
+
+    Raises:
+        RuntimeError: as for `backward`; and an input is not used.
+
+    Example:
+        >>> from funcgrad.autograd import grad, tensor
+        >>> x = tensor(3.0, requires_grad=True)
+        >>> (first,) = grad(x**3, x, create_graph=True)
+        >>> grad(first, x)
+        (tensor(18.),)
+
+    Source: ``torch.autograd.grad``.
+    """
+    _refuse_inside_transforms("grad")
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    chosen = sequence(inputs, "grad")
+    if not chosen:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    seeds = seeds_of(outputs_of(outputs), grad_outputs)
+    check_inputs(chosen)
+    found = _run(seeds, create_graph if retain_graph is None else retain_graph, create_graph, chosen)
+    taken = {memory_of(bar) for _, bar in seeds}
+    bars = {id(x): _gradient(x, bar, taken, create_graph) for x, bar in found}
+    unused = [i for i, x in enumerate(chosen) if id(x) not in bars]
+    if unused and not (materialize_grads or allow_unused):
+        raise RuntimeError(
+            f"The differentiated Tensor at index {unused[0]} appears to not have been used in the graph. Set "
+            "allow_unused=True if this is the desired behavior."
+        )
+    zeros = [TRACE.constant(zeros_like(x.value)) if materialize_grads and id(x) not in bars else None for x in chosen]
+    results = tuple([bars.get(id(x), zero) for x, zero in zip(chosen, zeros, strict=True)])
+    return dict(zip(inputs, results, strict=True)) if isinstance(inputs, Mapping) else results
+
+
+def _refuse_inside_transforms(name: str) -> None:
+    if active_trace() is not None:
+        raise RuntimeError(
+            f"{name}() called inside a functional transform of funcgrad. This is not supported, please use fg.grad or "
+            f"fg.vjp instead or call {name}() outside of functional transforms."
+        )
+
+
+def _run(seeds: list[Seed], retain: bool, create: bool, inputs: Sequence[Any] | None) -> list[tuple[Any, Any]]:
+    """The pass itself: the tensors that get a gradient, each with it. Gradients are tensors where recorded."""
+    wanted: Any = retained if inputs is None else {x.node for x in inputs}
+    visit = None
+    if wanted or create:
+        needed = None if inputs is None else needed_nodes([node for node, _ in seeds], wanted)
+        visit = Visitor(wanted, needed, create)
+    before = recording.get()
+    recording.set(create)
+    try:
+        with engine_scope([bar for _, bar in seeds]):
+            plain = [(node, bar.value if is_tensor(bar) and not create else bar) for node, bar in seeds]
+            leaves = backward_pass(
+                [(node, TRACE.constant(bar) if create and not is_tensor(bar) else bar) for node, bar in plain],
+                free=not retain,
+                visit=visit,
+            )
+    finally:
+        recording.set(before)
+    return _receivers(leaves, visit, inputs)
+
+
+def _receivers(leaves: dict[Any, Any], visit: Visitor | None, inputs: Sequence[Any] | None) -> list[tuple[Any, Any]]:
+    if not all(type(node) is LeafNode for node in leaves) and (inputs is None or _ended_on_freed(leaves, inputs)):
+        raise RuntimeError(_FREED)
+    bars = leaves if visit is None else {**leaves, **visit.captured}
+    if inputs is not None:
+        return [(x, bars[x.node]) for x in dict.fromkeys(inputs) if x.node in bars]
+    return [
+        (tensor, bar)
+        for node, bar in bars.items()
+        if (tensor := node.tensor() if type(node) is LeafNode else retained.get(node)) is not None
+    ]
+
+
+def _ended_on_freed(leaves: dict[Any, Any], inputs: Sequence[Any]) -> bool:
+    """Whether the pass was to go on beneath a node that has lost its edges; an input may itself be one."""
+    nodes = {x.node for x in inputs}
+    return any(type(node) is not LeafNode and node not in nodes for node in leaves)
+
+
+def _accumulate(found: list[tuple[Any, Any]], taken: set[int], create: bool) -> None:
+    for tensor, bar in found:
+        old = getattr(tensor, "gradient", None)
+        if old is None:
+            tensor.gradient = _gradient(tensor, bar, taken, create)
+        elif not create and old.node is None and type(old.value) is np.ndarray:
+            np.add(old.value, bar, out=old.value, casting="same_kind")
+        else:
+            before = recording.get()
+            recording.set(create)
+            tensor.gradient = old + (bar if is_tensor(bar) else TRACE.constant(bar))
+            recording.set(before)
+
+
+def _gradient(x: TensorBase, bar: Any, taken: set[int], create: bool) -> TensorBase:
+    """A cotangent as a gradient: of the tensor's dtype, in memory of its own where it is no recorded value."""
+    if create:
+        bar = cast(bar, x.dtype)
+        return bar if is_tensor(bar) else TRACE.constant(bar)
+    if type(bar) is np.ndarray:
+        if bar.dtype is not x.dtype:
+            bar = bar.astype(x.dtype, copy=False)
+        if bar.base is not None or id(bar) in taken:
+            bar = bar.copy()
+        taken.add(id(bar))
+        return TRACE.constant(bar)
+    dtype = x.dtype if is_inexact(x.dtype) else aval_of(bar).dtype
+    return TRACE.constant(owned_array(cast(bar, dtype)))

@@ -1,0 +1,127 @@
+"""The tape at the bottom of the level stack: a trace that is always there, its nodes, and a tensor's data.
+
+A tensor is the tracer of a reverse trace of level 0, beneath every transform. So all that is known of operations, from
+NumPy's protocols to the derivative rules, is known of tensors, and the reverse pass is the one that ``grad`` runs.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval, aval_of
+from funcgrad._core.bind import bind
+from funcgrad._core.primitive import Primitive
+from funcgrad._core.reverse import Node, ReverseTrace, ReverseTracer
+from funcgrad.autograd._mode import recording
+
+
+class TensorNode(Node):
+    """An operation on tensors. It remembers which value it gave, by identity: see ``_graph.py``."""
+
+    __slots__ = ("value_id",)
+
+    value_id: int
+
+
+class LeafNode(Node):
+    """Where gradients accumulate. The tensor holds its node; the node must not hold the tensor."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: TensorBase) -> None:
+        super().__init__(None, (), tensor.shape, tensor.dtype)
+        self.tensor: weakref.ref[TensorBase] = weakref.ref(tensor)
+
+    @property
+    def value_id(self) -> int:
+        """The identity of the tensor's value; of nothing once the tensor is gone and has no use for a gradient."""
+        tensor = self.tensor()
+        return 0 if tensor is None else id(tensor.value)
+
+
+class TensorBase(ReverseTracer):
+    """What a tensor holds: its value, its node if it requires a gradient, and the gradient if it is a leaf."""
+
+    __slots__ = ("__weakref__", "gradient", "is_parameter")
+
+    node: Node | None
+    gradient: TensorBase | None
+    is_parameter: bool
+
+    def __init__(self, trace: TensorTrace, value: Any, node: TensorNode) -> None:
+        # The result of a recorded operation.
+        self.trace = trace
+        self.value = value
+        self.node = node
+        self.shape = node.shape
+        self.dtype = node.dtype
+        node.value_id = id(value)
+
+    @property
+    def aval(self) -> Aval:
+        return aval_of(self.value)
+
+
+class TensorTrace(ReverseTrace):
+    """Records what happens to tensors that require gradients, as long as recording is on. It never ends."""
+
+    transform = "backward"
+    tracer_type = TensorBase
+    node_type = TensorNode
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.level = 0
+
+    def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
+        if recording.get():
+            for x in operands:
+                if type(x) is self.tracer_type and x.node is not None:
+                    return _record(self, primitive, operands, params)
+        values = tuple([x.value if type(x) is self.tracer_type else x for x in operands])
+        y = bind(primitive, values, params)
+        if primitive.multiple_results:
+            return [self.constant(value) for value in y]
+        return self.constant(y)
+
+    def constant(self, y: Any) -> Any:
+        """A tensor that requires no gradient."""
+        tensor = _new(self.tracer_type)
+        tensor.trace = self
+        tensor.value = y
+        tensor.node = None
+        tensor.gradient = None
+        try:
+            tensor.shape = y.shape
+            tensor.dtype = y.dtype
+        except AttributeError:
+            # A Python number.
+            aval = aval_of(y)
+            tensor.shape = aval.shape
+            tensor.dtype = aval.dtype
+        return tensor
+
+    def origin_of(self, primals: list[Any], active: int, params: dict) -> Any:
+        return tuple(primals), active, params
+
+
+# Looked up at each operation otherwise.
+_record = ReverseTrace.apply
+_new = object.__new__
+
+TRACE = TensorTrace()
+
+# Tensors, not leaves, whose gradients are to be kept, by node.
+retained: weakref.WeakValueDictionary[Node, TensorBase] = weakref.WeakValueDictionary()
+
+
+def is_tensor(x: Any) -> bool:
+    return type(x) is TRACE.tracer_type
+
+
+def owned_array(value: Any) -> Any:
+    """A value that a leaf may hold and write to: NumPy scalars become arrays."""
+    return np.asarray(value) if isinstance(value, np.generic | int | float | complex) else value

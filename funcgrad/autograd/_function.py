@@ -1,0 +1,67 @@
+"""``grad_fn``: the view of a tape's node that PyTorch's users know."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from funcgrad._core.reverse import Components
+from funcgrad.autograd._base import LeafNode
+
+# Where PyTorch's name is not our primitive's.
+_NAMES = {
+    "reduce_sum": "Sum",
+    "reduce_max": "Amax",
+    "reduce_min": "Amin",
+    "reduce_prod": "Prod",
+    "dot_general": "Mm",
+    "power": "Pow",
+    "transpose": "Permute",
+    "reshape": "View",
+    "broadcast_to": "Expand",
+    "concatenate": "Cat",
+    "select": "Where",
+    "cast": "ToCopy",
+    "max": "Maximum",
+    "min": "Minimum",
+    "logistic": "Sigmoid",
+}
+
+
+class Function:
+    """An operation on the tape, as ``tensor.grad_fn`` shows it."""
+
+    __slots__ = ("_node",)
+
+    def __init__(self, node: Any) -> None:
+        self._node = node
+
+    def name(self) -> str:
+        """PyTorch's name for the operation: ``MulBackward0``; ``AccumulateGrad`` for a leaf."""
+        if type(self._node) is LeafNode:
+            return "AccumulateGrad"
+        name = self._node.primitive.name
+        return _NAMES.get(name, "".join(part.capitalize() for part in name.split("_"))) + "Backward0"
+
+    @property
+    def next_functions(self) -> tuple[tuple[Function | None, int], ...]:
+        """The operations, or leaves, whose results this one took; none once a pass has freed the graph."""
+        edges = self._node.edges
+        if edges and edges[0][1] is Components:
+            edges = edges[0][0].edges
+        return tuple([(None if edge[0] is None else Function(edge[0]), 0) for edge in edges])
+
+    @property
+    def variable(self) -> Any:
+        """The leaf in which gradients accumulate."""
+        if type(self._node) is not LeafNode:
+            raise AttributeError(f"{self.name()} has no variable; only AccumulateGrad has")
+        return self._node.tensor()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Function) and self._node is other._node
+
+    def __hash__(self) -> int:
+        return hash(self._node)
+
+    def __repr__(self) -> str:
+        return f"<{self.name()}>"

@@ -1,0 +1,129 @@
+"""Whether operations on tensors are recorded: ``no_grad`` and its relatives, per thread and context."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any, Self
+
+recording: ContextVar[bool] = ContextVar("funcgrad_recording", default=True)
+
+
+def is_grad_enabled() -> bool:
+    """Tell whether operations on tensors are recorded here.
+
+    Example:
+        >>> from funcgrad.autograd import is_grad_enabled, no_grad
+        >>> with no_grad():
+        ...     is_grad_enabled()
+        False
+    """
+    return recording.get()
+
+
+class _Mode:
+    """A context manager that is also a decorator, with or without parentheses."""
+
+    _recorded: bool
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        mode = super().__new__(cls)
+        return mode if function is None else mode(function)
+
+    def __init__(self) -> None:
+        # Entered again while entered, it returns to where each entry came from.
+        self._outer: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._outer.append(recording.get())
+        recording.set(self._recorded)
+
+    def __exit__(self, *_: object) -> None:
+        recording.set(self._outer.pop())
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorate a function, which then runs in this mode."""
+
+        @functools.wraps(function)
+        def in_mode(*args: Any, **kwargs: Any) -> Any:
+            before = recording.get()
+            recording.set(self._recorded)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                recording.set(before)
+
+        return in_mode
+
+
+class no_grad(_Mode):  # noqa: N801  (PyTorch's name)
+    """Record nothing: results require no gradient, whatever their operands do.
+
+    Usable as a context manager and as a decorator.
+
+    Example:
+        >>> from funcgrad.autograd import no_grad, tensor
+        >>> x = tensor([1.0], requires_grad=True)
+        >>> with no_grad():
+        ...     y = 2 * x
+        >>> y.requires_grad
+        False
+    """
+
+    _recorded = False
+
+
+class enable_grad(_Mode):  # noqa: N801  (PyTorch's name)
+    """Record operations, also inside `no_grad`.
+
+    Usable as a context manager and as a decorator.
+
+    Example:
+        >>> from funcgrad.autograd import enable_grad, no_grad, tensor
+        >>> x = tensor([1.0], requires_grad=True)
+        >>> with no_grad(), enable_grad():
+        ...     y = 2 * x
+        >>> y.requires_grad
+        True
+    """
+
+    _recorded = True
+
+
+class set_grad_enabled(_Mode):  # noqa: N801  (PyTorch's name)
+    """Switch recording on or off from here on, and back where it is used in a ``with`` statement.
+
+    Args:
+        mode: whether operations are recorded.
+
+    Example:
+        >>> from funcgrad.autograd import set_grad_enabled, tensor
+        >>> x = tensor([1.0], requires_grad=True)
+        >>> with set_grad_enabled(False):
+        ...     y = 2 * x
+        >>> y.requires_grad
+        False
+    """
+
+    def __new__(cls, mode: bool) -> Self:
+        del mode
+        return object.__new__(cls)
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self._recorded = bool(mode)
+        self._before: bool | None = recording.get()
+        recording.set(self._recorded)
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        if self._before is not None:
+            self._outer[-1] = self._before
+            self._before = None
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorate a function: the switch at construction is taken back."""
+        if self._before is not None:
+            recording.set(self._before)
+        return super().__call__(function)

@@ -1,0 +1,97 @@
+"""What a pass starts from and is asked for: tensors and cotangents, checked, in PyTorch's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad._ops.cast import cast
+from funcgrad._ops.fill import ones_like
+from funcgrad.autograd._base import TensorBase, is_tensor
+
+Seed = tuple[Any, Any]
+
+
+def sequence(tensors: Any, name: str) -> tuple[Any, ...]:
+    """The given tensors as a tuple: one, several, or the values of a dict."""
+    if is_tensor(tensors):
+        return (tensors,)
+    if type(tensors) is dict:
+        return tuple(tensors.values())
+    if isinstance(tensors, Mapping):
+        raise TypeError(
+            f"`inputs` argument to `{name}()` must be a dict, not {type(tensors).__name__}. Other Mapping types "
+            "are not supported."
+        )
+    return tuple(tensors)
+
+
+def outputs_of(tensors: Any) -> tuple[Any, ...]:
+    outputs = (tensors,) if is_tensor(tensors) else tuple(tensors)
+    for x in outputs:
+        if not is_tensor(x):
+            raise TypeError(
+                f"backward: needed tensors; a {type(x).__name__} was given. Differentiate a result of tensors."
+            )
+    return outputs
+
+
+def check_inputs(inputs: Iterable[Any]) -> None:
+    for x in inputs:
+        if not is_tensor(x):
+            raise TypeError(f"expected Tensors as `inputs`, but one of them is a {type(x).__name__}")
+        if x.node is None:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+
+
+def seeds_of(outputs: Sequence[Any], grads: Any) -> list[Seed]:
+    """The nodes to start from, with their cotangents."""
+    if grads is None:
+        given: tuple[Any, ...] = (None,) * len(outputs)
+    elif is_tensor(grads) or isinstance(grads, np.ndarray):
+        given = (grads,)
+    else:
+        given = tuple(grads)
+    if len(given) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
+    return [_seed(i, x, bar) for i, (x, bar) in enumerate(zip(outputs, given, strict=True))]
+
+
+def _seed(i: int, x: TensorBase, bar: Any) -> Seed:
+    if bar is not None and not is_tensor(bar) and not hasattr(bar, "dtype"):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(bar).__name__}")
+    if bar is not None and bar.shape != x.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{i}] has a shape of {_size_text(bar.shape)} and output[{i}] has a "
+            f"shape of {_size_text(x.shape)}."
+        )
+    if bar is not None and (bar.dtype.kind == "c") != (x.dtype.kind == "c"):
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[{i}] has a dtype of {bar.dtype} and output[{i}] has a dtype of {x.dtype}."
+        )
+    if x.node is None:
+        raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
+    if bar is None:
+        return x.node, _implicit_seed(x)
+    return x.node, cast(bar, x.dtype)
+
+
+def _implicit_seed(x: TensorBase) -> Any:
+    if x.shape and any(n != 1 for n in x.shape):
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    if x.dtype.kind == "c":
+        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {x.dtype}")
+    value = x.value
+    return np.ones(x.shape, x.dtype)[()] if isinstance(value, np.ndarray | np.generic) else ones_like(value)
+
+
+def _size_text(shape: tuple[int, ...]) -> str:
+    return f"Size({list(shape)})"
+
+
+def memory_of(bar: Any) -> int:
+    """The identity of the array that a cotangent stands on."""
+    return id(bar.value if is_tensor(bar) else bar)

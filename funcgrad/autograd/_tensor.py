@@ -1,0 +1,364 @@
+"""``Tensor``: an array value with PyTorch's attributes and methods, over the surface that every tracer has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from funcgrad import numpy as fnp
+from funcgrad._core.aval import is_inexact
+from funcgrad._ops.cast import cast, cast_p
+from funcgrad.autograd import _in_place
+from funcgrad.autograd._backward import backward
+from funcgrad.autograd._base import TRACE, LeafNode, TensorBase, owned_array, retained
+from funcgrad.autograd._function import Function
+from funcgrad.autograd._text import tensor_text
+from funcgrad.tree import register_leaf
+
+
+@register_leaf
+class Tensor(TensorBase):
+    """An array value that remembers how it was computed, where a gradient is required.
+
+    Operators, array methods and NumPy functions (``np.exp(t)``) work on it as on every traced value, and give tensors.
+    `tensor` makes one. It cannot be subclassed.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.autograd import tensor
+        >>> a = tensor([2.0, 3.0], requires_grad=True)
+        >>> y = np.sum(3 * a**3)
+        >>> y.backward()
+        >>> a.grad
+        tensor([36., 81.])
+    """
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        # What the surface attaches to every tracer.
+        def __getattr__(self, name: str) -> Any: ...
+
+        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __pow__ = Any
+        __rpow__ = __matmul__ = __rmatmul__ = __floordiv__ = __mod__ = __neg__ = __getitem__ = __iter__ = __len__ = Any
+        __lt__ = __le__ = __gt__ = __ge__ = Any
+
+    def __init_subclass__(cls) -> NoReturn:
+        raise TypeError(
+            "Tensor cannot be subclassed: operations would not know the subclass. Write functions of tensors."
+        )
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients by this tensor, or through it, are recorded; can be set on leaves."""
+        return self.node is not None
+
+    @requires_grad.setter
+    def requires_grad(self, requires_grad: bool) -> None:
+        self.requires_grad_(requires_grad)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Set whether a gradient is required, in place, and return the tensor.
+
+        Raises:
+            RuntimeError: the dtype has no derivatives, or the tensor is a result with a history.
+        """
+        if not self.is_leaf:
+            if requires_grad:
+                return self
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
+                "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+            )
+        if not requires_grad:
+            self.node = None
+        elif self.node is None:
+            if not is_inexact(self.dtype):
+                raise RuntimeError("only Tensors of floating point dtype can require gradients")
+            self.node = LeafNode(self)
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation made this tensor."""
+        return self.node is None or type(self.node) is LeafNode
+
+    @property
+    def grad_fn(self) -> Function | None:
+        """The operation that made this tensor; ``None`` for a leaf."""
+        return None if self.is_leaf else Function(self.node)
+
+    @property
+    def grad(self) -> Any:
+        """The gradient that `backward` has accumulated, a tensor; ``None`` before the first time."""
+        return getattr(self, "gradient", None)
+
+    @grad.setter
+    def grad(self, gradient: Tensor | None) -> None:
+        if gradient is not None:
+            if type(gradient) is not Tensor:
+                raise TypeError(
+                    f"assigned grad expected to be a Tensor or None but got grad of type {type(gradient).__name__}"
+                )
+            if gradient.shape != self.shape:
+                raise RuntimeError(
+                    f"assigned grad has data of a different size: {list(gradient.shape)}; needed {list(self.shape)}"
+                )
+            if gradient.dtype != self.dtype:
+                raise RuntimeError(f"assigned grad has data of a different type: {gradient.dtype}; needed {self.dtype}")
+        self.gradient = gradient
+
+    def retain_grad(self) -> None:
+        """Have `backward` fill ``grad`` of this tensor although it is no leaf."""
+        if self.node is None:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if not self.is_leaf:
+            retained[self.node] = self
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether this tensor is no leaf and has its ``grad`` filled."""
+        return self.node is not None and retained.get(self.node) is self
+
+    def backward(
+        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+    ) -> None:
+        """Compute the gradient of this tensor by the leaves and add it to their ``grad``: `autograd.backward`.
+
+        Args:
+            gradient: the cotangent to start from, of this tensor's shape (a tensor, an array or a list of numbers);
+                for a scalar 1, unless given.
+            retain_graph: keep the graph for another pass.
+            create_graph: record the pass itself.
+            inputs: the tensors whose ``grad`` is filled; all leaves, unless given.
+        """
+        if gradient is not None and type(gradient) is not Tensor:
+            gradient = TRACE.constant(np.asarray(gradient, None if hasattr(gradient, "dtype") else self.dtype))
+        backward((self,), (gradient,), retain_graph, create_graph, inputs=inputs)
+
+    def detach(self) -> Tensor:
+        """Return a tensor with the same memory and without history."""
+        return TRACE.constant(self.value)
+
+    def detach_(self) -> Tensor:
+        """Forget the history, in place."""
+        self.node = None
+        self.gradient = self.grad
+        return self
+
+    @property
+    def data(self) -> Tensor:
+        """The value without history; assigning to it changes this tensor's value and nothing else."""
+        return self.detach()
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        set_value(self, value.value)
+
+    def clone(self) -> Tensor:
+        """Return a copy, through which gradients flow."""
+        return cast_p(self, dtype=self.dtype)
+
+    def item(self) -> Any:
+        """Return the only element as a Python number."""
+        if self.size != 1:
+            raise RuntimeError(f"a Tensor with {self.size} elements cannot be converted to Scalar")
+        return np.asarray(self.value).item()
+
+    def tolist(self) -> Any:
+        """Return the elements as nested lists of Python numbers."""
+        return np.asarray(self.value).tolist()
+
+    def numpy(self) -> np.ndarray:
+        """Return the value as an array; of a NumPy value it shares the memory.
+
+        Raises:
+            RuntimeError: the tensor requires a gradient, which the array could not carry.
+        """
+        if self.node is not None:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        return np.asarray(self.value)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = self.numpy()
+        array = array if dtype is None else array.astype(dtype, copy=False)
+        return array.copy() if copy else array
+
+    def to(self, dtype: Any) -> Tensor:
+        """Return the tensor in another dtype; the tensor itself where it has that dtype, or where a device is named."""
+        return self if isinstance(dtype, str) and dtype.partition(":")[0] == "cpu" else cast(self, np.dtype(dtype))
+
+    def numel(self) -> int:
+        """Return the number of elements."""
+        return self.size
+
+    def dim(self) -> int:
+        """Return the number of axes."""
+        return len(self.shape)
+
+    def view(self, *shape: Any) -> Tensor:
+        """Return the tensor in another shape."""
+        return self.reshape(*shape)
+
+    def t(self) -> Tensor:
+        """Return the transposed matrix."""
+        return self.T
+
+    def sum(self, dim: Any = None, keepdim: bool = False, *, axis: Any = None, **options: Any) -> Tensor:
+        """Return the sum over some axes, by NumPy's or PyTorch's names of the arguments."""
+        return fnp.sum(self, axis=dim if axis is None else axis, **_options(keepdim, options))
+
+    def mean(self, dim: Any = None, keepdim: bool = False, *, axis: Any = None, **options: Any) -> Tensor:
+        """Return the mean over some axes, by NumPy's or PyTorch's names of the arguments."""
+        return fnp.mean(self, axis=dim if axis is None else axis, **_options(keepdim, options))
+
+    def argmax(self, dim: Any = None, keepdim: bool = False, *, axis: Any = None, **options: Any) -> Tensor:
+        """Return the index of the greatest element, by NumPy's or PyTorch's names of the arguments."""
+        return fnp.argmax(self, axis=dim if axis is None else axis, **_options(keepdim, options))
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+        return bool(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        if self.dtype.kind not in "biu" or self.size != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __repr__(self) -> str:
+        function = self.grad_fn
+        suffix = f"grad_fn={function}" if function else "requires_grad=True" if self.requires_grad else ""
+        text = tensor_text(np.asarray(self.value), suffix)
+        return f"Parameter containing:\n{text}" if getattr(self, "is_parameter", False) else text
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return str(self)
+        return format(self.item(), spec)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+                "moment."
+            )
+        copied = rebuild(np.array(self.value), self.requires_grad, getattr(self, "is_parameter", False))
+        memo[id(self)] = copied
+        gradient = self.grad
+        copied.gradient = None if gradient is None else gradient.__deepcopy__(memo)
+        return copied
+
+    def __reduce__(self) -> Any:
+        if not self.is_leaf:
+            raise RuntimeError("a Tensor with a history cannot be pickled. Pickle tensor.detach() instead.")
+        return rebuild, (np.asarray(self.value), self.requires_grad, getattr(self, "is_parameter", False))
+
+    __setitem__ = _in_place.set_item
+    __iadd__ = add_ = _in_place.method(np.add)
+    __isub__ = sub_ = _in_place.method(np.subtract)
+    __imul__ = mul_ = _in_place.method(np.multiply)
+    __itruediv__ = div_ = _in_place.method(np.true_divide)
+    __ipow__ = pow_ = _in_place.method(np.power)
+    __ifloordiv__ = _in_place.method(np.floor_divide)
+    __imod__ = _in_place.method(np.remainder)
+    __imatmul__ = _in_place.method(np.matmul)
+    zero_ = _in_place.zero
+    fill_ = _in_place.fill
+    copy_ = _in_place.copy
+
+
+def _options(keepdim: bool, options: dict[str, Any]) -> dict[str, Any]:
+    return {"keepdims": True, **options} if keepdim else options
+
+
+TRACE.tracer_type = Tensor
+
+
+def set_value(tensor: TensorBase, value: Any) -> None:
+    """Give a tensor another value; it keeps its identity."""
+    tensor.value = value
+    if value.shape != tensor.shape or value.dtype is not tensor.dtype:
+        tensor.shape, tensor.dtype = value.shape, value.dtype
+        if type(tensor.node) is LeafNode:
+            tensor.node = LeafNode(tensor)
+
+
+def rebuild(value: Any, requires_grad: bool, is_parameter: bool = False) -> Tensor:
+    """A leaf around a value, which is not copied."""
+    made = TRACE.constant(owned_array(value))
+    if requires_grad:
+        made.requires_grad_()
+    if is_parameter:
+        made.is_parameter = True
+    return made
+
+
+def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Make a tensor, a leaf, from a copy of data.
+
+    Args:
+        data: a number, nested lists of numbers, an array or a tensor. Python floats become float32, as in PyTorch;
+            arrays keep their dtype.
+        dtype: another dtype, in NumPy's terms.
+        requires_grad: whether operations on it are recorded, for `backward`.
+
+    Returns:
+        A tensor of NumPy's values; of JAX's where ``data`` is a ``jax.Array``.
+
+    Raises:
+        RuntimeError: a gradient is required of an integer or boolean dtype.
+
+    Example:
+        >>> from funcgrad.autograd import tensor
+        >>> tensor([1.0, 2.0], requires_grad=True)
+        tensor([1., 2.], requires_grad=True)
+        >>> tensor([1, 2])
+        tensor([1, 2])
+    """
+    value = _copied(data, None if dtype is None else np.dtype(dtype))
+    if requires_grad and not is_inexact(value.dtype):
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return rebuild(value, requires_grad)
+
+
+def _copied(data: Any, dtype: np.dtype | None) -> Any:
+    if isinstance(data, TensorBase):
+        data = data.value
+    if isinstance(data, np.ndarray | np.generic) or not hasattr(data, "dtype"):
+        strong = hasattr(data, "dtype")
+        array = np.array(_plain(data))
+        if dtype is None and not strong and not _has_strong(data):
+            dtype = {"f": np.dtype(np.float32), "c": np.dtype(np.complex64)}.get(array.dtype.kind)
+        if array.dtype.kind == "O":
+            raise TypeError(
+                f"tensor: data is a {type(data).__name__} that makes no array of numbers. Pass numbers or arrays."
+            )
+        return array if dtype is None else array.astype(dtype, copy=False)
+    return cast(data, data.dtype if dtype is None else dtype)
+
+
+def _plain(data: Any) -> Any:
+    """Nested lists with tensors replaced by their values."""
+    if isinstance(data, list | tuple):
+        return [_plain(x) for x in data]
+    return np.asarray(data.value) if isinstance(data, TensorBase) else data
+
+
+def _has_strong(data: Any) -> bool:
+    """Whether nested lists hold arrays, whose dtypes count."""
+    if isinstance(data, list | tuple):
+        return any(_has_strong(x) for x in data)
+    return hasattr(data, "dtype")

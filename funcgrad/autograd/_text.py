@@ -1,0 +1,122 @@
+"""How a tensor prints: as PyTorch prints it, with four digits, in columns, the middle of large ones left out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+PRECISION = 4
+THRESHOLD = 1000
+EDGE_ITEMS = 3
+LINE_WIDTH = 80
+DEFAULT_DTYPES = frozenset(np.dtype(name) for name in ("float32", "complex64", "int64", "bool"))
+
+Format = Callable[[Any], str]
+
+
+def tensor_text(value: np.ndarray, suffix: str) -> str:
+    """``tensor([1., 2.], requires_grad=True)``."""
+    prefix = "tensor("
+    suffixes = []
+    if value.size == 0:
+        contents = "[]"
+        if value.ndim != 1:
+            suffixes.append(f"size={value.shape}")
+        if value.dtype != np.float32:
+            suffixes.append(f"dtype={value.dtype.name}")
+    else:
+        contents = _contents(value, len(prefix))
+        if value.dtype not in DEFAULT_DTYPES:
+            suffixes.append(f"dtype={value.dtype.name}")
+    if suffix:
+        suffixes.append(suffix)
+    return _with_suffixes(prefix + contents, suffixes, len(prefix))
+
+
+def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
+    parts = [text]
+    length = len(text) - text.rfind("\n") + 1
+    for suffix in suffixes:
+        if length + len(suffix) + 2 > LINE_WIDTH:
+            parts.append(",\n" + " " * indent + suffix)
+            length = indent + len(suffix)
+        else:
+            parts.append(", " + suffix)
+            length += len(suffix) + 2
+    return "".join(parts) + ")"
+
+
+def _contents(value: np.ndarray, indent: int) -> str:
+    if value.dtype.kind == "V":
+        # bfloat16 and its like.
+        value = value.astype(np.float32)
+    summarized = value.size > THRESHOLD
+    shown = _edges(value) if summarized else value
+    if value.dtype.kind != "c":
+        return _nested(value, indent, summarized, *_format(shown))
+    real, real_width = _format(np.real(shown))
+    imag, imag_width = _format(np.imag(shown))
+
+    def both(x: complex) -> str:
+        text = (imag(x.imag) + "j").lstrip()
+        return real(x.real) + (text if text[0] in "+-" else "+" + text)
+
+    return _nested(value, indent, summarized, both, real_width + imag_width + 1)
+
+
+def _edges(value: np.ndarray) -> np.ndarray:
+    """The elements that are shown of a large array."""
+    for axis, n in enumerate(value.shape):
+        if n > 2 * EDGE_ITEMS:
+            value = value.take([*range(EDGE_ITEMS), *range(n - EDGE_ITEMS, n)], axis)
+    return value
+
+
+def _format(value: np.ndarray) -> tuple[Format, int]:
+    """How each element is written, and how wide: fixed point, scientific, or as integers with a point."""
+    if value.dtype.kind != "f":
+        width = max((len(str(x)) for x in value.ravel().tolist()), default=1)
+        return lambda x: str(x).rjust(width), width
+    flat = value.ravel().astype(np.float64)
+    finite = flat[np.isfinite(flat) & (flat != 0)]
+    if not finite.size:
+        return lambda x: _integer(x).rjust(1), 1
+    sizes = np.abs(finite)
+    if sizes.max() / sizes.min() > 1000.0 or sizes.max() > 1.0e8 or sizes.min() < 1.0e-4:
+        width = max(len(f"{x:.{PRECISION}e}") for x in finite.tolist())
+        return lambda x: f"{x:{width}.{PRECISION}e}", width
+    if (finite == np.ceil(finite)).all():
+        width = max(len(f"{x:.0f}") + 1 for x in finite.tolist())
+        return lambda x: _integer(x).rjust(width), width
+    width = max(len(f"{x:.{PRECISION}f}") for x in finite.tolist())
+    return lambda x: f"{x:.{PRECISION}f}".rjust(width), width
+
+
+def _integer(x: float) -> str:
+    return f"{x:.0f}" + ("." if math.isfinite(x) else "")
+
+
+def _nested(value: np.ndarray, indent: int, summarized: bool, write: Format, width: int) -> str:
+    if value.ndim == 0:
+        return write(value.item())
+    cut = summarized and len(value) > 2 * EDGE_ITEMS
+    if value.ndim == 1:
+        return _vector(value, indent, cut, write, width)
+    rows = [*value[:EDGE_ITEMS], *value[-EDGE_ITEMS:]] if cut else list(value)
+    texts = [_nested(row, indent + 1, summarized, write, width) for row in rows]
+    if cut:
+        texts.insert(EDGE_ITEMS, "...")
+    return "[" + ("," + "\n" * (value.ndim - 1) + " " * (indent + 1)).join(texts) + "]"
+
+
+def _vector(value: np.ndarray, indent: int, cut: bool, write: Format, width: int) -> str:
+    if cut:
+        items = [*map(write, value[:EDGE_ITEMS].tolist()), " ...", *map(write, value[-EDGE_ITEMS:].tolist())]
+    else:
+        items = list(map(write, value.tolist()))
+    per_line = max(1, (LINE_WIDTH - indent) // (width + 2))
+    lines = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)]
+    return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
