@@ -12,9 +12,19 @@ from funcgrad._ops._families import elementwise, predicate
 from funcgrad._ops.cast import cast, conj_p, real_dtype, real_p
 from funcgrad._ops.select import select
 
-add_p = elementwise("add", "a b", numpy=np.add, xla="add", maps=[lambda t: t, lambda t: t])
+
+def _add_xla(lax: Any, a: Any, b: Any) -> Any:
+    """Booleans are added as NumPy adds them: by *or*."""
+    return lax.bitwise_or(a, b) if a.dtype == bool else lax.add(a, b)
+
+
+def _mul_xla(lax: Any, a: Any, b: Any) -> Any:
+    return lax.bitwise_and(a, b) if a.dtype == bool else lax.mul(a, b)
+
+
+add_p = elementwise("add", "a b", numpy=np.add, xla=_add_xla, maps=[lambda t: t, lambda t: t])
 sub_p = elementwise("sub", "a b", numpy=np.subtract, xla="sub", maps=[lambda t: t, lambda t: -t])
-mul_p = elementwise("mul", "a b", numpy=np.multiply, xla="mul", maps=[lambda t, b: t * b, lambda t, a: t * a])
+mul_p = elementwise("mul", "a b", numpy=np.multiply, xla=_mul_xla, maps=[lambda t, b: t * b, lambda t, a: t * a])
 neg_p = elementwise("neg", "x", numpy=np.negative, xla="neg", maps=[lambda t: -t])
 div_p = elementwise(
     "div", "a b", numpy=np.true_divide, xla="div", maps=[lambda t, b: t / b, lambda t, y, b: t * (-y / b)]
@@ -55,7 +65,20 @@ def _pow_exponent_map(t: Any, y: Any, y_aval: Aval, a: Any) -> Any:
     return t * (y * log_p(select(a == 0, 1, a)))
 
 
-pow_p = elementwise("pow", "a b", numpy=np.power, xla="pow", maps=[_pow_base_map, _pow_exponent_map], flops=10)
+def _pow_xla(lax: Any, a: Any, b: Any) -> Any:
+    if a.dtype.kind not in "iu":
+        return lax.pow(a, b)
+
+    # lax.pow takes no integer base: square and multiply, a bit of the exponent at a time.
+    def step(_: Any, state: tuple) -> tuple:
+        y, a, b = state
+        odd = lax.ne(lax.bitwise_and(b, lax.full_like(b, 1)), lax.full_like(b, 0))
+        return lax.select(odd, lax.mul(y, a), y), lax.mul(a, a), lax.shift_right_logical(b, lax.full_like(b, 1))
+
+    return lax.fori_loop(0, 8 * b.dtype.itemsize, step, (lax.full_like(a, 1), a, b))[0]
+
+
+pow_p = elementwise("pow", "a b", numpy=np.power, xla=_pow_xla, maps=[_pow_base_map, _pow_exponent_map], flops=10)
 log_p = elementwise("log", "x", numpy=np.log, xla="log", maps=[lambda t, x: t / x], flops=10)
 sqrt_p = elementwise("sqrt", "x", numpy=np.sqrt, xla="sqrt", maps=[lambda t, y: t / (2 * y)])
 sign_p = elementwise("sign", "x", numpy=np.sign, xla="sign", maps=CONSTANT)

@@ -74,7 +74,9 @@ def _sum_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
 
 
 def _sum_xla(lax: Any, x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
-    y = lax.reduce_sum(x, axes) if axes else x
+    # Booleans are summed in their own dtype as NumPy does it: by *or*.
+    total = lax.reduce_sum if x.dtype != bool else lambda x, axes: lax.reduce(x, np.False_, lax.bitwise_or, axes)
+    y = total(x, axes) if axes else x
     return lax.reshape(y, reduced_shape(x.shape, axes, True)) if keepdims else y
 
 

@@ -48,6 +48,6 @@ def angle(z: Any, deg: bool = False) -> Any:
     if z.dtype.kind == "c":
         result = arctan2_p(imag_p(z), real_p(z))
     else:
-        (z,) = operands_for(np.sin, (z,))
+        z = operands_for(np.arctan2, (0, z))[1]
         result = select(lt_p(z, 0), math.pi, zeros_like(z))
     return result * (180 / math.pi) if deg else result

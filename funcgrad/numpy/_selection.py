@@ -117,7 +117,8 @@ def _triangle(m: Any, k: int, *, lower: bool) -> Any:
         # NumPy repeats a vector as the rows of a square.
         m = broadcast_to(m, m.shape * 2)
     mask = np.tri(*m.shape[-2:], k=k if lower else k - 1, dtype=bool)
-    return select(mask, m, 0) if lower else select(mask, 0, m)
+    zero = False if dtype_of(m).kind == "b" else 0
+    return select(mask, m, zero) if lower else select(mask, zero, m)
 
 
 @implements(np.tril)

@@ -112,7 +112,7 @@ def _nan_where_any(y: Any, x: Any) -> Any:
     """NaN where a sorted ``x`` holds one: it stands last."""
     axis, n = len(x.shape) - 1, x.shape[-1]
     last = slice_axis(x, axis, n - 1, n)
-    return select(bind(ne_p, (last, last), NO_PARAMS), last, y)
+    return select(bind(ne_p, (last, last), NO_PARAMS), *promote(last, y))
 
 
 # Where the quantile lies among n sorted elements: q * n + alpha + q * (1 - alpha - beta) - 1 (Hyndman and Fan, 1996).

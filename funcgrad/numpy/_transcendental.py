@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops import arithmetic, special, transcendental, trigonometric
+from funcgrad._ops.cast import cast
 from funcgrad.numpy._convert import as_value, dtype_of, operands_for
 from funcgrad.numpy._dispatch import implements
 from funcgrad.numpy._elementwise import binary, multiply, unary
@@ -62,7 +63,7 @@ def sinc(x: Any) -> Any:
     """``numpy.sinc``, with derivatives of any order that are right at 0 too."""
     x = as_value(x)
     if dtype_of(x).kind not in "fc":
-        (x,) = operands_for(np.sin, (x,))
+        x = cast(x, np.dtype(float))
     return bind(transcendental.sinc_p, (x,), NO_PARAMS)
 
 
@@ -71,5 +72,5 @@ def i0(x: Any) -> Any:
     """``numpy.i0``: the modified Bessel function of order 0."""
     x = as_value(x)
     if dtype_of(x).kind != "f":
-        (x,) = operands_for(np.cbrt, (x,))
+        x = cast(x, np.dtype(float))
     return bind(special.i0_p, (x,), NO_PARAMS)

@@ -7,6 +7,8 @@ from tests.laws.rows._row import Row
 
 _BILINEAR = [a.add_p, a.sub_p, a.mul_p]
 _COMPARISONS = [a.eq_p, a.ne_p, a.lt_p, a.le_p, a.gt_p, a.ge_p]
+_MASK, _OTHER = np.array([True, True, False, False]), np.array([True, False, True, False])
+_INTEGERS, _POWERS = np.array([-3, -1, 0, 2, 1, 0, 3]), np.array([5, 71, 64, 62, 100, 0, 2])
 _EXPONENTS = [2, 3, 0, 1, -2, 0.5, 2.5]
 
 
@@ -19,6 +21,8 @@ ROWS = [
     *[Row(p, ((2, 1), (3,)), complex=True, name="broadcast") for p in _BILINEAR],
     *[Row(p, ((2, 3), 2.5), complex=True, name="number") for p in _BILINEAR],
     Row(a.mul_p, ((), (0, 2)), name="empty"),
+    *[Row(p, (_MASK, _OTHER), differentiable=False, name="boolean") for p in (a.add_p, a.mul_p)],
+    Row(a.pow_p, (_INTEGERS, _POWERS), differentiable=False, name="integer"),
     Row(a.neg_p, ((2, 3),), complex=True),
     Row(a.div_p, ((2, 3), (2, 3)), sample="positive", complex=True),
     Row(a.div_p, ((3,), (2, 1)), sample="positive", complex=True, name="broadcast"),
