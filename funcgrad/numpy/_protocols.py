@@ -84,12 +84,15 @@ def _array_function(self: Tracer, function: Callable[..., Any], types: Any, args
     return ours(*args, **kwargs)
 
 
-def _jax_array(self: Tracer) -> Any:
-    """JAX asks this of operands. Its operators (``jax_array * tracer``) get the tracer back and defer to ours."""
+def _jax_array(self: Tracer) -> NoReturn:
+    """JAX looks for this attribute on operands: to look is refused, since its functions never get as far as a call.
+
+    JAX's operators (``jax_array * tracer``) are told that there is none, whereupon they defer to ours.
+    """
     if sys._getframe(1).f_globals.get("__name__", "").endswith("array_methods"):
-        return self
+        raise AttributeError("__jax_array__")
     raise TypeError(
-        "a jax.numpy function met a traced value of funcgrad, whose derivative it would lose. "
+        f"a jax.numpy function met a traced value {self.aval} of funcgrad, whose derivative it would lose. "
         "Use numpy or funcgrad.numpy here, or wrap the JAX function with fg.from_jax."
     )
 
@@ -238,7 +241,6 @@ for _name, _function in {
     "__hash__": object.__hash__,
     "__array_ufunc__": _array_ufunc,
     "__array_function__": _array_function,
-    "__jax_array__": _jax_array,
     "__array__": object_arrays.to_array,
     "__array_namespace__": lambda self, api_version=None: sys.modules["funcgrad.numpy"],
     "__repr__": text.to_text,
@@ -246,5 +248,6 @@ for _name, _function in {
     "__format__": text.to_format,
 }.items():
     setattr(Tracer, _name, _function)
+_attribute("__jax_array__", _jax_array)
 _attribute("real", complex_.real)
 _attribute("imag", complex_.imag)
