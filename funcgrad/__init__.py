@@ -4,6 +4,7 @@ from funcgrad import _engines as _engines
 from funcgrad import errors, nn, numpy, optim, scipy, tree
 from funcgrad._core.graph import Graph
 from funcgrad._transforms.callback import call_numpy
+from funcgrad._transforms.checkpoint import checkpoint
 from funcgrad._transforms.control import cond, fori_loop, scan, while_loop
 from funcgrad._transforms.custom import custom_jvp, custom_vjp
 from funcgrad._transforms.forward import jvp
@@ -12,16 +13,16 @@ from funcgrad._transforms.jit import jit
 from funcgrad._transforms.reverse import grad, value_and_grad, vjp
 from funcgrad._transforms.stage import make_graph
 from funcgrad._transforms.stop_gradient import stop_gradient
+from funcgrad._transforms.vmap import vmap
 from funcgrad.optim import SGDState, sgd_init, sgd_update
 from funcgrad.testing import check_grads
-
-from funcgrad._transforms.vmap import vmap
 
 __all__ = [
     "Graph",
     "SGDState",
     "call_numpy",
     "check_grads",
+    "checkpoint",
     "cond",
     "custom_jvp",
     "custom_vjp",

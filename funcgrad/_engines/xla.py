@@ -57,6 +57,11 @@ class _Lax:
         return jax.jit(function)
 
     @staticmethod
+    def checkpoint(function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of which JAX, where it differentiates, keeps the arguments alone."""
+        return jax.checkpoint(function)
+
+    @staticmethod
     def custom_vjp(run: Callable[..., list], forward: Callable[..., Any], backward: Callable[..., Any]) -> Any:
         """A function that JAX differentiates by this pair."""
         function = jax.custom_vjp(run)
