@@ -19,7 +19,7 @@ def markdown(suite: Suite) -> str:
     """Return the suite as Markdown: one table of contenders with ratios and targets, one of the other checks."""
     parts = [f"## {suite.name}"]
     if suite.cases:
-        header = ["case", "contender", "best", "median", "ours / this", "target", "reached"]
+        header = ["case", "contender", "best", "median", "ours / this", "paired", "target", "reached"]
         parts.append(_table(header, [row for case in suite.cases for row in _case_rows(case)]))
     if suite.checks:
         parts.append(_table(["check", "value", "target", "reached"], [_check_row(check) for check in suite.checks]))
@@ -66,6 +66,7 @@ def _case_rows(case: Case) -> list[list[str]]:
                 duration(samples.best),
                 duration(samples.median),
                 f"{case.ratio(name):.3g}" if peer else "",
+                f"{case.paired_ratio(name):.3g}" if peer else "",
                 f"<= {limit:g}" if limit is not None else "",
                 _yes_no(case.reached(name)),
             ]
@@ -90,6 +91,7 @@ def _case_json(case: Case) -> dict[str, Any]:
             "best": samples.best,
             "median": samples.median,
             "ours_over_this": case.ratio(name),
+            "ours_over_this_paired": case.paired_ratio(name),
             "limit": case.limits.get(name),
             "reached": case.reached(name),
             "calls_per_sample": samples.calls,

@@ -11,13 +11,9 @@ from dataclasses import dataclass, field
 class Effort:
     """How long to measure. A sample is the mean over as many calls as fill `sample_seconds`."""
 
-    rounds: int = 21
-    sample_seconds: float = 0.05
+    rounds: int = 120
+    sample_seconds: float = 0.01
     quick: bool = False
-
-    def fine(self) -> "Effort":
-        """Return many short rounds in about the same time: to tell contenders apart by a few per cent."""
-        return Effort(self.rounds * 8, self.sample_seconds / 5, self.quick)
 
     def at_most(self, rounds: int) -> "Effort":
         """Return the same effort with no more than `rounds` rounds, for cases that take seconds each."""
@@ -25,7 +21,7 @@ class Effort:
 
 
 FULL = Effort()
-QUICK = Effort(rounds=3, sample_seconds=0.01, quick=True)
+QUICK = Effort(rounds=4, quick=True)
 
 
 @dataclass(frozen=True)
@@ -46,7 +42,11 @@ class Samples:
         return statistics.median(self.seconds)
 
     def ratio_to(self, other: "Samples") -> float:
-        """Return the median over rounds of this contender's time divided by the other's in the same round."""
+        """Return this contender's best time over the other's: what else the machine does only ever adds to a time."""
+        return self.best / other.best
+
+    def paired_ratio_to(self, other: "Samples") -> float:
+        """Return the median over rounds of this contender's time over the other's in the same round."""
         return statistics.median(a / b for a, b in zip(self.seconds, other.seconds, strict=True))
 
 
@@ -60,8 +60,12 @@ class Case:
     limits: Mapping[str, float] = field(default_factory=dict[str, float])
 
     def ratio(self, contender: str) -> float:
-        """Return our time over the contender's, dimensionless."""
+        """Return our best time over the contender's, dimensionless."""
         return self.samples[self.ours].ratio_to(self.samples[contender])
+
+    def paired_ratio(self, contender: str) -> float:
+        """Return the median over rounds of our time over the contender's, dimensionless."""
+        return self.samples[self.ours].paired_ratio_to(self.samples[contender])
 
     def reached(self, contender: str) -> bool | None:
         """Tell whether the target against this contender is met; None where there is no target."""
@@ -107,13 +111,13 @@ def interleave(contenders: Mapping[str, Callable[[], object]], effort: Effort) -
     """Time every contender once per round, in an order that turns round from one round to the next.
 
     Each contender is warmed up first, and calibrated to a number of calls that fills a sample. The garbage collector
-    stays on, as it is for users, and has nothing left to do when a round starts.
+    stays on, as it is for users.
     """
     calls = {name: _calibrate(call, effort.sample_seconds) for name, call in contenders.items()}
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
     names: Sequence[str] = list(contenders)
+    gc.collect()
     for _ in range(effort.rounds):
-        gc.collect()
         for name in names:
             seconds[name].append(_sample(contenders[name], calls[name]))
         names = names[::-1]

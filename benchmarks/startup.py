@@ -34,7 +34,7 @@ torch.sum(torch.sin(x) * x).backward()
 
 def imports(suite: Suite, effort: Effort) -> None:
     """Compare a process that imports funcgrad with one that imports NumPy, and see that JAX stays out."""
-    samples = interleave_once({name: _process(code) for name, code in IMPORTS.items()}, effort.rounds)
+    samples = interleave_once({name: _process(code) for name, code in IMPORTS.items()}, effort.at_most(21).rounds)
     suite.cases.append(Case("process that imports", samples))
     extra = samples["funcgrad"].best - samples["NumPy"].best
     suite.checks.append(Check("import funcgrad, above numpy's own", extra, "s", 0.12))

@@ -51,7 +51,7 @@ def measure(model: Model, suite: Suite, effort: Effort) -> None:
     """See that both sides train alike, then time their steps, then their first calls."""
     sides = {OURS: _ours(model), PEER: _peer(model)}
     _check_losses(model, sides)
-    suite.cases.append(Case(f"{model.name}: step", _time_steps(model, sides, effort.fine()), limits={PEER: 1.05}))
+    suite.cases.append(Case(f"{model.name}: step", _time_steps(model, sides, effort), limits={PEER: 1.05}))
     logs = {name: CompileLog() for name in sides}
     calls = {name: functools.partial(_first_call, side, model, logs[name]) for name, side in sides.items()}
     samples = interleave_once(calls, effort.at_most(9).rounds)
