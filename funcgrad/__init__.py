@@ -14,6 +14,7 @@ from funcgrad._transforms.reverse import grad, value_and_grad, vjp
 from funcgrad._transforms.stage import make_graph
 from funcgrad._transforms.stop_gradient import stop_gradient
 from funcgrad._transforms.vmap import vmap
+from funcgrad.interop.jax import from_jax, to_jax
 from funcgrad.optim import SGDState, sgd_init, sgd_update
 from funcgrad.testing import check_grads
 
@@ -28,6 +29,7 @@ __all__ = [
     "custom_vjp",
     "errors",
     "fori_loop",
+    "from_jax",
     "grad",
     "hessian",
     "hvp",
@@ -45,6 +47,7 @@ __all__ = [
     "sgd_init",
     "sgd_update",
     "stop_gradient",
+    "to_jax",
     "tree",
     "value_and_grad",
     "vjp",

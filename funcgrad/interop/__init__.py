@@ -1,0 +1,5 @@
+"""Other libraries: functions written in JAX inside funcgrad's transforms, and the reverse."""
+
+from funcgrad.interop.jax import from_jax, to_jax
+
+__all__ = ["from_jax", "to_jax"]

@@ -1,0 +1,121 @@
+"""JAX inside and outside: ``from_jax`` and ``to_jax``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from funcgrad._core.bind import is_value
+from funcgrad._core.simplify import avals_of, simplify
+from funcgrad._engines import load_xla
+from funcgrad._ops.jax_function import apply
+from funcgrad._transforms._arguments import name_of
+from funcgrad._transforms.stage import is_stageable, stage_leaves
+from funcgrad.tree import TreeDef, flatten, unflatten
+
+
+def from_jax(g: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function written in ``jax.numpy`` one that funcgrad differentiates, batches, stages and compiles.
+
+    To our transforms it is one operation; its derivatives, of any order, are JAX's. It runs compiled, with NumPy's
+    dtypes (float64 stays float64). On NumPy values it returns NumPy arrays, on ``jax.Array`` s those.
+
+    Args:
+        g: a function of pytrees of arrays that JAX can trace; what is no array in its arguments must be hashable.
+
+    Returns:
+        A function like ``g``.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> softplus = fg.from_jax(lambda x: jnp.logaddexp(x, 0.0))
+        >>> fg.grad(lambda x: np.sum(softplus(x) * x))(np.zeros(2)).round(4)
+        array([0.6931, 0.6931])
+    """
+    functions: dict[Any, tuple[Any, list[TreeDef]]] = {}
+
+    @functools.wraps(g)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        leaves, in_tree = flatten((args, kwargs))
+        dynamic = [x for x in leaves if is_value(x)]
+        key = (in_tree, avals_of(dynamic), *[None if is_value(x) else x for x in leaves])
+        if key not in functions:
+            out_trees: list[TreeDef] = []
+            flat = _flat(g, leaves, in_tree, out_trees)
+            functions[key] = load_xla().JaxFunction(flat, avals_of(dynamic), name_of(g)), out_trees
+        function, out_trees = functions[key]
+        if not out_trees:
+            # Tracing it for its types tells the structure of its result.
+            assert function.results is not None
+        return unflatten(out_trees[0], apply(function, dynamic))
+
+    return wrapped
+
+
+def _flat(
+    g: Callable[..., Any], leaves: Sequence[Any], in_tree: TreeDef, out_trees: list[TreeDef]
+) -> Callable[..., list[Any]]:
+    """``g`` as a function of its array leaves that returns a list; it notes the structure of the result."""
+    static = [None if is_value(x) else (x,) for x in leaves]
+
+    def flat(*xs: Any) -> list[Any]:
+        rest = iter(xs)
+        args, kwargs = unflatten(in_tree, [next(rest) if fixed is None else fixed[0] for fixed in static])
+        results, out_tree = flatten(g(*args, **kwargs))
+        out_trees[:] = [out_tree]
+        return results
+
+    return flat
+
+
+def to_jax(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function written with NumPy one that JAX can call, trace and transform.
+
+    The function is staged on types alone, as under `jit`, and becomes ``jax.lax`` operations: ``jax.jit``,
+    ``jax.grad``, ``jax.vmap`` and the rest of JAX see nothing else. Custom rules and checkpoints become JAX's own.
+    JAX's dtypes hold: float64 is float32 unless its 64-bit mode is on.
+
+    Args:
+        f: a function of pytrees of arrays; what is no array in its arguments must be hashable.
+
+    Returns:
+        A function of ``jax.Array`` s (NumPy arrays are converted) that returns them.
+
+    Example:
+        >>> import jax
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> f = fg.to_jax(lambda x: np.sum(np.sin(x) ** 2))
+        >>> print(jax.grad(f)(np.zeros(2, np.float32)))
+        [0. 0.]
+    """
+    compiled: dict[Any, tuple[Any, list[TreeDef]]] = {}
+
+    @functools.wraps(f)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        leaves, in_tree = flatten((args, kwargs))
+        key = (in_tree, *[None if is_stageable(x) else (x,) for x in leaves])
+        if key not in compiled:
+            compiled[key] = _compiled(f, in_tree, key[1:])
+        run, out_trees = compiled[key]
+        results = run(*[x for x in leaves if is_stageable(x)])
+        return unflatten(out_trees[0], results)
+
+    return wrapped
+
+
+def _compiled(f: Callable[..., Any], in_tree: TreeDef, static: Sequence[Any]) -> tuple[Any, list[TreeDef]]:
+    """``jax.jit`` of the staged function of array leaves; it notes the structure of the result."""
+    out_trees: list[TreeDef] = []
+
+    def evaluate(*xs: Any) -> list[Any]:
+        rest = iter(xs)
+        leaves = [next(rest) if fixed is None else fixed[0] for fixed in static]
+        graph, out_tree = stage_leaves(f, leaves, in_tree, lambda x: isinstance(x, load_xla().Array))
+        out_trees[:] = [out_tree]
+        return simplify(graph).evaluate(*xs)
+
+    return load_xla().compile_function(evaluate), out_trees
