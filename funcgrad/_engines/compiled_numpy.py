@@ -1,16 +1,27 @@
-"""Graphs as straight-line NumPy code: one generated function without dispatch, tracing or trees."""
+"""Graphs as straight-line NumPy code: one generated function without dispatch, tracing or trees.
+
+    def run(x0, x1):
+        v2 = p0(x0, x1)
+        v3 = p1(v2, out=v2)
+        ...
+
+Each variable is dropped after its last use, and a ufunc writes into the buffer of an operand that it is the last to
+read, where that operand came fresh out of a ufunc itself: a chain of elementwise operations needs one buffer.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from funcgrad._core.bind import is_foreign
-from funcgrad._core.graph import Graph, Literal
+from funcgrad._core.graph import Equation, Graph, Literal
 
 
 def compile_numpy(graph: Graph) -> Callable[..., list]:
-    """A function of flat NumPy arrays that runs the graph; each variable is dropped after its last use."""
+    """A function of flat NumPy arrays that runs the graph."""
     scope, source = numpy_source(graph)
     exec(compile(source, f"<funcgrad {graph.name}>", "exec"), scope)
     generated = scope["run"]
@@ -25,41 +36,69 @@ def compile_numpy(graph: Graph) -> Callable[..., list]:
 
 def numpy_source(graph: Graph) -> tuple[dict[str, Any], str]:
     """The names that the code uses, with their values, and the code."""
-    names: dict[Any, str] = {}
-    scope: dict[str, Any] = {}
-    for i, (var, value) in enumerate(graph.constants):
-        names[var] = f"c{i}"
-        scope[f"c{i}"] = value
-    for var in graph.inputs:
-        names[var] = f"x{len(names)}"
+    writer = _Writer(graph)
+    lines = [line for i, equation in enumerate(graph.equations) for line in writer.lines(i, equation)]
+    inputs = ", ".join(writer.names[var] for var in graph.inputs)
+    outputs = ", ".join(writer.name(x) for x in graph.outputs)
+    return writer.scope, "\n".join([f"def run({inputs}):", *lines, f"    return [{outputs}]"])
 
-    def operand(x: Any) -> str:
-        if type(x) is not Literal:
-            return names[x]
-        name = f"l{len(scope)}"
-        scope[name] = x.value
+
+class _Writer:
+    """Writes one line for each equation, and keeps the books of names and buffers."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.names: dict[Any, str] = {}
+        self.scope: dict[str, Any] = {}
+        self._last_uses = _last_uses(graph)
+        # Variables whose buffer nothing else can see: results of ufuncs that only ufuncs have read.
+        self._own: set[Any] = set()
+        for var, value in graph.constants:
+            self.scope[self._new_name(var, "c")] = value
+        for var in graph.inputs:
+            self._new_name(var, "x")
+
+    def name(self, x: Any) -> str:
+        """What stands for an operand in the code; a literal becomes a name with its value."""
+        return self._given("l", x.value) if type(x) is Literal else self.names[x]
+
+    def lines(self, i: int, equation: Equation) -> list[str]:
+        """The code of equation number ``i``."""
+        function = self._given("p", equation.primitive.numpy)
+        arguments = [self.name(x) for x in equation.operands]
+        arguments += [f"{name}={self._given(name, value)}" for name, value in equation.params.items()]
+        dying = self._last_uses.get(i, [])
+        if isinstance(equation.primitive.numpy, np.ufunc):
+            buffer = self._reusable(equation, dying)
+            if buffer is not None:
+                arguments.append(f"out={self.names[buffer]}")
+            self._own.update(var for var in equation.results if var.aval.shape)
+        else:
+            # The result may be a view of any operand.
+            self._own.difference_update(equation.operands)
+        results = "".join(f"{self._new_name(var, 'v')}, " for var in equation.results)
+        target = results if equation.primitive.multiple_results else results[:-2]
+        lines = [f"    {target} = {function}({', '.join(arguments)})"]
+        if dying:
+            lines.append(f"    del {', '.join(self.names[var] for var in dying)}")
+        return lines
+
+    def _reusable(self, equation: Equation, dying: list[Any]) -> Any:
+        """An operand that dies here and whose buffer has the type of the result."""
+        aval = equation.results[0].aval
+        return next((x for x in equation.operands if x in dying and x in self._own and _same_type(x.aval, aval)), None)
+
+    def _new_name(self, var: Any, kind: str) -> str:
+        self.names[var] = f"{kind}{len(self.names)}"
+        return self.names[var]
+
+    def _given(self, kind: str, value: Any) -> str:
+        name = f"{kind}_{len(self.scope)}"
+        self.scope[name] = value
         return name
 
-    last_use = _last_uses(graph)
-    lines = []
-    for i, equation in enumerate(graph.equations):
-        function = f"p{i}"
-        scope[function] = equation.primitive.numpy
-        arguments = [operand(x) for x in equation.operands]
-        for name, value in equation.params.items():
-            scope[f"{function}_{name}"] = value
-            arguments.append(f"{name}={function}_{name}")
-        for var in equation.results:
-            names[var] = f"v{len(names)}"
-        results = ", ".join(names[var] for var in equation.results)
-        comma = "," if equation.primitive.multiple_results and len(equation.results) == 1 else ""
-        lines.append(f"    {results}{comma} = {function}({', '.join(arguments)})")
-        dropped = [names[var] for var in last_use.get(i, ())]
-        if dropped:
-            lines.append(f"    del {', '.join(dropped)}")
-    outputs = ", ".join(operand(x) for x in graph.outputs)
-    inputs = ", ".join(names[var] for var in graph.inputs)
-    return scope, "\n".join([f"def run({inputs}):", *lines, f"    return [{outputs}]"])
+
+def _same_type(a: Any, b: Any) -> bool:
+    return a.shape == b.shape and a.dtype == b.dtype
 
 
 def _last_uses(graph: Graph) -> dict[int, list[Any]]:
