@@ -15,6 +15,7 @@ from funcgrad._transforms.stage import make_graph
 from funcgrad._transforms.stop_gradient import stop_gradient
 from funcgrad._transforms.vmap import vmap
 from funcgrad.interop.jax import from_jax, to_jax
+from funcgrad.interop.linear_operator import linear_operator
 from funcgrad.optim import SGDState, sgd_init, sgd_update
 from funcgrad.testing import check_grads
 
@@ -37,6 +38,7 @@ __all__ = [
     "jacrev",
     "jit",
     "jvp",
+    "linear_operator",
     "linearize",
     "make_graph",
     "nn",

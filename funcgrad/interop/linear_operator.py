@@ -1,0 +1,58 @@
+"""``linear_operator``: derivatives for SciPy's iterative solvers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.machinery import ModuleSpec
+from importlib.util import LazyLoader, find_spec, module_from_spec
+from types import ModuleType
+from typing import Any
+
+
+def _lazy(name: str) -> ModuleType:
+    """A module that is loaded when it is first looked into."""
+    spec = find_spec(name)
+    assert isinstance(spec, ModuleSpec)
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    LazyLoader(spec.loader).exec_module(module)
+    return module
+
+
+# It imports scipy.sparse.linalg, which takes longer than all of funcgrad, and which few programs need.
+_operators = _lazy("funcgrad.interop._operators")
+
+
+def linear_operator(f: Callable[..., Any], primal: Any, of: str = "jacobian") -> Any:
+    """View a derivative at a point as a ``scipy.sparse.linalg.LinearOperator``; the matrix is never made.
+
+    SciPy's ``cg``, ``gmres``, ``lsqr``, ``eigsh`` and ``svds`` run on it. Vectors are the raveled leaves of the
+    pytrees, one after the other.
+
+    Args:
+        f: a function of one pytree of float arrays: any for the Jacobian, scalar-valued for the Hessian.
+        primal: the point.
+        of: ``"jacobian"`` (outputs x inputs) or ``"hessian"`` (inputs x inputs, symmetric).
+
+    Returns:
+        The operator, with products from both sides.
+
+    Raises:
+        ValueError: ``of`` is neither of the two.
+
+    Example:
+        >>> import numpy as np
+        >>> from scipy.sparse.linalg import cg
+        >>> import funcgrad as fg
+        >>> def energy(x):
+        ...     return np.sum(x**4) + np.sum(x) ** 2
+        >>> x = np.array([1.0, 2.0, 3.0])
+        >>> step, failed = cg(fg.linear_operator(energy, x, "hessian"), fg.grad(energy)(x), rtol=1e-10)
+        >>> np.allclose(fg.hessian(energy)(x) @ step, fg.grad(energy)(x))
+        True
+    """
+    if of == "jacobian":
+        return _operators.jacobian_operator(f, primal)
+    if of == "hessian":
+        return _operators.hessian_operator(f, primal)
+    raise ValueError(f'linear_operator: of is {of!r}; needed "jacobian" or "hessian".')
