@@ -13,6 +13,7 @@ import funcgrad as fg
 from benchmarks._fresh import output_of
 from benchmarks._timing import Case, Check, Effort, Suite, interleave
 
+torch.set_num_threads(1)  # its best for arrays this small: see eager.py
 SHORT, LONG, LONGEST = 1_000, 100_000, 1_000_000
 ROW = 50
 STEPS = (500, 2_000, 8_000, 16_000)
@@ -36,7 +37,7 @@ def chain(suite: Suite, effort: Effort) -> None:
         samples = interleave(contenders, effort.at_most(rounds))
         suite.cases.append(Case(f"chain of {length:,}", samples))
         for name, taken in samples.items():
-            per_operation.setdefault(name, []).append(taken.median / length)
+            per_operation.setdefault(name, []).append(taken.best / length)
     for name, (short, long) in per_operation.items():
         limit = 1.6 if name == "funcgrad" else None
         suite.checks.append(Check(f"time per operation, {LONG:,} over {SHORT:,}: {name}", long / short, "x", limit))
@@ -68,10 +69,10 @@ def rows(suite: Suite, effort: Effort) -> None:
         }
         kept = {name: call for name, call in contenders.items() if count <= MOST_STEPS.get(name, count)}
         _check_rows(kept)
-        samples = interleave(kept, effort.at_most(7 if count <= min(MOST_STEPS.values()) else 3))
+        samples = interleave(kept, effort.at_most(15 if count <= min(MOST_STEPS.values()) else 7))
         limits = {"autograd": 1.0} if "autograd" in kept else {}
         suite.cases.append(Case(f"loop over xs[t], T = {count:,}", samples, limits=limits))
-        per_step.append(samples["funcgrad"].median / count)
+        per_step.append(samples["funcgrad"].best / count)
     for count, seconds in zip(steps[1:], per_step[1:], strict=True):
         suite.checks.append(Check(f"time per row, T = {count:,} over {steps[0]:,}", seconds / per_step[0], "x", 1.6))
     suite.notes.append("JAX's eager mode takes half a minute at T = 500 and minutes at 2,000: not run.")
