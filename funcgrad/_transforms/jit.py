@@ -15,10 +15,11 @@ from funcgrad._core.bind import Tracer, active_trace, is_foreign
 from funcgrad._core.graph import Graph
 from funcgrad._core.simplify import avals_of, lift_tracers, simplify
 from funcgrad._engines import load_xla
+from funcgrad._engines.compiled_numpy import compile_numpy
 from funcgrad._ops.call import call
 from funcgrad._transforms._arguments import StaticArguments, name_of
-from funcgrad._engines.compiled_numpy import compile_numpy
 from funcgrad._transforms.stage import is_stageable, stage_leaves
+from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.tree import TreeDef, flatten, leaves, unflatten
 
 Names = str | Sequence[str]
@@ -157,7 +158,7 @@ class XlaFunction(_Jitted):
                 return jitted(*args, **kwargs)
         except ClosedOverTracerError:
             pass
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, UnsupportedFunctionError):
             # JAX refuses our tracers among the arguments, which is how they are noticed without a look at each.
             if not any(isinstance(leaf, Tracer) for leaf in leaves((args, kwargs))):
                 raise

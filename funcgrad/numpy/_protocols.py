@@ -91,7 +91,8 @@ def _jax_array(self: Tracer) -> NoReturn:
     """
     if sys._getframe(1).f_globals.get("__name__", "").endswith("array_methods"):
         raise AttributeError("__jax_array__")
-    raise TypeError(
+    # No TypeError: jax.jit would put a message of its own in its place.
+    raise errors.UnsupportedFunctionError(
         f"a jax.numpy function met a traced value {self.aval} of funcgrad, whose derivative it would lose. "
         "Use numpy or funcgrad.numpy here, or wrap the JAX function with fg.from_jax."
     )

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -148,6 +149,16 @@ MISTAKES: dict[str, Mistake] = {
         lambda: fg.grad(lambda x: np.sum(np.busday_count(x, x)))(X),
         errors.UnsupportedFunctionError,
         r"numpy\.busday_count.*nearest supported function is numpy\.",
+    ),
+    "a function of JAX": (
+        lambda: fg.grad(lambda x: jax.numpy.sum(x))(X),
+        errors.UnsupportedFunctionError,
+        r"^a jax\.numpy function met a traced value f64\[2\].*Use numpy or funcgrad\.numpy here",
+    ),
+    "an operator of JAX's functions": (
+        lambda: fg.grad(lambda x: jax.numpy.add(x, 1.0).sum())(X),
+        errors.UnsupportedFunctionError,
+        r"a jax\.numpy function met a traced value f64\[2\]",
     ),
     "a ufunc we lack": (
         lambda: fg.grad(lambda x: np.sum(OWN_UFUNC(x)))(X),
