@@ -1,4 +1,4 @@
-"""The rule of SGD for one parameter, written twice: for any kind of value, and in few passes for NumPy arrays."""
+"""The rule of SGD for one parameter of any kind; for NumPy arrays it is written down in ``_blocks.py``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from funcgrad._ops.arithmetic import add_p, mul_p, neg_p, sub_p
 from funcgrad._ops.cast import cast
+from funcgrad.optim._blocks import Known, Move, write_steps
 
 
 class Hyper(NamedTuple):
@@ -84,29 +85,8 @@ def _is(value: Any, number: float) -> bool:
 def step_numpy(
     p: np.ndarray, g: np.ndarray, buffer: np.ndarray | None, keep: float | None, hyper: Hyper
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """``step`` on NumPy arrays with known hyperparameters: in place where a temporary is its own to write to."""
-    d, own = g, False
-    if hyper.maximize:
-        d, own = -g, True
-    if hyper.weight_decay != 0:
-        decay = p * hyper.weight_decay
-        decay += d
-        d, own = decay, True
-    if buffer is None:
-        return _descend(p, d, own, hyper.lr), None
-    if keep is None:
-        # The buffer is kept, and the gradient is the caller's: never the same memory.
-        moving = d if own else d.copy()
-    else:
-        moving = buffer * hyper.momentum
-        moving += d if keep == 1 else d * keep
-    if not hyper.nesterov:
-        return _descend(p, moving, False, hyper.lr), moving
-    ahead = moving * hyper.momentum
-    ahead += d
-    return _descend(p, ahead, True, hyper.lr), moving
-
-
-def _descend(p: np.ndarray, d: np.ndarray, own: bool, lr: float) -> np.ndarray:
-    move = np.multiply(d, lr, out=d) if own else d * lr
-    return np.subtract(p, move, out=move)
+    """``step`` on NumPy arrays with known hyperparameters."""
+    new_p = np.empty_like(p)
+    new_buffer = None if buffer is None else np.empty_like(buffer)
+    write_steps([Move(p, g, buffer, keep, new_p, new_buffer)], Known(*hyper))
+    return new_p, new_buffer

@@ -1,0 +1,248 @@
+"""``Optimizer``: PyTorch's base class of optimizers. It holds parameters, groups and state, and no arithmetic."""
+
+from __future__ import annotations
+
+import functools
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import is_inexact
+from funcgrad._core.bind import is_foreign, is_value
+from funcgrad.autograd._base import is_tensor
+from funcgrad.autograd._tensor import rebuild
+from funcgrad.optim._groups import UNORDERED, checked_group, required, typename
+from funcgrad.optim._hooks import Hooks, RemovableHandle
+from funcgrad.optim._state_dict import load_groups, load_state, pack_groups, pack_state
+from funcgrad.tree import TreeDef, flatten, unflatten
+
+__all__ = ["Optimizer", "required"]
+
+_HOOKS = (
+    "_step_pre",
+    "_step_post",
+    "_state_dict_pre",
+    "_state_dict_post",
+    "_load_state_dict_pre",
+    "_load_state_dict_post",
+)
+
+
+class Optimizer:
+    """Base class of optimizers, to be subclassed as PyTorch's is.
+
+    A subclass calls ``super().__init__(params, defaults)`` and defines ``step``. Options of `defaults` that are
+    `required` must be given for each group.
+
+    Args:
+        params: an iterable of tensors, of ``(name, tensor)`` pairs or of dicts with ``"params"`` and options: the
+            parameter groups. Or any pytree of NumPy or JAX arrays, for ``step(grads=...)``.
+        defaults: the options of a group, where it does not give its own.
+
+    Raises:
+        TypeError: ``params`` is a tensor, a set, or holds something else than tensors.
+        ValueError: there are no parameters, one is no leaf, one is in two groups, or a required option is missing.
+
+    Example:
+        >>> from funcgrad.autograd import no_grad, tensor
+        >>> from funcgrad.optim import Optimizer, required
+        >>> class Descent(Optimizer):
+        ...     def __init__(self, params, lr=required):
+        ...         super().__init__(params, {"lr": lr})
+        ...
+        ...     @no_grad()
+        ...     def step(self):
+        ...         for group in self.param_groups:
+        ...             for p in group["params"]:
+        ...                 p -= group["lr"] * p.grad
+        >>> w = tensor([1.0, 2.0], requires_grad=True)
+        >>> (w**2).sum().backward()
+        >>> Descent([w], lr=0.25).step()
+        >>> w
+        tensor([0.5000, 1.0000], requires_grad=True)
+
+    Source: ``torch.optim.Optimizer``. Differs from recent versions: `zero_grad` sets to zero unless told otherwise.
+    """
+
+    _step_pre: Hooks
+    _step_post: Hooks
+    _state_dict_pre: Hooks
+    _state_dict_post: Hooks
+    _load_state_dict_pre: Hooks
+    _load_state_dict_post: Hooks
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        self.defaults = defaults
+        for name in _HOOKS:
+            setattr(self, name, OrderedDict())
+        if is_tensor(params):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                + typename(params)
+            )
+        self.state: defaultdict[Any, Any] = defaultdict(dict)
+        self.param_groups: list[dict[str, Any]] = []
+        # The structure of a pytree of arrays, where one was given.
+        self._treedef: TreeDef | None = None
+        groups = self._groups_of(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
+            self.add_param_group(group)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "step" in vars(cls):
+            setattr(cls, "step", _with_hooks(vars(cls)["step"]))  # noqa: B010  (the attribute of any subclass)
+
+    def _groups_of(self, params: Any) -> list[Any]:
+        """Groups or tensors; the arrays of a pytree become tensors that share their memory."""
+        if isinstance(params, set):
+            raise TypeError(UNORDERED)
+        if not isinstance(params, dict) and not is_value(params):
+            params = list(params)
+            if not params or is_tensor(params[0]) or (isinstance(params[0], dict) and "params" in params[0]):
+                return params
+        leaves, treedef = flatten(params)
+        if not all(_is_array(leaf) for leaf in leaves):
+            return list(params)
+        self._treedef = treedef
+        return [rebuild(leaf, requires_grad=is_inexact(leaf.dtype)) for leaf in leaves]
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add a group of parameters, with options of its own where it has some."""
+        self.param_groups.append(checked_group(param_group, self.param_groups, self.defaults))
+
+    def zero_grad(self, set_to_none: bool = False) -> None:
+        """Set the gradients of all parameters to zero.
+
+        Args:
+            set_to_none: set them to ``None`` instead, which spares memory and time; the default of newer PyTorch.
+        """
+        for group in self.param_groups:
+            for p in group["params"]:
+                gradient = p.grad
+                if gradient is None:
+                    continue
+                if set_to_none or type(gradient.value) is not np.ndarray:
+                    p.grad = None if set_to_none else gradient.detach() * 0
+                else:
+                    if gradient.node is not None:
+                        gradient.detach_()
+                    gradient.value.fill(0)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Take one step; to be defined by subclasses.
+
+        Args:
+            closure: computes the loss anew, with gradients, and returns it.
+        """
+        raise NotImplementedError
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return groups and state as dicts in PyTorch's layout, parameters replaced by their numbers.
+
+        ``{"state": {0: {"momentum_buffer": tensor}, ...}, "param_groups": [{"lr": 0.1, ..., "params": [0, ...]}]}``
+        """
+        for hook in self._state_dict_pre.values():
+            hook(self)
+        packed = {"state": pack_state(self.state, self.param_groups), "param_groups": pack_groups(self.param_groups)}
+        for hook in self._state_dict_post.values():
+            changed = hook(self, packed)
+            packed = packed if changed is None else changed
+        return packed
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over groups and state from what `state_dict` returned, here or (see ``interop.torch``) in PyTorch.
+
+        Floating-point state is converted to dtype and device of its parameter; state that belongs to no parameter is
+        taken as it is.
+
+        Raises:
+            ValueError: the groups differ in number or size from this optimizer's.
+        """
+        state_dict = state_dict.copy()
+        for hook in self._load_state_dict_pre.values():
+            changed = hook(self, state_dict)
+            state_dict = state_dict if changed is None else changed
+        groups = load_groups(state_dict["param_groups"], self.param_groups)
+        state = load_state(state_dict, self.param_groups)
+        self.__setstate__({"state": state, "param_groups": groups})
+        for hook in self._load_state_dict_post.values():
+            hook(self)
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Have ``hook(optimizer, args, kwargs)`` called before each step; it may return changed ``(args, kwargs)``."""
+        return RemovableHandle.register(self._step_pre, hook)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Have ``hook(optimizer, args, kwargs)`` called after each step."""
+        return RemovableHandle.register(self._step_post, hook)
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Have ``hook(optimizer)`` called before `state_dict`."""
+        return RemovableHandle.register(self._state_dict_pre, hook, prepend)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Have ``hook(optimizer, state_dict)`` called after `state_dict`; it may return another."""
+        return RemovableHandle.register(self._state_dict_post, hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Have ``hook(optimizer, state_dict)`` called before `load_state_dict`; it may return another."""
+        return RemovableHandle.register(self._load_state_dict_pre, hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Have ``hook(optimizer)`` called after `load_state_dict`."""
+        return RemovableHandle.register(self._load_state_dict_post, hook, prepend)
+
+    def _tree(self) -> Any:
+        """The parameters as arrays, in the structure in which they were given."""
+        values = [p.value for group in self.param_groups for p in group["params"]]
+        return values if self._treedef is None else unflatten(self._treedef, values)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for name in _HOOKS:
+            self.__dict__.setdefault(name, OrderedDict())
+        self.__dict__.setdefault("_treedef", None)
+        self.defaults.setdefault("differentiable", False)
+
+    def __repr__(self) -> str:
+        lines = [f"{type(self).__name__} ("]
+        for i, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {i}")
+            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
+        return "\n".join([*lines, ")"])
+
+
+def _is_array(x: Any) -> bool:
+    return type(x) is np.ndarray or (is_value(x) and is_foreign(x))
+
+
+def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
+    """A subclass's ``step`` with the hooks around it, once however often it is inherited."""
+
+    @functools.wraps(step)
+    def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        before, after = self._step_pre, self._step_post
+        if not before and not after:
+            return step(self, *args, **kwargs)
+        for hook in before.values():
+            changed = hook(self, args, kwargs)
+            if changed is not None:
+                if not isinstance(changed, tuple) or len(changed) != 2:
+                    raise RuntimeError(
+                        f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
+                    )
+                args, kwargs = changed
+        result = step(self, *args, **kwargs)
+        for hook in after.values():
+            hook(self, args, kwargs)
+        return result
+
+    return hooked

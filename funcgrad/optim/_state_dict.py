@@ -1,0 +1,101 @@
+"""State and groups of an optimizer as plain dicts, in PyTorch's layout, and back."""
+
+from __future__ import annotations
+
+import copy
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import is_inexact
+from funcgrad._core.bind import is_foreign
+from funcgrad._ops.arithmetic import add_p
+from funcgrad._ops.cast import cast
+from funcgrad._ops.fill import zeros_like
+from funcgrad.autograd._base import is_tensor
+from funcgrad.autograd._tensor import rebuild
+
+Groups = list[dict[str, Any]]
+
+
+def _numbers(groups: Groups) -> dict[int, int]:
+    """The number of each parameter, by identity: in the order of the groups."""
+    numbers: dict[int, int] = {}
+    start = 0
+    for group in groups:
+        for i, p in enumerate(group["params"], start):
+            numbers.setdefault(id(p), i)
+        start += len(group["params"])
+    return numbers
+
+
+def pack_groups(groups: Groups) -> Groups:
+    """The groups with numbers in the place of parameters."""
+    numbers = _numbers(groups)
+    return [
+        {
+            **{name: value for name, value in group.items() if name != "params"},
+            "params": [numbers[id(p)] for p in group["params"]],
+        }
+        for group in groups
+    ]
+
+
+def pack_state(state: Mapping[Any, Any], groups: Groups) -> dict[Any, Any]:
+    """The state by parameter number; what belongs to no parameter under its own key."""
+    numbers = _numbers(groups)
+    return {numbers[id(key)] if is_tensor(key) else key: value for key, value in state.items()}
+
+
+def load_groups(saved: Groups, groups: Groups) -> Groups:
+    """Saved groups with this optimizer's parameters."""
+    if len(groups) != len(saved):
+        raise ValueError("loaded state dict has a different number of parameter groups")
+    if any(len(new["params"]) != len(old["params"]) for new, old in zip(saved, groups, strict=True)):
+        raise ValueError(
+            "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+        )
+    loaded = []
+    for new, old in zip(saved, groups, strict=True):
+        options = copy.deepcopy({name: value for name, value in new.items() if name != "params"})
+        if "param_names" in old:
+            options.setdefault("param_names", old["param_names"])
+        loaded.append({**options, "params": old["params"]})
+    return loaded
+
+
+def load_state(saved: Mapping[str, Any], groups: Groups) -> defaultdict[Any, Any]:
+    """Saved state by parameter, converted to each one's dtype and device; the rest as it is."""
+    numbers = [number for group in saved["param_groups"] for number in group["params"]]
+    params = dict(zip(numbers, [p for group in groups for p in group["params"]], strict=True))
+    state: defaultdict[Any, Any] = defaultdict(dict)
+    for key, value in saved["state"].items():
+        if key in params:
+            state[params[key]] = _converted(value, params[key])
+        else:
+            state[key] = value
+    return state
+
+
+def _converted(value: Any, p: Any, key: Any = None) -> Any:
+    array = value.value if is_tensor(value) else value
+    if is_tensor(value) or isinstance(array, np.ndarray):
+        # A count of steps is no value like the parameter's.
+        return value if key == "step" else rebuild(_like(array, p), False)
+    if isinstance(value, dict):
+        return {name: _converted(entry, p, name) for name, entry in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
+        make: Any = type(value)
+        return make([_converted(entry, p) for entry in value])
+    return value
+
+
+def _like(value: Any, p: Any) -> Any:
+    """A copy of a value, with dtype and device of the parameter where that is floating."""
+    dtype = p.dtype if is_inexact(p.dtype) else value.dtype
+    if is_foreign(p.value):
+        # Zeros on the parameter's device take the sum there.
+        return add_p(zeros_like(cast(p.value, dtype)), cast(value, dtype)) if value.shape == p.shape else value
+    return np.array(value, dtype)
