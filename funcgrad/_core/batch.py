@@ -38,11 +38,21 @@ class BatchTracer(Tracer):
         return Aval(aval.shape[1:], aval.dtype)
 
 
+class Shared:
+    """One of several results of a batching rule that is the same for the whole batch, and has no batch axis."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
 class BatchTrace(Trace):
     """Runs each primitive once on whole batches, by its batching rule.
 
-    A rule ``batch(size, operands, batched, params)`` gets the operands as they are, those flagged in ``batched`` with the
-    batch in their leading axis, and returns the result (a list of them) with the batch leading.
+    A rule ``batch(size, operands, batched, params)`` gets the operands as they are, those flagged in ``batched`` with
+    the batch in their leading axis, and returns the result with the batch leading; a list of them where the primitive
+    has several, in which those that are the same for all are `Shared`.
     """
 
     transform = "vmap"
@@ -64,10 +74,10 @@ class BatchTrace(Trace):
         values = tuple([x.value if flag else x for x, flag in zip(operands, batched, strict=True)])
         if primitive.batch is None:
             raise NotImplementedError(
-                f"vmap: the primitive {primitive.name} has no batching rule. Apply it outside of vmap, or loop over the "
-                "batch and stack the results."
+                f"vmap: the primitive {primitive.name} has no batching rule. Apply it outside of vmap, or loop over "
+                "the batch and stack the results."
             )
         results = primitive.batch(primitive, self.size, values, batched, params)
         if primitive.multiple_results:
-            return [BatchTracer(self, y) for y in results]
+            return [y.value if type(y) is Shared else BatchTracer(self, y) for y in results]
         return BatchTracer(self, results)

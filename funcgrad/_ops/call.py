@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from funcgrad._core.aval import Aval, is_inexact
-from funcgrad._core.batch import BatchTrace, BatchTracer
+from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import bind, level_of
 from funcgrad._core.graph import Graph
 from funcgrad._core.primitive import Primitive
-from funcgrad._core.simplify import partition, simplify
-from funcgrad._core.staging import StagingTrace
+from funcgrad._core.simplify import partition
+from funcgrad._ops._batch_graph import batched_graph, shared
 from funcgrad._ops._derived import (
     chosen,
     linearized_graphs,
@@ -21,7 +20,6 @@ from funcgrad._ops._derived import (
     spread_out,
     zeros_of,
 )
-from funcgrad._ops.broadcast import with_batch
 
 # Turns a graph into a function of flat arrays that returns a flat list.
 Compiler = Callable[[Graph], Callable[..., list]]
@@ -87,28 +85,8 @@ class _CallDerivative:
 
 def _call_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> list[Any]:
     """A call of the graph of the batched function; it is compiled once for each set of batched operands and size."""
-    graph = params["graph"]
-    key = ("batch", size, batched)
-    if key not in graph.compiled:
-        graph.compiled[key] = batch_graph(graph, size, batched)
-    return call(graph.compiled[key], operands, params["compiler"])
-
-
-def batch_graph(graph: Graph, size: int, batched: tuple[bool, ...]) -> Graph:
-    """The graph mapped over the inputs flagged in ``batched``; the batch leads in all its outputs."""
-    staging = StagingTrace()
-    with staging:
-        trace = BatchTrace(size)
-        with trace:
-            xs = []
-            for var, flag in zip(graph.inputs, batched, strict=True):
-                shape = (size, *var.aval.shape) if flag else var.aval.shape
-                x = staging.input(Aval(shape, var.aval.dtype, var.aval.weak and not flag))
-                xs.append(trace.input(x) if flag else x)
-            ys = graph.evaluate(*xs)
-        mapped = [type(y) is BatchTracer and y.trace is trace for y in ys]
-        results = [y.value if flag else with_batch(y, size, False) for y, flag in zip(ys, mapped, strict=True)]
-        return simplify(staging.graph(results, f"vmap_{graph.name}"))
+    graph, mapped = batched_graph(params["graph"], size, batched)
+    return shared(call(graph, operands, params["compiler"]), mapped)
 
 
 call_p = Primitive(

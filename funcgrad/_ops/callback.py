@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,6 +52,31 @@ def _run_xla(lax: Any, *xs: Any, function: Function, avals: tuple[Aval, ...], na
     return lax.pure_callback(lambda *xs: _run(*xs, function=function, avals=results, name=name), results, *xs)
 
 
+class _Mapped(NamedTuple):
+    """A black box called once for each element of a batch: nothing is known of it that would allow one call for all."""
+
+    function: Function
+    avals: tuple[Aval, ...]
+    name: str
+    size: int
+    batched: tuple[bool, ...]
+
+    def __call__(self, *xs: Any) -> list[Any]:
+        ys = [np.empty((self.size, *aval.shape), aval.dtype) for aval in self.avals]
+        for i in range(self.size):
+            row = [x[i] if flag else x for x, flag in zip(xs, self.batched, strict=True)]
+            found = _run(*row, function=self.function, avals=self.avals, name=self.name)
+            for y, result in zip(ys, found, strict=True):
+                y[i] = result
+        return ys
+
+
+def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> list[Any]:
+    function = _Mapped(params["function"], params["avals"], params["name"], size, batched)
+    avals = tuple([Aval((size, *aval.shape), aval.dtype) for aval in params["avals"]])
+    return primitive(*operands, function=function, avals=avals, name=params["name"])
+
+
 callback_p = Primitive(
     "callback",
     operands=("*xs",),
@@ -59,7 +84,7 @@ callback_p = Primitive(
     xla=_run_xla,
     aval=lambda *xs, avals, **_: list(avals),
     derivative=_NoDerivative(),
-    batch=None,
+    batch=_batch,
     cost=lambda y, *xs, **_: 0,
     multiple_results=True,
 )

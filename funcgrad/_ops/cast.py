@@ -20,7 +20,9 @@ class _CastDerivative(Multilinear):
 
     def recorder(self, active: int) -> Recorder:
         record = super().recorder(active)
-        return lambda primals, nodes, y, params: record(primals, nodes, y, params) if is_inexact(params["dtype"]) else ()
+        return lambda primals, nodes, y, params: (
+            record(primals, nodes, y, params) if is_inexact(params["dtype"]) else ()
+        )
 
     def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
         return super().push(primitive, primals, tangents, y, params) if is_inexact(params["dtype"]) else None

@@ -10,6 +10,7 @@ from funcgrad._core.bind import level_of
 from funcgrad._core.graph import Graph
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines.compiled_numpy import compile_numpy
+from funcgrad._ops._batch_graph import batched_graph, shared
 from funcgrad._ops._derived import (
     chosen,
     moving_outputs,
@@ -41,7 +42,7 @@ barrier_p = Primitive(
     xla=lambda lax, *xs: list(lax.optimization_barrier(list(xs))),
     aval=lambda *xs: [Aval(x.shape, x.dtype) for x in xs],
     derivative=_BarrierDerivative(),
-    batch=None,
+    batch=lambda primitive, size, operands, batched, params: shared(primitive(*operands), batched),
     cost=lambda y, *xs: 0,
     multiple_results=True,
 )
@@ -103,6 +104,11 @@ def _run_xla(lax: Any, *xs: Any, graph: Graph) -> list[Any]:
     return (lax.checkpoint(graph.evaluate) if any(lax.is_traced(x) for x in xs) else graph.evaluate)(*xs)
 
 
+def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> list[Any]:
+    graph, mapped = batched_graph(params["graph"], size, batched)
+    return shared(checkpointed(graph, operands), mapped)
+
+
 checkpoint_p = Primitive(
     "checkpoint",
     operands=("*xs",),
@@ -110,7 +116,7 @@ checkpoint_p = Primitive(
     xla=_run_xla,
     aval=lambda *xs, graph: [x.aval for x in graph.outputs],
     derivative=_CheckpointDerivative(),
-    batch=None,
+    batch=_batch,
     cost=lambda y, *xs, graph: graph.flops,
     multiple_results=True,
 )

@@ -11,6 +11,7 @@ from funcgrad._core.graph import Graph, Var
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.simplify import partition
 from funcgrad._engines.compiled_numpy import compile_numpy
+from funcgrad._ops._batch_graph import batched_graph, shared
 from funcgrad._ops._derived import (
     Mask,
     chosen,
@@ -20,9 +21,14 @@ from funcgrad._ops._derived import (
     pulled_graph,
     pushed_graph,
     spread_out,
+    staged_graph,
     zeros_equation,
     zeros_of,
 )
+from funcgrad._ops.broadcast import with_batch
+from funcgrad._ops.reduce import reduce_or
+from funcgrad._ops.select import select
+from funcgrad._ops.shape import reshape
 from funcgrad.errors import NotDifferentiableError
 
 
@@ -157,6 +163,25 @@ def _from_slots(second: Graph, slots: Sequence[Aval], mine: Sequence[int]) -> Gr
     )
 
 
+def _cond_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> list[Any]:
+    """One branch for all elements where one predicate is; else both branches, of which each element takes its own."""
+    branches: Branches = params["branches"]
+    (pred, *xs), (chosen_each, *flags) = operands, batched
+    wanted = (chosen_each,) * len(branches.avals)
+    mapped = [batched_graph(graph, size, tuple(flags), wanted) for graph in branches]
+    either = tuple([a or b for a, b in zip(*[outputs for _, outputs in mapped], strict=True)])
+    true, false = [batched_graph(graph, size, tuple(flags), either)[0] for graph in branches]
+    if not chosen_each:
+        return shared(Branches(true, false)(pred, *xs), either)
+    pairs = zip(true.evaluate(*xs), false.evaluate(*xs), strict=True)
+    return [_select_rows(pred, a, b) for a, b in pairs]
+
+
+def _select_rows(pred: Any, a: Any, b: Any) -> Any:
+    """By one boolean per row."""
+    return select(reshape(pred, (*pred.shape, *[1] * (len(a.shape) - 1))), a, b)
+
+
 cond_p = Primitive(
     "cond",
     operands=("pred", "*xs"),
@@ -164,7 +189,7 @@ cond_p = Primitive(
     xla=_cond_xla,
     aval=lambda pred, *xs, branches: branches.avals,
     derivative=_CondDerivative(),
-    batch=None,
+    batch=_cond_batch,
     cost=lambda y, pred, *xs, branches: max(graph.flops for graph in branches),
     multiple_results=True,
 )
@@ -283,6 +308,50 @@ def _pushed_loop(loop: While, constants: list[bool], carry: list[bool]) -> While
     return loop.body.compiled[key]
 
 
+def _while_batch(
+    primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict
+) -> list[Any]:
+    """One loop for all elements. Where each has its own end, it goes on to the last one, and keeps what has ended."""
+    loop: While = params["loop"]
+    condition_flags, body_flags, carry_flags = loop.parts(batched)
+    flags = tuple(carry_flags)
+    while True:
+        body, mapped = batched_graph(loop.body, size, (*body_flags, *flags), flags)
+        condition, (ends_apart,) = batched_graph(loop.condition, size, (*condition_flags, *flags))
+        grown = (True,) * len(flags) if ends_apart else mapped
+        if grown == flags:
+            break
+        flags = grown
+    fixed, others, carry = loop.parts(operands)
+    init = [with_batch(x, size, had) if flag else x for x, had, flag in zip(carry, carry_flags, flags, strict=True)]
+    if ends_apart:
+        return _until_all_end(loop, condition, body)(*fixed, *fixed, *others, *init)
+    return shared(loop._replace(condition=condition, body=body)(*fixed, *others, *init), flags)
+
+
+def _until_all_end(loop: While, condition: Graph, body: Graph) -> While:
+    """The loop of a mapped condition and body; its body also takes the constants of the condition."""
+    key = ("until all end", condition, loop.condition_constants, loop.body_constants)
+    if key not in body.compiled:
+        fixed, others = loop.condition_constants, loop.body_constants
+
+        def goes_on(*values: Any) -> list[Any]:
+            return [reduce_or(condition.evaluate(*values)[0], (0,))]
+
+        def step(*values: Any) -> list[Any]:
+            carry = values[fixed + others :]
+            preds = condition.evaluate(*values[:fixed], *carry)[0]
+            ys = body.evaluate(*values[fixed:])
+            return [_select_rows(preds, y, x) for y, x in zip(ys, carry, strict=True)]
+
+        avals = [[var.aval for var in graph.inputs] for graph in (condition, body)]
+        staged = staged_graph(goes_on, avals[0], condition.name)
+        body.compiled[key] = While(
+            staged, staged_graph(step, [*avals[0][:fixed], *avals[1]], body.name), fixed, fixed + others
+        )
+    return body.compiled[key]
+
+
 while_p = Primitive(
     "while",
     operands=("*xs",),
@@ -290,7 +359,7 @@ while_p = Primitive(
     xla=_while_xla,
     aval=lambda *xs, loop: [Aval(x.aval.shape, x.aval.dtype) for x in loop.body.outputs],
     derivative=_WhileDerivative(),
-    batch=None,
+    batch=_while_batch,
     # Of one step: how many there will be is not known.
     cost=lambda y, *xs, loop: loop.condition.flops + loop.body.flops,
     multiple_results=True,

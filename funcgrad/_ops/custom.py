@@ -7,7 +7,7 @@ later, of the graph, still goes by the rule. On JAX's tracers it becomes ``jax.c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -15,34 +15,10 @@ from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.graph import Graph
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.reverse import ReverseTrace, ReverseTracer, backward_pass
+from funcgrad._ops._batch_graph import batched_graph
+from funcgrad._ops._custom_batch import JvpRule, MappedJvp, MappedVjp, VjpRule
 from funcgrad._ops.fill import zeros_like
 from funcgrad.errors import NotDifferentiableError
-
-
-class VjpRule(Protocol):
-    """A user's rule for reverse mode, on flat lists."""
-
-    name: str
-    arity: int
-
-    def forward(self, xs: Sequence[Any]) -> tuple[list, list]:
-        """Results and residuals."""
-        ...
-
-    def backward(self, residuals: Sequence[Any], y_bars: Sequence[Any]) -> list:
-        """A cotangent or ``None`` per operand."""
-        ...
-
-
-class JvpRule(Protocol):
-    """A user's rule for forward mode, on flat lists."""
-
-    name: str
-    arity: int
-
-    def push(self, xs: Sequence[Any], x_dots: Sequence[Any]) -> tuple[list, list]:
-        """Results and their tangents."""
-        ...
 
 
 def _refuse_captured(rule: VjpRule | JvpRule, moving: Sequence[bool]) -> None:
@@ -144,6 +120,13 @@ def _jvp_xla(lax: Any, *xs: Any, graph: Graph, rule: JvpRule) -> list:
     return lax.custom_jvp(graph.evaluate, lambda xs, x_dots: rule.push(xs[: rule.arity], x_dots[: rule.arity]))(*xs)
 
 
+def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> list[Any]:
+    """The same primitive: with the graph mapped, and with the rule mapped."""
+    graph, _ = batched_graph(params["graph"], size, batched, (True,) * len(params["graph"].outputs))
+    kind = MappedVjp if primitive is custom_vjp_p else MappedJvp
+    return primitive(*operands, graph=graph, rule=kind(params["rule"], size, batched))
+
+
 custom_vjp_p = Primitive(
     "custom_vjp",
     operands=("*xs",),
@@ -151,7 +134,7 @@ custom_vjp_p = Primitive(
     xla=_vjp_xla,
     aval=lambda *xs, graph, rule: [x.aval for x in graph.outputs],
     derivative=_VjpDerivative(),
-    batch=None,
+    batch=_batch,
     cost=lambda y, *xs, graph, rule: graph.flops,
     multiple_results=True,
 )
@@ -162,7 +145,7 @@ custom_jvp_p = Primitive(
     xla=_jvp_xla,
     aval=lambda *xs, graph, rule: [x.aval for x in graph.outputs],
     derivative=_JvpDerivative(),
-    batch=None,
+    batch=_batch,
     cost=lambda y, *xs, graph, rule: graph.flops,
     multiple_results=True,
 )

@@ -22,6 +22,7 @@ from funcgrad._core.graph import Graph, Literal
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.simplify import drop_dead, partition
 from funcgrad._engines.compiled_numpy import compile_numpy
+from funcgrad._ops._batch_graph import batched_graph, shared
 from funcgrad._ops._derived import (
     Mask,
     chosen,
@@ -35,6 +36,8 @@ from funcgrad._ops._derived import (
     staged_graph,
     zeros_of,
 )
+from funcgrad._ops.broadcast import with_batch
+from funcgrad._ops.shape import transpose
 
 
 class Loop(NamedTuple):
@@ -320,6 +323,37 @@ def _backward_loop(loop: Loop, cut: _Cut, moves: _Moves) -> Loop:
     return found
 
 
+def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> list[Any]:
+    """A scan of the mapped body; a carry that becomes batched on the way is batched from the start."""
+    loop: Loop = params["loop"]
+    body, flags, mapped = _batched_body(loop, size, batched)
+    before, after = loop.parts(batched)[1], loop.parts(flags)[1]
+    constants, carry, xs = loop.parts(operands)
+    triples = zip(carry, before, after, strict=True)
+    init = [with_batch(x, size, had) if needed else x for x, had, needed in triples]
+    rows = [_swapped(x) if flag else x for x, flag in zip(xs, loop.parts(batched)[2], strict=True)]
+    results = loop._replace(body=body)(*constants, *init, *rows)
+    stacks = [_swapped(y) if flag else y for y, flag in zip(results[loop.carry :], mapped[loop.carry :], strict=True)]
+    return shared([*results[: loop.carry], *stacks], mapped)
+
+
+def _batched_body(loop: Loop, size: int, batched: Mask) -> tuple[Graph, Mask, Mask]:
+    """The body mapped; which of its inputs and outputs are batched then."""
+    constants, carry, xs = loop.parts(batched)
+    while True:
+        flags = (*constants, *carry, *xs)
+        wanted = (*carry, *[False] * (len(loop.body.outputs) - loop.carry))
+        body, mapped = batched_graph(loop.body, size, flags, wanted)
+        if mapped[: loop.carry] == tuple(carry):
+            return body, flags, mapped
+        carry = mapped[: loop.carry]
+
+
+def _swapped(x: Any) -> Any:
+    """The batch and the steps change places."""
+    return transpose(x, (1, 0, *range(2, len(x.shape))))
+
+
 scan_p = Primitive(
     "scan",
     operands=("*xs",),
@@ -327,7 +361,7 @@ scan_p = Primitive(
     xla=_run_xla,
     aval=lambda *xs, loop: loop.results(),
     derivative=_ScanDerivative(),
-    batch=None,
+    batch=_batch,
     cost=lambda y, *xs, loop: loop.length * loop.body.flops,
     multiple_results=True,
 )
