@@ -139,6 +139,12 @@ def test_hvp_is_jaxs() -> None:
         assert_same(product(PARAMS, direction), expected)
 
 
+def test_hvp_of_a_function_with_a_rule_for_reverse_mode_only() -> None:
+    cube = fg.custom_vjp(lambda x: x**3)
+    cube.defvjp(lambda x: (x**3, x), lambda x, y_bar: (3 * x**2 * y_bar,))
+    np.testing.assert_allclose(fg.hvp(lambda x: np.sum(cube(x)), (X,), (np.ones(3),)), 6 * X)
+
+
 def test_third_and_fourth_order() -> None:
     def f(np: Any, x: Any) -> Any:
         return np.sum(np.sin(x) * np.sum(x**2))
