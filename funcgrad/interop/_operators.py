@@ -13,22 +13,41 @@ from funcgrad._transforms.higher_order import linearize
 from funcgrad._transforms.reverse import grad, vjp
 from funcgrad.tree import TreeDef, flatten, unflatten
 
+Product = Callable[[np.ndarray], np.ndarray]
 
-def jacobian_operator(f: Callable[..., Any], primal: Any) -> LinearOperator:
+
+class DerivativeOperator(LinearOperator):
+    """A matrix of which only the products from both sides are known."""
+
+    def __init__(self, shape: tuple[int, int], dtype: np.dtype, matvec: Product, rmatvec: Product) -> None:
+        super().__init__(dtype, shape)
+        self._product = matvec
+        self._adjoint_product = rmatvec
+
+    def _matvec(self, x: np.ndarray) -> np.ndarray:
+        return self._product(x)
+
+    def _rmatvec(self, x: np.ndarray) -> np.ndarray:
+        return self._adjoint_product(x)
+
+
+def jacobian_operator(f: Callable[..., Any], primal: Any) -> DerivativeOperator:
     """The Jacobian: forward mode for its products, reverse mode for those of its transpose."""
     out, f_jvp = linearize(f, primal)
     _, pullback = vjp(f, primal)
     domain, image = _Space(primal), _Space(out)
-    return LinearOperator(
-        (image.size, domain.size),
-        matvec=lambda v: image.ravel(f_jvp(domain.unravel(v))),
+
+    def matvec(v: np.ndarray) -> np.ndarray:
+        return image.ravel(f_jvp(domain.unravel(v)))
+
+    def rmatvec(u: np.ndarray) -> np.ndarray:
         # SciPy's rmatvec is the product with the conjugate transpose.
-        rmatvec=lambda u: np.conj(domain.ravel(pullback(image.unravel(np.conj(u)))[0])),
-        dtype=np.result_type(domain.dtype, image.dtype),
-    )
+        return np.conj(domain.ravel(pullback(image.unravel(np.conj(u)))[0]))
+
+    return DerivativeOperator((image.size, domain.size), np.result_type(domain.dtype, image.dtype), matvec, rmatvec)
 
 
-def hessian_operator(f: Callable[..., Any], primal: Any) -> LinearOperator:
+def hessian_operator(f: Callable[..., Any], primal: Any) -> DerivativeOperator:
     """The Hessian, which is symmetric: forward mode over reverse mode for products from either side."""
     _, product = linearize(grad(f), primal)
     space = _Space(primal)
@@ -36,7 +55,7 @@ def hessian_operator(f: Callable[..., Any], primal: Any) -> LinearOperator:
     def matvec(v: np.ndarray) -> np.ndarray:
         return space.ravel(product(space.unravel(v)))
 
-    return LinearOperator((space.size, space.size), matvec=matvec, rmatvec=matvec, dtype=space.dtype)
+    return DerivativeOperator((space.size, space.size), space.dtype, matvec, matvec)
 
 
 class _Space:

@@ -77,7 +77,7 @@ def close(got: Any, wanted: Any, tolerance: float = 1e-12) -> None:
 def test_plain_call_is_the_function() -> None:
     close(doubled_sin(X, Y), {"sin": np.sin(X) * Y})
     close(doubled_sin(X, y=Y), {"sin": np.sin(X) * Y})
-    assert doubled_sin.__name__ == "doubled_sin"
+    assert vars(doubled_sin)["__name__"] == "doubled_sin"
 
 
 def test_the_rule_is_used(case: Any) -> None:

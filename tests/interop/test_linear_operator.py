@@ -35,7 +35,7 @@ IN, OUT = [(2, 3), ()], [(2, 3), ()]
 
 def test_jacobian() -> None:
     operator = fg.linear_operator(residuals, POINT)
-    assert isinstance(operator, LinearOperator)
+    assert issubclass(type(operator), LinearOperator)
     dense = matrix(fg.jacrev(residuals)(POINT), OUT, IN)
     np.testing.assert_allclose(operator @ np.eye(7), dense)
     np.testing.assert_allclose(operator.H @ np.eye(7), dense.T)
@@ -55,7 +55,7 @@ def test_hessian() -> None:
 
 
 def test_unknown_kind() -> None:
-    with pytest.raises(ValueError, match='of is "gradient"; needed "jacobian" or "hessian"'):
+    with pytest.raises(ValueError, match="of is 'gradient'; needed"):
         fg.linear_operator(energy, POINT, "gradient")
 
 
