@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import operator
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -36,10 +37,12 @@ def register_leaf(cls: type[T]) -> type[T]:
 
 
 @overload
-def register_dataclass(cls: type[T], *, meta_fields: Sequence[str] = ()) -> type[T]: ...
+def register_dataclass(cls: type[T], *, meta_fields: Sequence[str] = (), when_made: bool = False) -> type[T]: ...
 @overload
-def register_dataclass(cls: None = None, *, meta_fields: Sequence[str] = ()) -> Callable[[type[T]], type[T]]: ...
-def register_dataclass(cls: type | None = None, *, meta_fields: Sequence[str] = ()) -> Any:
+def register_dataclass(
+    cls: None = None, *, meta_fields: Sequence[str] = (), when_made: bool = False
+) -> Callable[[type[T]], type[T]]: ...
+def register_dataclass(cls: type | None = None, *, meta_fields: Sequence[str] = (), when_made: bool = False) -> Any:
     """Make a dataclass a pytree node, here and in JAX; usable as a decorator.
 
     The fields are children, in the order of their declaration, and key paths name them ``.field``. Fields named in
@@ -50,6 +53,8 @@ def register_dataclass(cls: type | None = None, *, meta_fields: Sequence[str] = 
     Args:
         cls: The dataclass, frozen or not. Left out when options are given to the decorator.
         meta_fields: Names of the static fields.
+        when_made: Register with JAX when the first instance is made, not at once: to declare the class then changes
+            nothing in a process that does not use it.
 
     Returns:
         The class itself.
@@ -71,7 +76,7 @@ def register_dataclass(cls: type | None = None, *, meta_fields: Sequence[str] = 
         Layer(weight=10.0, bias=20.0, name='first')
     """
     if cls is None:
-        return lambda decorated: register_dataclass(decorated, meta_fields=meta_fields)
+        return lambda decorated: register_dataclass(decorated, meta_fields=meta_fields, when_made=when_made)
     data, meta = _split_fields(cls, meta_fields)
 
     def unflatten(meta_values: Any, children: Iterable[Any]) -> Any:
@@ -86,8 +91,25 @@ def register_dataclass(cls: type | None = None, *, meta_fields: Sequence[str] = 
         namespace=NAMESPACE,
     )
     LEAF_TYPES.discard(cls)
-    when_jax_is_loaded(lambda tree_util: _register_with_jax(tree_util, cls, data, meta))
+    tell_jax = functools.partial(when_jax_is_loaded, lambda tree_util: _register_with_jax(tree_util, cls, data, meta))
+    if when_made:
+        _before_first_instance(cls, tell_jax)
+    else:
+        tell_jax()
     return cls
+
+
+def _before_first_instance(cls: Any, action: Callable[[], None]) -> None:
+    """Run an action when the first instance of a class is made, and never again."""
+    original = cls.__init__
+
+    @functools.wraps(original)
+    def first(self: Any, *args: Any, **kwargs: Any) -> None:
+        cls.__init__ = original
+        action()
+        original(self, *args, **kwargs)
+
+    cls.__init__ = first
 
 
 def _split_fields(cls: type, meta_fields: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
