@@ -56,8 +56,8 @@ class BatchTrace(Trace):
     """
 
     transform = "vmap"
-    # There is one number per element of the batch: none to branch on.
     concrete = False
+    unknown = "it stands for one value per element of the batch"
 
     def __init__(self, size: int) -> None:
         super().__init__()

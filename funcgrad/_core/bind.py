@@ -48,6 +48,8 @@ class Trace:
     transform = "transform"
     # Whether Python sees the numbers: a staged value has none to branch on.
     concrete = True
+    # Why not, for messages.
+    unknown = "only its shape and dtype are known"
 
     def __init__(self) -> None:
         self.level = next(_levels)

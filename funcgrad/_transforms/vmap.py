@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._core.aval import aval_of
 from funcgrad._core.batch import BatchTrace, BatchTracer
 from funcgrad._core.bind import is_value
-from funcgrad._ops.broadcast import broadcast_to
-from funcgrad._ops.shape import expand_dims, transpose
-from funcgrad._transforms._arguments import name_of
+from funcgrad._ops.broadcast import with_batch
+from funcgrad._ops.shape import transpose
+from funcgrad._transforms._arguments import argument_name, name_of
 from funcgrad.errors import TreeMismatchError
 from funcgrad.numpy._convert import from_objects
-from funcgrad.tree import broadcast_prefix, flatten, key_paths, unflatten
+from funcgrad.tree import TreeDef, broadcast_prefix, flatten, key_path_str, leaves, unflatten
 
 
 def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
@@ -26,14 +27,15 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
         in_axes: which axis of each argument to map over; an int for all, or a tuple with an int, ``None`` (the argument
             is the same for all) or a pytree prefix for each positional argument. Keyword arguments are mapped over
             their axis 0.
-        out_axes: where the mapped axis stands in the results; an int, ``None`` (a result that is not mapped) or a
-            pytree prefix.
+        out_axes: where the mapped axis stands in the results; an int, ``None`` (a result that is the same for all) or
+            a pytree prefix.
 
     Returns:
         A function of batched arguments.
 
     Raises:
-        ValueError: nothing is mapped, an axis is out of bounds, or mapped axes differ in length.
+        ValueError: nothing is mapped, an axis is out of bounds, or a result that is mapped has None in ``out_axes``.
+        TreeMismatchError: mapped axes differ in length, or a prefix does not fit its tree.
         TracerBoolConversionError: ``f`` branches on a batched value.
 
     Example:
@@ -42,21 +44,40 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
         >>> fg.vmap(np.dot, in_axes=(0, None))(np.eye(2), np.array([3.0, 4.0]))
         array([3., 4.])
 
+        The gradient for each example of a batch:
+
+        >>> loss = lambda w, x, y: (np.dot(w, x) - y) ** 2
+        >>> xs, ys = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, 0.0])
+        >>> fg.vmap(fg.grad(loss), in_axes=(None, 0, 0))(np.ones(2), xs, ys)
+        array([[ 4.,  8.], [42., 56.]])
+
+        A whole training run for several learning rates at once:
+
+        >>> def train(lr):
+        ...     w = np.zeros(2)
+        ...     state = fg.sgd_init(w, lr=lr)
+        ...     for _ in range(10):
+        ...         w, state = fg.sgd_update(fg.grad(loss)(w, xs[0], ys[0]), state, w)
+        ...     return loss(w, xs[0], ys[0])
+        >>> np.round(fg.vmap(train)(np.array([0.0, 0.01, 0.1])), 3)
+        array([1.   , 0.122, 0.   ])
+
     Source: the signature is ``jax.vmap``'s.
     """
 
     @functools.wraps(f)
     def batched(*args: Any, **kwargs: Any) -> Any:
-        leaves, in_tree = flatten((args, kwargs))
+        arguments, in_tree = flatten((args, kwargs))
         axes = _axes_of(f, in_axes, args, kwargs, in_tree)
-        size = _size_of(f, leaves, axes, in_tree)
-        trace = BatchTrace(size)
-        inputs = [x if axis is None else trace.input(_to_front(x, axis)) for x, axis in zip(leaves, axes, strict=True)]
+        trace = BatchTrace(_size_of(f, arguments, axes, in_tree))
+        pairs = zip(arguments, axes, strict=True)
+        inputs = [x if axis is None else trace.input(_to_front(x, axis)) for x, axis in pairs]
         new_args, new_kwargs = unflatten(in_tree, inputs)
         with trace:
             out = f(*new_args, **new_kwargs)
             found, out_tree = flatten(out)
-            places = broadcast_prefix(out_axes, out_tree, "vmap: out_axes", is_leaf=_is_axis)
+            _check_axes("out_axes", f, out_axes)
+            places = broadcast_prefix(out_axes, out_tree, f"vmap: out_axes of {name_of(f)}", is_leaf=_is_axis)
             results = [_result(f, trace, y, place) for y, place in zip(found, places, strict=True)]
         return unflatten(out_tree, results)
 
@@ -67,41 +88,61 @@ def _is_axis(axis: Any) -> bool:
     return axis is None or isinstance(axis, int)
 
 
-def _axes_of(f: Callable[..., Any], in_axes: Any, args: tuple, kwargs: dict, in_tree: Any) -> list[int | None]:
+def _axes_of(f: Callable[..., Any], in_axes: Any, args: tuple, kwargs: dict, in_tree: TreeDef) -> list[int | None]:
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
     if isinstance(in_axes, tuple) and len(in_axes) != len(args):
         raise ValueError(
-            f"vmap: in_axes has {len(in_axes)} entries for the {len(args)} positional arguments of {name_of(f)}; needed "
-            "one for each, or a single int for all."
+            f"vmap: in_axes has {len(in_axes)} entries for the {len(args)} positional arguments of {name_of(f)}; "
+            "needed one for each, or a single int for all. Give None for an argument that is not mapped."
         )
     named = dict.fromkeys(kwargs, 0)
     whole = (in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args), named)
-    return broadcast_prefix(whole, in_tree, "vmap: in_axes", is_leaf=_is_axis)
+    _check_axes("in_axes", f, whole)
+    return broadcast_prefix(whole, in_tree, f"vmap: in_axes of {name_of(f)}", is_leaf=_is_axis)
 
 
-def _size_of(f: Callable[..., Any], leaves: list, axes: list, in_tree: Any) -> int:
+def _check_axes(name: str, f: Callable[..., Any], axes: Any) -> None:
+    for axis in leaves(axes, _is_axis):
+        if not _is_axis(axis):
+            raise TypeError(
+                f"vmap: {name} of {name_of(f)} has a {type(axis).__name__}; needed ints and None, in a prefix of the "
+                "tree. Give the number of the axis to map over."
+            )
+
+
+def _size_of(f: Callable[..., Any], found: list, axes: list, in_tree: TreeDef) -> int:
     sizes: dict[int, str] = {}
-    for path, x, axis in zip(key_paths(in_tree), leaves, axes, strict=True):
+    for path, x, axis in zip(in_tree.accessors(), found, axes, strict=True):
         if axis is None:
             continue
-        shape = x.shape if hasattr(x, "shape") else np.shape(x)
-        if not -len(shape) <= axis < len(shape):
-            raise ValueError(
-                f"vmap: in_axes asks for axis {axis} of the argument at {path} of {name_of(f)}, which has shape {shape}. "
-                "Give an axis that it has, or None to leave it unmapped."
+        shape = aval_of(x).shape if is_value(x) else None
+        if shape is None or not -len(shape) <= axis < len(shape):
+            arrived = f"a {type(x).__name__}" if shape is None else f"{aval_of(x)}, which has no axis {axis}"
+            raise (TypeError if shape is None else ValueError)(
+                f"vmap: in_axes asks for axis {axis} of {_argument(f, path)}. It is {arrived}; needed an array with "
+                "that axis. Give an axis that it has, or None to leave it unmapped."
             )
-        sizes.setdefault(shape[axis], f"{path} with {shape[axis]} along axis {axis}")
+        sizes.setdefault(shape[axis], f"{shape[axis]} along axis {axis} of {_argument(f, path)}")
     if len(sizes) > 1:
         raise TreeMismatchError(
-            f"vmap: the mapped axes of the arguments of {name_of(f)} differ in length: {' and '.join(sizes.values())}. "
-            "Make them equal, or pass None in in_axes for what is not mapped."
+            f"vmap: the mapped axes of the arguments of {name_of(f)} have lengths that differ: "
+            f"{' and '.join(sizes.values())}. Make them equal, or pass None in in_axes for what is not mapped."
         )
     if not sizes:
         raise ValueError(
-            f"vmap: in_axes maps no argument of {name_of(f)}. Give at least one argument an axis to map over."
+            f"vmap: in_axes maps no argument of {name_of(f)}; needed at least one. Give an argument with arrays an "
+            "axis to map over."
         )
     return next(iter(sizes))
+
+
+def _argument(f: Callable[..., Any], path: Any) -> str:
+    """An argument's leaf, by the path to it in ``(args, kwargs)``."""
+    steps = path.path
+    rest = key_path_str(path[2:])
+    what = argument_name(f, steps[1]) if steps[0] == 0 else f"argument {steps[1]} of {name_of(f)}"
+    return f"{what} at {rest}" if rest else what
 
 
 def _to_front(x: Any, axis: int) -> Any:
@@ -113,16 +154,25 @@ def _to_front(x: Any, axis: int) -> Any:
 def _result(f: Callable[..., Any], trace: BatchTrace, y: Any, place: int | None) -> Any:
     if isinstance(y, np.ndarray) and y.dtype.kind == "O":
         y = from_objects(y)
-    mapped = type(y) is BatchTracer and y.trace is trace
+    value = y.value if type(y) is BatchTracer and y.trace is trace else None
     if place is None:
-        if mapped:
+        if value is not None:
             raise ValueError(
-                f"vmap: out_axes is None for a result of {name_of(f)} that is mapped. Give it an axis, or reduce it."
+                f"vmap: out_axes is None for a result {aval_of(y)} of {name_of(f)}, which differs from element to element. "
+                "Give it an axis, or return what is the same for all."
             )
         return y
     if not is_value(y):
-        raise TypeError(f"vmap: {name_of(f)} returned a {type(y).__name__}; needed arrays or numbers, in any pytree.")
-    y = y if hasattr(y, "shape") else np.asarray(y)
-    value = y.value if mapped else broadcast_to(expand_dims(y, (0,)), (trace.size, *y.shape))
-    place = place % len(value.shape)
-    return value if place == 0 else transpose(value, (*range(1, place + 1), 0, *range(place + 1, len(value.shape))))
+        raise TypeError(
+            f"vmap: {name_of(f)} returned a {type(y).__name__}; needed arrays or numbers, in any pytree. Return it "
+            "under out_axes=None, or not at all."
+        )
+    value = with_batch(y, trace.size, False) if value is None else value
+    rank = len(value.shape)
+    if not -rank <= place < rank:
+        raise ValueError(
+            f"vmap: out_axes asks for axis {place} of a result of {name_of(f)} that is {aval_of(value)} with the "
+            f"mapped axis; needed an axis from {-rank} to {rank - 1}. Change out_axes, or the shape that is returned."
+        )
+    place %= rank
+    return value if place == 0 else transpose(value, (*range(1, place + 1), 0, *range(place + 1, rank)))

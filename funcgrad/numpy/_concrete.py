@@ -12,7 +12,9 @@ _REMEDY = (
     "Stay in NumPy's functions to keep the derivative; where the number is meant to count as a constant, "
     "take it from fg.stop_gradient(x)."
 )
-_STAGED_REMEDY = "Compute it from shapes or static arguments (static_argnums), or keep it an array."
+_STAGED_REMEDY = (
+    "Compute it from shapes or static arguments (static_argnums; in_axes=None in vmap), or keep it an array."
+)
 
 
 def innermost(x: Any) -> Any:
@@ -27,8 +29,8 @@ def concrete_value(x: Any, asked: str) -> Any:
     value = innermost(x)
     if isinstance(value, Tracer):
         raise ConcretizationTypeError(
-            f"{asked} needs the numbers of a value {value.aval}{_place()}, and under {value.trace.transform} only its "
-            f"shape and dtype are known. {_STAGED_REMEDY}"
+            f"{asked} needs the numbers of a value {value.aval}{_place()}, and under {value.trace.transform} "
+            f"{value.trace.unknown}. {_STAGED_REMEDY}"
         )
     return value
 
@@ -43,9 +45,10 @@ def to_bool(self: Tracer) -> bool:
     value = innermost(self)
     if isinstance(value, Tracer):
         raise TracerBoolConversionError(
-            f"bool() was asked of a value {value.aval}{_place()}, and under {value.trace.transform} only its shape and "
-            "dtype are known, so the branch cannot be chosen. "
-            "Compute both sides and choose with np.where (or fg.cond), or make the argument static (static_argnums)."
+            f"bool() was asked of a value {value.aval}{_place()}, and under {value.trace.transform} "
+            f"{value.trace.unknown}, so the branch cannot be chosen. "
+            "Compute both sides and choose with np.where (or fg.cond), or make the argument static (static_argnums; "
+            "in_axes=None in vmap)."
         )
     return bool(value)
 
@@ -54,18 +57,14 @@ def refuse(asked: str, error: type[ConcretizationTypeError] = ConcretizationType
     """A conversion that would cut the derivative silently."""
 
     def convert(self: Tracer, *_: Any) -> Any:
-        staged = not innermost_is_bare(self)
-        why = "only its shape and dtype are known" if staged else "the plain number would carry no derivative"
+        value = innermost(self)
+        staged = isinstance(value, Tracer)
+        trace = value.trace if staged else self.trace
+        why = trace.unknown if staged else "the plain number would carry no derivative"
         remedy = _STAGED_REMEDY if staged else _REMEDY
-        raise error(
-            f"{asked} was asked of a value {self.aval}{_place()}, and under {self.trace.transform} {why}. {remedy}"
-        )
+        raise error(f"{asked} was asked of a value {self.aval}{_place()}, and under {trace.transform} {why}. {remedy}")
 
     return convert
-
-
-def innermost_is_bare(x: Any) -> bool:
-    return not isinstance(innermost(x), Tracer)
 
 
 to_float = refuse("float()")
