@@ -30,10 +30,11 @@ _MESSAGES = {
     "momentum": "Invalid momentum value: {}",
     "weight_decay": "Invalid weight_decay value: {}",
 }
+NESTEROV = "Nesterov momentum requires a momentum and zero dampening"
 _HOST_TYPES = (bool, int, float, np.bool_, np.integer, np.floating)
 
 
-@register_dataclass(meta_fields=("function",))
+@register_dataclass(meta_fields=("function",), when_made=True)
 @dataclasses.dataclass(frozen=True)
 class Schedule:
     """A learning rate as a function of the number of steps taken: part of the structure, not a leaf."""
@@ -49,12 +50,12 @@ def is_host(value: Any) -> bool:
     return isinstance(value, _HOST_TYPES)
 
 
-def as_leaf(name: str, value: Any) -> Any:
-    """A hyperparameter as the state stores it."""
+def as_leaf(name: str, value: Any, path: str = "") -> Any:
+    """A hyperparameter, or the part of it at a key path, as the state stores it."""
     if isinstance(value, Schedule):
         return value
     if callable(value) and not is_value(value):
-        return _schedule(name, value)
+        return _schedule(name, value, path)
     if isinstance(value, np.ndarray) and value.shape == ():
         value = value[()]
     dtype = np.dtype(bool if name in FLAGS else float)
@@ -63,15 +64,17 @@ def as_leaf(name: str, value: Any) -> Any:
     if not is_value(value) or aval_of(value).shape != () or aval_of(value).dtype.kind not in "biufV":
         arrived = aval_of(value) if is_value(value) else f"a {type(value).__name__}"
         raise TypeError(
-            f"sgd: {name} is {arrived}; needed a real number or an array of shape []. Pass a single number."
+            f"sgd: {name}{path} is {arrived}; needed a real number or an array of shape []. Pass a number, or a "
+            "tree of numbers that is a prefix of the parameters."
         )
     return strong(value, dtype)
 
 
-def _schedule(name: str, function: Callable[..., Any]) -> Schedule:
+def _schedule(name: str, function: Callable[..., Any], path: str) -> Schedule:
     if name != "lr":
         raise TypeError(
-            f"sgd: {name} is a function; only lr may be a schedule. Pass a number, and change it with state.replace."
+            f"sgd: {name}{path} is a function; only lr may be a schedule. Pass a number, and change it with "
+            "state.replace."
         )
     return Schedule(function)
 
@@ -98,16 +101,16 @@ def number(value: Any) -> Any:
     return None
 
 
-def check_ranges(values: Mapping[str, Any]) -> None:
+def check_ranges(values: Mapping[str, Any], path: str = "") -> None:
     """Refuse numbers out of range, in PyTorch's words; NaN is out of every range."""
     for name, message in _MESSAGES.items():
         value = number(values.get(name))
         if value is not None and not value >= 0:
-            raise HyperparameterError(message.format(value))
+            raise HyperparameterError(message.format(value) + (f" at {name}{path}" if path else ""))
 
 
 def check_nesterov(values: Mapping[str, Any]) -> None:
     """Refuse Nesterov's momentum without momentum or with dampening, in PyTorch's words."""
     nesterov, momentum, dampening = (number(values[name]) for name in ("nesterov", "momentum", "dampening"))
     if nesterov and ((momentum is not None and momentum <= 0) or dampening):
-        raise HyperparameterError("Nesterov momentum requires a momentum and zero dampening")
+        raise HyperparameterError(NESTEROV)

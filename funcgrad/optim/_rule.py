@@ -6,9 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from funcgrad._core.aval import aval_of
 from funcgrad._ops.arithmetic import add_p, mul_p, neg_p, sub_p
+from funcgrad._ops.barrier import separate_p
 from funcgrad._ops.cast import cast
 from funcgrad.optim._blocks import Known, Move, write_steps
+
+# From this many elements on a compiled step is bound by memory.
+_SEPARATED = 1 << 16
 
 
 class Hyper(NamedTuple):
@@ -58,7 +63,10 @@ def step(p: Any, g: Any, buffer: Any, keep: Any, hyper: Hyper) -> tuple[Any, Any
     if buffer is None:
         return sub_p(p, mul_p(d, hyper.lr)), None
     buffer = d if keep is None else add_p(mul_p(buffer, hyper.momentum), d if _is(keep, 1.0) else mul_p(d, keep))
-    # Here a lowering for a platform separates the new buffer from what is computed from it.
+    if not hyper.known and aval_of(p).size >= _SEPARATED:
+        # Both results would read p, g and the old buffer, and the second compute the first again.
+        buffer, p, g = separate_p(buffer, p, g)
+        d = _decayed(p, g, hyper)
     return sub_p(p, mul_p(_direction(d, buffer, hyper), hyper.lr)), buffer
 
 

@@ -11,24 +11,36 @@ import numpy as np
 from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.bind import is_foreign, is_value
 from funcgrad._engines import load_xla
+from funcgrad._ops.cast import cast_p
 from funcgrad._ops.fill import zeros_like
 from funcgrad.errors import HyperparameterError
-from funcgrad.optim._hyperparameters import (
-    HYPERPARAMETERS,
-    as_leaf,
-    check_nesterov,
-    check_ranges,
-    in_place_of,
-    number,
+from funcgrad.optim._hyperparameters import HYPERPARAMETERS, number
+from funcgrad.optim._prefix import (
+    as_tree,
+    check_all_nesterov,
+    check_all_ranges,
+    in_places_of,
+    is_single,
+    map_leaves,
+    spread,
 )
-from funcgrad.tree import TreeDef, flatten, key_paths, leaves, register_dataclass, unflatten
-from funcgrad.tree import map as tree_map
+from funcgrad.tree import Packed, TreeDef, flatten, key_paths, leaves, ravel, register_dataclass, structure, unflatten
 
 
-@register_dataclass(meta_fields=("foreach", "differentiable"))
+@register_dataclass(when_made=True)
+@dataclasses.dataclass(frozen=True, eq=False)
+class Buckets:
+    """Momentum buffers packed by the state: a packed tree of its own, whatever the parameters are."""
+
+    packed: Packed
+
+
+@register_dataclass(meta_fields=("foreach", "differentiable", "master_dtype"), when_made=True)
 @dataclasses.dataclass(frozen=True, eq=False)
 class SGDState:
     """What SGD carries from step to step: a pytree whose structure stays the same from the first step to the last.
+
+    Each hyperparameter is one value, or a pytree of them that is a prefix of the parameters.
 
     Args:
         lr: learning rate, parameter units per gradient unit: f64[], or a schedule of the step count.
@@ -38,11 +50,14 @@ class SGDState:
         nesterov: bool[].
         maximize: bool[].
         step: i32[], how many steps were taken.
-        buffers: a pytree like the parameters: the momentum buffers, ``None`` where momentum is 0.
-        started: bool[number of leaves], whether each parameter has had its first step; ``None`` without momentum, and
-            without dampening, where adding to a buffer of zeros is the same as beginning one.
+        buffers: a pytree like the parameters: the momentum buffers, ``None`` where momentum is 0. A packed
+            one, ``buffers.packed``, with ``foreach=True``.
+        started: bool[number of buffers], whether each has had its first step; ``None`` without momentum, and without
+            dampening, where adding to a buffer of zeros is the same as beginning one.
+        masters: a pytree like the parameters: copies in ``master_dtype``, ``None`` where a parameter needs none.
         foreach: static; see `sgd_init`.
         differentiable: static; see `sgd_init`.
+        master_dtype: static; see `sgd_init`.
     """
 
     lr: Any
@@ -54,15 +69,17 @@ class SGDState:
     step: Any
     buffers: Any
     started: Any
+    masters: Any = None
     foreach: bool | None = None
     differentiable: bool = False
+    master_dtype: str | None = None
 
     def replace(self, **changes: Any) -> SGDState:
         """Return a state with other values in some fields; what was compiled for this state serves the new one.
 
-        Hyperparameters are data, so a change of value compiles nothing anew. Three changes alter the structure: setting
-        momentum to 0 drops the buffers, the first dampening adds flags for what has started, and a schedule takes
-        the place of a number or the reverse.
+        Hyperparameters are data, so a change of value compiles nothing anew. These changes alter the structure: setting
+        momentum to 0 drops the buffers, the first dampening adds flags for what has started, a schedule takes the
+        place of a number or the reverse, and so do trees of values of another structure.
 
         Args:
             changes: fields with their new values; hyperparameters as in `sgd_init`.
@@ -79,33 +96,66 @@ class SGDState:
             >>> float(state.replace(lr=0.01).lr), float(state.lr)
             (0.01, 0.1)
         """
-        names = [name for name in HYPERPARAMETERS if name in changes]
-        new = {name: as_leaf(name, changes[name]) for name in names}
-        check_ranges({name: changes[name] for name in names})
+        new = {name: as_tree(name, changes[name]) for name in HYPERPARAMETERS if name in changes}
+        check_all_ranges({name: changes[name] for name in new})
         if {"momentum", "dampening", "nesterov"} & new.keys():
-            check_nesterov({**vars(self), **new})
+            check_all_nesterov({**vars(self), **new}, self._treedef, "SGDState.replace")
         if "momentum" in new:
             changes.update(self._buffers_for(new["momentum"]))
-        if "dampening" in new and self.started is None and number(new["dampening"]) != 0:
+        if "dampening" in new and self.started is None and _any_nonzero(new["dampening"]):
             changes.setdefault("started", self._has_started())
-        placed = {name: in_place_of(getattr(self, name), value) for name, value in new.items()}
-        return dataclasses.replace(self, **{**changes, **placed})
+        changes.update({name: in_places_of(getattr(self, name), value) for name, value in new.items()})
+        return dataclasses.replace(self, **changes)
+
+    @property
+    def _treedef(self) -> TreeDef:
+        """The structure of the parameters that have buffers, the others being empty."""
+        return structure(_unpacked(self.buffers))
 
     def _buffers_for(self, momentum: Any) -> dict[str, Any]:
         """The fields that change with momentum."""
-        if number(momentum) == 0:
-            return {"buffers": tree_map(lambda _: None, self.buffers), "started": None}
-        if not leaves(self.buffers):
-            raise HyperparameterError(
-                "SGDState.replace: momentum was asked of a state made with momentum 0, which holds no buffers. Arrived "
-                f"{momentum}, needed 0. Make a new state with sgd_init(params, ..., momentum={momentum})."
-            )
-        return {}
+        found, treedef = flatten(_unpacked(self.buffers), _is_none)
+        before = spread("momentum", self.momentum, treedef, "SGDState.replace")
+        after = spread("momentum", momentum, treedef, "SGDState.replace")
+        kept = [None if number(value) == 0 else buffer for value, buffer in zip(after, found, strict=True)]
+        if not is_single(momentum) or number(momentum) != 0:
+            pairs = zip(found, before, after, strict=True)
+            missing = [buffer is None and number(old) == 0 and number(new) != 0 for buffer, old, new in pairs]
+            if any(missing):
+                path = key_paths(treedef)[missing.index(True)] or "the root"
+                raise HyperparameterError(
+                    "SGDState.replace: momentum was asked of a state made with momentum 0, which holds no buffer, at "
+                    f"{path}. Arrived {momentum}, needed 0 there. Make a new state with sgd_init(params, momentum=...)."
+                )
+        if all(buffer is given for buffer, given in zip(kept, found, strict=True)):
+            return {}
+        buffers = unflatten(treedef, kept)
+        dropped = [new is None for new, old in zip(kept, found, strict=True) if old is not None]
+        started = None if self.started is None or all(dropped) else self.started[~np.array(dropped)]
+        return {"buffers": _packed(buffers) if type(self.buffers) is Buckets else buffers, "started": started}
 
     def _has_started(self) -> Any:
         """Which buffers hold something: a parameter that had no gradient yet has a buffer of zeros."""
-        buffers = leaves(self.buffers)
+        buffers = leaves(_unpacked(self.buffers))
         return np.array([bool(np.any(np.asarray(buffer))) for buffer in buffers], bool) if buffers else None
+
+
+def _packed(buffers: Any) -> Any:
+    """The buffers packed, where any two of them lie in one array then."""
+    packed = ravel(buffers)
+    return Buckets(packed) if len(packed.arrays) < len(leaves(buffers)) else buffers
+
+
+def _unpacked(buffers: Any) -> Any:
+    return buffers.packed.unpack() if type(buffers) is Buckets else buffers
+
+
+def _is_none(x: Any) -> bool:
+    return x is None
+
+
+def _any_nonzero(prefix: Any) -> bool:
+    return any(number(value) != 0 for value in leaves(prefix))
 
 
 def sgd_init(
@@ -119,8 +169,12 @@ def sgd_init(
     maximize: Any = False,
     foreach: bool | None = None,
     differentiable: bool = False,
+    master_dtype: Any = None,
 ) -> SGDState:
     """Make the state with which `sgd_update` begins.
+
+    Any of ``lr, momentum, dampening, weight_decay, nesterov, maximize`` may be a pytree that is a prefix of ``params``,
+    with a value for each part of it: what parameter groups are to an optimizer with state.
 
     Args:
         params: a pytree of float or complex arrays; only its structure, shapes, dtypes and devices are used.
@@ -132,8 +186,16 @@ def sgd_init(
         weight_decay: the factor of the penalty ``weight_decay / 2 * params**2``, in gradient units per parameter unit.
         nesterov: look ahead along the buffer; needs momentum, and no dampening.
         maximize: go uphill.
-        foreach: kept for the reader of a PyTorch program; every value goes leaf by leaf.
+        foreach: how many small parameters are handled. ``True`` keeps the momentum buffers packed (`fg.tree.ravel`):
+            one flat buffer for each dtype and device, and parameters and gradients are packed and unpacked within each
+            step; give packed parameters to spare that too. ``False`` takes one parameter at a time. ``None`` decides in
+            each step: NumPy arrays of at most 65,536 elements are stepped together where there are eight or more of one
+            kind; larger ones gain nothing. What XLA compiles is then taken one at a time, because its CPU backend takes
+            six times as long to compile the cutting of a flat result into parameters. The numbers are the same.
         differentiable: kept for the reader of a PyTorch program; derivatives go through `sgd_update` in any case.
+        master_dtype: a float dtype such as ``"float32"``: the state holds a copy in it of each parameter of a narrower
+            dtype, steps that copy, and rounds it to the parameter. Small steps then add up that would be lost in
+            bfloat16 or float16. The copies are made here; parameters that are changed elsewhere need a new state.
 
     Returns:
         The state; its hyperparameters are data, to be changed by `SGDState.replace` without recompilation.
@@ -161,16 +223,25 @@ def sgd_init(
         "nesterov": nesterov,
         "maximize": maximize,
     }
-    values = {name: as_leaf(name, value) for name, value in given.items()}
-    check_ranges(given)
-    check_nesterov(values)
-    without = number(values["momentum"]) == 0
-    started = None if without or number(values["dampening"]) == 0 else np.zeros(len(found), bool)
+    values = {name: as_tree(name, value) for name, value in given.items()}
+    check_all_ranges(given)
+    check_all_nesterov(values, treedef, "sgd_init")
+    for name, value in values.items():
+        spread(name, value, treedef, "sgd_init")
+    masters = None if master_dtype is None else [_master(leaf, np.dtype(master_dtype)) for leaf in found]
+    momenta = spread("momentum", values["momentum"], treedef, "sgd_init")
+    steps = found if masters is None else [p if m is None else m for p, m in zip(found, masters, strict=True)]
+    buffers = [None if number(m) == 0 else _zeros(leaf) for leaf, m in zip(steps, momenta, strict=True)]
+    tree = unflatten(treedef, buffers)
+    count = sum(buffer is not None for buffer in buffers)
+    started = np.zeros(count, bool) if count and _any_nonzero(values["dampening"]) else None
     return SGDState(
         **_placed({**values, "step": np.int32(0), "started": started}, found),
-        buffers=unflatten(treedef, [None if without else _zeros(leaf) for leaf in found]),
+        buffers=_packed(tree) if foreach and masters is None else tree,
+        masters=None if masters is None else unflatten(treedef, masters),
         foreach=foreach,
         differentiable=differentiable,
+        master_dtype=None if master_dtype is None else np.dtype(master_dtype).name,
     )
 
 
@@ -180,10 +251,19 @@ def _placed(values: dict[str, Any], leaves: Sequence[Any]) -> dict[str, Any]:
     if reference is None:
         return values
     beside = load_xla().beside
-    return {
-        name: beside(value, reference) if isinstance(value, np.generic | np.ndarray) else value
-        for name, value in values.items()
-    }
+
+    def put(value: Any) -> Any:
+        return beside(value, reference) if isinstance(value, np.generic | np.ndarray) else value
+
+    return {name: None if value is None else map_leaves(put, value) for name, value in values.items()}
+
+
+def _master(leaf: Any, dtype: np.dtype) -> Any:
+    aval = aval_of(leaf)
+    if not is_inexact(dtype) or dtype.kind == "c":
+        raise TypeError(f'sgd_init: master_dtype is {dtype}; needed a float dtype. Pass "float32" or "float64".')
+    wider = aval.dtype.kind != "c" and aval.dtype.itemsize < dtype.itemsize
+    return cast_p(leaf, dtype=dtype) if wider else None
 
 
 def _check_leaves(leaves: list[Any], treedef: TreeDef) -> None:

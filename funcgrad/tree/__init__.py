@@ -23,11 +23,13 @@ from funcgrad.tree._flatten import (
     structure,
     unflatten,
 )
+from funcgrad.tree._packed import Packed, ravel, set_packing
 from funcgrad.tree._register import register_dataclass, register_leaf
 
 __all__ = [
     "LEAF",
     "KeyPath",
+    "Packed",
     "TreeDef",
     "broadcast_prefix",
     "flatten",
@@ -37,8 +39,10 @@ __all__ = [
     "key_paths",
     "leaves",
     "map",
+    "ravel",
     "register_dataclass",
     "register_leaf",
+    "set_packing",
     "structure",
     "unflatten",
 ]

@@ -1,0 +1,5 @@
+"""Row-sparse gradients."""
+
+from funcgrad._ops.rows import Rows
+
+__all__ = ["Rows"]
