@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import bind
 from funcgrad._core.show import show
@@ -116,10 +118,15 @@ class Graph:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Evaluate on arguments of the structure it was staged with; on a flat list of arrays where there is none."""
         if self.trees is None:
-            return self.evaluate(*args)
+            return self._evaluate_apart(args)
         in_tree, out_tree = self.trees
         leaves = flatten_up_to(in_tree, (args, kwargs), f"graph {self.name}: the arguments")
-        return unflatten(out_tree, self.evaluate(*leaves))
+        return unflatten(out_tree, self._evaluate_apart(leaves))
+
+    def _evaluate_apart(self, args: Sequence[Any]) -> list[Any]:
+        """The flat outputs, constants copied: what the caller writes into a result must not change the program."""
+        fixed = {id(value) for _, value in self.constants}
+        return [y.copy() if type(y) is np.ndarray and id(y) in fixed else y for y in self.evaluate(*args)]
 
     def __str__(self) -> str:
         return show(self)

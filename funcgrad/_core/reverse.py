@@ -71,13 +71,15 @@ class Components(Pieces):
 class JointNode:
     """An operation whose cotangents are computed together: several results, or one rule for all operands.
 
-    ``rule(y_bars, *kept)`` gets a cotangent or ``None`` per result and returns one or ``None`` per parent. ``origin`` is
-    for a trace that may want to record the operation anew, its operands as ``(primals, active, params)``.
+    ``rule(y_bars, *kept)`` gets a cotangent or ``None`` per result and returns one or ``None`` per parent. ``origin``
+    is for a trace that may want to record the operation anew: its operands, as ``(primals, active, params)``.
     """
 
     __slots__ = ("edges", "origin", "primitive", "serial")
 
-    def __init__(self, primitive: Primitive, parents: Sequence[Any], rule: Any, kept: tuple, origin: Any = None) -> None:
+    def __init__(
+        self, primitive: Primitive, parents: Sequence[Any], rule: Any, kept: tuple, origin: Any = None
+    ) -> None:
         self.primitive = primitive
         self.origin = origin
         self.edges: tuple = tuple([(parent, rule, kept) for parent in parents])
@@ -126,7 +128,8 @@ class ReverseTrace(Trace):
         aval = aval_of(value)
         return ReverseTracer(self, value, Node(None, (), aval.shape, aval.dtype))
 
-    def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
+    # One function: each call that were split off would cost as much as a tenth of the operation.
+    def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:  # noqa: C901
         if not self.alive:
             self.refuse_leak(primitive)
         # Parallel lists, filled in one loop: what an operation costs beyond NumPy's own time is mostly here.
@@ -138,9 +141,8 @@ class ReverseTrace(Trace):
         tracer_type = self.tracer_type
         for x in operands:
             if type(x) is tracer_type and x.trace is self:
-                node = x.node
-                nodes.append(node)
-                if node is not None:
+                nodes.append(x.node)
+                if x.node is not None:
                     active |= bit
                 value = x.value
             else:
@@ -197,7 +199,8 @@ class ReverseTrace(Trace):
         return None
 
 
-def backward_pass(
+# One loop: a call for each node would cost as much as what it does.
+def backward_pass(  # noqa: C901
     seeds: Iterable[tuple[Any, Any]], *, free: bool, visit: Callable[[Any, Any], Any] | None = None
 ) -> dict[Any, Any]:
     """Carry cotangents from the given nodes down the tape.
@@ -208,8 +211,8 @@ def backward_pass(
     Args:
         seeds: the nodes to start from, each with its cotangent.
         free: drop each node's kept values once they were used.
-        visit: called with each node that has edges and with its cotangent; it returns the edges to take instead, none to
-            stop there.
+        visit: called with each node that has edges and with its cotangent; it returns the edges to take instead, none
+            to stop there.
 
     Returns:
         the cotangents of the nodes without edges, by node.

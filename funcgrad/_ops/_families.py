@@ -34,7 +34,8 @@ class Elementwise(PerOperand):
         if len(self.vjps) == 1:
             return whole
         shape = f"nodes[{i}].shape"
-        return f"{whole} if {shape} == getattr(y, 'shape', ()) else (nodes[{i}], unbroadcast, (rules[{i}], {shape}, {kept}))"
+        summed = f"(nodes[{i}], unbroadcast, (rules[{i}], {shape}, {kept}))"
+        return f"{whole} if {shape} == getattr(y, 'shape', ()) else {summed}"
 
     def _unbroadcast(self, y_bar: Any, rule: Rule, shape: tuple[int, ...], *kept: Any) -> Any:
         return sum_to_shape(rule(y_bar, *kept), shape)
@@ -88,6 +89,9 @@ def elementwise(
     """Declare an elementwise primitive.
 
     Args:
+        name: what graphs print.
+        numpy: the implementation on NumPy values; a ufunc, mostly.
+        xla: the name of a ``jax.lax`` function, or a function of ``lax`` and the operands.
         operands: their names, space separated; derivative maps ask for them by name.
         maps: per operand the diagonal map of its derivative (see ``Elementwise``), or a derivative of another kind.
         jvps: the forward maps where they differ: what is linear over the real numbers only (complex parts, abs).

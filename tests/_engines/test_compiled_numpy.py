@@ -48,7 +48,7 @@ def test_a_result_that_broadcasts_or_changes_dtype_gets_its_own_buffer() -> None
 def test_gradients_agree_with_eager_ones(rng: np.random.Generator) -> None:
     w, x = rng.normal(size=(4, 4)), rng.normal(size=(5, 4))
 
-    def loss(w: np.ndarray) -> np.ndarray:
+    def loss(w: np.ndarray) -> np.floating:
         return np.mean(np.tanh(x @ w) ** 2 + np.exp(-x @ w))
 
     np.testing.assert_allclose(fg.jit(fg.grad(loss), engine="numpy")(w), fg.grad(loss)(w), rtol=1e-13)

@@ -147,14 +147,14 @@ def test_eager_on_xla_arrays(program: Program) -> None:
     f, x, x_dot = plain(program), program.point, direction(program.point)
     with jax.enable_x64(True):
         arrays = fg.tree.map(jax.numpy.asarray, x)
-    before = jax.config.jax_enable_x64
+    before = jax.config.read("jax_enable_x64")
     value, gradient = fg.value_and_grad(f)(arrays)
     assert all(isinstance(leaf, jax.Array) for leaf in fg.tree.leaves((value, gradient)))
     np.testing.assert_allclose(value, f(x), rtol=1e-9)
     assert_same(gradient, fg.grad(f)(x))
     product = fg.grad(lambda x: inner(fg.grad(f)(x), x_dot))(arrays)
     assert_same(product, fg.jvp(fg.grad(f), (x,), (x_dot,))[1])
-    assert jax.config.jax_enable_x64 == before
+    assert jax.config.read("jax_enable_x64") == before
 
 
 def test_single_precision_stays(program: Program) -> None:
