@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
+
+import numpy as np
 
 from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.bind import Tracer, is_foreign, is_value
@@ -51,6 +53,21 @@ def _refuse(transform: str, f: Callable[..., Any], number: int, arg: Any) -> NoR
                 "float or complex dtype. Convert it with .astype(float), or leave it out of argnums."
             )
     raise AssertionError("every leaf is differentiable")
+
+
+def owned(results: Iterable[Any], others: Iterable[Any]) -> list[Any]:
+    """The results, with a copy of each NumPy array that shares memory with another or with one of ``others``.
+
+    The caller may write into what a transform returns; views are copied without a search for what they share.
+    """
+    seen = {id(x) for x in others}
+    mine = []
+    for y in results:
+        if type(y) is np.ndarray and (y.base is not None or id(y) in seen):
+            y = y.copy()  # noqa: PLW2901  (a result of its own)
+        seen.add(id(y))
+        mine.append(y)
+    return mine
 
 
 def engine_scope(values: Sequence[Any]) -> Any:

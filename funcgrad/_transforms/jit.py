@@ -17,7 +17,7 @@ from funcgrad._core.simplify import avals_of, lift_tracers, simplify
 from funcgrad._engines import load_xla
 from funcgrad._engines.compiled_numpy import compile_numpy
 from funcgrad._ops.call import call
-from funcgrad._transforms._arguments import StaticArguments, name_of
+from funcgrad._transforms._arguments import StaticArguments, name_of, owned
 from funcgrad._transforms.stage import is_stageable, stage_leaves
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.tree import TreeDef, flatten, leaves, unflatten
@@ -129,7 +129,8 @@ class _Jitted:
             return self._function(*args, **kwargs)
         graph, _, dynamic, out_tree = self._stage(args, kwargs)
         graph, captured = lift_tracers(graph)
-        return unflatten(out_tree, call(graph, [*dynamic, *captured], compiler))
+        results = call(graph, [*dynamic, *captured], compiler)
+        return unflatten(out_tree, owned(results, [*dynamic, *[value for _, value in graph.constants]]))
 
 
 def _is_lasting(value: Any) -> bool:

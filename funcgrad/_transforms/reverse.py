@@ -14,7 +14,8 @@ from funcgrad._core.graph import Graph
 from funcgrad._core.reverse import Node, ReverseTrace, ReverseTracer, backward_pass
 from funcgrad._ops.cast import cast
 from funcgrad._ops.fill import ones_like, zeros_like
-from funcgrad._transforms._arguments import argument_name, check_differentiable, engine_scope, name_of
+from funcgrad._ops.rows import Rows
+from funcgrad._transforms._arguments import argument_name, check_differentiable, engine_scope, name_of, owned
 from funcgrad._transforms.stage import stage_flat
 from funcgrad.errors import NonScalarOutputError, TreeMismatchError
 from funcgrad.numpy._convert import from_objects
@@ -154,10 +155,10 @@ def _gradients(
         root = out.node
         del out
         if type(value) is np.float64:
-            bars = backward_pass([(root, _ONE)], free=True)
+            bars = backward_pass([(root, _ONE)], free=True, sparse=True)
         else:
             with engine_scope((value,)):
-                bars = backward_pass([(root, ones_like(value))], free=True)
+                bars = backward_pass([(root, ones_like(value))], free=True, sparse=True)
     elif not _is_real_scalar(out):
         _refuse_output(f, out)
     seen: set[int] = set()
@@ -207,6 +208,9 @@ def _gradient(x: ReverseTracer, bars: dict[Any, Any], seen: set[int]) -> Any:
             bar = bar.copy()
         seen.add(id(bar))
         return bar
+    if type(bar) is Rows:
+        values = bar.values.copy() if type(bar.values) is np.ndarray else bar.values
+        return Rows(bar.indices, cast(values, x.dtype), bar.shape)
     return cast(bar, x.dtype)
 
 
@@ -269,8 +273,9 @@ class Pullback:
         for tracers, treedef in self._inputs:
             found = [leaves.get(x.node) for x in tracers]
             whole = [zeros_like(x.value) if bar is None else bar for x, bar in zip(tracers, found, strict=True)]
-            results.append(unflatten(treedef, whole))
-        return tuple(results)
+            results.append((treedef, whole))
+        mine = iter(owned([x_bar for _, whole in results for x_bar in whole], bars))
+        return tuple([unflatten(treedef, [next(mine) for _ in whole]) for treedef, whole in results])
 
     def _checked(self, value: Any, bar: Any) -> Any:
         needed = aval_of(value)
