@@ -165,6 +165,14 @@ def beside(value: Any, x: Any) -> Any:
         return jax.device_put(value, sharding)
 
 
+def as_arrays(xs: Sequence[Any]) -> list[Any]:
+    """Values as arrays in JAX's current mode.
+
+    Left to ``jax.jit`` (0.10), a float64 NumPy array now and then reached a program compiled in the other mode.
+    """
+    return [x if isinstance(x, jax.Array) or not hasattr(x, "dtype") else jax.numpy.asarray(x) for x in xs]
+
+
 class JaxFunction:
     """A flat function written in JAX, for operands of given types, and what JAX makes of it.
 
@@ -180,12 +188,12 @@ class JaxFunction:
 
     def __call__(self, *xs: Any) -> list[Any]:
         """Run on values or JAX's tracers."""
-        return list(self._jitted(*xs))
+        return list(self._jitted(*as_arrays(xs)))
 
     def on_numpy(self, *xs: Any) -> list[np.ndarray]:
         """Run on NumPy values; so are the results."""
         with scope():
-            return [np.array(y) for y in self._jitted(*xs)]
+            return [np.array(y) for y in self._jitted(*as_arrays(xs))]
 
     @cached_property
     def results(self) -> list[Aval]:

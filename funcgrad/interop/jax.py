@@ -101,7 +101,7 @@ def to_jax(f: Callable[..., Any]) -> Callable[..., Any]:
         if key not in compiled:
             compiled[key] = _compiled(f, in_tree, key[1:])
         run, out_trees = compiled[key]
-        results = run(*[x for x in leaves if is_stageable(x)])
+        results = run(*load_xla().as_arrays([x for x in leaves if is_stageable(x)]))
         return unflatten(out_trees[0], results)
 
     return wrapped
