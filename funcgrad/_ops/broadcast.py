@@ -81,7 +81,7 @@ def _sum_xla(lax: Any, x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
 
 
 def _sum_transpose(y_bar: Any, x_aval: Aval, axes: tuple[int, ...], keepdims: bool) -> Any:
-    if type(y_bar) is np.float64 and len(axes) == len(x_aval.shape):
+    if isinstance(y_bar, np.floating) and len(axes) == len(x_aval.shape):
         return _broadcast_numpy(y_bar, shape=x_aval.shape)
     return spread(y_bar, x_aval.shape, axes, keepdims)
 

@@ -137,12 +137,19 @@ def _b_transposed(y_ndim: int, a_ndim: int, contract: Pair, batch: Pair) -> tupl
 
 def _dot_general_a_bar(y_bar: Any, b: Any, contract: Pair, batch: Pair) -> Any:
     contract, batch, permutation = _a_transposed(len(y_bar.shape), len(b.shape), contract, batch)
-    return _arranged(dot_general(y_bar, b, contract, batch), permutation)
+    return _arranged_product(y_bar, b, contract, batch, permutation)
 
 
 def _dot_general_b_bar(y_bar: Any, a: Any, contract: Pair, batch: Pair) -> Any:
     contract, batch, permutation = _b_transposed(len(y_bar.shape), len(a.shape), contract, batch)
-    return _arranged(dot_general(a, y_bar, contract, batch), permutation)
+    return _arranged_product(a, y_bar, contract, batch, permutation)
+
+
+def _arranged_product(a: Any, b: Any, contract: Pair, batch: Pair, permutation: Axes) -> Any:
+    if permutation == (1, 0) and not batch[0] and len(a.shape) == len(contract[0]) + 1:
+        # The other way round it comes out as it is to be: a gradient that is its own memory, rather than a turned view.
+        return dot_general(b, a, (contract[1], contract[0]), (batch[1], batch[0]))
+    return _arranged(dot_general(a, b, contract, batch), permutation)
 
 
 def _arranged(x: Any, permutation: Axes) -> Any:

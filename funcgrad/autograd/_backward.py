@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import aval_of, is_inexact
-from funcgrad._core.bind import active_trace
+from funcgrad._core.bind import NUMPY_TYPES, active_trace
 from funcgrad._core.reverse import backward_pass
 from funcgrad._ops.cast import cast
 from funcgrad._ops.fill import zeros_like
@@ -151,43 +151,52 @@ def _refuse_inside_transforms(name: str) -> None:
 
 def _run(seeds: list[Seed], retain: bool, create: bool, inputs: Sequence[Any] | None) -> list[tuple[Any, Any]]:
     """The pass itself: the tensors that get a gradient, each with it. Gradients are tensors where recorded."""
-    wanted: Any = retained if inputs is None else {x.node for x in inputs}
-    visit = None
-    if wanted or create:
-        needed = None if inputs is None else needed_nodes([node for node, _ in seeds], wanted)
-        visit = Visitor(wanted, needed, create)
+    if not create:
+        seeds = [(node, bar.value if is_tensor(bar) else bar) for node, bar in seeds]
+        if inputs is None and not retained:
+            return _receivers(_pass(seeds, not retain, None))
+        return _run_watched(seeds, retain, create, inputs)
     before = recording.get()
-    recording.set(create)
+    recording.set(True)
     try:
-        with engine_scope([bar for _, bar in seeds]):
-            plain = [(node, bar.value if is_tensor(bar) and not create else bar) for node, bar in seeds]
-            leaves = backward_pass(
-                [(node, TRACE.constant(bar) if create and not is_tensor(bar) else bar) for node, bar in plain],
-                free=not retain,
-                visit=visit,
-            )
+        seeds = [(node, bar if is_tensor(bar) else TRACE.constant(bar)) for node, bar in seeds]
+        return _run_watched(seeds, retain, create, inputs)
     finally:
         recording.set(before)
-    return _receivers(leaves, visit, inputs)
 
 
-def _receivers(leaves: dict[Any, Any], visit: Visitor | None, inputs: Sequence[Any] | None) -> list[tuple[Any, Any]]:
-    if not all(type(node) is LeafNode for node in leaves) and (inputs is None or _ended_on_freed(leaves, inputs)):
+def _run_watched(seeds: list[Seed], retain: bool, create: bool, inputs: Sequence[Any] | None) -> list[tuple[Any, Any]]:
+    wanted: Any = retained if inputs is None else {x.node for x in inputs}
+    needed = None if inputs is None else needed_nodes([node for node, _ in seeds], wanted)
+    visitor = Visitor(wanted, needed, create)
+    leaves = _pass(seeds, not retain, visitor)
+    if inputs is None:
+        kept = [(retained.get(node), bar) for node, bar in visitor.captured.items()]
+        return [*_receivers(leaves), *[(x, bar) for x, bar in kept if x is not None]]
+    if any(type(node) is not LeafNode and node not in wanted for node in leaves):
         raise RuntimeError(_FREED)
-    bars = leaves if visit is None else {**leaves, **visit.captured}
-    if inputs is not None:
-        return [(x, bars[x.node]) for x in dict.fromkeys(inputs) if x.node in bars]
-    return [
-        (tensor, bar)
-        for node, bar in bars.items()
-        if (tensor := node.tensor() if type(node) is LeafNode else retained.get(node)) is not None
-    ]
+    bars = {**leaves, **visitor.captured}
+    return [(x, bars[x.node]) for x in dict.fromkeys(inputs) if x.node in bars]
 
 
-def _ended_on_freed(leaves: dict[Any, Any], inputs: Sequence[Any]) -> bool:
-    """Whether the pass was to go on beneath a node that has lost its edges; an input may itself be one."""
-    nodes = {x.node for x in inputs}
-    return any(type(node) is not LeafNode and node not in nodes for node in leaves)
+def _pass(seeds: list[Seed], free: bool, visit: Visitor | None) -> dict[Any, Any]:
+    for _, bar in seeds:
+        if type(bar) not in NUMPY_TYPES:
+            with engine_scope([bar]):
+                return backward_pass(seeds, free=free, visit=visit)
+    return backward_pass(seeds, free=free, visit=visit)
+
+
+def _receivers(leaves: dict[Any, Any]) -> list[tuple[Any, Any]]:
+    """The leaves that are still there, with their cotangents; refused where the pass ended on what was freed."""
+    found = []
+    for node, bar in leaves.items():
+        if type(node) is not LeafNode:
+            raise RuntimeError(_FREED)
+        tensor = node.tensor()
+        if tensor is not None:
+            found.append((tensor, bar))
+    return found
 
 
 def _accumulate(found: list[tuple[Any, Any]], taken: set[int], create: bool) -> None:

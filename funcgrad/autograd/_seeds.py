@@ -85,7 +85,9 @@ def _implicit_seed(x: TensorBase) -> Any:
     if x.dtype.kind == "c":
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {x.dtype}")
     value = x.value
-    return np.ones(x.shape, x.dtype)[()] if isinstance(value, np.ndarray | np.generic) else ones_like(value)
+    if not isinstance(value, np.ndarray | np.generic):
+        return ones_like(value)
+    return np.ones(x.shape, x.dtype) if x.shape else x.dtype.type(1)
 
 
 def _size_text(shape: tuple[int, ...]) -> str:

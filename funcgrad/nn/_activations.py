@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops.activation import erf_p, logistic_p, relu_p
-from funcgrad._ops.arithmetic import log_p
 from funcgrad._ops.barrier import stop_gradient_p
 from funcgrad._ops.broadcast import reduce_sum
 from funcgrad._ops.reduce import reduce_max
+from funcgrad._ops.softmax import log_softmax_p
 from funcgrad._ops.transcendental import exp_p
 from funcgrad._ops.trigonometric import tanh_p
 from funcgrad.nn._convert import inexact
@@ -130,7 +130,4 @@ def log_softmax(x: Any, axis: int | tuple[int, ...] | None = -1) -> Any:
         array([-1000.,     0.])
     """
     x = inexact(x)
-    axes = normalize_axes(axis, len(x.shape))
-    shifted = _shifted(x, axes)
-    total = reduce_sum(bind(exp_p, (shifted,), NO_PARAMS), axes, keepdims=True)
-    return subtract(shifted, bind(log_p, (total,), NO_PARAMS))
+    return bind(log_softmax_p, (x,), {"axes": normalize_axes(axis, len(x.shape))})

@@ -50,7 +50,7 @@ def mse_loss(x: Any, target: Any, reduction: Reduction = "mean") -> Any:
             f"mse_loss: x is {aval_of(x)} and target is {aval_of(target)}; needed the same shape, since broadcasting "
             "would compare each with each. Reshape one of them."
         )
-    return _reduced(power(subtract(x, target), 2), reduction, math.prod(x.shape))
+    return _reduced(power(subtract(x, target), 2), reduction, math.prod(x.shape), 1)
 
 
 def nll_loss(
@@ -90,7 +90,7 @@ def nll_loss(
     _check_reduction(reduction)
     log_p = inexact(log_p)
     targets = _targets("nll_loss", log_p, target, weight, ignore_index)
-    return _reduce_targets(targets.losses(log_p), targets, reduction)
+    return _reduce_targets(targets.picked(log_p), targets, reduction)
 
 
 def cross_entropy(
@@ -138,12 +138,12 @@ def cross_entropy(
     if getattr(target, "shape", ()) == logits.shape and is_inexact(dtype_of(target)):
         return _probabilities_loss(log_p, target, weight, axis, reduction, label_smoothing)
     targets = _targets("cross_entropy", log_p, target, weight, ignore_index)
-    loss = targets.losses(log_p)
+    picked = targets.picked(log_p)
     if label_smoothing:
         smooth = targets.kept(reduce_sum(_weighted(log_p, weight, axis), (axis,)))
         even = multiply(smooth, label_smoothing / log_p.shape[axis])
-        loss = subtract(multiply(loss, 1 - label_smoothing), even)
-    return _reduce_targets(loss, targets, reduction)
+        picked = add(multiply(picked, 1 - label_smoothing), even)
+    return _reduce_targets(picked, targets, reduction)
 
 
 def _probabilities_loss(
@@ -152,8 +152,10 @@ def _probabilities_loss(
     classes = log_p.shape[axis]
     if label_smoothing:
         target = add(multiply(target, 1 - label_smoothing), label_smoothing / classes)
-    loss = negative(reduce_sum(_weighted(multiply(log_p, target), weight, axis), (axis,)))
-    return _reduced(loss, reduction, math.prod(log_p.shape) // max(classes, 1))
+    gains = _weighted(multiply(log_p, target), weight, axis)
+    if reduction == "none":
+        gains = reduce_sum(gains, (axis,))
+    return _reduced(gains, reduction, math.prod(log_p.shape) // max(classes, 1), -1)
 
 
 def _weighted(values: Any, weight: Any, axis: int) -> Any:
@@ -172,12 +174,12 @@ class _Targets(NamedTuple):
     weight: Any | None
     axis: int
 
-    def losses(self, log_p: Any) -> Any:
-        """What each target costs; 0 where it is ignored."""
+    def picked(self, log_p: Any) -> Any:
+        """The log-probability of each target, times its weight; 0 where it is ignored."""
         shape = self.indices.shape
         indices = reshape(self.indices, (*shape[: self.axis], 1, *shape[self.axis :]))
         picked = reshape(take_along_axis(log_p, indices, self.axis), shape)
-        return negative(self.kept(picked if self.weight is None else multiply(picked, self.weight)))
+        return self.kept(picked if self.weight is None else multiply(picked, self.weight))
 
     def kept(self, values: Any) -> Any:
         """Values, 0 where the target is ignored."""
@@ -198,22 +200,22 @@ def _targets(name: str, log_p: Any, target: Any, weight: Any, ignore_index: int)
     return _Targets(indices, ignored, take(cast(as_value(weight), log_p.dtype), indices), axis)
 
 
-def _reduce_targets(loss: Any, targets: _Targets, reduction: Reduction) -> Any:
+def _reduce_targets(picked: Any, targets: _Targets, reduction: Reduction) -> Any:
     """The mean divides by the weights of the targets that count."""
-    if reduction != "mean":
-        return _reduced(loss, reduction, 0)
-    axes = tuple(range(len(loss.shape)))
-    if targets.ignored is None and targets.weight is None:
-        return _reduced(loss, reduction, math.prod(loss.shape))
-    counted = targets.kept(ones_like(loss) if targets.weight is None else targets.weight)
-    return divide(reduce_sum(loss, axes), reduce_sum(counted, axes))
+    if reduction != "mean" or (targets.ignored is None and targets.weight is None):
+        return _reduced(picked, reduction, math.prod(picked.shape), -1)
+    axes = tuple(range(len(picked.shape)))
+    counted = targets.kept(ones_like(picked) if targets.weight is None else targets.weight)
+    return divide(reduce_sum(picked, axes), negative(reduce_sum(counted, axes)))
 
 
-def _reduced(loss: Any, reduction: Reduction, count: int) -> Any:
-    if reduction == "none":
-        return loss
-    total = reduce_sum(loss, tuple(range(len(loss.shape))))
-    return total if reduction == "sum" else divide(total, count)
+def _reduced(values: Any, reduction: Reduction, count: int, sign: int) -> Any:
+    """The loss from what adds up to it, up to the sign: turned over at the end, which is one number."""
+    if reduction != "none":
+        values = reduce_sum(values, tuple(range(len(values.shape))))
+    if reduction == "mean":
+        return divide(values, sign * count)
+    return values if sign == 1 else negative(values)
 
 
 def _class_axis(x: Any) -> int:

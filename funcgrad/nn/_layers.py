@@ -1,0 +1,168 @@
+"""Layers as modules: parameters under PyTorch's names, over the functions of this package."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from funcgrad.autograd import tensor
+from funcgrad.nn import _activations as activations
+from funcgrad.nn._linear import linear
+from funcgrad.nn._module import Module
+from funcgrad.nn._parameter import Parameter
+
+_generators = [np.random.default_rng()]
+
+
+def manual_seed(seed: int) -> None:
+    """Fix the random numbers with which modules made from here on begin.
+
+    Args:
+        seed: any number; it does not give the numbers that PyTorch draws from it.
+
+    Example:
+        >>> from funcgrad import nn
+        >>> nn.manual_seed(0)
+        >>> first = nn.Linear(2, 1).weight
+        >>> nn.manual_seed(0)
+        >>> bool((nn.Linear(2, 1).weight == first).all())
+        True
+    """
+    _generators[0] = np.random.default_rng(seed)
+
+
+class Linear(Module):
+    """Compute ``x @ weight.T + bias``.
+
+    Weight and bias begin uniform within ``1 / sqrt(in_features)``, as PyTorch's do.
+
+    Args:
+        in_features: the length of the last axis of the input.
+        out_features: that of the output.
+        bias: whether a bias is added.
+        dtype: of the parameters; float32, unless given.
+
+    Example:
+        >>> from funcgrad import nn
+        >>> nn.Linear(5, 2)
+        Linear(in_features=5, out_features=2, bias=True)
+
+    Source: ``torch.nn.Linear``.
+    """
+
+    def __init__(self, in_features: int, out_features: int, bias: bool = True, dtype: Any = None) -> None:
+        super().__init__()
+        self.in_features = in_features
+        self.out_features = out_features
+        self.weight = Parameter(_uniform((out_features, in_features), in_features, dtype))
+        self.register_parameter("bias", Parameter(_uniform((out_features,), in_features, dtype)) if bias else None)
+
+    def forward(self, x: Any) -> Any:
+        """Compute the output: ``f32[..., in] -> f32[..., out]``."""
+        parameters = self._parameters
+        return linear(x, parameters["weight"], parameters["bias"])
+
+    def extra_repr(self) -> str:
+        """Return sizes and options."""
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+def _uniform(shape: tuple[int, ...], fan_in: int, dtype: Any) -> Any:
+    bound = 1 / math.sqrt(fan_in) if fan_in else 0.0
+    return tensor(_generators[0].uniform(-bound, bound, shape), dtype=np.float32 if dtype is None else dtype)
+
+
+class Sequential(Module):
+    """Apply modules one after the other.
+
+    Args:
+        modules: the modules; or one ordered dict of them, by name.
+
+    Example:
+        >>> from funcgrad import nn
+        >>> model = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2))
+        >>> model[1]
+        ReLU()
+
+    Source: ``torch.nn.Sequential``.
+    """
+
+    def __init__(self, *modules: Any) -> None:
+        super().__init__()
+        named = modules[0] if len(modules) == 1 and isinstance(modules[0], OrderedDict) else dict(enumerate(modules))
+        for name, module in named.items():
+            self.add_module(str(name), module)
+
+    def forward(self, x: Any) -> Any:
+        """Compute the output of the last module."""
+        for module in self._modules.values():
+            x = module(x)
+        return x
+
+    def append(self, module: Module) -> Sequential:
+        """Add a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self._modules.values())
+
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return Sequential(OrderedDict(list(self._modules.items())[index]))
+        return list(self._modules.values())[index]
+
+
+class ReLU(Module):
+    """Compute ``max(x, 0)``; ``inplace`` is accepted, and changes nothing."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, x: Any) -> Any:
+        """Compute the output."""
+        return activations.relu(x)
+
+    def extra_repr(self) -> str:
+        """Return the option, where it is set."""
+        return "inplace=True" if self.inplace else ""
+
+
+class Tanh(Module):
+    """Compute the hyperbolic tangent."""
+
+    def forward(self, x: Any) -> Any:
+        """Compute the output."""
+        return activations.tanh(x)
+
+
+class Sigmoid(Module):
+    """Compute the logistic function."""
+
+    def forward(self, x: Any) -> Any:
+        """Compute the output."""
+        return activations.sigmoid(x)
+
+
+class Identity(Module):
+    """Return the input."""
+
+    def forward(self, x: Any) -> Any:
+        """Return the input."""
+        return x
+
+
+class Flatten(Module):
+    """Merge all axes but the first."""
+
+    def forward(self, x: Any) -> Any:
+        """Compute ``[n, ...] -> [n, rest]``."""
+        return x.reshape(x.shape[0], -1)

@@ -1,0 +1,89 @@
+"""Losses as modules, over the functions of this package."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from funcgrad.autograd._base import is_tensor
+from funcgrad.nn._losses import Reduction, cross_entropy, mse_loss, nll_loss
+from funcgrad.nn._module import Module
+
+
+def _constant(x: Any) -> Any:
+    """The value of a tensor without history: targets are looked at before they are used, which values make cheap."""
+    return x.value if is_tensor(x) and x.node is None else x
+
+
+class _ClassLoss(Module):
+    def __init__(self, weight: Any = None, ignore_index: int = -100, reduction: Reduction = "mean") -> None:
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.ignore_index = ignore_index
+        self.reduction: Reduction = reduction
+
+
+class CrossEntropyLoss(_ClassLoss):
+    """Cross entropy between softmax of logits and class indices or probabilities; see `funcgrad.nn.cross_entropy`.
+
+    Args:
+        weight: the weight of each class.
+        ignore_index: class indices of this value count for nothing.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        label_smoothing: how much of each target is spread over all classes.
+
+    Example:
+        >>> from funcgrad import nn
+        >>> from funcgrad.autograd import tensor
+        >>> nn.CrossEntropyLoss()(tensor([[0.0, 0.0]]), tensor([1]))
+        tensor(0.6931)
+
+    Source: ``torch.nn.CrossEntropyLoss``.
+    """
+
+    def __init__(
+        self,
+        weight: Any = None,
+        ignore_index: int = -100,
+        reduction: Reduction = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
+        super().__init__(weight, ignore_index, reduction)
+        self.label_smoothing = label_smoothing
+
+    def forward(self, x: Any, target: Any) -> Any:
+        """Compute the loss of logits."""
+        return cross_entropy(
+            x,
+            _constant(target),
+            _constant(self.weight),
+            ignore_index=self.ignore_index,
+            reduction=self.reduction,
+            label_smoothing=self.label_smoothing,
+        )
+
+
+class NLLLoss(_ClassLoss):
+    """Negative log-likelihood of class indices, given log-probabilities; see `funcgrad.nn.nll_loss`.
+
+    Source: ``torch.nn.NLLLoss``.
+    """
+
+    def forward(self, x: Any, target: Any) -> Any:
+        """Compute the loss of log-probabilities."""
+        weight = _constant(self.weight)
+        return nll_loss(x, _constant(target), weight, ignore_index=self.ignore_index, reduction=self.reduction)
+
+
+class MSELoss(Module):
+    """Mean squared error; see `funcgrad.nn.mse_loss`.
+
+    Source: ``torch.nn.MSELoss``.
+    """
+
+    def __init__(self, reduction: Reduction = "mean") -> None:
+        super().__init__()
+        self.reduction: Reduction = reduction
+
+    def forward(self, x: Any, target: Any) -> Any:
+        """Compute the loss."""
+        return mse_loss(x, _constant(target), self.reduction)

@@ -1,0 +1,273 @@
+"""``Module``: parameters and modules under names, as PyTorch's."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from funcgrad.autograd import Tensor, no_grad
+from funcgrad.autograd._base import is_tensor
+from funcgrad.nn._parameter import Parameter
+
+
+class IncompatibleKeys(NamedTuple):
+    """What `Module.load_state_dict` did not find, and what it found beyond."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+
+class Module:
+    """Base class of layers and models, to be subclassed as PyTorch's is: parameters and modules are attributes.
+
+    A subclass calls ``super().__init__()`` before it assigns any, and defines ``forward``.
+
+    Example:
+        >>> from funcgrad import nn
+        >>> class Net(nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.hidden = nn.Linear(4, 3)
+        ...         self.out = nn.Linear(3, 2, bias=False)
+        ...
+        ...     def forward(self, x):
+        ...         return self.out(nn.tanh(self.hidden(x)))
+        >>> [name for name, _ in Net().named_parameters()]
+        ['hidden.weight', 'hidden.bias', 'out.weight']
+
+    Source: ``torch.nn.Module``.
+    """
+
+    training: bool
+
+    def __init__(self) -> None:
+        self.__dict__["_parameters"] = {}
+        self.__dict__["_buffers"] = {}
+        self.__dict__["_modules"] = {}
+        self.training = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        tables = self.__dict__
+        if "_parameters" not in tables:
+            raise AttributeError("cannot assign to a module before Module.__init__() call")
+        for table, belongs in (("_parameters", isinstance(value, Parameter)), ("_modules", isinstance(value, Module))):
+            if belongs:
+                self._forget(name)
+                tables[table][name] = value
+                return
+        if name in tables["_parameters"] and value is not None:
+            raise TypeError(
+                f"cannot assign '{type(value).__name__}' as parameter '{name}' (nn.Parameter or None expected)"
+            )
+        for table in ("_parameters", "_buffers", "_modules"):
+            if name in tables[table]:
+                tables[table][name] = value
+                return
+        super().__setattr__(name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        for table in ("_parameters", "_buffers", "_modules"):
+            entries = self.__dict__.get(table, {})
+            if name in entries:
+                return entries[name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __delattr__(self, name: str) -> None:
+        if not self._forget(name):
+            super().__delattr__(name)
+
+    def _forget(self, name: str) -> bool:
+        found = [
+            entries for table in ("_parameters", "_buffers", "_modules") if name in (entries := self.__dict__[table])
+        ]
+        for entries in found:
+            del entries[name]
+        return bool(found) or self.__dict__.pop(name, None) is not None
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Compute the output; to be defined by subclasses."""
+        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.forward(*args, **kwargs)
+
+    def register_parameter(self, name: str, param: Any) -> None:
+        """Add a parameter, or ``None`` in the place of one, under a name."""
+        self._parameters[name] = param
+
+    def register_buffer(self, name: str, tensor: Any) -> None:
+        """Add a tensor that is saved with the parameters and not trained."""
+        self._buffers[name] = tensor
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Add a module under a name."""
+        self._modules[name] = module
+
+    def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
+        """Iterate over this module and all beneath it, each once, with dotted names."""
+        seen: set[int] = set()
+        pending = [(prefix, self)]
+        while pending:
+            path, module = pending.pop()
+            if id(module) in seen:
+                continue
+            seen.add(id(module))
+            yield path, module
+            children = [(f"{path}.{name}" if path else name, child) for name, child in module.named_children()]
+            pending.extend(reversed(children))
+
+    def modules(self) -> Iterator[Module]:
+        """Iterate over this module and all beneath it."""
+        return (module for _, module in self.named_modules())
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """Iterate over the modules that are attributes of this one, with their names."""
+        return ((name, child) for name, child in self._modules.items() if child is not None)
+
+    def children(self) -> Iterator[Module]:
+        """Iterate over the modules that are attributes of this one."""
+        return (child for _, child in self.named_children())
+
+    def named_parameters(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Tensor]]:
+        """Iterate over the parameters, each once, with dotted names."""
+        return self._named("_parameters", prefix, recurse)
+
+    def named_buffers(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Tensor]]:
+        """Iterate over the buffers, each once, with dotted names."""
+        return self._named("_buffers", prefix, recurse)
+
+    def _named(self, table: str, prefix: str, recurse: bool) -> Iterator[tuple[str, Tensor]]:
+        seen: set[int] = set()
+        for path, module in self.named_modules(prefix) if recurse else [(prefix, self)]:
+            for name, value in module.__dict__[table].items():
+                if value is not None and id(value) not in seen:
+                    seen.add(id(value))
+                    yield (f"{path}.{name}" if path else name), value
+
+    def parameters(self, recurse: bool = True) -> Iterator[Tensor]:
+        """Iterate over the parameters, each once."""
+        return (p for _, p in self.named_parameters(recurse=recurse))
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """Iterate over the buffers, each once."""
+        return (x for _, x in self.named_buffers(recurse=recurse))
+
+    def zero_grad(self, set_to_none: bool = False) -> None:
+        """Set the gradients of all parameters to zero, or to ``None``."""
+        for p in self.parameters():
+            if p.grad is not None:
+                p.grad = None if set_to_none else p.grad.detach().zero_()
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Set whether gradients are recorded, for all parameters."""
+        for p in self.parameters():
+            p.requires_grad_(requires_grad)
+        return self
+
+    def train(self, mode: bool = True) -> Self:
+        """Set training mode, for this module and all beneath it."""
+        for module in self.modules():
+            module.training = mode
+        return self
+
+    def eval(self) -> Self:
+        """Set evaluation mode, for this module and all beneath it."""
+        return self.train(False)
+
+    def apply(self, function: Callable[[Module], Any]) -> Self:
+        """Call a function with each module, those beneath first."""
+        for child in self.children():
+            child.apply(function)
+        function(self)
+        return self
+
+    def to(self, dtype: Any) -> Self:
+        """Convert parameters and buffers of floating dtypes, in place."""
+        for x in [*self.parameters(), *self.buffers()]:
+            if x.dtype.kind in "fV":
+                x.data = x.detach().to(dtype)
+        return self
+
+    def double(self) -> Self:
+        """Convert parameters and buffers to float64, in place."""
+        return self.to(np.float64)
+
+    def float(self) -> Self:
+        """Convert parameters and buffers to float32, in place."""
+        return self.to(np.float32)
+
+    def state_dict(self, prefix: str = "") -> OrderedDict[str, Tensor]:
+        """Return parameters and buffers by their dotted names, in PyTorch's layout; sharing memory with the module."""
+        return OrderedDict((name, value.detach()) for name, value in _entries(self, prefix))
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> IncompatibleKeys:
+        """Copy values into parameters and buffers.
+
+        Args:
+            state_dict: tensors or arrays by dotted names: what `state_dict` returned, here or (see
+                ``interop.torch``) in PyTorch.
+            strict: refuse names that are missing or unknown.
+
+        Raises:
+            RuntimeError: names or shapes do not fit; in PyTorch's words.
+        """
+        own = dict(_entries(self, ""))
+        keys = IncompatibleKeys([k for k in own if k not in state_dict], [k for k in state_dict if k not in own])
+        problems = _key_problems(keys) if strict else []
+        problems += [
+            f"size mismatch for {name}: copying a param with shape {_size(state_dict[name])} from checkpoint, the "
+            f"shape in current model is {_size(x)}."
+            for name, x in own.items()
+            if name in state_dict and np.shape(_value(state_dict[name])) != x.shape
+        ]
+        if problems:
+            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(problems))
+        with no_grad():
+            for name, x in own.items():
+                if name in state_dict:
+                    x.copy_(state_dict[name])
+        return keys
+
+    def extra_repr(self) -> str:
+        """Return what stands between the parentheses of the text."""
+        return ""
+
+    def __repr__(self) -> str:
+        children = [f"({name}): " + repr(child).replace("\n", "\n  ") for name, child in self._modules.items()]
+        extra = self.extra_repr()
+        if not children:
+            return f"{type(self).__name__}({extra})"
+        return f"{type(self).__name__}(\n  " + "\n  ".join([*([extra] if extra else []), *children]) + "\n)"
+
+
+def _entries(module: Module, prefix: str) -> Iterator[tuple[str, Tensor]]:
+    """Parameters and buffers with their dotted names; what is shared, under each of its names."""
+    for name, value in (*module.__dict__["_parameters"].items(), *module.__dict__["_buffers"].items()):
+        if value is not None:
+            yield prefix + name, value
+    for name, child in module.named_children():
+        yield from _entries(child, f"{prefix}{name}.")
+
+
+def _value(x: Any) -> Any:
+    return x.value if is_tensor(x) else x
+
+
+def _size(x: Any) -> str:
+    return f"torch.Size({list(np.shape(_value(x)))})"
+
+
+def _key_problems(keys: IncompatibleKeys) -> list[str]:
+    problems = []
+    if keys.unexpected_keys:
+        problems.append(f"Unexpected key(s) in state_dict: {', '.join(map(_quoted, keys.unexpected_keys))}. ")
+    if keys.missing_keys:
+        problems.append(f"Missing key(s) in state_dict: {', '.join(map(_quoted, keys.missing_keys))}. ")
+    return problems
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'

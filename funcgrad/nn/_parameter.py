@@ -1,0 +1,35 @@
+"""``Parameter``: a tensor that a module takes for its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from funcgrad.autograd import Tensor, tensor
+from funcgrad.autograd._base import is_tensor
+
+
+class _ParameterType(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return is_tensor(instance) and getattr(instance, "is_parameter", False)
+
+
+class Parameter(metaclass=_ParameterType):
+    """Make a leaf tensor that a `Module` registers when it is assigned to an attribute.
+
+    It is an ordinary `Tensor` with a mark: ``isinstance(p, Parameter)`` tells.
+
+    Args:
+        data: a tensor, whose memory it shares, or what `funcgrad.autograd.tensor` takes.
+        requires_grad: whether gradients are recorded.
+
+    Example:
+        >>> from funcgrad import nn
+        >>> nn.Parameter([1.0, 2.0])
+        Parameter containing:
+        tensor([1., 2.], requires_grad=True)
+    """
+
+    def __new__(cls, data: Any, requires_grad: bool = True) -> Any:
+        made: Tensor = data.detach() if is_tensor(data) else tensor(data)
+        made.is_parameter = True
+        return made.requires_grad_(requires_grad)
