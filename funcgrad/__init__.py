@@ -1,7 +1,7 @@
 """Plain NumPy functions in; gradients, graphs and XLA programs out."""
 
 from funcgrad import _engines as _engines
-from funcgrad import errors, nn, numpy, optim, scipy, tree
+from funcgrad import autograd, errors, nn, numpy, optim, scipy, tree
 from funcgrad._core.graph import Graph
 from funcgrad._transforms.callback import call_numpy
 from funcgrad._transforms.checkpoint import checkpoint
@@ -22,6 +22,7 @@ from funcgrad.testing import check_grads
 __all__ = [
     "Graph",
     "SGDState",
+    "autograd",
     "call_numpy",
     "check_grads",
     "checkpoint",

@@ -1,14 +1,31 @@
-"""Layers, activation functions and losses as plain functions of arrays."""
+"""Layers, activation functions and losses: as plain functions of arrays, and as modules with parameters."""
 
 from funcgrad.nn._activations import gelu, log_softmax, relu, sigmoid, softmax, tanh
+from funcgrad.nn._layers import Flatten, Identity, Linear, ReLU, Sequential, Sigmoid, Tanh, manual_seed
 from funcgrad.nn._linear import linear
+from funcgrad.nn._loss_modules import CrossEntropyLoss, MSELoss, NLLLoss
 from funcgrad.nn._losses import cross_entropy, mse_loss, nll_loss
+from funcgrad.nn._module import Module
+from funcgrad.nn._parameter import Parameter
 
 __all__ = [
+    "CrossEntropyLoss",
+    "Flatten",
+    "Identity",
+    "Linear",
+    "MSELoss",
+    "Module",
+    "NLLLoss",
+    "Parameter",
+    "ReLU",
+    "Sequential",
+    "Sigmoid",
+    "Tanh",
     "cross_entropy",
     "gelu",
     "linear",
     "log_softmax",
+    "manual_seed",
     "mse_loss",
     "nll_loss",
     "relu",

@@ -109,7 +109,7 @@ class Module:
     def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
         """Iterate over this module and all beneath it, each once, with dotted names."""
         seen: set[int] = set()
-        pending = [(prefix, self)]
+        pending: list[tuple[str, Module]] = [(prefix, self)]
         while pending:
             path, module = pending.pop()
             if id(module) in seen:
