@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks import _plot, _report
 from benchmarks._timing import FULL, QUICK, Effort, Suite
 
-SUITES = ("startup", "eager", "tapes", "training_step", "transforms")
+SUITES = ("startup", "eager", "tapes", "training_step", "transforms", "batching")
 
 
 def main(arguments: list[str] | None = None) -> int:

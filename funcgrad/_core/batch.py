@@ -70,14 +70,17 @@ class BatchTrace(Trace):
     def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
         if not self.alive:
             self.refuse_leak(primitive)
-        batched = tuple([type(x) is BatchTracer and x.trace is self for x in operands])
-        values = tuple([x.value if flag else x for x, flag in zip(operands, batched, strict=True)])
+        values, batched = [], []
+        for x in operands:
+            mine = type(x) is BatchTracer and x.trace is self
+            batched.append(mine)
+            values.append(x.value if mine else x)
         if primitive.batch is None:
             raise NotImplementedError(
                 f"vmap: the primitive {primitive.name} has no batching rule. Apply it outside of vmap, or loop over "
                 "the batch and stack the results."
             )
-        results = primitive.batch(primitive, self.size, values, batched, params)
+        results = primitive.batch(primitive, self.size, tuple(values), tuple(batched), params)
         if primitive.multiple_results:
             return [y.value if type(y) is Shared else BatchTracer(self, y) for y in results]
         return BatchTracer(self, results)

@@ -66,8 +66,12 @@ def _batch_elementwise(
     primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict
 ) -> Any:
     """Axes of length 1 after the batch let operands of lower rank broadcast; the others broadcast as they are."""
+    if len(operands) == 1:
+        return bind(primitive, operands, params)
     ranks = [len(getattr(x, "shape", ())) - flag for x, flag in zip(operands, batched, strict=True)]
     rank = max(ranks)
+    if ranks.count(rank) == len(ranks):
+        return bind(primitive, operands, params)
     aligned = [
         reshape(x, (size, *[1] * (rank - own), *x.shape[1:])) if flag and own < rank else x
         for x, flag, own in zip(operands, batched, ranks, strict=True)

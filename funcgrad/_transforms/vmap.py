@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -112,22 +112,20 @@ def _check_axes(name: str, f: Callable[..., Any], axes: Any) -> None:
 
 
 def _size_of(f: Callable[..., Any], found: list, axes: list, in_tree: TreeDef) -> int:
-    sizes: dict[int, str] = {}
-    for path, x, axis in zip(in_tree.accessors(), found, axes, strict=True):
+    sizes: dict[Any, int] = {}
+    for i, (x, axis) in enumerate(zip(found, axes, strict=True)):
         if axis is None:
             continue
-        shape = aval_of(x).shape if is_value(x) else None
-        if shape is None or not -len(shape) <= axis < len(shape):
-            arrived = f"a {type(x).__name__}" if shape is None else f"{aval_of(x)}, which has no axis {axis}"
-            raise (TypeError if shape is None else ValueError)(
-                f"vmap: in_axes asks for axis {axis} of {_argument(f, path)}. It is {arrived}; needed an array with "
-                "that axis. Give an axis that it has, or None to leave it unmapped."
-            )
-        sizes.setdefault(shape[axis], f"{shape[axis]} along axis {axis} of {_argument(f, path)}")
+        shape = aval_of(x).shape if is_value(x) else ()
+        if not -len(shape) <= axis < len(shape):
+            _refuse_axis(f, x, axis, in_tree.accessors()[i])
+        sizes.setdefault(shape[axis], i)
     if len(sizes) > 1:
+        paths = in_tree.accessors()
+        texts = [f"{size} along axis {axes[i]} of {_argument(f, paths[i])}" for size, i in sizes.items()]
         raise TreeMismatchError(
-            f"vmap: the mapped axes of the arguments of {name_of(f)} have lengths that differ: "
-            f"{' and '.join(sizes.values())}. Make them equal, or pass None in in_axes for what is not mapped."
+            f"vmap: the mapped axes of the arguments of {name_of(f)} have lengths that differ: {' and '.join(texts)}. "
+            "Make them equal, or pass None in in_axes for what is not mapped."
         )
     if not sizes:
         raise ValueError(
@@ -135,6 +133,14 @@ def _size_of(f: Callable[..., Any], found: list, axes: list, in_tree: TreeDef) -
             "axis to map over."
         )
     return next(iter(sizes))
+
+
+def _refuse_axis(f: Callable[..., Any], x: Any, axis: int, path: Any) -> NoReturn:
+    arrived = f"{aval_of(x)}, which has no axis {axis}" if is_value(x) else f"a {type(x).__name__}"
+    raise (ValueError if is_value(x) else TypeError)(
+        f"vmap: in_axes asks for axis {axis} of {_argument(f, path)}. It is {arrived}; needed an array with that axis. "
+        "Give an axis that it has, or None to leave it unmapped."
+    )
 
 
 def _argument(f: Callable[..., Any], path: Any) -> str:
@@ -158,8 +164,8 @@ def _result(f: Callable[..., Any], trace: BatchTrace, y: Any, place: int | None)
     if place is None:
         if value is not None:
             raise ValueError(
-                f"vmap: out_axes is None for a result {aval_of(y)} of {name_of(f)}, which differs from element to element. "
-                "Give it an axis, or return what is the same for all."
+                f"vmap: out_axes is None for a result {aval_of(y)} of {name_of(f)}, which differs from element to "
+                "element. Give it an axis, or return what is the same for all."
             )
         return y
     if not is_value(y):
