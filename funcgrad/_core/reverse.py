@@ -50,6 +50,10 @@ class Pieces:
         """The cotangent as one array."""
         raise NotImplementedError
 
+    def result(self) -> Any:
+        """The cotangent of an input as the user gets it, who may take less than a whole array."""
+        return self.total()
+
 
 class Components(Pieces):
     """The cotangents of the results of a joint node, as they come in; ``None`` for a result that gets none."""
@@ -201,7 +205,11 @@ class ReverseTrace(Trace):
 
 # One loop: a call for each node would cost as much as what it does.
 def backward_pass(  # noqa: C901
-    seeds: Iterable[tuple[Any, Any]], *, free: bool, visit: Callable[[Any, Any], Any] | None = None
+    seeds: Iterable[tuple[Any, Any]],
+    *,
+    free: bool,
+    visit: Callable[[Any, Any], Any] | None = None,
+    sparse: bool = False,
 ) -> dict[Any, Any]:
     """Carry cotangents from the given nodes down the tape.
 
@@ -213,6 +221,7 @@ def backward_pass(  # noqa: C901
         free: drop each node's kept values once they were used.
         visit: called with each node that has edges and with its cotangent; it returns the edges to take instead, none
             to stop there.
+        sparse: leave it to `Pieces` what the cotangents of nodes without edges are; else all are arrays.
 
     Returns:
         the cotangents of the nodes without edges, by node.
@@ -229,7 +238,7 @@ def backward_pass(  # noqa: C901
         y_bar = bars.pop(serial)
         while True:
             if type(y_bar) is not np.ndarray and isinstance(y_bar, Pieces):
-                y_bar = y_bar.total()
+                y_bar = y_bar.result() if sparse and not node.edges else y_bar.total()
             edges = node.edges
             if not edges:
                 leaves[node] = y_bar

@@ -174,7 +174,7 @@ class IndexPieces(Pieces):
 
     def add(self, other: Any) -> IndexPieces:
         if type(other) is not IndexPieces:
-            self._add_whole(other)
+            self._add_whole(other.total() if isinstance(other, Pieces) else other)
             return self
         self.pieces += other.pieces
         self._settle()

@@ -15,7 +15,7 @@ from funcgrad._core.primitive import Primitive
 from funcgrad._core.reverse import Pieces
 from funcgrad._ops._index_plan import SLOT, Index
 from funcgrad._ops._index_xla import index_xla
-from funcgrad._ops.index import index_aval, scatter
+from funcgrad._ops.index import index_aval, index_p, scatter
 from funcgrad._ops.join import concatenate
 from funcgrad._ops.shape import reshape
 from funcgrad.tree import register_dataclass
@@ -119,6 +119,14 @@ class _EmbeddingDerivative:
         return None if tangents[0] is None else primitive(tangents[0], primals[1])
 
 
+def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> Any:
+    """One table for all is looked up as before; where each element has a table of its own, this is indexing."""
+    if not batched[0]:
+        return primitive(*operands)
+    assert index_p.batch is not None
+    return index_p.batch(index_p, size, operands, batched, {"index": _ROWS})
+
+
 embedding_p = Primitive(
     "embedding",
     operands=("table", "ids"),
@@ -126,6 +134,6 @@ embedding_p = Primitive(
     xla=lambda lax, table, ids: index_xla(lax, table, ids, index=_ROWS),
     aval=lambda table, ids: index_aval(table, ids, index=_ROWS),
     derivative=_EmbeddingDerivative(),
-    batch=None,
+    batch=_batch,
     cost=lambda y, table, ids: 0,
 )

@@ -1,0 +1,61 @@
+"""Embeddings: rows of a table, looked up by number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import aval_of
+from funcgrad._ops._index_plan import SLOT, Index
+from funcgrad._ops.index import index_p
+from funcgrad._ops.rows import embedding_p
+from funcgrad.nn._convert import inexact
+from funcgrad.numpy._convert import as_value
+
+
+def embedding(table: Any, ids: Any, *, sparse_grad: bool = False) -> Any:
+    """Look up rows: ``table[ids]``.
+
+    Args:
+        table: ``f32[rows, ...]``.
+        ids: ``i64[...]``: which rows, from 0 on.
+        sparse_grad: let the gradient by the table that `funcgrad.grad` returns be `funcgrad.sparse.Rows`, of the rows
+            that were looked up, where the table is an argument and is used for nothing else. `funcgrad.sgd_update`
+            takes it.
+
+    Returns:
+        ``f32[..., ...]``: a row for each number.
+
+    Raises:
+        TypeError: ``ids`` are no integers.
+        IndexError: there is no such row; inside a compiled function what is out of bounds is clipped or dropped.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> from funcgrad import nn
+        >>> table = np.arange(6.0).reshape(3, 2)
+        >>> nn.embedding(table, np.array([2, 2, 0]))
+        array([[4., 5.],
+               [4., 5.],
+               [0., 1.]])
+        >>> fg.grad(lambda table: np.sum(nn.embedding(table, np.array([2, 2]), sparse_grad=True)))(table)
+        Rows(2 of f64[3,2])
+
+    Source: ``torch.nn.functional.embedding``.
+    """
+    table, ids = inexact(table), as_value(ids)
+    if not hasattr(ids, "dtype"):
+        ids = np.asarray(ids)
+    if ids.dtype.kind not in "iu" or not table.shape:
+        raise TypeError(
+            f"embedding: table is {aval_of(table)} and ids are {aval_of(ids)}; needed a table of shape [rows, ...] and "
+            "integers. Convert the ids with astype(int)."
+        )
+    if type(ids) is np.ndarray and ids.size and not (ids.min() >= 0 and ids.max() < table.shape[0]):
+        raise IndexError(
+            f"embedding: ids are from {ids.min()} to {ids.max()}; needed rows of table {aval_of(table)}, from 0 to "
+            f"{table.shape[0] - 1}."
+        )
+    return embedding_p(table, ids) if sparse_grad else index_p(table, ids, index=Index((SLOT,)))
