@@ -1,7 +1,7 @@
 """Plain NumPy functions in; gradients, graphs and XLA programs out."""
 
 from funcgrad import _engines as _engines
-from funcgrad import autograd, errors, nn, numpy, optim, scipy, tree
+from funcgrad import autograd, errors, nn, numpy, optim, scipy, sparse, tree
 from funcgrad._core.graph import Graph
 from funcgrad._transforms.callback import call_numpy
 from funcgrad._transforms.checkpoint import checkpoint
@@ -49,6 +49,7 @@ __all__ = [
     "scipy",
     "sgd_init",
     "sgd_update",
+    "sparse",
     "stop_gradient",
     "to_jax",
     "tree",

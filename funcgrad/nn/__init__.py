@@ -1,6 +1,7 @@
 """Layers, activation functions and losses: as plain functions of arrays, and as modules with parameters."""
 
 from funcgrad.nn._activations import gelu, log_softmax, relu, sigmoid, softmax, tanh
+from funcgrad.nn._embedding import embedding
 from funcgrad.nn._layers import Flatten, Identity, Linear, ReLU, Sequential, Sigmoid, Tanh, manual_seed
 from funcgrad.nn._linear import linear
 from funcgrad.nn._loss_modules import CrossEntropyLoss, MSELoss, NLLLoss
@@ -22,6 +23,7 @@ __all__ = [
     "Sigmoid",
     "Tanh",
     "cross_entropy",
+    "embedding",
     "gelu",
     "linear",
     "log_softmax",
