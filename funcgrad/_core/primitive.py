@@ -48,7 +48,7 @@ class Primitive:
         xla: the name of a ``jax.lax`` function, or ``xla(lax, *operands, **params)``.
         aval: the shape and dtype rule, ``aval(*avals, **params)``; a list of avals where there are several results.
         derivative: one of the kinds in ``derivative.py``; a ``JointDerivative`` where there are several results.
-        batch: the batching rule, or ``None`` until the batching transform exists.
+        batch: the batching rule, ``batch(primitive, size, operands, batched, params)``; see `BatchTrace`.
         cost: floating-point operations, ``cost(y_aval, *avals, **params)``.
         fold: what the result is already, where the operands' types say so: ``fold(operands, aval, **params)`` gives an
             operand, a number, or ``None``.

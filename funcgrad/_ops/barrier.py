@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from funcgrad._core.batch import Shared
 from funcgrad._core.derivative import CONSTANT
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops._batching import batch_same
@@ -38,6 +39,12 @@ def _separate_xla(lax: Any, *xs: Any) -> list[Any]:
     return list(lax.platform_dependent(*xs, cpu=lambda *xs: lax.optimization_barrier(xs), default=lambda *xs: xs))
 
 
+def _separate_batch(
+    primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict
+) -> list[Any]:
+    return [y if flag else Shared(y) for y, flag in zip(primitive(*operands), batched, strict=True)]
+
+
 # All operands are finished before anything that reads the results begins, on platforms where this is faster. XLA's CPU
 # backend makes a loop for each result of an optimizer's step: it would compute the new buffer twice, and copy the old
 # one, which the second loop still reads. On other platforms one loop has several results.
@@ -48,7 +55,7 @@ separate_p = Primitive(
     xla=_separate_xla,
     aval=lambda *xs: list(xs),
     derivative=_IdentityDerivative(),
-    batch=None,
+    batch=_separate_batch,
     cost=lambda y, *xs: 0,
     multiple_results=True,
 )

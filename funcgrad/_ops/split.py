@@ -13,6 +13,7 @@ from funcgrad._core.bind import Tracer, is_foreign, is_value
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines import load_xla
 from funcgrad._ops.arithmetic import mul_p
+from funcgrad._ops.index import slice_axis
 from funcgrad._ops.join import concatenate
 from funcgrad._ops.shape import reshape
 from funcgrad.tree import set_packing
@@ -58,6 +59,13 @@ def _joined(y_bars: list[Any], shapes: Shapes, dtype: np.dtype) -> list[Any]:
     return [join(parts)]
 
 
+def _split_batch(
+    primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict
+) -> list[Any]:
+    (x,) = operands
+    return [reshape(slice_axis(x, 1, start, stop), (size, *shape)) for start, stop, shape in _spans(params["shapes"])]
+
+
 split_p = Primitive(
     "split",
     operands=("x",),
@@ -65,7 +73,7 @@ split_p = Primitive(
     xla=_split_xla,
     aval=lambda x, *, shapes: [Aval(shape, x.dtype) for shape in shapes],
     derivative=_SplitDerivative(),
-    batch=None,
+    batch=_split_batch,
     cost=lambda y, x, **_: 0,
     multiple_results=True,
 )
