@@ -14,11 +14,11 @@ from funcgrad._core.graph import Graph
 from funcgrad._core.simplify import simplify
 from funcgrad._core.staging import StagingTrace
 from funcgrad._ops.index import slice_axis
-from funcgrad._ops.join import stack
 from funcgrad._ops.shape import reshape
 from funcgrad._transforms._arguments import argument_name, name_of
 from funcgrad._transforms.forward import jvp
 from funcgrad._transforms.reverse import Argnums, grad, split_aux, vjp
+from funcgrad._transforms.vmap import vmap
 from funcgrad.errors import NotDifferentiableError, TreeMismatchError
 from funcgrad.tree import flatten, flatten_up_to, leaves, unflatten
 
@@ -278,14 +278,12 @@ def _basis(values: Sequence[Any]) -> list[np.ndarray]:
 
 
 def _each(push: Callable[[list], list], basis: list[np.ndarray], like: Sequence[Any], axis: int) -> list[Any]:
-    """The results of ``push`` for every unit vector, stacked along an axis, which is the first or the last."""
+    """The results of ``push`` for every unit vector, along an axis which is the first or the last: one batched pass."""
     count = len(basis[0]) if basis else 0
     if not count:
         avals = [aval_of(x) for x in like]
         return [np.zeros((*aval.shape, 0) if axis else (0, *aval.shape), aval.dtype) for aval in avals]
-    results = [push([block[i] for block in basis]) for i in range(count)]
-    columns = [[x if hasattr(x, "shape") else np.asarray(x) for x in parts] for parts in zip(*results, strict=True)]
-    return [stack(parts, len(parts[0].shape) if axis else 0) for parts in columns]
+    return vmap(lambda *rows: push(list(rows)), out_axes=-1 if axis else 0)(*basis)
 
 
 def _split(stacked: Any, x: Any, spans: Sequence[Any], axis: int) -> list[Any]:
