@@ -13,6 +13,7 @@ from tests.laws._cases import Arrays, Case, all_rows, cases
 
 SIZE = 3
 CASES = list(cases(all_rows(), real=("float64",), imaginary=("complex128",)))
+REAL_CASES = [case for case in CASES if case.dtype != np.complex128]
 
 
 def _batches(case: Case, rng: np.random.Generator) -> list[Arrays]:
@@ -43,6 +44,21 @@ def test_batching_equals_a_loop(case: Case, rng: np.random.Generator) -> None:
             assert got.shape == want.shape
             assert got.dtype == want.dtype
             np.testing.assert_allclose(got, want, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("case", REAL_CASES, ids=[case.id for case in REAL_CASES])
+def test_batching_on_xla_is_numpys(case: Case, rng: np.random.Generator) -> None:
+    """On arrays of the other engine, outside JAX's 64-bit mode, which rules must not need."""
+    elements = _batches(case, rng)
+    mask = _masks(elements[0])[0]
+    stacked = [np.stack(xs) if flag else xs[0] for xs, flag in zip(zip(*elements, strict=True), mask, strict=True)]
+    in_axes = tuple(0 if flag else None for flag in mask)
+    with jax.enable_x64(True):
+        arrays = [jax.numpy.asarray(x) if flag else x for x, flag in zip(stacked, mask, strict=True)]
+    for got, want in zip(_mapped(case, in_axes, arrays), _mapped(case, in_axes, stacked), strict=True):
+        assert got.shape == want.shape
+        assert got.dtype == want.dtype
+        np.testing.assert_allclose(np.asarray(got), want, rtol=1e-11, atol=1e-11)
 
 
 def _mapped(case: Case, in_axes: tuple[int | None, ...], operands: Arrays) -> Arrays:
