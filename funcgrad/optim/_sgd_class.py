@@ -21,6 +21,10 @@ from funcgrad.optim._sgd import sgd_update
 from funcgrad.optim._state import SGDState
 from funcgrad.tree import flatten
 
+# A parameter and its gradient; a group and those of its parameters that have one.
+_Pair = tuple[Any, Any]
+_Members = tuple[dict[str, Any], list[_Pair]]
+
 # What older checkpoints may lack.
 _LATER_OPTIONS = {"nesterov": False, "maximize": False, "foreach": None, "differentiable": False}
 
@@ -114,12 +118,18 @@ class SGD(Optimizer):
             with enable_grad():
                 loss = closure()
         given = None if grads is None else iter(self._given(grads))
+        rest = []
         for group in self.param_groups:
             if given is None:
                 pairs = [(p, gradient) for p in group["params"] if (gradient := p.grad) is not None]
             else:
                 pairs = [(p, g) for p in group["params"] if (g := next(given)) is not None]
-            self._step_group(group, pairs)
+            if pairs and group["differentiable"]:
+                self._step_recorded(group, pairs)
+            elif pairs and (left := self._step_in_place(group, pairs)):
+                rest.append((group, left))
+        if rest:
+            self._step_purely(rest)
         return loss if grads is None else self._tree()
 
     def _given(self, grads: Any) -> list[Any]:
@@ -132,17 +142,7 @@ class SGD(Optimizer):
             )
         return leaves
 
-    def _step_group(self, group: dict[str, Any], pairs: list[tuple[Any, Any]]) -> None:
-        if not pairs:
-            return
-        if group["differentiable"]:
-            self._step_recorded(group, pairs)
-            return
-        rest = self._step_in_place(group, pairs)
-        if rest:
-            self._step_purely(group, rest)
-
-    def _step_in_place(self, group: dict[str, Any], pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    def _step_in_place(self, group: dict[str, Any], pairs: list[_Pair]) -> list[_Pair]:
         """Step where values are NumPy arrays that can be written to; returns what is left."""
         momentum, keep = float(group["momentum"]), 1 - float(group["dampening"])
         moves = []
@@ -166,54 +166,60 @@ class SGD(Optimizer):
             write_steps(moves, _known(group))
         return rest
 
-    def _step_purely(self, group: dict[str, Any], pairs: list[tuple[Any, Any]]) -> None:
-        """Step by ``sgd_update`` itself: compiled where values are JAX's, whose old ones it may overwrite."""
-        foreign = [is_foreign(p.value) for p, _ in pairs]
+    def _step_purely(self, groups: list[_Members]) -> None:
+        """Step all groups by one ``sgd_update``: compiled where values are JAX's, whose old ones it may overwrite."""
         updates: list[tuple[bool, Callable[..., Any]]] = [(True, _compiled_update), (False, sgd_update)]
         for kind, update in updates:
-            chosen = [pair for pair, is_one in zip(pairs, foreign, strict=True) if is_one is kind]
+            chosen = [(group, [pair for pair in pairs if is_foreign(pair[0].value) is kind]) for group, pairs in groups]
+            chosen = [(group, pairs) for group, pairs in chosen if pairs]
             if chosen:
-                values = [p.value for p, _ in chosen]
-                grads = [g.value if is_tensor(g) else g for _, g in chosen]
-                new, state = update(grads, self._state_of(group, chosen, values), values)
-                self._put_back(chosen, new, state)
+                values = [[p.value for p, _ in pairs] for _, pairs in chosen]
+                grads = [[g.value if is_tensor(g) else g for _, g in pairs] for _, pairs in chosen]
+                new, state = update(grads, self._state_of(chosen, values), values)
+                for (_, pairs), new_values, buffers in zip(chosen, new, state.buffers, strict=True):
+                    self._put_back(pairs, new_values, buffers)
 
-    def _step_recorded(self, group: dict[str, Any], pairs: list[tuple[Any, Any]]) -> None:
+    def _step_recorded(self, group: dict[str, Any], pairs: list[_Pair]) -> None:
         """Step on the tensors themselves; each parameter takes over the history of its new value."""
         before = recording.get()
         recording.set(True)
         try:
-            values = [p for p, _ in pairs]
-            state = self._state_of(group, pairs, values)
-            new, state = sgd_update([g for _, g in pairs], state, [p.clone() for p in values])
+            params = [p for p, _ in pairs]
+            state = self._state_of([(group, pairs)], [params])
+            (new,), state = sgd_update([[g for _, g in pairs]], state, [[p.clone() for p in params]])
         finally:
             recording.set(before)
-        for p, value in zip(values, new, strict=True):
+        for p, value, buffer in zip(params, new, state.buffers[0], strict=True):
             p.value, p.node = value.value, value.node
-        if group["momentum"] != 0:
-            for p, buffer in zip(values, state.buffers, strict=True):
+            if buffer is not None:
                 self.state[p]["momentum_buffer"] = buffer if is_tensor(buffer) else TRACE.constant(buffer)
 
-    def _state_of(self, group: dict[str, Any], pairs: list[tuple[Any, Any]], values: list[Any]) -> SGDState:
-        """The group and the buffers of its parameters as the state of ``sgd_update``."""
-        numbers = {name: np.float64(_number(group[name])) for name in ("lr", "momentum", "dampening", "weight_decay")}
-        flags = {name: np.bool_(group[name]) for name in ("nesterov", "maximize")}
-        buffers: list[Any] = [None] * len(pairs)
-        started = None
-        if numbers["momentum"] != 0:
+    def _state_of(self, groups: list[_Members], values: list[list[Any]]) -> SGDState:
+        """Groups and buffers as the state of ``sgd_update``: hyperparameters are lists with one for each group."""
+        options: dict[str, Any] = {
+            name: [np.float64(_number(group[name])) for group, _ in groups]
+            for name in ("lr", "momentum", "dampening", "weight_decay")
+        }
+        options |= {name: [np.bool_(group[name]) for group, _ in groups] for name in ("nesterov", "maximize")}
+        buffers = []
+        begun = []
+        for (group, pairs), group_values in zip(groups, values, strict=True):
+            if group["momentum"] == 0:
+                buffers.append([None] * len(pairs))
+                continue
             held = [self.state[p].get("momentum_buffer") for p, _ in pairs]
-            recorded = group["differentiable"]
-            buffers = [
-                zeros_like(value) if buffer is None else buffer if recorded else buffer.value
-                for buffer, value in zip(held, values, strict=True)
-            ]
-            if numbers["dampening"] != 0:
-                started = np.array([buffer is not None for buffer in held])
-        options: dict[str, Any] = {**numbers, **flags}
-        return SGDState(**options, step=np.int32(0), buffers=buffers, started=started)
+            begun += [buffer is not None for buffer in held]
+            buffers.append(
+                [
+                    zeros_like(value) if buffer is None else buffer if group["differentiable"] else buffer.value
+                    for buffer, value in zip(held, group_values, strict=True)
+                ]
+            )
+        damped = any(group["momentum"] != 0 and group["dampening"] != 0 for group, _ in groups)
+        return SGDState(**options, step=np.int32(0), buffers=buffers, started=np.array(begun) if damped else None)
 
-    def _put_back(self, pairs: list[tuple[Any, Any]], new: list[Any], state: SGDState) -> None:
-        for (p, _), value, buffer in zip(pairs, new, state.buffers, strict=True):
+    def _put_back(self, pairs: list[_Pair], values: list[Any], buffers: list[Any]) -> None:
+        for (p, _), value, buffer in zip(pairs, values, buffers, strict=True):
             if type(p.value) is np.ndarray:
                 np.copyto(p.value, value)
             else:

@@ -1,0 +1,103 @@
+"""PyTorch's tensors and checkpoints, both ways. PyTorch is used where it is loaded, and never imported."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from funcgrad._core.bind import is_value
+from funcgrad.autograd import Tensor
+from funcgrad.autograd._base import is_tensor
+from funcgrad.autograd._tensor import rebuild
+
+_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+
+
+def from_torch(tree: Any) -> Any:
+    """Convert PyTorch's tensors to tensors of this library, wherever they stand in nested containers.
+
+    Args:
+        tree: a ``torch.Tensor``, or dicts, lists and tuples of them, such as the ``state_dict`` of a model or of an
+            optimizer. What is no tensor stays as it is.
+
+    Returns:
+        The same containers with copies of the values, as leaves; ``requires_grad`` is kept.
+
+    Example:
+        >>> from funcgrad.interop.torch import from_torch
+        >>> from_torch({"lr": 0.1, "params": [0, 1]})  # tensors would be converted
+        {'lr': 0.1, 'params': [0, 1]}
+    """
+    return _mapped(_shared(_from_tensor), tree)
+
+
+def to_torch(tree: Any) -> Any:
+    """Convert tensors and arrays to PyTorch's, wherever they stand in nested containers.
+
+    Args:
+        tree: a `Tensor`, a NumPy or JAX array, or dicts, lists and tuples of them, such as the ``state_dict`` of a
+            model or of an optimizer. What is none of these stays as it is.
+
+    Returns:
+        The same containers with copies of the values; ``requires_grad`` of leaves is kept.
+
+    Raises:
+        ImportError: PyTorch is not loaded. Who wants its tensors has imported it.
+    """
+    torch: Any = sys.modules.get("torch")
+    if torch is None:
+        raise ImportError("to_torch: PyTorch is not loaded, and its tensors were asked for. Import torch first.")
+    return _mapped(_shared(lambda x: _to_tensor(torch, x)), tree)
+
+
+def _shared(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The conversion that gives the same for the same: what is shared stays shared."""
+    done: dict[int, Any] = {}
+
+    def once(x: Any) -> Any:
+        if id(x) not in done:
+            done[id(x)] = convert(x)
+        return done[id(x)]
+
+    return once
+
+
+def _mapped(convert: Callable[[Any], Any], tree: Any) -> Any:
+    """The containers with each value converted; dicts keep their order, which a pytree of dicts would not."""
+    if isinstance(tree, Mapping):
+        made: Any = type(tree)
+        return made((key, _mapped(convert, value)) for key, value in tree.items())
+    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
+        return type(tree)(*[_mapped(convert, value) for value in tree])
+    if isinstance(tree, list | tuple):
+        return type(tree)([_mapped(convert, value) for value in tree])
+    return convert(tree)
+
+
+def _from_tensor(x: Any) -> Any:
+    torch: Any = sys.modules.get("torch")
+    if torch is None or not isinstance(x, torch.Tensor):
+        return x
+    plain = x.detach().cpu()
+    # NumPy has no bfloat16 of its own, so the bits are handed over.
+    is_short = plain.dtype is torch.bfloat16
+    value = plain.view(torch.int16).numpy().view(_BFLOAT16) if is_short else plain.numpy()
+    return rebuild(np.array(value), x.requires_grad, isinstance(x, torch.nn.Parameter))
+
+
+def _to_tensor(torch: Any, x: Any) -> Any:
+    if isinstance(x, int | float | complex | np.generic) or not (is_tensor(x) or is_value(x)):
+        return x
+    value = np.array(x.value if is_tensor(x) else x)
+    if value.dtype == _BFLOAT16:
+        made = torch.from_numpy(value.view(np.int16)).view(torch.bfloat16)
+    else:
+        made = torch.from_numpy(value)
+    requires_grad = type(x) is Tensor and x.requires_grad
+    if type(x) is Tensor and getattr(x, "is_parameter", False):
+        return torch.nn.Parameter(made, requires_grad)
+    return made.requires_grad_(requires_grad)

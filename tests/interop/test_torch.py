@@ -1,0 +1,109 @@
+"""Tensors and checkpoints cross over to PyTorch and back, and a training that crosses over goes on as it would have."""
+
+import subprocess
+import sys
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+import pytest
+
+from funcgrad import nn
+from funcgrad.autograd import Tensor, tensor
+from funcgrad.interop.torch import from_torch, to_torch
+from funcgrad.optim import SGD
+
+torch = pytest.importorskip("torch")
+
+OPTIONS: dict[str, Any] = {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.01}
+RNG = np.random.default_rng(0)
+X, Y = RNG.standard_normal((32, 6)), RNG.integers(0, 3, 32)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "int64", "bool", "complex64"])
+def test_tensors_cross_over_and_back(dtype: str) -> None:
+    theirs = torch.tensor([[0.0, 1.5], [2.0, 3.0]]).to(getattr(torch, dtype))
+    ours = from_torch(theirs)
+    assert type(ours) is Tensor
+    assert ours.dtype.name == dtype
+    assert torch.equal(to_torch(ours), theirs)
+
+
+def test_containers_flags_and_everything_else_stay() -> None:
+    tree = OrderedDict(b=[torch.ones(1, requires_grad=True)], a=({"n": 3, "none": None},))
+    ours = from_torch(tree)
+    assert list(ours) == ["b", "a"]
+    assert ours["b"][0].requires_grad
+    assert ours["a"] == ({"n": 3, "none": None},)
+    again = to_torch(ours)
+    assert type(again) is OrderedDict
+    assert again["b"][0].requires_grad
+    parameter: Any = from_torch(torch.nn.Parameter(torch.ones(2)))
+    assert isinstance(parameter, nn.Parameter)
+    assert isinstance(to_torch(parameter), torch.nn.Parameter)
+    assert isinstance(to_torch(np.ones(2)), torch.Tensor)
+    assert to_torch(2.5) == 2.5
+
+
+def model_of(library: Any) -> Any:
+    return library.Sequential(library.Linear(6, 5), library.Tanh(), library.Linear(5, 3)).double()
+
+
+def train(library: Any, make: Any, model: Any, optimizer: Any, steps: int) -> list[float]:
+    losses = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = library.CrossEntropyLoss()(model(make(X)), make(Y))
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def test_a_run_begun_in_torch_resumes_here() -> None:
+    theirs = model_of(torch.nn)
+    optimizer = torch.optim.SGD(theirs.parameters(), **OPTIONS)
+    train(torch.nn, torch.tensor, theirs, optimizer, 5)
+    ours = model_of(nn)
+    ours.load_state_dict(from_torch(theirs.state_dict()))
+    resumed = SGD(ours.parameters(), lr=99.0)
+    resumed.load_state_dict(from_torch(optimizer.state_dict()))
+    expected = train(torch.nn, torch.tensor, theirs, optimizer, 10)
+    np.testing.assert_allclose(train(nn, tensor, ours, resumed, 10), expected, rtol=1e-12)
+
+
+def test_a_run_begun_here_resumes_in_torch() -> None:
+    ours = model_of(nn)
+    optimizer = SGD(ours.parameters(), **OPTIONS)
+    train(nn, tensor, ours, optimizer, 5)
+    theirs = model_of(torch.nn)
+    theirs.load_state_dict(to_torch(ours.state_dict()))
+    resumed = torch.optim.SGD(theirs.parameters(), lr=99.0)
+    resumed.load_state_dict(to_torch(optimizer.state_dict()))
+    expected = train(nn, tensor, ours, optimizer, 10)
+    np.testing.assert_allclose(train(torch.nn, torch.tensor, theirs, resumed, 10), expected, rtol=1e-12)
+
+
+def test_layout_of_checkpoints_is_torchs() -> None:
+    ours, theirs = model_of(nn), model_of(torch.nn)
+    mine, its = SGD(ours.parameters(), **OPTIONS), torch.optim.SGD(theirs.parameters(), **OPTIONS)
+    train(nn, tensor, ours, mine, 1)
+    train(torch.nn, torch.tensor, theirs, its, 1)
+    mine, its = mine.state_dict(), its.state_dict()
+    assert {k: sorted(v) for k, v in mine["state"].items()} == {k: sorted(v) for k, v in its["state"].items()}
+    assert mine["param_groups"][0] == {k: v for k, v in its["param_groups"][0].items() if k != "fused"}
+
+
+def test_torch_is_not_imported() -> None:
+    program = (
+        "import sys, numpy as np\n"
+        "from funcgrad.autograd import tensor\n"
+        "from funcgrad.interop.torch import from_torch, to_torch\n"
+        "from_torch({'a': tensor([1.0])})\n"
+        "try:\n    to_torch(tensor([1.0]))\n"
+        "except ImportError as error:\n    assert 'Import torch first' in str(error)\n"
+        "else:\n    raise AssertionError\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
