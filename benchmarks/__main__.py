@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks import _plot, _report
 from benchmarks._timing import FULL, QUICK, Effort, Suite
 
-SUITES = ("startup", "eager", "tapes", "training_step", "transforms", "batching")
+SUITES = ("startup", "eager", "tapes", "training_step", "transforms", "batching", "sgd", "imperative")
 
 
 def main(arguments: list[str] | None = None) -> int:
