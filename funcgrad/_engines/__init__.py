@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import Any
 
-from funcgrad._core.bind import Engine, add_engine_finder
+from funcgrad._core.bind import Engine, Tracer, add_engine_finder
 
 
 def load_xla() -> ModuleType:
@@ -25,3 +27,29 @@ def _find_xla(x: Any) -> Engine | None:
 
 
 add_engine_finder(_find_xla)
+
+
+def engine_scope(values: Iterable[Any]) -> AbstractContextManager[Any]:
+    """The mode in which operators work on these values as NumPy's do: JAX's 64-bit mode if one is a ``jax.Array``."""
+    if "funcgrad._engines.xla" in sys.modules and any(map(_stands_on_xla, values)):
+        return load_xla().scope()
+    return _NO_SCOPE
+
+
+def _stands_on_xla(value: Any) -> bool:
+    """Whether a value, or what it stands for in the outer transforms, or an element of a list, is a ``jax.Array``."""
+    while isinstance(value, Tracer):
+        # A staged value stands for none.
+        value = getattr(value, "value", None)
+    if isinstance(value, list | tuple):
+        return any(map(_stands_on_xla, value))
+    return isinstance(value, load_xla().Array)
+
+
+class _NoScope:
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+_NO_SCOPE: Any = _NoScope()

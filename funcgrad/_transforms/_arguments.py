@@ -9,8 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from funcgrad._core.aval import aval_of, is_inexact
-from funcgrad._core.bind import Tracer, is_foreign, is_value
-from funcgrad._engines import load_xla
+from funcgrad._core.bind import is_value
 from funcgrad.errors import NotDifferentiableError
 from funcgrad.tree import flatten, flatten_with_path, key_path_str
 
@@ -68,31 +67,6 @@ def owned(results: Iterable[Any], others: Iterable[Any]) -> list[Any]:
         seen.add(id(y))
         mine.append(y)
     return mine
-
-
-def engine_scope(values: Sequence[Any]) -> Any:
-    """The mode in which rules run on these values: JAX's 64-bit scope where one of them is a ``jax.Array``."""
-    if any(_stands_on_xla(value) for value in values):
-        return load_xla().scope()
-    return _NO_SCOPE
-
-
-def _stands_on_xla(value: Any) -> bool:
-    """Whether a value, or what it stands for in the outer transforms, belongs to the XLA engine."""
-    while isinstance(value, Tracer):
-        if not value.trace.concrete:
-            return False
-        value = getattr(value, "value")  # noqa: B009  (every concrete trace's tracers have one)
-    return is_foreign(value)
-
-
-class _NoScope:
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, *_: object) -> None: ...
-
-
-_NO_SCOPE = _NoScope()
 
 
 class StaticArguments:

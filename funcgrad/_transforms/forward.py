@@ -9,8 +9,9 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of
 from funcgrad._core.forward import ForwardTrace, ForwardTracer
+from funcgrad._engines import engine_scope
 from funcgrad._ops.fill import zeros_like
-from funcgrad._transforms._arguments import argument_name, check_differentiable, engine_scope
+from funcgrad._transforms._arguments import argument_name, check_differentiable
 from funcgrad.errors import TreeMismatchError
 from funcgrad.numpy._convert import from_objects
 from funcgrad.tree import flatten, flatten_up_to, unflatten

@@ -12,10 +12,11 @@ from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.bind import Tracer
 from funcgrad._core.graph import Graph
 from funcgrad._core.reverse import Node, ReverseTrace, ReverseTracer, backward_pass
+from funcgrad._engines import engine_scope
 from funcgrad._ops.cast import cast
 from funcgrad._ops.fill import ones_like, zeros_like
 from funcgrad._ops.rows import Rows
-from funcgrad._transforms._arguments import argument_name, check_differentiable, engine_scope, name_of, owned
+from funcgrad._transforms._arguments import argument_name, check_differentiable, name_of, owned
 from funcgrad._transforms.stage import stage_flat
 from funcgrad.errors import NonScalarOutputError, TreeMismatchError
 from funcgrad.numpy._convert import from_objects

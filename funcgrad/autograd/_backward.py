@@ -11,9 +11,9 @@ import numpy as np
 from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.bind import NUMPY_TYPES, active_trace
 from funcgrad._core.reverse import backward_pass
+from funcgrad._engines import engine_scope
 from funcgrad._ops.cast import cast
 from funcgrad._ops.fill import zeros_like
-from funcgrad._transforms._arguments import engine_scope
 from funcgrad.autograd._base import TRACE, LeafNode, TensorBase, is_tensor, owned_array, retained
 from funcgrad.autograd._graph import Visitor, needed_nodes
 from funcgrad.autograd._mode import recording

@@ -21,12 +21,13 @@ from funcgrad._ops.sort import argsort, gather_along_axis, searchsorted
 from funcgrad.numpy._axes import normalize_axes, normalize_axis
 from funcgrad.numpy._convert import as_value, promote
 from funcgrad.numpy._cumulative import flat
-from funcgrad.numpy._dispatch import implements
+from funcgrad.numpy._dispatch import implements, in_numpys_mode
 from funcgrad.numpy._reductions import as_array, sum_
 from funcgrad.numpy._statistics import inexact
 
 
 @implements(np.diff)
+@in_numpys_mode
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """``numpy.diff``."""
     if n < 0:
@@ -57,6 +58,7 @@ def _end(x: Any, shape: tuple[int, ...], axis: int) -> Any:
 
 
 @implements(np.ediff1d)
+@in_numpys_mode
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """``numpy.ediff1d``."""
     steps = diff(flat(as_array(ary)))
@@ -66,6 +68,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 
 
 @implements(np.trapezoid)
+@in_numpys_mode
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """``numpy.trapezoid``."""
     y = as_array(y)
@@ -85,6 +88,7 @@ def _widths(x: Any, ndim: int, axis: int) -> Any:
 
 
 @implements(np.gradient)
+@in_numpys_mode
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """``numpy.gradient``."""
     f = inexact(f)
@@ -140,6 +144,7 @@ def _edge(values: list[Any], widths: list[Any]) -> Any:
 
 
 @implements(np.interp)
+@in_numpys_mode
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: float | None = None) -> Any:
     """``numpy.interp``: differentiable by ``x``, ``xp`` and ``fp``."""
     x, xp = promote(inexact(x), inexact(xp), np.float64(0))[:2]

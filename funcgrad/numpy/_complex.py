@@ -14,7 +14,7 @@ from funcgrad._ops.fill import zeros_like
 from funcgrad._ops.select import select
 from funcgrad._ops.trigonometric import arctan2_p
 from funcgrad.numpy._convert import as_value, dtype_of, operands_for, promote
-from funcgrad.numpy._dispatch import implements
+from funcgrad.numpy._dispatch import implements, in_numpys_mode
 
 
 @implements(np.conjugate)
@@ -42,6 +42,7 @@ def imag(val: Any) -> Any:
 
 
 @implements(np.angle)
+@in_numpys_mode
 def angle(z: Any, deg: bool = False) -> Any:
     """``numpy.angle``: the argument of a complex number, in radians or degrees."""
     (z,) = promote(as_value(z))

@@ -17,7 +17,7 @@ from funcgrad._ops.join import concatenate
 from funcgrad._ops.shape import expand_dims, reshape, transpose
 from funcgrad.numpy._axes import normalize_axis
 from funcgrad.numpy._convert import as_value, promote
-from funcgrad.numpy._dispatch import implements, refuse_out
+from funcgrad.numpy._dispatch import implements, in_numpys_mode, refuse_out
 from funcgrad.numpy._einsum import contract_stacks, einsum
 
 
@@ -85,6 +85,7 @@ def _axis_last(x: Any, axis: int) -> Any:
 
 
 @implements(np.dot)
+@in_numpys_mode
 def dot(a: Any, b: Any, out: None = None) -> Any:
     """``numpy.dot``."""
     refuse_out("dot", out)
@@ -120,6 +121,7 @@ def inner(a: Any, b: Any, /) -> Any:
 
 
 @implements(np.outer, np.linalg.outer)
+@in_numpys_mode
 def outer(a: Any, b: Any, out: None = None) -> Any:
     """``numpy.outer``."""
     refuse_out("outer", out)
@@ -161,6 +163,7 @@ def _interleaved(xs: tuple[int, ...], ys: tuple[int, ...]) -> tuple[int, ...]:
 
 
 @implements(np.cross)
+@in_numpys_mode
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
     """``numpy.cross``, of vectors of three components."""
     if axis is not None:

@@ -13,7 +13,7 @@ from funcgrad._ops.cast import cast
 from funcgrad._ops.select import select
 from funcgrad._ops.shape import reshape
 from funcgrad.numpy._convert import as_value, promote
-from funcgrad.numpy._dispatch import implements, refuse_option
+from funcgrad.numpy._dispatch import implements, in_numpys_mode, refuse_option
 from funcgrad.numpy._shape import as_array, broadcast_arrays, to_shape
 
 Order = Literal["C", "F", "A", "K"]
@@ -165,6 +165,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
 
 
 @implements(np.linspace)
+@in_numpys_mode
 def linspace(
     start: Any,
     stop: Any,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
@@ -9,6 +10,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 
 from funcgrad._core.lazy import LazyModule
+from funcgrad._engines import engine_scope
 from funcgrad.errors import TracerAssignmentError, UnsupportedFunctionError
 
 difflib = LazyModule("difflib")
@@ -35,6 +37,20 @@ def implements(*numpy_functions: Callable[..., Any]) -> Callable[[F], F]:
         return function
 
     return register
+
+
+def in_numpys_mode(function: F) -> F:
+    """Let a function that computes with operators do so in JAX's 64-bit mode on ``jax.Array`` s.
+
+    Outside of it JAX's own operators would cut float64 to float32. (Primitives enter the mode by themselves.)
+    """
+
+    @functools.wraps(function)
+    def in_mode(*args: Any, **kwargs: Any) -> Any:
+        with engine_scope((*args, *kwargs.values())):
+            return function(*args, **kwargs)
+
+    return in_mode  # pyright: ignore[reportReturnType]  (wraps keeps the signature)
 
 
 def find_special(ufunc: np.ufunc) -> Callable[..., Any] | None:

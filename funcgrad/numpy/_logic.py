@@ -15,7 +15,7 @@ from funcgrad._ops.cast import cast, imag_p
 from funcgrad._ops.fill import zeros_like
 from funcgrad._ops.select import select
 from funcgrad.numpy._convert import as_value, dtype_of, promote
-from funcgrad.numpy._dispatch import implements
+from funcgrad.numpy._dispatch import implements, in_numpys_mode
 from funcgrad.numpy._elementwise import absolute, binary, equal, less_equal, named, not_equal, unary
 
 isnan = unary(np.isnan, logic.isnan_p)
@@ -85,6 +85,7 @@ def isreal(x: Any) -> Any:
 
 
 @implements(np.isclose)
+@in_numpys_mode
 def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
     """``numpy.isclose``."""
     a, b = promote(as_value(a), as_value(b))

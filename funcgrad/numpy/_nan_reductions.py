@@ -14,7 +14,7 @@ from funcgrad.numpy import _reductions as reductions
 from funcgrad.numpy import _statistics as statistics
 from funcgrad.numpy._axes import Axis, normalize_axes
 from funcgrad.numpy._cumulative import cumprod, cumsum
-from funcgrad.numpy._dispatch import implements, refuse_out
+from funcgrad.numpy._dispatch import implements, in_numpys_mode, refuse_out
 from funcgrad.numpy._reductions import as_array, sum_
 from funcgrad.numpy._statistics import inexact
 
@@ -78,6 +78,7 @@ nanargmin = _place("nanargmin", reductions.argmin, np.inf)
 
 
 @implements(np.nanmean)
+@in_numpys_mode
 def nanmean(
     a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True
 ) -> Any:
@@ -93,6 +94,7 @@ def _counted(a: Any, where: Any) -> Any:
 
 
 @implements(np.nanvar)
+@in_numpys_mode
 def nanvar(
     a: Any,
     axis: Axis = None,

@@ -10,14 +10,14 @@ import numpy as np
 
 from funcgrad._core.bind import NO_PARAMS, Tracer, bind
 from funcgrad._ops import reduce as ops
-from funcgrad._ops.arithmetic import max_p, min_p, ne_p
+from funcgrad._ops.arithmetic import add_p, max_p, min_p, mul_p, ne_p
 from funcgrad._ops.broadcast import broadcast_to, reduce_sum, reduce_sum_p, reduced_shape
 from funcgrad._ops.cast import cast
 from funcgrad._ops.select import select
 from funcgrad._ops.shape import reshape
 from funcgrad.numpy._axes import ALL_AXES, Axis, normalize_axes, normalize_axis
 from funcgrad.numpy._convert import as_value, dtype_of, promote
-from funcgrad.numpy._dispatch import implements, refuse_out
+from funcgrad.numpy._dispatch import implements, in_numpys_mode, refuse_out
 
 INDEX = np.dtype(np.int64)
 
@@ -42,7 +42,7 @@ def sum_(
         x = masked(x, where, 0)
     axes = ALL_AXES[len(x.shape)] if axis is None else normalize_axes(axis, len(x.shape))
     y = bind(reduce_sum_p, (x,), {"axes": axes, "keepdims": bool(keepdims)})
-    return y if initial is None else y + initial
+    return y if initial is None else bind(add_p, promote(y, initial), NO_PARAMS)
 
 
 def summand(x: Any, dtype: Any) -> Any:
@@ -81,7 +81,7 @@ def prod(
     if where is not True:
         a = masked(a, where, 1)
     y = ops.reduce_prod(a, normalize_axes(axis, len(a.shape)), bool(keepdims))
-    return y if initial is None else y * initial
+    return y if initial is None else bind(mul_p, promote(y, initial), NO_PARAMS)
 
 
 def _extremum(name: str, reduce: Callable[..., Any], pair: Any) -> Callable[..., Any]:
@@ -114,6 +114,7 @@ min_ = _extremum("min", ops.reduce_min, min_p)
 
 
 @implements(np.ptp)
+@in_numpys_mode
 def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
     """``numpy.ptp``: the greatest element less the least."""
     refuse_out("ptp", out)

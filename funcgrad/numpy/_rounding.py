@@ -11,7 +11,7 @@ from funcgrad._ops import logic, rounding
 from funcgrad._ops.cast import complex_p, imag_p, real_p
 from funcgrad._ops.select import select
 from funcgrad.numpy._convert import as_value, dtype_of, operands_for
-from funcgrad.numpy._dispatch import implements, refuse_out
+from funcgrad.numpy._dispatch import implements, in_numpys_mode, refuse_out
 from funcgrad.numpy._elementwise import binary, unary
 
 floor = unary(np.floor, rounding.floor_p)
@@ -50,6 +50,7 @@ def fix(x: Any, out: None = None) -> Any:
 
 
 @implements(np.modf)
+@in_numpys_mode
 def modf(x: Any, /) -> tuple[Any, Any]:
     """``numpy.modf``: fractional and integral part; the derivative goes with the fraction."""
     (x,) = operands_for(np.modf, (x,))

@@ -22,7 +22,7 @@ from funcgrad.errors import TracerAssignmentError
 from funcgrad.numpy._axes import Axis, normalize_axes, normalize_axis
 from funcgrad.numpy._convert import as_value, promote
 from funcgrad.numpy._cumulative import flat
-from funcgrad.numpy._dispatch import implements, refuse_option, refuse_out
+from funcgrad.numpy._dispatch import implements, in_numpys_mode, refuse_option, refuse_out
 from funcgrad.numpy._reductions import as_array
 from funcgrad.numpy._statistics import inexact
 
@@ -84,6 +84,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
 
 
 @implements(np.median)
+@in_numpys_mode
 def median(a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
     """``numpy.median``."""
     refuse_out("median", out)
@@ -144,6 +145,7 @@ def _virtual_place(q: Any, n: int, method: str) -> Any:
 
 
 @implements(np.quantile)
+@in_numpys_mode
 def quantile(
     a: Any,
     q: Any,

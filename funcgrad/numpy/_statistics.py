@@ -14,7 +14,7 @@ from funcgrad._ops.cast import cast, imag_p, real_dtype, real_p
 from funcgrad._ops.shape import reshape
 from funcgrad.numpy._axes import ALL_AXES, Axis, normalize_axes
 from funcgrad.numpy._convert import promote
-from funcgrad.numpy._dispatch import implements, refuse_out
+from funcgrad.numpy._dispatch import implements, in_numpys_mode, refuse_out
 from funcgrad.numpy._reductions import as_array, masked
 
 SINGLE = np.dtype(np.float32)
@@ -38,7 +38,8 @@ def mean(
         a = inexact(a, dtype)
     axes = ALL_AXES[len(a.shape)] if axis is None else normalize_axes(axis, len(a.shape))
     if where is not True:
-        return _sum(masked(a, where, 0), axes, keepdims) / count(a, axes, keepdims, where)
+        total = _sum(masked(a, where, 0), axes, keepdims)
+        return bind(div_p, (total, count(a, axes, keepdims, where)), NO_PARAMS)
     return bind(div_p, (_sum(a, axes, keepdims), math.prod([a.shape[i] for i in axes])), NO_PARAMS)
 
 
@@ -64,6 +65,7 @@ def count(a: Any, axes: tuple[int, ...], keepdims: bool, where: Any) -> Any:
 
 
 @implements(np.var)
+@in_numpys_mode
 def var(
     a: Any,
     axis: Axis = None,
@@ -116,6 +118,7 @@ def std(
 
 
 @implements(np.average)
+@in_numpys_mode
 def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
     """``numpy.average``."""
     a = as_array(a)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -158,3 +159,19 @@ def test_jitted_functions_return_numpys_dtypes_and_values(dtype: str, engine: st
         if dtype == "float16":
             tolerance = 4e-3
         np.testing.assert_allclose(got[name], value, rtol=8 * tolerance, atol=8 * tolerance, err_msg=name)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_eager_functions_on_jax_arrays_keep_numpys_dtypes(dtype: str) -> None:
+    """Outside JAX's 64-bit mode, where its own operators would cut float64 to float32."""
+    x, y = operands(dtype)
+    expected = by_numpy(x, y)
+    with jax.enable_x64(True):
+        arrays = jax.numpy.asarray(x), jax.numpy.asarray(y)
+    got = {name: fg.vjp(FUNCTIONS[name], *arrays)[0] for name in expected}
+    assert {name: str(value.dtype) for name, value in got.items()} == {
+        name: str(value.dtype) for name, value in expected.items()
+    }
+    for name, value in expected.items():
+        tolerance = 32 * float(np.finfo(value.dtype).eps) if value.dtype.kind == "f" else 0.0
+        np.testing.assert_allclose(got[name], value, rtol=tolerance, atol=tolerance, err_msg=name)
