@@ -8,16 +8,18 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from funcgrad._core.aval import aval_of, is_inexact
-from funcgrad._core.bind import NUMPY_TYPES
+from funcgrad._core.bind import NO_PARAMS, NUMPY_TYPES, bind
+from funcgrad._ops.arithmetic import div_p
 from funcgrad._ops.broadcast import reduce_sum
 from funcgrad._ops.cast import cast
 from funcgrad._ops.fill import ones_like
 from funcgrad._ops.select import select
 from funcgrad._ops.shape import reshape
-from funcgrad.nn._activations import log_softmax
+from funcgrad._ops.softmax import log_softmax_p
 from funcgrad.nn._convert import inexact
 from funcgrad.numpy._convert import as_value, dtype_of
 from funcgrad.numpy._elementwise import add, divide, equal, multiply, negative, power, subtract
+from funcgrad.numpy._reductions import ALL_AXES
 from funcgrad.numpy._selection import take, take_along_axis
 
 Reduction = Literal["mean", "sum", "none"]
@@ -134,7 +136,7 @@ def cross_entropy(
         raise ValueError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     logits, target = inexact(logits), as_value(target)
     axis = _class_axis(logits)
-    log_p = log_softmax(logits, axis)
+    log_p = bind(log_softmax_p, (logits,), {"axes": (axis,)})
     if getattr(target, "shape", ()) == logits.shape and is_inexact(dtype_of(target)):
         return _probabilities_loss(log_p, target, weight, axis, reduction, label_smoothing)
     targets = _targets("cross_entropy", log_p, target, weight, ignore_index)
@@ -212,9 +214,9 @@ def _reduce_targets(picked: Any, targets: _Targets, reduction: Reduction) -> Any
 def _reduced(values: Any, reduction: Reduction, count: int, sign: int) -> Any:
     """The loss from what adds up to it, up to the sign: turned over at the end, which is one number."""
     if reduction != "none":
-        values = reduce_sum(values, tuple(range(len(values.shape))))
+        values = reduce_sum(values, ALL_AXES[len(values.shape)])
     if reduction == "mean":
-        return divide(values, sign * count)
+        return bind(div_p, (values, sign * count), NO_PARAMS)
     return values if sign == 1 else negative(values)
 
 

@@ -93,34 +93,34 @@ def _write(move: Move, hyper: Known, work: np.ndarray, ahead: np.ndarray | None)
     p, g, buffer, keep, new_p, new_buffer = move
     d = _decayed(p, g, hyper, work)
     if new_buffer is None:
-        down = np.multiply(d, hyper.lr, out=work)
+        down = np.multiply(d, hyper.lr, work)
     elif buffer is None or keep is None:
         # The buffer is kept, and the gradient is the caller's: never the same memory.
         np.copyto(new_buffer, d)
         down = _direction(d, new_buffer, hyper, work, ahead)
     else:
-        np.multiply(buffer, hyper.momentum, out=new_buffer)
+        np.multiply(buffer, hyper.momentum, new_buffer)
         # Where something is left out (dampening), nothing looks ahead, and d is not needed again.
-        np.add(new_buffer, d if keep == 1 else np.multiply(d, keep, out=work), out=new_buffer)
+        np.add(new_buffer, d if keep == 1 else np.multiply(d, keep, work), new_buffer)
         down = _direction(d, new_buffer, hyper, work, ahead)
-    np.subtract(p, down, out=new_p)
+    np.subtract(p, down, new_p)
 
 
 def _decayed(p: np.ndarray, g: np.ndarray, hyper: Known, work: np.ndarray) -> np.ndarray:
     if hyper.weight_decay != 0:
-        np.multiply(p, hyper.weight_decay, out=work)
-        return (np.subtract if hyper.maximize else np.add)(work, g, out=work)
-    return np.negative(g, out=work) if hyper.maximize else g
+        np.multiply(p, hyper.weight_decay, work)
+        return (np.subtract if hyper.maximize else np.add)(work, g, work)
+    return np.negative(g, work) if hyper.maximize else g
 
 
 def _direction(
     d: np.ndarray, buffer: np.ndarray, hyper: Known, work: np.ndarray, ahead: np.ndarray | None
 ) -> np.ndarray:
     if not hyper.nesterov:
-        return np.multiply(buffer, hyper.lr, out=work)
-    ahead = np.multiply(buffer, hyper.momentum, out=np.empty_like(work) if ahead is None else ahead)
-    np.add(ahead, d, out=ahead)
-    return np.multiply(ahead, hyper.lr, out=ahead)
+        return np.multiply(buffer, hyper.lr, work)
+    ahead = np.multiply(buffer, hyper.momentum, np.empty_like(work) if ahead is None else ahead)
+    np.add(ahead, d, ahead)
+    return np.multiply(ahead, hyper.lr, ahead)
 
 
 _threads: list[ThreadPoolExecutor] = []
