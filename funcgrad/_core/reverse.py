@@ -106,6 +106,9 @@ class ReverseTracer(Tracer):
 
     __slots__ = ("dtype", "node", "shape", "value")
 
+    # None only where a trace of another kind has values that need no derivative.
+    node: Any
+
     def __init__(self, trace: Trace, value: Any, node: Node) -> None:
         self.trace = trace
         self.value = value

@@ -1,4 +1,4 @@
-"""Write what PyTorch computes to ``golden_nn.npz`` and ``golden_digits.npz``, so that it is compared with where PyTorch is not installed.
+"""Write what PyTorch computes to ``golden_nn.npz`` and ``golden_digits.npz``: the comparison where it is not installed.
 
 python -m tests.nn.make_golden
 """
