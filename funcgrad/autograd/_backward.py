@@ -17,7 +17,7 @@ from funcgrad._ops.fill import zeros_like
 from funcgrad.autograd._base import TRACE, LeafNode, TensorBase, is_tensor, owned_array, retained
 from funcgrad.autograd._graph import Visitor, needed_nodes
 from funcgrad.autograd._mode import recording
-from funcgrad.autograd._seeds import Seed, check_inputs, memory_of, outputs_of, seed_of, seeds_of, sequence
+from funcgrad.autograd._seeds import Seed, check_inputs, memory_of, outputs_of, seeds_of, sequence
 
 Tensors = Any | Sequence[Any]
 
@@ -79,12 +79,6 @@ def backward(
     check_inputs(chosen or ())
     found = _run(seeds, retain_graph, create_graph, chosen)
     _accumulate(found, {memory_of(bar) for _, bar in seeds}, create_graph)
-
-
-def backward_from(x: TensorBase, *, retain: bool) -> None:
-    """``backward`` of one scalar, the common case: the general way costs a small network's step 3 us more, of 45."""
-    _refuse_inside_transforms("backward")
-    _accumulate(_run([seed_of(0, x, None)], retain, create=False, inputs=None), set(), create=False)
 
 
 def grad(  # noqa: PLR0917  (PyTorch's signature)

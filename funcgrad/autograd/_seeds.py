@@ -56,32 +56,27 @@ def seeds_of(outputs: Sequence[Any], grads: Any) -> list[Seed]:
         given = tuple(grads)
     if len(given) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
-    return [seed_of(i, x, bar) for i, (x, bar) in enumerate(zip(outputs, given, strict=True))]
+    return [_seed(i, x, bar) for i, (x, bar) in enumerate(zip(outputs, given, strict=True))]
 
 
-def seed_of(i: int, x: TensorBase, bar: Any) -> Seed:
-    if bar is None:
-        _check_recorded(i, x)
-        return x.node, _implicit_seed(x)
-    if not is_tensor(bar) and not hasattr(bar, "dtype"):
+def _seed(i: int, x: TensorBase, bar: Any) -> Seed:
+    if bar is not None and not is_tensor(bar) and not hasattr(bar, "dtype"):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(bar).__name__}")
-    if bar.shape != x.shape:
+    if bar is not None and bar.shape != x.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{i}] has a shape of {_size_text(bar.shape)} and output[{i}] has a "
             f"shape of {_size_text(x.shape)}."
         )
-    if (bar.dtype.kind == "c") != (x.dtype.kind == "c"):
+    if bar is not None and (bar.dtype.kind == "c") != (x.dtype.kind == "c"):
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
             f"grad_output[{i}] has a dtype of {bar.dtype} and output[{i}] has a dtype of {x.dtype}."
         )
-    _check_recorded(i, x)
-    return x.node, cast(bar, x.dtype)
-
-
-def _check_recorded(i: int, x: TensorBase) -> None:
     if x.node is None:
         raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
+    if bar is None:
+        return x.node, _implicit_seed(x)
+    return x.node, cast(bar, x.dtype)
 
 
 def _implicit_seed(x: TensorBase) -> Any:

@@ -10,7 +10,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import is_inexact
 from funcgrad._ops.cast import cast, cast_p
 from funcgrad.autograd import _in_place
-from funcgrad.autograd._backward import backward, backward_from
+from funcgrad.autograd._backward import backward
 from funcgrad.autograd._base import TRACE, LeafNode, TensorBase, owned_array, retained
 from funcgrad.autograd._function import Function
 from funcgrad.autograd._text import tensor_text
@@ -133,9 +133,6 @@ class Tensor(TensorBase):
             create_graph: record the pass itself.
             inputs: the tensors whose ``grad`` is filled; all leaves, unless given.
         """
-        if gradient is None and inputs is None and not create_graph:
-            backward_from(self, retain=bool(retain_graph))
-            return
         if gradient is not None and type(gradient) is not Tensor:
             gradient = TRACE.constant(np.asarray(gradient, None if hasattr(gradient, "dtype") else self.dtype))
         backward((self,), (gradient,), retain_graph, create_graph, inputs=inputs)
