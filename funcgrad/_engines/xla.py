@@ -168,9 +168,15 @@ def beside(value: Any, x: Any) -> Any:
 def as_arrays(xs: Sequence[Any]) -> list[Any]:
     """Values as arrays in JAX's current mode.
 
-    Left to ``jax.jit`` (0.10), a float64 NumPy array now and then reached a program compiled in the other mode.
+    Left to ``jax.jit``, which ``asarray`` without a dtype uses too (0.10), a float64 NumPy array now and then reaches a
+    program compiled in the other mode: the dtype is therefore said.
     """
-    return [x if isinstance(x, jax.Array) or not hasattr(x, "dtype") else jax.numpy.asarray(x) for x in xs]
+    return [x if isinstance(x, jax.Array) or not hasattr(x, "dtype") else _as_array(x) for x in xs]
+
+
+def _as_array(x: Any) -> Array:
+    dtype = jax.dtypes.canonicalize_dtype(x.dtype)
+    return jax.numpy.asarray(np.asarray(x, dtype), dtype=dtype)
 
 
 class JaxFunction:
