@@ -21,6 +21,9 @@ def from_jax(g: Callable[..., Any]) -> Callable[..., Any]:
     To our transforms it is one operation; its derivatives, of any order, are JAX's. It runs compiled, with NumPy's
     dtypes (float64 stays float64). On NumPy values it returns NumPy arrays, on ``jax.Array`` s those.
 
+    ``fg.from_jax(model.apply)`` of a Flax model, and ``fg.from_jax(lambda model, x: model(x))`` of an Equinox module,
+    are functions of parameters and data to be trained with `sgd_update`; their pytrees are taken as they are.
+
     Args:
         g: a function of pytrees of arrays that JAX can trace; what is no array in its arguments must be hashable.
 
