@@ -1,0 +1,38 @@
+"""Write what PyTorch computes, says and prints to ``golden_autograd.npz``: the comparison where it is not installed.
+
+python -m tests.autograd.make_golden
+"""
+
+from __future__ import annotations
+
+import warnings
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.autograd._programs import CALLS, PRINTED, PROGRAMS, accumulated, derivatives, refusal, texts
+
+
+def golden(torch: Any) -> dict[str, np.ndarray]:
+    """What PyTorch gives, by a name for each piece: arrays of numbers and of texts."""
+
+    def make(x: np.ndarray) -> Any:
+        return torch.tensor(x, requires_grad=True)
+
+    found: dict[str, Any] = {}
+    for name in PROGRAMS:
+        found |= {f"derivatives/{name}/{i}": x for i, x in enumerate(derivatives(make, torch.autograd.grad, name))}
+        found |= {f"accumulated/{name}/{i}": x for i, x in enumerate(accumulated(make, name))}
+    found |= {f"text/{name}": texts(torch.tensor, name) for name in PRINTED}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        refusals = {name: refusal(call, torch.autograd, torch.tensor, torch.optim) for name, call in CALLS.items()}
+    return {name: np.array(x) for name, x in (found | {f"refusal/{k}": v for k, v in refusals.items()}).items()}
+
+
+if __name__ == "__main__":
+    # Not an import statement: only who writes the file needs PyTorch, and the type checker does without.
+    numbers = golden(import_module("torch"))
+    np.savez_compressed(Path(__file__).with_name("golden_autograd.npz"), allow_pickle=False, **numbers)
