@@ -1,6 +1,7 @@
 """Models written for JAX, trained by ``sgd_update``: under our transforms by way of ``from_jax``, and under JAX's own.
 
-The models are a module in Equinox's form, a dataclass that is a pytree itself, and Flax's two kinds where it is there.
+The models are a module in Equinox's form, a dataclass that is a pytree itself, and Flax's two kinds and Equinox's own
+where these are installed.
 """
 
 from __future__ import annotations
@@ -66,7 +67,13 @@ def nnx_model() -> Model:
     return Model(params, lambda params, x: nnx.merge(graphdef, params)(x))
 
 
-@pytest.fixture(params=[dataclass_model, linen_model, nnx_model])
+def equinox_model() -> Model:
+    eqx = pytest.importorskip("equinox")
+    params, static = eqx.partition(eqx.nn.MLP(5, 3, 16, 1, key=jax.random.key(0)), eqx.is_inexact_array)
+    return Model(params, lambda params, x: jax.vmap(eqx.combine(params, static))(x))
+
+
+@pytest.fixture(params=[dataclass_model, linen_model, nnx_model, equinox_model])
 def model(request: pytest.FixtureRequest) -> Model:
     return request.param()
 
