@@ -103,10 +103,14 @@ class Tensor(TensorBase):
                 )
             if gradient.shape != self.shape:
                 raise RuntimeError(
-                    f"assigned grad has data of a different size: {list(gradient.shape)}; needed {list(self.shape)}"
+                    f"attempting to assign a gradient of size '{list(gradient.shape)}' to a tensor of size "
+                    f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same size"
                 )
             if gradient.dtype != self.dtype:
-                raise RuntimeError(f"assigned grad has data of a different type: {gradient.dtype}; needed {self.dtype}")
+                raise RuntimeError(
+                    f"attempting to assign a gradient with dtype '{gradient.dtype}' to a tensor with dtype "
+                    f"'{self.dtype}'. The gradient must match the tensor's dtype; convert it with .to()"
+                )
         self.gradient = gradient
 
     def retain_grad(self) -> None:

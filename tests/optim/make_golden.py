@@ -1,17 +1,35 @@
-"""Write what PyTorch computes to ``golden_sgd.npz``, so that it is compared with where PyTorch is not installed.
+"""Write what PyTorch computes and says to ``golden_sgd.npz``, so that it is compared with where it is not installed.
 
 python -m tests.optim.make_golden
 """
 
+from __future__ import annotations
+
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tests.optim._cases import OPTIONS, torch_trajectory
+from tests.optim._grouped import RUNS, by_class
+from tests.optim._refusals import CALLS, answer
+
+
+def golden(torch: Any) -> dict[str, np.ndarray]:
+    """What PyTorch gives, by a name for each piece: arrays of numbers and of texts."""
+    found = {name: torch_trajectory(torch, options) for name, options in OPTIONS.items()}
+    for name, run in RUNS.items():
+        pieces = by_class(run, torch.optim.SGD, torch.tensor)
+        found |= {f"groups/{name}/{piece}": x for piece, x in pieces.items()}
+
+    def leaf(numbers: Any) -> Any:
+        return torch.tensor(numbers, requires_grad=True)
+
+    return found | {f"answer/{name}": np.array(answer(call, torch.optim, leaf)) for name, call in CALLS.items()}
+
 
 if __name__ == "__main__":
     # Not an import statement: only who writes the file needs PyTorch, and the type checker does without.
-    torch = import_module("torch")
-    golden = {name: torch_trajectory(torch, options) for name, options in OPTIONS.items()}
-    np.savez_compressed(Path(__file__).with_name("golden_sgd.npz"), allow_pickle=False, **golden)
+    numbers = golden(import_module("torch"))
+    np.savez_compressed(Path(__file__).with_name("golden_sgd.npz"), allow_pickle=False, **numbers)

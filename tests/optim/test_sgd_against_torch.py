@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-from tests.optim._cases import OPTIONS, gradients, initial_params, torch_trajectory, trajectory
+from tests.optim._cases import OPTIONS, gradients, initial_params, trajectory
+from tests.optim._grouped import RUNS, by_rule
+from tests.optim.make_golden import golden
 
 GOLDEN = np.load(Path(__file__).with_name("golden_sgd.npz"))
 # PyTorch's kernels round ``a + alpha * b`` once where NumPy rounds twice.
@@ -60,10 +62,27 @@ def test_staged(name: str) -> None:
     np.testing.assert_allclose(found, GOLDEN[name], **ROUNDING)
 
 
-@pytest.mark.parametrize("name", OPTIONS)
-def test_the_golden_file_is_what_torch_computes(name: str) -> None:
-    torch = pytest.importorskip("torch")
-    np.testing.assert_allclose(GOLDEN[name], torch_trajectory(torch, OPTIONS[name]), rtol=1e-15, atol=1e-15)
+@pytest.mark.parametrize("name", RUNS)
+def test_groups_as_trees_of_options(name: str) -> None:
+    found = by_rule(RUNS[name], fg.sgd_init, fg.sgd_update)
+    np.testing.assert_allclose(found, GOLDEN[f"groups/{name}/rows"], **ROUNDING)
+
+
+@pytest.mark.parametrize("engine", ["xla", "numpy"])
+@pytest.mark.parametrize("name", ["all-late", "dampening-in turn"])
+def test_groups_compiled(name: str, engine: str) -> None:
+    found = by_rule(RUNS[name], fg.sgd_init, fg.jit(fg.sgd_update, engine=engine))
+    np.testing.assert_allclose(found, GOLDEN[f"groups/{name}/rows"], **ROUNDING)
+
+
+def test_the_golden_file_is_what_torch_computes() -> None:
+    found = golden(pytest.importorskip("torch"))
+    assert set(found) == set(GOLDEN)
+    for name, x in found.items():
+        if x.dtype.kind == "U":
+            assert x == GOLDEN[name], name
+        else:
+            np.testing.assert_allclose(x, GOLDEN[name], rtol=1e-15, atol=1e-15, err_msg=name)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "complex64", "complex128"])
