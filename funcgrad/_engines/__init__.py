@@ -20,8 +20,9 @@ def load_xla() -> ModuleType:
 
 def _find_xla(x: Any) -> Engine | None:
     """The XLA engine for a ``jax.Array`` or one of JAX's own tracers; their existence says that JAX is loaded."""
-    jax = sys.modules.get("jax")
-    if jax is not None and isinstance(x, jax.Array):
+    # Another thread may be importing JAX just now: a module without the class has no instances of it either.
+    array_type = getattr(sys.modules.get("jax"), "Array", None)
+    if array_type is not None and isinstance(x, array_type):
         return load_xla().run
     return None
 

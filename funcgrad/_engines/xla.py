@@ -221,6 +221,14 @@ class JaxFunction:
 
     def pulled(self, moving: tuple[bool, ...]) -> tuple[JaxFunction, JaxFunction]:
         """Operands to results and residuals; and residuals with cotangents of the inexact results to cotangents."""
+        key = "vjp", moving
+        if key not in self._derived:
+            # Both at once: the second reads the structure of the residuals that tracing its own first has noted, not
+            # that of one which another thread made in the meantime.
+            self._derived.setdefault(key, self._pulled(moving))
+        return self._derived[key]
+
+    def _pulled(self, moving: tuple[bool, ...]) -> tuple[JaxFunction, JaxFunction]:
         trees = []
 
         def forward(*xs: Any) -> list[Any]:
@@ -236,10 +244,10 @@ class JaxFunction:
             return pull([next(bars) if is_inexact(y.dtype) else np.zeros(y.shape, jax.dtypes.float0) for y in ys])
 
         ys = self.results
-        first = self._derive(("vjp", moving), forward, self._avals, "vjp")
+        first = JaxFunction(forward, self._avals, f"vjp_{self.name}")
         kept = first.results[len(ys) :]
         bars = [y for y in ys if is_inexact(y.dtype)]
-        return first, self._derive(("transpose", moving), backward, [*kept, *bars], "transpose")
+        return first, JaxFunction(backward, [*kept, *bars], f"transpose_{self.name}")
 
     def mapped(self, batched: tuple[bool, ...], size: int) -> JaxFunction:
         """The function of operands of which some have a leading batch axis; all results have it."""

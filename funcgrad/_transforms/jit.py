@@ -24,6 +24,7 @@ from funcgrad.tree import TreeDef, flatten, leaves, unflatten
 
 Names = str | Sequence[str]
 Numbers = int | Sequence[int]
+Order = tuple[int, ...]
 
 
 def jit(
@@ -146,43 +147,41 @@ class XlaFunction(_Jitted):
     def __init__(self, f: Callable[..., Any], static: StaticArguments, donate_argnums: Numbers) -> None:
         super().__init__(f, static)
         self._donated = (donate_argnums,) if isinstance(donate_argnums, int) else tuple(donate_argnums)
-        # The positions in which arguments are handed to JAX, where they are not those of the call.
-        self._order: tuple[int, ...] | None = None
-        self._jitted: Any = None
+        # JAX's function, and the positions in which arguments are handed to it where those of the call are others: set
+        # together, since several threads may make the first call, and each finds an order for its own arguments.
+        self._made: tuple[Any, Order | None] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
-            jitted = self._jitted or self._make_jitted(args, kwargs)
-            if self._order is not None:
-                args = self._reordered(args)
+            jitted, order = self._made or self._make(args, kwargs)
             with self._scope():
-                return jitted(*args, **kwargs)
+                return jitted(*(args if order is None else _reordered(args, order)), **kwargs)
         except ClosedOverTracerError:
             pass
         except (TypeError, ValueError, UnsupportedFunctionError):
             # JAX refuses our tracers among the arguments, which is how they are noticed without a look at each.
             if not any(isinstance(leaf, Tracer) for leaf in leaves((args, kwargs))):
                 raise
-        return self._call_under_tracers(self._restored(args), kwargs, compile_xla)
+        return self._call_under_tracers(args, kwargs, compile_xla)
 
-    def _make_jitted(self, args: tuple, kwargs: dict) -> Any:
+    def _make(self, args: tuple, kwargs: dict) -> tuple[Any, Order | None]:
         xla = load_xla()
         self._scope = xla.scope
-        donated = self._donated
+        donated, order = self._donated, None
         if donated and not self._static.numbers and not self._static.names:
             with self._scope():
-                self._order = self._donation_order(args, kwargs)
-        if self._order is not None:
-            donated = tuple(self._order.index(i) for i in donated)
+                order = self._donation_order(args, kwargs)
+        if order is not None:
+            donated = tuple(order.index(i) for i in donated)
 
         @functools.wraps(self._function)
         def evaluate(*args: Any, **kwargs: Any) -> Any:
-            return self._evaluate(self._restored(args), kwargs)
+            return self._evaluate(_restored(args, order), kwargs)
 
-        self._jitted = xla.compile_function(evaluate, donate_argnums=donated, **self._static.options())
-        return self._jitted
+        self._made = xla.compile_function(evaluate, donate_argnums=donated, **self._static.options()), order
+        return self._made
 
-    def _donation_order(self, args: tuple, kwargs: dict) -> tuple[int, ...] | None:
+    def _donation_order(self, args: tuple, kwargs: dict) -> Order | None:
         """Donated arguments in the order of the results that are like them.
 
         JAX pairs a donated buffer with the next result of its shape, whatever the trees say. Called as
@@ -202,15 +201,6 @@ class XlaFunction(_Jitted):
         order = (*sorted(ranks, key=ranks.__getitem__), *[i for i in range(len(args)) if i not in ranks])
         return order if list(ranks) != sorted(ranks, key=ranks.__getitem__) else None
 
-    def _reordered(self, args: tuple) -> tuple:
-        assert self._order is not None
-        return tuple([args[i] for i in self._order]) if len(args) == len(self._order) else args
-
-    def _restored(self, args: tuple) -> tuple:
-        if self._order is None or len(args) != len(self._order):
-            return args
-        return tuple([args[self._order.index(i)] for i in range(len(args))])
-
     def _evaluate(self, args: tuple, kwargs: dict) -> Any:
         """Run by JAX on its tracers, when it meets new types."""
         graph, _, dynamic, out_tree = self._stage(args, kwargs)
@@ -220,9 +210,19 @@ class XlaFunction(_Jitted):
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """``jax.jit``'s ``lower``: the program for these arguments, to be inspected or compiled ahead of time."""
-        jitted = self._jitted or self._make_jitted(args, kwargs)
+        jitted, order = self._made or self._make(args, kwargs)
         with self._scope():
-            return jitted.lower(*(args if self._order is None else self._reordered(args)), **kwargs)
+            return jitted.lower(*(args if order is None else _reordered(args, order)), **kwargs)
+
+
+def _reordered(args: tuple, order: Order) -> tuple:
+    return tuple([args[i] for i in order]) if len(args) == len(order) else args
+
+
+def _restored(args: tuple, order: Order | None) -> tuple:
+    if order is None or len(args) != len(order):
+        return args
+    return tuple([args[order.index(i)] for i in range(len(args))])
 
 
 def _parts(result: Any) -> dict[int, Any]:

@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.machinery import ModuleSpec
-from importlib.util import LazyLoader, find_spec, module_from_spec
-from types import ModuleType
 from typing import Any
 
-
-def _lazy(name: str) -> ModuleType:
-    """A module that is loaded when it is first looked into."""
-    spec = find_spec(name)
-    assert isinstance(spec, ModuleSpec)
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    LazyLoader(spec.loader).exec_module(module)
-    return module
-
+from funcgrad._core.lazy import LazyModule
 
 # It imports scipy.sparse.linalg, which takes longer than all of funcgrad, and which few programs need.
-_operators = _lazy("funcgrad.interop._operators")
+_operators = LazyModule("funcgrad.interop._operators")
 
 
 def linear_operator(f: Callable[..., Any], primal: Any, of: str = "jacobian") -> Any:
