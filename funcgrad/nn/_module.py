@@ -19,6 +19,11 @@ class IncompatibleKeys(NamedTuple):
     missing_keys: list[str]
     unexpected_keys: list[str]
 
+    def __repr__(self) -> str:
+        if not any(self):
+            return "<All keys matched successfully>"
+        return f"IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+
 
 class Module:
     """Base class of layers and models, to be subclassed as PyTorch's is: parameters and modules are attributes.
@@ -262,10 +267,10 @@ def _size(x: Any) -> str:
 
 def _key_problems(keys: IncompatibleKeys) -> list[str]:
     problems = []
-    if keys.unexpected_keys:
-        problems.append(f"Unexpected key(s) in state_dict: {', '.join(map(_quoted, keys.unexpected_keys))}. ")
     if keys.missing_keys:
         problems.append(f"Missing key(s) in state_dict: {', '.join(map(_quoted, keys.missing_keys))}. ")
+    if keys.unexpected_keys:
+        problems.append(f"Unexpected key(s) in state_dict: {', '.join(map(_quoted, keys.unexpected_keys))}. ")
     return problems
 
 

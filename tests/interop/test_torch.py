@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections import OrderedDict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,9 @@ from funcgrad import nn
 from funcgrad.autograd import Tensor, tensor
 from funcgrad.interop.torch import from_torch, to_torch
 from funcgrad.optim import SGD
+from tests.interop._runs import begun, model_of, train
 
 torch = pytest.importorskip("torch")
-
-OPTIONS: dict[str, Any] = {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.01}
-RNG = np.random.default_rng(0)
-X, Y = RNG.standard_normal((32, 6)), RNG.integers(0, 3, 32)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "int64", "bool", "complex64"])
@@ -45,53 +43,34 @@ def test_containers_flags_and_everything_else_stay() -> None:
     assert to_torch(2.5) == 2.5
 
 
-def model_of(library: Any) -> Any:
-    return library.Sequential(library.Linear(6, 5), library.Tanh(), library.Linear(5, 3)).double()
-
-
-def train(library: Any, make: Any, model: Any, optimizer: Any, steps: int) -> list[float]:
-    losses = []
-    for _ in range(steps):
-        optimizer.zero_grad()
-        loss = library.CrossEntropyLoss()(model(make(X)), make(Y))
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
-
-
 def test_a_run_begun_in_torch_resumes_here() -> None:
-    theirs = model_of(torch.nn)
-    optimizer = torch.optim.SGD(theirs.parameters(), **OPTIONS)
-    train(torch.nn, torch.tensor, theirs, optimizer, 5)
+    theirs, optimizer = begun(torch.nn, torch.tensor, torch.optim.SGD)
     ours = model_of(nn)
     ours.load_state_dict(from_torch(theirs.state_dict()))
     resumed = SGD(ours.parameters(), lr=99.0)
     resumed.load_state_dict(from_torch(optimizer.state_dict()))
-    expected = train(torch.nn, torch.tensor, theirs, optimizer, 10)
-    np.testing.assert_allclose(train(nn, tensor, ours, resumed, 10), expected, rtol=1e-12)
+    expected = train(torch.nn, torch.tensor, theirs, optimizer)
+    np.testing.assert_allclose(train(nn, tensor, ours, resumed), expected, rtol=1e-12)
 
 
 def test_a_run_begun_here_resumes_in_torch() -> None:
-    ours = model_of(nn)
-    optimizer = SGD(ours.parameters(), **OPTIONS)
-    train(nn, tensor, ours, optimizer, 5)
+    ours, optimizer = begun(nn, tensor, SGD)
     theirs = model_of(torch.nn)
     theirs.load_state_dict(to_torch(ours.state_dict()))
     resumed = torch.optim.SGD(theirs.parameters(), lr=99.0)
     resumed.load_state_dict(to_torch(optimizer.state_dict()))
-    expected = train(nn, tensor, ours, optimizer, 10)
-    np.testing.assert_allclose(train(torch.nn, torch.tensor, theirs, resumed, 10), expected, rtol=1e-12)
+    expected = train(nn, tensor, ours, optimizer)
+    np.testing.assert_allclose(train(torch.nn, torch.tensor, theirs, resumed), expected, rtol=1e-12)
 
 
-def test_layout_of_checkpoints_is_torchs() -> None:
-    ours, theirs = model_of(nn), model_of(torch.nn)
-    mine, its = SGD(ours.parameters(), **OPTIONS), torch.optim.SGD(theirs.parameters(), **OPTIONS)
-    train(nn, tensor, ours, mine, 1)
-    train(torch.nn, torch.tensor, theirs, its, 1)
-    mine, its = mine.state_dict(), its.state_dict()
-    assert {k: sorted(v) for k, v in mine["state"].items()} == {k: sorted(v) for k, v in its["state"].items()}
-    assert mine["param_groups"][0] == {k: v for k, v in its["param_groups"][0].items() if k != "fused"}
+def test_files_cross_over(tmp_path: Path) -> None:
+    ours, optimizer = begun(nn, tensor, SGD)
+    torch.save(to_torch({"model": ours.state_dict(), "optimizer": optimizer.state_dict()}), tmp_path / "run.pt")
+    again = from_torch(torch.load(tmp_path / "run.pt"))
+    assert list(again["model"]) == list(ours.state_dict())
+    assert again["optimizer"]["param_groups"] == optimizer.state_dict()["param_groups"]
+    for i, entry in optimizer.state_dict()["state"].items():
+        np.testing.assert_array_equal(again["optimizer"]["state"][i]["momentum_buffer"], entry["momentum_buffer"])
 
 
 def test_torch_is_not_imported() -> None:

@@ -1,4 +1,4 @@
-"""Write what PyTorch computes to ``golden_nn.npz`` and ``golden_digits.npz``: the comparison where it is not installed.
+"""Write what PyTorch computes to ``golden_nn.npz`` and ``golden_modules.npz``, for where it is not installed.
 
 python -m tests.nn.make_golden
 """
@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from tests.nn._cases import CASES, flat
-from tests.nn.test_modules import digits_losses, initial_state
+from tests.nn._modules import results
 
 if __name__ == "__main__":
-    # Not an import statement: only who writes the file needs PyTorch, and the type checker does without.
+    # Not an import statement: only who writes the files needs PyTorch, and the type checker does without.
     torch = import_module("torch")
     golden = {name: flat(case.theirs(torch)) for name, case in CASES.items()}
     np.savez_compressed(Path(__file__).with_name("golden_nn.npz"), allow_pickle=False, **golden)
-    losses = digits_losses(torch.nn, torch.tensor, torch.optim.SGD, initial_state(), np.float64)
-    np.savez_compressed(Path(__file__).with_name("golden_digits.npz"), allow_pickle=False, losses=np.array(losses))
+    modules = results(torch.nn, torch.tensor, torch.optim.SGD)
+    np.savez_compressed(Path(__file__).with_name("golden_modules.npz"), allow_pickle=False, **modules)

@@ -1,0 +1,105 @@
+"""Programs of modules that run alike on ``torch.nn`` and ``funcgrad.nn``: each takes the library and its ``tensor``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_digits
+
+
+def small(library: Any) -> Any:
+    return library.Sequential(library.Linear(4, 3), library.Tanh(), library.Linear(3, 2, bias=False))
+
+
+def _weights(library: Any, make: Any) -> dict[str, Any]:
+    return {name: make(np.ones(x.shape)) for name, x in small(library).state_dict().items()}
+
+
+def _loading(library: Any, make: Any, **changes: Any) -> str:
+    """What a model says of a state that does not fit: spaces aside."""
+    given = _weights(library, make) | {name.replace("__", "."): make(np.ones(n)) for name, n in changes.items()}
+    try:
+        return str(small(library).load_state_dict({name: x for name, x in given.items() if x.shape}))
+    except RuntimeError as error:
+        return " ".join(str(error).split())
+
+
+# A name and a shape for each entry that is put in; of shape () the one that is left out.
+LOADED: dict[str, dict[str, Any]] = {
+    "what fits": {},
+    "too few": {"0__weight": ()},
+    "too much": {"extra": 1},
+    "another shape": {"0__weight": (2, 2)},
+    "all of it": {"0__weight": (), "2__weight": 3, "extra": 1, "more": 2},
+}
+
+
+def texts(library: Any, make: Any) -> dict[str, str]:
+    """How models print, what their states hold, and what is said of states that do not fit."""
+    nested = library.Sequential(small(library), library.ReLU(), library.Sequential(), library.Linear(2, 2, False))
+    shown: dict[str, Any] = {
+        "small": small(library),
+        "nested": nested,
+        "losses": [library.CrossEntropyLoss(), library.NLLLoss(), library.MSELoss()],
+        "names": [name for name, _ in nested.named_parameters()],
+        "state": [(name, tuple(x.shape)) for name, x in nested.state_dict().items()],
+        "modules": [name for name, _ in nested.named_modules()],
+    }
+    found = {name: repr(x) for name, x in shown.items()}
+    return found | {f"loading {name}": _loading(library, make, **changes) for name, changes in LOADED.items()}
+
+
+LOSSES: dict[str, tuple[str, np.ndarray, np.ndarray]] = {
+    "probabilities": ("CrossEntropyLoss", np.arange(5.0), np.array([1.0, 2.0])),
+    "rows of probabilities": ("CrossEntropyLoss", np.arange(10.0).reshape(2, 5), np.array([[1.0, 2.0], [0.5, 0.5]])),
+    "classes": ("CrossEntropyLoss", np.arange(10.0).reshape(2, 5), np.array([1, 0])),
+    "nll": ("NLLLoss", np.arange(10.0).reshape(2, 5), np.array([1, 0])),
+    "squares": ("MSELoss", np.arange(10.0).reshape(2, 5), np.ones((2, 2))),
+}
+
+
+def loss_and_gradients(library: Any, make: Any, name: str) -> list[np.ndarray]:
+    """The loss of a linear layer, and its gradients by weight and bias."""
+    loss, x, target = LOSSES[name]
+    layer = library.Linear(5, 2).double()
+    layer.load_state_dict({"weight": make(np.linspace(-1, 1, 10).reshape(2, 5)), "bias": make(np.array([0.5, -0.5]))})
+    value = getattr(library, loss)()(layer(make(x)), make(target))
+    value.backward()
+    return [value.detach().numpy(), layer.weight.grad.numpy(), layer.bias.grad.numpy()]
+
+
+def digits_losses(library: Any, make: Any, sgd: Any, dtype: Any) -> list[float]:
+    """Losses of 200 steps of a small network on scikit-learn's digits."""
+    images, labels = load_digits(return_X_y=True)
+    images, labels = (np.asarray(images) / 16).astype(dtype), np.asarray(labels)
+    model = library.Sequential(library.Linear(64, 32), library.ReLU(), library.Linear(32, 10))
+    model = model.double() if dtype is np.float64 else model
+    model.load_state_dict({name: make(value.astype(dtype)) for name, value in _initial_state().items()})
+    optimizer = sgd(model.parameters(), lr=0.1, momentum=0.9, weight_decay=1e-4, nesterov=True)
+    loss_of = library.CrossEntropyLoss()
+    order = np.random.default_rng(1).integers(0, len(images), (200, 64))
+    losses = []
+    for rows in order:
+        optimizer.zero_grad()
+        loss = loss_of(model(make(images[rows])), make(labels[rows]))
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def _initial_state() -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    shapes = {"0.weight": (32, 64), "0.bias": (32,), "2.weight": (10, 32), "2.bias": (10,)}
+    return {name: rng.uniform(-0.1, 0.1, shape) for name, shape in shapes.items()}
+
+
+def results(library: Any, make: Any, sgd: Any) -> dict[str, np.ndarray]:
+    """All of it, by name."""
+    found: dict[str, Any] = {f"text/{name}": text for name, text in texts(library, make).items()}
+    for name in LOSSES:
+        found |= {f"loss/{name}/{i}": x for i, x in enumerate(loss_and_gradients(library, make, name))}
+    for dtype in (np.float64, np.float32):
+        found[f"digits/{np.dtype(dtype).name}"] = digits_losses(library, make, sgd, dtype)
+    return {name: np.array(x) for name, x in found.items()}
