@@ -1,8 +1,8 @@
 """NumPy's functions for arrays of either engine and for tracers; NumPy's protocols dispatch here."""
 
-from funcgrad.numpy import _norms as _norms
 from funcgrad.numpy import _protocols as _protocols
 from funcgrad.numpy import _ufunc_methods as _ufunc_methods
+from funcgrad.numpy import linalg as linalg
 from funcgrad.numpy._at import (
     at as at,
 )

@@ -99,6 +99,15 @@ def kernel(np: Any, params: Any) -> Any:
     return params["y"] @ gram @ params["y"] + np.log(np.trace(gram))
 
 
+def gaussian_process(np: Any, params: Any) -> Any:
+    """The negative log marginal likelihood of observations, by the Cholesky factor of their covariance."""
+    apart = (MATRIX[:, None, :] - MATRIX[None, :, :]) / np.exp(params["log_lengthscale"])
+    covariance = np.exp(2 * params["log_amplitude"] - 0.5 * np.sum(apart**2, axis=-1))
+    factor = np.linalg.cholesky(covariance + np.exp(2 * params["log_noise"]) * np.eye(3))
+    whitened = np.linalg.solve(factor, TARGET[:, 0] - params["mean"])
+    return 0.5 * whitened @ whitened + np.sum(np.log(np.diag(factor))) + 1.5 * np.log(2 * np.pi)
+
+
 def layer_norm(np: Any, params: Any) -> Any:
     centred = params["x"] - np.mean(params["x"], axis=-1, keepdims=True)
     scaled = centred / np.sqrt(np.var(params["x"], axis=-1, keepdims=True) + 1e-5)
@@ -190,6 +199,10 @@ PROGRAMS = {
         nested_trees, {"list": [normal(3), (normal(2, 3), None)], "pair": Pair(normal(2), normal())}
     ),
     "kernel": Program(kernel, {"length": positive(4), "height": positive(), "y": normal(3)}),
+    "gaussian-process": Program(
+        gaussian_process,
+        {"log_lengthscale": normal(4), "log_amplitude": normal(), "log_noise": onp.float64(-0.7), "mean": normal()},
+    ),
     "layer-norm": Program(layer_norm, {"x": normal(2, 4), "gain": normal(4), "shift": normal(4)}),
     "convolution": Program(convolution, {"kernel": normal(3), "x": normal(6)}),
     "joined": Program(joined, normal(4)),

@@ -95,7 +95,7 @@ TABLE: dict[str, tuple[Callable[[Any, Any, Any], Any], Any]] = {
     "rnn-by-scan": (rnn_by_scan, LOOPED),
     "ode-by-fori-loop": (ode_by_fori_loop, LOOPED),
     "branching-scan": (branching_scan, LOOPED),
-    **{name: straight(name) for name in ("nested-trees", "logsumexp", "attention", "kernel")},
+    **{name: straight(name) for name in ("nested-trees", "logsumexp", "attention", "kernel", "gaussian-process")},
 }
 
 

@@ -1,0 +1,146 @@
+"""Triangular systems. BLAS solves them on NumPy, which has no such function of its own."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval
+from funcgrad._core.bind import bind
+from funcgrad._core.lazy import LazyModule
+from funcgrad._core.primitive import Primitive
+from funcgrad._ops._matrices import conjugated, lower_triangle, product, swapped, upper_triangle
+from funcgrad._ops.broadcast import batch_all
+from funcgrad._ops.shape import inverse_permutation, reshape, transpose
+
+blas = LazyModule("scipy.linalg.blas")
+
+_SOLVERS = {"f": "strsm", "d": "dtrsm", "F": "ctrsm", "D": "ztrsm"}
+
+
+def _triangular_solve_numpy(
+    a: Any, b: Any, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool
+) -> list[Any]:
+    if not unit_diagonal and not a.diagonal(0, -2, -1).all():
+        raise np.linalg.LinAlgError("Singular matrix")
+    if conjugate_a and not transpose_a:
+        a = a.conj()
+    solve = getattr(blas, _SOLVERS[a.dtype.char])
+    form = 0 if not transpose_a else 2 if conjugate_a else 1
+
+    def solved(a: Any, b: Any) -> Any:
+        # BLAS counts along columns: what it is shown, and gives back, are the transposed matrices, without a copy.
+        return solve(1, a.T, b.T, side=left_side, lower=not lower, trans_a=form, diag=unit_diagonal).T
+
+    if not b.size:
+        return [np.empty(b.shape, b.dtype)]
+    if b.ndim == 2:
+        return [solved(a, b)]
+    y = np.empty(b.shape, b.dtype)
+    for i in np.ndindex(b.shape[:-2]):
+        y[i] = solved(a[i], b[i])
+    return [y]
+
+
+class _TriangularDerivative:
+    """Of ``op(a) y = b``: one more solve, with the transposed matrix in reverse, serves both operands."""
+
+    __slots__ = ()
+
+    def record(self, primitive: Primitive, primals: tuple, active: int, params: dict) -> tuple[list, Any, tuple]:
+        a, b = primals
+        (y,) = primitive(a, b, **params)
+        return [y], _bars, (a, y, active, params)
+
+    def jvp(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> tuple[list, list]:
+        (a, b), (a_dot, b_dot) = primals, tangents
+        (y,) = primitive(a, b, **params)
+        if a_dot is not None:
+            a_dot = _operated(_triangle(a_dot, params), params)
+            moved = product(a_dot, y) if params["left_side"] else product(y, a_dot)
+            b_dot = -moved if b_dot is None else b_dot - moved
+        return [y], [primitive(a, b_dot, **params)[0]]
+
+
+def _triangle(x: Any, params: dict) -> Any:
+    """The part of the matrix that is read."""
+    k = int(params["unit_diagonal"])
+    return lower_triangle(x, -k) if params["lower"] else upper_triangle(x, k)
+
+
+def _operated(x: Any, params: dict) -> Any:
+    """``op(x)``; it is its own transpose in the pairing without conjugation."""
+    x = swapped(x) if params["transpose_a"] else x
+    return conjugated(x) if params["conjugate_a"] else x
+
+
+def _bars(y_bars: list, a: Any, y: Any, active: int, params: dict) -> list:
+    turned = {**params, "transpose_a": not params["transpose_a"]}
+    (b_bar,) = bind(triangular_solve_p, (a, y_bars[0]), turned)
+    if not active & 1:
+        return [None, b_bar]
+    outer = product(b_bar, swapped(y)) if params["left_side"] else product(swapped(y), b_bar)
+    return [-_triangle(_operated(outer, params), params), b_bar]
+
+
+def _triangular_batch(
+    primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict
+) -> list[Any]:
+    """One matrix for the whole batch: its right sides stand beside each other, and it is solved once."""
+    if batched[0]:
+        return _batch_both(primitive, size, operands, batched, params)
+    a, b = operands
+    ndim = len(b.shape)
+    # The batch goes before the axis of the right sides, which is the last one, or for a matrix on the right the first.
+    place = ndim - 2 if params["left_side"] else ndim - 3
+    order = (*range(1, place + 1), 0, *range(place + 1, ndim))
+    b = transpose(b, order)
+    joined = math.prod(b.shape[place : place + 2])
+    (y,) = bind(primitive, (a, reshape(b, (*b.shape[:place], joined, *b.shape[place + 2 :]))), params)
+    return [transpose(reshape(y, b.shape), inverse_permutation(order))]
+
+
+_batch_both = batch_all()
+
+
+def _triangular_xla(lax: Any, a: Any, b: Any, **params: bool) -> list[Any]:
+    return [lax.linalg.triangular_solve(a, b, **params)]
+
+
+triangular_solve_p = Primitive(
+    "triangular_solve",
+    operands=("a", "b"),
+    numpy=_triangular_solve_numpy,
+    xla=_triangular_xla,
+    aval=lambda a, b, **_: [Aval(b.shape, b.dtype)],
+    derivative=_TriangularDerivative(),
+    batch=_triangular_batch,
+    cost=lambda y, a, b, **_: b.size * a.shape[-1],
+    multiple_results=True,
+)
+
+
+def triangular_solve(
+    a: Any,
+    b: Any,
+    *,
+    left_side: bool = True,
+    lower: bool = True,
+    transpose_a: bool = False,
+    conjugate_a: bool = False,
+    unit_diagonal: bool = False,
+) -> Any:
+    """``y`` with ``op(a) y = b``, or ``y op(a) = b`` where ``a`` is not on the left side.
+
+    Of ``a`` only one triangle is read. Both are stacks of matrices, of one dtype and one leading shape.
+    """
+    params = {
+        "left_side": left_side,
+        "lower": lower,
+        "transpose_a": transpose_a,
+        "conjugate_a": conjugate_a and a.dtype.kind == "c",
+        "unit_diagonal": unit_diagonal,
+    }
+    return bind(triangular_solve_p, (a, b), params)[0]

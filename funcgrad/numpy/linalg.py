@@ -1,0 +1,35 @@
+"""``numpy.linalg`` for arrays of either engine and for tracers; NumPy's own functions find these."""
+
+from numpy.linalg import LinAlgError
+
+from funcgrad.numpy._contractions import linalg_cross as cross
+from funcgrad.numpy._contractions import linalg_diagonal as diagonal
+from funcgrad.numpy._contractions import linalg_trace as trace
+from funcgrad.numpy._contractions import matmul, multi_dot, outer, tensordot, vecdot
+from funcgrad.numpy._norms import matrix_norm, norm, vector_norm
+from funcgrad.numpy._shape import matrix_transpose
+from funcgrad.numpy._systems import cholesky, det, inv, matrix_power, slogdet, solve, tensorinv, tensorsolve
+
+__all__ = [
+    "LinAlgError",
+    "cholesky",
+    "cross",
+    "det",
+    "diagonal",
+    "inv",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_transpose",
+    "multi_dot",
+    "norm",
+    "outer",
+    "slogdet",
+    "solve",
+    "tensordot",
+    "tensorinv",
+    "tensorsolve",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]
