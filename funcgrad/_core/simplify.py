@@ -9,6 +9,7 @@ import numpy as np
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import NUMPY_TYPES, Tracer, bind
 from funcgrad._core.graph import Equation, Graph, Literal, Operand, Var
+from funcgrad._core.structure import params_key, value_key
 
 # A folded constant may be this large where the program was smaller: repeating a number is cheaper than reading it.
 _FOLD_LIMIT_BYTES = 4096
@@ -75,9 +76,9 @@ class _Folder:
 
 def _key(equation: Equation, operands: tuple[Operand, ...]) -> Any:
     """What makes two equations the same; ``None`` where that cannot be told."""
-    names = tuple([(type(x.value), repr(x.value)) if type(x) is Literal else x for x in operands])
-    key = (equation.primitive, names, tuple(equation.params.items()))
+    names = tuple([value_key(x.value) if type(x) is Literal else x for x in operands])
     try:
+        key = (equation.primitive, names, params_key(equation.params))
         hash(key)
     except TypeError:
         return None

@@ -41,6 +41,9 @@ class JvpRule(Protocol):
 class _Mapped:
     """What both kinds share; ``batched`` flags the operands, those that the function closed over last."""
 
+    # It belongs to one call, as the user's rule does: no program that holds it is the same as another.
+    __hash__: Any = None
+
     def __init__(self, rule: Any, size: int, batched: Mask) -> None:
         self.name: str = rule.name
         self.arity: int = rule.arity

@@ -62,10 +62,21 @@ def _cond_numpy(pred: Any, *operands: Any, branches: Branches) -> list[Any]:
 
 
 def _cond_xla(lax: Any, pred: Any, *operands: Any, branches: Branches) -> list[Any]:
-    def run(graph: Graph) -> Any:
-        return lambda *xs: [lax.strong(y, aval) for y, aval in zip(graph.evaluate(*xs), branches.avals, strict=True)]
+    if any(lax.is_traced(x) for x in (pred, *operands)):
+        return lax.cond(
+            pred, _lowered(lax, branches.true, branches), _lowered(lax, branches.false, branches), *operands
+        )
+    # Without a program around it one branch runs, compiled as a program.
+    graph = branches.true if pred else branches.false
+    run = graph.compiled.get(("branch", branches))
+    if run is None:
+        run = graph.compiled["branch", branches] = lax.compiled(_lowered(lax, graph, branches))
+    return run(*operands)
 
-    return lax.cond(pred, run(branches.true), run(branches.false), *operands)
+
+def _lowered(lax: Any, graph: Graph, branches: Branches) -> Any:
+    avals = branches.avals
+    return lambda *xs: [lax.strong(y, aval) for y, aval in zip(graph.evaluate(*xs), avals, strict=True)]
 
 
 class _CondDerivative:

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
-from funcgrad._core.bind import Tracer, is_foreign, is_value
+from funcgrad._core.bind import is_value
 from funcgrad._core.graph import Graph
 from funcgrad._core.simplify import simplify
 from funcgrad._core.staging import StagingTrace
+from funcgrad._core.structure import canonical
 from funcgrad._ops.cast import cast
 from funcgrad._transforms._arguments import name_of
 from funcgrad.errors import TreeMismatchError
@@ -36,6 +37,10 @@ def stage_body(
 ) -> Body:
     """Stage a function of flat values that returns a pytree.
 
+    A body that was staged before comes back as the graph that it was then, with what was compiled for it: eager loops
+    do not compile again. What decides is the staged program and not the function, so that what the function closes
+    over may change between calls; arrays among it are operands, whose numbers compile nothing anew.
+
     ``wanted`` are types that the first results should have: a result that stems from Python numbers alone is cast.
     """
     trace = StagingTrace(transform)
@@ -46,7 +51,7 @@ def stage_body(
         ys = [_in_type(y, aval) for y, aval in zip(ys, [*wanted, *[None] * len(ys)], strict=False)]
         graph = simplify(trace.graph(ys, name))
     graph, captured = _lifted(graph)
-    return Body(graph, captured, out_tree)
+    return Body(canonical(graph), captured, out_tree)
 
 
 def _result(transform: str, name: str, y: Any) -> Any:
@@ -66,14 +71,11 @@ def _in_type(y: Any, wanted: Aval | None) -> Any:
 
 
 def _lifted(graph: Graph) -> tuple[Graph, list[Any]]:
-    """Tracers and values of another engine among the constants become inputs, before the others."""
-    captured = [(var, x) for var, x in graph.constants if isinstance(x, Tracer) or is_foreign(x)]
-    if not captured:
+    """The constants become inputs, before the others: tracers, and arrays, which may be others at the next call."""
+    if not graph.constants:
         return graph, []
-    taken = {var for var, _ in captured}
-    constants = [(var, x) for var, x in graph.constants if var not in taken]
-    inputs = [*[var for var, _ in captured], *graph.inputs]
-    return Graph(inputs, constants, graph.equations, graph.outputs, graph.name), [x for _, x in captured]
+    inputs = [*[var for var, _ in graph.constants], *graph.inputs]
+    return Graph(inputs, [], graph.equations, graph.outputs, graph.name), [x for _, x in graph.constants]
 
 
 def stage_loop_body(

@@ -91,6 +91,9 @@ def run(f: Callable[[list], list], xs: Sequence[Any], name: str) -> list:
 class VjpOfCall:
     """The pair of functions of ``custom_vjp`` on the flat lists of one call."""
 
+    # It belongs to one call: no program that holds it is the same as another.
+    __hash__: Any = None
+
     def __init__(self, call: CustomCall, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
         self.name = call.name
         self.arity = len(call.leaves)
@@ -173,6 +176,9 @@ _MOVED = object()
 
 class JvpOfCall:
     """The rule of ``custom_jvp`` on the flat lists of one call."""
+
+    # It belongs to one call: no program that holds it is the same as another.
+    __hash__: Any = None
 
     def __init__(self, call: CustomCall, push: Callable[..., Any]) -> None:
         self.name = call.name

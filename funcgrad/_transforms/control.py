@@ -11,6 +11,7 @@ import numpy as np
 from funcgrad._core.aval import Aval, aval_of, result_dtype
 from funcgrad._core.bind import Tracer, is_foreign
 from funcgrad._core.graph import Graph, Var
+from funcgrad._core.structure import canonical
 from funcgrad._engines import load_xla
 from funcgrad._ops.barrier import stop_gradient_p
 from funcgrad._ops.control import Branches, While
@@ -30,7 +31,7 @@ def scan(
     reverse: bool = False,
     unroll: int = 1,
 ) -> tuple[Any, Any]:
-    """Loop over leading axes while carrying state along; the body is staged once.
+    """Loop over leading axes while carrying state along; the body is staged once per call, and compiled once.
 
     In Python's terms::
 
@@ -38,6 +39,9 @@ def scan(
             carry, y = f(carry, x)
             ys.append(y)
         return carry, np.stack(ys)
+
+    On XLA the loop is one program. Called again, it is not compiled again if the body does the same: its numbers, which
+    are part of the program, may not have changed, arrays that it closes over may.
 
     Args:
         f: takes ``(carry, x)`` and returns ``(carry, y)``, pytrees of arrays; the carry keeps its shapes and dtypes.
@@ -269,7 +273,7 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
 
 
 def _with_inputs(graph: Graph, inputs: list[Var]) -> Graph:
-    return Graph(inputs, graph.constants, graph.equations, graph.outputs, graph.name)
+    return canonical(Graph(inputs, graph.constants, graph.equations, graph.outputs, graph.name))
 
 
 def _branches(functions: tuple[Callable[..., Any], ...], avals: list[Aval], in_tree: TreeDef) -> list[Body]:
