@@ -17,7 +17,7 @@ from funcgrad._ops.fill import zeros_like
 from funcgrad.autograd._base import TRACE, LeafNode, TensorBase, is_tensor, owned_array, retained
 from funcgrad.autograd._graph import Visitor, needed_nodes
 from funcgrad.autograd._mode import recording
-from funcgrad.autograd._seeds import Seed, check_inputs, memory_of, outputs_of, seeds_of, sequence
+from funcgrad.autograd._seeds import Seed, check_inputs, conjugated, memory_of, outputs_of, seeds_of, sequence
 
 Tensors = Any | Sequence[Any]
 
@@ -76,7 +76,9 @@ def backward(
     seeds = seeds_of(outputs, grad_tensors)
     if retain_graph is None:
         retain_graph = create_graph
-    check_inputs(chosen or ())
+    check_inputs(chosen or (), "can't retain_grad on Tensor that has requires_grad=False")
+    if not seeds:
+        return
     found = _run(seeds, retain_graph, create_graph, chosen)
     _accumulate(found, {memory_of(bar) for _, bar in seeds}, create_graph)
 
@@ -126,7 +128,7 @@ def grad(  # noqa: PLR0917  (PyTorch's signature)
     if not chosen:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     seeds = seeds_of(outputs_of(outputs), grad_outputs)
-    check_inputs(chosen)
+    check_inputs(chosen, "One of the differentiated Tensors does not require grad")
     found = _run(seeds, create_graph if retain_graph is None else retain_graph, create_graph, chosen)
     taken = {memory_of(bar) for _, bar in seeds}
     bars = {id(x): _gradient(x, bar, taken, create_graph) for x, bar in found}
@@ -172,11 +174,11 @@ def _run_watched(seeds: list[Seed], retain: bool, create: bool, inputs: Sequence
     leaves = _pass(seeds, not retain, visitor)
     if inputs is None:
         kept = [(retained.get(node), bar) for node, bar in visitor.captured.items()]
-        return [*_receivers(leaves), *[(x, bar) for x, bar in kept if x is not None]]
+        return [*_receivers(leaves), *[(x, conjugated(bar)) for x, bar in kept if x is not None]]
     if any(type(node) is not LeafNode and node not in wanted for node in leaves):
         raise RuntimeError(_FREED)
     bars = {**leaves, **visitor.captured}
-    return [(x, bars[x.node]) for x in dict.fromkeys(inputs) if x.node in bars]
+    return [(x, conjugated(bars[x.node])) for x in dict.fromkeys(inputs) if x.node in bars]
 
 
 def _pass(seeds: list[Seed], free: bool, visit: Visitor | None) -> dict[Any, Any]:
@@ -195,7 +197,7 @@ def _receivers(leaves: dict[Any, Any]) -> list[tuple[Any, Any]]:
             raise RuntimeError(_FREED)
         tensor = node.tensor()
         if tensor is not None:
-            found.append((tensor, bar))
+            found.append((tensor, bar if tensor.dtype.kind != "c" else conjugated(bar)))
     return found
 
 

@@ -11,13 +11,16 @@ from funcgrad.autograd._base import LeafNode, TensorBase
 from funcgrad.autograd._mode import recording
 from funcgrad.errors import TracerAssignmentError
 
+_ASSIGNED = "x[i] = v"
+
 
 def _check(tensor: TensorBase, other: Any, asked: str) -> None:
     """Refuse to write where an operation would have to be recorded."""
     if not recording.get():
         return
     if type(tensor.node) is LeafNode:
-        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+        view = "a view of " if asked == _ASSIGNED else ""
+        raise RuntimeError(f"{view}a leaf Variable that requires grad is being used in an in-place operation.")
     if tensor.node is not None or (isinstance(other, TensorBase) and other.node is not None):
         raise TracerAssignmentError(
             f"{asked} writes into a tensor {tensor.aval} of which a history is recorded: gradients would be lost. "
@@ -58,10 +61,10 @@ def method(ufunc: np.ufunc) -> Callable[..., Any]:
 
 def set_item(self: Any, index: Any, other: Any) -> None:
     """Assign elements, where no history is concerned."""
-    _check(self, other, "x[i] = v")
+    _check(self, other, _ASSIGNED)
     entries = index if type(index) is tuple else (index,)
     plain = tuple([np.asarray(_value(entry)) if isinstance(entry, TensorBase) else entry for entry in entries])
-    _writable(self, "x[i] = v")[plain if type(index) is tuple else plain[0]] = _value(other)
+    _writable(self, _ASSIGNED)[plain if type(index) is tuple else plain[0]] = _value(other)
 
 
 def zero(self: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad import numpy as fnp
 from funcgrad._ops.cast import cast
 from funcgrad._ops.fill import ones_like
 from funcgrad.autograd._base import TensorBase, is_tensor
@@ -38,12 +39,12 @@ def outputs_of(tensors: Any) -> tuple[Any, ...]:
     return outputs
 
 
-def check_inputs(inputs: Iterable[Any]) -> None:
+def check_inputs(inputs: Iterable[Any], refusal: str) -> None:
     for x in inputs:
         if not is_tensor(x):
-            raise TypeError(f"expected Tensors as `inputs`, but one of them is a {type(x).__name__}")
+            raise RuntimeError(f"all inputs have to be Tensors, but got {type(x).__name__}")
         if x.node is None:
-            raise RuntimeError("One of the differentiated Tensors does not require grad")
+            raise RuntimeError(refusal)
 
 
 def seeds_of(outputs: Sequence[Any], grads: Any) -> list[Seed]:
@@ -76,7 +77,12 @@ def _seed(i: int, x: TensorBase, bar: Any) -> Seed:
         raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
     if bar is None:
         return x.node, _implicit_seed(x)
-    return x.node, cast(bar, x.dtype)
+    return x.node, conjugated(cast(bar, x.dtype))
+
+
+def conjugated(bar: Any) -> Any:
+    """A cotangent between the tape's convention (JAX's) and PyTorch's, whose gradients point where a loss ascends."""
+    return fnp.conjugate(bar) if fnp.iscomplexobj(bar) else bar
 
 
 def _implicit_seed(x: TensorBase) -> Any:

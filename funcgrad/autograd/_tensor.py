@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -13,6 +14,7 @@ from funcgrad.autograd import _in_place
 from funcgrad.autograd._backward import backward
 from funcgrad.autograd._base import TRACE, LeafNode, TensorBase, owned_array, retained
 from funcgrad.autograd._function import Function
+from funcgrad.autograd._methods import METHODS, Size, size_of
 from funcgrad.autograd._text import tensor_text
 from funcgrad.tree import register_leaf
 
@@ -56,6 +58,8 @@ class Tensor(TensorBase):
 
     @requires_grad.setter
     def requires_grad(self, requires_grad: bool) -> None:
+        if requires_grad and not self.is_leaf:
+            raise RuntimeError("you can only change requires_grad flags of leaf variables.")
         self.requires_grad_(requires_grad)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
@@ -193,9 +197,19 @@ class Tensor(TensorBase):
         """Return the tensor in another dtype; the tensor itself where it has that dtype, or where a device is named."""
         return self if isinstance(dtype, str) and dtype.partition(":")[0] == "cpu" else cast(self, np.dtype(dtype))
 
+    @property
+    def size(self) -> Size:
+        """The number of elements; called, the shape or one of its lengths."""
+        return size_of(self.shape, math.prod(self.shape))
+
+    @property
+    def device(self) -> Any:
+        """Where the value is: ``"cpu"`` for NumPy's, a ``jax.Device`` for JAX's."""
+        return getattr(self.value, "device", "cpu")
+
     def numel(self) -> int:
         """Return the number of elements."""
-        return self.size
+        return int(self.size)
 
     def dim(self) -> int:
         """Return the number of axes."""
@@ -223,17 +237,23 @@ class Tensor(TensorBase):
 
     def __bool__(self) -> bool:
         if self.size != 1:
-            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+            many = "more than one value" if self.size else "no values"
+            raise RuntimeError(f"Boolean value of Tensor with {many} is ambiguous")
         return bool(self.item())
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._only())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._only())
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(self._only())
+
+    def _only(self) -> Any:
+        if self.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self.item()
 
     def __index__(self) -> int:
         if self.dtype.kind not in "biu" or self.size != 1:
@@ -288,6 +308,8 @@ def _options(keepdim: bool, options: dict[str, Any]) -> dict[str, Any]:
     return {"keepdims": True, **options} if keepdim else options
 
 
+for _name, _method in METHODS.items():
+    setattr(Tensor, _name, _method)
 TRACE.tracer_type = Tensor
 
 
@@ -346,7 +368,7 @@ def _copied(data: Any, dtype: np.dtype | None) -> Any:
         array = np.array(_plain(data))
         if dtype is None and not strong and not _has_strong(data):
             dtype = {"f": np.dtype(np.float32), "c": np.dtype(np.complex64)}.get(array.dtype.kind)
-        if array.dtype.kind == "O":
+        if array.dtype.kind not in "biu" and not is_inexact(array.dtype):
             raise TypeError(
                 f"tensor: data is a {type(data).__name__} that makes no array of numbers. Pass numbers or arrays."
             )

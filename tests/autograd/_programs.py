@@ -42,6 +42,11 @@ PROGRAMS: dict[str, tuple[Program, tuple[tuple[int, ...], ...]]] = {
     "numbers to a power": (lambda a: 2.0**a, ((3,),)),
     "from the right": (lambda a: 1 - a + 2 / (3 + a * a), ((3,),)),
     "negative": (lambda a: -a + 1 - a, ((2, 1),)),
+    "arithmetic by name": (lambda a, b: a.mul(2).add(b, alpha=0.5).div(b.pow(2).add(1)).sub(a.neg()), ((3,), (3,))),
+    "activations": (lambda a: a.sigmoid() + a.relu() * a.softmax(1) - a.log_softmax(-1), ((3, 4),)),
+    "axes by name": (lambda a: a.transpose(0, 1).unsqueeze(1).expand(-1, 2, -1).permute(2, 0, 1) ** 2, ((3, 4),)),
+    "masks and bounds": (lambda a: a.masked_fill(a > 1, 0.5).clamp(min=-1).mm(a.t()).norm(), ((3, 4),)),
+    "views": (lambda a: a.view(2, 3).matmul(a.view_as(a.detach().reshape(3, 2))).contiguous(), ((6,),)),
     "cut": (lambda a: a * (a * 2).detach(), ((3,),)),
     "loop": (lambda a: sum((a * i).sin() for i in range(5)), ((3,),)),
 }
@@ -74,6 +79,31 @@ def accumulated(make: Make, name: str) -> list[np.ndarray]:
     y.backward(retain_graph=True)
     y.backward()
     return [leaf.grad.numpy() for leaf in leaves]
+
+
+def complex_gradients(make: Make, grad: Callable[..., Any]) -> list[np.ndarray]:
+    """Gradients by complex leaves: of real losses, with complex cotangents, of gradients, and cut in two."""
+    x, y = make(np.array([1 + 2j, 3 - 1j])), make(np.array([1.0, 2.0]))
+    (abs(x) ** 2 * y).sum().backward()
+    hidden = x * x * y
+    hidden.retain_grad()
+    (hidden * hidden.conj()).real.sum().backward()
+    (first,) = grad((x * x * x).real.sum(), x, create_graph=True)
+    cotangent = make(np.array([1j, 2 + 1j])).detach()
+    again = x * x
+    (bar,) = grad((again * again).imag.sum(), again, retain_graph=True)
+    again.backward(bar)
+    found = [x.grad, y.grad, hidden.grad, first, bar, *grad(first.imag.sum(), x), *grad(x * x * y, [x, y], cotangent)]
+    return [g.detach().numpy() for g in found]
+
+
+def asked(make: Callable[[Any], Any]) -> str:
+    """What a tensor says of itself."""
+    x = make([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    sizes = [tuple(x.size()), x.size(0), x.size(-1), x.numel(), x.nelement(), x.dim(), x.ndim, len(x)]
+    kinds = [y.is_floating_point() for y in (x, x.long(), x.bool(), x.double(), x.half())]
+    compared = [y.tolist() for y in (x.eq(2), x.ne(2), x.lt(2), x.le(2), x.gt(2), x.ge(2), x.argmax(dim=1), x.int())]
+    return repr([sizes, kinds, compared, x.tolist(), str(x.device), x.cpu() is x, x.is_complex(), f"{x[0, 1]:.2f}"])
 
 
 RNG = np.random.default_rng(0)
@@ -123,6 +153,15 @@ CALLS: dict[str, Call] = {
     "numpy with history": lambda m, t, o: t([1.0], requires_grad=True).numpy(),
     "item of many": lambda m, t, o: t([1.0, 2.0]).item(),
     "truth of many": lambda m, t, o: bool(t([1.0, 2.0])),
+    "truth of none": lambda m, t, o: bool(t([])),
+    "many as a number": lambda m, t, o: float(t([1.0, 2.0])),
+    "index of a fraction": lambda m, t, o: [10, 20][t(1.0)],
+    "flag set on a result": lambda m, t, o: setattr(t([1.0], requires_grad=True) * 2, "requires_grad", True),
+    "leaf assigned into": lambda m, t, o: t([1.0], requires_grad=True).__setitem__(0, 1.0),
+    "input without gradient to backward": lambda m, t, o: m.backward(t(1.0, requires_grad=True) * 2, inputs=[t(1.0)]),
+    "a vector among scalars": lambda m, t, o: m.backward([(x := t([1.0, 2.0], requires_grad=True)).sum(), x * 2]),
+    "complex without gradient": lambda m, t, o: (t([1j], requires_grad=True) * 2).sum().backward(),
+    "copy of a result": lambda m, t, o: (t([1.0], requires_grad=True) * 2).__deepcopy__({}),
     "empty inputs": lambda m, t, o: m.backward(t(1.0, requires_grad=True) * 2, inputs=[]),
     "empty inputs of grad": lambda m, t, o: m.grad(t(1.0, requires_grad=True) * 2, []),
     "input without gradient": lambda m, t, o: m.grad(t(1.0, requires_grad=True) * 2, t(1.0)),
@@ -154,5 +193,5 @@ def refusal(call: Call, m: Any, t: Any, o: Any) -> str:
         kind = next(kind for kind in (RuntimeError, TypeError, ValueError) if isinstance(error, kind))
         text = str(error).replace("torch.Size", "Size").replace("torch.", "").strip().rstrip(".")
         # Advice on what to do is each library's own.
-        return f"{kind.__name__}: {text.partition(' Hint: ')[0]}"
+        return f"{kind.__name__}: {text.partition(' Hint: ')[0].partition('  If you were')[0].rstrip('.')}"
     return "not refused"

@@ -12,7 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from tests.autograd._programs import CALLS, PRINTED, PROGRAMS, accumulated, derivatives, refusal, texts
+from tests.autograd._programs import (
+    CALLS,
+    PRINTED,
+    PROGRAMS,
+    accumulated,
+    asked,
+    complex_gradients,
+    derivatives,
+    refusal,
+    texts,
+)
 
 
 def golden(torch: Any) -> dict[str, np.ndarray]:
@@ -25,6 +35,8 @@ def golden(torch: Any) -> dict[str, np.ndarray]:
     for name in PROGRAMS:
         found |= {f"derivatives/{name}/{i}": x for i, x in enumerate(derivatives(make, torch.autograd.grad, name))}
         found |= {f"accumulated/{name}/{i}": x for i, x in enumerate(accumulated(make, name))}
+    found |= {f"complex/{i}": x for i, x in enumerate(complex_gradients(make, torch.autograd.grad))}
+    found["asked"] = asked(torch.tensor)
     found |= {f"text/{name}": texts(torch.tensor, name) for name in PRINTED}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)

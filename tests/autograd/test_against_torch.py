@@ -11,7 +11,17 @@ import pytest
 
 from funcgrad import autograd, optim
 from funcgrad.autograd import tensor
-from tests.autograd._programs import CALLS, PRINTED, PROGRAMS, accumulated, derivatives, refusal, texts
+from tests.autograd._programs import (
+    CALLS,
+    PRINTED,
+    PROGRAMS,
+    accumulated,
+    asked,
+    complex_gradients,
+    derivatives,
+    refusal,
+    texts,
+)
 from tests.autograd.make_golden import golden
 
 GOLDEN = np.load(Path(__file__).with_name("golden_autograd.npz"))
@@ -34,6 +44,15 @@ def test_derivatives(name: str) -> None:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_accumulation(name: str) -> None:
     check("accumulated", name, accumulated(leaf, name))
+
+
+def test_complex_gradients() -> None:
+    for i, mine in enumerate(complex_gradients(leaf, autograd.grad)):
+        np.testing.assert_allclose(mine, GOLDEN[f"complex/{i}"], rtol=1e-13, err_msg=str(i))
+
+
+def test_sizes_and_kinds() -> None:
+    assert asked(tensor) == GOLDEN["asked"]
 
 
 @pytest.mark.parametrize("name", PRINTED)

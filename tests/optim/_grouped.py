@@ -97,6 +97,18 @@ def by_class(run: Run, sgd: Any, make: Callable[[np.ndarray], Any], saved_at: in
     return {"rows": np.array(rows), "numbers": numbers, "buffers": flat([np.zeros(0), *kept.values()])}
 
 
+def learned(make: Any, sgd: Any, grad: Any, momentum: float, point: np.ndarray) -> tuple[Any, Any]:
+    """A loss after three steps that are recorded, and its gradient by where they began."""
+    start = make(point).requires_grad_()
+    w = start.clone()
+    optimizer = sgd([w], lr=0.1, momentum=momentum, weight_decay=0.01, differentiable=True)
+    for _ in range(3):
+        (w.grad,) = grad((w.clone() ** 3).sum(), w, create_graph=True)
+        optimizer.step()
+    loss = (w**2).sum()
+    return loss.item(), grad(loss, start)[0].numpy()
+
+
 def by_rule(run: Run, init: Any, update: Any) -> np.ndarray:
     """The parameters after each step of the functional rule, whose hyperparameters are trees."""
     params = initial_params()

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tests.optim._cases import OPTIONS, torch_trajectory
-from tests.optim._grouped import RUNS, by_class
+from tests.optim._grouped import RUNS, by_class, learned
 from tests.optim._refusals import CALLS, answer
 
 
@@ -22,6 +22,8 @@ def golden(torch: Any) -> dict[str, np.ndarray]:
     for name, run in RUNS.items():
         pieces = by_class(run, torch.optim.SGD, torch.tensor)
         found |= {f"groups/{name}/{piece}": x for piece, x in pieces.items()}
+
+    found["differentiable"] = learned(torch.tensor, torch.optim.SGD, torch.autograd.grad, 0.0, np.array([0.3, 0.6]))[1]
 
     def leaf(numbers: Any) -> Any:
         return torch.tensor(numbers, requires_grad=True)
