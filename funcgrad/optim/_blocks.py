@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextvars import copy_context
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,8 +58,13 @@ def write_steps(moves: Sequence[Move], hyper: Known) -> None:
         _write_blocks(large, hyper)
         return
     shares = [large[len(large) * i // workers : len(large) * (i + 1) // workers] for i in range(workers)]
-    waiting = [_pool().submit(_write_blocks, share, hyper) for share in shares[1:]]
-    _write_blocks(shares[0], hyper)
+    # Each worker in a copy of the caller's context: np.errstate, say, holds for the whole step.
+    waiting = [_pool().submit(copy_context().run, _write_blocks, share, hyper) for share in shares[1:]]
+    try:
+        _write_blocks(shares[0], hyper)
+    finally:
+        # Whatever was raised here, nobody writes to the results any more when this returns.
+        wait(waiting)
     for one in waiting:
         one.result()
 

@@ -1,0 +1,63 @@
+"""The blocked rule on NumPy arrays: what its threads share with the caller."""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import funcgrad as fg
+from funcgrad.optim import _blocks
+from funcgrad.optim._blocks import BLOCK, THREADED
+
+SIZE = 4 * max(BLOCK, THREADED)
+
+
+@pytest.fixture
+def two_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two threads on a machine of any size."""
+    monkeypatch.setattr(_blocks, "_workers", lambda: 2)
+
+
+def overflowing(at: slice) -> tuple[np.ndarray, np.ndarray]:
+    """Parameters and gradients of which some overflow when they are added up."""
+    params, grads = np.ones(SIZE, np.float32), np.ones(SIZE, np.float32)
+    params[at] = grads[at] = np.finfo(np.float32).max
+    return params, grads
+
+
+@pytest.mark.usefixtures("two_workers")
+@pytest.mark.parametrize("at", [slice(0, 1), slice(-1, None)], ids=["the caller's part", "the worker's part"])
+def test_error_state_of_the_caller_holds_in_every_thread(at: slice) -> None:
+    params, grads = overflowing(at)
+    state = fg.sgd_init(params, lr=0.5, weight_decay=2.0)
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError, match="overflow"):
+        fg.sgd_update(grads, state, params)
+    with np.errstate(over="ignore", invalid="ignore"):
+        new, _ = fg.sgd_update(grads, state, params)
+    assert np.isinf(new[at]).all()
+    assert np.isfinite(new).sum() == SIZE - 1
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        fg.sgd_update(grads, state, params)
+
+
+@pytest.mark.usefixtures("two_workers")
+def test_context_variables_of_the_caller_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="lost")
+    seen: set[tuple[int, str]] = set()
+    write: Callable[..., Any] = _blocks._write_blocks
+
+    def watched(*args: Any) -> None:
+        seen.add((threading.get_ident(), variable.get()))
+        write(*args)
+
+    monkeypatch.setattr(_blocks, "_write_blocks", watched)
+    variable.set("kept")
+    params = np.ones(SIZE, np.float32)
+    fg.sgd_update(params, fg.sgd_init(params, lr=0.1), params)
+    assert len(seen) == 2
+    assert {value for _, value in seen} == {"kept"}
