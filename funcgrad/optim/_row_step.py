@@ -9,9 +9,10 @@ import numpy as np
 from funcgrad._core.aval import aval_of
 from funcgrad._ops._index_plan import SLOT, Index
 from funcgrad._ops.arithmetic import mul_p, ne_p, neg_p
+from funcgrad._ops.cast import cast
 from funcgrad._ops.rows import Rows
 from funcgrad._ops.scatter import scatter_add_p
-from funcgrad._ops.select import select
+from funcgrad._ops.select import select_p
 from funcgrad.errors import HyperparameterError, TreeMismatchError
 from funcgrad.optim._rule import Hyper
 
@@ -41,12 +42,20 @@ def check_rows(g: Rows, p: Any, hyper: Hyper) -> tuple[type[Exception], str] | N
     return None
 
 
+def nan_if_decayed(g: Rows, hyper: Hyper) -> Rows:
+    """The rows as they are, or NaN where there is weight decay.
+
+    A step that is compiled for any weight decay cannot refuse it; it must not pass unnoticed either.
+    """
+    if type(hyper.weight_decay) is float:
+        return g
+    factor = select_p(ne_p(hyper.weight_decay, 0), np.float64(np.nan), np.float64(1))
+    return Rows(g.indices, mul_p(g.values, cast(factor, aval_of(g.values).dtype)), g.shape)
+
+
 def step_rows(p: Any, g: Rows, hyper: Hyper) -> Any:
     """``p`` with a step of plain gradient descent in the given rows."""
     factor = hyper.lr if hyper.maximize is True else neg_p(hyper.lr)
     if type(hyper.maximize) is not bool:
         factor = mul_p(factor, hyper.maximize)
-    if type(hyper.weight_decay) is not float:
-        # Compiled for any weight decay, so it cannot be refused: it must not pass unnoticed.
-        factor = select(ne_p(hyper.weight_decay, 0), np.nan, factor)
     return scatter_add_p(p, mul_p(g.values, factor), g.indices, index=Index((SLOT,)))

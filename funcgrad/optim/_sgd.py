@@ -36,7 +36,8 @@ def sgd_update(grads: Any, state: SGDState, params: Any) -> tuple[Any, SGDState]
 
     A gradient may be `fg.sparse.Rows`. Without momentum only these rows are touched: in place where XLA may reuse the
     parameter, on NumPy in a copy of it. With momentum every row moves, as by the same gradient in full. With weight
-    decay such a gradient is refused; in a compiled step, which serves any weight decay, the rows become NaN instead.
+    decay such a gradient is refused. In a compiled step weight decay is data, of which nothing is known when the step
+    is compiled: there the rows of such a gradient become NaN instead, with momentum and without.
 
     Args:
         grads: a pytree like ``params``; where it has ``None``, parameter and buffer stay as they are, and the first
@@ -52,7 +53,7 @@ def sgd_update(grads: Any, state: SGDState, params: Any) -> tuple[Any, SGDState]
         TreeMismatchError: gradients, hyperparameters or state do not fit the parameters, in structure, shape or kind;
             names the leaf.
         HyperparameterError: a schedule gives a number out of range, a parameter with momentum has no buffer, or a
-            gradient of rows meets weight decay.
+            gradient of rows meets weight decay (under `jit`: NaN in those rows, see above).
 
     Example:
         >>> import numpy as np

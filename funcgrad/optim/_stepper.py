@@ -11,7 +11,7 @@ from funcgrad._core.bind import is_value
 from funcgrad._ops.cast import cast
 from funcgrad._ops.rows import Rows
 from funcgrad.errors import TreeMismatchError
-from funcgrad.optim._row_step import check_rows, step_rows
+from funcgrad.optim._row_step import check_rows, nan_if_decayed, step_rows
 from funcgrad.optim._rule import Hyper, step, step_numpy
 from funcgrad.tree import TreeDef, key_paths
 
@@ -48,6 +48,7 @@ class Stepper:
             return p, _own(buffer), _own(master)
         if type(g) is Rows:
             self._check_rows(i, g, p, hyper)
+            g = nan_if_decayed(g, hyper)
             if buffer is None and master is None and p.dtype.kind != "V" and p.dtype.itemsize > 2:
                 return step_rows(p, g, self._dtyped(hyper, p)), None, None
             g = g.todense()

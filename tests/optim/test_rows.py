@@ -70,6 +70,25 @@ def test_numbers_equal_the_dense_rule(options: dict[str, Any], update: Any, dtyp
     np.testing.assert_array_equal(table, TABLE.astype(dtype))
 
 
+@pytest.mark.parametrize(
+    "options", [{}, {"momentum": 0.9}, {"momentum": 0.9, "dampening": 0.5}, {"master_dtype": "float64"}]
+)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
+def test_weight_decay_under_jit_gives_nan_in_these_rows(options: dict[str, Any], dtype: str) -> None:
+    """It is data there: the step is compiled once, for 0 as for another number."""
+    table = TABLE.astype(dtype)
+    rows = Rows(ROWS.indices, ROWS.values.astype(dtype), ROWS.shape)
+    step = fg.jit(fg.sgd_update)
+    still = fg.sgd_init(table, lr=0.1, **options)
+    expected, _ = fg.sgd_update(rows, still, table)
+    found, after = step(rows, still, table)
+    np.testing.assert_allclose(np.float64(found), np.float64(expected), rtol=1e-6)
+    for state in (still.replace(weight_decay=0.1), after.replace(weight_decay=0.1)):
+        found, _ = step(rows, state, table)
+        assert found.dtype == table.dtype
+        assert np.isnan(np.float64(found)).any(axis=1).tolist() == [True, False, False, True]
+
+
 def test_weight_decay_is_refused() -> None:
     state = fg.sgd_init({"table": TABLE}, lr=0.1, weight_decay=0.1)
     with pytest.raises(
