@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Generator
 from contextvars import ContextVar
 from typing import Any, Self
 
@@ -43,7 +44,9 @@ class _Mode:
         recording.set(self._outer.pop())
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Decorate a function, which then runs in this mode."""
+        """Decorate a function, which then runs in this mode; a generator does between its yields."""
+        if inspect.isgeneratorfunction(function):
+            return self._around_generator(function)
 
         @functools.wraps(function)
         def in_mode(*args: Any, **kwargs: Any) -> Any:
@@ -53,6 +56,33 @@ class _Mode:
                 return function(*args, **kwargs)
             finally:
                 recording.set(before)
+
+        return in_mode
+
+    def _around_generator(self, function: Callable[..., Generator[Any, Any, Any]]) -> Callable[..., Any]:
+        def resumed(resume: Callable[..., Any], *args: Any) -> Any:
+            before = recording.get()
+            recording.set(self._recorded)
+            try:
+                return resume(*args)
+            finally:
+                recording.set(before)
+
+        @functools.wraps(function)
+        def in_mode(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+            generator = function(*args, **kwargs)
+            resume: tuple[Any, ...] = (next, generator)
+            try:
+                while True:
+                    y = resumed(*resume)
+                    try:
+                        resume = generator.send, (yield y)
+                    except Exception as error:  # noqa: BLE001  (the generator's to handle)
+                        resume = generator.throw, error
+            except StopIteration as stop:
+                return stop.value
+            finally:
+                resumed(generator.close)
 
         return in_mode
 

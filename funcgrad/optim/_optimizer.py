@@ -174,7 +174,10 @@ class Optimizer:
             hook(self)
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Have ``hook(optimizer, args, kwargs)`` called before each step; it may return changed ``(args, kwargs)``."""
+        """Have ``hook(optimizer, args, kwargs)`` called before each step; it may return changed ``(args, kwargs)``.
+
+        The first of ``args`` is the optimizer.
+        """
         return RemovableHandle.register(self._step_pre, hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -232,6 +235,8 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
         before, after = self._step_pre, self._step_post
         if not before and not after:
             return step(self, *args, **kwargs)
+        # Hooks see all arguments, the optimizer itself too, as PyTorch's do.
+        args = (self, *args)
         for hook in before.values():
             changed = hook(self, args, kwargs)
             if changed is not None:
@@ -240,7 +245,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
                         f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
                     )
                 args, kwargs = changed
-        result = step(self, *args, **kwargs)
+        result = step(*args, **kwargs)
         for hook in after.values():
             hook(self, args, kwargs)
         return result

@@ -207,6 +207,25 @@ def test_no_grad_as_context_and_decorator() -> None:
     assert is_grad_enabled()
 
 
+def test_no_grad_around_a_generator() -> None:
+    def numbers() -> Any:
+        """What is sent comes back; what is thrown is answered."""
+        got = yield is_grad_enabled()
+        try:
+            yield got, is_grad_enabled()
+        except KeyError:
+            yield "caught", is_grad_enabled()
+        return 7
+
+    generator = no_grad()(numbers)()
+    seen = [next(generator), is_grad_enabled(), generator.send(3), generator.throw(KeyError()), is_grad_enabled()]
+    assert seen == [False, True, (3, False), ("caught", False), True]
+    with pytest.raises(StopIteration) as stop:
+        next(generator)
+    assert stop.value.value == 7
+    assert is_grad_enabled()
+
+
 def test_recording_is_per_thread() -> None:
     seen = []
     with no_grad():

@@ -272,7 +272,7 @@ def test_hooks() -> None:
     optimizer, params = trained()
     seen: list[str] = []
     handles = [
-        optimizer.register_step_pre_hook(lambda *_: seen.append("before")),
+        optimizer.register_step_pre_hook(lambda _, args, kwargs: seen.append("before" if args[0] is optimizer else "")),
         optimizer.register_step_post_hook(lambda *_: seen.append("after")),
     ]
     optimizer.step()
