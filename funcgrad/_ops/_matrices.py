@@ -54,7 +54,8 @@ def _below(rows: int, columns: int, k: int) -> np.ndarray:
 
 
 @lru_cache(maxsize=64)
-def _on_diagonal(size: int) -> np.ndarray:
+def identity_mask(size: int) -> np.ndarray:
+    """Where an element lies on the diagonal."""
     mask = np.eye(size, dtype=bool)
     mask.flags.writeable = False
     return mask
@@ -72,7 +73,7 @@ def upper_triangle(x: Any, k: int = 0) -> Any:
 
 def halved_lower_triangle(x: Any) -> Any:
     """The lower triangle with half of the diagonal: what makes a Hermitian matrix when its adjoint is added."""
-    return lower_triangle(select(_on_diagonal(x.shape[-1]), 0.5 * x, x))
+    return lower_triangle(select(identity_mask(x.shape[-1]), 0.5 * x, x))
 
 
 def hermitian_part(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Norms of vectors and matrices: ``numpy.linalg``'s, without those that need singular values."""
+"""Norms of vectors and matrices: ``numpy.linalg``'s."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import numpy as np
 
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops.arithmetic import abs_p, ne_p, sqrt_p
+from funcgrad._ops.broadcast import reduced_shape
 from funcgrad._ops.cast import cast, real_dtype
-from funcgrad._ops.shape import reshape
+from funcgrad._ops.linalg_spectral import svd
+from funcgrad._ops.shape import reshape, transpose
 from funcgrad.numpy._axes import Axis, normalize_axis
 from funcgrad.numpy._cumulative import flat
-from funcgrad.numpy._dispatch import implements, refuse_option
+from funcgrad.numpy._dispatch import implements
 from funcgrad.numpy._elementwise import power
 from funcgrad.numpy._reductions import max_, min_, sum_
 from funcgrad.numpy._statistics import inexact, squared
@@ -20,7 +22,7 @@ from funcgrad.numpy._statistics import inexact, squared
 
 @implements(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Any:  # noqa: A002 - NumPy's name
-    """``numpy.linalg.norm``: of vectors of any order, of matrices the norms that sums of elements give."""
+    """``numpy.linalg.norm``: of vectors of any order, of matrices of all that NumPy has."""
     x = inexact(x)
     ndim = len(x.shape)
     if axis is None:
@@ -60,13 +62,23 @@ def _matrix_norm(x: Any, order: Any, axes: tuple[int, int], keepdims: bool) -> A
         raise ValueError(f"norm: axis {axes[0]} was given twice; needed two different ones.")
     if order in (None, "fro", "f"):
         return _vector_norm(x, 2, axes, keepdims)
+    if order in (2, -2, "nuc"):
+        return _spectral_norm(x, order, axes, keepdims)
     if order not in (1, -1, np.inf, -np.inf):
-        refuse_option("linalg.norm", f"ord={order!r} for matrices", "Use 'fro', 1, -1, inf or -inf.")
+        raise ValueError(f"norm: the order is {order!r}; needed 'fro', 'nuc', 1, -1, 2, -2, inf or -inf for matrices.")
     # Of the sums over rows (order 1) or columns (infinity), the greatest or the least.
     summed = axes[0] if abs(order) == 1 else axes[1]
     other = axes[1] if abs(order) == 1 else axes[0]
     sums = sum_(bind(abs_p, (x,), NO_PARAMS), summed, keepdims=True)
     return (max_ if order > 0 else min_)(sums, (summed, other), keepdims=keepdims)
+
+
+def _spectral_norm(x: Any, order: Any, axes: tuple[int, int], keepdims: bool) -> Any:
+    """The greatest, the least or the sum of the singular values."""
+    rest = tuple([i for i in range(len(x.shape)) if i not in axes])
+    _, values, _ = svd(transpose(x, (*rest, *axes)))
+    y = {2: max_, -2: min_, "nuc": sum_}[order](values, -1)
+    return reshape(y, reduced_shape(x.shape, axes, True)) if keepdims else y
 
 
 @implements(np.linalg.vector_norm)

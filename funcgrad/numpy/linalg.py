@@ -8,24 +8,34 @@ from funcgrad.numpy._contractions import linalg_trace as trace
 from funcgrad.numpy._contractions import matmul, multi_dot, outer, tensordot, vecdot
 from funcgrad.numpy._norms import matrix_norm, norm, vector_norm
 from funcgrad.numpy._shape import matrix_transpose
+from funcgrad.numpy._spectra import cond, eigh, eigvalsh, lstsq, matrix_rank, pinv, qr, svd, svdvals
 from funcgrad.numpy._systems import cholesky, det, inv, matrix_power, slogdet, solve, tensorinv, tensorsolve
 
 __all__ = [
     "LinAlgError",
     "cholesky",
+    "cond",
     "cross",
     "det",
     "diagonal",
+    "eigh",
+    "eigvalsh",
     "inv",
+    "lstsq",
     "matmul",
     "matrix_norm",
     "matrix_power",
+    "matrix_rank",
     "matrix_transpose",
     "multi_dot",
     "norm",
     "outer",
+    "pinv",
+    "qr",
     "slogdet",
     "solve",
+    "svd",
+    "svdvals",
     "tensordot",
     "tensorinv",
     "tensorsolve",

@@ -199,10 +199,6 @@ PROGRAMS = {
         nested_trees, {"list": [normal(3), (normal(2, 3), None)], "pair": Pair(normal(2), normal())}
     ),
     "kernel": Program(kernel, {"length": positive(4), "height": positive(), "y": normal(3)}),
-    "gaussian-process": Program(
-        gaussian_process,
-        {"log_lengthscale": normal(4), "log_amplitude": normal(), "log_noise": onp.float64(-0.7), "mean": normal()},
-    ),
     "layer-norm": Program(layer_norm, {"x": normal(2, 4), "gain": normal(4), "shift": normal(4)}),
     "convolution": Program(convolution, {"kernel": normal(3), "x": normal(6)}),
     "joined": Program(joined, normal(4)),
@@ -215,4 +211,8 @@ PROGRAMS = {
     "distances": Program(distances, normal(3, 2)),
     "powers": Program(powers, {"base": positive(3), "exponent": normal(3)}),
     "methods": Program(methods, normal(4)),
+    "gaussian-process": Program(
+        gaussian_process,
+        {"log_lengthscale": normal(4), "log_amplitude": normal(), "log_noise": onp.float64(-0.7), "mean": normal()},
+    ),
 }

@@ -44,7 +44,7 @@ OF_ONE: dict[str, tuple[Any, Shape]] = {
 }
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.complex128, np.float32])
+@pytest.mark.parametrize("dtype", [np.float32, np.complex128])
 @pytest.mark.parametrize("name", OF_ONE)
 def test_of_one_matrix(name: str, dtype: Any, rng: np.random.Generator) -> None:
     f, shape = OF_ONE[name]
@@ -52,8 +52,7 @@ def test_of_one_matrix(name: str, dtype: Any, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("upper", [False, True])
-@pytest.mark.parametrize("dtype", [np.float64, np.complex128, np.float32])
-@pytest.mark.parametrize("shape", [(1, 1), (3, 3), (2, 3, 3)])
+@pytest.mark.parametrize(("shape", "dtype"), [((1, 1), float), ((3, 3), np.float32), ((2, 3, 3), complex)])
 def test_cholesky(shape: Shape, dtype: Any, upper: bool, rng: np.random.Generator) -> None:
     tolerance = 2e-5 if dtype is np.float32 else 1e-10
     check_surface(lambda m, a: m.linalg.cholesky(a, upper=upper), [definite(rng, shape, dtype)], tolerance=tolerance)
@@ -70,7 +69,7 @@ SYSTEMS: dict[str, tuple[Shape, Shape]] = {
 }
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.complex128, np.float32])
+@pytest.mark.parametrize("dtype", [np.float32, np.complex128])
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_solve(name: str, dtype: Any, rng: np.random.Generator) -> None:
     a, b = [general(rng, shape, dtype) for shape in SYSTEMS[name]]

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-from funcgrad.errors import UnsupportedFunctionError
 from tests.numpy._surface import check_surface
 
 NORMS: dict[str, dict[str, Any]] = {
@@ -24,6 +23,9 @@ NORMS: dict[str, dict[str, Any]] = {
     "matrix, 1": {"ord": 1},
     "matrix, inf": {"ord": np.inf, "keepdims": True},
     "matrix, -1": {"ord": -1, "axis": (1, 0)},
+    "matrix, 2": {"ord": 2, "keepdims": True},
+    "matrix, -2": {"ord": -2, "axis": (1, 0)},
+    "nuclear": {"ord": "nuc"},
 }
 
 
@@ -32,7 +34,7 @@ def test_norm(name: str, rng: np.random.Generator) -> None:
     check_surface(lambda m, x: m.linalg.norm(x, **NORMS[name]), [rng.normal(size=(3, 4))])
 
 
-@pytest.mark.parametrize("name", ["of all", "rows", "columns, 1", "rows, 3", "matrix, inf"])
+@pytest.mark.parametrize("name", ["of all", "rows", "columns, 1", "rows, 3", "matrix, inf", "matrix, 2", "nuclear"])
 def test_norm_of_complex_numbers(name: str, rng: np.random.Generator) -> None:
     x = rng.normal(size=(3, 4)) + 1j * rng.normal(size=(3, 4))
     check_surface(lambda m, x: m.linalg.norm(x, **NORMS[name]), [x])
@@ -43,6 +45,8 @@ def test_norms_of_the_array_api(rng: np.random.Generator) -> None:
     check_surface(lambda m, x: m.linalg.vector_norm(x), [x])
     check_surface(lambda m, x: m.linalg.vector_norm(x, axis=(0, 2), ord=1), [x])
     check_surface(lambda m, x: m.linalg.matrix_norm(x, ord=np.inf, keepdims=True), [x])
+    check_surface(lambda m, x: m.linalg.matrix_norm(x, ord="nuc"), [x])
+    check_surface(lambda m, x: m.linalg.norm(x, 2, axis=(2, 0), keepdims=True), [x])
 
 
 def test_number_of_elements_that_are_not_zero() -> None:
@@ -81,8 +85,8 @@ def test_what_is_left_out_has_derivative_zero() -> None:
 
 def test_mistakes() -> None:
     x = np.ones((3, 3))
-    with pytest.raises(UnsupportedFunctionError, match="ord='nuc'"):
-        fg.vjp(lambda x: np.linalg.norm(x, "nuc"), x)
+    with pytest.raises(ValueError, match="the order is 3; needed 'fro', 'nuc'"):
+        fg.vjp(lambda x: np.linalg.norm(x, 3), x)
     with pytest.raises(ValueError, match="is one of matrices"):
         fg.vjp(lambda x: np.linalg.norm(x, "fro", axis=0), x)
     with pytest.raises(ValueError, match="twice"):
