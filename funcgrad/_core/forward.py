@@ -76,4 +76,10 @@ class ForwardTrace(Trace):
             return [y if y_dot is None else ForwardTracer(self, y, y_dot) for y, y_dot in zip(ys, y_dots, strict=True)]
         y = bind(primitive, primals, params)
         y_dot = primitive.derivative.push(primitive, primals, tangents, y, params)
-        return y if y_dot is None else ForwardTracer(self, y, y_dot)
+        if y_dot is None:
+            return y
+        dtype = getattr(y, "dtype", None)
+        if dtype is not None and dtype.kind == "V" and y_dot.dtype != dtype:
+            # A rule that multiplies by a Python float widens bare arrays of ml_dtypes' floats.
+            y_dot = y_dot.astype(dtype)
+        return ForwardTracer(self, y, y_dot)

@@ -41,7 +41,12 @@ def _power_map(t: Any, x: Any, exponent: float) -> Any:
 
 def _power_numpy(x: Any, *, exponent: float) -> Any:
     # Products round as NumPy's own fast path does; the general power is 20 times slower than two products.
-    return x * x * x if exponent == 3 else x**exponent
+    if exponent == 3:
+        return x * x * x
+    y = x**exponent
+    # A Python float widens ml_dtypes' floats.
+    widened = type(exponent) is float and hasattr(x, "dtype") and x.dtype.kind == "V"
+    return y.astype(x.dtype) if widened else y
 
 
 def _power_xla(lax: Any, x: Any, *, exponent: float) -> Any:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import result_dtype
+from funcgrad._core.aval import is_inexact, result_dtype
 from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.lazy import LazyModule
 from funcgrad._ops import arithmetic, logic
 from funcgrad._ops.cast import cast, complex_p, imag_p, real_p
 from funcgrad._ops.fill import zeros_like
@@ -17,6 +18,8 @@ from funcgrad.numpy._concrete import concrete_value
 from funcgrad.numpy._convert import as_value, dtype_of, promote
 from funcgrad.numpy._dispatch import implements, refuse_out
 from funcgrad.numpy._elementwise import not_equal
+
+ml_dtypes = LazyModule("ml_dtypes")
 
 _PYTHON_NUMBERS = (int, float, complex)
 _MISSING: Any = getattr(np, "_NoValue", None)
@@ -32,7 +35,12 @@ def _branches(x: Any, y: Any) -> tuple[Any, Any]:
     x, y = as_value(x), as_value(y)
     dtype = result_dtype(x, y)
     both = not (hasattr(x, "dtype") or hasattr(y, "dtype"))
-    return tuple([v if type(v) in _PYTHON_NUMBERS and not both else cast(v, dtype) for v in (x, y)])  # type: ignore[return-value]
+    return (cast(x, dtype), cast(y, dtype)) if both else (_weak_or_cast(x, dtype), _weak_or_cast(y, dtype))
+
+
+def _weak_or_cast(x: Any, dtype: np.dtype) -> Any:
+    """A Python number as it is, save beside ml_dtypes' floats, which it would widen."""
+    return x if type(x) in _PYTHON_NUMBERS and dtype.kind != "V" else cast(x, dtype)
 
 
 @implements(np.where)
@@ -118,12 +126,12 @@ def clip(
     dtype = result_dtype(x, *bounds)
     x = cast(x, dtype)
     if dtype.kind not in "fc" and len(bounds) == 1:
-        bound = _bound(bounds[0], dtype)
+        bound = _weak_or_cast(bounds[0], dtype)
         return bind(arithmetic.min_p if low is None else arithmetic.max_p, (x, bound), NO_PARAMS)
     if not bounds:
         return x
-    low = -np.inf if low is None else _bound(low, dtype)
-    high = np.inf if high is None else _bound(high, dtype)
+    low = _weak_or_cast(-np.inf if low is None else low, dtype)
+    high = _weak_or_cast(np.inf if high is None else high, dtype)
     return bind(logic.clip_p, (x, low, high), NO_PARAMS)
 
 
@@ -141,10 +149,6 @@ def _given(bound: Any) -> Any:
     return None if bound is None or bound is _MISSING else as_value(bound)
 
 
-def _bound(x: Any, dtype: np.dtype) -> Any:
-    return x if type(x) in _PYTHON_NUMBERS else cast(x, dtype)
-
-
 @implements(np.nan_to_num)
 def nan_to_num(
     x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
@@ -154,9 +158,9 @@ def nan_to_num(
     (x,) = promote(x)
     if x.dtype.kind == "c":
         return complex_p(*(nan_to_num(part(x), copy, nan, posinf, neginf) for part in (real_p, imag_p)))
-    if x.dtype.kind != "f":
+    if not is_inexact(x.dtype):
         return x
-    info = np.finfo(x.dtype)
+    info = (ml_dtypes if x.dtype.kind == "V" else np).finfo(x.dtype)
     highest = float(info.max) if posinf is None else posinf
     lowest = float(info.min) if neginf is None else neginf
     y = where(arithmetic.eq_p(x, np.inf), highest, where(arithmetic.eq_p(x, -np.inf), lowest, x))

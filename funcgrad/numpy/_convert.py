@@ -63,17 +63,35 @@ _resolved: dict[tuple[Any, ...], tuple[np.dtype, ...]] = {}
 
 
 def operands_for(ufunc: np.ufunc, values: tuple) -> tuple:
-    """The operands cast to the dtypes in which NumPy's ufunc would compute (NEP 50), Python scalars left weak."""
+    """The operands cast to the dtypes in which NumPy's ufunc would compute (NEP 50), Python scalars left weak.
+
+    bfloat16 and the other floats of ml_dtypes stay what they are beside a Python number, as float16 does. NumPy knows
+    too little of these types for it, and makes float32 of a bare ``x * 2.0``.
+    """
     values = tuple([as_value(x) for x in values])
     kinds = tuple([_kind(x) for x in values])
     key = (ufunc, *kinds)
     dtypes = _resolved.get(key)
     if dtypes is None:
-        dtypes = _resolved[key] = ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout))
+        dtypes = _resolved[key] = _resolve(ufunc, kinds)
     strong = any(isinstance(kind, np.dtype) for kind in kinds)
     return tuple(
         [
-            x if strong and type(x) in _PYTHON_SCALARS else cast(x, dtype)
+            x if strong and type(x) in _PYTHON_SCALARS and dtype.kind != "V" else cast(x, dtype)
             for x, dtype in zip(values, dtypes, strict=False)
         ]
     )
+
+
+def _resolve(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype, ...]:
+    """The dtypes of operands and results, by their dtypes and the types of Python numbers."""
+    results = [None] * ufunc.nout
+    strong = [kind for kind in kinds if isinstance(kind, np.dtype)]
+    if any(kind.kind == "V" for kind in strong):
+        try:
+            common = np.result_type(*strong)
+            return ufunc.resolve_dtypes((*[common if kind in (int, float) else kind for kind in kinds], *results))
+        except TypeError:
+            # No number beside an array: an integer array, or the exponent of ldexp.
+            pass
+    return ufunc.resolve_dtypes((*kinds, *results))
