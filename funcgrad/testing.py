@@ -11,7 +11,7 @@ from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.bind import is_foreign
 from funcgrad._ops.arithmetic import add_p
 from funcgrad._ops.cast import cast
-from funcgrad._transforms._arguments import argument_name, check_differentiable, name_of
+from funcgrad._transforms._arguments import argument_name, differentiable_leaves, name_of
 from funcgrad._transforms.forward import jvp
 from funcgrad._transforms.reverse import vjp
 from funcgrad.errors import GradientMismatchError
@@ -88,7 +88,7 @@ def check_grads(
 def _flattened(f: Callable[..., Any], args: Sequence[Any]) -> tuple[FlatFunction, Arrays, list[str]]:
     """``f`` as a function of flat leaves in double precision; the leaves, and what messages call them."""
     for number, arg in enumerate(args):
-        check_differentiable("check_grads", f, number, arg)
+        differentiable_leaves("check_grads", f, number, arg)
     leaves, treedef = flatten(tuple(args))
     paths = [
         f"{argument_name(f, number).removesuffix(f' of {name_of(f)}')}{key_path_str(path)}"

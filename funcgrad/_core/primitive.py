@@ -11,10 +11,11 @@ from funcgrad._core.bind import bind
 class Derivative(Protocol):
     """How a primitive with one result is differentiated; the kinds are in ``derivative.py``."""
 
-    def recorder(self, active: int) -> Callable[[Any, list, Any, dict], tuple]:
+    def node_maker(self, primitive: Primitive, active: int) -> Callable[[Any, Any, Any, dict], Any]:
         """For a set of active operands (bit i: operand i), what records an application.
 
-        Called with ``(primals, nodes, y, params)``, it returns the tape's edges ``(parent node, rule, kept values)``.
+        Called with ``(primals, nodes, y, params)``, it returns the tape's node, or ``None`` where there is no
+        derivative.
         """
         ...
 
@@ -64,6 +65,7 @@ class Primitive:
         "fold",
         "multiple_results",
         "name",
+        "node_makers",
         "numpy",
         "operands",
         "recorders",
@@ -96,8 +98,11 @@ class Primitive:
         self.fold = fold
         self.elementwise = elementwise
         self.multiple_results = multiple_results
-        # The derivative's recorders by set of active operands, as they are first needed.
-        self.recorders: dict[int, Callable[..., tuple]] = {}
+        # For one or two operands: what applies to bare values and records at once, by set of active operands, and
+        # again where there are parameters.
+        self.recorders: list[Callable[..., Any] | None] = [None] * 8
+        # The derivative's node makers by set of active operands, as they are first needed.
+        self.node_makers: dict[int, Callable[..., Any]] = {}
         primitives[name] = self
 
     def __call__(self, *operands: Any, **params: Any) -> Any:

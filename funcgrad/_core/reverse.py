@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
@@ -10,31 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of, is_inexact
-from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, bind, keep_weak
-from funcgrad._core.derivative import Recorder
+from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, bind
+from funcgrad._core.derivative import NodeMaker, PerOperand
+from funcgrad._core.tape import Node, Pull, new_kind, new_leaf, next_serial, parent_counts, parents_of, pulls
 from funcgrad.tree import register_leaf
 
 if TYPE_CHECKING:
     from funcgrad._core.primitive import Primitive
 
-_serials = itertools.count()
-_NO_DTYPE = np.dtype(np.void)
-
-
-class Node:
-    """One recorded operation: its primitive and an edge ``(parent, rule, kept values)`` per active operand.
-
-    Serial numbers grow in recording order, so descending order is a topological order of any part of the tape.
-    """
-
-    __slots__ = ("__weakref__", "dtype", "edges", "primitive", "serial", "shape")
-
-    def __init__(self, primitive: Primitive | None, edges: tuple, shape: tuple[int, ...], dtype: np.dtype) -> None:
-        self.primitive = primitive
-        self.edges = edges
-        self.shape = shape
-        self.dtype = dtype
-        self.serial = next(_serials)
+_NDARRAY = np.ndarray
 
 
 class Pieces:
@@ -72,32 +55,43 @@ class Components(Pieces):
         return self.bars
 
 
-class JointNode:
-    """An operation whose cotangents are computed together: several results, or one rule for all operands.
-
-    ``rule(y_bars, *kept)`` gets a cotangent or ``None`` per result and returns one or ``None`` per parent. ``origin``
-    is for a trace that may want to record the operation anew: its operands, as ``(primals, active, params)``.
-    """
-
-    __slots__ = ("edges", "origin", "primitive", "serial")
-
-    def __init__(
-        self, primitive: Primitive, parents: Sequence[Any], rule: Any, kept: tuple, origin: Any = None
-    ) -> None:
-        self.primitive = primitive
-        self.origin = origin
-        self.edges: tuple = tuple([(parent, rule, kept) for parent in parents])
-        self.serial = next(_serials)
-
-    def split(self, y_bars: Any) -> list[tuple[Any, Any, tuple]]:
-        """The edges of this pass: each parent with its own cotangent, computed in one call of the rule."""
-        _, rule, kept = self.edges[0]
-        pairs = zip(self.edges, rule(y_bars, *kept), strict=True)
-        return [(edge[0], _given, (bar,)) for edge, bar in pairs if edge[0] is not None and bar is not None]
+# An operation whose cotangents are computed together (several results, or one rule for all operands) is one node, the
+# hub: (serial, kind, *parents or None, rule, kept, origin). ``rule(y_bars, *kept)`` gets a cotangent or None per result
+# and returns one or None per parent. Each result is a node that hands its cotangent on to the hub.
+_hub_kinds: dict[tuple[Primitive, int], int] = {}
+_all_hub_kinds: set[int] = set()
+_component_kinds: dict[Primitive, int] = {}
 
 
-def _given(_: Any, x_bar: Any) -> Any:
-    return x_bar
+def _hub(primitive: Primitive, parents: Sequence[Any], rule: Any, kept: tuple, origin: Any) -> Node:
+    count = len(parents)
+    kind = _hub_kinds.get((primitive, count))
+    if kind is None:
+        kind = _hub_kinds[primitive, count] = new_kind(primitive, count, _hub_pull(count))
+        _all_hub_kinds.add(kind)
+    return next_serial(), kind, *parents, rule, kept, origin
+
+
+def is_hub(node: Node) -> bool:
+    """Whether a node stands for an operation whose cotangents are computed together."""
+    return node[1] in _all_hub_kinds
+
+
+def _hub_pull(count: int) -> Pull:
+    def pull(y_bars: Any, node: Node) -> Any:
+        rule, kept, _ = node[2 + count :]
+        x_bars = rule(y_bars, *kept)
+        return x_bars[0] if count == 1 else x_bars
+
+    return pull
+
+
+def _component(primitive: Primitive, hub: Node, index: int, count: int) -> Node:
+    """The node of one result of several."""
+    kind = _component_kinds.get(primitive)
+    if kind is None:
+        kind = _component_kinds[primitive] = new_kind(primitive, 1, lambda y_bar, node: Components(y_bar, *node[3:]))
+    return next_serial(), kind, hub, index, count
 
 
 @register_leaf
@@ -113,8 +107,14 @@ class ReverseTracer(Tracer):
         self.trace = trace
         self.value = value
         self.node = node
-        self.shape = node.shape
-        self.dtype = node.dtype
+        try:
+            self.shape = value.shape
+            self.dtype = value.dtype
+        except AttributeError:
+            # A Python number.
+            aval = aval_of(value)
+            self.shape = aval.shape
+            self.dtype = aval.dtype
 
     @property
     def aval(self) -> Aval:
@@ -127,148 +127,170 @@ class ReverseTrace(Trace):
     transform = "grad"
     # What a trace of another kind makes instead: the imperative layer has its own.
     tracer_type = ReverseTracer
-    node_type = Node
+    node_type: Callable[[Any], Node] = tuple
 
     def input(self, value: Any) -> ReverseTracer:
-        if type(value) is np.ndarray:
-            return ReverseTracer(self, value, Node(None, (), value.shape, value.dtype))
-        aval = aval_of(value)
-        return ReverseTracer(self, value, Node(None, (), aval.shape, aval.dtype))
+        return ReverseTracer(self, value, new_leaf())
 
-    # One function: each call that were split off would cost as much as a tenth of the operation.
+    # The common cases are here and in one piece: each call that were split off would cost a tenth of the operation.
     def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:  # noqa: C901
         if not self.alive:
             self.refuse_leak(primitive)
-        # Parallel lists, filled in one loop: what an operation costs beyond NumPy's own time is mostly here.
-        primals: list[Any] = []
-        nodes: list[Node | None] = []
-        active = 0
-        bare = True
-        bit = 1
+        if len(operands) == 1:
+            # The one operand is what brought the operation here.
+            (x,) = operands
+            value = x.value
+            if type(value) is _NDARRAY:
+                record = primitive.recorders[5 if params else 1]
+                if record is not None:
+                    return record(self, params, value, x.node)
+            return self._apply(primitive, (value,), (x.node,), params)
         tracer_type = self.tracer_type
-        for x in operands:
-            if type(x) is tracer_type and x.trace is self:
-                nodes.append(x.node)
-                if x.node is not None:
-                    active |= bit
-                value = x.value
-            else:
-                nodes.append(None)
-                value = x
-            primals.append(value)
-            if type(value) not in NUMPY_TYPES:
-                bare = False
-            bit <<= 1
+        if len(operands) == 2:
+            a, b = operands
+            a_node = b_node = None
+            active = 4 if params else 0
+            if type(a) is tracer_type and a.trace is self:
+                a_node, a = a.node, a.value
+                if a_node is not None:
+                    active += 1
+            if type(b) is tracer_type and b.trace is self:
+                b_node, b = b.node, b.value
+                if b_node is not None:
+                    active += 2
+            # Of two values in NumPy one is an array, not a Python number: so the result is no Python number either.
+            if (type(a) is _NDARRAY and type(b) in NUMPY_TYPES) or (type(b) is _NDARRAY and type(a) in NUMPY_TYPES):
+                record = primitive.recorders[active]
+                if record is not None:
+                    return record(self, params, a, b, a_node, b_node)
+            return self._apply(primitive, (a, b), (a_node, b_node), params)
+        pairs = [(x.value, x.node) if type(x) is tracer_type and x.trace is self else (x, None) for x in operands]
+        primals, nodes = zip(*pairs, strict=True)
+        return self._apply(primitive, primals, nodes, params)
+
+    def _apply(self, primitive: Primitive, primals: tuple, nodes: tuple, params: dict) -> Any:
+        """The application to operands of any kind and number."""
+        active = sum([1 << i for i, node in enumerate(nodes) if node is not None])
         if primitive.multiple_results:
             return self._apply_joint(primitive, primals, nodes, active, params)
-        if bare:
-            y = primitive.numpy(*primals, **params)
-            if type(y) is np.float64:
-                y = keep_weak(y, primals)
-        else:
-            y = bind(primitive, tuple(primals), params)
-        recorder = primitive.recorders.get(active) or self._new_recorder(primitive, active)
-        edges = recorder(primals, nodes, y, params)
-        if not edges:
-            return self.constant(y)
-        try:
-            node = self.node_type(primitive, edges, y.shape, y.dtype)
-        except AttributeError:
-            # A Python number.
-            aval = aval_of(y)
-            node = self.node_type(primitive, edges, aval.shape, aval.dtype)
-        return tracer_type(self, y, node)
+        y = bind(primitive, primals, params)
+        make_node = primitive.node_makers.get(active) or _prepare(primitive, active, params)
+        node = make_node(primals, nodes, y, params)
+        return self.constant(y) if node is None else self.tracer_type(self, y, node)
 
     def constant(self, y: Any) -> Any:
         """What stands for a result that depends on no input, or without derivative."""
         return y
 
-    def _new_recorder(self, primitive: Primitive, active: int) -> Recorder:
-        recorder = primitive.recorders[active] = primitive.derivative.recorder(active)
-        return recorder
-
-    def _apply_joint(
-        self, primitive: Primitive, primals: list[Any], nodes: list[Node | None], active: int, params: dict
-    ) -> list[Any]:
-        ys, rule, kept = primitive.derivative.record(primitive, tuple(primals), active, params)
+    def _apply_joint(self, primitive: Primitive, primals: tuple, nodes: tuple, active: int, params: dict) -> list[Any]:
+        ys, rule, kept = primitive.derivative.record(primitive, primals, active, params)
         if rule is None:
             return [self.constant(y) for y in ys]
-        hub = JointNode(primitive, nodes, rule, kept, self.origin_of(primals, active, params))
+        hub = self.node_type(_hub(primitive, nodes, rule, kept, self.origin_of(primals, active, params)))
         return [
-            self.tracer_type(self, y, self.node_type(primitive, ((hub, Components, (i, len(ys))),), y.shape, y.dtype))
+            self.tracer_type(self, y, _component(primitive, hub, i, len(ys)))
             if is_inexact(y.dtype)
             else self.constant(y)
             for i, y in enumerate(ys)
         ]
 
-    def origin_of(self, primals: list[Any], active: int, params: dict) -> Any:
+    def origin_of(self, primals: tuple, active: int, params: dict) -> Any:
         """What a joint node keeps of its operation, beside what its rule reads."""
         return None
 
 
+def _prepare(primitive: Primitive, active: int, params: dict) -> NodeMaker:
+    """What records applications of a primitive for a set of active operands, made when it is first needed."""
+    derivative = primitive.derivative
+    if len(primitive.operands) <= 2 and isinstance(derivative, PerOperand):
+        primitive.recorders[active | (4 if params else 0)] = derivative.recorder(primitive, active, bool(params))
+    maker = primitive.node_makers[active] = derivative.node_maker(primitive, active)
+    return maker
+
+
 # One loop: a call for each node would cost as much as what it does.
-def backward_pass(  # noqa: C901
+def backward_pass(  # noqa: C901, PLR0912, PLR0915
     seeds: Iterable[tuple[Any, Any]],
     *,
-    free: bool,
-    visit: Callable[[Any, Any], Any] | None = None,
+    free: bool = False,
+    visit: Callable[[Any, Any], list[tuple[Any, Any]]] | None = None,
     sparse: bool = False,
 ) -> dict[Any, Any]:
     """Carry cotangents from the given nodes down the tape.
 
     The node with the greatest serial is always next: all that depends on it came later and is done. A heap finds it, so
-    the pass visits only what carries a cotangent, needs no recursion and no separate sort.
+    the pass visits only what carries a cotangent, needs no recursion and no separate sort. A parent that is later than
+    all that waits is next without having been on the heap, which would cost 0.4 us.
 
     Args:
         seeds: the nodes to start from, each with its cotangent.
-        free: drop each node's kept values once they were used.
-        visit: called with each node that has edges and with its cotangent; it returns the edges to take instead, none
-            to stop there.
-        sparse: leave it to `Pieces` what the cotangents of nodes without edges are; else all are arrays.
+        free: empty each node that was used, for a tape of lists; tuples go when nobody refers to them.
+        visit: called with each node that has parents and with its cotangent; it returns a list of pairs, of a parent
+            and its cotangent, to go on with; none to stop there, which leaves the node as it is.
+        sparse: leave it to `Pieces` what the cotangents of leaves are; else all are arrays.
 
     Returns:
-        the cotangents of the nodes without edges, by node.
+        the cotangents of the nodes without parents, by node.
     """
-    root = Node(None, tuple([(node, _given, (y_bar,)) for node, y_bar in seeds]), (), _NO_DTYPE)
-    nodes: dict[int, Any] = {root.serial: root}
-    bars: dict[int, Any] = {root.serial: None}
-    heap = [-root.serial]
+    nodes: dict[int, Any] = {}
+    bars: dict[int, Any] = {}
+    heap: list[int] = []
     owned: set[int] = set()
     leaves: dict[Any, Any] = {}
-    while heap:
-        serial = -heappop(heap)
-        node = nodes.pop(serial)
-        y_bar = bars.pop(serial)
-        while True:
-            if type(y_bar) is not np.ndarray and isinstance(y_bar, Pieces):
-                y_bar = y_bar.result() if sparse and not node.edges else y_bar.total()
-            edges = node.edges
-            if not edges:
-                leaves[node] = y_bar
-                break
-            if visit is not None:
-                edges = visit(node, y_bar)
-                if not edges:
-                    break
-            elif type(node) is JointNode:
-                edges = node.split(y_bar)
-            if free:
-                node.edges = ()
-            if len(edges) == 1 and not heap:
-                # A chain: the parent is next, and nothing else waits. This spares the heap, 0.4 us a node.
-                ((node, rule, kept),) = edges
-                y_bar = rule(y_bar, *kept)
+    pairs: Any = seeds
+    while True:
+        # The parent that comes next, unless a later one turns up.
+        ahead = y_bar = None
+        for parent, x_bar in pairs:
+            if parent is None or x_bar is None:
                 continue
-            for parent, rule, kept in edges:
-                x_bar = rule(y_bar, *kept)
-                serial = parent.serial
-                if serial in bars:
-                    bars[serial] = _accumulate(bars[serial], x_bar, serial, owned)
+            serial = parent[0]
+            if not parent_counts[parent[1]]:
+                leaves[parent] = _accumulate(leaves[parent], x_bar, serial, owned) if parent in leaves else x_bar
+            elif serial in bars:
+                bars[serial] = _accumulate(bars[serial], x_bar, serial, owned)
+            elif ahead is None and (not heap or serial > -heap[0]):
+                ahead, y_bar = parent, x_bar
+            elif parent is ahead:
+                y_bar = _accumulate(y_bar, x_bar, serial, owned)
+            else:
+                if ahead is not None and serial > ahead[0]:
+                    ahead, y_bar, parent, x_bar = parent, x_bar, ahead, y_bar  # noqa: PLW2901  (the other one waits)
+                    serial = parent[0]
+                bars[serial], nodes[serial] = x_bar, parent
+                heappush(heap, -serial)
+        # Nothing here may outlive its use: these are arrays.
+        pairs = x_bars = x_bar = None
+        if ahead is None:
+            if not heap:
+                break
+            serial = -heappop(heap)
+            ahead, y_bar = nodes.pop(serial), bars.pop(serial)
+        while pairs is None:
+            node = ahead
+            if type(y_bar) is not _NDARRAY and isinstance(y_bar, Pieces):
+                y_bar = y_bar.total()
+            if visit is not None:
+                pairs = visit(node, y_bar)
+            else:
+                kind = node[1]
+                x_bars = pulls[kind](y_bar, node)
+                count = parent_counts[kind]
+                if count == 2:
+                    pairs = ((node[2], x_bars[0]), (node[3], x_bars[1]))
+                elif count != 1:
+                    pairs = zip(parents_of(node), x_bars, strict=True)
                 else:
-                    bars[serial] = x_bar
-                    nodes[serial] = parent
-                    heappush(heap, -serial)
-            break
+                    ahead = node[2]
+                    if x_bars is None or not parent_counts[ahead[1]] or (heap and ahead[0] <= -heap[0]):
+                        pairs = ((ahead, x_bars),)
+                    else:
+                        y_bar = x_bars
+            if free and (visit is None or pairs):
+                node[1:] = (node[1] + 1,)
+    for node, x_bar in leaves.items():
+        if type(x_bar) is not _NDARRAY and isinstance(x_bar, Pieces):
+            leaves[node] = x_bar.result() if sparse else x_bar.total()
     return leaves
 
 

@@ -104,7 +104,7 @@ def pulled_graph(graph: Graph, active: Sequence[bool], seeded: Sequence[bool]) -
                 seed = staging.input(Aval(var.aval.shape, var.aval.dtype))
                 if moves:
                     seeds.append((y.node, seed))
-        bars = backward_pass(seeds, free=True)
+        bars = backward_pass(seeds)
         x_bars = [bars.get(x.node) for x in xs if type(x) is ReverseTracer]
         whole = [
             zeros_like(x) if x_bar is None else x_bar

@@ -9,8 +9,9 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, result_dtype
 from funcgrad._core.bind import bind
-from funcgrad._core.derivative import CONSTANT, PerOperand, Rule
+from funcgrad._core.derivative import CONSTANT, PerOperand, Rule, names_read, shape_source
 from funcgrad._core.primitive import Derivative, Primitive
+from funcgrad._core.tape import new_kind
 from funcgrad._ops.broadcast import broadcast_to, sum_to_shape
 from funcgrad._ops.shape import reshape
 
@@ -29,16 +30,20 @@ class Elementwise(PerOperand):
     ) -> None:
         super().__init__(operands, maps, maps if jvps is None else jvps)
 
-    def _edge_source(self, i: int, kept: str) -> str:
-        whole = f"(nodes[{i}], rules[{i}], ({kept}))"
+    def _node_source(self, primitive: Primitive, indices: list[int]) -> str:
+        """Which kind of node it is, is seen from the shapes: most operands have the shape of the result."""
+        whole = super()._node_source(primitive, indices)
         if len(self.vjps) == 1:
             return whole
-        shape = f"nodes[{i}].shape"
-        summed = f"(nodes[{i}], unbroadcast, (rules[{i}], {shape}, {kept}))"
-        return f"{whole} if {shape} == getattr(y, 'shape', ()) else {summed}"
-
-    def _unbroadcast(self, y_bar: Any, rule: Rule, shape: tuple[int, ...], *kept: Any) -> Any:
-        return sum_to_shape(rule(y_bar, *kept), shape)
+        names = list(dict.fromkeys(name for i in indices for name in names_read(self._rule(i))))
+        shapes = {i: shape_source(i) for i in indices}
+        kept = [*[f"shape_{i}" for i in indices], *names]
+        slot = {i: f"node[{2 + len(indices) + place}]" for place, i in enumerate(indices)}
+        pull = self._pull(indices, kept, lambda i, x_bar: f"unbroadcast({x_bar}, {slot[i]})", unbroadcast=sum_to_shape)
+        summed = self._node(
+            new_kind(primitive, len(indices), pull), indices, [*shapes.values(), *self._sources(names)]
+        )
+        return f"{whole} if getattr(y, 'shape', ()) == {' == '.join(shapes.values())} else {summed}"
 
     def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
         y_dot = super().push(primitive, primals, tangents, y, params)

@@ -80,10 +80,8 @@ def _sum_xla(lax: Any, x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
     return lax.reshape(y, reduced_shape(x.shape, axes, True)) if keepdims else y
 
 
-def _sum_transpose(y_bar: Any, x_aval: Aval, axes: tuple[int, ...], keepdims: bool) -> Any:
-    if isinstance(y_bar, np.floating) and len(axes) == len(x_aval.shape):
-        return _broadcast_numpy(y_bar, shape=x_aval.shape)
-    return spread(y_bar, x_aval.shape, axes, keepdims)
+def _sum_transpose(y_bar: Any, x_shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> Any:
+    return spread(y_bar, x_shape, axes, keepdims)
 
 
 reduce_sum_p = Primitive(
@@ -118,6 +116,8 @@ def sum_to_shape(x: Any, shape: tuple[int, ...]) -> Any:
         # What a bias gets: one call instead of a recorded one, a third of the time.
         return np.add.reduce(x, 0 if added == 1 else tuple(range(added)))
     stretched = tuple([i for i, n in enumerate(shape, added) if n == 1 and own[i] != 1])
+    if stretched and not added and type(x) is np.ndarray and x.dtype.kind in "fc":
+        return np.add.reduce(x, stretched, None, None, True)
     if stretched:
         x = reduce_sum(x, stretched, keepdims=True)
     return reduce_sum(x, tuple(range(added))) if added else x
@@ -144,6 +144,11 @@ def batch_all(*names: str) -> BatchRule:
 
 def spread(y: Any, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool = False) -> Any:
     """A reduction's result, repeated to the ``shape`` it was reduced from over ``axes``."""
+    if isinstance(y, np.floating) and len(axes) == len(shape):
+        return _broadcast_numpy(y, shape=shape)
     if axes and not keepdims and len(y.shape) and len(axes) != len(shape):
-        y = reshape(y, reduced_shape(shape, axes, True))
+        kept = reduced_shape(shape, axes, True)
+        y = y.reshape(kept) if type(y) is np.ndarray else reshape(y, kept)
+    if type(y) is np.ndarray and y.shape != shape:
+        return _broadcast_numpy(y, shape=shape)
     return broadcast_to(y, shape)

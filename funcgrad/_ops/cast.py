@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval, is_inexact, result_dtype
-from funcgrad._core.derivative import Multilinear, Recorder
+from funcgrad._core.derivative import Multilinear, NodeMaker
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops._batching import batch_same
 from funcgrad._ops._families import elementwise
@@ -18,10 +18,10 @@ class _CastDerivative(Multilinear):
 
     __slots__ = ()
 
-    def recorder(self, active: int) -> Recorder:
-        record = super().recorder(active)
+    def node_maker(self, primitive: Primitive, active: int) -> NodeMaker:
+        make = super().node_maker(primitive, active)
         return lambda primals, nodes, y, params: (
-            record(primals, nodes, y, params) if is_inexact(params["dtype"]) else ()
+            make(primals, nodes, y, params) if is_inexact(params["dtype"]) else None
         )
 
     def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:

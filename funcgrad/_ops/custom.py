@@ -82,7 +82,7 @@ class _JvpDerivative:
                 for node, y_bar in zip(nodes, y_bars, strict=True)
                 if node is not None and y_bar is not None
             ]
-            bars = backward_pass(seeds, free=False)
+            bars = backward_pass(seeds)
             return [*[None if node is None else bars.get(node) for node in inputs], *captured]
 
         return ys, pull, ()

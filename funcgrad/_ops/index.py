@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NUMPY_TYPES
-from funcgrad._core.derivative import Recorder
+from funcgrad._core.derivative import ByEdges, Edge, NodeMaker
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.reverse import Pieces
+from funcgrad._core.tape import Node, new_kind, next_serial
 from funcgrad._ops._index_batch import index_batch, scatter_batch
 from funcgrad._ops._index_plan import FULL, SLOT, Index, resolve
 from funcgrad._ops._index_xla import Piece, index_xla, pieces_of, scatter_xla
@@ -36,16 +38,16 @@ class _IndexDerivative:
 
     __slots__ = ()
 
-    def recorder(self, active: int) -> Recorder:
-        return self._edges
+    def node_maker(self, primitive: Primitive, active: int) -> NodeMaker:
+        if not active & 1:
+            return lambda primals, nodes, y, params: None
+        kind = new_kind(primitive, 1, lambda y_bar, node: IndexPieces(y_bar, *node[3:]))
 
-    @staticmethod
-    def _edges(primals: Any, nodes: list, y: Any, params: dict) -> tuple:
-        node = nodes[0]
-        if node is None:
-            return ()
-        arrays = tuple(primals[1:]) if len(primals) > 1 else ()
-        return ((node, IndexPieces, (node.shape, node.dtype, params["index"], arrays)),)
+        def make(primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> Node:
+            x = primals[0]
+            return next_serial(), kind, nodes[0], x.shape, x.dtype, params["index"], tuple(primals[1:])
+
+        return make
 
     def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
         x_dot = tangents[0]
@@ -106,24 +108,18 @@ def _scatter_numpy(*operands: Any, shape: tuple[int, ...], indices: tuple[Index,
     return buffer
 
 
-class _ScatterDerivative:
+class _ScatterDerivative(ByEdges):
     """Linear in all the pieces together; the transpose towards each is the indexing it came from."""
 
     __slots__ = ()
 
-    def recorder(self, active: int) -> Recorder:
-        return self._edges
-
-    @staticmethod
-    def _edges(primals: Any, nodes: list, y: Any, params: dict) -> tuple:
+    def edges(self, primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> list[Edge]:
         pieces = pieces_of(list(zip(primals, nodes, strict=True)), params["indices"])
-        return tuple(
-            [
-                (node, _piece_cotangent, (index, tuple([a for a, _ in arrays])))
-                for (_, node), index, arrays in pieces
-                if node is not None
-            ]
-        )
+        return [
+            (node, _piece_cotangent, (index, tuple([a for a, _ in arrays])))
+            for (_, node), index, arrays in pieces
+            if node is not None
+        ]
 
     def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
         pieces = pieces_of(list(zip(primals, tangents, strict=True)), params["indices"])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.derivative import Multilinear, Recorder
+from funcgrad._core.derivative import ByEdges, Edge, Multilinear
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops._index_plan import FULL, Index
 from funcgrad._ops.broadcast import batch_all
@@ -19,18 +19,15 @@ from funcgrad._ops.shape import expand_dims
 Widths = tuple[tuple[int, int], ...]
 
 
-class _JoinDerivative:
+class _JoinDerivative(ByEdges):
     """Linear in all operands together; the cotangent of each is a part of the result's."""
 
     __slots__ = ()
 
-    def recorder(self, active: int) -> Recorder:
-        return self._edges
-
-    def _edges(self, primals: Any, nodes: list, y: Any, params: dict) -> tuple:
+    def edges(self, primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> list[Edge]:
         indices = self.parts(primals, params["axis"])
         pairs = zip(nodes, indices, strict=True)
-        return tuple([(node, _part_cotangent, (index,)) for node, index in pairs if node is not None])
+        return [(node, _part_cotangent, (index,)) for node, index in pairs if node is not None]
 
     def parts(self, primals: Any, axis: int) -> list[Index]:
         """Where each operand stands in the result."""

@@ -65,6 +65,12 @@ def _extremum_bar(y_bar: Any, x: Any, y: Any, axes: Axes, keepdims: bool) -> Any
     """Elements that tie share the cotangent, as in JAX."""
     if not axes:
         return y_bar
+    if type(y_bar) is np.ndarray and type(x) is np.ndarray and type(y) is np.ndarray:
+        # Three calls of NumPy: recorded as operations they take twice the time on small arrays.
+        kept = reduced_shape(x.shape, axes, True)
+        mask = x == y.reshape(kept)
+        count = np.add.reduce(mask, axes, y_bar.dtype, None, True)
+        return np.where(mask, y_bar.reshape(kept) / count, 0)
     mask, count = _winners(x, y, axes, keepdims)
     return select(mask, _kept(y_bar / count, x.shape, axes, keepdims), 0)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import type_text
-from funcgrad._core.derivative import Recorder
+from funcgrad._core.derivative import ByEdges, Edge
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.reverse import Pieces
 from funcgrad._ops._index_plan import SLOT, Index
@@ -103,17 +103,13 @@ def _joined(xs: Sequence[Any]) -> Any:
     return concatenate(xs, 0)
 
 
-class _EmbeddingDerivative:
+class _EmbeddingDerivative(ByEdges):
     """Linear in the table; its cotangent is known in the rows that were looked up."""
 
     __slots__ = ()
 
-    def recorder(self, active: int) -> Recorder:
-        return self._edges
-
-    @staticmethod
-    def _edges(primals: Any, nodes: list, y: Any, params: dict) -> tuple:
-        return () if nodes[0] is None else ((nodes[0], RowPieces, (nodes[0].shape, primals[1])),)
+    def edges(self, primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> list[Edge]:
+        return [] if nodes[0] is None else [(nodes[0], RowPieces, (primals[0].shape, primals[1]))]
 
     def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
         return None if tangents[0] is None else primitive(tangents[0], primals[1])

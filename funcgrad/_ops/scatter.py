@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.derivative import Recorder
+from funcgrad._core.derivative import ByEdges, Edge
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops._index_batch import update_batch
 from funcgrad._ops._index_plan import Index, resolve
@@ -32,22 +33,19 @@ def _scatter_set_numpy(x: Any, v: Any, *arrays: Any, index: Index) -> Any:
     return y if y.ndim else y[()]
 
 
-class _UpdateDerivative:
+class _UpdateDerivative(ByEdges):
     """Linear in ``x`` and ``v`` together."""
 
     __slots__ = ()
 
-    def recorder(self, active: int) -> Recorder:
-        return self._edges
-
-    def _edges(self, primals: Any, nodes: list, y: Any, params: dict) -> tuple:
+    def edges(self, primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> list[Edge]:
         index, arrays = params["index"], tuple(primals[2:])
-        edges = []
+        edges: list[Edge] = []
         if nodes[0] is not None:
             edges.append((nodes[0], self.to_x, (index, arrays)))
         if nodes[1] is not None:
             edges.append((nodes[1], self.to_v, (index, arrays)))
-        return tuple(edges)
+        return edges
 
     def to_x(self, y_bar: Any, index: Index, arrays: tuple) -> Any:
         raise NotImplementedError

@@ -11,7 +11,7 @@ import numpy as np
 from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.bind import is_value
 from funcgrad.errors import NotDifferentiableError
-from funcgrad.tree import flatten, flatten_with_path, key_path_str
+from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str
 
 
 def name_of(f: Callable[..., Any]) -> str:
@@ -29,11 +29,15 @@ def argument_name(f: Callable[..., Any], number: int) -> str:
     return f"argument {number}{label} of {name_of(f)}"
 
 
-def check_differentiable(transform: str, f: Callable[..., Any], number: int, arg: Any) -> None:
-    """Refuse leaves that are no arrays, or of integer or boolean dtype, naming argument and path."""
-    for leaf in flatten(arg)[0]:
+def differentiable_leaves(transform: str, f: Callable[..., Any], number: int, arg: Any) -> tuple[list[Any], TreeDef]:
+    """An argument taken apart; leaves that are no arrays, or of integer or boolean dtype, are refused by their path."""
+    leaves, treedef = flatten(arg)
+    for leaf in leaves:
+        if type(leaf) is np.ndarray and leaf.dtype.kind in "fc":
+            continue
         if not is_value(leaf) or not is_inexact(aval_of(leaf).dtype):
             _refuse(transform, f, number, arg)
+    return leaves, treedef
 
 
 def _refuse(transform: str, f: Callable[..., Any], number: int, arg: Any) -> NoReturn:

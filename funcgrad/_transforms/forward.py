@@ -11,7 +11,7 @@ from funcgrad._core.aval import aval_of
 from funcgrad._core.forward import ForwardTrace, ForwardTracer
 from funcgrad._engines import engine_scope
 from funcgrad._ops.fill import zeros_like
-from funcgrad._transforms._arguments import argument_name, check_differentiable
+from funcgrad._transforms._arguments import argument_name, differentiable_leaves
 from funcgrad.errors import TreeMismatchError
 from funcgrad.numpy._convert import from_objects
 from funcgrad.tree import flatten, flatten_up_to, unflatten
@@ -47,8 +47,7 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     trace = ForwardTrace(engine_scope)
     args = []
     for number, (primal, tangent) in enumerate(zip(primals, tangents, strict=True)):
-        check_differentiable("jvp", f, number, primal)
-        leaves, treedef = flatten(primal)
+        leaves, treedef = differentiable_leaves("jvp", f, number, primal)
         dots = flatten_up_to(treedef, tangent, f"jvp: the tangent of {argument_name(f, number)}")
         pairs = [(x, _checked(f, number, x, x_dot)) for x, x_dot in zip(leaves, dots, strict=True)]
         args.append(unflatten(treedef, [trace.input(x, x_dot) for x, x_dot in pairs]))

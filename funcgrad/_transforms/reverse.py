@@ -11,12 +11,13 @@ import numpy as np
 from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.bind import Tracer
 from funcgrad._core.graph import Graph
-from funcgrad._core.reverse import Node, ReverseTrace, ReverseTracer, backward_pass
+from funcgrad._core.reverse import ReverseTrace, ReverseTracer, backward_pass
+from funcgrad._core.tape import Node
 from funcgrad._engines import engine_scope
 from funcgrad._ops.cast import cast
 from funcgrad._ops.fill import ones_like, zeros_like
 from funcgrad._ops.rows import Rows
-from funcgrad._transforms._arguments import argument_name, check_differentiable, name_of, owned
+from funcgrad._transforms._arguments import argument_name, differentiable_leaves, name_of, owned
 from funcgrad._transforms.stage import stage_flat
 from funcgrad.errors import NonScalarOutputError, TreeMismatchError
 from funcgrad.numpy._convert import from_objects
@@ -128,8 +129,7 @@ def _trace_argument(
     if type(arg) in _LEAF_TYPES and is_inexact(arg.dtype):
         tracer = trace.input(arg)
         return tracer, [tracer], LEAF
-    check_differentiable("grad", f, number, arg)
-    leaves, treedef = flatten(arg)
+    leaves, treedef = differentiable_leaves("grad", f, number, arg)
     tracers = [trace.input(leaf) for leaf in leaves]
     return unflatten(treedef, tracers), tracers, treedef
 
@@ -151,15 +151,15 @@ def _gradients(
     value = out
     if type(out) is ReverseTracer and out.trace is trace:
         value = out.value
-        if out.node.shape or out.node.dtype.kind == "c":
+        if out.shape or out.dtype.kind == "c":
             _refuse_output(f, out)
         root = out.node
         del out
         if type(value) is np.float64:
-            bars = backward_pass([(root, _ONE)], free=True, sparse=True)
+            bars = backward_pass([(root, _ONE)], sparse=True)
         else:
             with engine_scope((value,)):
-                bars = backward_pass([(root, ones_like(value))], free=True, sparse=True)
+                bars = backward_pass([(root, ones_like(value))], sparse=True)
     elif not _is_real_scalar(out):
         _refuse_output(f, out)
     seen: set[int] = set()
@@ -269,7 +269,7 @@ class Pullback:
             if node is not None:
                 seeds.append((node, seed))
         with engine_scope([*bars, *(value for value, _ in self._outputs)]):
-            leaves = backward_pass(seeds, free=False)
+            leaves = backward_pass(seeds)
         results = []
         for tracers, treedef in self._inputs:
             found = [leaves.get(x.node) for x in tracers]
@@ -316,8 +316,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
     new_args = []
     inputs = []
     for number, primal in enumerate(primals):
-        check_differentiable("vjp", f, number, primal)
-        leaves, treedef = flatten(primal)
+        leaves, treedef = differentiable_leaves("vjp", f, number, primal)
         tracers = [trace.input(leaf) for leaf in leaves]
         new_args.append(unflatten(treedef, tracers))
         inputs.append((tracers, treedef))

@@ -14,25 +14,30 @@ import numpy as np
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import bind
 from funcgrad._core.primitive import Primitive
-from funcgrad._core.reverse import Node, ReverseTrace, ReverseTracer
+from funcgrad._core.reverse import ReverseTrace, ReverseTracer
+from funcgrad._core.tape import Node, new_leaf
 from funcgrad.autograd._mode import recording
 
 
-class TensorNode(Node):
-    """An operation on tensors. It remembers which value it gave, by identity: see ``_graph.py``."""
+class TensorNode(list):
+    """A node of this tape: a list, since it is freed, with an identity, since ``grad_fn`` shows it.
+
+    It remembers which value it gave, by identity too: see ``_graph.py``.
+    """
 
     __slots__ = ("value_id",)
 
-    value_id: int
+    __hash__ = object.__hash__  # pyright: ignore[reportAssignmentType]  (a list has none)
+    __eq__ = object.__eq__
 
 
-class LeafNode(Node):
+class LeafNode(TensorNode):
     """Where gradients accumulate. The tensor holds its node; the node must not hold the tensor."""
 
     __slots__ = ("tensor",)
 
     def __init__(self, tensor: TensorBase) -> None:
-        super().__init__(None, (), tensor.shape, tensor.dtype)
+        super().__init__(new_leaf())
         self.tensor: weakref.ref[TensorBase] = weakref.ref(tensor)
 
     @property
@@ -47,18 +52,24 @@ class TensorBase(ReverseTracer):
 
     __slots__ = ("__weakref__", "gradient", "is_parameter")
 
-    node: Node | None
+    node: TensorNode | None
     gradient: TensorBase | None
     is_parameter: bool
 
-    def __init__(self, trace: TensorTrace, value: Any, node: TensorNode) -> None:
+    def __init__(self, trace: TensorTrace, value: Any, node: Node) -> None:
         # The result of a recorded operation.
         self.trace = trace
         self.value = value
-        self.node = node
-        self.shape = node.shape
-        self.dtype = node.dtype
-        node.value_id = id(value)
+        self.node = own = TensorNode(node)
+        own.value_id = id(value)
+        try:
+            self.shape = value.shape
+            self.dtype = value.dtype
+        except AttributeError:
+            # A Python number.
+            aval = aval_of(value)
+            self.shape = aval.shape
+            self.dtype = aval.dtype
 
     @property
     def aval(self) -> Aval:
@@ -104,8 +115,8 @@ class TensorTrace(ReverseTrace):
             tensor.dtype = aval.dtype
         return tensor
 
-    def origin_of(self, primals: list[Any], active: int, params: dict) -> Any:
-        return tuple(primals), active, params
+    def origin_of(self, primals: tuple, active: int, params: dict) -> Any:
+        return primals, active, params
 
 
 # Looked up at each operation otherwise.
@@ -115,7 +126,7 @@ _new = object.__new__
 TRACE = TensorTrace()
 
 # Tensors, not leaves, whose gradients are to be kept, by node.
-retained: weakref.WeakValueDictionary[Node, TensorBase] = weakref.WeakValueDictionary()
+retained: weakref.WeakValueDictionary[TensorNode, TensorBase] = weakref.WeakValueDictionary()
 
 
 def is_tensor(x: Any) -> bool:

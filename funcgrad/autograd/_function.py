@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from funcgrad._core.reverse import Components
+from funcgrad._core.reverse import is_hub
+from funcgrad._core.tape import parents_of, primitive_of
 from funcgrad.autograd._base import LeafNode
 
 # Where PyTorch's name is not our primitive's.
@@ -39,16 +40,16 @@ class Function:
         """PyTorch's name for the operation: ``MulBackward0``; ``AccumulateGrad`` for a leaf."""
         if type(self._node) is LeafNode:
             return "AccumulateGrad"
-        name = self._node.primitive.name
+        name = primitive_of(self._node).name
         return _NAMES.get(name, "".join(part.capitalize() for part in name.split("_"))) + "Backward0"
 
     @property
     def next_functions(self) -> tuple[tuple[Function | None, int], ...]:
         """The operations, or leaves, whose results this one took; none once a pass has freed the graph."""
-        edges = self._node.edges
-        if edges and edges[0][1] is Components:
-            edges = edges[0][0].edges
-        return tuple([(None if edge[0] is None else Function(edge[0]), 0) for edge in edges])
+        parents = parents_of(self._node)
+        if parents and is_hub(parents[0]):
+            parents = parents_of(parents[0])
+        return tuple([(None if parent is None else Function(parent), 0) for parent in parents])
 
     @property
     def variable(self) -> Any:

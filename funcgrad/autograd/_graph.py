@@ -11,25 +11,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from funcgrad._core.reverse import JointNode, Node
-from funcgrad.autograd._base import TRACE, LeafNode, TensorBase, TensorNode
+from funcgrad._core.reverse import is_hub
+from funcgrad._core.tape import is_freed, kept_by, parents_of, primitive_of, pulled
+from funcgrad.autograd._base import TRACE, TensorBase, TensorNode
 
 
-def needed_nodes(roots: Iterable[Node], inputs: set[Node]) -> set[Any]:
+def needed_nodes(roots: Iterable[TensorNode], inputs: set[TensorNode]) -> set[Any]:
     """The nodes on the ways from the roots to the inputs, and those that an earlier pass has freed."""
-    lowest = min(node.serial for node in inputs)
+    lowest = min(node[0] for node in inputs)
     found: dict[int, Any] = {}
     pending: list[Any] = list(roots)
     while pending:
         node = pending.pop()
-        if node.serial >= lowest and node.serial not in found:
-            found[node.serial] = node
-            pending += [edge[0] for edge in node.edges if edge[0] is not None]
+        if node[0] >= lowest and node[0] not in found:
+            found[node[0]] = node
+            pending += [parent for parent in parents_of(node) if parent is not None]
     needed: set[Any] = set()
     for serial in sorted(found):
         node = found[serial]
-        freed = not node.edges and type(node) is not LeafNode
-        if freed or node in inputs or any(edge[0] in needed for edge in node.edges):
+        if is_freed(node) or node in inputs or any(parent in needed for parent in parents_of(node)):
             needed.add(node)
     return needed
 
@@ -49,28 +49,28 @@ class Visitor:
         self._linked = linked
         self.captured: dict[Any, Any] = {}
 
-    def __call__(self, node: Any, y_bar: Any) -> Any:
-        """The edges that the pass is to take from this node."""
+    def __call__(self, node: Any, y_bar: Any) -> list[tuple[Any, Any]]:
+        """The parents that the pass is to go on with, each with its cotangent."""
         if node in self._wanted:
             self.captured[node] = y_bar
         needed = self._needed
-        if needed is not None and not any(edge[0] in needed for edge in node.edges):
-            return ()
-        if type(node) is JointNode:
-            edges = _recorded_split(node, y_bar) if self._linked else node.split(y_bar)
+        parents = parents_of(node)
+        if needed is not None and not any(parent in needed for parent in parents):
+            return []
+        if self._linked:
+            x_bars = _recorded_split(node, y_bar) if is_hub(node) else pulled(y_bar, _linked_node(node))
         else:
-            edges = _linked_edges(node) if self._linked else node.edges
-        return edges if needed is None else [edge for edge in edges if edge[0] in needed]
+            x_bars = pulled(y_bar, node)
+        pairs = zip(parents, x_bars, strict=True)
+        return [pair for pair in pairs if needed is None or pair[0] in needed]
 
 
-def _linked_edges(node: Any) -> Any:
-    """The edges with their kept values as tensors, where these have a history."""
-    if type(node) is not TensorNode:
-        # The root of the pass.
-        return node.edges
-    sources = {edge[0].value_id: edge[0] for edge in node.edges if type(edge[0]) is not JointNode}
+def _linked_node(node: Any) -> Any:
+    """The node with its kept values as tensors, where these have a history."""
+    parents = parents_of(node)
+    sources = {parent.value_id: parent for parent in parents if not is_hub(parent)}
     sources.setdefault(node.value_id, node)
-    return [(parent, rule, _linked(kept, sources)) for parent, rule, kept in node.edges]
+    return *node[: 2 + len(parents)], *_linked(tuple(kept_by(node)), sources)
 
 
 def _linked(kept: tuple, sources: dict[int, Any]) -> tuple:
@@ -89,14 +89,13 @@ def _tensor(value: Any, node: Any) -> TensorBase:
     return tensor
 
 
-def _recorded_split(node: JointNode, y_bars: list) -> list:
-    """The edges of an operation whose rule may keep anything: it is run anew, on tensors."""
-    primals, active, params = node.origin
-    parents = [edge[0] for edge in node.edges]
+def _recorded_split(node: Any, y_bars: list) -> Any:
+    """The cotangents of an operation whose rule may keep anything: it is run anew, on tensors."""
+    primitive: Any = primitive_of(node)
+    primals, active, params = kept_by(node)[2]
     operands = [
-        _tensor(x, parent) if active >> i & 1 else x for i, (x, parent) in enumerate(zip(primals, parents, strict=True))
+        _tensor(x, parent) if active >> i & 1 else x
+        for i, (x, parent) in enumerate(zip(primals, parents_of(node), strict=True))
     ]
-    derivative: Any = node.primitive.derivative
-    _, rule, kept = derivative.record(node.primitive, tuple(operands), active, params)
-    again = JointNode(node.primitive, parents, rule, kept)
-    return again.split(y_bars)
+    _, rule, kept = primitive.derivative.record(primitive, tuple(operands), active, params)
+    return rule(y_bars, *kept)

@@ -19,6 +19,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 functions: dict[Callable[..., Any], Callable[..., Any]] = {}
 ufuncs: dict[np.ufunc, Callable[..., Any]] = {}
+# Of ufuncs of one operand: the primitive, and the dtype kinds that need no conversion.
+direct_ufuncs: dict[np.ufunc, tuple[Any, str]] = {}
 # Per method name ("reduce", "accumulate", "outer"): what stands for ``ufunc.method``.
 ufunc_methods: dict[tuple[np.ufunc, str], Callable[..., Any]] = {}
 # Ours for the ufuncs of scipy.special, by name: loading that module takes 0.15 s, and only who uses it should wait.

@@ -14,7 +14,7 @@ from funcgrad._ops.cast import cast
 from funcgrad._ops.select import select
 from funcgrad._ops.shape import reshape
 from funcgrad.numpy._convert import as_value, dtype_of, operands_for
-from funcgrad.numpy._dispatch import implements, ufuncs
+from funcgrad.numpy._dispatch import direct_ufuncs, implements, ufuncs
 
 
 def _fast_kinds(ufunc: np.ufunc) -> str:
@@ -26,6 +26,7 @@ def _fast_kinds(ufunc: np.ufunc) -> str:
 def unary(ufunc: np.ufunc, primitive: Primitive) -> Callable[[Any], Any]:
     """Our function for a ufunc of one operand."""
     kinds = _fast_kinds(ufunc)
+    direct_ufuncs[ufunc] = primitive, kinds
 
     def function(x: Any, /) -> Any:
         try:

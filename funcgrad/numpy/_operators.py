@@ -49,3 +49,29 @@ def power_operator(primitive: Primitive, function: Function) -> Function:
         return function(self, other)
 
     return method
+
+
+def unary_operator(primitive: Primitive, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The method of an operator of one operand."""
+
+    def method(self: Tracer, /) -> Any:
+        return self.trace.apply(primitive, (self,), NO_PARAMS) if self.dtype.kind in "fc" else function(self)
+
+    return method
+
+
+def matmul_operator(primitive: Primitive, function: Function) -> Function:
+    """The method ``__matmul__``: vectors and matrices of one dtype need no preparation."""
+
+    def method(self: Tracer, other: Any, /) -> Any:
+        kind = type(other)
+        if (
+            (kind is np.ndarray or (kind is type(self) and other.trace is self.trace))
+            and other.dtype is self.dtype
+            and 0 < len(self.shape) < 3
+            and 0 < len(other.shape) < 3
+        ):
+            return self.trace.apply(primitive, (self, other), NO_PARAMS)
+        return function(self, other)
+
+    return method

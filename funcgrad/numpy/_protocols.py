@@ -10,8 +10,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from funcgrad import errors
-from funcgrad._core.bind import Tracer
+from funcgrad._core.bind import NO_PARAMS, Tracer
 from funcgrad._ops import arithmetic as ops
+from funcgrad._ops.contract import matmul_p
 from funcgrad.numpy import _at as at
 from funcgrad.numpy import _choice as choice
 from funcgrad.numpy import _complex as complex_
@@ -32,12 +33,16 @@ from funcgrad.numpy import _sorting as sorting
 from funcgrad.numpy import _statistics as statistics
 from funcgrad.numpy import _text as text
 from funcgrad.numpy import _transcendental as t
-from funcgrad.numpy._dispatch import find_special, functions, refuse, refuse_out, ufunc_methods, ufuncs
-from funcgrad.numpy._operators import operators, power_operator
+from funcgrad.numpy._dispatch import direct_ufuncs, find_special, functions, refuse, refuse_out, ufunc_methods, ufuncs
+from funcgrad.numpy._operators import matmul_operator, operators, power_operator, unary_operator
 
 
 def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
     if method == "__call__":
+        direct = direct_ufuncs.get(ufunc)
+        if direct is not None and not options and self.dtype.kind in direct[1]:
+            # One operand, and nothing to convert: this spares a fifth of what the operation costs.
+            return self.trace.apply(direct[0], inputs, NO_PARAMS)
         function = ufuncs.get(ufunc) or find_special(ufunc)
         if function is None:
             refuse(
@@ -225,7 +230,8 @@ for _name, _function in {
     "__copy__": lambda self: self,
     "__deepcopy__": lambda self, memo: self,
     "__pow__": power_operator(ops.power_p, e.power),
-    "__neg__": e.negative,
+    "__matmul__": matmul_operator(matmul_p, contractions.matmul),
+    "__neg__": unary_operator(ops.neg_p, e.negative),
     "__abs__": e.absolute,
     "__pos__": lambda self: self,
     "__invert__": logic.invert,

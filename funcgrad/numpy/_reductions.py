@@ -36,6 +36,10 @@ def sum_(
     """``numpy.sum``."""
     if out is not None:
         refuse_out("sum", out)
+    if axis is None and dtype is None and isinstance(x, Tracer) and x.dtype.kind in "fc" and where is True:
+        # Nothing to prepare, and the innermost trace is known.
+        y = x.trace.apply(reduce_sum_p, (x,), {"axes": ALL_AXES[len(x.shape)], "keepdims": bool(keepdims)})
+        return y if initial is None else bind(add_p, promote(y, initial), NO_PARAMS)
     if dtype is not None or not isinstance(x, Tracer) or x.dtype.kind not in "fc":
         x = summand(x, dtype)
     if where is not True:

@@ -16,6 +16,7 @@ from funcgrad._core.bind import Tracer
 from funcgrad._core.derivative import Undefined
 from funcgrad._core.graph import check_graph
 from funcgrad._core.reverse import ReverseTrace
+from funcgrad._core.tape import kept_by
 from funcgrad.errors import NotDifferentiableError
 from tests.laws._cases import (
     Arrays,
@@ -341,14 +342,14 @@ def test_results_without_derivative_are_plain(case: Case, rng: np.random.Generat
     assert not any(traced)
 
 
-def kept_by(f: Any, *values: Any) -> list[Any]:
+def kept_of_last(f: Any, *values: Any) -> list[Any]:
     """What the tape keeps for the last operation of ``f``."""
     trace = ReverseTrace()
     tracers = [trace.input(value) for value in values]
     with trace:
         y = f(*tracers)
     assert is_inexact(y.dtype)
-    return [value for _, _, kept in y.node.edges for value in kept]
+    return list(kept_by(y.node))
 
 
 KEPT = {
@@ -365,4 +366,4 @@ KEPT = {
 def test_the_tape_keeps_what_rules_read(name: str, rng: np.random.Generator) -> None:
     f, count, expected = KEPT[name]
     values = [rng.uniform(1, 2, 3) for _ in range(count)]
-    assert_close(kept_by(f, *values), expected(*values), 0.0)
+    assert_close(kept_of_last(f, *values), expected(*values), 0.0)

@@ -1,0 +1,95 @@
+"""The tape as data: its nodes are plain tuples, and what all nodes of one kind share is kept once.
+
+A node is ``(serial, kind, *parents, *kept)``: its number in recording order, which kind of operation it is, the nodes
+of the operands that the result depends on, and the values that the derivative reads. Nodes refer to their parents and
+to nothing else, so what nobody needs any more is freed at once. One tuple a node is also the least that Python's
+garbage collector can be given to look after: with an object, edges and tuples of kept values for each operation it
+took more time than the operations from some 10,000 on.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from funcgrad._core.primitive import Primitive
+
+Node: TypeAlias = Sequence[Any]
+# ``pull(y_bar, node)``: the cotangent of the parent; where there are several parents, a sequence with one for each.
+Pull: TypeAlias = Callable[[Any, Node], Any]
+
+next_serial = itertools.count().__next__
+"""A number greater than all before: descending order is a topological order of any part of the tape."""
+
+# By kind: how many parents a node has, how a cotangent is pulled to them, and the primitive (for names).
+parent_counts: list[int] = []
+pulls: list[Any] = []
+_primitives: list[Any] = []
+
+
+def new_kind(primitive: Primitive | None, count: int, pull: Pull | None) -> int:
+    """A kind of node, with ``count`` parents. The number after it is the kind of such nodes once they were freed."""
+    parent_counts.extend((count, 0))
+    pulls.extend((pull, None))
+    _primitives.extend((primitive, primitive))
+    return len(pulls) - 2
+
+
+def free(node: Any) -> None:
+    """Let go of the parents and of all that is kept, where the node is a list; it still knows what it was."""
+    node[1:] = (node[1] + 1,)
+
+
+LEAF = new_kind(None, 0, None)
+
+
+def new_leaf() -> Node:
+    """A node that stands for an input."""
+    return next_serial(), LEAF
+
+
+def is_freed(node: Node) -> bool:
+    """Whether a pass has freed the node."""
+    return bool(node[1] & 1)
+
+
+def parents_of(node: Node) -> Sequence[Any]:
+    """The nodes that a node's cotangent goes to; ``None`` for an operand of a joint operation that takes none."""
+    return node[2 : 2 + parent_counts[node[1]]]
+
+
+def primitive_of(node: Node) -> Any:
+    """The operation that a node stands for; ``None`` for an input."""
+    return _primitives[node[1]]
+
+
+def kept_by(node: Node) -> Sequence[Any]:
+    """The values that the derivative reads."""
+    return node[2 + parent_counts[node[1]] :]
+
+
+def pulled(y_bar: Any, node: Node) -> Sequence[Any]:
+    """The cotangents of the parents, one for each."""
+    kind = node[1]
+    x_bars = pulls[kind](y_bar, node)
+    return (x_bars,) if parent_counts[kind] == 1 else x_bars
+
+
+def kind_of_rule(primitive: Primitive, count: int, rule: Callable[..., Any]) -> int:
+    """A kind of which ``rule(y_bar, i, *kept)`` gives the cotangent of parent ``i``."""
+    if count == 1:
+        return new_kind(primitive, 1, lambda y_bar, node: rule(y_bar, 0, *node[3:]))
+    start = 2 + count
+
+    def pull(y_bar: Any, node: Node) -> list[Any]:
+        kept = node[start:]
+        return [rule(y_bar, i, *kept) for i in range(count)]
+
+    return new_kind(primitive, count, pull)
+
+
+def bits(active: int) -> list[int]:
+    """The numbers of the operands in a set of active operands."""
+    return [i for i in range(active.bit_length()) if active >> i & 1]
