@@ -61,6 +61,11 @@ def identity_mask(size: int) -> np.ndarray:
     return mask
 
 
+def triangle_mask(size: int, lower: bool) -> np.ndarray:
+    """Where an element of a square matrix lies in a triangle, its diagonal included."""
+    return _below(size, size, 0) if lower else ~_below(size, size, -1)
+
+
 def lower_triangle(x: Any, k: int = 0) -> Any:
     """``x`` on and below the diagonal ``k``, zero above."""
     return select(_below(*x.shape[-2:], k), x, 0)
@@ -79,3 +84,10 @@ def halved_lower_triangle(x: Any) -> Any:
 def hermitian_part(x: Any) -> Any:
     """The mean of the matrices and their adjoints. It is its own transpose in the pairing without conjugation."""
     return 0.5 * (x + adjoint(x))
+
+
+def hermitian_part_numpy(x: np.ndarray) -> np.ndarray:
+    """The same of NumPy's arrays, with one array less."""
+    y = x + x.conj().swapaxes(-1, -2)
+    y *= 0.5
+    return y

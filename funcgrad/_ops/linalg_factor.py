@@ -15,6 +15,7 @@ from funcgrad._ops._batching import batch_same
 from funcgrad._ops._matrices import (
     halved_lower_triangle,
     hermitian_part,
+    hermitian_part_numpy,
     lower_triangle,
     product,
     swapped,
@@ -29,10 +30,6 @@ lapack = LazyModule("scipy.linalg.lapack")
 
 PIVOT_DTYPE = np.dtype(np.int32)
 _FACTORIZERS = {"f": "sgetrf", "d": "dgetrf", "F": "cgetrf", "D": "zgetrf"}
-
-
-def _cholesky_numpy(x: Any) -> Any:
-    return np.linalg.cholesky(0.5 * (x + x.conj().swapaxes(-1, -2)))
 
 
 def _cholesky_push(x_dot: Any, y: Any) -> Any:
@@ -54,7 +51,7 @@ def _cholesky_pull(y_bar: Any, y: Any) -> Any:
 cholesky_p = Primitive(
     "cholesky",
     operands=("x",),
-    numpy=_cholesky_numpy,
+    numpy=lambda x: np.linalg.cholesky(hermitian_part_numpy(x)),
     xla=lambda lax, x: lax.linalg.cholesky(x, symmetrize_input=True),
     aval=lambda x: x,
     derivative=PerOperand(("x",), [_cholesky_pull], [_cholesky_push]),

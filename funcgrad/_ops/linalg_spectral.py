@@ -18,6 +18,7 @@ from funcgrad._ops._matrices import (
     adjoint,
     conjugated,
     hermitian_part,
+    hermitian_part_numpy,
     identity_mask,
     product,
     scaled_columns,
@@ -90,7 +91,7 @@ def _eigh_xla(lax: Any, x: Any) -> list[Any]:
 eigh_p = Primitive(
     "eigh",
     operands=("x",),
-    numpy=lambda x: list(np.linalg.eigh(0.5 * (x + x.conj().swapaxes(-1, -2)))),
+    numpy=lambda x: list(np.linalg.eigh(hermitian_part_numpy(x))),
     xla=_eigh_xla,
     aval=lambda x: [Aval(x.shape[:-1], real_dtype(x.dtype)), x],
     derivative=_EighDerivative(),

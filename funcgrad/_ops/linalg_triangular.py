@@ -11,7 +11,7 @@ from funcgrad._core.aval import Aval
 from funcgrad._core.bind import bind
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.primitive import Primitive
-from funcgrad._ops._matrices import conjugated, lower_triangle, product, swapped, upper_triangle
+from funcgrad._ops._matrices import conjugated, lower_triangle, product, swapped, triangle_mask, upper_triangle
 from funcgrad._ops.broadcast import batch_all
 from funcgrad._ops.shape import inverse_permutation, reshape, transpose
 
@@ -19,12 +19,21 @@ blas = LazyModule("scipy.linalg.blas")
 
 _SOLVERS = {"f": "strsm", "d": "dtrsm", "F": "ctrsm", "D": "ztrsm"}
 
+# Stacks of matrices smaller than this go to NumPy's solver, which loops in C: the 256 calls of BLAS for 3 by 3 take 380
+# us, NumPy takes 60; from 16 by 16 on BLAS, which need not eliminate, is faster.
+_SMALL = 16
+
 
 def _triangular_solve_numpy(
     a: Any, b: Any, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool
 ) -> list[Any]:
     if not unit_diagonal and not a.diagonal(0, -2, -1).all():
         raise np.linalg.LinAlgError("Singular matrix")
+    if a.ndim > 2 and a.shape[-1] < _SMALL:
+        a = _whole(a, lower, transpose_a, conjugate_a, unit_diagonal)
+        if left_side:
+            return [np.linalg.solve(a, b)]
+        return [np.linalg.solve(a.swapaxes(-1, -2), b.swapaxes(-1, -2)).swapaxes(-1, -2)]
     if conjugate_a and not transpose_a:
         a = a.conj()
     solve = getattr(blas, _SOLVERS[a.dtype.char])
@@ -42,6 +51,16 @@ def _triangular_solve_numpy(
     for i in np.ndindex(b.shape[:-2]):
         y[i] = solved(a[i], b[i])
     return [y]
+
+
+def _whole(a: Any, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool) -> np.ndarray:
+    """``op(a)`` with what is not read filled in, for a general solver."""
+    whole = np.where(triangle_mask(a.shape[-1], lower), a, 0)
+    if unit_diagonal:
+        diagonal = np.arange(a.shape[-1])
+        whole[..., diagonal, diagonal] = 1
+    whole = whole.swapaxes(-1, -2) if transpose_a else whole
+    return whole.conj() if conjugate_a else whole
 
 
 class _TriangularDerivative:

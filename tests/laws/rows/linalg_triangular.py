@@ -18,7 +18,7 @@ def params(**given: bool) -> dict[str, Any]:
 def steep(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """Elements of size 1, further from zero on the diagonal: a triangle of them is well conditioned."""
     x = rng.normal(size=shape) + (1j * rng.normal(size=shape) if dtype.kind == "c" else 0)
-    return x + 3 * np.eye(shape[-1])
+    return x + 3 * max(1, shape[-1] / 6) * np.eye(shape[-2], shape[-1])
 
 
 def row(name: str, a: tuple[int, ...] = SQUARE, b: tuple[int, ...] = RIGHT, **options: Any) -> Row:
@@ -40,6 +40,9 @@ ROWS = [
     row("conjugate-on-the-right", b=(2, 3), left_side=False, conjugate_a=True, complex="only"),
     row("stacked", (2, 3, 3), (2, 3, 2), complex=True),
     row("stacked-on-the-right", (2, 1, 3, 3), (2, 1, 2, 3), left_side=False, lower=False),
+    row("stacked-adjoint", (2, 3, 3), (2, 2, 3), left_side=False, transpose_a=True, conjugate_a=True, complex="only"),
+    row("stacked-unit-diagonal", (2, 3, 3), (2, 3, 1), lower=False, unit_diagonal=True),
+    row("stacked-large", (2, 17, 17), (2, 17, 1), complex=True),
     row("one", (1, 1), (1, 1)),
     row("empty", (0, 0), (0, 2)),
     row("no-right-side", (3, 3), (3, 0)),
