@@ -215,6 +215,8 @@ def backward_pass(  # noqa: C901, PLR0912, PLR0915
     free: bool = False,
     visit: Callable[[Any, Any], list[tuple[Any, Any]]] | None = None,
     sparse: bool = False,
+    suspect: int = -1,
+    check: Callable[[Any], None] | None = None,
 ) -> dict[Any, Any]:
     """Carry cotangents from the given nodes down the tape.
 
@@ -227,6 +229,8 @@ def backward_pass(  # noqa: C901, PLR0912, PLR0915
         free: empty each node that was used, for a tape of lists; tuples go when nobody refers to them.
         visit: called with each node that has parents and with its cotangent; it returns a list of pairs, of a parent
             and its cotangent, to go on with; none to stop there, which leaves the node as it is.
+        suspect: without ``visit``, nodes of lower serial numbers go to ``check`` before they are used.
+        check: raises where a node must not be used.
         sparse: leave it to `Pieces` what the cotangents of leaves are; else all are arrays.
 
     Returns:
@@ -273,6 +277,8 @@ def backward_pass(  # noqa: C901, PLR0912, PLR0915
             if visit is not None:
                 pairs = visit(node, y_bar)
             else:
+                if node[0] < suspect and check is not None:
+                    check(node)
                 kind = node[1]
                 x_bars = pulls[kind](y_bar, node)
                 count = parent_counts[kind]

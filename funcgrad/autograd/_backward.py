@@ -18,6 +18,7 @@ from funcgrad.autograd._base import TRACE, LeafNode, TensorBase, is_tensor, owne
 from funcgrad.autograd._graph import Visitor, needed_nodes
 from funcgrad.autograd._mode import recording
 from funcgrad.autograd._seeds import Seed, check_inputs, conjugated, memory_of, outputs_of, seeds_of, sequence
+from funcgrad.autograd._writes import check_unwritten, last_write, note_writes
 
 Tensors = Any | Sequence[Any]
 
@@ -185,8 +186,8 @@ def _pass(seeds: list[Seed], free: bool, visit: Visitor | None) -> dict[Any, Any
     for _, bar in seeds:
         if type(bar) not in NUMPY_TYPES:
             with engine_scope([bar]):
-                return backward_pass(seeds, free=free, visit=visit)
-    return backward_pass(seeds, free=free, visit=visit)
+                return backward_pass(seeds, free=free, visit=visit, suspect=last_write[0], check=check_unwritten)
+    return backward_pass(seeds, free=free, visit=visit, suspect=last_write[0], check=check_unwritten)
 
 
 def _receivers(leaves: dict[Any, Any]) -> list[tuple[Any, Any]]:
@@ -207,6 +208,7 @@ def _accumulate(found: list[tuple[Any, Any]], taken: set[int], create: bool) -> 
         if old is None:
             tensor.gradient = _gradient(tensor, bar, taken, create)
         elif not create and old.node is None and type(old.value) is np.ndarray:
+            note_writes((old,))
             np.add(old.value, bar, out=old.value, casting="same_kind")
         else:
             before = recording.get()

@@ -14,6 +14,7 @@ from typing import Any
 from funcgrad._core.reverse import is_hub
 from funcgrad._core.tape import is_freed, kept_by, parents_of, primitive_of, pulled
 from funcgrad.autograd._base import TRACE, TensorBase, TensorNode
+from funcgrad.autograd._writes import check_unwritten, last_write
 
 
 def needed_nodes(roots: Iterable[TensorNode], inputs: set[TensorNode]) -> set[Any]:
@@ -57,6 +58,8 @@ class Visitor:
         parents = parents_of(node)
         if needed is not None and not any(parent in needed for parent in parents):
             return []
+        if node[0] < last_write[0]:
+            check_unwritten(node)
         if self._linked:
             x_bars = _recorded_split(node, y_bar) if is_hub(node) else pulled(y_bar, _linked_node(node))
         else:

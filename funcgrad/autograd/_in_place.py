@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad.autograd._base import LeafNode, TensorBase
 from funcgrad.autograd._mode import recording
+from funcgrad.autograd._writes import note_writes
 from funcgrad.errors import TracerAssignmentError
 
 _ASSIGNED = "x[i] = v"
@@ -29,6 +30,8 @@ def _check(tensor: TensorBase, other: Any, asked: str) -> None:
 
 
 def _writable(tensor: TensorBase, asked: str) -> np.ndarray:
+    """The memory of the tensor, which is about to be written to."""
+    note_writes((tensor,))
     value = tensor.value
     if isinstance(value, np.generic):
         value = tensor.value = np.asarray(value)

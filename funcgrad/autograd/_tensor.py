@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import is_inexact
+from funcgrad._core.bind import is_foreign
 from funcgrad._ops.cast import cast, cast_p
 from funcgrad.autograd import _in_place
 from funcgrad.autograd._backward import backward
@@ -373,7 +374,9 @@ def _copied(data: Any, dtype: np.dtype | None) -> Any:
                 f"tensor: data is a {type(data).__name__} that makes no array of numbers. Pass numbers or arrays."
             )
         return array if dtype is None else array.astype(dtype, copy=False)
-    return cast(data, data.dtype if dtype is None else dtype)
+    converted = cast(data, data.dtype if dtype is None else dtype)
+    # An array of JAX cannot change, but a step may take its memory.
+    return converted.copy() if converted is data and is_foreign(data) else converted
 
 
 def _plain(data: Any) -> Any:

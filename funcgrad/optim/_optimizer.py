@@ -13,6 +13,7 @@ from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import is_foreign, is_value
 from funcgrad.autograd._base import is_tensor
 from funcgrad.autograd._tensor import rebuild
+from funcgrad.autograd._writes import note_writes
 from funcgrad.optim._groups import UNORDERED, checked_group, required, typename
 from funcgrad.optim._hooks import Hooks, RemovableHandle
 from funcgrad.optim._state_dict import load_groups, load_state, pack_groups, pack_state
@@ -131,6 +132,7 @@ class Optimizer:
                 else:
                     if gradient.node is not None:
                         gradient.detach_()
+                    note_writes((gradient,))
                     gradient.value.fill(0)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:

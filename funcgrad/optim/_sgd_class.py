@@ -14,6 +14,7 @@ from funcgrad.autograd import enable_grad
 from funcgrad.autograd._base import TRACE, is_tensor
 from funcgrad.autograd._mode import recording
 from funcgrad.autograd._tensor import set_value
+from funcgrad.autograd._writes import note_writes
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._blocks import Known, Move, write_steps
 from funcgrad.optim._optimizer import Optimizer, required
@@ -145,6 +146,8 @@ class SGD(Optimizer):
     def _step_in_place(self, group: dict[str, Any], pairs: list[_Pair]) -> list[_Pair]:
         """Step where values are NumPy arrays that can be written to; returns what is left."""
         momentum, keep = float(group["momentum"]), 1 - float(group["dampening"])
+        # Also for what is left, whose memory a compiled step takes.
+        note_writes([p for p, _ in pairs])
         moves = []
         rest = []
         for p, gradient in pairs:
@@ -161,6 +164,7 @@ class SGD(Optimizer):
                     self.state[p]["momentum_buffer"] = TRACE.constant(array)
                     moves.append(Move(value, g, None, None, value, array))
                 else:
+                    note_writes((buffer,))
                     moves.append(Move(value, g, buffer.value, keep, value, buffer.value))
         if moves:
             write_steps(moves, _known(group))

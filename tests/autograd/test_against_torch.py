@@ -11,6 +11,7 @@ import pytest
 
 from funcgrad import autograd, optim
 from funcgrad.autograd import tensor
+from tests.autograd._overwritten import ALLOWED, REFUSED
 from tests.autograd._programs import (
     CALLS,
     PRINTED,
@@ -60,10 +61,18 @@ def test_text(name: str) -> None:
     assert texts(tensor, name) == GOLDEN[f"text/{name}"].tolist()
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", CALLS | REFUSED)
 @pytest.mark.filterwarnings("ignore:`grad_variables` is deprecated:FutureWarning")
 def test_errors_are_torchs(name: str) -> None:
-    assert refusal(CALLS[name], autograd, tensor, optim) == GOLDEN[f"refusal/{name}"].item() != "not refused"
+    assert (
+        refusal((CALLS | REFUSED)[name], autograd, tensor, optim) == GOLDEN[f"refusal/{name}"].item() != "not refused"
+    )
+
+
+@pytest.mark.parametrize("name", ALLOWED)
+def test_writes_that_harm_nothing(name: str) -> None:
+    for i, found in enumerate(ALLOWED[name](autograd, tensor, optim)):
+        np.testing.assert_allclose(found, GOLDEN[f"overwritten/{name}/{i}"], rtol=1e-14)
 
 
 def test_the_golden_file_is_what_torch_computes() -> None:

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from funcgrad.autograd import tensor
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -31,3 +33,11 @@ def test_the_ported_loop_of_the_guide_runs() -> None:
     (diff,) = re.findall(r"```diff\n(.*?)```", text, re.DOTALL)
     ported = [line[1:] for line in diff.splitlines() if not line.startswith("-")]
     assert re.search(r"loss 0\.\d+", run("-c", "\n".join(ported)))
+
+
+def test_the_methods_of_the_guide_are_there() -> None:
+    text = (ROOT / "examples" / "port_from_pytorch.md").read_text()
+    (row,) = re.findall(r"\| methods \|(.*?); `dim=`", text)
+    names = re.findall(r"`(\w+)`", row)
+    assert len(names) > 50
+    assert [name for name in names if not callable(getattr(tensor([[1.0]]), name))] == []

@@ -1,0 +1,122 @@
+"""What is noted of writes in place: for as long as an array lives, whoever writes, on whichever view."""
+
+import gc
+from typing import Any
+
+import numpy as np
+import pytest
+
+from funcgrad import nn
+from funcgrad.autograd import _writes as writes
+from funcgrad.autograd import no_grad, tensor
+from funcgrad.optim import SGD
+
+
+def leaf(*numbers: float) -> Any:
+    return tensor(np.array(numbers), requires_grad=True)
+
+
+def test_writes_are_noted_where_somebody_looks_and_forgotten_with_the_array() -> None:
+    gc.collect()
+    before = len(writes._records)
+    x = tensor([1.0, 2.0])
+    x.add_(1.0)
+    assert len(writes._records) == before
+    view = x[1:]
+    for _ in range(100):
+        x.add_(1.0)
+        view.zero_()
+    assert len(writes._records) == before + 1
+    del x, view
+    assert len(writes._records) == before
+
+
+def test_an_ordinary_loop_notes_nothing() -> None:
+    model = nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1))
+    optimizer = SGD(model.parameters(), lr=0.1, momentum=0.9)
+    for _ in range(3):
+        loss = (model(tensor([[1.0, 2.0]])) ** 2).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        before = writes.last_write[0]
+        optimizer.step()
+        assert writes.last_write[0] == before
+
+
+def test_memory_that_a_compiled_step_takes_counts_as_written() -> None:
+    jax = pytest.importorskip("jax")
+    start = jax.numpy.ones(2)
+    x = tensor(start, requires_grad=True)
+    y = (x * x).sum()
+    y.backward(retain_graph=True)
+    SGD([x], lr=0.5).step()
+    with pytest.raises(RuntimeError, match=r"\[FloatTensor \[2\]\] is at version 1; expected version 0"):
+        y.backward()
+    np.testing.assert_array_equal(start, [1, 1])
+
+
+def test_many_writes_say_no_version_that_is_not_known() -> None:
+    x = leaf(1.0, 2.0)
+    y = (x * x).sum()
+    for _ in range(100):
+        x.detach().add_(1.0)
+    with pytest.raises(RuntimeError, match="is at version 100; expected an earlier version instead"):
+        y.backward()
+
+
+def test_data_is_no_way_around() -> None:
+    x = leaf(1.0, 2.0)
+    y = (x * x).sum()
+    x.data -= 1.0
+    with pytest.raises(
+        RuntimeError, match=r"Hint: compute a new value \(x = x \+ y\), write to a copy \(x.clone\(\)\)"
+    ):
+        y.backward()
+
+
+def test_other_values_than_the_written_one_are_as_good_as_before() -> None:
+    x, y = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    product = (x * x).sum() + (y * y).sum()
+    with no_grad():
+        x.zero_()
+    (y * y).sum().backward()
+    np.testing.assert_array_equal(y.grad, [6, 8])
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.backward(inputs=[x])
+
+
+def test_loading_a_state_is_a_write() -> None:
+    model = nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1))
+    loss = (model(tensor([[1.0, 2.0]])) ** 2).sum()
+    model.load_state_dict(model.state_dict())
+    with pytest.raises(RuntimeError, match=r"\[FloatTensor \[.*\]\] is at version 1; expected version 0"):
+        loss.backward()
+
+
+def test_a_momentum_buffer_is_a_value_too() -> None:
+    x = leaf(1.0, 2.0)
+    optimizer = SGD([x], lr=0.1, momentum=0.9)
+    (x**2).sum().backward()
+    optimizer.step()
+    y = (optimizer.state[x]["momentum_buffer"] * leaf(1.0, 1.0)).sum()
+    optimizer.step()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+
+
+def test_half_precision_is_stepped_in_place() -> None:
+    x = tensor(np.ones(2, np.float16), requires_grad=True)
+    y = (x * x).sum()
+    y.backward(retain_graph=True)
+    SGD([x], lr=0.5).step()
+    with pytest.raises(RuntimeError, match=r"\[HalfTensor \[2\]\] is at version 1"):
+        y.backward()
+
+
+def test_functions_with_several_results_keep_what_they_read() -> None:
+    x = leaf(3.0, 1.0, 2.0)
+    y = np.sort(x * 1.0) * x
+    with no_grad():
+        x.mul_(2.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
