@@ -60,20 +60,22 @@ _records: dict[int, _Record] = {}
 # The serial number of the last write that was noted.
 last_write = [0]
 
-_probe = TRACE.constant(np.empty(0))
-# How many references an array has that nothing but its tensor, and the expression that counts them, refers to.
-_ALONE = getrefcount(_probe.value)
+def _references(tensor: TensorBase) -> int:
+    """How many references to a value there are, as counted below."""
+    value = tensor.value
+    return getrefcount(value)
+
+
+# The same for a value that nothing but its tensor refers to.
+_ALONE = _references(TRACE.constant(np.empty(0)))
 
 
 def note_writes(tensors: Iterable[TensorBase]) -> None:
     """Note that values are written to; or, of JAX's, that their memory is given away."""
     for tensor in tensors:
-        if getrefcount(tensor.value) > _ALONE or not _owns_memory(tensor.value):
-            _note(_owner(tensor.value))
-
-
-def _owns_memory(array: Any) -> bool:
-    return type(array) is np.ndarray and array.base is None
+        value = tensor.value
+        if getrefcount(value) > _ALONE or type(value) is not np.ndarray or value.base is not None:
+            _note(_owner(value))
 
 
 def _note(array: Any) -> None:
