@@ -40,9 +40,7 @@ class Elementwise(PerOperand):
         kept = [*[f"shape_{i}" for i in indices], *names]
         slot = {i: f"node[{2 + len(indices) + place}]" for place, i in enumerate(indices)}
         pull = self._pull(indices, kept, lambda i, x_bar: f"unbroadcast({x_bar}, {slot[i]})", unbroadcast=sum_to_shape)
-        summed = self._node(
-            new_kind(primitive, len(indices), pull), indices, [*shapes.values(), *self._sources(names)]
-        )
+        summed = self._node(new_kind(primitive, len(indices), pull), indices, [*shapes.values(), *self._sources(names)])
         return f"{whole} if getattr(y, 'shape', ()) == {' == '.join(shapes.values())} else {summed}"
 
     def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:

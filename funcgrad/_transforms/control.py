@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of, result_dtype
-from funcgrad._core.bind import Tracer, is_foreign
+from funcgrad._core.bind import Tracer, is_foreign, is_value
 from funcgrad._core.graph import Graph, Var
 from funcgrad._core.structure import canonical
 from funcgrad._engines import load_xla
@@ -74,14 +74,14 @@ def scan(
     rows, xs_tree = flatten(xs)
     rows = [as_value(x) for x in rows]
     steps = _length(f, rows, length)
-    init_parts = _carry(init)
+    init_parts = _carry("scan", init)
     count = len(init_parts[0])
 
     def flat(values: list) -> Any:
         out = f(unflatten(init_parts[1], values[:count]), unflatten(xs_tree, values[count:]))
         if not isinstance(out, tuple | list) or len(out) != 2:
             raise TypeError(
-                f"scan: {name_of(f)} returned a {type(out).__name__}; needed a pair (carry, y). "
+                f"scan: {name_of(f)} returned {_described(out)}; needed a pair (carry, y). "
                 "Return both, (carry, None) where there is nothing to stack."
             )
         return tuple(out)
@@ -93,10 +93,20 @@ def scan(
     return unflatten(init_parts[1], results[:count]), unflatten(body.out_tree.children()[1], results[count:])
 
 
-def _carry(init: Any) -> tuple[list[Any], TreeDef, list[str]]:
+def _described(out: Any) -> str:
+    return str(aval_of(out)) if is_value(out) else f"a {type(out).__name__}"
+
+
+def _carry(transform: str, init: Any) -> tuple[list[Any], TreeDef, list[str]]:
     """The leaves of an initial carry, its structure, and the path of each leaf for messages."""
     pairs, treedef = flatten_with_path(init)
     paths = [key_path_str(path) for path, _ in pairs]
+    for path, (_, x) in zip(paths, pairs, strict=True):
+        if isinstance(x, str | bytes):
+            raise TypeError(
+                f"{transform}: the initial carry{f' at {path}' if path else ''} is a {type(x).__name__}; needed arrays "
+                "or numbers. Put other things into a closure."
+            )
     return [as_value(x) for _, x in pairs], treedef, [f" at {path}" if path else "" for path in paths]
 
 
@@ -109,7 +119,7 @@ def _length(f: Callable[..., Any], rows: list[Any], length: int | None) -> int:
         )
     lengths = {shape[0] for shape in shapes}
     if length is not None:
-        lengths.add(operator.index(length))
+        lengths.add(_checked_length(length))
     if len(lengths) != 1:
         arrived = f"lengths {sorted(lengths)}" if lengths else "neither xs nor length"
         raise ValueError(
@@ -117,6 +127,16 @@ def _length(f: Callable[..., Any], rows: list[Any], length: int | None) -> int:
             "and of length where it is given."
         )
     return lengths.pop()
+
+
+def _checked_length(length: Any) -> int:
+    needed = "needed an integer that is not negative, and known when the program is made. Use while_loop otherwise."
+    if not hasattr(length, "__index__"):
+        raise TypeError(f"scan: length is a {type(length).__name__}; {needed}")
+    number = operator.index(length)
+    if number < 0:
+        raise ValueError(f"scan: length is {number}; {needed}")
+    return number
 
 
 def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any) -> Any:
@@ -145,7 +165,7 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
 
     Source: the signature is ``jax.lax.fori_loop``'s.
     """
-    carry_parts = _carry(init)
+    carry_parts = _carry("fori_loop", init)
 
     def flat(values: list) -> Any:
         i, carry = values[0], unflatten(carry_parts[1], values[1:])
@@ -208,7 +228,7 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
 
     Source: the signature is ``jax.lax.while_loop``'s.
     """
-    parts = _carry(init)
+    parts = _carry("while_loop", init)
 
     def flat(values: list) -> Any:
         return body(unflatten(parts[1], values)), None

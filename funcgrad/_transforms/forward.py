@@ -11,7 +11,7 @@ from funcgrad._core.aval import aval_of
 from funcgrad._core.forward import ForwardTrace, ForwardTracer
 from funcgrad._engines import engine_scope
 from funcgrad._ops.fill import zeros_like
-from funcgrad._transforms._arguments import argument_name, differentiable_leaves
+from funcgrad._transforms._arguments import argument_name, differentiable_leaves, name_of
 from funcgrad.errors import TreeMismatchError
 from funcgrad.numpy._convert import from_objects
 from funcgrad.tree import flatten, flatten_up_to, unflatten
@@ -40,6 +40,12 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
 
     Source: Griewank and Walther, *Evaluating Derivatives*, 2nd edition (2008), section 3.1.
     """
+    for name, values in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(values, tuple | list):
+            raise TypeError(
+                f"jvp: {name} is a {type(values).__name__}; needed a tuple with one for each positional argument of "
+                f"{name_of(f)}. Write ({name[:-1]},) for one."
+            )
     if len(primals) != len(tangents):
         raise TreeMismatchError(
             f"jvp: there are {len(primals)} primals and {len(tangents)} tangents; needed one tangent for each primal."

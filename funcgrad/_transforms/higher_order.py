@@ -33,7 +33,7 @@ class Linearized:
         """The tangent of the output, for one tangent per primal, with its structure, shapes and dtypes."""
         assert self.graph.trees is not None
         in_tree, out_tree = self.graph.trees
-        dots = flatten_up_to(in_tree, tangents, f"linearize: the tangents of {self.graph.name}")
+        dots = flatten_up_to(in_tree, tangents, f"linearize: the tuple of tangents of {self.graph.name}")
         pairs = zip(dots, self.graph.inputs, strict=True)
         return unflatten(out_tree, self.graph.evaluate(*[self._checked(x_dot, var.aval) for x_dot, var in pairs]))
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import aval_of
+from funcgrad._core.bind import is_value
 from funcgrad._ops._index_plan import SLOT, Index
 from funcgrad._ops.arithmetic import mul_p, ne_p, neg_p
 from funcgrad._ops.cast import cast
@@ -26,6 +27,12 @@ def check_rows(g: Rows, p: Any, hyper: Hyper) -> tuple[type[Exception], str] | N
         )
     if tuple(g.shape) != tuple(p.shape):
         return TreeMismatchError, f"is {g}; needed rows of {aval_of(p)}, the type of the parameter."
+    if not (is_value(g.indices) and is_value(g.values)):
+        arrived = f"{type(g.indices).__name__} and {type(g.values).__name__}"
+        return (
+            TreeMismatchError,
+            f"has indices and values that are {arrived}; needed arrays. Convert them with np.array.",
+        )
     indices, values = aval_of(g.indices), aval_of(g.values)
     if len(indices.shape) != 1 or indices.dtype.kind not in "iu" or values.shape != (*indices.shape, *p.shape[1:]):
         return TreeMismatchError, (

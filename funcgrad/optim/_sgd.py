@@ -50,6 +50,7 @@ def sgd_update(grads: Any, state: SGDState, params: Any) -> tuple[Any, SGDState]
         one or with the gradients.
 
     Raises:
+        TypeError: ``state`` is no state.
         TreeMismatchError: gradients, hyperparameters or state do not fit the parameters, in structure, shape or kind;
             names the leaf.
         HyperparameterError: a schedule gives a number out of range, a parameter with momentum has no buffer, or a
@@ -68,6 +69,11 @@ def sgd_update(grads: Any, state: SGDState, params: Any) -> tuple[Any, SGDState]
     (2013), equations 1 to 4, in the form of ``torch.optim.SGD``: the learning rate multiplies the buffer and is no part
     of it, and the first buffer is the gradient itself, undampened.
     """
+    if not isinstance(state, SGDState):
+        raise TypeError(
+            f"sgd_update: state is a {type(state).__name__}; needed an SGDState. The order is (grads, state, params): "
+            "pass what sgd_init made, or what the previous step returned."
+        )
     leaves, treedef = flatten(params)
     gradients = flatten_up_to(treedef, grads, "sgd_update: grads")
     packed = state.buffers.packed if type(state.buffers) is Buckets else None

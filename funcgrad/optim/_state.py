@@ -89,6 +89,7 @@ class SGDState:
 
         Raises:
             HyperparameterError: a value is out of range, or momentum is asked of a state without buffers.
+            TypeError: there is no such field, or a hyperparameter is not a single number.
 
         Example:
             >>> import funcgrad as fg
@@ -96,6 +97,12 @@ class SGDState:
             >>> float(state.replace(lr=0.01).lr), float(state.lr)
             (0.01, 0.1)
         """
+        unknown = sorted(changes.keys() - vars(self).keys())
+        if unknown:
+            raise TypeError(
+                f"SGDState.replace: {unknown[0]!r} is no field of the state; needed one of {', '.join(vars(self))}. "
+                "Correct the name."
+            )
         new = {name: as_tree(name, changes[name]) for name in HYPERPARAMETERS if name in changes}
         check_all_ranges({name: changes[name] for name in new})
         if {"momentum", "dampening", "nesterov"} & new.keys():
@@ -215,6 +222,8 @@ def sgd_init(
     """
     found, treedef = flatten(params)
     _check_leaves(found, treedef)
+    if foreach not in (True, False, None):
+        raise TypeError(f"sgd_init: foreach is {foreach!r}; needed True, False or None. None lets each step decide.")
     given = {
         "lr": lr,
         "momentum": momentum,
@@ -228,7 +237,9 @@ def sgd_init(
     check_all_nesterov(values, treedef, "sgd_init")
     for name, value in values.items():
         spread(name, value, treedef, "sgd_init")
-    masters = None if master_dtype is None else [_master(leaf, np.dtype(master_dtype)) for leaf in found]
+    if master_dtype is not None:
+        master_dtype = _wide_dtype(master_dtype)
+    masters = None if master_dtype is None else [_master(leaf, master_dtype) for leaf in found]
     momenta = spread("momentum", values["momentum"], treedef, "sgd_init")
     steps = found if masters is None else [p if m is None else m for p, m in zip(found, masters, strict=True)]
     buffers = [None if number(m) == 0 else _zeros(leaf) for leaf, m in zip(steps, momenta, strict=True)]
@@ -241,7 +252,7 @@ def sgd_init(
         masters=None if masters is None else unflatten(treedef, masters),
         foreach=foreach,
         differentiable=differentiable,
-        master_dtype=None if master_dtype is None else np.dtype(master_dtype).name,
+        master_dtype=None if master_dtype is None else master_dtype.name,
     )
 
 
@@ -258,10 +269,18 @@ def _placed(values: dict[str, Any], leaves: Sequence[Any]) -> dict[str, Any]:
     return {name: None if value is None else map_leaves(put, value) for name, value in values.items()}
 
 
+def _wide_dtype(given: Any) -> np.dtype:
+    try:
+        dtype = np.dtype(given)
+    except TypeError:
+        dtype = None
+    if dtype is None or not is_inexact(dtype) or dtype.kind == "c":
+        raise TypeError(f'sgd_init: master_dtype is {given!r}; needed a float dtype. Pass "float32" or "float64".')
+    return dtype
+
+
 def _master(leaf: Any, dtype: np.dtype) -> Any:
     aval = aval_of(leaf)
-    if not is_inexact(dtype) or dtype.kind == "c":
-        raise TypeError(f'sgd_init: master_dtype is {dtype}; needed a float dtype. Pass "float32" or "float64".')
     wider = aval.dtype.kind != "c" and aval.dtype.itemsize < dtype.itemsize
     return cast_p(leaf, dtype=dtype) if wider else None
 

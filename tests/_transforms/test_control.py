@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import jax
 import numpy as np
@@ -216,6 +216,12 @@ def test_lengths_and_empty_parts() -> None:
         fg.scan(lambda c, x: (c, x), 0.0, (np.ones(2), np.ones(3)))
     with pytest.raises(ValueError, match=r"neither xs nor length"):
         fg.scan(lambda c, x: (c, x), 0.0)
+    with pytest.raises(ValueError, match=r"scan: length is -1; needed an integer that is not negative"):
+        fg.scan(lambda c, _: (c, None), 0.0, length=-1)
+    with pytest.raises(TypeError, match=r"scan: length is a float; needed an integer"):
+        fg.scan(lambda c, _: (c, None), 0.0, length=cast(Any, 3.0))
+    with pytest.raises(TypeError, match=r"scan: the initial carry at \['a'\] is a str; needed arrays"):
+        fg.scan(lambda c, _: (c, None), {"a": "text"}, length=3)
     with pytest.raises(ValueError, match=r"needed an array with a leading axis"):
         fg.scan(lambda c, x: (c, x), 0.0, np.float64(1))
 

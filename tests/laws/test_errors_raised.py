@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import jax
 import numpy as np
@@ -50,6 +50,11 @@ def sgd(grads: Any, **options: Any) -> Any:
 
 Mistake = tuple[Callable[[], Any], type[BaseException], str]
 MISTAKES: dict[str, Mistake] = {
+    "jvp without tuples": (
+        lambda: fg.jvp(np.sin, cast(Any, 1.0), (1.0,)),
+        TypeError,
+        r"jvp: primals is a float; needed a tuple with one for each positional argument of sin",
+    ),
     "float of a tracer": (
         lambda: fg.grad(lambda x: float(x) * x)(2.0),
         errors.ConcretizationTypeError,

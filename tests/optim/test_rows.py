@@ -107,9 +107,10 @@ def test_weight_decay_is_refused() -> None:
         (Rows(np.array([0]), np.ones((1, 2)), (4, 3)), fg.errors.TreeMismatchError, "values f64[1,2]; needed"),
         (Rows(np.array([0]), np.ones((2, 3)), (4, 3)), fg.errors.TreeMismatchError, "values f64[2,3]; needed"),
         (Rows(np.array([0.0]), np.ones((1, 3)), (4, 3)), fg.errors.TreeMismatchError, "indices f64[1]"),
+        (Rows([0], [[1.0, 1.0, 1.0]], (4, 3)), fg.errors.TreeMismatchError, "are list and list; needed arrays"),
         (Rows(np.array([0]), np.ones((1, 3)), (5, 3)), fg.errors.TreeMismatchError, "needed rows of f64[4,3]"),
     ],
-    ids=["bounds", "negative", "width", "count", "floats", "shape"],
+    ids=["bounds", "negative", "width", "count", "floats", "lists", "shape"],
 )
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
 def test_rows_that_do_not_fit(rows: Rows, error: Any, message: str, momentum: float) -> None:

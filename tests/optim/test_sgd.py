@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from typing import Any
+from typing import Any, cast
 
 import jax
 import numpy as np
@@ -274,6 +274,23 @@ def test_gradients_that_do_not_fit(grads: Any, message: str) -> None:
         fg.sgd_update(grads, state, PARAMS)
     with pytest.raises(fg.errors.TreeMismatchError, match=message):
         fg.jit(fg.sgd_update)(grads, state, PARAMS)
+
+
+@pytest.mark.parametrize("state", [None, {"lr": 0.1}, np.ones(2)], ids=lambda state: type(state).__name__)
+def test_what_is_no_state(state: Any) -> None:
+    with pytest.raises(
+        TypeError, match=rf"state is a {type(state).__name__}; needed an SGDState. The order is \(grads"
+    ):
+        fg.sgd_update(np.ones(2), state, np.ones(2))
+
+
+def test_options_that_are_none() -> None:
+    with pytest.raises(TypeError, match="foreach is 'yes'; needed True, False or None"):
+        fg.sgd_init(np.ones(2), lr=0.1, foreach=cast(Any, "yes"))
+    with pytest.raises(TypeError, match="master_dtype is 'float31'; needed a float dtype"):
+        fg.sgd_init(np.ones(2), lr=0.1, master_dtype="float31")
+    with pytest.raises(TypeError, match=r"SGDState.replace: 'learning_rate' is no field .* needed one of lr, "):
+        fg.sgd_init(np.ones(2), lr=0.1).replace(learning_rate=0.1)
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
