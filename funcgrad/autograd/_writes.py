@@ -60,6 +60,7 @@ _records: dict[int, _Record] = {}
 # The serial number of the last write that was noted.
 last_write = [0]
 
+
 def _references(tensor: TensorBase) -> int:
     """How many references to a value there are, as counted below."""
     value = tensor.value
