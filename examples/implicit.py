@@ -1,8 +1,9 @@
-"""Differentiate what an iteration finds, without differentiating the iteration: two uses of a rule of one's own.
+"""Differentiate what an iteration finds, without differentiating the iteration.
 
 A root of ``residual(x, theta) = 0`` and a fixed point ``x = step(x, theta)`` are functions of ``theta``, whatever way
 they were found. The implicit function theorem gives their derivatives from one linear solve at the solution, so that
-neither the number of iterations nor the solver matters: it may be SciPy's.
+neither the number of iterations nor the solver matters: it may be SciPy's. `fg.implicit_root` does it for roots; for
+the fixed point the rule is written out here, with `fg.custom_vjp`.
 
 Run it: ``python examples/implicit.py``.
 """
@@ -14,42 +15,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.optimize
 
 import funcgrad as fg
 
-Residual = Callable[[Any, Any], Any]
+Step = Callable[[Any, Any], Any]
 
 
 @functools.partial(fg.custom_vjp, nondiff_argnums=(0,))
-def implicit_root(residual: Residual, guess: Any, theta: Any) -> Any:
-    """The root in ``x`` of ``residual(x, theta)`` near the guess, found by SciPy, a black box."""
-
-    def solve(guess: np.ndarray, theta: Any) -> np.ndarray:
-        return scipy.optimize.root(residual, guess, args=(theta,), jac=fg.jacfwd(residual), tol=1e-13).x
-
-    return fg.call_numpy(solve, guess, guess, theta)
-
-
-def _root_forward(residual: Residual, guess: Any, theta: Any) -> Any:
-    x = implicit_root(residual, guess, theta)
-    return x, (x, theta)
-
-
-def _root_backward(residual: Residual, kept: Any, x_bar: Any) -> Any:
-    """``theta_bar = -(d residual / d theta)^T u`` where ``(d residual / d x)^T u = x_bar``."""
-    x, theta = kept
-    jacobian = fg.jacfwd(residual)(x, theta)
-    u = fg.call_numpy(lambda a, b: np.linalg.solve(a.T, b), x_bar, jacobian, x_bar)
-    _, pullback = fg.vjp(lambda theta: residual(x, theta), theta)
-    return None, pullback(-u)[0]
-
-
-implicit_root.defvjp(_root_forward, _root_backward)
-
-
-@functools.partial(fg.custom_vjp, nondiff_argnums=(0,))
-def fixed_point(step: Residual, guess: Any, theta: Any) -> Any:
+def fixed_point(step: Step, guess: Any, theta: Any) -> Any:
     """The ``x`` with ``x = step(x, theta)``, by repeating the step."""
 
     def moving(state: Any) -> Any:
@@ -58,12 +31,12 @@ def fixed_point(step: Residual, guess: Any, theta: Any) -> Any:
     return fg.while_loop(moving, lambda state: (state[1], step(state[1], theta)), (guess, step(guess, theta)))[1]
 
 
-def _point_forward(step: Residual, guess: Any, theta: Any) -> Any:
+def _point_forward(step: Step, guess: Any, theta: Any) -> Any:
     x = fixed_point(step, guess, theta)
     return x, (x, theta)
 
 
-def _point_backward(step: Residual, kept: Any, x_bar: Any) -> Any:
+def _point_backward(step: Step, kept: Any, x_bar: Any) -> Any:
     """The cotangent is a fixed point too: ``u = x_bar + (d step / d x)^T u``."""
     x, theta = kept
     _, pull_x = fg.vjp(lambda x: step(x, theta), x)
@@ -90,7 +63,7 @@ def main() -> None:
     """Compare both derivatives with differences, eagerly and compiled."""
 
     def power(source: Any) -> Any:
-        return np.sum(implicit_root(circuit, np.zeros(2), source) ** 2)
+        return np.sum(fg.implicit_root(circuit, np.zeros(2), source) ** 2)
 
     coupling = np.random.default_rng(0).normal(size=(4, 4)) / 2
     direction = np.random.default_rng(1).normal(size=(4, 4))

@@ -9,6 +9,7 @@ from funcgrad._transforms.control import cond, fori_loop, scan, while_loop
 from funcgrad._transforms.custom import custom_jvp, custom_vjp
 from funcgrad._transforms.forward import jvp
 from funcgrad._transforms.higher_order import hessian, hvp, jacfwd, jacrev, linearize
+from funcgrad._transforms.implicit import implicit_root
 from funcgrad._transforms.jit import jit
 from funcgrad._transforms.reverse import grad, value_and_grad, vjp
 from funcgrad._transforms.stage import make_graph
@@ -35,6 +36,7 @@ __all__ = [
     "grad",
     "hessian",
     "hvp",
+    "implicit_root",
     "jacfwd",
     "jacrev",
     "jit",
