@@ -169,11 +169,31 @@ def test_transforms_take_tensors_and_see_closed_over_ones_as_constants() -> None
     assert type(tangent) is Tensor
 
 
-@pytest.mark.parametrize("call", [lambda x: (x * 2).backward(), lambda x: autograd.grad(x * 2, x)])
-def test_calls_inside_a_transform_are_refused(call: Any) -> None:
+CALLS: dict[str, Any] = {
+    "backward": lambda x: (x * 2).backward(),
+    "autograd.backward": lambda x: backward([x * 2], inputs=[x]),
+    "autograd.grad": lambda x: autograd.grad(x * 2, x),
+}
+TRANSFORMS: dict[str, Any] = {
+    "grad": lambda f: fg.grad(f)(np.ones(2)),
+    "vjp": lambda f: fg.vjp(f, np.ones(2)),
+    "jvp": lambda f: fg.jvp(f, (np.ones(2),), (np.ones(2),)),
+    "linearize": lambda f: fg.linearize(f, np.ones(2)),
+    "vmap": lambda f: fg.vmap(f)(np.ones((3, 2))),
+    "jit": lambda f: fg.jit(f)(np.ones(2)),
+    "compiled NumPy": lambda f: fg.jit(f, engine="numpy")(np.ones(2)),
+    "make_graph": lambda f: fg.make_graph(f)(np.ones(2)),
+    "scan": lambda f: fg.scan(lambda c, x: (c + f(x), c), 0.0, np.ones((3, 2))),
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("call", CALLS)
+def test_calls_inside_a_transform_are_refused(call: str, transform: str) -> None:
     x = leaf(1.0)
     with pytest.raises(RuntimeError, match=r"called inside a functional transform .* use fg.grad or fg.vjp"):
-        fg.grad(lambda w: (call(x), np.sum(w))[1])(np.ones(2))
+        TRANSFORMS[transform](lambda w: (CALLS[call](x), np.sum(w))[1])
+    assert x.grad is None
 
 
 def test_no_grad_as_context_and_decorator() -> None:

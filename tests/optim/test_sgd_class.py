@@ -14,7 +14,7 @@ import funcgrad as fg
 from funcgrad import autograd, optim
 from funcgrad.autograd import Tensor, no_grad, tensor
 from funcgrad.errors import HyperparameterError
-from funcgrad.optim import SGD, Optimizer, required
+from funcgrad.optim import SGD, Optimizer, _sgd_class, required
 from tests.optim._cases import OPTIONS, flat, gradients, initial_params
 from tests.optim._grouped import RUNS, by_class, learned
 from tests.optim._refusals import CALLS, answer
@@ -77,6 +77,29 @@ def test_values_of_the_other_engine_compile_once(name: str) -> None:
     numpys = [tensor(p, requires_grad=True) for p in initial_params()]
     np.testing.assert_allclose(found, run(SGD(numpys, **OPTIONS[name]), numpys, tensor), rtol=1e-14, atol=1e-14)
     assert all(isinstance(p.value, jax.Array) for p in params)
+
+
+@pytest.mark.parametrize("options", [{}, {"momentum": 0.9}, {"momentum": 0.9, "dampening": 0.3, "weight_decay": 0.1}])
+def test_a_changed_learning_rate_compiles_nothing_anew(options: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    jax = pytest.importorskip("jax")
+    staged = []
+
+    def counted(*args: Any) -> Any:
+        staged.append(args)
+        return fg.sgd_update(*args)
+
+    monkeypatch.setattr(_sgd_class, "_compiled_update", fg.jit(counted, donate_argnums=(1, 2)))
+    params = [tensor(jax.numpy.ones(3), requires_grad=True), tensor(jax.numpy.ones((2, 2)), requires_grad=True)]
+    optimizer = SGD([{"params": [p]} for p in params], lr=0.5, **options)
+    for lr in (0.5, 0.25, 0.125, 1):
+        for group in optimizer.param_groups:
+            group["lr"] = lr
+        before = params[0][0].item()
+        for p in params:
+            p.grad = tensor(jax.numpy.ones(p.shape))
+        optimizer.step()
+        assert params[0][0].item() < before
+    assert len(staged) == 1
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "bfloat16"])
