@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,10 @@ import numpy as np
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops.cast import conj_p
 from funcgrad._ops.contract import matmul_p
-from funcgrad._ops.select import select
+from funcgrad._ops.diagonal import diagonal, embed_diagonal
+from funcgrad._ops.fill import full_like_p
 from funcgrad._ops.shape import expand_dims, transpose
+from funcgrad._ops.triangle import lower_triangle
 
 
 def swapped(x: Any) -> Any:
@@ -45,40 +46,18 @@ def scaled_rows(x: Any, scales: Any) -> Any:
     return x * expand_dims(scales, (len(scales.shape),))
 
 
-@lru_cache(maxsize=64)
-def _below(rows: int, columns: int, k: int) -> np.ndarray:
-    """Where an element lies on or below the diagonal ``k``."""
-    mask = np.tri(rows, columns, k, dtype=bool)
-    mask.flags.writeable = False
-    return mask
+def identity_like(x: Any) -> Any:
+    """The identity matrix for each of these square matrices, in their dtype.
 
-
-@lru_cache(maxsize=64)
-def identity_mask(size: int) -> np.ndarray:
-    """Where an element lies on the diagonal."""
-    mask = np.eye(size, dtype=bool)
-    mask.flags.writeable = False
-    return mask
-
-
-def triangle_mask(size: int, lower: bool) -> np.ndarray:
-    """Where an element of a square matrix lies in a triangle, its diagonal included."""
-    return _below(size, size, 0) if lower else ~_below(size, size, -1)
-
-
-def lower_triangle(x: Any, k: int = 0) -> Any:
-    """``x`` on and below the diagonal ``k``, zero above."""
-    return select(_below(*x.shape[-2:], k), x, 0)
-
-
-def upper_triangle(x: Any, k: int = 0) -> Any:
-    """``x`` on and above the diagonal ``k``, zero below."""
-    return select(_below(*x.shape[-2:], k - 1), 0, x)
+    It is computed from them: an array of NumPy's would be a constant of their size in every graph.
+    """
+    ones = bind(full_like_p, (diagonal(x),), {"value": 1})
+    return embed_diagonal(ones, x.shape[-2:])
 
 
 def halved_lower_triangle(x: Any) -> Any:
     """The lower triangle with half of the diagonal: what makes a Hermitian matrix when its adjoint is added."""
-    return lower_triangle(select(identity_mask(x.shape[-1]), 0.5 * x, x))
+    return lower_triangle(x) - embed_diagonal(0.5 * diagonal(x), x.shape[-2:])
 
 
 def hermitian_part(x: Any) -> Any:

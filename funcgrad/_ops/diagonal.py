@@ -61,7 +61,7 @@ def diagonal(x: Any, offset: int = 0) -> Any:
 def _embed_numpy(x: Any, *, matrix: tuple[int, int], offset: int) -> np.ndarray:
     y = np.zeros((*x.shape[:-1], *matrix), x.dtype)
     start, stop = _flat_range(*matrix, offset)
-    y.reshape((*x.shape[:-1], -1) if y.size else (*x.shape[:-1], 0))[..., start : stop : matrix[1] + 1] = x
+    y.reshape((*x.shape[:-1], matrix[0] * matrix[1]))[..., start : stop : matrix[1] + 1] = x
     return y
 
 

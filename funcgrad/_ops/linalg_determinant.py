@@ -10,11 +10,11 @@ from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops._batching import batch_same
-from funcgrad._ops._matrices import scaled_columns, swapped
+from funcgrad._ops._matrices import identity_like, scaled_columns, swapped
 from funcgrad._ops.arithmetic import abs_p, div_p, eq_p, log_p, mul_p, sign_p
 from funcgrad._ops.broadcast import broadcast_to, reduce_sum
 from funcgrad._ops.cast import cast, imag_p, make_complex, real_dtype, real_p
-from funcgrad._ops.diagonal import diagonal
+from funcgrad._ops.diagonal import diagonal, embed_diagonal
 from funcgrad._ops.index import slice_axis
 from funcgrad._ops.join import concatenate
 from funcgrad._ops.linalg_factor import lu, lu_solve, unpermuted
@@ -22,6 +22,7 @@ from funcgrad._ops.linalg_triangular import triangular_solve
 from funcgrad._ops.reduce import reduce_prod
 from funcgrad._ops.select import select
 from funcgrad._ops.shape import expand_dims
+from funcgrad._ops.triangle import upper_triangle
 
 
 def _last_axis(x: Any) -> tuple[int]:
@@ -54,8 +55,7 @@ def _sign_and_logarithm(factors: Any, pivots: Any) -> tuple[Any, Any]:
 
 
 def _inverse_transposed(factors: Any, permutation: Any) -> Any:
-    identity = np.eye(factors.shape[-1], dtype=factors.dtype)
-    return lu_solve(factors, permutation, broadcast_to(identity, factors.shape), transpose_a=True)
+    return lu_solve(factors, permutation, identity_like(factors), transpose_a=True)
 
 
 def _scaled(x: Any, factors: Any) -> Any:
@@ -123,11 +123,11 @@ def _cofactors(factors: Any, pivots: Any, permutation: Any) -> Any:
     axis = len(pivot_values.shape) - 1
     last = slice_axis(pivot_values, axis, size - 1, size)
     others = reduce_prod(slice_axis(pivot_values, axis, 0, size - 1), (axis,))
-    corner = np.zeros((size, size), bool)
-    corner[-1, -1] = True
-    identity = broadcast_to(np.eye(size, dtype=factors.dtype), factors.shape)
+    filled = upper_triangle(factors, 1) + embed_diagonal(
+        select(np.arange(size) == size - 1, 1, pivot_values), (size, size)
+    )
     scales = concatenate([broadcast_to(last, (*last.shape[:-1], size - 1)), last * 0 + 1], axis)
-    inverse = triangular_solve(select(corner, 1, factors), identity, lower=False)
+    inverse = triangular_solve(filled, identity_like(factors), lower=False)
     cofactors = triangular_solve(
         factors, swapped(scaled_columns(inverse, scales)), transpose_a=True, unit_diagonal=True
     )

@@ -16,15 +16,15 @@ from funcgrad._ops._matrices import (
     halved_lower_triangle,
     hermitian_part,
     hermitian_part_numpy,
-    lower_triangle,
+    identity_like,
     product,
     swapped,
-    upper_triangle,
 )
 from funcgrad._ops.broadcast import broadcast_to
 from funcgrad._ops.linalg_triangular import triangular_solve
 from funcgrad._ops.shape import expand_dims
 from funcgrad._ops.sort import gather_along_axis, scatter_along_axis
+from funcgrad._ops.triangle import lower_triangle, upper_triangle
 
 lapack = LazyModule("scipy.linalg.lapack")
 
@@ -113,7 +113,7 @@ class _LuDerivative:
 
 def _unit_lower(factors: Any) -> Any:
     """The lower factor, whose diagonal of ones is not stored."""
-    return lower_triangle(factors, -1) + np.eye(factors.shape[-1], dtype=factors.dtype)
+    return lower_triangle(factors, -1) + identity_like(factors)
 
 
 def _unit_lower_solve(factors: Any, b: Any, *, transpose_a: bool = False) -> Any:

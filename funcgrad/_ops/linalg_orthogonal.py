@@ -11,7 +11,7 @@ from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._core.derivative import PerOperand
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops._batching import batch_same
-from funcgrad._ops._matrices import adjoint, conjugated, lower_triangle, product, scaled_rows, swapped
+from funcgrad._ops._matrices import adjoint, conjugated, identity_like, product, scaled_rows, swapped
 from funcgrad._ops.arithmetic import div_p, gt_p, mul_p
 from funcgrad._ops.cast import cast, imag_p, make_complex
 from funcgrad._ops.diagonal import diagonal, embed_diagonal
@@ -19,6 +19,7 @@ from funcgrad._ops.linalg_spectral import svd
 from funcgrad._ops.linalg_triangular import triangular_solve
 from funcgrad._ops.reduce import reduce_max
 from funcgrad._ops.select import select
+from funcgrad._ops.triangle import lower_triangle
 
 
 def _turn(x: Any) -> Any:
@@ -98,8 +99,8 @@ def _pinv_xla(lax: Any, x: Any, *, rtol: float) -> Any:
 
 def _residual_maps(x: Any, y: Any) -> tuple[Any, Any]:
     """``1 - x y`` and ``1 - y x``: what the matrix does not reach, and what it does not see."""
-    rows, columns = x.shape[-2:]
-    return np.eye(rows, dtype=x.dtype) - product(x, y), np.eye(columns, dtype=x.dtype) - product(y, x)
+    left, right = product(x, y), product(y, x)
+    return identity_like(left) - left, identity_like(right) - right
 
 
 def _pinv_push(x_dot: Any, x: Any, y: Any) -> Any:

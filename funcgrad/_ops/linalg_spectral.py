@@ -19,7 +19,7 @@ from funcgrad._ops._matrices import (
     conjugated,
     hermitian_part,
     hermitian_part_numpy,
-    identity_mask,
+    identity_like,
     product,
     scaled_columns,
     scaled_rows,
@@ -51,7 +51,8 @@ def _reciprocal_gaps(values: Any, dtype: np.dtype) -> Any:
     """``1 / (values[j] - values[i])`` at row ``i`` and column ``j``; 0 on the diagonal, NaN where two are equal."""
     ndim = len(values.shape)
     gaps = expand_dims(values, (ndim - 1,)) - expand_dims(values, (ndim,))
-    return cast(select(identity_mask(values.shape[-1]), 0, _reciprocals(gaps)), dtype)
+    identity = identity_like(gaps)
+    return cast(_reciprocals(gaps + identity) - identity, dtype)
 
 
 class _EighDerivative:

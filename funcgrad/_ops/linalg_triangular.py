@@ -11,9 +11,10 @@ from funcgrad._core.aval import Aval
 from funcgrad._core.bind import bind
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.primitive import Primitive
-from funcgrad._ops._matrices import conjugated, lower_triangle, product, swapped, triangle_mask, upper_triangle
+from funcgrad._ops._matrices import conjugated, product, swapped
 from funcgrad._ops.broadcast import batch_all
 from funcgrad._ops.shape import inverse_permutation, reshape, transpose
+from funcgrad._ops.triangle import lower_triangle, upper_triangle
 
 blas = LazyModule("scipy.linalg.blas")
 
@@ -55,7 +56,7 @@ def _triangular_solve_numpy(
 
 def _whole(a: Any, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool) -> np.ndarray:
     """``op(a)`` with what is not read filled in, for a general solver."""
-    whole = np.where(triangle_mask(a.shape[-1], lower), a, 0)
+    whole = np.tril(a) if lower else np.triu(a)
     if unit_diagonal:
         diagonal = np.arange(a.shape[-1])
         whole[..., diagonal, diagonal] = 1

@@ -10,8 +10,8 @@ from funcgrad._ops._index_plan import FULL, SLOT, Index
 from funcgrad._ops.broadcast import broadcast_to
 from funcgrad._ops.diagonal import diagonal, embed_diagonal
 from funcgrad._ops.index import index_p
-from funcgrad._ops.select import select
 from funcgrad._ops.shape import reshape
+from funcgrad._ops.triangle import lower_triangle, upper_triangle
 from funcgrad.numpy._axes import normalize_axis
 from funcgrad.numpy._concrete import concrete_value
 from funcgrad.numpy._convert import as_value, dtype_of, promote
@@ -116,9 +116,7 @@ def _triangle(m: Any, k: int, *, lower: bool) -> Any:
     if len(m.shape) == 1:
         # NumPy repeats a vector as the rows of a square.
         m = broadcast_to(m, m.shape * 2)
-    mask = np.tri(*m.shape[-2:], k=k if lower else k - 1, dtype=bool)
-    zero = False if dtype_of(m).kind == "b" else 0
-    return select(mask, m, zero) if lower else select(mask, zero, m)
+    return lower_triangle(m, int(k)) if lower else upper_triangle(m, int(k))
 
 
 @implements(np.tril)

@@ -17,7 +17,7 @@ from funcgrad._core.aval import type_text
 from funcgrad._ops import linalg_determinant
 from funcgrad._ops import linalg_factor as factor
 from funcgrad._ops import linalg_solve as ops
-from funcgrad._ops._matrices import adjoint
+from funcgrad._ops._matrices import adjoint, identity_like
 from funcgrad._ops.broadcast import broadcast_to
 from funcgrad._ops.shape import reshape, transpose
 from funcgrad.numpy._axes import normalize_axis
@@ -54,7 +54,7 @@ def solve(a: Any, b: Any) -> Any:
 def inv(a: Any) -> Any:
     """``numpy.linalg.inv``; a singular matrix is a ``LinAlgError`` on NumPy, and infinite or NaN on XLA."""
     a = squares("linalg.inv", a)
-    return ops.solve(a, broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape))
+    return ops.solve(a, identity_like(a))
 
 
 @implements(np.linalg.det)
