@@ -161,8 +161,19 @@ class Identity(Module):
 
 
 class Flatten(Module):
-    """Merge all axes but the first."""
+    """Merge axes from ``start_dim`` to ``end_dim``: by default all but the first."""
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+        super().__init__()
+        self.start_dim = start_dim
+        self.end_dim = end_dim
 
     def forward(self, x: Any) -> Any:
         """Compute ``[n, ...] -> [n, rest]``."""
-        return x.reshape(x.shape[0], -1)
+        axes = range(len(x.shape))
+        start, end = axes[self.start_dim], axes[self.end_dim] + 1
+        return x.reshape(*x.shape[:start], math.prod(x.shape[start:end]), *x.shape[end:])
+
+    def extra_repr(self) -> str:
+        """Return the axes."""
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"

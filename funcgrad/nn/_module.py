@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from funcgrad.autograd import Tensor, no_grad
+from funcgrad.autograd import tensor as make_tensor
 from funcgrad.autograd._base import is_tensor
 from funcgrad.nn._parameter import Parameter
 
@@ -23,6 +24,14 @@ class IncompatibleKeys(NamedTuple):
         if not any(self):
             return "<All keys matched successfully>"
         return f"IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+
+
+# By table: what it holds, and what may be assigned to a name in it.
+_HELD = {
+    "_parameters": ("parameter", "nn.Parameter or None"),
+    "_buffers": ("buffer", "nn.Buffer, Tensor or None"),
+    "_modules": ("child module", "nn.Module or None"),
+}
 
 
 class Module:
@@ -56,19 +65,18 @@ class Module:
 
     def __setattr__(self, name: str, value: Any) -> None:
         tables = self.__dict__
-        if "_parameters" not in tables:
-            raise AttributeError("cannot assign to a module before Module.__init__() call")
-        for table, belongs in (("_parameters", isinstance(value, Parameter)), ("_modules", isinstance(value, Module))):
-            if belongs:
-                self._forget(name)
-                tables[table][name] = value
-                return
-        if name in tables["_parameters"] and value is not None:
-            raise TypeError(
-                f"cannot assign '{type(value).__name__}' as parameter '{name}' (nn.Parameter or None expected)"
-            )
-        for table in ("_parameters", "_buffers", "_modules"):
-            if name in tables[table]:
+        table = "_parameters" if isinstance(value, Parameter) else "_modules" if isinstance(value, Module) else None
+        if table is not None:
+            if table not in tables:
+                what = "module" if table == "_modules" else "parameters"
+                raise AttributeError(f"cannot assign {what} before Module.__init__() call")
+            self._forget(name)
+            tables[table][name] = value
+            return
+        for table, (what, expected) in _HELD.items():
+            if name in tables.get(table, ()):
+                if value is not None and not (table == "_buffers" and is_tensor(value)):
+                    raise TypeError(f"cannot assign '{type(value).__name__}' as {what} '{name}' ({expected} expected)")
                 tables[table][name] = value
                 return
         super().__setattr__(name, value)
@@ -101,15 +109,41 @@ class Module:
 
     def register_parameter(self, name: str, param: Any) -> None:
         """Add a parameter, or ``None`` in the place of one, under a name."""
+        self._check_name("_parameters", name)
+        if param is not None and not isinstance(param, Parameter):
+            raise TypeError(
+                f"cannot assign '{type(param).__name__}' object to parameter '{name}' (nn.Parameter or None required)"
+            )
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Any) -> None:
-        """Add a tensor that is saved with the parameters and not trained."""
-        self._buffers[name] = tensor
+        """Add a tensor, or an array, that is saved with the parameters and not trained."""
+        self._check_name("_buffers", name)
+        if tensor is not None and not hasattr(tensor, "dtype"):
+            raise TypeError(
+                f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (torch Tensor or None required)"
+            )
+        self._buffers[name] = tensor if tensor is None or is_tensor(tensor) else make_tensor(tensor)
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a module under a name."""
+        self._check_name("_modules", name)
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(f"{type(module).__name__} is not a Module subclass")
         self._modules[name] = module
+
+    register_module = add_module
+
+    def _check_name(self, table: str, name: Any) -> None:
+        what = _HELD[table][0].removeprefix("child ")
+        if not isinstance(name, str):
+            raise TypeError(f"{what} name should be a string. Got {type(name).__name__}")
+        if "." in name:
+            raise KeyError(f'{what} name can\'t contain "."')
+        if not name:
+            raise KeyError(f'{what} name can\'t be empty string ""')
+        if hasattr(self, name) and name not in self.__dict__[table]:
+            raise KeyError(f"attribute '{name}' already exists")
 
     def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
         """Iterate over this module and all beneath it, each once, with dotted names."""
@@ -174,6 +208,8 @@ class Module:
 
     def train(self, mode: bool = True) -> Self:
         """Set training mode, for this module and all beneath it."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
         for module in self.modules():
             module.training = mode
         return self
@@ -219,6 +255,8 @@ class Module:
         Raises:
             RuntimeError: names or shapes do not fit; in PyTorch's words.
         """
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         own = dict(_entries(self, ""))
         keys = IncompatibleKeys([k for k in own if k not in state_dict], [k for k in state_dict if k not in own])
         problems = _key_problems(keys) if strict else []

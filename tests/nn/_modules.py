@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,59 @@ LOADED: dict[str, dict[str, Any]] = {
 }
 
 
+def _net(library: Any, make: Any) -> Any:
+    """A module with a parameter, a buffer, a child and an attribute."""
+    net = library.Module()
+    net.p = library.Parameter(make([1.0]))
+    net.register_buffer("b", make([2.0]))
+    net.child = library.Linear(1, 1)
+    net.attribute = 3
+    return net
+
+
+def _early(library: Any, value: Any) -> None:
+    """Assign to a module whose constructor did not run."""
+    module = library.Module.__new__(library.Module)
+    module.attribute = value
+
+
+MISUSES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "a number for a parameter": lambda nn, t, net: setattr(net, "p", 1.0),
+    "a number for a buffer": lambda nn, t, net: setattr(net, "b", 1.0),
+    "a number for a module": lambda nn, t, net: setattr(net, "child", 1.0),
+    "a parameter too early": lambda nn, t, net: _early(nn, nn.Parameter(t([1.0]))),
+    "a module too early": lambda nn, t, net: _early(nn, nn.ReLU()),
+    "a number early": lambda nn, t, net: _early(nn, 3),
+    "a name with a dot": lambda nn, t, net: net.register_parameter("a.b", None),
+    "no name": lambda nn, t, net: net.register_buffer("", None),
+    "a number for a name": lambda nn, t, net: net.register_parameter(1, None),
+    "a parameter in the place of an attribute": lambda nn, t, net: net.register_parameter("attribute", None),
+    "a buffer in the place of a parameter": lambda nn, t, net: net.register_buffer("p", t([1.0])),
+    "a module in the place of a buffer": lambda nn, t, net: net.add_module("b", nn.ReLU()),
+    "no parameter": lambda nn, t, net: net.register_parameter("z", 3),
+    "no buffer": lambda nn, t, net: net.register_buffer("z", 3),
+    "no module": lambda nn, t, net: net.add_module("z", 3),
+    "no module in a sequence": lambda nn, t, net: nn.Sequential(3),
+    "no mode": lambda nn, t, net: net.train("x"),
+    "no state": lambda nn, t, net: net.load_state_dict([1]),
+    "no such name": lambda nn, t, net: net.nothing,
+    "no such name to delete": lambda nn, t, net: delattr(net, "nothing"),
+    "a function missing": lambda nn, t, net: net(1),
+    "a parameter anew": lambda nn, t, net: setattr(net, "attribute", nn.Parameter(t([1.0]))),
+    "nothing for a parameter": lambda nn, t, net: setattr(net, "p", None),
+}
+
+
+def _misused(library: Any, make: Any, name: str) -> str:
+    """With what a misuse is refused, or the names that there are after what is none."""
+    net = _net(library, make)
+    try:
+        MISUSES[name](library, make, net)
+    except (AttributeError, KeyError, NotImplementedError, TypeError, ValueError) as error:
+        return f"{type(error).__name__}: {error}".replace("torch.", "")
+    return repr([*net.state_dict()])
+
+
 def texts(library: Any, make: Any) -> dict[str, str]:
     """How models print, what their states hold, and what is said of states that do not fit."""
     nested = library.Sequential(small(library), library.ReLU(), library.Sequential(), library.Linear(2, 2, False))
@@ -46,7 +100,7 @@ def texts(library: Any, make: Any) -> dict[str, str]:
         "state": [(name, tuple(x.shape)) for name, x in nested.state_dict().items()],
         "modules": [name for name, _ in nested.named_modules()],
     }
-    found = {name: repr(x) for name, x in shown.items()}
+    found = {name: repr(x) for name, x in shown.items()} | {name: _misused(library, make, name) for name in MISUSES}
     return found | {f"loading {name}": _loading(library, make, **changes) for name, changes in LOADED.items()}
 
 
