@@ -106,6 +106,11 @@ def bind(primitive: Primitive, operands: tuple, params: dict) -> Any:
     return keep_weak(y, operands) if type(y) in _SCALAR_RESULTS else y
 
 
+def bind_one(primitive: Primitive, x: Any, params: dict) -> Any:
+    """`bind` of one operand: of a tracer, its trace is the innermost."""
+    return x.trace.apply(primitive, (x,), params) if isinstance(x, Tracer) else bind(primitive, (x,), params)
+
+
 _SCALAR_RESULTS = frozenset({np.float64, np.complex128, np.int64})
 _PYTHON_NUMBERS = frozenset({int, float, complex})
 

@@ -24,6 +24,9 @@ class _CastDerivative(Multilinear):
             make(primals, nodes, y, params) if is_inexact(params["dtype"]) else None
         )
 
+    def recorder(self, primitive: Primitive, active: int, has_params: bool) -> None:
+        """None: whether there is a derivative depends on the parameter."""
+
     def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
         return super().push(primitive, primals, tangents, y, params) if is_inexact(params["dtype"]) else None
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.bind import NO_PARAMS, Tracer, bind
+from funcgrad._core.bind import NO_PARAMS, Tracer, bind, bind_one
 from funcgrad._ops import reduce as ops
 from funcgrad._ops.arithmetic import add_p, max_p, min_p, mul_p, ne_p
 from funcgrad._ops.broadcast import broadcast_to, reduce_sum, reduce_sum_p, reduced_shape
@@ -36,16 +36,12 @@ def sum_(
     """``numpy.sum``."""
     if out is not None:
         refuse_out("sum", out)
-    if axis is None and dtype is None and isinstance(x, Tracer) and x.dtype.kind in "fc" and where is True:
-        # Nothing to prepare, and the innermost trace is known.
-        y = x.trace.apply(reduce_sum_p, (x,), {"axes": ALL_AXES[len(x.shape)], "keepdims": bool(keepdims)})
-        return y if initial is None else bind(add_p, promote(y, initial), NO_PARAMS)
     if dtype is not None or not isinstance(x, Tracer) or x.dtype.kind not in "fc":
         x = summand(x, dtype)
     if where is not True:
         x = masked(x, where, 0)
     axes = ALL_AXES[len(x.shape)] if axis is None else normalize_axes(axis, len(x.shape))
-    y = bind(reduce_sum_p, (x,), {"axes": axes, "keepdims": bool(keepdims)})
+    y = bind_one(reduce_sum_p, x, {"axes": axes, "keepdims": bool(keepdims)})
     return y if initial is None else bind(add_p, promote(y, initial), NO_PARAMS)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.bind import NO_PARAMS, Tracer, bind
+from funcgrad._core.bind import NO_PARAMS, Tracer, bind, bind_one
 from funcgrad._ops.arithmetic import div_p, power_p, sqrt_p
 from funcgrad._ops.broadcast import broadcast_to, reduce_sum, reduce_sum_p
 from funcgrad._ops.cast import cast, imag_p, real_dtype, real_p
@@ -54,7 +54,7 @@ def inexact(a: Any, dtype: Any = None) -> Any:
 def _sum(a: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     """The sum from which a mean is taken: of half precision it is added up in single, as in NumPy."""
     if a.dtype.itemsize > 2:
-        return bind(reduce_sum_p, (a,), {"axes": axes, "keepdims": bool(keepdims)})
+        return bind_one(reduce_sum_p, a, {"axes": axes, "keepdims": bool(keepdims)})
     return cast(reduce_sum(cast(a, SINGLE), axes, bool(keepdims)), a.dtype)
 
 
