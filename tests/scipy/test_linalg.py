@@ -99,6 +99,31 @@ def test_what_numpy_has_too(name: str, rng: np.random.Generator) -> None:
     check("solve", [triangular(rng, 3, 3), rng.normal(size=3)])
 
 
+def likelihood(m: Any, triangular: Any) -> Any:
+    """A Gaussian process's negative log marginal likelihood, as a function of its hyperparameters and observations."""
+    apart = np.subtract.outer(np.arange(5.0), np.arange(5.0))
+
+    def f(params: Any, y: Any) -> Any:
+        covariance = m.exp(params["amplitude"] - 0.5 * (apart / m.exp(params["lengthscale"])) ** 2)
+        factor = m.linalg.cholesky(covariance + m.exp(params["noise"]) * np.eye(5))
+        whitened = triangular(factor, y, lower=True)
+        return 0.5 * whitened @ whitened + m.sum(m.log(m.diagonal(factor)))
+
+    return f
+
+
+@pytest.mark.parametrize("engine", ["numpy", "xla"])
+def test_second_derivatives_of_a_batch_of_gaussian_processes(engine: Any, rng: np.random.Generator) -> None:
+    params = {name: np.linspace(-1, 0.5, 4) * (1 + i) for i, name in enumerate(("amplitude", "lengthscale", "noise"))}
+    y = rng.normal(size=(4, 5))
+    hessian = fg.vmap(fg.hessian(likelihood(np, linalg.solve_triangular)))
+    got = hessian(params, y) if engine == "numpy" else fg.jit(hessian)(params, y)
+    with jax.enable_x64(True):
+        expected = jax.vmap(jax.hessian(likelihood(jax.numpy, jax.scipy.linalg.solve_triangular)))(params, y)
+    for a, b in zip(fg.tree.leaves(got), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+
+
 def test_only_one_triangle_is_read(rng: np.random.Generator) -> None:
     a, b = np.tril(triangular(rng, 3, 3)), rng.normal(size=3)
     spoilt = a + np.triu(np.full((3, 3), np.nan), 1)
