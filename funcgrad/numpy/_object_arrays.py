@@ -6,13 +6,16 @@ it meets one of our functions or leaves a transform.
 
 from __future__ import annotations
 
+import opcode
 import os
 import sys
 import warnings
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
+from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import Tracer
 from funcgrad._ops.shape import reshape
 from funcgrad.errors import ObjectArrayWarning, TracerArrayConversionError
@@ -24,11 +27,18 @@ _SKIPPED = tuple(os.path.dirname(os.path.abspath(path)) + os.sep for path in (os
 def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
     """What NumPy gets when it makes an array of a tracer: an object array of its elements."""
     del copy
+    if not is_inexact(self.dtype) and _at_subscript(sys._getframe(1)):
+        raise TracerArrayConversionError(
+            f"an index was asked of a value {self.aval}: a NumPy array, which has no hook for it, was indexed by a traced "
+            f"value under {self.trace.transform}. Write funcgrad.numpy.take(array, i, axis=0) instead of array[i], or "
+            "hand the array over as an argument of the transformed function, which traces it too."
+        )
     if dtype is not None and np.dtype(dtype) != object:
         raise TracerArrayConversionError(
             f"numpy.asarray: a traced value {self.aval} was to become an array of dtype {np.dtype(dtype).name}, "
             f"which would carry no derivative under {self.trace.transform}. "
-            "Leave the conversion out, use fnp.asarray(x, dtype), or take the plain values with fg.stop_gradient(x)."
+            "Leave the conversion out, use fnp.asarray(x, dtype), or take the plain values with fg.stop_gradient(x). "
+            "Where NumPy converts an argument by itself, as np.take(array, i) does, call the function of fnp: fnp.take."
         )
     shape = self.shape
     size = int(np.prod(shape))
@@ -49,6 +59,14 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
     for i in range(size):
         objects[i] = flat[i] if shape else self
     return objects.reshape(shape)
+
+
+_SUBSCRIPTS = {opcode.opmap.get(name) for name in ("BINARY_SUBSCR", "STORE_SUBSCR")}
+
+
+def _at_subscript(frame: FrameType) -> bool:
+    """Whether a frame stands at ``array[i]``: NumPy would refuse the object array that it asks for."""
+    return frame.f_code.co_code[frame.f_lasti] in _SUBSCRIPTS
 
 
 def _caller_level() -> int:

@@ -50,6 +50,21 @@ def sgd(grads: Any, **options: Any) -> Any:
 
 Mistake = tuple[Callable[[], Any], type[BaseException], str]
 MISTAKES: dict[str, Mistake] = {
+    "a NumPy array at a traced index": (
+        lambda: fg.scan(lambda c, i: (c + X[i], None), 0.0, np.arange(2)),
+        errors.TracerArrayConversionError,
+        r"an index was asked of a value i64\[\]: a NumPy array.*under scan.*Write funcgrad.numpy.take\(array, i, axis=0",
+    ),
+    "a NumPy array at traced indices": (
+        lambda: fg.vmap(lambda i: np.ones((3, 2))[0, i])(np.array([[0, 1]])),
+        errors.TracerArrayConversionError,
+        r"an index was asked of a value i64\[2\].*under vmap.*hand the array over as an argument",
+    ),
+    "np.take at a traced index": (
+        lambda: fg.jit(lambda i: np.take(X, i), engine="numpy")(1),
+        errors.TracerArrayConversionError,
+        r"dtype int64.*under jit.*call the function of fnp: fnp.take",
+    ),
     "jvp without tuples": (
         lambda: fg.jvp(np.sin, cast(Any, 1.0), (1.0,)),
         TypeError,
