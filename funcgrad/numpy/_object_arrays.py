@@ -29,9 +29,9 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
     del copy
     if not is_inexact(self.dtype) and _at_subscript(sys._getframe(1)):
         raise TracerArrayConversionError(
-            f"an index was asked of a value {self.aval}: a NumPy array, which has no hook for it, was indexed by a traced "
-            f"value under {self.trace.transform}. Write funcgrad.numpy.take(array, i, axis=0) instead of array[i], or "
-            "hand the array over as an argument of the transformed function, which traces it too."
+            f"an index was asked of a value {self.aval}: a NumPy array, which has no hook for it, met an index that is "
+            f"traced under {self.trace.transform}. Write funcgrad.numpy.take(array, i, axis=0) for array[i], or make "
+            "the array an argument of the transformed function, which traces it too."
         )
     if dtype is not None and np.dtype(dtype) != object:
         raise TracerArrayConversionError(
