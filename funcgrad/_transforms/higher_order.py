@@ -15,7 +15,7 @@ from funcgrad._core.simplify import simplify
 from funcgrad._core.staging import StagingTrace
 from funcgrad._ops.index import slice_axis
 from funcgrad._ops.shape import reshape
-from funcgrad._transforms._arguments import argument_name, name_of
+from funcgrad._transforms._arguments import argument_name, differentiable_leaves, name_of
 from funcgrad._transforms.forward import jvp
 from funcgrad._transforms.reverse import Argnums, grad, split_aux, vjp
 from funcgrad._transforms.vmap import vmap
@@ -240,6 +240,7 @@ def _of_chosen(
                 f"{transform}: {argument_name(f, number)} is to be differentiated, but the call has {len(args)} "
                 "positional arguments. Pass it by position, or change argnums."
             )
+        differentiable_leaves(transform, f, number, args[number])
 
     @functools.wraps(f)
     def of_chosen(*chosen: Any) -> Any:

@@ -50,6 +50,11 @@ def sgd(grads: Any, **options: Any) -> Any:
 
 Mistake = tuple[Callable[[], Any], type[BaseException], str]
 MISTAKES: dict[str, Mistake] = {
+    "jacfwd by an integer": (
+        lambda: fg.jacfwd(lambda a, n: a * n, argnums=1)(1.0, np.arange(2)),
+        errors.NotDifferentiableError,
+        r"jacfwd: a derivative was asked by argument 1 \(n\) of <lambda>. It has dtype int64 \(i64\[2\]\)",
+    ),
     "a NumPy array at a traced index": (
         lambda: fg.scan(lambda c, i: (c + X[i], None), 0.0, np.arange(2)),
         errors.TracerArrayConversionError,
