@@ -126,7 +126,7 @@ def sum_to_shape(x: Any, shape: tuple[int, ...]) -> Any:
         return np.add.reduce(x, tuple(range(added)))
     stretched = tuple([i for i, n in enumerate(shape, added) if n == 1 and own[i] != 1])
     if bare and stretched and not added:
-        return np.add.reduce(x, stretched, None, None, True)
+        return np.add.reduce(x, axis=stretched, keepdims=True)
     if stretched:
         x = reduce_sum(x, stretched, keepdims=True)
     return reduce_sum(x, tuple(range(added))) if added else x

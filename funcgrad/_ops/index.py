@@ -33,6 +33,11 @@ def index_aval(x: Aval, *arrays: Aval, index: Index) -> Aval:
     return Aval(resolve(index, x.shape, tuple([a.shape for a in arrays])).shape, x.dtype)
 
 
+def _pull(y_bar: Any, node: Node) -> IndexPieces:
+    shape, dtype, entries, unique, arrays = node[3:]
+    return IndexPieces(y_bar, shape, dtype, Index(entries, unique), arrays)
+
+
 class _IndexDerivative:
     """Linear in ``x``; the cotangents of all ``x[index]`` of one ``x`` are pieces of one array."""
 
@@ -41,11 +46,13 @@ class _IndexDerivative:
     def node_maker(self, primitive: Primitive, active: int) -> NodeMaker:
         if not active & 1:
             return lambda primals, nodes, y, params: None
-        kind = new_kind(primitive, 1, lambda y_bar, node: IndexPieces(y_bar, *node[3:]))
+        kind = new_kind(primitive, 1, _pull)
 
         def make(primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> Node:
-            x = primals[0]
-            return next_serial(), kind, nodes[0], x.shape, x.dtype, params["index"], tuple(primals[1:])
+            x, *arrays = primals
+            index = params["index"]
+            # Its parts, not the object: plain values are nothing to the garbage collector.
+            return next_serial(), kind, nodes[0], x.shape, x.dtype, index.entries, index.unique, tuple(arrays)
 
         return make
 
