@@ -71,6 +71,8 @@ def _entry(entry: Any) -> Any:
         return entry
     if isinstance(entry, slice):
         return normalized_slice(entry)
+    if isinstance(entry, range):
+        entry = list(entry)
     if isinstance(entry, bool | np.bool_):
         return np.asarray(entry)
     if isinstance(entry, list | tuple) and len(entry) == 0:

@@ -38,6 +38,8 @@ KEYS: dict[str, Any] = {
     "rows": ROWS,
     "list of rows": [0, 0, 2],
     "empty list": [],
+    "range of rows": range(0, 3, 2),
+    "empty range": range(0),
     "rows of rows": COLUMN,
     "two arrays": (ROWS, COLUMN),
     "array, slice, array": (ROWS, slice(1, 3), COLUMN),
