@@ -19,7 +19,7 @@ from funcgrad._ops.index import slice_axis
 from funcgrad._ops.join import concatenate
 from funcgrad._ops.linalg_factor import lu, lu_solve, unpermuted
 from funcgrad._ops.linalg_triangular import triangular_solve
-from funcgrad._ops.reduce import reduce_prod
+from funcgrad._ops.reduce import reduce_max, reduce_prod
 from funcgrad._ops.select import select
 from funcgrad._ops.shape import expand_dims
 from funcgrad._ops.triangle import upper_triangle
@@ -113,7 +113,7 @@ def _determinant(factors: Any, pivots: Any) -> Any:
 
 
 def _cofactors(factors: Any, pivots: Any, permutation: Any) -> Any:
-    """The derivative of the determinant by each element, also where the last pivot is zero.
+    """The derivative of the determinant by each element, also where a pivot is zero.
 
     Those of ``U = [[V, u], [0, d]]`` are ``det(V) W^-T`` with the rows but the last times ``d``, where ``W`` is
     ``U`` with 1 for ``d``; those of a product are the product of those of its factors.
@@ -122,16 +122,28 @@ def _cofactors(factors: Any, pivots: Any, permutation: Any) -> Any:
     pivot_values = diagonal(factors)
     axis = len(pivot_values.shape) - 1
     last = slice_axis(pivot_values, axis, size - 1, size)
-    others = reduce_prod(slice_axis(pivot_values, axis, 0, size - 1), (axis,))
-    filled = upper_triangle(factors, 1) + embed_diagonal(
-        select(np.arange(size) == size - 1, 1, pivot_values), (size, size)
-    )
+    nonzero = _without_zeros(pivot_values)
+    others = reduce_prod(slice_axis(nonzero, axis, 0, size - 1), (axis,))
+    filled = select(np.arange(size) == size - 1, 1, nonzero)
+    filled = upper_triangle(factors, 1) + embed_diagonal(filled, (size, size))
     scales = concatenate([broadcast_to(last, (*last.shape[:-1], size - 1)), last * 0 + 1], axis)
     inverse = triangular_solve(filled, identity_like(factors), lower=False)
     cofactors = triangular_solve(
         factors, swapped(scaled_columns(inverse, scales)), transpose_a=True, unit_diagonal=True
     )
     return unpermuted(_scaled(cofactors, _parity(pivots, factors.dtype) * others), permutation)
+
+
+def _without_zeros(pivot_values: Any) -> Any:
+    """Pivots of which those that are zero are as small as rounding is beside the others.
+
+    Cofactors are polynomials of the elements: they change as little as that, where the inverse would not exist.
+    """
+    sizes = bind(abs_p, (pivot_values,), NO_PARAMS)
+    limits = np.finfo(sizes.dtype)
+    greatest = reduce_max(sizes, (len(sizes.shape) - 1,), keepdims=True)
+    least = float(limits.eps) * greatest + float(limits.tiny)
+    return select(sizes == 0, broadcast_to(cast(least, pivot_values.dtype), pivot_values.shape), pivot_values)
 
 
 class _DetDerivative:

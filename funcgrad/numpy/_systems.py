@@ -59,7 +59,7 @@ def inv(a: Any) -> Any:
 
 @implements(np.linalg.det)
 def det(a: Any) -> Any:
-    """``numpy.linalg.det``; differentiable also where one eigenvalue is zero."""
+    """``numpy.linalg.det``; its first derivative, the cofactors, is there for singular matrices too."""
     return linalg_determinant.det(squares("linalg.det", a))
 
 

@@ -101,14 +101,26 @@ def test_empty_matrices(shape: Shape) -> None:
     check_surface(lambda m, a: m.linalg.det(a), [a], jax_f=lambda m, a: m.ones(shape[:-2]) + m.sum(a))
 
 
-def test_the_derivative_of_a_determinant_that_is_zero() -> None:
-    """The cofactors are finite where the inverse is not; three rows of which one is the sum of the others."""
-    a = np.array([[1.0, 2.0, 0.5], [0.0, 1.0, -1.0], [1.0, 3.0, -0.5]])
-    cofactors = np.array(
-        [[(-1) ** (i + j) * np.linalg.det(np.delete(np.delete(a, i, 0), j, 1)) for j in range(3)] for i in range(3)]
-    )
+SINGULAR = {
+    "a row is the sum of others": [[1.0, 2.0, 0.5], [0.0, 1.0, -1.0], [1.0, 3.0, -0.5]],
+    "equal columns": [[1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [2.0, 2.0, 5.0]],
+    "a column of zeros": [[0.0, 1.0], [0.0, 2.0]],
+    "rank 1": [[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [-1.0, -2.0, -3.0]],
+    "zeros": [[0.0, 0.0], [0.0, 0.0]],
+    "zero": [[0.0]],
+}
+
+
+@pytest.mark.parametrize("name", SINGULAR)
+def test_the_derivative_of_a_determinant_that_is_zero(name: str) -> None:
+    """The cofactors are finite where the inverse is not."""
+    a = np.array(SINGULAR[name])
+    n = len(a)
+    minors = [[np.linalg.det(np.delete(np.delete(a, i, 0), j, 1)) for j in range(n)] for i in range(n)]
+    cofactors = np.array([[(-1) ** (i + j) * minors[i][j] for j in range(n)] for i in range(n)])
     np.testing.assert_allclose(fg.grad(np.linalg.det)(a), cofactors, atol=1e-12)
     np.testing.assert_allclose(fg.grad(fg.jit(np.linalg.det))(a), cofactors, atol=1e-12)
+    np.testing.assert_allclose(fg.jvp(np.linalg.det, (a,), (np.ones_like(a),))[1], np.sum(cofactors), atol=1e-12)
 
 
 def test_a_matrix_that_is_not_hermitian_counts_as_its_hermitian_part(rng: np.random.Generator) -> None:
