@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -175,11 +176,15 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
     if not static:
         start = (first, last, init)
 
+        def below_upper(state: Any) -> Any:
+            return state[0] < state[1]
+
+        @functools.wraps(body)
         def advance(state: Any) -> Any:
             i, stop, carry = state
             return i + 1, stop, body(i, carry)
 
-        return while_loop(lambda state: state[0] < state[1], advance, start)[2]
+        return while_loop(below_upper, advance, start)[2]
     leaves, carry_tree, paths = carry_parts
     counted = [first, *leaves], structure((0, init)), [" (the counter)", *paths]
     staged, carry = stage_loop_body("fori_loop", body, flat, counted, [])
