@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -18,6 +20,7 @@ import funcgrad as fg
 from funcgrad._engines import load_xla
 
 THREADS = 8
+ROOT = Path(__file__).parents[2]
 
 
 class Case(NamedTuple):
@@ -265,5 +268,6 @@ assert not wrong, wrong
 
 
 def test_engines_are_loaded_by_eight_threads_at_once() -> None:
-    done = subprocess.run([sys.executable, "-c", FIRST_USE], capture_output=True, text=True, timeout=240, check=False)
+    command, environment = [sys.executable, "-c", FIRST_USE], {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
