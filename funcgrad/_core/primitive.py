@@ -98,9 +98,9 @@ class Primitive:
         self.fold = fold
         self.elementwise = elementwise
         self.multiple_results = multiple_results
-        # For one or two operands: what applies to bare values and records at once, by set of active operands, and
+        # For up to three operands: what applies to bare values and records at once, by set of active operands, and
         # again where there are parameters.
-        self.recorders: list[Callable[..., Any] | None] = [None] * 8
+        self.recorders: list[Callable[..., Any] | None] = [None] * 16
         # The derivative's node makers by set of active operands, as they are first needed.
         self.node_makers: dict[int, Callable[..., Any]] = {}
         primitives[name] = self

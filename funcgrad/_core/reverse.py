@@ -141,7 +141,7 @@ class ReverseTrace(Trace):
             (x,) = operands
             value = x.value
             if type(value) is _NDARRAY:
-                record = primitive.recorders[5 if params else 1]
+                record = primitive.recorders[9 if params else 1]
                 if record is not None:
                     return record(self, params, value, x.node)
             return self._apply(primitive, (value,), (x.node,), params)
@@ -149,7 +149,7 @@ class ReverseTrace(Trace):
         if len(operands) == 2:
             a, b = operands
             a_node = b_node = None
-            active = 4 if params else 0
+            active = 8 if params else 0
             if type(a) is tracer_type and a.trace is self:
                 a_node, a = a.node, a.value
                 if a_node is not None:
@@ -171,6 +171,10 @@ class ReverseTrace(Trace):
     def _apply(self, primitive: Primitive, primals: tuple, nodes: tuple, params: dict) -> Any:
         """The application to operands of any kind and number."""
         active = sum([1 << i for i, node in enumerate(nodes) if node is not None])
+        if len(primals) == 3 and type(primals[0]) is _NDARRAY and NUMPY_TYPES.issuperset(map(type, primals)):
+            record = primitive.recorders[active | (8 if params else 0)]
+            if record is not None:
+                return record(self, params, *primals, *nodes)
         if primitive.multiple_results:
             return self._apply_joint(primitive, primals, nodes, active, params)
         y = bind(primitive, primals, params)
@@ -202,8 +206,8 @@ class ReverseTrace(Trace):
 def _prepare(primitive: Primitive, active: int, params: dict) -> NodeMaker:
     """What records applications of a primitive for a set of active operands, made when it is first needed."""
     derivative = primitive.derivative
-    if len(primitive.operands) <= 2 and isinstance(derivative, PerOperand):
-        primitive.recorders[active | (4 if params else 0)] = derivative.recorder(primitive, active, bool(params))
+    if len(primitive.operands) <= 3 and isinstance(derivative, PerOperand):
+        primitive.recorders[active | (8 if params else 0)] = derivative.recorder(primitive, active, bool(params))
     maker = primitive.node_makers[active] = derivative.node_maker(primitive, active)
     return maker
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from funcgrad._core.aval import aval_of
+from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops.contract import dot_general
+from funcgrad._ops.dense import affine_p
 from funcgrad.nn._convert import inexact
-from funcgrad.numpy._convert import promote
+from funcgrad.numpy._convert import as_value, promote
 from funcgrad.numpy._elementwise import add
 
 
@@ -39,5 +41,9 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
         )
     if x.dtype != weight.dtype:
         x, weight = promote(x, weight)
+    if bias is not None and len(x.shape) == 2 == len(weight.shape):
+        bias = as_value(bias)
+        if getattr(bias, "dtype", None) == x.dtype and bias.shape == weight.shape[:1]:
+            return bind(affine_p, (x, weight, bias), NO_PARAMS)
     y = dot_general(x, weight, ((len(x.shape) - 1,), (len(weight.shape) - 1,)))
     return y if bias is None else add(y, bias)

@@ -55,7 +55,7 @@ class CrossEntropyLoss(_ClassLoss):
         return cross_entropy(
             x,
             _constant(target),
-            _constant(self.weight),
+            _constant(self._buffers["weight"]),
             ignore_index=self.ignore_index,
             reduction=self.reduction,
             label_smoothing=self.label_smoothing,
@@ -70,7 +70,7 @@ class NLLLoss(_ClassLoss):
 
     def forward(self, x: Any, target: Any) -> Any:
         """Compute the loss of log-probabilities."""
-        weight = _constant(self.weight)
+        weight = _constant(self._buffers["weight"])
         return nll_loss(x, _constant(target), weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
 

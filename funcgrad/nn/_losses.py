@@ -12,12 +12,13 @@ from funcgrad._core.bind import NO_PARAMS, NUMPY_TYPES, bind
 from funcgrad._ops.arithmetic import div_p
 from funcgrad._ops.broadcast import reduce_sum
 from funcgrad._ops.cast import cast
+from funcgrad._ops.dense import inner_p
 from funcgrad._ops.fill import ones_like
 from funcgrad._ops.select import select
 from funcgrad._ops.shape import reshape
 from funcgrad._ops.softmax import log_softmax_p
 from funcgrad.nn._convert import inexact
-from funcgrad.numpy._convert import as_value, dtype_of
+from funcgrad.numpy._convert import as_value, dtype_of, promote
 from funcgrad.numpy._elementwise import add, divide, equal, multiply, negative, power, subtract
 from funcgrad.numpy._reductions import ALL_AXES
 from funcgrad.numpy._selection import take, take_along_axis
@@ -154,10 +155,16 @@ def _probabilities_loss(
     classes = log_p.shape[axis]
     if label_smoothing:
         target = add(multiply(target, 1 - label_smoothing), label_smoothing / classes)
-    gains = _weighted(multiply(log_p, target), weight, axis)
+    log_p = _weighted(log_p, weight, axis)
+    samples = math.prod(log_p.shape) // max(classes, 1)
     if reduction == "none":
-        gains = reduce_sum(gains, (axis,))
-    return _reduced(gains, reduction, math.prod(log_p.shape) // max(classes, 1), -1)
+        return negative(reduce_sum(multiply(log_p, target), (axis,)))
+    if log_p.dtype != target.dtype:
+        log_p, target = promote(log_p, target)
+    if reduction == "mean" and not samples:
+        # The mean of nothing is no number, as elsewhere.
+        return _reduced(multiply(log_p, target), reduction, 0, -1)
+    return bind(inner_p, (log_p, target), {"scale": -1 / samples if reduction == "mean" else -1})
 
 
 def _weighted(values: Any, weight: Any, axis: int) -> Any:
