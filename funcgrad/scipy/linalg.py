@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from funcgrad._ops import linalg_exponential as exponential
 from funcgrad._ops import linalg_factor as factor
 from funcgrad._ops._matrices import adjoint
 from funcgrad._ops.broadcast import broadcast_to
@@ -17,7 +18,18 @@ from funcgrad.numpy import _systems as systems
 from funcgrad.numpy._matrices import squares
 from funcgrad.numpy._matrices import systems as system
 
-__all__ = ["cho_factor", "cho_solve", "cholesky", "det", "inv", "lu_factor", "lu_solve", "solve", "solve_triangular"]
+__all__ = [
+    "cho_factor",
+    "cho_solve",
+    "cholesky",
+    "det",
+    "expm",
+    "inv",
+    "lu_factor",
+    "lu_solve",
+    "solve",
+    "solve_triangular",
+]
 
 _FORMS = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
 
@@ -184,6 +196,31 @@ def lu_solve(lu_and_piv: tuple[Any, Any], b: Any, trans: Any = 0) -> Any:
     factors, b, vector = system("scipy.linalg.lu_solve", factors, b)
     permutation = broadcast_to(permutation, factors.shape[:-1])
     return _shaped(factor.lu_solve(factors, permutation, b, **form), vector)
+
+
+def expm(A: Any) -> Any:  # noqa: N803 - SciPy's name
+    """Compute the exponential of a square matrix, the sum of ``A^k / k!``.
+
+    Args:
+        A: f[..., n, n]. On XLA the result is NaN where its 1-norm is beyond 350,000.
+
+    Returns:
+        f[..., n, n].
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> turn = lambda angle: fg.scipy.linalg.expm(angle * np.array([[0.0, -1.0], [1.0, 0.0]]))
+        >>> np.round(turn(np.pi / 2), 6) + 0.0
+        array([[ 0., -1.],
+               [ 1.,  0.]])
+        >>> print(round(float(fg.grad(lambda angle: turn(angle)[1, 0])(0.0)), 6))
+        1.0
+
+    Rule: Najfeld and Havel, "Derivatives of the matrix exponential and their computation", 1995: a block of the
+    exponential of a matrix twice as large.
+    """
+    return exponential.expm(squares("scipy.linalg.expm", A, "A"))
 
 
 solve = systems.solve

@@ -99,6 +99,17 @@ def test_what_numpy_has_too(name: str, rng: np.random.Generator) -> None:
     check("solve", [triangular(rng, 3, 3), rng.normal(size=3)])
 
 
+@pytest.mark.parametrize("scale", [0.0, 1e-3, 1.0, 30.0])
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_expm(dtype: Any, scale: float, rng: np.random.Generator) -> None:
+    """Through several squarings too; of a skew matrix, whose exponential stays of size 1."""
+    x = scale * triangular(rng, 3, 3, dtype=dtype)
+    check("expm", [x - x.conj().T])
+    stack = np.stack([0.1 * x, np.zeros_like(x)])
+    np.testing.assert_allclose(linalg.expm(stack), scipy.linalg.expm(stack), rtol=1e-12)
+    np.testing.assert_allclose(fg.jit(linalg.expm)(stack), scipy.linalg.expm(stack), rtol=1e-9)
+
+
 def likelihood(m: Any, triangular: Any) -> Any:
     """A Gaussian process's negative log marginal likelihood, as a function of its hyperparameters and observations."""
     apart = np.subtract.outer(np.arange(5.0), np.arange(5.0))
