@@ -55,6 +55,11 @@ def names_read(rule: Rule) -> Sequence[str]:
     return code.co_varnames[1 : code.co_argcount]
 
 
+def _compiled(source: str, scope: dict[str, Any]) -> Callable[..., Any]:
+    """The function that an expression describes; in tracebacks and for source lines it belongs to this file."""
+    return eval(compile(source, __file__, "eval"), scope)
+
+
 def _no_node(primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> None:
     return None
 
@@ -79,7 +84,7 @@ class PerOperand:
         source = self._node_source_of(primitive, active)
         if not source:
             return _no_node
-        make = eval(f"lambda y, params, {self._arguments()}: {source}", _SCOPE)
+        make = _compiled(f"lambda y, params, {self._arguments()}: {source}", _SCOPE)
         return lambda primals, nodes, y, params: make(y, params, *primals, *nodes)
 
     def recorder(self, primitive: Primitive, active: int, has_params: bool) -> Recorder | None:
@@ -90,7 +95,7 @@ class PerOperand:
         operands = ", ".join(f"x{i}" for i in range(len(self._operands)))
         call = f"run({operands}, **params)" if has_params else f"run({operands})"
         scope = {**_SCOPE, "run": primitive.numpy}
-        return eval(
+        return _compiled(
             f"lambda trace, params, {self._arguments()}: trace.tracer_type(trace, y := {call}, {source})", scope
         )
 
@@ -122,7 +127,7 @@ class PerOperand:
         ]
         body = parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
         rules = {f"rule_{i}": self.vjps[i] for i in indices}
-        return eval(f"lambda y_bar, node: {body}", {**rules, **scope})
+        return _compiled(f"lambda y_bar, node: {body}", {**rules, **scope})
 
     def _rule(self, i: int) -> Rule:
         rule = self.vjps[i]
@@ -148,7 +153,7 @@ class PerOperand:
         if read is None:
             source = "".join(f"{one}, " for one in self._sources(names_read(rule)))
             operands = ", ".join(f"x{i}" for i in range(len(self._operands)))
-            read = self._readers[i] = eval(f"lambda y, params, {operands}: ({source})", _SCOPE)
+            read = self._readers[i] = _compiled(f"lambda y, params, {operands}: ({source})", _SCOPE)
         return read
 
 

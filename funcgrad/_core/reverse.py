@@ -268,7 +268,7 @@ def backward_pass(  # noqa: C901, PLR0912, PLR0915
                 bars[serial], nodes[serial] = x_bar, parent
                 heappush(heap, -serial)
         # Nothing here may outlive its use: these are arrays.
-        pairs = x_bars = x_bar = None
+        pairs = x_bars = x_bar = parent = None
         if ahead is None:
             if not heap:
                 break

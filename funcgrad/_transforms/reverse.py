@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -109,7 +109,10 @@ def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = 
         if has_aux:
             out, aux = split_aux(f, out)
             aux = untraced(aux, trace)
-        value, grads = _gradients(f, out, trace, inputs)
+        value, seeds = _seeded(f, out, trace)
+        # From here on nobody but the pass holds on to the tape, so it goes as the pass does.
+        del out
+        grads = _gradients(value, seeds, inputs)
         result = grads[0] if isinstance(argnums, int) else tuple(grads)
         return ((value, aux), result) if has_aux else (value, result)
 
@@ -144,26 +147,27 @@ def split_aux(f: Callable[..., Any], out: Any) -> tuple[Any, Any]:
     )
 
 
-def _gradients(
-    f: Callable[..., Any], out: Any, trace: ReverseTrace, inputs: list[tuple[list[ReverseTracer], TreeDef]]
-) -> tuple[Any, list[Any]]:
-    bars: dict[Any, Any] = {}
-    value = out
+def _seeded(f: Callable[..., Any], out: Any, trace: ReverseTrace) -> tuple[Any, Iterator[tuple[Any, Any]]]:
+    """The value, and what the pass starts from; an iterator, since that holds on to nothing once it was used."""
     if type(out) is ReverseTracer and out.trace is trace:
-        value = out.value
         if out.shape or out.dtype.kind == "c":
             _refuse_output(f, out)
-        root = out.node
-        del out
-        if type(value) is np.float64:
-            bars = backward_pass([(root, _ONE)], sparse=True)
-        else:
-            with engine_scope((value,)):
-                bars = backward_pass([(root, ones_like(value))], sparse=True)
-    elif not _is_real_scalar(out):
+        return out.value, iter([(out.node, _ONE if type(out.value) is np.float64 else ones_like(out.value))])
+    if not _is_real_scalar(out):
         _refuse_output(f, out)
+    return out, iter(())
+
+
+def _gradients(
+    value: Any, seeds: Iterator[tuple[Any, Any]], inputs: list[tuple[list[ReverseTracer], TreeDef]]
+) -> list[Any]:
+    if type(value) is np.float64:
+        bars = backward_pass(seeds, sparse=True)
+    else:
+        with engine_scope((value,)):
+            bars = backward_pass(seeds, sparse=True)
     seen: set[int] = set()
-    return value, [
+    return [
         _gradient(tracers[0], bars, seen)
         if treedef is LEAF
         else unflatten(treedef, [_gradient(x, bars, seen) for x in tracers])
