@@ -214,6 +214,7 @@ def _accumulate(found: list[tuple[Any, Any]], taken: set[int], create: bool) -> 
             before = recording.get()
             recording.set(create)
             tensor.gradient = old + (bar if is_tensor(bar) else TRACE.constant(bar))
+            tensor.gradient.source = None
             recording.set(before)
 
 
@@ -230,4 +231,6 @@ def _gradient(x: TensorBase, bar: Any, taken: set[int], create: bool) -> TensorB
         taken.add(id(bar))
         return TRACE.constant(bar)
     dtype = x.dtype if is_inexact(x.dtype) else aval_of(bar).dtype
-    return TRACE.constant(owned_array(cast(bar, dtype)))
+    made = TRACE.constant(owned_array(cast(bar, dtype)))
+    made.source = None
+    return made

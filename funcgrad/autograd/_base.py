@@ -50,11 +50,14 @@ class LeafNode(TensorNode):
 class TensorBase(ReverseTracer):
     """What a tensor holds: its value, its node if it requires a gradient, and the gradient if it is a leaf."""
 
-    __slots__ = ("__weakref__", "gradient", "is_parameter")
+    __slots__ = ("__weakref__", "gradient", "is_parameter", "source")
 
     node: TensorNode | None
     gradient: TensorBase | None
     is_parameter: bool
+    # With a value of JAX's: of which tensor this is the detached form, ``None`` for one that stands for itself. Results
+    # of operations have no source: they may be views, and writing into them is refused.
+    source: TensorBase | None
 
     def __init__(self, trace: TensorTrace, value: Any, node: Node) -> None:
         # The result of a recorded operation.
@@ -136,3 +139,12 @@ def is_tensor(x: Any) -> bool:
 def owned_array(value: Any) -> Any:
     """A value that a leaf may hold and write to: NumPy scalars become arrays."""
     return np.asarray(value) if isinstance(value, np.generic | int | float | complex) else value
+
+
+def set_value(tensor: TensorBase, value: Any) -> None:
+    """Give a tensor another value; it keeps its identity."""
+    tensor.value = value
+    if value.shape != tensor.shape or value.dtype is not tensor.dtype:
+        tensor.shape, tensor.dtype = value.shape, value.dtype
+        if type(tensor.node) is LeafNode:
+            tensor.node = LeafNode(tensor)

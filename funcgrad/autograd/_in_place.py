@@ -7,10 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.autograd._base import LeafNode, TensorBase
+from funcgrad import numpy as fnp
+from funcgrad._core.bind import is_foreign
+from funcgrad._ops.cast import cast
+from funcgrad._ops.fill import zeros_like
+from funcgrad.autograd._base import LeafNode, TensorBase, set_value
 from funcgrad.autograd._mode import recording
 from funcgrad.autograd._writes import note_writes
 from funcgrad.errors import TracerAssignmentError
+from funcgrad.numpy._at import At
 
 _ASSIGNED = "x[i] = v"
 
@@ -29,18 +34,46 @@ def _check(tensor: TensorBase, other: Any, asked: str) -> None:
         )
 
 
-def _writable(tensor: TensorBase, asked: str) -> np.ndarray:
+def _writable(tensor: TensorBase) -> np.ndarray:
     """The memory of the tensor, which is about to be written to."""
     note_writes((tensor,))
-    value = tensor.value
-    if isinstance(value, np.generic):
-        value = tensor.value = np.asarray(value)
-    if type(value) is not np.ndarray:
-        raise TracerAssignmentError(
-            f"{asked} writes into a tensor {tensor.aval} whose value is a {type(value).__name__}, which cannot change. "
-            "Compute a new tensor instead, or keep the values in NumPy."
+    if isinstance(tensor.value, np.generic):
+        tensor.value = np.asarray(tensor.value)
+    return tensor.value
+
+
+def _give(tensor: TensorBase, asked: str, compute: Callable[[Any], Any]) -> Any:
+    """Give a tensor of JAX's values another one, and likewise the tensors of which it is the detached form.
+
+    So what PyTorch writes to memory that two tensors share is seen by the one that was cut off the other.
+    """
+    old = tensor.value
+    sharing = [tensor]
+    while (source := getattr(sharing[-1], "source", tensor)) is not None:
+        if source is tensor or source.value is not old:
+            raise TracerAssignmentError(
+                f"{asked} writes into a tensor {tensor.aval} whose value is a {type(old).__name__}, which cannot "
+                "change, and may be a part of another. Compute a new tensor, clone() it, or keep the values in NumPy."
+            )
+        sharing.append(source)
+    new = compute(old)
+    if new.shape != tensor.shape:
+        raise RuntimeError(
+            f"output with shape {list(tensor.shape)} doesn't match the broadcast shape {list(new.shape)}"
         )
-    return value
+    if not np.can_cast(new.dtype, tensor.dtype, "same_kind"):
+        raise RuntimeError(f"result type {new.dtype} can't be cast to the desired output type {tensor.dtype}")
+    note_writes((tensor,))
+    new = cast(new, tensor.dtype)
+    for one in sharing:
+        set_value(one, new)
+    return tensor
+
+
+def _filled(value: Any, source: Any) -> Any:
+    """The source in the shape of a value of JAX's, on its device."""
+    join = fnp.logical_or if value.dtype.kind == "b" else fnp.add
+    return join(zeros_like(value), cast(source, value.dtype))
 
 
 def _value(other: Any) -> Any:
@@ -50,13 +83,17 @@ def _value(other: Any) -> Any:
 def method(ufunc: np.ufunc) -> Callable[..., Any]:
     """The method that replaces a tensor's value by a function of it and another."""
     asked = f"an in-place {ufunc.__name__}"
+    function = getattr(fnp, ufunc.__name__)
 
     def in_place(self: Any, other: Any, *, alpha: Any = 1) -> Any:
         """Compute in place, where no history is concerned."""
         _check(self, other, asked)
-        value = _writable(self, asked)
         other = _value(other)
-        ufunc(value, other if type(alpha) is int and alpha == 1 else other * alpha, out=value, casting="same_kind")
+        other = other if type(alpha) is int and alpha == 1 else fnp.multiply(other, alpha)
+        if is_foreign(self.value):
+            return _give(self, asked, lambda value: function(value, other))
+        value = _writable(self)
+        ufunc(value, other, out=value, casting="same_kind")
         return self
 
     return in_place
@@ -67,7 +104,11 @@ def set_item(self: Any, index: Any, other: Any) -> None:
     _check(self, other, _ASSIGNED)
     entries = index if type(index) is tuple else (index,)
     plain = tuple([np.asarray(_value(entry)) if isinstance(entry, TensorBase) else entry for entry in entries])
-    _writable(self, _ASSIGNED)[plain if type(index) is tuple else plain[0]] = _value(other)
+    place = plain if type(index) is tuple else plain[0]
+    if is_foreign(self.value):
+        _give(self, _ASSIGNED, lambda value: At(value)[place].set(_value(other)))
+    else:
+        _writable(self)[place] = _value(other)
 
 
 def zero(self: Any) -> Any:
@@ -78,12 +119,16 @@ def zero(self: Any) -> Any:
 def fill(self: Any, number: Any) -> Any:
     """Set all elements to a number, in place."""
     _check(self, number, "fill_")
-    _writable(self, "fill_").fill(_value(number))
+    if is_foreign(self.value):
+        return _give(self, "fill_", lambda value: _filled(value, _value(number)))
+    _writable(self).fill(_value(number))
     return self
 
 
 def copy(self: Any, source: Any) -> Any:
     """Copy the elements of another tensor or array, in place, converted to this tensor's dtype."""
     _check(self, source, "copy_")
-    np.copyto(_writable(self, "copy_"), np.asarray(_value(source)), casting="unsafe")
+    if is_foreign(self.value):
+        return _give(self, "copy_", lambda value: _filled(value, _value(source)))
+    np.copyto(_writable(self), np.asarray(_value(source)), casting="unsafe")
     return self

@@ -9,14 +9,14 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import is_inexact
-from funcgrad._core.bind import is_foreign
 from funcgrad._ops.cast import cast, cast_p
 from funcgrad.autograd import _in_place
 from funcgrad.autograd._backward import backward
-from funcgrad.autograd._base import TRACE, LeafNode, TensorBase, owned_array, retained
+from funcgrad.autograd._base import TRACE, LeafNode, TensorBase, owned_array, retained, set_value
 from funcgrad.autograd._function import Function
 from funcgrad.autograd._methods import METHODS, Size, size_of
 from funcgrad.autograd._text import tensor_text
+from funcgrad.autograd._writes import note_writes
 from funcgrad.tree import register_leaf
 
 
@@ -148,7 +148,10 @@ class Tensor(TensorBase):
 
     def detach(self) -> Tensor:
         """Return a tensor with the same memory and without history."""
-        return TRACE.constant(self.value)
+        made = TRACE.constant(self.value)
+        if type(self.value) is not np.ndarray and hasattr(self, "source"):
+            made.source = self
+        return made
 
     def detach_(self) -> Tensor:
         """Forget the history, in place."""
@@ -163,11 +166,20 @@ class Tensor(TensorBase):
 
     @data.setter
     def data(self, value: Tensor) -> None:
+        note_writes((self,))
         set_value(self, value.value)
+        self.source = None
 
     def clone(self) -> Tensor:
         """Return a copy, through which gradients flow."""
-        return cast_p(self, dtype=self.dtype)
+        made = cast_p(self, dtype=self.dtype)
+        made.source = None
+        if made.value is self.value:
+            # JAX does not copy what does not change, but a step may take its memory.
+            made.value = self.value.copy()
+            if made.node is not None:
+                made.node.value_id = id(made.value)
+        return made
 
     def item(self) -> Any:
         """Return the only element as a Python number."""
@@ -314,80 +326,12 @@ for _name, _method in METHODS.items():
 TRACE.tracer_type = Tensor
 
 
-def set_value(tensor: TensorBase, value: Any) -> None:
-    """Give a tensor another value; it keeps its identity."""
-    tensor.value = value
-    if value.shape != tensor.shape or value.dtype is not tensor.dtype:
-        tensor.shape, tensor.dtype = value.shape, value.dtype
-        if type(tensor.node) is LeafNode:
-            tensor.node = LeafNode(tensor)
-
-
 def rebuild(value: Any, requires_grad: bool, is_parameter: bool = False) -> Tensor:
     """A leaf around a value, which is not copied."""
     made = TRACE.constant(owned_array(value))
+    made.source = None
     if requires_grad:
         made.requires_grad_()
     if is_parameter:
         made.is_parameter = True
     return made
-
-
-def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """Make a tensor, a leaf, from a copy of data.
-
-    Args:
-        data: a number, nested lists of numbers, an array or a tensor. Python floats become float32, as in PyTorch;
-            arrays keep their dtype.
-        dtype: another dtype, in NumPy's terms.
-        requires_grad: whether operations on it are recorded, for `backward`.
-
-    Returns:
-        A tensor of NumPy's values; of JAX's where ``data`` is a ``jax.Array``.
-
-    Raises:
-        RuntimeError: a gradient is required of an integer or boolean dtype.
-
-    Example:
-        >>> from funcgrad.autograd import tensor
-        >>> tensor([1.0, 2.0], requires_grad=True)
-        tensor([1., 2.], requires_grad=True)
-        >>> tensor([1, 2])
-        tensor([1, 2])
-    """
-    value = _copied(data, None if dtype is None else np.dtype(dtype))
-    if requires_grad and not is_inexact(value.dtype):
-        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    return rebuild(value, requires_grad)
-
-
-def _copied(data: Any, dtype: np.dtype | None) -> Any:
-    if isinstance(data, TensorBase):
-        data = data.value
-    if isinstance(data, np.ndarray | np.generic) or not hasattr(data, "dtype"):
-        strong = hasattr(data, "dtype")
-        array = np.array(_plain(data))
-        if dtype is None and not strong and not _has_strong(data):
-            dtype = {"f": np.dtype(np.float32), "c": np.dtype(np.complex64)}.get(array.dtype.kind)
-        if array.dtype.kind not in "biu" and not is_inexact(array.dtype):
-            raise TypeError(
-                f"tensor: data is a {type(data).__name__} that makes no array of numbers. Pass numbers or arrays."
-            )
-        return array if dtype is None else array.astype(dtype, copy=False)
-    converted = cast(data, data.dtype if dtype is None else dtype)
-    # An array of JAX cannot change, but a step may take its memory.
-    return converted.copy() if converted is data and is_foreign(data) else converted
-
-
-def _plain(data: Any) -> Any:
-    """Nested lists with tensors replaced by their values."""
-    if isinstance(data, list | tuple):
-        return [_plain(x) for x in data]
-    return np.asarray(data.value) if isinstance(data, TensorBase) else data
-
-
-def _has_strong(data: Any) -> bool:
-    """Whether nested lists hold arrays, whose dtypes count."""
-    if isinstance(data, list | tuple):
-        return any(_has_strong(x) for x in data)
-    return hasattr(data, "dtype")

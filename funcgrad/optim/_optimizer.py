@@ -11,6 +11,7 @@ import numpy as np
 
 from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import is_foreign, is_value
+from funcgrad._ops.fill import zeros_like
 from funcgrad.autograd._base import is_tensor
 from funcgrad.autograd._tensor import rebuild
 from funcgrad.autograd._writes import note_writes
@@ -127,8 +128,10 @@ class Optimizer:
                 gradient = p.grad
                 if gradient is None:
                     continue
-                if set_to_none or type(gradient.value) is not np.ndarray:
-                    p.grad = None if set_to_none else gradient.detach() * 0
+                if set_to_none:
+                    p.grad = None
+                elif type(gradient.value) is not np.ndarray:
+                    p.grad = rebuild(zeros_like(gradient.value), False)
                 else:
                     if gradient.node is not None:
                         gradient.detach_()

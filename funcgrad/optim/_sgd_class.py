@@ -11,9 +11,8 @@ from funcgrad._core.bind import is_foreign
 from funcgrad._ops.fill import zeros_like
 from funcgrad._transforms.jit import jit
 from funcgrad.autograd import enable_grad
-from funcgrad.autograd._base import TRACE, is_tensor
+from funcgrad.autograd._base import TRACE, is_tensor, set_value
 from funcgrad.autograd._mode import recording
-from funcgrad.autograd._tensor import set_value
 from funcgrad.autograd._writes import note_writes
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._blocks import Known, Move, write_steps
@@ -34,7 +33,8 @@ class SGD(Optimizer):
     """Stochastic gradient descent with momentum: PyTorch's optimizer, over `sgd_update`.
 
     The rule is that of `funcgrad.sgd_update`, each parameter group with its own options. NumPy values are updated in
-    place; JAX values by one compiled step, whose learning rate is data. Parameters keep their identity.
+    place; JAX values by one compiled step, whose learning rate is data and which takes the memory of the old values.
+    Parameters keep their identity.
 
     Args:
         params: tensors, ``(name, tensor)`` pairs, parameter groups, or a pytree of arrays; see `Optimizer`.

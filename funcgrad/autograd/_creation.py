@@ -1,0 +1,73 @@
+"""``tensor``: what a tensor is made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import is_inexact
+from funcgrad._core.bind import is_foreign
+from funcgrad._ops.cast import cast
+from funcgrad.autograd._base import TensorBase
+from funcgrad.autograd._tensor import Tensor, rebuild
+
+
+def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Make a tensor, a leaf, from a copy of data.
+
+    Args:
+        data: a number, nested lists of numbers, an array or a tensor. Python floats become float32, as in PyTorch;
+            arrays keep their dtype.
+        dtype: another dtype, in NumPy's terms.
+        requires_grad: whether operations on it are recorded, for `backward`.
+
+    Returns:
+        A tensor of NumPy's values; of JAX's where ``data`` is a ``jax.Array``.
+
+    Raises:
+        RuntimeError: a gradient is required of an integer or boolean dtype.
+
+    Example:
+        >>> from funcgrad.autograd import tensor
+        >>> tensor([1.0, 2.0], requires_grad=True)
+        tensor([1., 2.], requires_grad=True)
+        >>> tensor([1, 2])
+        tensor([1, 2])
+    """
+    value = _copied(data, None if dtype is None else np.dtype(dtype))
+    if requires_grad and not is_inexact(value.dtype):
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return rebuild(value, requires_grad)
+
+
+def _copied(data: Any, dtype: np.dtype | None) -> Any:
+    if isinstance(data, TensorBase):
+        data = data.value
+    if isinstance(data, np.ndarray | np.generic) or not hasattr(data, "dtype"):
+        strong = hasattr(data, "dtype")
+        array = np.array(_plain(data))
+        if dtype is None and not strong and not _has_strong(data):
+            dtype = {"f": np.dtype(np.float32), "c": np.dtype(np.complex64)}.get(array.dtype.kind)
+        if array.dtype.kind not in "biu" and not is_inexact(array.dtype):
+            raise TypeError(
+                f"tensor: data is a {type(data).__name__} that makes no array of numbers. Pass numbers or arrays."
+            )
+        return array if dtype is None else array.astype(dtype, copy=False)
+    converted = cast(data, data.dtype if dtype is None else dtype)
+    # An array of JAX cannot change, but a step may take its memory.
+    return converted.copy() if converted is data and is_foreign(data) else converted
+
+
+def _plain(data: Any) -> Any:
+    """Nested lists with tensors replaced by their values."""
+    if isinstance(data, list | tuple):
+        return [_plain(x) for x in data]
+    return np.asarray(data.value) if isinstance(data, TensorBase) else data
+
+
+def _has_strong(data: Any) -> bool:
+    """Whether nested lists hold arrays, whose dtypes count."""
+    if isinstance(data, list | tuple):
+        return any(_has_strong(x) for x in data)
+    return hasattr(data, "dtype")
