@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import is_value
-from funcgrad._core.graph import Graph
+from funcgrad._core.graph import Equation, Graph, Literal, Operand, Var
 from funcgrad._core.simplify import simplify
 from funcgrad._core.staging import StagingTrace
 from funcgrad._core.structure import canonical
@@ -71,11 +71,33 @@ def _in_type(y: Any, wanted: Aval | None) -> Any:
 
 
 def _lifted(graph: Graph) -> tuple[Graph, list[Any]]:
-    """The constants become inputs, before the others: tracers, and arrays, which may be others at the next call."""
-    if not graph.constants:
+    """The constants become inputs, before the others: tracers, and arrays, which may be others at the next call.
+
+    So do NumPy's scalars, which are results of computations; Python's numbers stay part of the program.
+    """
+    captured: list[tuple[Var, Any]] = list(graph.constants)
+
+    def lifted(x: Operand) -> Operand:
+        if type(x) is not Literal or not isinstance(x.value, np.generic):
+            return x
+        captured.append((Var(x.aval), x.value))
+        return captured[-1][0]
+
+    equations = [
+        Equation(
+            equation.primitive,
+            tuple(map(lifted, equation.operands)),
+            equation.params,
+            equation.results,
+            equation.source,
+        )
+        for equation in graph.equations
+    ]
+    outputs = list(map(lifted, graph.outputs))
+    if not captured:
         return graph, []
-    inputs = [*[var for var, _ in graph.constants], *graph.inputs]
-    return Graph(inputs, [], graph.equations, graph.outputs, graph.name), [x for _, x in graph.constants]
+    inputs = [*[var for var, _ in captured], *graph.inputs]
+    return Graph(inputs, [], equations, outputs, graph.name), [x for _, x in captured]
 
 
 def stage_loop_body(

@@ -41,8 +41,8 @@ def scan(
             ys.append(y)
         return carry, np.stack(ys)
 
-    On XLA the loop is one program. Called again, it is not compiled again if the body does the same: its numbers, which
-    are part of the program, may not have changed, arrays that it closes over may.
+    On XLA the loop is one program. Called again, it is not compiled again if the body does the same: Python numbers are
+    part of the program, while arrays and NumPy scalars that it closes over may be others.
 
     Args:
         f: takes ``(carry, x)`` and returns ``(carry, y)``, pytrees of arrays; the carry keeps its shapes and dtypes.

@@ -125,6 +125,22 @@ def test_closed_over_arrays_are_operands(count: Count) -> None:
     assert float(fg.grad(lambda scale: call(scale * weight))(1.0)) == 400.0
 
 
+def test_numpys_scalars_are_data(count: Count) -> None:
+    """They come out of computations, and are others each time; a Python number is part of the program."""
+
+    def call(scale: Any) -> Any:
+        return fg.scan(lambda c, x: (c + scale * x, scale), 0.0, XS)
+
+    assert float(call(np.float64(1.0))[0]) == 10.0
+    for scale in (np.mean([2.0, 4.0]), np.sum(np.ones(7)), np.array(0.5)):
+        assert count(lambda scale=scale: np.testing.assert_equal(float(call(scale)[0]), 10.0 * scale)) == 0
+        np.testing.assert_array_equal(call(scale)[1], np.full(4, scale))
+    # Of another dtype it is another program: float32 beside float64.
+    assert call(np.float32(2.0))[1].dtype == np.float32
+    assert float(call(2.0)[0]) == 20.0
+    assert float(fg.grad(lambda s: call(s * np.float64(3.0))[0])(2.0)) == 30.0
+
+
 def test_what_changed_since_the_last_call_is_seen(count: Count) -> None:
     """A closure that was rebound, an attribute, and a Python number: each is another program, and none is stale."""
     settings = {"scale": 1.0, "negate": False}
