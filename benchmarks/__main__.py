@@ -7,9 +7,12 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 
+import torch
+
 from benchmarks import _plot, _report
 from benchmarks._timing import FULL, QUICK, Effort, Suite
 
+CORES = torch.get_num_threads()
 SUITES = ("startup", "eager", "tapes", "training_step", "transforms", "batching", "sgd", "imperative")
 
 
@@ -34,7 +37,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 def run_suite(name: str, effort: Effort, only: str) -> tuple[Suite, bool]:
     """Run the cases of one suite whose name contains `only`; tell also whether any of them raised."""
-    cases: Mapping[str, Callable[[Suite, Effort], None]] = import_module(f"benchmarks.{name}").CASES
+    module = import_module(f"benchmarks.{name}")
+    cases: Mapping[str, Callable[[Suite, Effort], None]] = module.CASES
+    # All cores, unless the suite says otherwise: another one may have left one thread.
+    torch.set_num_threads(getattr(module, "TORCH_THREADS", CORES))
     suite = Suite(name)
     failed = False
     for case, measure in cases.items():

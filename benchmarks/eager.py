@@ -16,7 +16,7 @@ import funcgrad as fg
 from benchmarks._timing import Case, Effort, Suite, interleave
 
 # On two threads PyTorch is a sixth slower here, and hundreds of times slower when another process wants a core.
-torch.set_num_threads(1)
+TORCH_THREADS = 1
 ONE_THREAD = "PyTorch runs on one thread: its best for arrays this small."
 LAYER_SIZES = (64, 32, 32, 10)
 BATCH = 8

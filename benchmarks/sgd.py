@@ -10,25 +10,12 @@ import optax
 import torch
 
 import funcgrad as fg
+from benchmarks._resnet import resnet50_shapes
 from benchmarks._timing import Case, Check, Effort, Suite, interleave, interleave_once
 
 OPTIONS: dict[str, Any] = {"lr": 0.01, "momentum": 0.9, "weight_decay": 1e-4, "nesterov": True}
 OURS = "funcgrad"
 Shapes = Sequence[tuple[int, ...]]
-
-
-def _resnet50() -> list[tuple[int, ...]]:
-    """The 161 parameters of a ResNet-50, 25.6 million numbers."""
-    shapes: list[tuple[int, ...]] = [(64, 3, 7, 7), (64,), (64,)]
-    width = 64
-    for planes, blocks in ((64, 3), (128, 4), (256, 6), (512, 3)):
-        for block in range(blocks):
-            convolutions = [(planes, width, 1, 1), (planes, planes, 3, 3), (4 * planes, planes, 1, 1)]
-            convolutions += [(4 * planes, width, 1, 1)] * (block == 0)
-            for shape in convolutions:
-                shapes += [shape, shape[:1], shape[:1]]
-            width = 4 * planes
-    return [*shapes, (1000, 2048), (1000,)]
 
 
 def _arrays(shapes: Shapes, seed: int) -> list[np.ndarray]:
@@ -156,7 +143,7 @@ def _seconds(build: Callable[[], Any]) -> float:
 
 def measure_memory(suite: Suite, effort: Effort) -> None:
     """What a donated step holds at its peak, over parameters, gradients and buffers."""
-    for name, shapes in {"one leaf": [(16_000_000,)], "ResNet-50": _resnet50()}.items():
+    for name, shapes in {"one leaf": [(16_000_000,)], "ResNet-50": resnet50_shapes()}.items():
         params = _on_device(shapes, 0)
         update: Any = fg.jit(fg.sgd_update, donate_argnums=(1, 2))
         memory = update.lower(params, fg.sgd_init(params, **OPTIONS), params).compile().memory_analysis()
@@ -194,7 +181,7 @@ CASES: dict[str, Callable[[Suite, Effort], None]] = {
         "one leaf of 16 M", [(16_000_000,)], {"optax": 0.45, "torch fused": 2.0}, suite, effort
     ),
     "ResNet-50": lambda suite, effort: measure(
-        "ResNet-50, 161 tensors", _resnet50(), {"optax": 0.45, "torch fused": 1.9}, suite, effort
+        "ResNet-50, 161 tensors", resnet50_shapes(), {"optax": 0.45, "torch fused": 1.9}, suite, effort
     ),
     "1,000 small": lambda suite, effort: measure(
         "1,000 tensors of 1,000", [(1000,)] * 1000, {"optax": 0.08, "torch fused": 0.2}, suite, effort

@@ -13,7 +13,7 @@ import funcgrad as fg
 from benchmarks._fresh import output_of
 from benchmarks._timing import Case, Check, Effort, Suite, interleave
 
-torch.set_num_threads(1)  # its best for arrays this small: see eager.py
+TORCH_THREADS = 1  # its best for arrays this small: see eager.py
 SHORT, LONG, LONGEST = 1_000, 100_000, 1_000_000
 ROW = 50
 STEPS = (500, 2_000, 8_000, 16_000)
