@@ -298,3 +298,29 @@ def evaluation(lib: Library) -> Losses:
             total += labels.size(0)
             right += (found == labels).sum().item()
     return [right / total]
+
+
+@loop
+def a_step_down_a_plane(lib: Library) -> Losses:
+    x = lib.tensor([1.0, 2.0], requires_grad=True)
+    optimizer = lib.sgd([x], lr=0.001)
+    (100 * x).sum().backward()
+    optimizer.step()
+    return x.tolist()
+
+
+@loop
+def a_prediction_cut_off(lib: Library) -> Losses:
+    x = lib.tensor([1.0, 2.0], requires_grad=True)
+    optimizer = lib.sgd([x], lr=0.001, momentum=0.9, weight_decay=0.1)
+    cut = (100 * x).clone().detach().requires_grad_()
+    cut.sum().backward()
+    optimizer.step()
+    return x.tolist() + cut.grad.tolist() + [float(x.grad is None)]
+
+
+@loop
+def the_first_gradients(lib: Library) -> Losses:
+    a, b = lib.tensor([2.0, 3.0], requires_grad=True), lib.tensor([6.0, 4.0], requires_grad=True)
+    (3 * a**3 - b**2).backward(gradient=lib.tensor([1.0, 1.0]))
+    return a.grad.tolist() + b.grad.tolist()
