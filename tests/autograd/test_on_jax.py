@@ -16,7 +16,7 @@ from tests.nn.test_loops import GOLDEN
 
 def on_jax(data: Any, dtype: Any = None, requires_grad: bool = False) -> Any:
     with jax.enable_x64(True):
-        return tensor(jax.numpy.asarray(np.asarray(data, dtype)), requires_grad=requires_grad)
+        return tensor(jax.numpy.asarray(tensor(data, dtype).numpy()), requires_grad=requires_grad)
 
 
 class Layers:
@@ -56,7 +56,7 @@ WRITES: dict[str, tuple[Any, list[float]]] = {
 @pytest.mark.parametrize("name", WRITES)
 def test_writes(name: str) -> None:
     write, expected = WRITES[name]
-    x, shared = on_jax([1.0, 2.0, 3.0]), on_jax([1.0, 2.0, 3.0], requires_grad=True)
+    x, shared = on_jax(np.arange(1.0, 4.0)), on_jax(np.arange(1.0, 4.0), requires_grad=True)
     write(x)
     write(shared.detach())
     for one in (x, shared.detach()):
@@ -66,7 +66,7 @@ def test_writes(name: str) -> None:
 
 
 def test_what_may_be_a_part_of_another_is_not_written_to() -> None:
-    x = on_jax([1.0, 2.0, 3.0])
+    x = on_jax(np.arange(1.0, 4.0))
     with pytest.raises(TracerAssignmentError, match=r"cannot change, and may be a part of another\. .* clone\(\) it"):
         x[1:].zero_()
     x[1:].clone().zero_()
@@ -89,7 +89,7 @@ def test_what_may_be_a_part_of_another_is_not_written_to() -> None:
 )
 def test_results_that_do_not_fit_are_refused(write: Any, message: str) -> None:
     with pytest.raises(RuntimeError, match=message):
-        write(on_jax([1.0, 2.0, 3.0]))
+        write(on_jax(np.arange(1.0, 4.0)))
 
 
 def test_what_was_replaced_is_no_value_of_a_graph() -> None:
