@@ -103,7 +103,7 @@ class ReverseTracer(Tracer):
     # None only where a trace of another kind has values that need no derivative.
     node: Any
 
-    def __init__(self, trace: Trace, value: Any, node: Node) -> None:
+    def __init__(self, trace: Trace, value: Any, node: Node | None) -> None:
         self.trace = trace
         self.value = value
         self.node = node

@@ -61,18 +61,9 @@ class TensorBase(ReverseTracer):
 
     def __init__(self, trace: TensorTrace, value: Any, node: Node) -> None:
         # The result of a recorded operation.
-        self.trace = trace
-        self.value = value
-        self.node = own = TensorNode(node)
+        own = TensorNode(node)
         own.value_id = id(value)
-        try:
-            self.shape = value.shape
-            self.dtype = value.dtype
-        except AttributeError:
-            # A Python number.
-            aval = aval_of(value)
-            self.shape = aval.shape
-            self.dtype = aval.dtype
+        ReverseTracer.__init__(self, trace, value, own)
 
     @property
     def aval(self) -> Aval:
@@ -104,18 +95,8 @@ class TensorTrace(ReverseTrace):
     def constant(self, y: Any) -> Any:
         """A tensor that requires no gradient."""
         tensor = _new(self.tracer_type)
-        tensor.trace = self
-        tensor.value = y
-        tensor.node = None
+        ReverseTracer.__init__(tensor, self, y, None)
         tensor.gradient = None
-        try:
-            tensor.shape = y.shape
-            tensor.dtype = y.dtype
-        except AttributeError:
-            # A Python number.
-            aval = aval_of(y)
-            tensor.shape = aval.shape
-            tensor.dtype = aval.dtype
         return tensor
 
     def origin_of(self, primals: tuple, active: int, params: dict) -> Any:

@@ -57,27 +57,32 @@ def seeds_of(outputs: Sequence[Any], grads: Any) -> list[Seed]:
         given = tuple(grads)
     if len(given) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
-    return [_seed(i, x, bar) for i, (x, bar) in enumerate(zip(outputs, given, strict=True))]
+    return [
+        implicit_seed(i, x) if bar is None else _seed(i, x, bar)
+        for i, (x, bar) in enumerate(zip(outputs, given, strict=True))
+    ]
 
 
 def _seed(i: int, x: TensorBase, bar: Any) -> Seed:
-    if bar is not None and not is_tensor(bar) and not hasattr(bar, "dtype"):
+    if not is_tensor(bar) and not hasattr(bar, "dtype"):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(bar).__name__}")
-    if bar is not None and bar.shape != x.shape:
+    if bar.shape != x.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{i}] has a shape of {_size_text(bar.shape)} and output[{i}] has a "
             f"shape of {_size_text(x.shape)}."
         )
-    if bar is not None and (bar.dtype.kind == "c") != (x.dtype.kind == "c"):
+    if (bar.dtype.kind == "c") != (x.dtype.kind == "c"):
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
             f"grad_output[{i}] has a dtype of {bar.dtype} and output[{i}] has a dtype of {x.dtype}."
         )
+    return _node_of(i, x), conjugated(cast(bar, x.dtype))
+
+
+def _node_of(i: int, x: TensorBase) -> Any:
     if x.node is None:
         raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
-    if bar is None:
-        return x.node, _implicit_seed(x)
-    return x.node, conjugated(cast(bar, x.dtype))
+    return x.node
 
 
 def conjugated(bar: Any) -> Any:
@@ -85,15 +90,17 @@ def conjugated(bar: Any) -> Any:
     return fnp.conjugate(bar) if fnp.iscomplexobj(bar) else bar
 
 
-def _implicit_seed(x: TensorBase) -> Any:
+def implicit_seed(i: int, x: TensorBase) -> Seed:
+    """The node of a scalar, with the cotangent 1."""
+    node = _node_of(i, x)
     if x.shape and any(n != 1 for n in x.shape):
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if x.dtype.kind == "c":
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {x.dtype}")
     value = x.value
     if not isinstance(value, np.ndarray | np.generic):
-        return ones_like(value)
-    return np.ones(x.shape, x.dtype) if x.shape else x.dtype.type(1)
+        return node, ones_like(value)
+    return node, np.ones(x.shape, x.dtype) if x.shape else x.dtype.type(1)
 
 
 def _size_text(shape: tuple[int, ...]) -> str:

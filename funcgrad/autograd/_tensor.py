@@ -11,7 +11,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import is_inexact
 from funcgrad._ops.cast import cast, cast_p
 from funcgrad.autograd import _in_place
-from funcgrad.autograd._backward import backward
+from funcgrad.autograd._backward import backward, backward_from
 from funcgrad.autograd._base import TRACE, LeafNode, TensorBase, owned_array, retained, set_value
 from funcgrad.autograd._function import Function
 from funcgrad.autograd._methods import METHODS, Size, size_of
@@ -142,6 +142,9 @@ class Tensor(TensorBase):
             create_graph: record the pass itself.
             inputs: the tensors whose ``grad`` is filled; all leaves, unless given.
         """
+        if gradient is None and inputs is None and not create_graph:
+            backward_from(self, retain=bool(retain_graph))
+            return
         if gradient is not None and type(gradient) is not Tensor:
             gradient = TRACE.constant(np.asarray(gradient, None if hasattr(gradient, "dtype") else self.dtype))
         backward((self,), (gradient,), retain_graph, create_graph, inputs=inputs)
@@ -292,7 +295,7 @@ class Tensor(TensorBase):
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
                 "moment."
             )
-        copied = rebuild(np.array(self.value), self.requires_grad, getattr(self, "is_parameter", False))
+        copied = rebuild(self.value.copy(), self.requires_grad, getattr(self, "is_parameter", False))
         memo[id(self)] = copied
         gradient = self.grad
         copied.gradient = None if gradient is None else gradient.__deepcopy__(memo)
@@ -301,6 +304,7 @@ class Tensor(TensorBase):
     def __reduce__(self) -> Any:
         if not self.is_leaf:
             raise RuntimeError("a Tensor with a history cannot be pickled. Pickle tensor.detach() instead.")
+        # As an array of NumPy's in any case: JAX would read float64 back as float32, unless it is told otherwise.
         return rebuild, (np.asarray(self.value), self.requires_grad, getattr(self, "is_parameter", False))
 
     __setitem__ = _in_place.set_item
