@@ -1,5 +1,7 @@
 """Tensors of JAX's values are written to, though the arrays never change; refused where others might have to see it."""
 
+import copy
+import pickle
 from typing import Any
 
 import jax
@@ -108,6 +110,19 @@ def test_values_given_to_data_replace_what_a_graph_reads() -> None:
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.backward()
     np.testing.assert_array_equal(x.detach(), [3.0, 4.0])
+
+
+def test_copies_are_of_jax_values_and_pickles_of_numpys() -> None:
+    x = on_jax(np.arange(3.0), requires_grad=True)
+    copied, read = copy.deepcopy(x), pickle.loads(pickle.dumps(x))
+    assert isinstance(copied.value, jax.Array)
+    assert type(read.value) is np.ndarray
+    for again in (copied, read):
+        assert again.requires_grad
+        assert again.dtype == np.float64
+        np.testing.assert_array_equal(again.detach(), x.detach())
+    SGD([x], lr=0.1).step(grads=[on_jax(np.ones(3)).value])
+    np.testing.assert_array_equal(copied.detach(), np.arange(3.0))
 
 
 def test_modules_of_jax_values_load_states() -> None:
