@@ -20,8 +20,8 @@ STEPS, BLOCKS = 1000, 25
 
 def hessian_vector_product(suite: Suite, effort: Effort) -> None:
     """Multiply the Hessian of an MLP's loss with a direction, eagerly on NumPy, against the loss itself (float64)."""
-    for sizes in ((784, 256, 128, 10), (784, 64, 10)):
-        params, loss = _mlp(sizes, 128)
+    for sizes, batch in (((784, 256, 128, 10), 128), ((784, 64, 10), 128), ((784, 64, 10), 1024)):
+        params, loss = _mlp(sizes, batch)
         rng = np.random.default_rng(1)
         direction = fg.tree.map(lambda x, rng=rng: rng.normal(size=x.shape), params)
         product = fg.jit(lambda p, d, loss=loss: fg.hvp(loss, (p,), (d,)), engine="numpy")
@@ -33,10 +33,10 @@ def hessian_vector_product(suite: Suite, effort: Effort) -> None:
         }
         name = "-".join(map(str, sizes))
         samples = interleave(contenders, effort)
-        suite.cases.append(Case(f"MLP {name}, batch 128: hvp", samples, ours="hvp", limits={"the function": 3.5}))
+        suite.cases.append(Case(f"MLP {name}, batch {batch}: hvp", samples, ours="hvp", limits={"the function": 3.5}))
         flops = fg.make_graph(lambda p, d, loss=loss: fg.hvp(loss, (p,), (d,)))(params, direction).flops
         ratio = flops / fg.make_graph(loss)(params).flops
-        suite.notes.append(f"MLP {name}: the product takes {ratio:.2f} times the function's floating-point operations.")
+        suite.notes.append(f"MLP {name}, batch {batch}: the product takes {ratio:.2f} times the function's floating-point operations.")
 
 
 def scan(suite: Suite, effort: Effort) -> None:

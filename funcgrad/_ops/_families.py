@@ -20,7 +20,7 @@ class Elementwise(PerOperand):
     """The derivative of an elementwise primitive: per operand a diagonal map.
 
     A diagonal map is its own transpose, so one function carries a tangent forward and a cotangent back:
-    ``lambda t, y: t * (1 - y * y)``. Broadcasting is undone (reverse) or done (forward) here, once for all.
+    ``lambda t, y: t * (1 - squared(y))``. Broadcasting is undone (reverse) or done (forward) here, once for all.
     """
 
     __slots__ = ()

@@ -59,6 +59,11 @@ def _power_xla(lax: Any, x: Any, *, exponent: float) -> Any:
 power_p = elementwise("power", "x", numpy=_power_numpy, xla=_power_xla, maps=[_power_map], flops=4)
 
 
+def squared(x: Any) -> Any:
+    """``x * x``; where it is recorded one operation of one operand, so that its own derivative is one product."""
+    return x * x if type(x) is np.ndarray else power_p(x, exponent=2)
+
+
 def _pow_base_map(t: Any, a: Any, b: Any) -> Any:
     # 0 ** 0 is 1 whatever the base: its derivative is 0, where 0 * 0 ** -1 would be NaN.
     return t * (b * pow_p(a, select(b == 0, 1, b - 1)))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._ops._families import elementwise
-from funcgrad._ops.arithmetic import abs_p
+from funcgrad._ops.arithmetic import abs_p, squared
 from funcgrad._ops.select import select
 from funcgrad._ops.trigonometric import cos_p, sin_p
 
@@ -27,14 +27,14 @@ log2_p = elementwise("log2", "x", numpy=np.log2, xla=_log_to_base(2), maps=[lamb
 log10_p = elementwise("log10", "x", numpy=np.log10, xla=_log_to_base(10), maps=[lambda t, x: t / (x * _LN10)], flops=10)
 log1p_p = elementwise("log1p", "x", numpy=np.log1p, xla="log1p", maps=[lambda t, x: t / (x + 1)], flops=10)
 
-cbrt_p = elementwise("cbrt", "x", numpy=np.cbrt, xla="cbrt", maps=[lambda t, y: t / (3 * (y * y))], flops=10)
+cbrt_p = elementwise("cbrt", "x", numpy=np.cbrt, xla="cbrt", maps=[lambda t, y: t / (3 * squared(y))], flops=10)
 square_p = elementwise("square", "x", numpy=np.square, xla="square", maps=[lambda t, x: t * (2 * x)])
 reciprocal_p = elementwise(
     "reciprocal",
     "x",
     numpy=np.reciprocal,
     xla=lambda lax, x: lax.div(lax.full_like(x, 1), x),
-    maps=[lambda t, y: t * -(y * y)],
+    maps=[lambda t, y: t * -squared(y)],
 )
 
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._ops._families import elementwise
-from funcgrad._ops.arithmetic import sqrt_p
+from funcgrad._ops.arithmetic import sqrt_p, squared
 
 sin_p = elementwise("sin", "x", numpy=np.sin, xla="sin", maps=[lambda t, x: t * cos_p(x)], flops=10)
 cos_p = elementwise("cos", "x", numpy=np.cos, xla="cos", maps=[lambda t, x: t * -sin_p(x)], flops=10)
-tan_p = elementwise("tan", "x", numpy=np.tan, xla="tan", maps=[lambda t, y: t * (y * y + 1)], flops=10)
+tan_p = elementwise("tan", "x", numpy=np.tan, xla="tan", maps=[lambda t, y: t * (squared(y) + 1)], flops=10)
 
 
 def _arcsin_map(t: Any, x: Any) -> Any:
@@ -34,7 +34,7 @@ arctan2_p = elementwise(
 
 sinh_p = elementwise("sinh", "x", numpy=np.sinh, xla="sinh", maps=[lambda t, x: t * cosh_p(x)], flops=10)
 cosh_p = elementwise("cosh", "x", numpy=np.cosh, xla="cosh", maps=[lambda t, x: t * sinh_p(x)], flops=10)
-tanh_p = elementwise("tanh", "x", numpy=np.tanh, xla="tanh", maps=[lambda t, y: t * (1 - y * y)], flops=10)
+tanh_p = elementwise("tanh", "x", numpy=np.tanh, xla="tanh", maps=[lambda t, y: t * (1 - squared(y))], flops=10)
 arcsinh_p = elementwise(
     "arcsinh", "x", numpy=np.arcsinh, xla="asinh", maps=[lambda t, x: t / sqrt_p(x * x + 1)], flops=10
 )
