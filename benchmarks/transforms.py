@@ -31,12 +31,12 @@ def hessian_vector_product(suite: Suite, effort: Effort) -> None:
             "gradient": functools.partial(fg.grad(loss), params),
             "the function": functools.partial(loss, params),
         }
-        name = "-".join(map(str, sizes))
+        name = f"MLP {'-'.join(map(str, sizes))}, batch {batch}"
         samples = interleave(contenders, effort)
-        suite.cases.append(Case(f"MLP {name}, batch {batch}: hvp", samples, ours="hvp", limits={"the function": 3.5}))
+        suite.cases.append(Case(f"{name}: hvp", samples, ours="hvp", limits={"the function": 3.5}))
         flops = fg.make_graph(lambda p, d, loss=loss: fg.hvp(loss, (p,), (d,)))(params, direction).flops
         ratio = flops / fg.make_graph(loss)(params).flops
-        suite.notes.append(f"MLP {name}, batch {batch}: the product takes {ratio:.2f} times the function's floating-point operations.")
+        suite.notes.append(f"{name}: the product takes {ratio:.2f} times the function's floating-point operations.")
 
 
 def scan(suite: Suite, effort: Effort) -> None:
