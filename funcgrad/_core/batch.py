@@ -21,7 +21,7 @@ class BatchTracer(Tracer):
     __slots__ = ("value",)
 
     def __init__(self, trace: Trace, value: Any) -> None:
-        self.trace = trace
+        self.owner = trace
         self.value = value
 
     @property
@@ -72,7 +72,7 @@ class BatchTrace(Trace):
             self.refuse_leak(primitive)
         values, batched = [], []
         for x in operands:
-            mine = type(x) is BatchTracer and x.trace is self
+            mine = type(x) is BatchTracer and x.owner is self
             batched.append(mine)
             values.append(x.value if mine else x)
         if primitive.batch is None:

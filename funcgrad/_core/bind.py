@@ -25,14 +25,14 @@ _active: ContextVar[Trace | None] = ContextVar("funcgrad_active_trace", default=
 
 
 class Tracer:
-    """A value under a transform. It stands where an array stands; its trace decides what an operation on it does.
+    """A value under a transform. It stands where an array stands; its trace, ``owner``, decides what operations do.
 
     NumPy's protocols, the operators and the array methods are attached in ``funcgrad.numpy``.
     """
 
-    __slots__ = ("trace",)
+    __slots__ = ("owner",)
 
-    trace: Trace
+    owner: Trace
 
     if TYPE_CHECKING:
 
@@ -93,7 +93,7 @@ def bind(primitive: Primitive, operands: tuple, params: dict) -> Any:
             if engine is _UNKNOWN:
                 engine = _engine_of(x)
             if engine is _TRACED:
-                trace = x.trace
+                trace = x.owner
                 if top is None or trace.level > top.level:
                     top = trace
             elif engine is not None:
@@ -108,7 +108,7 @@ def bind(primitive: Primitive, operands: tuple, params: dict) -> Any:
 
 def bind_one(primitive: Primitive, x: Any, params: dict) -> Any:
     """`bind` of one operand: of a tracer, its trace is the innermost."""
-    return x.trace.apply(primitive, (x,), params) if isinstance(x, Tracer) else bind(primitive, (x,), params)
+    return x.owner.apply(primitive, (x,), params) if isinstance(x, Tracer) else bind(primitive, (x,), params)
 
 
 _SCALAR_RESULTS = frozenset({np.float64, np.complex128, np.int64})
@@ -167,12 +167,12 @@ def _engine_of(x: Any) -> Engine | None:
 
 def top_trace(values: Iterable[Any]) -> Trace | None:
     """The innermost trace among the values."""
-    return max((x.trace for x in values if isinstance(x, Tracer)), key=lambda trace: trace.level, default=None)
+    return max((x.owner for x in values if isinstance(x, Tracer)), key=lambda trace: trace.level, default=None)
 
 
 def level_of(values: Iterable[Any]) -> int:
     """The level of the innermost trace among the values; 0 where all are bare."""
-    return max((x.trace.level for x in values if isinstance(x, Tracer)), default=0)
+    return max((x.owner.level for x in values if isinstance(x, Tracer)), default=0)
 
 
 def is_foreign(x: Any) -> bool:

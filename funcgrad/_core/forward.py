@@ -23,7 +23,7 @@ class ForwardTracer(Tracer):
     __slots__ = ("tangent", "value")
 
     def __init__(self, trace: Trace, value: Any, tangent: Any) -> None:
-        self.trace = trace
+        self.owner = trace
         self.value = value
         self.tangent = tangent
 
@@ -60,7 +60,7 @@ class ForwardTrace(Trace):
         tangents = []
         bare = True
         for x in operands:
-            mine = type(x) is ForwardTracer and x.trace is self
+            mine = type(x) is ForwardTracer and x.owner is self
             primal, tangent = (x.value, x.tangent) if mine else (x, None)
             primals.append(primal)
             tangents.append(tangent)

@@ -104,7 +104,7 @@ class ReverseTracer(Tracer):
     node: Any
 
     def __init__(self, trace: Trace, value: Any, node: Node | None) -> None:
-        self.trace = trace
+        self.owner = trace
         self.value = value
         self.node = node
         try:
@@ -150,11 +150,11 @@ class ReverseTrace(Trace):
             a, b = operands
             a_node = b_node = None
             active = 8 if params else 0
-            if type(a) is tracer_type and a.trace is self:
+            if type(a) is tracer_type and a.owner is self:
                 a_node, a = a.node, a.value
                 if a_node is not None:
                     active += 1
-            if type(b) is tracer_type and b.trace is self:
+            if type(b) is tracer_type and b.owner is self:
                 b_node, b = b.node, b.value
                 if b_node is not None:
                     active += 2
@@ -164,7 +164,7 @@ class ReverseTrace(Trace):
                 if record is not None:
                     return record(self, params, a, b, a_node, b_node)
             return self._apply(primitive, (a, b), (a_node, b_node), params)
-        pairs = [(x.value, x.node) if type(x) is tracer_type and x.trace is self else (x, None) for x in operands]
+        pairs = [(x.value, x.node) if type(x) is tracer_type and x.owner is self else (x, None) for x in operands]
         primals, nodes = zip(*pairs, strict=True)
         return self._apply(primitive, primals, nodes, params)
 

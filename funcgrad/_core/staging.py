@@ -28,7 +28,7 @@ class StagedTracer(Tracer):
     __slots__ = ("aval", "variable")
 
     def __init__(self, trace: Trace, var: Var) -> None:
-        self.trace = trace
+        self.owner = trace
         self.variable = var
         self.aval = var.aval
 
@@ -72,7 +72,7 @@ class StagingTrace(Trace):
 
     def operand(self, x: Any) -> Operand:
         """The variable or literal that stands for a value in this graph."""
-        if type(x) is StagedTracer and x.trace is self:
+        if type(x) is StagedTracer and x.owner is self:
             return x.variable
         if type(x) in NUMPY_TYPES and getattr(x, "shape", ()) == ():
             # An array may be written to later; the graph keeps the number it had. A 0-d value of another engine may be

@@ -60,7 +60,7 @@ def _pushed(
         ys = graph.evaluate(*[forward.input(x, staging.input(x.aval)) if is_active else x for x, is_active in pairs])
     primals, tangents = [], []
     for y, is_wanted in zip(ys, wanted, strict=True):
-        moves = type(y) is ForwardTracer and y.trace is forward
+        moves = type(y) is ForwardTracer and y.owner is forward
         primals.append(y.value if moves else y)
         if is_wanted:
             tangents.append(y.tangent if moves else zeros_like(y))
@@ -98,7 +98,7 @@ def pulled_graph(graph: Graph, active: Sequence[bool], seeded: Sequence[bool]) -
             ys = graph.evaluate(*xs)
         primals, seeds = [], []
         for y, var, is_seeded in zip(ys, graph.outputs, seeded, strict=True):
-            moves = type(y) is ReverseTracer and y.trace is reverse
+            moves = type(y) is ReverseTracer and y.owner is reverse
             primals.append(y.value if moves else y)
             if is_seeded:
                 seed = staging.input(Aval(var.aval.shape, var.aval.dtype))

@@ -70,10 +70,10 @@ class _JvpDerivative:
         x_dots = [trace.input(x_dot) if moves else x_dot for x_dot, moves in zip(zeros, moving, strict=False)]
         with trace:
             ys, y_dots = rule.push(primals[: rule.arity], x_dots)
-        nodes = [y_dot.node if type(y_dot) is ReverseTracer and y_dot.trace is trace else None for y_dot in y_dots]
+        nodes = [y_dot.node if type(y_dot) is ReverseTracer and y_dot.owner is trace else None for y_dot in y_dots]
         if not any(nodes):
             return ys, None, ()
-        inputs = [x_dot.node if type(x_dot) is ReverseTracer and x_dot.trace is trace else None for x_dot in x_dots]
+        inputs = [x_dot.node if type(x_dot) is ReverseTracer and x_dot.owner is trace else None for x_dot in x_dots]
         captured = [None] * (len(primals) - rule.arity)
 
         def pull(y_bars: list) -> list:

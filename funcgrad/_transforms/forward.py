@@ -79,6 +79,6 @@ def _checked(f: Callable[..., Any], number: int, x: Any, x_dot: Any) -> Any:
 def _primal_and_tangent(leaf: Any, trace: ForwardTrace) -> tuple[Any, Any]:
     if isinstance(leaf, np.ndarray) and leaf.dtype.kind == "O":
         leaf = from_objects(leaf)
-    if type(leaf) is ForwardTracer and leaf.trace is trace:
+    if type(leaf) is ForwardTracer and leaf.owner is trace:
         return leaf.value, leaf.tangent
     return leaf, zeros_like(leaf)

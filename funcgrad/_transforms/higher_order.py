@@ -92,7 +92,7 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tu
 def _ended(tree: Any) -> Any:
     """A pytree in which the tracers of an ended forward pass are replaced by their values."""
     found, treedef = flatten(tree)
-    return unflatten(treedef, [x.value if type(x) is ForwardTracer and not x.trace.alive else x for x in found])
+    return unflatten(treedef, [x.value if type(x) is ForwardTracer and not x.owner.alive else x for x in found])
 
 
 def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:

@@ -149,7 +149,7 @@ def split_aux(f: Callable[..., Any], out: Any) -> tuple[Any, Any]:
 
 def _seeded(f: Callable[..., Any], out: Any, trace: ReverseTrace) -> tuple[Any, Iterator[tuple[Any, Any]]]:
     """The value, and what the pass starts from; an iterator, since that holds on to nothing once it was used."""
-    if type(out) is ReverseTracer and out.trace is trace:
+    if type(out) is ReverseTracer and out.owner is trace:
         if out.shape or out.dtype.kind == "c":
             _refuse_output(f, out)
         return out.value, iter([(out.node, _ONE if type(out.value) is np.float64 else ones_like(out.value))])
@@ -234,7 +234,7 @@ def untraced(tree: Any, trace: ReverseTrace) -> Any:
 
 
 def _value_of(leaf: Any, trace: ReverseTrace) -> Any:
-    return leaf.value if type(leaf) is ReverseTracer and leaf.trace is trace else leaf
+    return leaf.value if type(leaf) is ReverseTracer and leaf.owner is trace else leaf
 
 
 class Pullback:
@@ -337,6 +337,6 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
 
 
 def _value_and_node(leaf: Any, trace: ReverseTrace) -> tuple[Any, Node | None]:
-    if type(leaf) is ReverseTracer and leaf.trace is trace:
+    if type(leaf) is ReverseTracer and leaf.owner is trace:
         return leaf.value, leaf.node
     return leaf, None

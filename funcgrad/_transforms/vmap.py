@@ -160,7 +160,7 @@ def _to_front(x: Any, axis: int) -> Any:
 def _result(f: Callable[..., Any], trace: BatchTrace, y: Any, place: int | None) -> Any:
     if isinstance(y, np.ndarray) and y.dtype.kind == "O":
         y = from_objects(y)
-    value = y.value if type(y) is BatchTracer and y.trace is trace else None
+    value = y.value if type(y) is BatchTracer and y.owner is trace else None
     if place is None:
         if value is not None:
             raise ValueError(

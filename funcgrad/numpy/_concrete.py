@@ -19,7 +19,7 @@ _STAGED_REMEDY = (
 
 def innermost(x: Any) -> Any:
     """The bare value beneath tracers; a staged tracer where there is none."""
-    while isinstance(x, Tracer) and x.trace.concrete:
+    while isinstance(x, Tracer) and x.owner.concrete:
         x = x.value  # type: ignore[attr-defined]
     return x
 
@@ -29,8 +29,8 @@ def concrete_value(x: Any, asked: str) -> Any:
     value = innermost(x)
     if isinstance(value, Tracer):
         raise ConcretizationTypeError(
-            f"{asked} needs the numbers of a value {value.aval}{_place()}, and under {value.trace.transform} "
-            f"{value.trace.unknown}. {_STAGED_REMEDY}"
+            f"{asked} needs the numbers of a value {value.aval}{_place()}, and under {value.owner.transform} "
+            f"{value.owner.unknown}. {_STAGED_REMEDY}"
         )
     return value
 
@@ -45,8 +45,8 @@ def to_bool(self: Tracer) -> bool:
     value = innermost(self)
     if isinstance(value, Tracer):
         raise TracerBoolConversionError(
-            f"bool() was asked of a value {value.aval}{_place()}, and under {value.trace.transform} "
-            f"{value.trace.unknown}, so the branch cannot be chosen. "
+            f"bool() was asked of a value {value.aval}{_place()}, and under {value.owner.transform} "
+            f"{value.owner.unknown}, so the branch cannot be chosen. "
             "Compute both sides and choose with np.where (or fg.cond), or make the argument static (static_argnums; "
             "in_axes=None in vmap)."
         )
@@ -59,7 +59,7 @@ def refuse(asked: str, error: type[ConcretizationTypeError] = ConcretizationType
     def convert(self: Tracer, *_: Any) -> Any:
         value = innermost(self)
         staged = isinstance(value, Tracer)
-        trace = value.trace if staged else self.trace
+        trace = value.owner if staged else self.owner
         why = trace.unknown if staged else "the plain number would carry no derivative"
         remedy = _STAGED_REMEDY if staged else _REMEDY
         raise error(f"{asked} was asked of a value {self.aval}{_place()}, and under {trace.transform} {why}. {remedy}")

@@ -41,7 +41,7 @@ def getitem(self: Tracer, key: Any, /) -> Any:
         entries = (key,)
     else:
         return _general(self, key)
-    return self.trace.apply(index_p, (self,), {"index": Index(entries)})
+    return self.owner.apply(index_p, (self,), {"index": Index(entries)})
 
 
 def _is_plain_slice(entry: Any) -> bool:

@@ -30,13 +30,13 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
     if not is_inexact(self.dtype) and _at_subscript(sys._getframe(1)):
         raise TracerArrayConversionError(
             f"an index was asked of a value {self.aval}: a NumPy array, which has no hook for it, met an index that is "
-            f"traced under {self.trace.transform}. Write funcgrad.numpy.take(array, i, axis=0) for array[i], or make "
+            f"traced under {self.owner.transform}. Write funcgrad.numpy.take(array, i, axis=0) for array[i], or make "
             "the array an argument of the transformed function, which traces it too."
         )
     if dtype is not None and np.dtype(dtype) != object:
         raise TracerArrayConversionError(
             f"numpy.asarray: a traced value {self.aval} was to become an array of dtype {np.dtype(dtype).name}, "
-            f"which would carry no derivative under {self.trace.transform}. "
+            f"which would carry no derivative under {self.owner.transform}. "
             "Leave the conversion out, use fnp.asarray(x, dtype), or take the plain values with fg.stop_gradient(x). "
             "Where NumPy converts an argument by itself, as np.take(array, i) does, call the function of fnp: fnp.take."
         )
@@ -44,7 +44,7 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
     size = int(np.prod(shape))
     if size > MAX_OBJECTS:
         raise TracerArrayConversionError(
-            f"numpy.asarray: a traced value {self.aval} was to become a numpy.ndarray under {self.trace.transform}; "
+            f"numpy.asarray: a traced value {self.aval} was to become a numpy.ndarray under {self.owner.transform}; "
             f"element by element this is done up to {MAX_OBJECTS} elements, and here are {size}. "
             "Leave the conversion out or use fnp.asarray(x), which keeps the traced array whole."
         )

@@ -26,15 +26,15 @@ def operators(primitive: Primitive, function: Function) -> tuple[Function, Funct
             kind is float
             or kind is int
             or (kind is np.ndarray and other.dtype is self.dtype)
-            or (kind is type(self) and other.trace is self.trace and other.dtype is self.dtype)
+            or (kind is type(self) and other.owner is self.owner and other.dtype is self.dtype)
         ):
-            return self.trace.apply(primitive, (self, other), NO_PARAMS)
+            return self.owner.apply(primitive, (self, other), NO_PARAMS)
         return function(self, other)
 
     def reflected(self: Tracer, other: Any, /) -> Any:
         kind = type(other)
         if (kind is int or kind is float) and self.dtype.kind in "fc":
-            return self.trace.apply(primitive, (other, self), NO_PARAMS)
+            return self.owner.apply(primitive, (other, self), NO_PARAMS)
         return function(other, self)
 
     return method, reflected
@@ -45,7 +45,7 @@ def power_operator(primitive: Primitive, function: Function) -> Function:
 
     def method(self: Tracer, other: Any, /) -> Any:
         if type(other) is int and self.dtype.kind in "fc":
-            return self.trace.apply(primitive, (self,), {"exponent": other})
+            return self.owner.apply(primitive, (self,), {"exponent": other})
         return function(self, other)
 
     return method
@@ -55,7 +55,7 @@ def unary_operator(primitive: Primitive, function: Callable[[Any], Any]) -> Call
     """The method of an operator of one operand."""
 
     def method(self: Tracer, /) -> Any:
-        return self.trace.apply(primitive, (self,), NO_PARAMS) if self.dtype.kind in "fc" else function(self)
+        return self.owner.apply(primitive, (self,), NO_PARAMS) if self.dtype.kind in "fc" else function(self)
 
     return method
 
@@ -66,12 +66,12 @@ def matmul_operator(primitive: Primitive, function: Function) -> Function:
     def method(self: Tracer, other: Any, /) -> Any:
         kind = type(other)
         if (
-            (kind is np.ndarray or (kind is type(self) and other.trace is self.trace))
+            (kind is np.ndarray or (kind is type(self) and other.owner is self.owner))
             and other.dtype is self.dtype
             and 0 < len(self.shape) < 3
             and 0 < len(other.shape) < 3
         ):
-            return self.trace.apply(primitive, (self, other), NO_PARAMS)
+            return self.owner.apply(primitive, (self, other), NO_PARAMS)
         return function(self, other)
 
     return method

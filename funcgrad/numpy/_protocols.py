@@ -42,7 +42,7 @@ def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, **opt
         direct = direct_ufuncs.get(ufunc)
         if direct is not None and not options and self.dtype.kind in direct[1]:
             # One operand, and nothing to convert: this spares a fifth of what the operation costs.
-            return self.trace.apply(direct[0], inputs, NO_PARAMS)
+            return self.owner.apply(direct[0], inputs, NO_PARAMS)
         function = ufuncs.get(ufunc) or find_special(ufunc)
         if function is None:
             refuse(
@@ -207,6 +207,7 @@ for _name, _function in {
     "partition": sorting.refuse_in_place("partition"),
     "dot": contractions.dot,
     "diagonal": contractions.diagonal_,
+    "trace": contractions.trace,
 }.items():
     setattr(Tracer, _name, _function)
 

@@ -68,7 +68,7 @@ def _reshaped(self: Tracer, shape: Any) -> Any:
     """The common case, straight to the trace: half of what a reshape costs otherwise."""
     lengths = tuple(map(operator.index, shape)) if type(shape) is tuple else to_shape(shape)
     whole = _completed(lengths, math.prod(self.shape))
-    return self if whole == self.shape else self.trace.apply(ops.reshape_p, (self,), {"shape": whole})
+    return self if whole == self.shape else self.owner.apply(ops.reshape_p, (self,), {"shape": whole})
 
 
 def _completed(shape: tuple[int, ...], size: int) -> tuple[int, ...]:

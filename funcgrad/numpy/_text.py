@@ -13,8 +13,8 @@ from funcgrad.numpy._dispatch import implements
 
 def to_text(self: Tracer) -> str:
     """``Traced<f64[3]> by grad, value=array([...])``; without the value where there is none yet."""
-    value = f", value={self.value!r}" if self.trace.concrete else ""  # type: ignore[attr-defined]
-    return f"Traced<{self.aval}> by {self.trace.transform}{value}"
+    value = f", value={self.value!r}" if self.owner.concrete else ""  # type: ignore[attr-defined]
+    return f"Traced<{self.aval}> by {self.owner.transform}{value}"
 
 
 @implements(np.array_repr, np.array_str, np.array2string)

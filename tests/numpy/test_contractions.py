@@ -48,6 +48,7 @@ CASES: dict[str, tuple[Any, tuple]] = {
     "vecmat": (lambda m, a, b: m.vecmat(a, b), ((4, 2), (2, 3))),
     "trace": (lambda m, x: m.trace(x), ((3, 4),)),
     "trace with an offset": (lambda m, x: m.trace(x, offset=-1, axis1=2, axis2=0), ((3, 2, 4),)),
+    "the trace method": (lambda m, x: x.trace(1), ((3, 4),)),
     "diagonal": (lambda m, x: m.diagonal(x, 1), ((3, 4, 2),)),
     "multi_dot": (lambda m, a, b, c: m.linalg.multi_dot([a, b, c]), ((2, 30), (30, 3), (3, 4))),
     "multi_dot of vectors": (lambda m, a, b, c: m.linalg.multi_dot([a, b, c]), ((2,), (2, 3), (3,))),
