@@ -15,6 +15,7 @@ from funcgrad._core.primitive import Primitive
 from funcgrad._core.reverse import Pieces
 from funcgrad._ops._index_plan import SLOT, Index
 from funcgrad._ops._index_xla import index_xla
+from funcgrad._ops.arithmetic import add_p
 from funcgrad._ops.index import index_aval, index_p, scatter
 from funcgrad._ops.join import concatenate
 from funcgrad._ops.shape import reshape
@@ -49,8 +50,17 @@ class Rows:
     shape: tuple[int, ...]
 
     def todense(self) -> Any:
-        """The whole array."""
-        return scatter([(self.values, _ROWS, (self.indices,))], tuple(self.shape))
+        """The whole array; where `vmap` has put axes in front of both leaves, as many arrays, with the same in front."""
+        batch = tuple(self.indices.shape[:-1])
+        if not batch:
+            return scatter([(self.values, _ROWS, (self.indices,))], tuple(self.shape))
+        count, rows, rest = math.prod(batch), self.shape[0], tuple(self.shape[1:])
+        # One array of the rows of all, in which each batch element has its own.
+        first = np.arange(count).reshape(*batch, 1) * rows
+        indices = reshape(add_p(self.indices, first.astype(self.indices.dtype)), (count * self.indices.shape[-1],))
+        values = reshape(self.values, (*indices.shape, *rest))
+        dense = scatter([(values, _ROWS, (indices,))], (count * rows, *rest))
+        return reshape(dense, (*batch, rows, *rest))
 
     def __repr__(self) -> str:
         values = self.values

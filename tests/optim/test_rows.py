@@ -23,6 +23,18 @@ def loss(table: Any, sparse_grad: bool = True) -> Any:
     return np.sum(once**2) + np.sum(nn.embedding(table, np.array([2]), sparse_grad=sparse_grad))
 
 
+@pytest.mark.parametrize("engine", ["numpy", "xla"])
+def test_rows_for_each_element_of_a_batch(engine: Any) -> None:
+    def of_row(table: Any, ids: Any, sparse_grad: bool) -> Any:
+        return np.sum(nn.embedding(table, ids, sparse_grad=sparse_grad) ** 2)
+
+    def gradients(sparse_grad: bool) -> Any:
+        one = fg.grad(lambda table, ids: of_row(table, ids, sparse_grad))
+        return fg.jit(fg.vmap(one, (None, 0)), engine=engine)(TABLE, np.array([[1, 3], [1, 1], [0, 2]]))
+
+    np.testing.assert_allclose(gradients(True).todense(), gradients(False))
+
+
 @pytest.mark.parametrize("transform", [lambda f: f, fg.jit, jax.jit], ids=["eager", "fg.jit", "jax.jit"])
 def test_the_gradient_of_an_embedding(transform: Any) -> None:
     found = transform(fg.grad(loss))(TABLE)
