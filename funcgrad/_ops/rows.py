@@ -50,7 +50,7 @@ class Rows:
     shape: tuple[int, ...]
 
     def todense(self) -> Any:
-        """The whole array; where `vmap` has put axes in front of both leaves, as many arrays, with the same in front."""
+        """The whole array; where `vmap` put axes in front of both leaves, an array for each, with the same in front."""
         batch = tuple(self.indices.shape[:-1])
         if not batch:
             return scatter([(self.values, _ROWS, (self.indices,))], tuple(self.shape))
