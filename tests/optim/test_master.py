@@ -46,7 +46,7 @@ def test_small_steps_add_up() -> None:
 
 
 def test_what_is_no_float_dtype() -> None:
-    with pytest.raises(TypeError, match="master_dtype is int64; needed a float dtype"):
+    with pytest.raises(TypeError, match="master_dtype is 'int64'; needed a float dtype"):
         fg.sgd_init(np.ones(2, bfloat16), lr=0.1, master_dtype="int64")
 
 
