@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from funcgrad.optim import _kernel
+
 # Elements per block. Smaller ones lie deeper in cache, but the threads then wait for each other between ufuncs: a step
 # on the tensors of a ResNet-50 takes 28 ms with blocks of 16,384, 18 with 32,768, 14 with 65,536, 12.5 with 131,072.
 BLOCK = 1 << 17
@@ -45,23 +47,28 @@ class Move(NamedTuple):
 
 def write_steps(moves: Sequence[Move], hyper: Known) -> None:
     """Take the steps of several parameters."""
-    large: list[Move] = []
+    threaded = sum([move.p.size for move in moves]) >= THREADED
+    compiled = threaded and _kernel.usable()
+    if compiled:
+        # In this thread: the others need not wait for each other then.
+        _kernel.loops()
+    blocks: list[Move] = []
     for move in moves:
-        if move.p.size <= BLOCK:
-            _write(move, hyper, np.empty(move.p.shape, move.p.dtype), None)
+        if compiled:
+            blocks += _blocks(move, _kernel.BLOCK)
+        elif move.p.size > BLOCK:
+            blocks += _blocks(move, BLOCK)
         else:
-            large += _blocks(move)
-    if not large:
+            _write(move, hyper, np.empty(move.p.shape, move.p.dtype), None)
+    workers = _workers() if threaded else 1
+    if workers == 1 or len(blocks) < 2:
+        _write_blocks(blocks, hyper, compiled)
         return
-    workers = _workers() if sum([move.p.size for move in large]) >= THREADED else 1
-    if workers == 1:
-        _write_blocks(large, hyper)
-        return
-    shares = [large[len(large) * i // workers : len(large) * (i + 1) // workers] for i in range(workers)]
+    shares = _shares(blocks, workers)
     # Each worker in a copy of the caller's context: np.errstate, say, holds for the whole step.
-    waiting = [_pool().submit(copy_context().run, _write_blocks, share, hyper) for share in shares[1:]]
+    waiting = [_pool().submit(copy_context().run, _write_blocks, share, hyper, compiled) for share in shares[1:]]
     try:
-        _write_blocks(shares[0], hyper)
+        _write_blocks(shares[0], hyper, compiled)
     finally:
         # Whatever was raised here, nobody writes to the results any more when this returns.
         wait(waiting)
@@ -69,24 +76,40 @@ def write_steps(moves: Sequence[Move], hyper: Known) -> None:
         one.result()
 
 
-def _blocks(move: Move) -> list[Move]:
-    """The same step in parts that stay in cache; as it is where the memory is not in one piece."""
-    arrays = [x for x in move if type(x) is np.ndarray]
-    if not all(x.flags.c_contiguous for x in arrays):
+def _shares(blocks: Sequence[Move], workers: int) -> list[list[Move]]:
+    """The blocks in runs of about equal size."""
+    total = sum([move.p.size for move in blocks])
+    shares: list[list[Move]] = [[] for _ in range(workers)]
+    before = 0
+    for move in blocks:
+        shares[before * workers // max(total, 1)].append(move)
+        before += move.p.size
+    return shares
+
+
+def _blocks(move: Move, size: int) -> list[Move]:
+    """The same step in parts of a size; as it is where the memory is not in one piece."""
+    arrays = {id(x): x for x in move if type(x) is np.ndarray}
+    if not all(x.flags.c_contiguous for x in arrays.values()):
         return [move]
-    flat = [x.reshape(-1) if type(x) is np.ndarray else x for x in move]
+    # What is one array before is one array after: the compiled loops ask for it.
+    flat = {key: x.reshape(-1) for key, x in arrays.items()}
     blocks = []
-    for start in range(0, move.p.size, BLOCK):
-        parts: list[Any] = [x[start : start + BLOCK] if type(x) is np.ndarray else x for x in flat]
-        blocks.append(Move(*parts))
+    for start in range(0, move.p.size, size):
+        parts = flat if move.p.size <= size else {key: x[start : start + size] for key, x in flat.items()}
+        fields: list[Any] = [parts.get(id(x), x) for x in move]
+        blocks.append(Move(*fields))
     return blocks
 
 
-def _write_blocks(moves: Sequence[Move], hyper: Known) -> None:
+def _write_blocks(moves: Sequence[Move], hyper: Known, compiled: bool) -> None:
     scratch: dict[np.dtype, np.ndarray] = {}
     for move in moves:
+        if compiled and _kernel.takes(move):
+            _kernel.write(move, hyper)
+            continue
         p = move.p
-        if p.size > BLOCK:
+        if p.size > BLOCK or p.ndim != 1:
             _write(move, hyper, np.empty(p.shape, p.dtype), None)
             continue
         pair = scratch.get(p.dtype)

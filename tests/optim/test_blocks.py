@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-from funcgrad.optim import _blocks
+from funcgrad.optim import _blocks, _kernel
 from funcgrad.optim._blocks import BLOCK, THREADED
 
 SIZE = 4 * max(BLOCK, THREADED)
@@ -30,7 +30,13 @@ def overflowing(at: slice) -> tuple[np.ndarray, np.ndarray]:
     return params, grads
 
 
-@pytest.mark.usefixtures("two_workers")
+@pytest.fixture
+def by_ufuncs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where Numba is not installed."""
+    monkeypatch.setattr(_kernel, "usable", lambda: False)
+
+
+@pytest.mark.usefixtures("two_workers", "by_ufuncs")
 @pytest.mark.parametrize("at", [slice(0, 1), slice(-1, None)], ids=["the caller's part", "the worker's part"])
 def test_error_state_of_the_caller_holds_in_every_thread(at: slice) -> None:
     params, grads = overflowing(at)

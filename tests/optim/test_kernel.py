@@ -1,0 +1,92 @@
+"""The compiled loops of SGD beside the ufuncs: the same numbers, and the same choice of arrays."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import funcgrad as fg
+from funcgrad.optim import SGD, _kernel
+from funcgrad.optim._blocks import THREADED
+
+FEW = ((3,), (2, 5), (), (0, 4))
+MANY = (*FEW, (THREADED // 512, 512), (700, 300))
+OPTIONS = [
+    {"momentum": momentum, "dampening": dampening, "weight_decay": decay, "nesterov": nesterov, "maximize": maximize}
+    for momentum, dampening, decay, nesterov, maximize in itertools.product(
+        (0.0, 0.9), (0.0, 0.3), (0.0, 0.1), (False, True), (False, True)
+    )
+    if not (nesterov and (momentum == 0 or dampening))
+]
+
+
+@pytest.fixture(params=["Numba", "plain Python"])
+def loops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loops compiled, and as they stand (on few numbers), so that they are tried without Numba too."""
+    monkeypatch.setattr(_kernel, "usable", lambda: True)
+    if request.param == "Numba":
+        pytest.importorskip("numba")
+    else:
+        plain = _kernel.make_loops(lambda loop: loop)
+        monkeypatch.setattr(_kernel, "loops", lambda: plain)
+        monkeypatch.setattr("funcgrad.optim._blocks.THREADED", 1)
+
+
+def arrays(rng: np.random.Generator, dtype: Any, shapes: Any) -> list[np.ndarray]:
+    return [np.asarray(rng.normal(size=shape), dtype) for shape in shapes]
+
+
+def trained(rng_seed: int, dtype: Any, options: dict[str, Any], shapes: Any) -> list[np.ndarray]:
+    rng = np.random.default_rng(rng_seed)
+    params = arrays(rng, dtype, shapes)
+    optimizer = SGD(params, lr=0.1, **options)
+    for _ in range(3):
+        optimizer.step(grads=arrays(rng, dtype, shapes))
+    buffers = [state["momentum_buffer"].value for state in optimizer.state.values() if state]
+    return [*params, *buffers]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_the_loops_compute_what_the_ufuncs_do(
+    loops: None, options: dict[str, Any], dtype: Any, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    shapes = MANY if request.node.callspec.params["loops"] == "Numba" else FEW
+    found = trained(0, dtype, options, shapes)
+    monkeypatch.setattr(_kernel, "usable", lambda: False)
+    for mine, expected in zip(found, trained(0, dtype, options, shapes), strict=True):
+        np.testing.assert_array_equal(mine, expected)
+        assert mine.dtype == expected.dtype
+
+
+def test_memory_in_pieces_and_other_dtypes_take_the_other_way(rng: np.random.Generator) -> None:
+    strided = rng.normal(size=(600, 1000)).T
+    half = rng.normal(size=(THREADED,)).astype(np.float16)
+    swapped = rng.normal(size=(7,)).astype(">f8")
+    params = [strided, half, swapped]
+    state = fg.sgd_init(params, lr=0.5, momentum=0.9)
+    new, _ = fg.sgd_update([p * 0 + 1 for p in params], state, params)
+    for p, mine in zip(params, new, strict=True):
+        np.testing.assert_allclose(mine.astype(float), (p - p.dtype.type(0.5)).astype(float), rtol=1e-3)
+
+
+def test_errors_of_arithmetic_that_are_to_be_raised(rng: np.random.Generator) -> None:
+    with np.errstate(over="raise"):
+        assert not _kernel.usable()
+
+
+def test_a_numba_that_cannot_be_imported_is_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        @property
+        def njit(self) -> Any:
+            raise ImportError("Numba needs NumPy 1.26 or less")
+
+    monkeypatch.setattr(_kernel, "_numba", Broken())
+    _kernel._is_there.cache_clear()
+    try:
+        assert not _kernel.usable()
+    finally:
+        _kernel._is_there.cache_clear()
