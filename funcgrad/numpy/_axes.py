@@ -23,6 +23,8 @@ def normalize_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
     """The axes as non-negative numbers, in order; all of them for ``None``."""
     if axis is None:
         return ALL_AXES[ndim]
+    if type(axis) is int and 0 <= axis < ndim:
+        return (axis,)
     if isinstance(axis, int | np.integer):
         return (normalize_axis(axis, ndim),)
     normalized = tuple(sorted(normalize_axis(i, ndim) for i in axis))

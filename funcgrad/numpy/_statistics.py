@@ -40,7 +40,11 @@ def mean(
     if where is not True:
         total = _sum(masked(a, where, 0), axes, keepdims)
         return bind(div_p, (total, count(a, axes, keepdims, where)), NO_PARAMS)
-    return bind(div_p, (_sum(a, axes, keepdims), math.prod([a.shape[i] for i in axes])), NO_PARAMS)
+    total = _sum(a, axes, keepdims)
+    count_of_all = math.prod([a.shape[i] for i in axes])
+    if isinstance(total, Tracer):
+        return total.owner.apply(div_p, (total, count_of_all), NO_PARAMS)
+    return bind(div_p, (total, count_of_all), NO_PARAMS)
 
 
 def inexact(a: Any, dtype: Any = None) -> Any:
