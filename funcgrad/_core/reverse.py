@@ -164,17 +164,35 @@ class ReverseTrace(Trace):
                 if record is not None:
                     return record(self, params, a, b, a_node, b_node)
             return self._apply(primitive, (a, b), (a_node, b_node), params)
-        pairs = [(x.value, x.node) if type(x) is tracer_type and x.owner is self else (x, None) for x in operands]
-        primals, nodes = zip(*pairs, strict=True)
-        return self._apply(primitive, primals, nodes, params)
+        return self._apply_many(primitive, operands, params)
+
+    def _apply_many(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
+        """The application to three operands and more."""
+        primals = []
+        nodes = []
+        active = 8 if params else 0
+        bit = 1
+        plain = True
+        for x in operands:
+            node = None
+            value = x
+            if type(x) is self.tracer_type and x.owner is self:
+                node, value = x.node, x.value
+                if node is not None:
+                    active += bit
+            primals.append(value)
+            nodes.append(node)
+            plain = plain and type(value) in NUMPY_TYPES
+            bit += bit
+        if plain and len(primals) == 3 and type(primals[0]) is _NDARRAY:
+            record = primitive.recorders[active]
+            if record is not None:
+                return record(self, params, *primals, *nodes)
+        return self._apply(primitive, tuple(primals), tuple(nodes), params)
 
     def _apply(self, primitive: Primitive, primals: tuple, nodes: tuple, params: dict) -> Any:
         """The application to operands of any kind and number."""
         active = sum([1 << i for i, node in enumerate(nodes) if node is not None])
-        if len(primals) == 3 and type(primals[0]) is _NDARRAY and NUMPY_TYPES.issuperset(map(type, primals)):
-            record = primitive.recorders[active | (8 if params else 0)]
-            if record is not None:
-                return record(self, params, *primals, *nodes)
         if primitive.multiple_results:
             return self._apply_joint(primitive, primals, nodes, active, params)
         y = bind(primitive, primals, params)

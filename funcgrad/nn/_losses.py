@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from funcgrad._core.aval import aval_of, is_inexact
-from funcgrad._core.bind import NO_PARAMS, NUMPY_TYPES, bind
+from funcgrad._core.bind import NO_PARAMS, NUMPY_TYPES, bind, bind_one
 from funcgrad._ops.arithmetic import div_p
 from funcgrad._ops.broadcast import reduce_sum
 from funcgrad._ops.cast import cast
@@ -137,7 +137,7 @@ def cross_entropy(
         raise ValueError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     logits, target = inexact(logits), as_value(target)
     axis = _class_axis(logits)
-    log_p = bind(log_softmax_p, (logits,), {"axes": (axis,)})
+    log_p = bind_one(log_softmax_p, logits, {"axes": (axis,)})
     if getattr(target, "shape", ()) == logits.shape and is_inexact(dtype_of(target)):
         return _probabilities_loss(log_p, target, weight, axis, reduction, label_smoothing)
     targets = _targets("cross_entropy", log_p, target, weight, ignore_index)
