@@ -47,7 +47,12 @@ class Move(NamedTuple):
 
 def write_steps(moves: Sequence[Move], hyper: Known) -> None:
     """Take the steps of several parameters."""
-    threaded = sum([move.p.size for move in moves]) >= THREADED
+    total = sum([move.p.size for move in moves])
+    if total <= BLOCK:
+        for move in moves:
+            _write(move, hyper, np.empty(move.p.shape, move.p.dtype), None)
+        return
+    threaded = total >= THREADED
     compiled = threaded and _kernel.usable()
     if compiled:
         # In this thread: the others need not wait for each other then.

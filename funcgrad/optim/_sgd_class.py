@@ -250,8 +250,13 @@ def _check(message: str, number: Any) -> None:
 
 
 def _known(group: dict[str, Any]) -> Known:
-    numbers = [float(group[name]) for name in ("lr", "momentum", "weight_decay")]
-    return Known(*numbers, nesterov=bool(group["nesterov"]), maximize=bool(group["maximize"]))
+    return Known(
+        float(group["lr"]),
+        float(group["momentum"]),
+        float(group["weight_decay"]),
+        bool(group["nesterov"]),
+        bool(group["maximize"]),
+    )
 
 
 def _fits(value: np.ndarray, g: np.ndarray) -> bool:

@@ -33,6 +33,7 @@ def loops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
         plain = _kernel.make_loops(lambda loop: loop)
         monkeypatch.setattr(_kernel, "loops", lambda: plain)
         monkeypatch.setattr("funcgrad.optim._blocks.THREADED", 1)
+        monkeypatch.setattr("funcgrad.optim._blocks.BLOCK", 0)
 
 
 def arrays(rng: np.random.Generator, dtype: Any, shapes: Any) -> list[np.ndarray]:
@@ -55,7 +56,11 @@ def test_the_loops_compute_what_the_ufuncs_do(
     loops: None, options: dict[str, Any], dtype: Any, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     shapes = MANY if request.node.callspec.params["loops"] == "Numba" else FEW
+    written = []
+    write = _kernel.write
+    monkeypatch.setattr(_kernel, "write", lambda move, hyper: (written.append(move), write(move, hyper)))
     found = trained(0, dtype, options, shapes)
+    assert written
     monkeypatch.setattr(_kernel, "usable", lambda: False)
     for mine, expected in zip(found, trained(0, dtype, options, shapes), strict=True):
         np.testing.assert_array_equal(mine, expected)
