@@ -33,7 +33,7 @@ def loops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
         plain = _kernel.make_loops(lambda loop: loop)
         monkeypatch.setattr(_kernel, "loops", lambda: plain)
         monkeypatch.setattr("funcgrad.optim._blocks.THREADED", 1)
-        monkeypatch.setattr("funcgrad.optim._blocks.BLOCK", 0)
+        monkeypatch.setattr("funcgrad.optim._blocks.BLOCK", 1)
 
 
 def arrays(rng: np.random.Generator, dtype: Any, shapes: Any) -> list[np.ndarray]:
