@@ -110,7 +110,7 @@ class PerOperand:
 
     def _node_source(self, primitive: Primitive, indices: list[int]) -> str:
         """The source of a node, from the operands ``x0, ...``, their nodes ``n0, ...``, ``y`` and ``params``."""
-        names = list(dict.fromkeys(name for i in indices for name in names_read(self._rule(i))))
+        names = self._names(indices)
         pull = self._pull(indices, names, lambda i, x_bar: x_bar)
         return self._node(new_kind(primitive, len(indices), pull), indices, self._sources(names))
 
@@ -133,6 +133,10 @@ class PerOperand:
         rule = self.vjps[i]
         assert rule is not None
         return rule
+
+    def _names(self, indices: list[int]) -> list[str]:
+        """What the rules towards these operands read together."""
+        return list(dict.fromkeys(name for i in indices for name in names_read(self._rule(i))))
 
     def _sources(self, names: Sequence[str]) -> list[str]:
         """The expressions that read what rules name."""

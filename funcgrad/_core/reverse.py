@@ -315,6 +315,7 @@ def backward_pass(  # noqa: C901, PLR0912, PLR0915
                     else:
                         y_bar = x_bars
             if free and (visit is None or pairs):
+                # It still knows what it was: see `new_kind`.
                 node[1:] = (node[1] + 1,)
     for node, x_bar in leaves.items():
         if type(x_bar) is not _NDARRAY and isinstance(x_bar, Pieces):

@@ -37,11 +37,6 @@ def new_kind(primitive: Primitive | None, count: int, pull: Pull | None) -> int:
     return len(pulls) - 2
 
 
-def free(node: Any) -> None:
-    """Let go of the parents and of all that is kept, where the node is a list; it still knows what it was."""
-    node[1:] = (node[1] + 1,)
-
-
 LEAF = new_kind(None, 0, None)
 
 
@@ -75,19 +70,6 @@ def pulled(y_bar: Any, node: Node) -> Sequence[Any]:
     kind = node[1]
     x_bars = pulls[kind](y_bar, node)
     return (x_bars,) if parent_counts[kind] == 1 else x_bars
-
-
-def kind_of_rule(primitive: Primitive, count: int, rule: Callable[..., Any]) -> int:
-    """A kind of which ``rule(y_bar, i, *kept)`` gives the cotangent of parent ``i``."""
-    if count == 1:
-        return new_kind(primitive, 1, lambda y_bar, node: rule(y_bar, 0, *node[3:]))
-    start = 2 + count
-
-    def pull(y_bar: Any, node: Node) -> list[Any]:
-        kept = node[start:]
-        return [rule(y_bar, i, *kept) for i in range(count)]
-
-    return new_kind(primitive, count, pull)
 
 
 def bits(active: int) -> list[int]:

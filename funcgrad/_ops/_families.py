@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, result_dtype
 from funcgrad._core.bind import bind
-from funcgrad._core.derivative import CONSTANT, PerOperand, Rule, names_read, shape_source
+from funcgrad._core.derivative import CONSTANT, PerOperand, Rule, shape_source
 from funcgrad._core.primitive import Derivative, Primitive
 from funcgrad._core.tape import new_kind
 from funcgrad._ops.broadcast import broadcast_to, sum_to_shape
@@ -35,7 +35,7 @@ class Elementwise(PerOperand):
         whole = super()._node_source(primitive, indices)
         if len(self.vjps) == 1:
             return whole
-        names = list(dict.fromkeys(name for i in indices for name in names_read(self._rule(i))))
+        names = self._names(indices)
         shapes = {i: shape_source(i) for i in indices}
         kept = [*[f"shape_{i}" for i in indices], *names]
         slot = {i: f"node[{2 + len(indices) + place}]" for place, i in enumerate(indices)}

@@ -32,8 +32,8 @@ def _broadcast_xla(lax: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
     return lax.broadcast_in_dim(lax.expand_dims(x, ()), shape, tuple(range(offset, len(shape))))
 
 
-def _broadcast_transpose(y_bar: Any, x_aval: Aval) -> Any:
-    return sum_to_shape(y_bar, x_aval.shape)
+def _broadcast_transpose(y_bar: Any, x_shape: tuple[int, ...]) -> Any:
+    return sum_to_shape(y_bar, x_shape)
 
 
 def _broadcast_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple, params: dict) -> Any:

@@ -71,7 +71,7 @@ affine_p = Primitive(
         [
             _affine_x_bar,
             _affine_weight_bar,
-            lambda y_bar, bias_aval: sum_to_shape(y_bar, bias_aval.shape),
+            lambda y_bar, bias_shape: sum_to_shape(y_bar, bias_shape),
         ],
         [
             lambda x_dot, weight: dot_general(x_dot, weight, ((1,), (1,))),

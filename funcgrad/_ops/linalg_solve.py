@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,8 @@ from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops._matrices import product, swapped
-from funcgrad._ops.broadcast import batch_all
 from funcgrad._ops.linalg_factor import lu, lu_solve
-from funcgrad._ops.shape import inverse_permutation, reshape, transpose
+from funcgrad._ops.linalg_triangular import batch_right_sides
 
 
 class _SolveDerivative:
@@ -42,23 +40,6 @@ def _bars(y_bars: list, factors: Any, permutation: Any, y: Any, active: int) -> 
     return [-product(b_bar, swapped(y)) if active & 1 else None, b_bar]
 
 
-def _solve_batch(
-    primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict
-) -> list[Any]:
-    """One matrix for the whole batch: its right sides stand beside each other, and it is eliminated once."""
-    if batched[0]:
-        return _batch_both(primitive, size, operands, batched, params)
-    a, b = operands
-    ndim = len(b.shape)
-    order = (*range(1, ndim - 1), 0, ndim - 1)
-    b = transpose(b, order)
-    (y,) = bind(primitive, (a, reshape(b, (*b.shape[:-2], math.prod(b.shape[-2:])))), params)
-    return [transpose(reshape(y, b.shape), inverse_permutation(order))]
-
-
-_batch_both = batch_all()
-
-
 def _solve_xla(lax: Any, a: Any, b: Any) -> list[Any]:
     factors, _, permutation = lu(a)
     return [lu_solve(factors, permutation, b)]
@@ -71,7 +52,7 @@ solve_p = Primitive(
     xla=_solve_xla,
     aval=lambda a, b: [Aval(b.shape, b.dtype)],
     derivative=_SolveDerivative(),
-    batch=_solve_batch,
+    batch=batch_right_sides,
     cost=lambda y, a, b: 2 * a.size * a.shape[-1] // 3 + 2 * b.size * a.shape[-1],
     multiple_results=True,
 )

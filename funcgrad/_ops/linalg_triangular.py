@@ -105,7 +105,7 @@ def _bars(y_bars: list, a: Any, y: Any, active: int, params: dict) -> list:
     return [-_triangle(_operated(outer, params), params), b_bar]
 
 
-def _triangular_batch(
+def batch_right_sides(
     primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict
 ) -> list[Any]:
     """One matrix for the whole batch: its right sides stand beside each other, and it is solved once."""
@@ -114,7 +114,7 @@ def _triangular_batch(
     a, b = operands
     ndim = len(b.shape)
     # The batch goes before the axis of the right sides, which is the last one, or for a matrix on the right the first.
-    place = ndim - 2 if params["left_side"] else ndim - 3
+    place = ndim - 2 if params.get("left_side", True) else ndim - 3
     order = (*range(1, place + 1), 0, *range(place + 1, ndim))
     b = transpose(b, order)
     joined = math.prod(b.shape[place : place + 2])
@@ -136,7 +136,7 @@ triangular_solve_p = Primitive(
     xla=_triangular_xla,
     aval=lambda a, b, **_: [Aval(b.shape, b.dtype)],
     derivative=_TriangularDerivative(),
-    batch=_triangular_batch,
+    batch=batch_right_sides,
     cost=lambda y, a, b, **_: b.size * a.shape[-1],
     multiple_results=True,
 )

@@ -22,7 +22,7 @@ reshape_p = Primitive(
     numpy=lambda x, *, shape: np.asarray(x).reshape(shape),
     xla=lambda lax, x, *, shape: lax.reshape(x, shape),
     aval=lambda x, *, shape: x.with_shape(shape),
-    derivative=Multilinear(("x",), [lambda y_bar, x_aval: reshape(y_bar, x_aval.shape)]),
+    derivative=Multilinear(("x",), [lambda y_bar, x_shape: reshape(y_bar, x_shape)]),
     batch=_reshape_batch,
     cost=lambda y, x, **_: 0,
 )
