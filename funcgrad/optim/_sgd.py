@@ -11,11 +11,11 @@ from funcgrad._core.aval import aval_of
 from funcgrad._ops.arithmetic import add_p
 from funcgrad._ops.select import select_p
 from funcgrad.errors import HyperparameterError, TreeMismatchError
-from funcgrad.optim._packing import step_packed, step_small
-from funcgrad.optim._rule import Hyper
-from funcgrad.optim._spread import hypers_of, keeps_of
-from funcgrad.optim._state import Buckets, SGDState
-from funcgrad.optim._stepper import Leaf, Stepper
+from funcgrad.optim._rules.sgd import Hyper
+from funcgrad.optim._run.leaf import Leaf, Stepper
+from funcgrad.optim._run.packing import step_packed, step_small
+from funcgrad.optim._state.sgd import Buckets, SGDState
+from funcgrad.optim._state.spread import hypers_of, keeps_of
 from funcgrad.tree import TreeDef, flatten, flatten_up_to, key_paths, unflatten
 
 

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-from funcgrad.optim import _blocks, _kernel
-from funcgrad.optim._blocks import BLOCK, THREADED
+from funcgrad.optim._run import blocks as _blocks
+from funcgrad.optim._run import loops as _kernel
+from funcgrad.optim._run.blocks import BLOCK, THREADED
 
 SIZE = 4 * max(BLOCK, THREADED)
 

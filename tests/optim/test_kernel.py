@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-from funcgrad.optim import SGD, _kernel
-from funcgrad.optim._blocks import THREADED
+from funcgrad.optim import SGD
+from funcgrad.optim._run import loops as _kernel
+from funcgrad.optim._run.blocks import THREADED
 
 FEW = ((3,), (2, 5), (), (0, 4))
 MANY = (*FEW, (THREADED // 512, 512), (700, 300))
@@ -32,8 +33,8 @@ def loops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     else:
         plain = _kernel.make_loops(lambda loop: loop)
         monkeypatch.setattr(_kernel, "loops", lambda: plain)
-        monkeypatch.setattr("funcgrad.optim._blocks.THREADED", 1)
-        monkeypatch.setattr("funcgrad.optim._blocks.BLOCK", 1)
+        monkeypatch.setattr("funcgrad.optim._run.blocks.THREADED", 1)
+        monkeypatch.setattr("funcgrad.optim._run.blocks.BLOCK", 1)
 
 
 def arrays(rng: np.random.Generator, dtype: Any, shapes: Any) -> list[np.ndarray]:

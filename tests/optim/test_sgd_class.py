@@ -14,7 +14,8 @@ import funcgrad as fg
 from funcgrad import autograd, optim
 from funcgrad.autograd import Tensor, no_grad, tensor
 from funcgrad.errors import HyperparameterError
-from funcgrad.optim import SGD, Optimizer, _sgd_class, required
+from funcgrad.optim import SGD, Optimizer, required
+from funcgrad.optim._torch import sgd as _sgd_class
 from tests.optim._cases import OPTIONS, flat, gradients, initial_params
 from tests.optim._grouped import RUNS, by_class, learned
 from tests.optim._refusals import CALLS, answer

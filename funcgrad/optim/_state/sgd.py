@@ -14,8 +14,8 @@ from funcgrad._engines import load_xla
 from funcgrad._ops.cast import cast_p
 from funcgrad._ops.fill import zeros_like
 from funcgrad.errors import HyperparameterError
-from funcgrad.optim._hyperparameters import HYPERPARAMETERS, number
-from funcgrad.optim._prefix import (
+from funcgrad.optim._state.hyperparameters import HYPERPARAMETERS, number
+from funcgrad.optim._state.prefix import (
     as_tree,
     check_all_nesterov,
     check_all_ranges,

@@ -7,7 +7,7 @@ from typing import Any
 
 from funcgrad._core.bind import is_value
 from funcgrad.errors import HyperparameterError
-from funcgrad.optim._hyperparameters import (
+from funcgrad.optim._state.hyperparameters import (
     NESTEROV,
     Schedule,
     as_leaf,

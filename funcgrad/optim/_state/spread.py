@@ -13,10 +13,10 @@ from funcgrad._ops.fill import full_like_p
 from funcgrad._ops.index import slice_axis
 from funcgrad._ops.select import select_p
 from funcgrad._ops.shape import reshape
-from funcgrad.optim._hyperparameters import Schedule, as_leaf, check_ranges, is_host
-from funcgrad.optim._prefix import is_single, spread
-from funcgrad.optim._rule import Hyper
-from funcgrad.optim._state import SGDState
+from funcgrad.optim._rules.sgd import Hyper
+from funcgrad.optim._state.hyperparameters import Schedule, as_leaf, check_ranges, is_host
+from funcgrad.optim._state.prefix import is_single, spread
+from funcgrad.optim._state.sgd import SGDState
 from funcgrad.tree import TreeDef
 
 _NAMES = ("lr", "momentum", "weight_decay", "nesterov", "maximize")

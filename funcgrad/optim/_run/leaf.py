@@ -11,8 +11,9 @@ from funcgrad._core.bind import is_value
 from funcgrad._ops.cast import cast
 from funcgrad._ops.rows import Rows
 from funcgrad.errors import TreeMismatchError
-from funcgrad.optim._row_step import check_rows, nan_if_decayed, step_rows
-from funcgrad.optim._rule import Hyper, step, step_numpy
+from funcgrad.optim._rules.sgd import Hyper, step
+from funcgrad.optim._run.blocks import Known, Move, write_steps
+from funcgrad.optim._run.rows import check_rows, nan_if_decayed, step_rows
 from funcgrad.tree import TreeDef, key_paths
 
 _FLOAT32 = np.dtype(np.float32)
@@ -114,3 +115,13 @@ class Stepper:
 def _own(x: Any) -> Any:
     """What stays as it is; NumPy arrays in memory of their own."""
     return x.copy() if type(x) is np.ndarray else x
+
+
+def step_numpy(
+    p: np.ndarray, g: np.ndarray, buffer: np.ndarray | None, keep: float | None, hyper: Hyper
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """``step`` on NumPy arrays with known hyperparameters."""
+    new_p = np.empty_like(p)
+    new_buffer = None if buffer is None else np.empty_like(buffer)
+    write_steps([Move(p, g, buffer, keep, new_p, new_buffer)], Known(*hyper))
+    return new_p, new_buffer

@@ -15,10 +15,10 @@ from funcgrad.autograd._base import TRACE, is_tensor, set_value
 from funcgrad.autograd._mode import recording
 from funcgrad.autograd._writes import note_writes
 from funcgrad.errors import HyperparameterError
-from funcgrad.optim._blocks import Known, Move, write_steps
-from funcgrad.optim._optimizer import Optimizer, required
+from funcgrad.optim._run.blocks import Known, Move, write_steps
 from funcgrad.optim._sgd import sgd_update
-from funcgrad.optim._state import SGDState
+from funcgrad.optim._state.sgd import SGDState
+from funcgrad.optim._torch.optimizer import Optimizer, required
 from funcgrad.tree import flatten
 
 # A parameter and its gradient; a group and those of its parameters that have one.

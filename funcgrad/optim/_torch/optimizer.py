@@ -15,9 +15,9 @@ from funcgrad._ops.fill import zeros_like
 from funcgrad.autograd._base import is_tensor
 from funcgrad.autograd._tensor import rebuild
 from funcgrad.autograd._writes import note_writes
-from funcgrad.optim._groups import UNORDERED, checked_group, required, typename
-from funcgrad.optim._hooks import Hooks, RemovableHandle
-from funcgrad.optim._state_dict import load_groups, load_state, pack_groups, pack_state
+from funcgrad.optim._torch.groups import UNORDERED, checked_group, required, typename
+from funcgrad.optim._torch.hooks import Hooks, RemovableHandle
+from funcgrad.optim._torch.state_dict import load_groups, load_state, pack_groups, pack_state
 from funcgrad.tree import TreeDef, flatten, unflatten
 
 __all__ = ["Optimizer", "required"]

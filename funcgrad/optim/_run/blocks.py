@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad.optim import _kernel
+from funcgrad.optim._run import loops as _kernel
 
 # Elements per block. Smaller ones lie deeper in cache, but the threads then wait for each other between ufuncs: a step
 # on the tensors of a ResNet-50 takes 28 ms with blocks of 16,384, 18 with 32,768, 14 with 65,536, 12.5 with 131,072.

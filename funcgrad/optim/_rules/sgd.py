@@ -1,4 +1,4 @@
-"""The rule of SGD for one parameter of any kind; for NumPy arrays it is written down in ``_blocks.py``."""
+"""The rule of SGD for one parameter of any kind; for NumPy arrays it is written down in ``blocks.py``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from funcgrad._core.aval import aval_of
 from funcgrad._ops.arithmetic import add_p, mul_p, neg_p, sub_p
 from funcgrad._ops.barrier import separate_p
 from funcgrad._ops.cast import cast
-from funcgrad.optim._blocks import Known, Move, write_steps
 
 # From this many elements on a compiled step is bound by memory.
 _SEPARATED = 1 << 16
@@ -88,13 +87,3 @@ def _direction(d: Any, buffer: Any, hyper: Hyper) -> Any:
 def _is(value: Any, number: float) -> bool:
     """Whether a hyperparameter is known to be this number."""
     return type(value) is float and value == number
-
-
-def step_numpy(
-    p: np.ndarray, g: np.ndarray, buffer: np.ndarray | None, keep: float | None, hyper: Hyper
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """``step`` on NumPy arrays with known hyperparameters."""
-    new_p = np.empty_like(p)
-    new_buffer = None if buffer is None else np.empty_like(buffer)
-    write_steps([Move(p, g, buffer, keep, new_p, new_buffer)], Known(*hyper))
-    return new_p, new_buffer

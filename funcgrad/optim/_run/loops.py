@@ -1,7 +1,7 @@
 """The rule of SGD as one loop, compiled by Numba where that is installed.
 
 A loop moves each number once, where ufuncs make eight passes over blocks in cache, and leaves Python alone until it is
-done, so that threads do not wait for each other. Operations and their order are those of ``_blocks.py``, and so are the
+done, so that threads do not wait for each other. Operations and their order are those of ``blocks.py``, and so are the
 results, to the last bit.
 """
 

@@ -15,7 +15,7 @@ from funcgrad._ops.rows import Rows
 from funcgrad._ops.scatter import scatter_add_p
 from funcgrad._ops.select import select_p
 from funcgrad.errors import HyperparameterError, TreeMismatchError
-from funcgrad.optim._rule import Hyper
+from funcgrad.optim._rules.sgd import Hyper
 
 
 def check_rows(g: Rows, p: Any, hyper: Hyper) -> tuple[type[Exception], str] | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad._ops.rows import Rows
 from funcgrad._ops.split import join, split
-from funcgrad.optim._stepper import Leaf, Stepper
+from funcgrad.optim._run.leaf import Leaf, Stepper
 from funcgrad.tree import Packed
 
 # NumPy arrays up to this size are packed for a step where there are so many of a kind: what a step costs beyond its

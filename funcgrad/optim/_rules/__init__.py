@@ -1,0 +1,1 @@
+"""The rules: what each optimizer does with one parameter, and nothing else."""

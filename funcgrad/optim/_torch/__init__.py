@@ -1,0 +1,1 @@
+"""PyTorch's optimizer classes: parameter groups, hooks, checkpoints."""
