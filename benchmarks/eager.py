@@ -7,6 +7,7 @@ from typing import Any
 
 import autograd
 import autograd.numpy as anp
+import autograd.scipy.linalg
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -76,7 +77,36 @@ def mlp(suite: Suite, effort: Effort) -> None:
     suite.cases.append(Case("MLP 64-32-32-10, batch 8", interleave(contenders, effort), limits=limits))
 
 
-CASES: dict[str, Callable[[Suite, Effort], None]] = {"two vectors": two_vectors, "mlp": mlp}
+def gaussian_process(suite: Suite, effort: Effort) -> None:
+    """Differentiate the likelihood of a Gaussian process of 200 points, with as many threads as BLAS takes (float64)."""
+    rng = np.random.default_rng(0)
+    points, y = rng.normal(size=(200, 3)), rng.normal(size=200)
+    squares = np.sum((points[:, None] - points) ** 2, axis=-1)
+    params = np.array([0.0, 0.3, -1.0])
+    ours = fg.value_and_grad(_likelihood(np, fg.scipy.linalg, squares, y))
+    peer = autograd.value_and_grad(_likelihood(anp, autograd.scipy.linalg, squares, y))
+    contenders = {"funcgrad": lambda: ours(params), "autograd": lambda: peer(params)}
+    _check_gradients(ours(params)[1:], {"autograd": lambda: peer(params)[1:]})
+    suite.cases.append(Case("Gaussian process, n = 200", interleave(contenders, effort), limits={"autograd": 0.5}))
+
+
+def _likelihood(xp: ModuleType, linalg: ModuleType, squares: np.ndarray, y: np.ndarray) -> Callable[[Any], Any]:
+    """Return the negative log marginal likelihood by height, length and noise, up to a constant, as written for `xp`."""
+
+    def loss(params: Any) -> Any:
+        covariance = xp.exp(2 * params[0] - 0.5 * squares * xp.exp(-2 * params[1]))
+        factor = xp.linalg.cholesky(covariance + xp.exp(2 * params[2]) * xp.eye(len(y)))
+        whitened = linalg.solve_triangular(factor, y, lower=True)
+        return 0.5 * whitened @ whitened + xp.sum(xp.log(xp.diag(factor)))
+
+    return loss
+
+
+CASES: dict[str, Callable[[Suite, Effort], None]] = {
+    "two vectors": two_vectors,
+    "mlp": mlp,
+    "gaussian process": gaussian_process,
+}
 
 
 def _mlp_loss(xp: ModuleType) -> Callable[[Any, Any, Any], Any]:
