@@ -78,7 +78,7 @@ def mlp(suite: Suite, effort: Effort) -> None:
 
 
 def gaussian_process(suite: Suite, effort: Effort) -> None:
-    """Differentiate the likelihood of a Gaussian process of 200 points, with as many threads as BLAS takes (float64)."""
+    """Differentiate the likelihood of a Gaussian process of 200 points, with BLAS's own number of threads (float64)."""
     rng = np.random.default_rng(0)
     points, y = rng.normal(size=(200, 3)), rng.normal(size=200)
     squares = np.sum((points[:, None] - points) ** 2, axis=-1)
@@ -91,7 +91,7 @@ def gaussian_process(suite: Suite, effort: Effort) -> None:
 
 
 def _likelihood(xp: ModuleType, linalg: ModuleType, squares: np.ndarray, y: np.ndarray) -> Callable[[Any], Any]:
-    """Return the negative log marginal likelihood by height, length and noise, up to a constant, as written for `xp`."""
+    """Return the negative log marginal likelihood up to a constant, as written for `xp`."""
 
     def loss(params: Any) -> Any:
         covariance = xp.exp(2 * params[0] - 0.5 * squares * xp.exp(-2 * params[1]))
