@@ -3,6 +3,7 @@
 from funcgrad import _engines as _engines
 from funcgrad import autograd, errors, nn, numpy, optim, scipy, sparse, tree
 from funcgrad._core.graph import Graph
+from funcgrad._core.tracebacks import full_tracebacks
 from funcgrad._transforms.callback import call_numpy
 from funcgrad._transforms.checkpoint import checkpoint
 from funcgrad._transforms.control import cond, fori_loop, scan, while_loop
@@ -33,6 +34,7 @@ __all__ = [
     "errors",
     "fori_loop",
     "from_jax",
+    "full_tracebacks",
     "grad",
     "hessian",
     "hvp",

@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.bind import is_foreign
+from funcgrad._core.tracebacks import folded
 from funcgrad._ops.arithmetic import add_p
 from funcgrad._ops.cast import cast
 from funcgrad._transforms._arguments import argument_name, differentiable_leaves, name_of
@@ -27,6 +28,7 @@ _RTOL = 1e-6
 _ATOL = 1e-8
 
 
+@folded
 def check_grads(
     f: Callable[..., Any],
     args: Sequence[Any],

@@ -6,6 +6,9 @@ import hypothesis
 import numpy as np
 import pytest
 
+# A failing test shows the frames of the library.
+os.environ.setdefault("FUNCGRAD_FULL_TRACEBACKS", "1")
+
 # A first call may compile for seconds, and other work may share the machine: time is no property of the code here.
 hypothesis.settings.register_profile("default", deadline=None, max_examples=50)
 hypothesis.settings.register_profile("ci", deadline=None, max_examples=50, derandomize=True)

@@ -15,6 +15,7 @@ import numpy as np
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import bind
 from funcgrad._core.show import show
+from funcgrad._core.tracebacks import folded
 from funcgrad.tree import TreeDef, flatten_up_to, unflatten
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ class Graph:
         """The same program, called with arguments of structure ``in_tree`` (``(args, kwargs)``)."""
         return Graph(self.inputs, self.constants, self.equations, self.outputs, self.name, (in_tree, out_tree))
 
+    @folded
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Evaluate on arguments of the structure it was staged with; on a flat list of arrays where there is none."""
         if self.trees is None:

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
+from funcgrad._core.tracebacks import folded
 from funcgrad._ops.callback import callback_p
 from funcgrad._transforms._arguments import name_of
 from funcgrad.numpy._convert import as_value
 from funcgrad.tree import flatten, flatten_up_to, unflatten
 
 
+@folded
 def call_numpy(f: Callable[..., Any], result_shape_dtype: Any, *xs: Any) -> Any:
     """Call a pure function of plain NumPy arrays, as a black box: no transform looks into it.
 

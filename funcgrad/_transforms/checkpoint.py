@@ -8,6 +8,7 @@ from typing import Any
 
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import NUMPY_TYPES, active_trace, is_value
+from funcgrad._core.tracebacks import folded
 from funcgrad._ops.checkpoint import checkpointed
 from funcgrad._transforms._arguments import name_of
 from funcgrad._transforms._bodies import stage_body
@@ -43,6 +44,7 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     Source: Griewank and Walther, *Evaluating Derivatives*, 2nd edition (2008), chapter 12; ``jax.checkpoint``.
     """
 
+    @folded
     @functools.wraps(f)
     def rematerialised(*args: Any, **kwargs: Any) -> Any:
         leaves, in_tree = flatten((args, kwargs))

@@ -13,6 +13,7 @@ from funcgrad._core.aval import Aval, aval_of, result_dtype
 from funcgrad._core.bind import Tracer, is_foreign, is_value
 from funcgrad._core.graph import Graph, Var
 from funcgrad._core.structure import canonical
+from funcgrad._core.tracebacks import folded
 from funcgrad._engines import load_xla
 from funcgrad._ops.barrier import stop_gradient_p
 from funcgrad._ops.control import Branches, While
@@ -24,6 +25,7 @@ from funcgrad.numpy._convert import as_value
 from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, structure, unflatten
 
 
+@folded
 def scan(
     f: Callable[[Any, Any], tuple[Any, Any]],
     init: Any,
@@ -140,6 +142,7 @@ def _checked_length(length: Any) -> int:
     return number
 
 
+@folded
 def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any) -> Any:
     """Loop over integers while carrying state along.
 
@@ -210,6 +213,7 @@ def _bounds(lower: Any, upper: Any) -> tuple[tuple[Any, Any], bool]:
         return bounds, False
 
 
+@folded
 def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any) -> Any:
     """Loop for as long as a condition holds.
 
@@ -246,6 +250,7 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
     return unflatten(parts[1], loop(*condition.captured, *staged.captured, *carry))
 
 
+@folded
 def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
     """Apply one of two functions, as a boolean says.
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from funcgrad._core.bind import NUMPY_TYPES, is_foreign, top_trace
 from funcgrad._core.simplify import lift_tracers
+from funcgrad._core.tracebacks import folded
 from funcgrad._engines import load_xla
 from funcgrad._ops.custom import custom_jvp_p, custom_vjp_p
 from funcgrad._transforms._arguments import name_of
@@ -35,6 +36,7 @@ class _Custom:
         """Bind as a method does."""
         return self if instance is None else functools.partial(self, instance)
 
+    @folded
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The function; under a transform its derivative is the declared one."""
         if self._signature is not None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of
 from funcgrad._core.forward import ForwardTrace, ForwardTracer
+from funcgrad._core.tracebacks import folded
 from funcgrad._engines import engine_scope
 from funcgrad._ops.fill import zeros_like
 from funcgrad._transforms._arguments import argument_name, differentiable_leaves, name_of
@@ -17,6 +18,7 @@ from funcgrad.numpy._convert import from_objects
 from funcgrad.tree import flatten, flatten_up_to, unflatten
 
 
+@folded
 def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     """Compute a function and its derivative along a direction, the product of the Jacobian with a tangent.
 

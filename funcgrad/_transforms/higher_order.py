@@ -13,6 +13,7 @@ from funcgrad._core.forward import ForwardTracer
 from funcgrad._core.graph import Graph
 from funcgrad._core.simplify import simplify
 from funcgrad._core.staging import StagingTrace
+from funcgrad._core.tracebacks import folded
 from funcgrad._ops.index import slice_axis
 from funcgrad._ops.shape import reshape
 from funcgrad._transforms._arguments import argument_name, differentiable_leaves, name_of
@@ -29,6 +30,7 @@ class Linearized:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
 
+    @folded
     def __call__(self, *tangents: Any) -> Any:
         """The tangent of the output, for one tangent per primal, with its structure, shapes and dtypes."""
         assert self.graph.trees is not None
@@ -48,6 +50,7 @@ class Linearized:
         return x_dot
 
 
+@folded
 def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """Compute a function and its derivative at a point, as a linear function of tangents.
 
@@ -118,6 +121,7 @@ def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
         array([[4., 1.], [2., 5.]])
     """
 
+    @folded
     @functools.wraps(f)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         g, chosen = _of_chosen("jacfwd", f, argnums, args, kwargs)
@@ -154,6 +158,7 @@ def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
         {'sum': {'a': array([3., 3.]), 'b': array(2.)}}
     """
 
+    @folded
     @functools.wraps(f)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         g, chosen = _of_chosen("jacrev", f, argnums, args, kwargs)
@@ -191,6 +196,7 @@ def hessian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
     return jacfwd(jacrev(f, argnums, has_aux), argnums, has_aux)
 
 
+@folded
 def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """Compute the product of the Hessian of a scalar-valued function with a direction, without the Hessian.
 

@@ -11,6 +11,7 @@ import numpy as np
 from funcgrad._core.aval import Aval, aval_of, is_inexact
 from funcgrad._core.bind import Tracer, is_value
 from funcgrad._core.lazy import LazyModule
+from funcgrad._core.tracebacks import folded
 from funcgrad._ops.shape import reshape
 from funcgrad._transforms._arguments import name_of
 from funcgrad._transforms.callback import call_numpy
@@ -27,6 +28,7 @@ optimize = LazyModule("scipy.optimize")
 Solver = Callable[[Callable[[np.ndarray], np.ndarray], np.ndarray], Any]
 
 
+@folded
 def implicit_root(residual: Callable[..., Any], guess: Any, *args: Any, solver: Solver | None = None) -> Any:
     """Find ``x`` with ``residual(x, *args) = 0``; differentiable by ``args``, in both modes and to any order.
 

@@ -14,6 +14,7 @@ from typing import Any
 from funcgrad._core.bind import Tracer, active_trace, is_foreign
 from funcgrad._core.graph import Graph
 from funcgrad._core.simplify import avals_of, lift_tracers, simplify
+from funcgrad._core.tracebacks import fold, folded
 from funcgrad._engines import load_xla
 from funcgrad._engines.compiled_numpy import compile_numpy
 from funcgrad._ops.call import call
@@ -104,6 +105,7 @@ class _Jitted:
         """Bind as a method does."""
         return self if instance is None else functools.partial(self.__call__, instance)
 
+    @folded
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """The simplified graph for arguments of these types."""
         graph, in_tree, _, out_tree = self._stage(args, kwargs)
@@ -158,11 +160,19 @@ class XlaFunction(_Jitted):
                 return jitted(*(args if order is None else _reordered(args, order)), **kwargs)
         except ClosedOverTracerError:
             pass
-        except (TypeError, ValueError, UnsupportedFunctionError):
+        except (TypeError, ValueError, UnsupportedFunctionError) as error:
             # JAX refuses our tracers among the arguments, which is how they are noticed without a look at each.
             if not any(isinstance(leaf, Tracer) for leaf in leaves((args, kwargs))):
+                fold(error)
                 raise
-        return self._call_under_tracers(args, kwargs, compile_xla)
+        except Exception as error:
+            fold(error)
+            raise
+        try:
+            return self._call_under_tracers(args, kwargs, compile_xla)
+        except Exception as error:
+            fold(error)
+            raise
 
     def _make(self, args: tuple, kwargs: dict) -> tuple[Any, Order | None]:
         xla = load_xla()
@@ -208,6 +218,7 @@ class XlaFunction(_Jitted):
             raise ClosedOverTracerError
         return unflatten(out_tree, graph.evaluate(*dynamic))
 
+    @folded
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """``jax.jit``'s ``lower``: the program for these arguments, to be inspected or compiled ahead of time."""
         jitted, order = self._made or self._make(args, kwargs)
@@ -251,4 +262,8 @@ class NumpyFunction(_Jitted):
     """A function compiled to straight-line NumPy code."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._call_under_tracers(args, kwargs, compile_numpy)
+        try:
+            return self._call_under_tracers(args, kwargs, compile_numpy)
+        except Exception as error:
+            fold(error)
+            raise

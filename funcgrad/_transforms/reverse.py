@@ -13,6 +13,7 @@ from funcgrad._core.bind import Tracer
 from funcgrad._core.graph import Graph
 from funcgrad._core.reverse import ReverseTrace, ReverseTracer, backward_pass
 from funcgrad._core.tape import Node
+from funcgrad._core.tracebacks import fold, folded
 from funcgrad._engines import engine_scope
 from funcgrad._ops.cast import cast
 from funcgrad._ops.fill import ones_like, zeros_like
@@ -58,11 +59,16 @@ def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> 
     Source: Griewank and Walther, *Evaluating Derivatives*, 2nd edition (2008), chapter 3. The signature is
     ``jax.grad``'s.
     """
-    compute = value_and_grad(f, argnums, has_aux)
+    compute = _computation(f, argnums, has_aux)
 
     @functools.wraps(f)
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        value, grads = compute(*args, **kwargs)
+        # A door (see `folded`) without the call that one costs.
+        try:
+            value, grads = compute(*args, **kwargs)
+        except Exception as error:
+            fold(error)
+            raise
         return (grads, value[1]) if has_aux else grads
 
     gradient.__name__ = f"grad_{name_of(f)}"
@@ -91,6 +97,10 @@ def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = 
         >>> float(value), gradient
         (5.0, array([2., 4.]))
     """
+    return folded(_computation(f, argnums, has_aux))
+
+
+def _computation(f: Callable[..., Any], argnums: Argnums, has_aux: bool) -> Callable[..., Any]:
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
 
     @functools.wraps(f)
@@ -250,6 +260,7 @@ class Pullback:
         self._out_tree = out_tree
         self._inputs = inputs
 
+    @folded
     def __call__(self, cotangent: Any) -> tuple[Any, ...]:
         """The cotangent of each primal, for a cotangent with the structure, shapes and dtypes of the output."""
         bars, treedef = flatten(cotangent)
@@ -294,6 +305,7 @@ class Pullback:
         return bar
 
 
+@folded
 def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """Compute a function and its pullback, the product of a cotangent with the Jacobian.
 

@@ -11,6 +11,7 @@ from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import is_value
 from funcgrad._core.graph import Graph
 from funcgrad._core.staging import StagingTrace
+from funcgrad._core.tracebacks import folded
 from funcgrad._transforms._arguments import name_of
 from funcgrad.numpy._convert import from_objects
 from funcgrad.tree import TreeDef, flatten, unflatten
@@ -39,6 +40,7 @@ def make_graph(f: Callable[..., Any]) -> Callable[..., Graph]:
         14.0
     """
 
+    @folded
     def staged(*args: Any, **kwargs: Any) -> Graph:
         leaves, in_tree = flatten((args, kwargs))
         graph, out_tree = stage_leaves(f, leaves, in_tree, is_stageable)

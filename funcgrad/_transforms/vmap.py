@@ -11,6 +11,7 @@ import numpy as np
 from funcgrad._core.aval import aval_of
 from funcgrad._core.batch import BatchTrace, BatchTracer
 from funcgrad._core.bind import is_value
+from funcgrad._core.tracebacks import folded
 from funcgrad._ops.broadcast import with_batch
 from funcgrad._ops.shape import transpose
 from funcgrad._transforms._arguments import argument_name, name_of
@@ -65,6 +66,7 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
     Source: the signature is ``jax.vmap``'s.
     """
 
+    @folded
     @functools.wraps(f)
     def batched(*args: Any, **kwargs: Any) -> Any:
         arguments, in_tree = flatten((args, kwargs))

@@ -11,6 +11,7 @@ import numpy as np
 from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.bind import NUMPY_TYPES, active_trace
 from funcgrad._core.reverse import backward_pass
+from funcgrad._core.tracebacks import folded
 from funcgrad._engines import engine_scope
 from funcgrad._ops.cast import cast
 from funcgrad._ops.fill import zeros_like
@@ -39,6 +40,7 @@ _FREED = (
 )
 
 
+@folded
 def backward(
     tensors: Tensors,
     grad_tensors: Tensors | None = None,
@@ -99,6 +101,7 @@ def backward_from(x: TensorBase, *, retain: bool) -> None:
     _accumulate(_run([implicit_seed(0, x)], retain, create=False, inputs=None), set(), create=False)
 
 
+@folded
 def grad(  # noqa: PLR0917  (PyTorch's signature)
     outputs: Tensors,
     inputs: Tensors,

@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import is_inexact
+from funcgrad._core.tracebacks import folded
 from funcgrad._ops.cast import cast, cast_p
 from funcgrad.autograd import _in_place
 from funcgrad.autograd._backward import backward, backward_from
@@ -130,6 +131,7 @@ class Tensor(TensorBase):
         """Whether this tensor is no leaf and has its ``grad`` filled."""
         return self.node is not None and retained.get(self.node) is self
 
+    @folded
     def backward(
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
     ) -> None:

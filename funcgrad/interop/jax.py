@@ -8,6 +8,7 @@ from typing import Any
 
 from funcgrad._core.bind import is_value
 from funcgrad._core.simplify import avals_of, simplify
+from funcgrad._core.tracebacks import folded
 from funcgrad._engines import load_xla
 from funcgrad._ops.jax_function import apply
 from funcgrad._transforms._arguments import name_of
@@ -40,6 +41,7 @@ def from_jax(g: Callable[..., Any]) -> Callable[..., Any]:
     """
     functions: dict[Any, tuple[Any, list[TreeDef]]] = {}
 
+    @folded
     @functools.wraps(g)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         leaves, in_tree = flatten((args, kwargs))
@@ -97,6 +99,7 @@ def to_jax(f: Callable[..., Any]) -> Callable[..., Any]:
     """
     compiled: dict[Any, tuple[Any, list[TreeDef]]] = {}
 
+    @folded
     @functools.wraps(f)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         leaves, in_tree = flatten((args, kwargs))

@@ -1,0 +1,126 @@
+"""Tracebacks without our own frames: what a user's error passes through on its way out says nothing about the error.
+
+Each function that users call through a transform is a door. An exception that leaves by it loses the entries of our
+frames (and of JAX's, where it ran our function); those of the user's code and of other libraries stay, under any nest
+of transforms. Nothing happens to an exception before that, so the path without errors costs one call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from types import FunctionType, TracebackType
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_VARIABLE = "FUNCGRAD_FULL_TRACEBACKS"
+_JAXS_NOTE = "JAX_TRACEBACK_FILTERING"
+
+_full: ContextVar[bool | None] = ContextVar("full_tracebacks", default=None)
+
+
+@contextlib.contextmanager
+def full_tracebacks(full: bool = True) -> Iterator[None]:
+    """Show the library's own frames in the tracebacks of exceptions, or leave them out.
+
+    An exception that leaves a transform shows the lines of the user's code, without those of the library between and
+    below them. The environment variable ``FUNCGRAD_FULL_TRACEBACKS=1`` shows all of them from the start; this context
+    has the last word, in the thread that enters it.
+
+    Args:
+        full: whether all frames are shown inside the context.
+
+    Example:
+        >>> import traceback
+        >>> import funcgrad as fg
+        >>> def frames():
+        ...     try:
+        ...         fg.grad(lambda x: x / None)(1.0)
+        ...     except TypeError as error:
+        ...         return len(traceback.extract_tb(error.__traceback__))
+        >>> with fg.full_tracebacks(False):
+        ...     frames()
+        2
+        >>> with fg.full_tracebacks():
+        ...     frames() > 2
+        True
+    """
+    token = _full.set(full)
+    try:
+        yield
+    finally:
+        _full.reset(token)
+
+
+def fold(error: BaseException) -> None:
+    """Take our frames out of what an exception, and those that it came from, will show; then ``raise`` it bare.
+
+    A bare ``raise`` adds no entry for its own frame, so that of the door is gone as well.
+    """
+    full = _full.get()
+    if full if full is not None else os.environ.get(_VARIABLE, "0") not in ("", "0"):
+        return
+    hidden = _hidden()
+    seen: set[int] = set()
+    pending: list[BaseException | None] = [error]
+    while pending:
+        each = pending.pop()
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        each.__traceback__ = _without(each.__traceback__, hidden)
+        _forget_jaxs_note(each)
+        pending += [each.__cause__, each.__context__]
+
+
+def _hidden() -> tuple[str, ...]:
+    """Where the files of hidden frames lie: ours, those of JAX that call us back, and its context managers."""
+    paths = [_PACKAGE, contextlib.__file__]
+    for name in ("jax", "jaxlib"):
+        path = getattr(sys.modules.get(name), "__file__", None)
+        if path:
+            paths.append(os.path.dirname(path) + os.sep)
+    return tuple(paths)
+
+
+def _without(traceback: TracebackType | None, hidden: tuple[str, ...]) -> TracebackType | None:
+    kept = []
+    while traceback is not None:
+        if not traceback.tb_frame.f_code.co_filename.startswith(hidden):
+            kept.append(traceback)
+        traceback = traceback.tb_next
+    shown = None
+    for entry in reversed(kept):
+        shown = TracebackType(shown, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return shown
+
+
+def _forget_jaxs_note(error: BaseException) -> None:
+    """JAX notes how its frames would be shown; it is our switch that counts."""
+    notes = getattr(error, "__notes__", None)
+    if notes and any(_JAXS_NOTE in note for note in notes):
+        notes[:] = [note for note in notes if _JAXS_NOTE not in note]
+        if not notes:
+            del error.__notes__
+
+
+def folded(function: F) -> F:
+    """Make a function a door: exceptions leave it without our frames."""
+    leave = fold
+
+    def door(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            leave(error)
+            raise
+
+    # With the function's own globals it belongs to the module that defines it, which is where doctest looks.
+    own = FunctionType(door.__code__, getattr(function, "__globals__", globals()), None, None, door.__closure__)
+    return functools.wraps(function)(own)  # pyright: ignore[reportReturnType]  (wraps keeps the signature)
