@@ -329,7 +329,9 @@ def _accumulate(old: Any, new: Any, serial: int, owned: set[int]) -> Any:
         return old.add(new)
     if isinstance(new, Pieces):
         return new.add(old)
-    if serial in owned and type(new) is np.ndarray and new.dtype == old.dtype and new.shape == old.shape:
+    # What was a buffer may have become a tracer since, by a cotangent that an outer transform traces.
+    bare = serial in owned and type(old) is type(new) is _NDARRAY
+    if bare and new.dtype == old.dtype and new.shape == old.shape:
         return np.add(old, new, out=old)
     total = old + new
     if type(total) is np.ndarray:

@@ -133,3 +133,36 @@ def test_lines_of_a_staged_gradient_are_the_users() -> None:
     text = str(fg.make_graph(fg.grad(lambda x: np.sum(np.tanh(x) * x)))(np.ones(3)))
     lines = set(re.findall(r"# (\S+):\d+", text))
     assert lines == {"test_tape.py"}
+
+
+def _shared(x: Any) -> Any:
+    """Some cotangents of ``y`` depend on ``y`` and others do not: the pass adds bare arrays and traced ones."""
+    y = np.exp(x)
+    return np.sum(y * 3.0 + y * y + y * 2.0 + y * 5.0)
+
+
+@pytest.mark.parametrize("outer", ["reverse", "forward", "batched", "staged"])
+def test_a_buffer_that_became_a_tracer_is_left_alone(outer: str) -> None:
+    x = np.array([0.5, 2.0, -1.0])
+    gradient = fg.grad(_shared)
+    compute = {
+        "reverse": lambda x: fg.grad(lambda x: np.sum(gradient(x)))(x),
+        "forward": lambda x: fg.jvp(gradient, (x,), (np.ones(3),))[1],
+        "batched": lambda x: np.diag(fg.jacrev(gradient)(x)),
+        "staged": lambda x: fg.jit(fg.grad(lambda x: np.sum(gradient(x))), engine="numpy")(x),
+    }
+    np.testing.assert_allclose(compute[outer](x), 10 * np.exp(x) + 4 * np.exp(2 * x), rtol=1e-14)
+
+
+def test_a_buffer_is_written_to_only_while_the_pass_alone_has_it() -> None:
+    """``a + b`` hands one cotangent to both, and what each gets besides is added apart."""
+    a, b = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+
+    def f(a: Any, b: Any) -> Any:
+        a, b = np.sin(a), np.sin(b)
+        both = a + b
+        return np.sum(both * 2.0 + both * both + both + a * 3.0 + a + b)
+
+    got = fg.grad(f, (0, 1))(a, b)
+    both = 2 * (np.sin(a) + np.sin(b)) + 3
+    np.testing.assert_allclose(got, [(both + 4) * np.cos(a), (both + 1) * np.cos(b)], rtol=1e-14)
