@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops.cast import conj_p
 from funcgrad._ops.contract import matmul_p
@@ -63,10 +61,3 @@ def halved_lower_triangle(x: Any) -> Any:
 def hermitian_part(x: Any) -> Any:
     """The mean of the matrices and their adjoints. It is its own transpose in the pairing without conjugation."""
     return 0.5 * (x + adjoint(x))
-
-
-def hermitian_part_numpy(x: np.ndarray) -> np.ndarray:
-    """The same of NumPy's arrays, with one array less."""
-    y = x + x.conj().swapaxes(-1, -2)
-    y *= 0.5
-    return y

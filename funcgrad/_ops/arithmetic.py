@@ -65,8 +65,8 @@ def squared(x: Any) -> Any:
 
 
 def _pow_base_map(t: Any, a: Any, b: Any) -> Any:
-    # 0 ** 0 is 1 whatever the base: its derivative is 0, where 0 * 0 ** -1 would be NaN.
-    return t * (b * pow_p(a, select(b == 0, 1, b - 1)))
+    # Of 0 ** 0 it is 0, where 0 * 0 ** -1 would be NaN. Other bases keep b - 1 at b = 0 too: by b this has a derivative.
+    return t * (b * pow_p(a, select((a == 0) & (b == 0), 1, b - 1)))
 
 
 def _pow_exponent_map(t: Any, y: Any, y_aval: Aval, a: Any) -> Any:

@@ -168,12 +168,17 @@ def _places(x: Any, y: Any, axis: int, *, reverse: bool) -> Any:
     return cummax_p(select(x == y, places, 0), axis=axis, reverse=False)
 
 
+def _unless_nan(t: Any, y: Any) -> Any:
+    """From the first NaN on no element is the extremum: the derivative is 0, as that of `maximum` and as JAX's."""
+    return select(y == y, t, 0)  # noqa: PLR0124  (NaN alone differs from itself)
+
+
 def _extremum_bar(y_bar: Any, x: Any, y: Any, axis: int, reverse: bool) -> Any:
-    return scatter_along_axis(y_bar, _places(x, y, axis, reverse=reverse), axis, x.shape[axis])
+    return scatter_along_axis(_unless_nan(y_bar, y), _places(x, y, axis, reverse=reverse), axis, x.shape[axis])
 
 
 def _extremum_push(x_dot: Any, x: Any, y: Any, axis: int, reverse: bool) -> Any:
-    return gather_along_axis(x_dot, _places(x, y, axis, reverse=reverse), axis)
+    return _unless_nan(gather_along_axis(x_dot, _places(x, y, axis, reverse=reverse), axis), y)
 
 
 cummax_p = _cumulative("cummax", np.maximum, PerOperand(("x",), [_extremum_bar], [_extremum_push]))

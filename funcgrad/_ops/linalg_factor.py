@@ -15,7 +15,6 @@ from funcgrad._ops._batching import batch_same
 from funcgrad._ops._matrices import (
     halved_lower_triangle,
     hermitian_part,
-    hermitian_part_numpy,
     identity_like,
     product,
     swapped,
@@ -46,13 +45,13 @@ def _cholesky_pull(y_bar: Any, y: Any) -> Any:
     return hermitian_part(triangular_solve(y, inner, left_side=False, conjugate_a=True))
 
 
-# A matrix that is not Hermitian counts as its Hermitian part, so that the derivative by each element is defined; it is
-# symmetrised, as JAX's. I. Murray, "Differentiation of the Cholesky decomposition", 2016 (arXiv:1602.07527).
+# The value reads the lower triangle, as NumPy's does; the derivative is that of a Hermitian matrix, by all elements, as
+# PyTorch's. I. Murray, "Differentiation of the Cholesky decomposition", 2016 (arXiv:1602.07527).
 cholesky_p = Primitive(
     "cholesky",
     operands=("x",),
-    numpy=lambda x: np.linalg.cholesky(hermitian_part_numpy(x)),
-    xla=lambda lax, x: lax.linalg.cholesky(x, symmetrize_input=True),
+    numpy=np.linalg.cholesky,
+    xla=lambda lax, x: lax.linalg.cholesky(x, symmetrize_input=False),
     aval=lambda x: x,
     derivative=PerOperand(("x",), [_cholesky_pull], [_cholesky_push]),
     batch=batch_same,
@@ -62,6 +61,8 @@ cholesky_p = Primitive(
 
 def cholesky(x: Any) -> Any:
     """The lower triangular ``L`` with ``L L^H = x``, for (stacks of) Hermitian positive definite matrices.
+
+    Of each the lower triangle is read: hand over the adjoint for the upper one.
 
     Where one is not positive definite, NumPy raises ``LinAlgError`` and XLA returns NaN.
     """

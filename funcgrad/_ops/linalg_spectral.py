@@ -18,7 +18,6 @@ from funcgrad._ops._matrices import (
     adjoint,
     conjugated,
     hermitian_part,
-    hermitian_part_numpy,
     identity_like,
     product,
     scaled_columns,
@@ -61,11 +60,11 @@ class _EighDerivative:
     __slots__ = ()
 
     def record(self, primitive: Primitive, primals: tuple, active: int, params: dict) -> tuple[list, Any, tuple]:
-        results = primitive(*primals)
+        results = primitive(*primals, **params)
         return results, _eigh_bars, tuple(results)
 
     def jvp(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> tuple[list, list]:
-        w, v = primitive(*primals)
+        w, v = primitive(*primals, **params)
         inner = product(adjoint(v), product(hermitian_part(tangents[0]), v))
         return [w, v], [_real_diagonal(inner), product(v, _reciprocal_gaps(w, v.dtype) * inner)]
 
@@ -82,29 +81,32 @@ def _eigh_bars(y_bars: list, w: Any, v: Any) -> list:
     return [hermitian_part(product(outer, swapped(v)))]
 
 
-def _eigh_xla(lax: Any, x: Any) -> list[Any]:
-    v, w = lax.linalg.eigh(x, symmetrize_input=True)
+def _eigh_xla(lax: Any, x: Any, *, lower: bool) -> list[Any]:
+    v, w = lax.linalg.eigh(x, lower=lower, symmetrize_input=False)
     return [w, v]
 
 
 # Giles, "Collected matrix derivative results for forward and reverse mode algorithmic differentiation", 2008, section
-# 3.1; a matrix that is not Hermitian counts as its Hermitian part, as in JAX.
+# 3.1. The value reads one triangle, the derivative is that of a Hermitian matrix: both as in NumPy and PyTorch.
 eigh_p = Primitive(
     "eigh",
     operands=("x",),
-    numpy=lambda x: list(np.linalg.eigh(hermitian_part_numpy(x))),
+    numpy=lambda x, *, lower: list(np.linalg.eigh(x, "L" if lower else "U")),
     xla=_eigh_xla,
-    aval=lambda x: [Aval(x.shape[:-1], real_dtype(x.dtype)), x],
+    aval=lambda x, *, lower: [Aval(x.shape[:-1], real_dtype(x.dtype)), x],
     derivative=_EighDerivative(),
     batch=batch_same,
-    cost=lambda w, x: 9 * x.size * x.shape[-1],
+    cost=lambda w, x, *, lower: 9 * x.size * x.shape[-1],
     multiple_results=True,
 )
 
 
-def eigh(x: Any) -> tuple[Any, Any]:
-    """The eigenvalues of (stacks of) Hermitian matrices in ascending order, and the eigenvectors as columns."""
-    w, v = bind(eigh_p, (x,), NO_PARAMS)
+def eigh(x: Any, *, lower: bool = True) -> tuple[Any, Any]:
+    """The eigenvalues of (stacks of) Hermitian matrices in ascending order, and the eigenvectors as columns.
+
+    Of each the lower triangle is read, or else the upper one.
+    """
+    w, v = bind(eigh_p, (x,), {"lower": lower})
     return w, v
 
 

@@ -12,7 +12,7 @@ from funcgrad._core.bind import bind_one
 from funcgrad._core.derivative import CONSTANT, PerOperand
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops._batching import batch_axes
-from funcgrad._ops.broadcast import reduce_sum, reduced_shape, spread, sum_to_shape
+from funcgrad._ops.broadcast import reduce_sum, reduced_shape, spread
 from funcgrad._ops.cast import cast
 from funcgrad._ops.cumulative import products_of_others
 from funcgrad._ops.select import select
@@ -55,30 +55,35 @@ def _kept(y: Any, x_shape: tuple[int, ...], axes: Axes, keepdims: bool) -> Any:
     return y if keepdims or len(axes) == len(x_shape) else reshape(y, reduced_shape(x_shape, axes, True))
 
 
-def _winners(x: Any, y: Any, axes: Axes, keepdims: bool) -> tuple[Any, Any]:
-    """Where the extremum is attained, and how often."""
+def _winners(x: Any, y: Any, axes: Axes, keepdims: bool) -> tuple[Any, Any, Any]:
+    """Where the extremum is attained, and how often; NaN where it is NaN, which nothing equals, else 0."""
     mask = x == _kept(y, x.shape, axes, keepdims)
-    return mask, reduce_sum(cast(mask, y.dtype), axes, keepdims)
+    count = reduce_sum(cast(mask, y.dtype), axes, keepdims)
+    known = y == y  # noqa: PLR0124  (NaN alone differs from itself)
+    return mask, select(known, count, 1), select(known, 0, y)
 
 
 def _extremum_bar(y_bar: Any, x: Any, y: Any, axes: Axes, keepdims: bool) -> Any:
-    """Elements that tie share the cotangent, as in JAX."""
+    """Elements that tie share the cotangent; of an extremum that is NaN all get NaN. Both as in JAX."""
     if not axes:
         return y_bar
     if type(y_bar) is np.ndarray and type(x) is np.ndarray and type(y) is np.ndarray:
         # Recorded as operations these take twice the time on small arrays.
         kept = reduced_shape(x.shape, axes, True)
-        share = (x == y.reshape(kept)).astype(y_bar.dtype)
-        return share * (y_bar.reshape(kept) / sum_to_shape(share, kept))
-    mask, count = _winners(x, y, axes, keepdims)
-    return select(mask, _kept(y_bar / count, x.shape, axes, keepdims), 0)
+        mask = x == y.reshape(kept)
+        count = np.add.reduce(mask, axes, y_bar.dtype, keepdims=True)
+        if count.all():
+            return np.where(mask, y_bar.reshape(kept) / count, 0)
+    mask, count, fill = _winners(x, y, axes, keepdims)
+    share = _kept(y_bar / count, x.shape, axes, keepdims)
+    return select(mask, share, _kept(fill, x.shape, axes, keepdims))
 
 
 def _extremum_push(x_dot: Any, x: Any, y: Any, axes: Axes, keepdims: bool) -> Any:
     if not axes:
         return x_dot
-    mask, count = _winners(x, y, axes, keepdims)
-    return reduce_sum(select(mask, x_dot, 0), axes, keepdims) / count
+    mask, count, fill = _winners(x, y, axes, keepdims)
+    return reduce_sum(select(mask, x_dot, 0), axes, keepdims) / count + fill
 
 
 _EXTREMUM = PerOperand(("x",), [_extremum_bar], [_extremum_push])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.derivative import CONSTANT
+from funcgrad._core.derivative import CONSTANT, Undefined
 from funcgrad._ops._families import elementwise
 from funcgrad._ops.arithmetic import sign_p
 
@@ -155,7 +155,16 @@ def _spacing_xla(lax: Any, x: Any) -> Any:
     return _copysign_xla(lax, gap, x)
 
 
-nextafter_p = elementwise("nextafter", "a b", numpy=np.nextafter, xla="nextafter", maps=CONSTANT)
+nextafter_p = elementwise(
+    "nextafter",
+    "a b",
+    numpy=np.nextafter,
+    xla="nextafter",
+    maps=Undefined(
+        "nextafter: a derivative was asked of the next floating-point number; it follows its argument in steps of the "
+        "rounding, which have none. Take it of fg.stop_gradient(x), or outside of the differentiated function."
+    ),
+)
 spacing_p = elementwise("spacing", "x", numpy=np.spacing, xla=_spacing_xla, maps=CONSTANT)
 
 

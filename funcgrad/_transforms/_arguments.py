@@ -58,6 +58,18 @@ def _refuse(transform: str, f: Callable[..., Any], number: int, arg: Any) -> NoR
     raise AssertionError("every leaf is differentiable")
 
 
+def require_inexact(transform: str, f: Callable[..., Any], outputs: Iterable[Any]) -> None:
+    """Refuse an output of integer or boolean dtype: zeros for its derivative would hide where the function was cut."""
+    for y in outputs:
+        aval = aval_of(y)
+        if not is_inexact(aval.dtype):
+            raise NotDifferentiableError(
+                f"{transform}: a derivative was asked of an output of {name_of(f)}. It has dtype {aval.dtype.name} "
+                f"({aval}), in which nothing changes gradually; needed a float dtype. Return it as auxiliary data "
+                "(has_aux=True), or use fg.vjp or fg.jvp, where its derivative is zero."
+            )
+
+
 def owned(results: Iterable[Any], others: Iterable[Any]) -> list[Any]:
     """The results, with a copy of each NumPy array that shares memory with another or with one of ``others``.
 

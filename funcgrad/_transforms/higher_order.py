@@ -16,7 +16,7 @@ from funcgrad._core.staging import StagingTrace
 from funcgrad._core.tracebacks import folded
 from funcgrad._ops.index import slice_axis
 from funcgrad._ops.shape import reshape
-from funcgrad._transforms._arguments import argument_name, differentiable_leaves, name_of
+from funcgrad._transforms._arguments import argument_name, differentiable_leaves, name_of, require_inexact
 from funcgrad._transforms.forward import jvp
 from funcgrad._transforms.reverse import Argnums, grad, split_aux, vjp
 from funcgrad._transforms.vmap import vmap
@@ -112,7 +112,7 @@ def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
         have shape ``s + shape of the argument's leaf``. ``(jacobian, aux)`` with ``has_aux``.
 
     Raises:
-        NotDifferentiableError: an argument is not of float dtype.
+        NotDifferentiableError: an argument is not of float dtype, or an output is of integer or boolean dtype.
 
     Example:
         >>> import numpy as np
@@ -129,6 +129,7 @@ def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
         out, f_jvp, *aux = linearize(g, *chosen, has_aux=has_aux)
         inputs, in_tree = flatten(_alone(chosen, argnums))
         outs, out_tree = flatten(out)
+        require_inexact("jacfwd", f, outs)
         columns = _each(lambda dots: leaves(f_jvp.graph.evaluate(*dots)), _basis(inputs), outs, -1)
         blocks = [_split(column, x, inputs, -1) for column, x in zip(columns, outs, strict=True)]
         result = unflatten(out_tree, [unflatten(in_tree, row) for row in blocks])
@@ -149,7 +150,7 @@ def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
         As for `jacfwd`.
 
     Raises:
-        NotDifferentiableError: an argument is of integer or boolean dtype, or an output is complex.
+        NotDifferentiableError: an argument or an output is of integer or boolean dtype, or an output is complex.
 
     Example:
         >>> import numpy as np
@@ -165,6 +166,7 @@ def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
         out, pullback, *aux = vjp(g, *chosen, has_aux=has_aux)
         inputs, in_tree = flatten(_alone(chosen, argnums))
         outs, out_tree = flatten(out)
+        require_inexact("jacrev", f, outs)
         _refuse_complex("jacrev", f"{name_of(f)} has an output", "take np.real and np.imag apart", outs)
         rows = _each(lambda bars: leaves(pullback(unflatten(out_tree, bars))), _basis(outs), inputs, 0)
         blocks = [_split(row, x, outs, 0) for row, x in zip(rows, inputs, strict=True)]

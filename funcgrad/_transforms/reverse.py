@@ -18,7 +18,7 @@ from funcgrad._engines import engine_scope
 from funcgrad._ops.cast import cast
 from funcgrad._ops.fill import ones_like, zeros_like
 from funcgrad._ops.rows import Rows
-from funcgrad._transforms._arguments import argument_name, differentiable_leaves, name_of, owned
+from funcgrad._transforms._arguments import argument_name, differentiable_leaves, name_of, owned, require_inexact
 from funcgrad._transforms.stage import stage_flat
 from funcgrad.errors import NonScalarOutputError, TreeMismatchError
 from funcgrad.numpy._convert import from_objects
@@ -47,7 +47,7 @@ def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> 
         convention (the conjugate of the steepest-ascent direction).
 
     Raises:
-        NotDifferentiableError: an argument is of integer or boolean dtype.
+        NotDifferentiableError: an argument, or the output, is of integer or boolean dtype.
         NonScalarOutputError: the output is not a real scalar.
 
     Example:
@@ -87,7 +87,7 @@ def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = 
         A function that returns ``(value, gradient)``; ``((value, aux), gradient)`` with ``has_aux``.
 
     Raises:
-        NotDifferentiableError: an argument is of integer or boolean dtype.
+        NotDifferentiableError: an argument, or the output, is of integer or boolean dtype.
         NonScalarOutputError: the output is not a real scalar.
 
     Example:
@@ -165,6 +165,7 @@ def _seeded(f: Callable[..., Any], out: Any, trace: ReverseTrace) -> tuple[Any, 
         return out.value, iter([(out.node, _ONE if type(out.value) is np.float64 else ones_like(out.value))])
     if not _is_real_scalar(out):
         _refuse_output(f, out)
+    require_inexact("grad", f, [out])
     return out, iter(())
 
 

@@ -110,10 +110,10 @@ def _sorted_last(a: Any, axis: Axis, keepdims: bool) -> tuple[Any, tuple[int, ..
 
 
 def _nan_where_any(y: Any, x: Any) -> Any:
-    """NaN where a sorted ``x`` holds one: it stands last."""
+    """NaN, a constant, where a sorted ``x`` holds one: it stands last."""
     axis, n = len(x.shape) - 1, x.shape[-1]
     last = slice_axis(x, axis, n - 1, n)
-    return select(bind(ne_p, (last, last), NO_PARAMS), *promote(last, y))
+    return select(bind(ne_p, (last, last), NO_PARAMS), np.nan, y)
 
 
 # Where the quantile lies among n sorted elements: q * n + alpha + q * (1 - alpha - beta) - 1 (Hyndman and Fan, 1996).

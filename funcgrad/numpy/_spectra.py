@@ -41,23 +41,26 @@ Triangle = Literal["L", "U", "l", "u"]
 
 @implements(np.linalg.eigh)
 def eigh(a: Any, UPLO: Triangle = "L") -> Any:  # noqa: N803 - NumPy's name
-    """``numpy.linalg.eigh``: a matrix that is not Hermitian counts as its Hermitian part, whatever ``UPLO`` is.
+    """``numpy.linalg.eigh``: of each matrix one triangle is read.
 
-    The derivative by ``a`` is symmetrised, as JAX's; that of the vectors is NaN where eigenvalues are equal.
+    The derivative is that of a Hermitian matrix, by all elements, as PyTorch's; that of the vectors is NaN where
+    eigenvalues are equal.
     """
     return _EighResult(*_eigh("linalg.eigh", a, UPLO))
 
 
 @implements(np.linalg.eigvalsh)
 def eigvalsh(a: Any, UPLO: Triangle = "L") -> Any:  # noqa: N803 - NumPy's name
-    """``numpy.linalg.eigvalsh``: a matrix that is not Hermitian counts as its Hermitian part, whatever ``UPLO`` is."""
+    """``numpy.linalg.eigvalsh``: of each matrix one triangle is read; see `eigh`."""
     return _eigh("linalg.eigvalsh", a, UPLO)[0]
 
 
 def _eigh(name: str, a: Any, triangle: str) -> tuple[Any, Any]:
     if triangle not in ("L", "U", "l", "u"):
-        raise ValueError(f"{name}: UPLO is {triangle!r}; needed 'L' or 'U'. Leave it out: it makes no difference.")
-    return spectral.eigh(squares(name, a))
+        raise ValueError(
+            f"{name}: UPLO is {triangle!r}; needed 'L' or 'U', the triangle that is read. Leave it out for the lower one."
+        )
+    return spectral.eigh(squares(name, a), lower=triangle in ("L", "l"))
 
 
 @implements(np.linalg.svd)

@@ -33,13 +33,13 @@ _SlogdetResult = type(np.linalg.slogdet(np.ones((1, 1))))
 
 @implements(np.linalg.cholesky)
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
-    """``numpy.linalg.cholesky``: a matrix that is not Hermitian counts as its Hermitian part.
+    """``numpy.linalg.cholesky``: of each matrix the triangle that is returned is read.
 
-    Its derivative by ``a`` is symmetrised, as JAX's. A matrix that is not positive definite is a ``LinAlgError`` on
-    NumPy, and NaN on XLA.
+    The derivative is that of a Hermitian matrix, by all elements, as PyTorch's. A matrix that is not positive definite
+    is a ``LinAlgError`` on NumPy, and NaN on XLA.
     """
-    lower = factor.cholesky(squares("linalg.cholesky", a))
-    return adjoint(lower) if upper else lower
+    a = squares("linalg.cholesky", a)
+    return adjoint(factor.cholesky(adjoint(a))) if upper else factor.cholesky(a)
 
 
 @implements(np.linalg.solve)

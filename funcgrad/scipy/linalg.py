@@ -86,7 +86,8 @@ def cholesky(a: Any, lower: bool = False) -> Any:
     """Factor a Hermitian positive definite matrix: ``a = U^H U`` with ``U`` upper triangular, or ``L L^H``.
 
     Args:
-        a: f[..., n, n]; it counts as its Hermitian part, and its derivative is symmetrised, as JAX's.
+        a: f[..., n, n], of which the triangle that is returned is read; its derivative is that of a Hermitian matrix,
+            by all elements, as PyTorch's.
         lower: whether to return the lower triangular ``L``.
 
     Returns:
@@ -104,8 +105,8 @@ def cholesky(a: Any, lower: bool = False) -> Any:
 
     Rule: Murray, "Differentiation of the Cholesky decomposition", 2016, equations 8 and 10.
     """
-    factored = factor.cholesky(squares("scipy.linalg.cholesky", a))
-    return factored if lower else adjoint(factored)
+    a = squares("scipy.linalg.cholesky", a)
+    return factor.cholesky(a) if lower else adjoint(factor.cholesky(adjoint(a)))
 
 
 def cho_factor(a: Any, lower: bool = False) -> tuple[Any, bool]:

@@ -186,3 +186,30 @@ def test_refusals() -> None:
         fg.hvp(lambda x: x, (X,), (X,))
     with pytest.raises(TypeError, match=r"jacrev: argument 1 .* 1 positional"):
         fg.jacrev(lambda x: x, 1)(X)
+
+
+WITHOUT_DERIVATIVE = {
+    "argmax": (np.argmax, "int64"),
+    "a comparison": (lambda x: np.any(x > 0), "bool"),
+    "a Python int": (lambda x: 3, "int64"),
+    "a length": (len, "int64"),
+    "a cast": (lambda x: np.sum(x).astype(np.int32), "int32"),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_DERIVATIVE)
+@pytest.mark.parametrize("transform", [fg.grad, fg.value_and_grad, fg.jacrev, fg.jacfwd, fg.hessian])
+def test_an_output_that_is_no_float_is_refused_by_its_dtype(name: str, transform: Any) -> None:
+    f, dtype = WITHOUT_DERIVATIVE[name]
+    with pytest.raises(NotDifferentiableError, match=rf"asked of an output of .* It has dtype {dtype} "):
+        transform(f)(np.ones(3))
+
+
+def test_integers_beside_a_result_are_no_obstacle() -> None:
+    x = np.array([1.0, 3.0])
+    assert fg.grad(lambda x: (np.sum(x), np.argmax(x)), has_aux=True)(x)[1] == 1
+    assert fg.jvp(np.argmax, (x,), (x,)) == (1, 0)
+    place, pullback = fg.vjp(np.argmax, x)
+    assert place == 1
+    np.testing.assert_array_equal(pullback(0)[0], np.zeros(2))
+    np.testing.assert_array_equal(fg.grad(lambda x: 3.0)(x), np.zeros(2))

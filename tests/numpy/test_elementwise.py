@@ -175,3 +175,40 @@ def test_functions_take_everything() -> None:
     y = fnp.exp(fnp.multiply(x, 2.0))
     assert isinstance(y, jax.Array)
     np.testing.assert_allclose(y, np.exp(2.0 * np.arange(3)))
+
+
+POWERS = {
+    "operator": lambda a, b: a**b,
+    "power": np.power,
+    "float_power": np.float_power,
+    "power of arrays": lambda a, b: np.sum(np.power(a * np.ones(2), b)) / 2,
+}
+
+
+@pytest.mark.parametrize("name", POWERS)
+@pytest.mark.parametrize("nest", ["hessian", "reverse over reverse", "forward over forward", "compiled"])
+def test_second_derivatives_of_a_power_at_exponent_zero(name: str, nest: str) -> None:
+    """The mixed one is 1 / a, though the first derivative by the base is 0 there."""
+    f, both = POWERS[name], (0, 1)
+    second = {
+        "hessian": fg.hessian(f, both),
+        "reverse over reverse": fg.jacrev(fg.grad(f, both), both),
+        "forward over forward": fg.jacfwd(fg.jacfwd(f, both), both),
+        "compiled": fg.jit(fg.hessian(f, both), engine="numpy"),
+    }[nest]
+    log = np.log(2.0)
+    np.testing.assert_allclose(second(np.array(2.0), np.array(0.0)), [[0, 0.5], [0.5, log * log]], atol=1e-14)
+    np.testing.assert_allclose(
+        second(np.array(2.0), np.array(3.0)), [[12, 4 * (1 + 3 * log)], [4 * (1 + 3 * log), 8 * log * log]], rtol=1e-13
+    )
+
+
+@pytest.mark.parametrize("exponent", [0, 1, 2, 3])
+@pytest.mark.parametrize("base", [0.0, -2.0])
+@pytest.mark.parametrize("kind", [int, float, np.float64, np.array])
+def test_powers_of_zero_and_of_negative_numbers(base: float, exponent: int, kind: Any) -> None:
+    power = [np.polynomial.Polynomial([0] * exponent + [1]).deriv(order)(base) for order in (1, 2, 3)]
+    f = lambda a: a ** kind(exponent)  # noqa: E731
+    for expected in power:
+        f = fg.grad(f)
+        np.testing.assert_allclose(f(np.float64(base)), expected, rtol=1e-14)

@@ -11,6 +11,7 @@ import pytest
 import funcgrad as fg
 import funcgrad.numpy as fnp
 from funcgrad.numpy import linalg
+from funcgrad.scipy import linalg as scipy_linalg
 from tests.numpy._surface import check_surface
 
 Shape = tuple[int, ...]
@@ -123,11 +124,67 @@ def test_the_derivative_of_a_determinant_that_is_zero(name: str) -> None:
     np.testing.assert_allclose(fg.jvp(np.linalg.det, (a,), (np.ones_like(a),))[1], np.sum(cofactors), atol=1e-12)
 
 
-def test_a_matrix_that_is_not_hermitian_counts_as_its_hermitian_part(rng: np.random.Generator) -> None:
-    a = definite(rng, (3, 3)) + 0.1 * general(rng, (3, 3))
-    expected = np.linalg.cholesky(0.5 * (a + a.T))
-    np.testing.assert_allclose(linalg.cholesky(a), expected, rtol=1e-12)
-    np.testing.assert_allclose(fg.jit(np.linalg.cholesky)(a), expected, rtol=1e-12)
+OF_A_TRIANGLE: dict[str, Any] = {
+    "eigvalsh": (lambda a, upper: np.linalg.eigvalsh(a, "U" if upper else "L"), lambda y: y),
+    # Of the vectors only what does not depend on their signs and phases.
+    "eigh": (lambda a, upper: np.linalg.eigh(a, "u" if upper else "l")[1], lambda v: np.abs(v) ** 2),
+    "cholesky": (lambda a, upper: np.linalg.cholesky(a, upper=upper), lambda y: np.abs(y) ** 2 + np.real(y)),
+    "scipy's cholesky": (lambda a, upper: scipy_linalg.cholesky(a, lower=not upper), lambda y: np.abs(y) ** 2),
+}
+
+
+def completed(a: np.ndarray, upper: bool) -> np.ndarray:
+    """The Hermitian matrices of one triangle each."""
+    a = a.conj().swapaxes(-1, -2) if upper else a
+    diagonal = np.real(a) * np.eye(a.shape[-1])
+    return np.tril(a, -1) + np.tril(a, -1).conj().swapaxes(-1, -2) + diagonal
+
+
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("dtype", [float, complex])
+@pytest.mark.parametrize("name", OF_A_TRIANGLE)
+def test_of_a_matrix_that_is_not_hermitian_one_triangle_is_read(
+    name: str, dtype: Any, upper: bool, rng: np.random.Generator
+) -> None:
+    """Value and derivatives are those of the Hermitian matrix with this triangle."""
+    f, fixed = OF_A_TRIANGLE[name]
+    shape = (2, 3, 3)
+    a = general(rng, shape, dtype) + np.diag([1.0, 2.5, 4.0])
+    whole = completed(a, upper)
+    expected = fixed(f(whole, upper))
+    graph = fg.make_graph(lambda a: fixed(f(a, upper)))(a)
+    np.testing.assert_allclose(graph(a), expected, atol=1e-12)
+    np.testing.assert_allclose(fg.jit(graph)(a), expected, atol=1e-12)
+    weights = rng.normal(size=expected.shape)
+
+    def loss(a: Any) -> Any:
+        return np.sum(fixed(f(a, upper)) * weights)
+
+    gradient, directions = fg.grad(loss), [completed(general(rng, shape, dtype), False) for _ in range(2)]
+    np.testing.assert_allclose(gradient(a), gradient(whole), atol=1e-12)
+    np.testing.assert_allclose(gradient(a), gradient(a).conj().swapaxes(-1, -2), atol=1e-12)
+    slope = fg.jvp(loss, (a,), (directions[0],))[1]
+    step = 1e-6 * directions[0]
+    np.testing.assert_allclose(slope, (loss(whole + step) - loss(whole - step)) / 2e-6, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(slope, np.sum(np.real(gradient(a) * directions[0])), rtol=1e-10)
+    curved = fg.jvp(gradient, (a,), (directions[1],))[1]
+    step = 1e-6 * directions[1]
+    np.testing.assert_allclose(curved, (gradient(whole + step) - gradient(whole - step)) / 2e-6, rtol=1e-5, atol=1e-5)
+    batched = fg.vmap(gradient)(np.stack([a, whole]))
+    np.testing.assert_allclose(batched, np.stack([gradient(whole)] * 2), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["eigvalsh", "eigh", "cholesky"])
+def test_the_derivative_of_one_triangle_is_pytorchs(name: str, rng: np.random.Generator) -> None:
+    torch = pytest.importorskip("torch")
+    a, weights = general(rng, (3, 3)) + np.diag([1.0, 2.5, 4.0]), rng.normal(size=3)
+    f, fixed = OF_A_TRIANGLE[name]
+    x = torch.tensor(a, requires_grad=True)
+    y = getattr(torch.linalg, name)(x)
+    y = y[1] ** 2 if name == "eigh" else y**2 + y if name == "cholesky" else y
+    (y * torch.tensor(weights)).sum().backward()
+    got = fg.grad(lambda a: np.sum(fixed(f(a, False)) * weights))(a)
+    np.testing.assert_allclose(got, x.grad.numpy(), atol=1e-12)
 
 
 def test_matrices_without_an_answer() -> None:

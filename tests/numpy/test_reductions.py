@@ -149,3 +149,37 @@ def test_mistakes() -> None:
         fg.vjp(lambda x: np.average(x, weights=WEIGHTS), x)
     with pytest.raises(ValueError, match=r"needed \(2,\)"):
         fg.vjp(lambda x: np.average(x, axis=0, weights=WEIGHTS), x)
+
+
+WITH_NAN = np.array([[1.0, np.nan, 3.0], [3.0, 2.0, 3.0]])
+EXTREMA: dict[str, tuple[Any, Any]] = {
+    "max": (lambda x: np.max(x, axis=1), [[np.nan] * 3, [0.5, 0, 0.5]]),
+    "min": (lambda x: x.min(axis=1), [[np.nan] * 3, [0, 1, 0]]),
+    "ptp": (lambda x: np.ptp(x, axis=1), [[np.nan] * 3, [0.5, -1, 0.5]]),
+    "norm": (lambda x: np.linalg.norm(x, np.inf, axis=1), [[np.nan] * 3, [0.5, 0, 0.5]]),
+    "max of all": (np.max, [[np.nan] * 3] * 2),
+    "norm of matrices": (lambda x: np.linalg.norm(x, np.inf), [[np.nan] * 3] * 2),
+    "nanmax": (lambda x: np.nanmax(x, axis=1), [[0, 0, 1], [0.5, 0, 0.5]]),
+    # As in JAX: where one of two is NaN, neither is the greater, and neither has a derivative.
+    "maximum": (lambda x: np.maximum(x, 2.5), [[0, 0, 1], [1, 0, 1]]),
+    "fmax": (lambda x: np.fmax(x, 2.5), [[0, 0, 1], [1, 0, 1]]),
+    "cummax": (lambda x: np.maximum.accumulate(x, axis=1), [[1, 0, 0], [2, 0, 1]]),
+    "sort": (lambda x: np.sort(x, axis=1) * np.array([1, 2, 3]), [[1, 3, 2], [2, 1, 3]]),
+    "median": (lambda x: np.median(x, axis=1), [[0, 0, 0], [1, 0, 0]]),
+}
+
+
+@pytest.mark.parametrize("name", EXTREMA)
+def test_the_derivative_of_an_extremum_that_is_nan(name: str) -> None:
+    """The same in every mode and on every engine; and no warning."""
+    f, expected = EXTREMA[name]
+
+    def loss(x: Any) -> Any:
+        return np.sum(f(x))
+
+    gradient = fg.grad(loss)(WITH_NAN)
+    np.testing.assert_array_equal(gradient, expected)
+    np.testing.assert_array_equal(fg.jit(fg.grad(loss), engine="numpy")(WITH_NAN), gradient)
+    np.testing.assert_array_equal(fg.jit(fg.grad(loss))(WITH_NAN), gradient)
+    np.testing.assert_array_equal(fg.jacfwd(loss)(WITH_NAN[:1]), expected[:1])
+    np.testing.assert_array_equal(fg.vmap(fg.grad(loss))(np.stack([WITH_NAN, WITH_NAN]))[1], gradient)

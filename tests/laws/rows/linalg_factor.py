@@ -8,17 +8,18 @@ from tests.laws.rows.linalg_triangular import steep
 
 
 def definite(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """Positive definite in its Hermitian part, but not Hermitian."""
+    """Positive definite by its lower triangle, but not Hermitian."""
     x = rng.normal(size=shape) + (1j * rng.normal(size=shape) if dtype.kind == "c" else 0)
     return x @ x.conj().swapaxes(-1, -2) + 2 * np.eye(shape[-1]) + 0.2 * x
 
 
+HERMITIAN = "the derivative is that of a Hermitian matrix; tests/numpy/test_linalg.py takes differences among those"
 PIVOTS = np.array([[2, 1, 2], [1, 2, 2]], np.int32)
 
 ROWS = [
-    Row(cholesky_p, ((3, 3),), sample=definite, complex=True),
-    Row(cholesky_p, ((2, 2, 3, 3),), sample=definite, complex=True, name="stacked"),
-    Row(cholesky_p, ((1, 1),), sample=definite, complex=True, name="one"),
+    Row(cholesky_p, ((3, 3),), sample=definite, complex=True, elsewhere=HERMITIAN),
+    Row(cholesky_p, ((2, 2, 3, 3),), sample=definite, complex=True, elsewhere=HERMITIAN, name="stacked"),
+    Row(cholesky_p, ((1, 1),), sample="positive", name="one"),
     Row(cholesky_p, ((0, 0),), name="empty"),
     Row(cholesky_p, ((0, 2, 2),), name="empty-stack"),
     Row(lu_p, ((3, 3),), complex=True),

@@ -4,6 +4,7 @@ import numpy as np
 
 from funcgrad._ops.linalg_spectral import eigh_p, svd_p
 from tests.laws.rows._row import Row
+from tests.laws.rows.linalg_factor import HERMITIAN
 
 
 def spaced(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -13,13 +14,15 @@ def spaced(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) ->
 
 
 PHASE = "LAPACK chooses the phases of complex vectors by rounding; tests/numpy/test_linalg.py compares with JAX's rules"
+LOWER, UPPER = {"lower": True}, {"lower": False}
 
 ROWS = [
-    Row(eigh_p, ((3, 3),), sample=spaced),
-    Row(eigh_p, ((3, 3),), sample=spaced, complex="only", elsewhere=PHASE, name="complex"),
-    Row(eigh_p, ((2, 4, 4),), sample=spaced, name="stacked"),
-    Row(eigh_p, ((1, 1),), name="one"),
-    Row(eigh_p, ((2, 0, 0),), name="empty"),
+    Row(eigh_p, ((3, 3),), LOWER, sample=spaced, elsewhere=HERMITIAN),
+    Row(eigh_p, ((3, 3),), UPPER, sample=spaced, elsewhere=HERMITIAN, name="upper"),
+    Row(eigh_p, ((3, 3),), LOWER, sample=spaced, complex="only", elsewhere=PHASE, name="complex"),
+    Row(eigh_p, ((2, 4, 4),), LOWER, sample=spaced, elsewhere=HERMITIAN, name="stacked"),
+    Row(eigh_p, ((1, 1),), LOWER, name="one"),
+    Row(eigh_p, ((2, 0, 0),), UPPER, name="empty"),
     Row(svd_p, ((3, 3),), sample=spaced),
     Row(svd_p, ((4, 2),), sample=spaced, name="tall"),
     Row(svd_p, ((2, 4),), sample=spaced, name="wide"),
