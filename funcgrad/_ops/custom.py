@@ -70,10 +70,12 @@ class _JvpDerivative:
         x_dots = [trace.input(x_dot) if moves else x_dot for x_dot, moves in zip(zeros, moving, strict=False)]
         with trace:
             ys, y_dots = rule.push(primals[: rule.arity], x_dots)
-        nodes = [y_dot.node if type(y_dot) is ReverseTracer and y_dot.owner is trace else None for y_dot in y_dots]
+        # A loop of primals and tangents together hands out both as results of the tangents.
+        ys = [y.value if _belongs(y, trace) else y for y in ys]
+        nodes = [y_dot.node if _belongs(y_dot, trace) else None for y_dot in y_dots]
         if not any(nodes):
             return ys, None, ()
-        inputs = [x_dot.node if type(x_dot) is ReverseTracer and x_dot.owner is trace else None for x_dot in x_dots]
+        inputs = [x_dot.node if _belongs(x_dot, trace) else None for x_dot in x_dots]
         captured = [None] * (len(primals) - rule.arity)
 
         def pull(y_bars: list) -> list:
@@ -93,6 +95,10 @@ class _JvpDerivative:
         pairs = zip(primals[: rule.arity], tangents, strict=False)
         ys, y_dots = rule.push(primals[: rule.arity], [zeros_like(x) if x_dot is None else x_dot for x, x_dot in pairs])
         return ys, list(y_dots)
+
+
+def _belongs(x: Any, trace: ReverseTrace) -> bool:
+    return type(x) is ReverseTracer and x.owner is trace
 
 
 def instantiated(y_bars: Sequence[Any], avals: Sequence[Aval]) -> list[Any]:

@@ -181,3 +181,31 @@ def test_checkpoint_within_and_around() -> None:
     batch = fg.checkpoint(lambda w: np.sum(fg.vmap(f, in_axes=(None, 0, 0))(w, XS, YS)))
     assert_same(fg.grad(batch)(W), wanted.sum(0))
     assert_same(fg.jit(fg.grad(batch))(W), wanted.sum(0))
+
+
+BODIES: dict[str, Any] = {
+    "scan": lambda x: fg.scan(lambda c, t: (c * t, c), x, np.array([1.5, 2.0]))[0] ** 3,
+    "scan over a constant": lambda x: fg.scan(lambda c, _: (c * x, None), 27.0 * x**0, None, length=3)[0],
+    "fori_loop": lambda x: fg.fori_loop(0, 3, lambda i, c: c * x, 27.0 * x**0),
+    "jit": lambda x: fg.jit(lambda x: 27.0 * x**3, engine="numpy")(x),
+    "checkpoint": lambda x: fg.checkpoint(lambda x: 27.0 * x**3)(x),
+    "cond": lambda x: fg.cond(x > 0, lambda x: 27.0 * x**3, lambda x: 27.0 * x * x * x, x),
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_a_custom_rule_that_pushes_through_a_body(name: str) -> None:
+    """Primals and tangents go through one loop there: its results for the primals depend on no tangent."""
+    body, x = BODIES[name], np.array([0.5, 2.0, -1.0])
+    f = fg.custom_jvp(body)
+    f.defjvp(lambda primals, tangents: fg.jvp(body, primals, tangents))
+
+    def loss(x: Any) -> Any:
+        return np.sum(fg.vmap(f)(x) * np.array([1.0, 2.0, 3.0]))
+
+    weights = np.array([1.0, 2.0, 3.0])
+    np.testing.assert_allclose(loss(x), np.sum(27 * x**3 * weights), rtol=1e-13)
+    np.testing.assert_allclose(fg.grad(loss)(x), 81 * x**2 * weights, rtol=1e-13)
+    np.testing.assert_allclose(fg.jit(fg.grad(loss), engine="numpy")(x), 81 * x**2 * weights, rtol=1e-13)
+    np.testing.assert_allclose(fg.vmap(fg.grad(f))(x), 81 * x**2, rtol=1e-13)
+    np.testing.assert_allclose(fg.hessian(loss)(x), np.diag(162 * x * weights), rtol=1e-13, atol=1e-12)
