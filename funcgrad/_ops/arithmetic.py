@@ -65,7 +65,7 @@ def squared(x: Any) -> Any:
 
 
 def _pow_base_map(t: Any, a: Any, b: Any) -> Any:
-    # Of 0 ** 0 it is 0, where 0 * 0 ** -1 would be NaN. Other bases keep b - 1 at b = 0 too: by b this has a derivative.
+    # Of 0 ** 0 it is 0, where 0 * 0 ** -1 would be NaN. Other bases keep b - 1 at b = 0: by b this has a derivative.
     return t * (b * pow_p(a, select((a == 0) & (b == 0), 1, b - 1)))
 
 

@@ -17,6 +17,8 @@ from funcgrad._ops.transcendental import exp_p
 
 
 def _log_softmax_numpy(x: Any, *, axes: tuple[int, ...]) -> Any:
+    if not x.size:
+        return x.copy()
     # The greatest element cancels; without it the exponential would overflow.
     shifted = x - np.maximum.reduce(x, axes, keepdims=True)
     shifted -= np.log(np.add.reduce(np.exp(shifted), axes, keepdims=True))

@@ -14,8 +14,8 @@ from funcgrad._ops.softmax import log_softmax_p
 from funcgrad._ops.transcendental import exp_p
 from funcgrad._ops.trigonometric import tanh_p
 from funcgrad.nn._convert import inexact
+from funcgrad.numpy._axes import normalize_axes
 from funcgrad.numpy._elementwise import add, divide, multiply, power, subtract
-from funcgrad.numpy._reductions import normalize_axes
 
 
 def relu(x: Any) -> Any:
@@ -88,6 +88,8 @@ def gelu(x: Any, approximate: Literal["none", "tanh"] = "none") -> Any:
 
 def _shifted(x: Any, axes: tuple[int, ...]) -> Any:
     """``x`` minus its maximum, which cancels in what follows and so carries no derivative."""
+    if 0 in x.shape:
+        return x
     return subtract(x, bind(stop_gradient_p, (reduce_max(x, axes, keepdims=True),), NO_PARAMS))
 
 

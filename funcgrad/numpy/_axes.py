@@ -31,3 +31,15 @@ def normalize_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
     if len(set(normalized)) != len(normalized):
         raise ValueError("duplicate value in 'axis'")
     return normalized
+
+
+def reduction_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
+    """The same for what NumPy reduces with a ufunc: of an array without axes it takes 0 and -1 for none."""
+    if type(axis) is int and 0 <= axis < ndim:
+        return (axis,)
+    return () if is_axis_of_scalar(axis, ndim) else normalize_axes(axis, ndim)
+
+
+def is_axis_of_scalar(axis: Any, ndim: int) -> bool:
+    """Whether this is an axis which an array has not that has none, and which NumPy takes all the same."""
+    return not ndim and isinstance(axis, int | np.integer) and -1 <= axis <= 0

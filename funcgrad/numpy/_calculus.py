@@ -9,11 +9,12 @@ import numpy as np
 
 from funcgrad._core.aval import result_dtype
 from funcgrad._core.bind import NO_PARAMS, bind
-from funcgrad._ops.arithmetic import gt_p, max_p, min_p, ne_p
+from funcgrad._ops.arithmetic import eq_p, gt_p, max_p, min_p, ne_p
 from funcgrad._ops.broadcast import broadcast_to
 from funcgrad._ops.cast import cast
 from funcgrad._ops.index import slice_axis
 from funcgrad._ops.join import concatenate
+from funcgrad._ops.logic import isnan_p, logical_and_p, logical_or_p
 from funcgrad._ops.rounding import remainder_p
 from funcgrad._ops.select import select
 from funcgrad._ops.shape import reshape
@@ -161,10 +162,28 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     else:
         after = bind(min_p, (bind(max_p, (place, 1), NO_PARAMS), n - 1), NO_PARAMS)
         x0, x1, y0, y1 = (_picked(v, i) for v in (xp, fp) for i in (after - 1, after))
-        y = (y1 - y0) / (x1 - x0) * (x - x0) + y0
+        with np.errstate(all="ignore"):
+            # NumPy's function, which is no ufunc, does not warn.
+            y = _between(x, x0, x1, y0, y1)
     y = select(place == 0, _picked_edge(fp, 0) if left is None else left, y)
     beyond = bind(gt_p, (x, _picked_edge(xp, n - 1)), NO_PARAMS)
     return select(beyond, _picked_edge(fp, n - 1) if right is None else right, y)
+
+
+def _between(x: Any, x0: Any, x1: Any, y0: Any, y1: Any) -> Any:
+    """On the line through two points, from one of them: where that is no number, from the other, as in NumPy.
+
+    At the points themselves the value is theirs, and the slope still that of the line.
+    """
+    slope = (y1 - y0) / (x1 - x0)
+    at_start, at_end = eq_p(x, x0), eq_p(x, x1)
+    missed = isnan_p(slope * (x - x0) + y0)
+    from_end = logical_or_p(at_end, logical_and_p(missed, ne_p(x, x0)))
+    start = select(from_end, y1, y0)
+    y = slope * (x - select(from_end, x1, x0)) + start
+    level = logical_and_p(eq_p(y0, y1), eq_p(x, x))
+    known = logical_or_p(logical_or_p(at_start, at_end), level)
+    return select(logical_and_p(isnan_p(y), known), start, y)
 
 
 def _unrolled(x: Any, xp: Any, fp: Any, period: float) -> tuple[Any, Any, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from funcgrad._ops.broadcast import reduce_sum
 from funcgrad._ops.cast import cast, conj_p
 from funcgrad._ops.contract import dot_general, matmul_p
 from funcgrad._ops.diagonal import diagonal
+from funcgrad._ops.fill import zeros_like
 from funcgrad._ops.index import slice_axis
 from funcgrad._ops.join import concatenate
 from funcgrad._ops.shape import expand_dims, reshape, transpose
@@ -165,16 +167,22 @@ def _interleaved(xs: tuple[int, ...], ys: tuple[int, ...]) -> tuple[int, ...]:
 @implements(np.cross)
 @in_numpys_mode
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
-    """``numpy.cross``, of vectors of three components."""
+    """``numpy.cross``; as in NumPy, vectors of two components lie in a plane, and are deprecated."""
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = promote(as_value(a), as_value(b))
     a, b = _axis_last(a, axisa), _axis_last(b, axisb)
-    if a.shape[-1] != 3 or b.shape[-1] != 3:
+    lengths = {a.shape[-1], b.shape[-1]}
+    if not lengths <= {2, 3}:
         raise ValueError(
-            f"cross: the vectors have {a.shape[-1]} and {b.shape[-1]} components; needed 3 each. "
-            "For two components, write a[0] * b[1] - a[1] * b[0]."
+            f"cross: the vectors have {a.shape[-1]} and {b.shape[-1]} components; needed 2 or 3. "
+            "Check which axis the components lie along: axis=, axisa= and axisb= say it."
         )
+    if 2 in lengths:
+        warnings.warn(_FLAT_VECTORS, DeprecationWarning, stacklevel=_CALLER)
+    if lengths == {2}:
+        return _component(a, 0) * _component(b, 1) - _component(a, 1) * _component(b, 0)
+    a, b = _in_space(a), _in_space(b)
     c = _rolled(a, 1) * _rolled(b, 2) - _rolled(a, 2) * _rolled(b, 1)
     last = len(c.shape) - 1
     order = list(range(last))
@@ -182,9 +190,34 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     return c if order[-1] == last else transpose(c, tuple(order))
 
 
+_FLAT_VECTORS = (
+    "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors instead. "
+    "(deprecated in NumPy 2.0)"
+)
+# From here over the mode and NumPy's dispatch to the line that called numpy.cross.
+_CALLER = 5
+
+
+def _component(x: Any, i: int) -> Any:
+    axis = len(x.shape) - 1
+    return reshape(slice_axis(x, axis, i, i + 1), x.shape[:-1])
+
+
+def _in_space(x: Any) -> Any:
+    """Vectors of two components with a third one, 0."""
+    axis = len(x.shape) - 1
+    return x if x.shape[-1] == 3 else concatenate([x, zeros_like(slice_axis(x, axis, 0, 1))], axis)
+
+
 @implements(np.linalg.cross)
 def linalg_cross(a: Any, b: Any, /, *, axis: int = -1) -> Any:
-    """``numpy.linalg.cross``."""
+    """``numpy.linalg.cross``: of vectors of three components."""
+    a, b = as_value(a), as_value(b)
+    if a.shape[axis] != 3 or b.shape[axis] != 3:
+        raise ValueError(
+            f"linalg.cross: the vectors have {a.shape[axis]} and {b.shape[axis]} components; needed 3 each. "
+            "For two components, write a[0] * b[1] - a[1] * b[0]."
+        )
     return cross(a, b, axis=axis)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from funcgrad._ops import cumulative as ops
 from funcgrad._ops.join import concatenate
 from funcgrad._ops.shape import reshape
-from funcgrad.numpy._axes import normalize_axis
+from funcgrad.numpy._axes import is_axis_of_scalar, normalize_axis
 from funcgrad.numpy._dispatch import implements, refuse_out
 from funcgrad.numpy._reductions import as_array, summand
 
@@ -21,12 +21,18 @@ def flat(x: Any) -> Any:
     return reshape(x, (math.prod(x.shape),))
 
 
+def along(a: Any, axis: int | None) -> tuple[Any, int]:
+    """The array and the axis to run along; for ``None`` the elements along one, as for a number and its axis 0."""
+    if axis is None or is_axis_of_scalar(axis, len(a.shape)):
+        return flat(a), 0
+    return a, normalize_axis(axis, len(a.shape))
+
+
 def _running(name: str, run: Callable[..., Any]) -> Callable[..., Any]:
     def function(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
         refuse_out(name, out)
         a = summand(a, dtype)
-        a, axis = (flat(a), 0) if axis is None else (a, normalize_axis(axis, len(a.shape)))
-        return run(a, axis)
+        return run(*along(a, axis))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``numpy.{name}``."
@@ -45,7 +51,7 @@ def _array_api_running(name: str, run: Callable[..., Any], edge: int) -> Callabl
         x = as_array(x)
         if axis is None and len(x.shape) != 1:
             raise ValueError(f"{name}: the array has {len(x.shape)} axes; needed axis= to say along which one to run.")
-        axis = 0 if axis is None else normalize_axis(axis, len(x.shape))
+        x, axis = along(x, axis)
         y = run(x, axis, dtype)
         if not include_initial:
             return y

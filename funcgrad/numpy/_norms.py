@@ -48,7 +48,7 @@ def _vector_norm(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool) -> A
         return sum_(cast(bind(ne_p, (x, 0), NO_PARAMS), real_dtype(x.dtype)), axes, keepdims=keepdims)
     sizes = bind(abs_p, (x,), NO_PARAMS)
     if order == np.inf:
-        return max_(sizes, axes, keepdims=keepdims)
+        return _greatest(sizes, axes, keepdims)
     if order == -np.inf:
         return min_(sizes, axes, keepdims=keepdims)
     if order == 1:
@@ -70,14 +70,23 @@ def _matrix_norm(x: Any, order: Any, axes: tuple[int, int], keepdims: bool) -> A
     summed = axes[0] if abs(order) == 1 else axes[1]
     other = axes[1] if abs(order) == 1 else axes[0]
     sums = sum_(bind(abs_p, (x,), NO_PARAMS), summed, keepdims=True)
-    return (max_ if order > 0 else min_)(sums, (summed, other), keepdims=keepdims)
+    if order > 0:
+        return _greatest(sums, (summed, other), keepdims)
+    return min_(sums, (summed, other), keepdims=keepdims)
+
+
+def _greatest(sizes: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    """The greatest of numbers that are not negative; of none it is 0."""
+    empty = any(sizes.shape[i] == 0 for i in axes)
+    return max_(sizes, axes, keepdims=keepdims, initial=0 if empty else None)
 
 
 def _spectral_norm(x: Any, order: Any, axes: tuple[int, int], keepdims: bool) -> Any:
     """The greatest, the least or the sum of the singular values."""
     rest = tuple([i for i in range(len(x.shape)) if i not in axes])
     _, values, _ = svd(transpose(x, (*rest, *axes)))
-    y = {2: max_, -2: min_, "nuc": sum_}[order](values, -1)
+    last = (len(values.shape) - 1,)
+    y = _greatest(values, last, False) if order == 2 else (min_ if order == -2 else sum_)(values, last)
     return reshape(y, reduced_shape(x.shape, axes, True)) if keepdims else y
 
 

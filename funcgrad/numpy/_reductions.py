@@ -15,7 +15,7 @@ from funcgrad._ops.broadcast import broadcast_to, reduce_sum, reduce_sum_p, redu
 from funcgrad._ops.cast import cast
 from funcgrad._ops.select import select
 from funcgrad._ops.shape import reshape
-from funcgrad.numpy._axes import ALL_AXES, Axis, normalize_axes, normalize_axis
+from funcgrad.numpy._axes import ALL_AXES, Axis, is_axis_of_scalar, normalize_axis, reduction_axes
 from funcgrad.numpy._convert import as_value, dtype_of, promote
 from funcgrad.numpy._dispatch import implements, in_numpys_mode, refuse_out
 
@@ -40,7 +40,7 @@ def sum_(
         x = summand(x, dtype)
     if where is not True:
         x = masked(x, where, 0)
-    axes = ALL_AXES[len(x.shape)] if axis is None else normalize_axes(axis, len(x.shape))
+    axes = ALL_AXES[len(x.shape)] if axis is None else reduction_axes(axis, len(x.shape))
     y = bind_one(reduce_sum_p, x, {"axes": axes, "keepdims": bool(keepdims)})
     return y if initial is None else bind(add_p, promote(y, initial), NO_PARAMS)
 
@@ -80,7 +80,7 @@ def prod(
     a = summand(a, dtype)
     if where is not True:
         a = masked(a, where, 1)
-    y = ops.reduce_prod(a, normalize_axes(axis, len(a.shape)), bool(keepdims))
+    y = ops.reduce_prod(a, reduction_axes(axis, len(a.shape)), bool(keepdims))
     return y if initial is None else bind(mul_p, promote(y, initial), NO_PARAMS)
 
 
@@ -92,7 +92,7 @@ def _extremum(name: str, reduce: Callable[..., Any], pair: Any) -> Callable[...,
             refuse_out(name, out)
         if not isinstance(a, Tracer):
             a = as_array(a)
-        axes = normalize_axes(axis, len(a.shape))
+        axes = reduction_axes(axis, len(a.shape))
         if initial is None and where is True:
             return reduce(a, axes, bool(keepdims))
         if initial is None:
@@ -125,7 +125,7 @@ def _place(name: str, find: Callable[..., Any]) -> Callable[..., Any]:
     def function(a: Any, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
         refuse_out(name, out)
         a = as_array(a)
-        if axis is None:
+        if axis is None or is_axis_of_scalar(axis, len(a.shape)):
             shape = (1,) * len(a.shape)
             place = find(reshape(a, (math.prod(a.shape),)), 0)
             return reshape(place, shape) if keepdims else place
@@ -148,7 +148,7 @@ def _truth(name: str, reduce: Callable[..., Any], neutral: bool) -> Callable[...
         a = truth(a)
         if where is not True:
             a = masked(a, where, neutral)
-        return reduce(a, normalize_axes(axis, len(a.shape)), bool(keepdims))
+        return reduce(a, reduction_axes(axis, len(a.shape)), bool(keepdims))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``numpy.{name}``."
@@ -169,4 +169,4 @@ any_ = _truth("any", ops.reduce_or, neutral=False)
 def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
     """``numpy.count_nonzero``."""
     a = truth(a)
-    return reduce_sum(cast(a, INDEX), normalize_axes(axis, len(a.shape)), bool(keepdims))
+    return reduce_sum(cast(a, INDEX), reduction_axes(axis, len(a.shape)), bool(keepdims))

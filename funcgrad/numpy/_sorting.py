@@ -21,7 +21,7 @@ from funcgrad._ops.shape import reshape, transpose
 from funcgrad.errors import TracerAssignmentError
 from funcgrad.numpy._axes import Axis, normalize_axes, normalize_axis
 from funcgrad.numpy._convert import as_value, promote
-from funcgrad.numpy._cumulative import flat
+from funcgrad.numpy._cumulative import along, flat
 from funcgrad.numpy._dispatch import implements, in_numpys_mode, refuse_option, refuse_out
 from funcgrad.numpy._reductions import as_array
 from funcgrad.numpy._statistics import inexact
@@ -39,8 +39,7 @@ def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, 
 def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: bool | None = None) -> Any:
     """``numpy.argsort``: always stable; the result carries no derivative."""
     del kind, order, stable
-    a, axis = _along(a, axis)
-    return ops.argsort(a, axis)
+    return ops.argsort(*along(as_array(a), axis))
 
 
 @implements(np.partition)
@@ -126,15 +125,18 @@ _CONTINUOUS = {
 }
 
 
+# Where it is one of the elements.
+_ROUNDED = {"lower": floor_p, "higher": ceil_p, "nearest": rint_p}
+
+
 def _virtual_place(q: Any, n: int, method: str) -> Any:
+    """Between 0 and n - 1, or beyond: there it is the first or the last element."""
     if method in _CONTINUOUS:
         alpha, beta = _CONTINUOUS[method]
-        place = n * q + (alpha + q * (1 - alpha - beta)) - 1
-        return bind(min_p, (bind(max_p, (place, 0.0), NO_PARAMS), n - 1.0), NO_PARAMS)
+        return n * q + (alpha + q * (1 - alpha - beta)) - 1
     place = q * (n - 1)
-    rounding = {"lower": floor_p, "higher": ceil_p, "nearest": rint_p}.get(method)
-    if rounding is not None:
-        return bind(rounding, (place,), NO_PARAMS)
+    if method in _ROUNDED:
+        return bind(_ROUNDED[method], (place,), NO_PARAMS)
     if method == "midpoint":
         return (bind(floor_p, (place,), NO_PARAMS) + bind(ceil_p, (place,), NO_PARAMS)) * 0.5
     if method != "linear":
@@ -182,13 +184,19 @@ def _interpolated(x: Any, q: Any, method: str) -> Any:
     n = x.shape[-1]
     place = _virtual_place(q, n, method)
     below = bind(floor_p, (place,), NO_PARAMS)
-    t = place - below
-    lower = cast(below, ops.INDEX_DTYPE)
-    upper = bind(min_p, (lower + 1, n - 1), NO_PARAMS)
-    a, b = index(x, (Ellipsis, SLOT), (lower,)), index(x, (Ellipsis, SLOT), (upper,))
+    a = _element(x, below)
+    if method in _ROUNDED:
+        return a
+    b, t = _element(x, below + 1), place - below
     step = b - a
     # From the nearer end, as NumPy does: t = 1 gives b exactly.
     return select(t >= 0.5, b - step * (1 - t), a + step * t)
+
+
+def _element(x: Any, place: Any) -> Any:
+    """The element of the last axis at each of the places, which are whole numbers; beyond an end, the one there."""
+    place = bind(max_p, (cast(place, ops.INDEX_DTYPE), 0), NO_PARAMS)
+    return index(x, (Ellipsis, SLOT), (bind(min_p, (place, x.shape[-1] - 1), NO_PARAMS),))
 
 
 @implements(np.percentile)

@@ -58,7 +58,7 @@ def eigvalsh(a: Any, UPLO: Triangle = "L") -> Any:  # noqa: N803 - NumPy's name
 def _eigh(name: str, a: Any, triangle: str) -> tuple[Any, Any]:
     if triangle not in ("L", "U", "l", "u"):
         raise ValueError(
-            f"{name}: UPLO is {triangle!r}; needed 'L' or 'U', the triangle that is read. Leave it out for the lower one."
+            f"{name}: UPLO is {triangle!r}; needed 'L' or 'U', the triangle that is read. Leave it out for the lower."
         )
     return spectral.eigh(squares(name, a), lower=triangle in ("L", "l"))
 

@@ -17,7 +17,7 @@ from funcgrad._core.primitive import Primitive
 from funcgrad._ops import special as ops
 from funcgrad._ops.activation import erf_p, logistic_p
 from funcgrad._ops.barrier import stop_gradient_p
-from funcgrad._ops.broadcast import reduce_sum
+from funcgrad._ops.broadcast import reduce_sum, reduced_shape
 from funcgrad._ops.cast import cast
 from funcgrad._ops.logic import isfinite_p
 from funcgrad._ops.reduce import reduce_max
@@ -156,7 +156,9 @@ def polygamma(n: int, x: Any) -> Any:
 
 
 def _finite_maximum(x: Any, axes: tuple[int, ...]) -> Any:
-    """The maximum, which cancels in what follows and so carries no derivative; 0 where it is infinite."""
+    """The maximum, which cancels in what follows and so has no derivative; 0 where it is infinite, or of nothing."""
+    if any(x.shape[i] == 0 for i in axes):
+        return np.zeros(reduced_shape(x.shape, axes, True), x.dtype)
     highest = bind(stop_gradient_p, (reduce_max(x, axes, keepdims=True),), NO_PARAMS)
     return select(isfinite_p(highest), highest, 0)
 

@@ -127,3 +127,14 @@ def test_refused(case: str) -> None:
     call, error, message = REFUSALS[case]
     with pytest.raises(error, match=re.escape(message)):
         call()
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (2, 0)])
+@pytest.mark.parametrize("f", [nn.softmax, nn.log_softmax])
+def test_softmax_of_nothing(f: Any, shape: tuple[int, ...]) -> None:
+    x = np.ones(shape, np.float32)
+    for value in (f(x), fg.vjp(f, x)[0], f(fg.autograd.tensor(x)).numpy()):
+        assert (value.shape, value.dtype) == (shape, np.float32)
+    t = fg.autograd.tensor(x, requires_grad=True)
+    t.softmax(0).sum().backward()
+    assert t.grad.shape == shape

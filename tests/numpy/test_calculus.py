@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import jax
@@ -120,3 +121,24 @@ def test_mistakes() -> None:
         fg.vjp(lambda x: np.interp(0.5, x, np.ones(4)), x)
     with pytest.raises(TracerAssignmentError, match="out="):
         fg.vjp(lambda x: np.cumsum(x, out=np.empty(3)), x)
+
+
+ENDS = [-np.inf, -1e308, -1.0, 0.0, 2.0, 1e308, np.inf, np.nan]
+
+
+@pytest.mark.parametrize("xp", [[0.0, 1.0, 2.0], [-np.inf, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 1e-320, 1.0], [1.0] * 3])
+def test_interpolation_that_overflows(xp: list[float]) -> None:
+    """Between numbers whose difference is none, at the points and beside them, without a warning: as NumPy."""
+    points = np.array([-np.inf, -1.0, 0.0, 1e-320, 0.5, 1.0, 1.5, 2.0, 3.0, np.inf, np.nan])
+    for a, b, c in itertools.product(ENDS, repeat=3):
+        fp = np.array([a, b, c])
+        got = fg.vjp(lambda x, fp=fp: np.interp(x, xp, fp), points)[0]
+        np.testing.assert_allclose(got, np.interp(points, xp, fp), rtol=1e-15, err_msg=str(fp))
+
+
+def test_the_slope_at_the_points_of_an_interpolation() -> None:
+    xp, fp = np.array([0.0, 1.0, 3.0]), np.array([0.0, 2.0, 3.0])
+    slopes = fg.grad(lambda x: np.sum(np.interp(x, xp, fp)))(np.array([-1.0, 0.0, 0.5, 1.0, 3.0, 4.0]))
+    np.testing.assert_array_equal(slopes, [0, 2, 2, 0.5, 0.5, 0])
+    ends = fg.grad(lambda fp: np.sum(np.interp(xp, xp, fp)))(fp)
+    np.testing.assert_array_equal(ends, np.ones(3))

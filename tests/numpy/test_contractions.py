@@ -164,3 +164,24 @@ def test_mistakes(rng: np.random.Generator) -> None:
 def test_plain_arrays_and_numbers() -> None:
     assert fnp.dot(2.0, 3.0) == 6.0
     np.testing.assert_array_equal(fnp.matmul([[1, 2]], [[3], [4]]), [[11]])
+
+
+@pytest.mark.parametrize("lengths", [(2, 2), (2, 3), (3, 2)])
+def test_cross_of_vectors_in_a_plane(lengths: tuple[int, int], rng: np.random.Generator) -> None:
+    a, b = rng.normal(size=(4, lengths[0])), rng.normal(size=lengths[1])
+    deprecated = {"match": "2-dimensional vectors are deprecated", "expected_warning": DeprecationWarning}
+    with pytest.warns(**deprecated):
+        expected = np.cross(a, b)
+    with pytest.warns(**deprecated) as seen:
+        got, pullback = fg.vjp(np.cross, a, b)
+    assert seen[0].filename == __file__
+    np.testing.assert_allclose(got, expected, rtol=1e-15)
+    whole = [np.append(x, np.zeros((*x.shape[:-1], 3 - x.shape[-1])), axis=-1) for x in (a, b)]
+    bar = rng.normal(size=got.shape)
+    bars = fg.vjp(lambda a, b: np.cross(a, b)[..., -1] if lengths == (2, 2) else np.cross(a, b), *whole)[1](bar)
+    for found, x, x_bar in zip(pullback(bar), (a, b), bars, strict=True):
+        np.testing.assert_allclose(found, x_bar[..., : x.shape[-1]], rtol=1e-12)
+    with pytest.raises(ValueError, match=r"linalg\.cross: the vectors have"):
+        fg.vjp(np.linalg.cross, a, b)
+    with pytest.raises(ValueError, match="cross: the vectors have 4 and 4 components"):
+        fg.vjp(np.cross, np.ones(4), np.ones(4))

@@ -91,3 +91,32 @@ def test_mistakes() -> None:
         fg.vjp(lambda x: np.linalg.norm(x, "fro", axis=0), x)
     with pytest.raises(ValueError, match="twice"):
         fg.vjp(lambda x: np.linalg.norm(x, axis=(0, 0)), x)
+
+
+EMPTY: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
+    "inf": ((0,), {"ord": np.inf}),
+    "inf, kept": ((0, 2), {"ord": np.inf, "axis": 0, "keepdims": True}),
+    "inf of rows": ((2, 0), {"ord": np.inf, "axis": 1}),
+    "matrix, inf": ((0, 2), {"ord": np.inf}),
+    "matrix, 1": ((2, 0), {"ord": 1}),
+    "matrix, 2": ((0, 3), {"ord": 2}),
+    "nuclear": ((0, 0), {"ord": "nuc"}),
+    "of all": ((0, 2), {}),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_norm_of_nothing(name: str) -> None:
+    shape, options = EMPTY[name]
+    x = np.ones(shape)
+    try:
+        expected = np.linalg.norm(x, **options)
+    except ValueError:
+        # NumPy before 2.3.
+        expected = np.zeros(np.sum(x, options.get("axis"), keepdims=options.get("keepdims", False)).shape)
+    got, pullback = fg.vjp(lambda x: np.linalg.norm(x, **options), x)
+    np.testing.assert_array_equal(got, expected)
+    with np.errstate(all="ignore"):
+        assert pullback(got)[0].shape == shape
+    with pytest.raises(ValueError, match="zero-size"):
+        fg.vjp(lambda x: np.linalg.norm(x, -np.inf), np.ones(0))

@@ -183,3 +183,21 @@ def test_the_derivative_of_an_extremum_that_is_nan(name: str) -> None:
     np.testing.assert_array_equal(fg.jit(fg.grad(loss))(WITH_NAN), gradient)
     np.testing.assert_array_equal(fg.jacfwd(loss)(WITH_NAN[:1]), expected[:1])
     np.testing.assert_array_equal(fg.vmap(fg.grad(loss))(np.stack([WITH_NAN, WITH_NAN]))[1], gradient)
+
+
+OF_A_NUMBER = "sum prod max min any all argmax argmin argsort cumsum cumprod cumulative_sum cumulative_prod ptp "
+OF_A_NUMBER += "count_nonzero nansum nanprod nanmax nanmin nancumsum nancumprod nanargmax"
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("name", [name for name in OF_A_NUMBER.split() if hasattr(np, name)])
+def test_an_array_without_axes_has_axis_0_for_a_reduction(name: str, axis: int) -> None:
+    f, x = getattr(np, name), np.array(3.0)
+    for keepdims in ({}, {"keepdims": True}) if name in {"sum", "max", "argmax"} else ({},):
+        expected = f(x, axis=axis, **keepdims)
+        got, tangent = fg.jvp(lambda x, kw=keepdims: f(x, axis=axis, **kw), (x,), (x,))
+        assert (np.shape(got), got.dtype) == (np.shape(expected), expected.dtype)
+        np.testing.assert_array_equal(got, expected)
+        assert np.shape(tangent) == np.shape(expected)
+    with pytest.raises(np.exceptions.AxisError):
+        fg.jvp(lambda x: f(x, axis=1), (x,), (x,))

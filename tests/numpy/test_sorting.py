@@ -112,3 +112,20 @@ def test_mistakes() -> None:
         fg.vjp(lambda x: np.quantile(x, 50), x)
     with pytest.raises(ValueError, match="no elements"):
         fg.vjp(np.median, np.empty(0))
+
+
+INFINITE = [np.array([1.0, 2.0, np.inf]), np.array([-np.inf, 0.5, np.inf, np.inf]), np.array([-np.inf, -np.inf])]
+METHODS = ["nearest", "lower", "higher", "midpoint", "linear", "hazen", "weibull", "median_unbiased"]
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
+@pytest.mark.parametrize("method", METHODS)
+def test_quantiles_of_infinities(method: Any) -> None:
+    for x in (*INFINITE, np.array([1.0, np.nan, 2.0])):
+        for q in (0.0, 0.2, 0.4, 0.5, 0.75, 1.0):
+            got = fg.vjp(lambda x, q=q: np.quantile(x, q, method=method), x)[0]
+            np.testing.assert_array_equal(got, np.quantile(x, q, method=method), err_msg=f"{x} at {q}")
+            got = fg.vjp(lambda x, q=q: np.percentile(x, 100 * q, method=method), x)[0]
+            np.testing.assert_array_equal(got, np.percentile(x, 100 * q, method=method), err_msg=f"{x} at {q}")
+    gradient = fg.grad(lambda x: np.quantile(x, 0.4, method="nearest"))(INFINITE[0])
+    np.testing.assert_array_equal(gradient, [0, 1, 0])

@@ -115,3 +115,14 @@ def test_refused() -> None:
         special.expit(np.array([1j]))
     with pytest.raises(fg.errors.UnsupportedFunctionError, match=r"scipy\.special\.airy"):
         fg.grad(scipy.special.airy)(1.0)
+
+
+def test_sums_of_nothing() -> None:
+    """The logarithm of an empty sum is -inf; softmax has nothing to give, where SciPy raises."""
+    for shape, axis in (((0,), None), ((0, 3), 0), ((2, 0), 1), ((2, 0), 0)):
+        x = np.ones(shape)
+        with np.errstate(divide="ignore"):
+            expected = scipy.special.logsumexp(x, axis=axis)
+            np.testing.assert_array_equal(fg.vjp(lambda x, axis=axis: special.logsumexp(x, axis), x)[0], expected)
+            np.testing.assert_array_equal(fg.vjp(lambda x, axis=axis: special.log_softmax(x, axis), x)[0], x)
+        np.testing.assert_array_equal(fg.vjp(lambda x, axis=axis: special.softmax(x, axis), x)[0], x)
