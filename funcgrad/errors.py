@@ -7,6 +7,7 @@ what was needed, and what to do.
 
 __all__ = [
     "ConcretizationTypeError",
+    "ForeignArrayError",
     "GradientMismatchError",
     "HyperparameterError",
     "NonConcreteBooleanIndexError",
@@ -243,6 +244,28 @@ class UnsupportedFunctionError(NotImplementedError):
 
     The message names the nearest function there is. Where the result is meant to count as a constant, hand the plain
     value over with `fg.stop_gradient(x)`.
+    """
+
+
+class ForeignArrayError(TypeError):
+    """A traced value met, or was to become, what is no array of numbers: a mask, units, a matrix, text, objects.
+
+    Such arrays compute by rules of their own, which have no derivatives here:
+
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> m = np.ma.masked_array([1.0, 2.0], [False, True])
+    >>> fg.grad(lambda x: np.sum(np.multiply(x, m)))(np.ones(2))  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    funcgrad.errors.ForeignArrayError
+
+    Say in plain arrays what is meant:
+
+    >>> seen = ~np.ma.getmaskarray(m)
+    >>> fg.grad(lambda x: np.sum(x * np.where(seen, m.filled(0.0), 0.0)))(np.ones(2))
+    array([1., 0.])
+
+    Arrays of Python objects that are real numbers are taken as the arrays of these numbers.
     """
 
 

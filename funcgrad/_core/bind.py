@@ -50,6 +50,8 @@ class Trace:
     concrete = True
     # Why not, for messages.
     unknown = "only its shape and dtype are known"
+    # What an error of NumPy's is to be told when it comes out of the user's function.
+    note: str | None = None
 
     def __init__(self) -> None:
         self.level = next(_levels)
@@ -60,11 +62,13 @@ class Trace:
         self._token = _active.set(self)
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, where: object) -> None:
         """Restore the outer trace and end this one, whatever the user's code raised."""
         assert self._token is not None
         _active.reset(self._token)
         self.alive = False
+        if self.note and isinstance(error, TypeError | ValueError) and self.note not in getattr(error, "__notes__", ()):
+            error.add_note(self.note)
 
     def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
         """Apply a primitive of whose operands at least one is a tracer of this trace."""
@@ -92,6 +96,8 @@ def bind(primitive: Primitive, operands: tuple, params: dict) -> Any:
         if engine is not None:
             if engine is _UNKNOWN:
                 engine = _engine_of(x)
+                if engine is _GUEST:
+                    return _guest_rules[0](primitive, operands, params)
             if engine is _TRACED:
                 trace = x.owner
                 if top is None or trace.level > top.level:
@@ -128,13 +134,19 @@ def _traced_engine(*_: Any) -> NoReturn:
     raise AssertionError("a tracer is run by its trace")
 
 
+def _guest_engine(*_: Any) -> NoReturn:
+    raise AssertionError("a guest is settled before it is run")
+
+
 Engine = Callable[["Primitive", tuple, dict], Any]
 _UNKNOWN: Engine = _unknown_engine
 _TRACED: Engine = _traced_engine
+# What is no value of ours. It is never remembered: so it costs the others nothing to tell it apart.
+_GUEST: Engine = _guest_engine
 
 # What runs values of each type; None is NumPy. Types are added when they are first met.
 _engines: dict[type, Engine | None] = dict.fromkeys(
-    (np.ndarray, bool, int, float, complex, *{np.dtype(c).type for c in np.typecodes["All"]})
+    (np.ndarray, np.memmap, bool, int, float, complex, *{np.dtype(c).type for c in np.typecodes["All"]})
 )
 # Values of these types run on NumPy without further look.
 NUMPY_TYPES = frozenset(_engines)
@@ -146,21 +158,27 @@ def add_engine_finder(finder: Callable[[Any], Engine | None]) -> None:
     _engine_finders.append(finder)
 
 
+# ``rule(primitive, operands, params)``: what happens where a guest is among the operands. Set by the NumPy surface.
+_guest_rules: list[Callable[[Primitive, tuple, dict], Any]] = []
+
+
+def set_guest_rule(rule: Callable[[Primitive, tuple, dict], Any]) -> None:
+    """Say what happens to subclasses of ``ndarray``, and to arrays of other libraries, among the operands."""
+    _guest_rules[:] = [rule]
+
+
 def _engine_of(x: Any) -> Engine | None:
     """Resolve the engine of a type not met before, and remember it."""
     engine = None
     if isinstance(x, Tracer):
         engine = _TRACED
-    elif not isinstance(x, np.ndarray | np.generic):
+    elif not isinstance(x, np.generic):
         for finder in _engine_finders:
             engine = finder(x)
             if engine is not None:
                 break
         else:
-            raise TypeError(
-                f"an operand is a {type(x).__module__}.{type(x).__qualname__}; needed a NumPy array or scalar, "
-                "a Python number, or a jax.Array. Convert it with numpy.asarray first."
-            )
+            return _GUEST
     _engines[type(x)] = engine
     return engine
 
@@ -179,12 +197,9 @@ def is_foreign(x: Any) -> bool:
     """Whether a bare value belongs to another engine than NumPy."""
     kind = type(x)
     engine = _engines[kind] if kind in _engines else _engine_of(x)
-    return engine is not None and engine is not _TRACED
+    return engine is not None and engine is not _TRACED and engine is not _GUEST
 
 
 def is_value(x: Any) -> bool:
     """Whether primitives take this value: an array, a number or a tracer."""
-    try:
-        return type(x) in _engines or (_engine_of(x), True)[1]
-    except TypeError:
-        return False
+    return type(x) in _engines or _engine_of(x) is not _GUEST

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from funcgrad._core.aval import Aval, is_inexact, result_dtype
+from funcgrad._core.bind import Tracer
 from funcgrad._core.derivative import Multilinear, NodeMaker
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops._batching import batch_same
 from funcgrad._ops._families import elementwise
+from funcgrad.errors import ForeignArrayError
 
 
 class _CastDerivative(Multilinear):
@@ -63,7 +65,20 @@ cast_p = Primitive(
 
 def cast(x: Any, dtype: np.dtype) -> Any:
     """``x`` in another dtype (a complex value loses its imaginary part); ``x`` itself where it has that dtype."""
-    return x if getattr(x, "dtype", None) == dtype else cast_p(x, dtype=np.dtype(dtype))
+    if getattr(x, "dtype", None) == dtype:
+        return x
+    dtype = np.dtype(dtype)
+    if dtype.kind in "OSUMm" and isinstance(x, Tracer):
+        _refuse_dtype(x, dtype)
+    return cast_p(x, dtype=dtype)
+
+
+def _refuse_dtype(x: Tracer, dtype: np.dtype) -> NoReturn:
+    raise ForeignArrayError(
+        f"a traced value {x.aval} was to become an array of dtype {dtype.name}: by astype, or beside an array of that "
+        f"dtype. Only numbers carry a derivative under {x.owner.transform}. Convert the other array with "
+        ".astype(float) if it holds numbers, or take the plain values of this one with fg.stop_gradient(x)."
+    )
 
 
 def real_dtype(dtype: np.dtype) -> np.dtype:

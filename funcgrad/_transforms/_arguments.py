@@ -10,8 +10,10 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.bind import is_value
-from funcgrad.errors import NotDifferentiableError
-from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str
+from funcgrad.errors import ForeignArrayError, NotDifferentiableError
+from funcgrad.numpy._convert import as_value
+from funcgrad.numpy._guests import is_guest, is_object_array
+from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, unflatten
 
 
 def name_of(f: Callable[..., Any]) -> str:
@@ -29,12 +31,31 @@ def argument_name(f: Callable[..., Any], number: int) -> str:
     return f"argument {number}{label} of {name_of(f)}"
 
 
+def taken(x: Any) -> Any:
+    """A leaf of an argument: object arrays and guests as arrays of numbers, or refused; all else as it is."""
+    return as_value(x) if is_object_array(x) or is_guest(x) else x
+
+
+def returned(transform: str, name: str, y: Any) -> Any:
+    """A leaf of what a function returned. No object array leaves a transform, nor what may hide a tracer."""
+    y = taken(y)
+    if is_object_array(y):
+        raise ForeignArrayError(
+            f"{transform}: {name} returned an array of objects {aval_of(y)}, which are no numbers; needed arrays of "
+            "numbers, in any pytree. Return such things beside them (has_aux), or not at all."
+        )
+    return y
+
+
 def differentiable_leaves(transform: str, f: Callable[..., Any], number: int, arg: Any) -> tuple[list[Any], TreeDef]:
     """An argument taken apart; leaves that are no arrays, or of integer or boolean dtype, are refused by their path."""
     leaves, treedef = flatten(arg)
     for leaf in leaves:
         if type(leaf) is np.ndarray and leaf.dtype.kind in "fc":
             continue
+        if isinstance(leaf, np.ndarray) and is_guest(leaf):
+            # A subclass of ndarray with attributes of its own, or one that is refused.
+            return differentiable_leaves(transform, f, number, unflatten(treedef, map(taken, leaves)))
         if not is_value(leaf) or not is_inexact(aval_of(leaf).dtype):
             _refuse(transform, f, number, arg)
     return leaves, treedef

@@ -14,9 +14,10 @@ from funcgrad._core.simplify import simplify
 from funcgrad._core.staging import StagingTrace
 from funcgrad._core.structure import canonical
 from funcgrad._ops.cast import cast
-from funcgrad._transforms._arguments import name_of
+from funcgrad._transforms._arguments import name_of, returned
 from funcgrad.errors import TreeMismatchError
 from funcgrad.numpy._convert import as_value
+from funcgrad.numpy._guests import is_object_array
 from funcgrad.tree import TreeDef, flatten
 
 
@@ -55,8 +56,9 @@ def stage_body(
 
 
 def _result(transform: str, name: str, y: Any) -> Any:
-    y = as_value(y) if isinstance(y, np.ndarray) or not is_value(y) else y
-    if isinstance(y, np.ndarray) and y.dtype.kind == "O":
+    y = returned(transform, name, y)
+    y = y if is_value(y) else as_value(y)
+    if is_object_array(y):
         raise TypeError(
             f"{transform}: {name} returned a leaf that is no array. "
             "Return only arrays and numbers, in any pytree, from what is staged."

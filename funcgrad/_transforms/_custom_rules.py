@@ -13,7 +13,7 @@ from funcgrad._core.graph import Graph
 from funcgrad._core.simplify import simplify
 from funcgrad._core.staging import StagingTrace
 from funcgrad._ops.cast import cast
-from funcgrad._transforms._arguments import name_of
+from funcgrad._transforms._arguments import name_of, returned, taken
 from funcgrad.errors import NotDifferentiableError, TreeMismatchError
 from funcgrad.numpy._convert import as_value
 from funcgrad.tree import TreeDef, flatten, flatten_up_to, unflatten
@@ -34,7 +34,8 @@ class CustomCall:
         fixed = {i % len(args) for i in nondiff if -len(args) <= i < len(args)}
         self.fixed = {i: args[i] for i in sorted(fixed)}
         dynamic = tuple([x for i, x in enumerate(args) if i not in fixed])
-        self.leaves, self.in_tree = flatten(dynamic)
+        found, self.in_tree = flatten(dynamic)
+        self.leaves = [taken(x) for x in found]
 
     def check_leaves(self) -> None:
         for x in self.leaves:
@@ -56,7 +57,7 @@ class CustomCall:
     def settle(self, out: Any) -> list[Any]:
         """The leaves of the function's result, as arrays; its structure is remembered."""
         found, self.out_tree = flatten(out)
-        return [as_array(x) for x in found]
+        return [as_array(returned("a custom rule", self.name, x)) for x in found]
 
     def check_closure(self, values: Sequence[Any]) -> None:
         """Refuse results that depend on the running trace: they can have come by a closure only."""

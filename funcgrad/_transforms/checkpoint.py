@@ -10,7 +10,7 @@ from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import NUMPY_TYPES, active_trace, is_value
 from funcgrad._core.tracebacks import folded
 from funcgrad._ops.checkpoint import checkpointed
-from funcgrad._transforms._arguments import name_of
+from funcgrad._transforms._arguments import name_of, taken
 from funcgrad._transforms._bodies import stage_body
 from funcgrad.tree import flatten, unflatten
 
@@ -48,6 +48,7 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(f)
     def rematerialised(*args: Any, **kwargs: Any) -> Any:
         leaves, in_tree = flatten((args, kwargs))
+        leaves = [taken(x) for x in leaves]
         if active_trace() is None and all(type(x) in NUMPY_TYPES or not is_value(x) for x in leaves):
             return f(*args, **kwargs)
         arrays = [x for x in leaves if is_value(x)]

@@ -12,9 +12,8 @@ from funcgrad._core.forward import ForwardTrace, ForwardTracer
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines import engine_scope
 from funcgrad._ops.fill import zeros_like
-from funcgrad._transforms._arguments import argument_name, differentiable_leaves, name_of
+from funcgrad._transforms._arguments import argument_name, differentiable_leaves, name_of, returned, taken
 from funcgrad.errors import TreeMismatchError
-from funcgrad.numpy._convert import from_objects
 from funcgrad.tree import flatten, flatten_up_to, unflatten
 
 
@@ -62,12 +61,12 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     with trace:
         out = f(*args)
         leaves, out_tree = flatten(out)
-        pairs = [_primal_and_tangent(leaf, trace) for leaf in leaves]
+        pairs = [_primal_and_tangent(returned("jvp", name_of(f), y), trace) for y in leaves]
     return unflatten(out_tree, [x for x, _ in pairs]), unflatten(out_tree, [x_dot for _, x_dot in pairs])
 
 
 def _checked(f: Callable[..., Any], number: int, x: Any, x_dot: Any) -> Any:
-    needed = aval_of(x)
+    needed, x_dot = aval_of(x), taken(x_dot)
     if not hasattr(x_dot, "dtype"):
         x_dot = np.asarray(x_dot, needed.dtype)[()]
     if x_dot.shape != needed.shape or x_dot.dtype != needed.dtype:
@@ -79,8 +78,6 @@ def _checked(f: Callable[..., Any], number: int, x: Any, x_dot: Any) -> Any:
 
 
 def _primal_and_tangent(leaf: Any, trace: ForwardTrace) -> tuple[Any, Any]:
-    if isinstance(leaf, np.ndarray) and leaf.dtype.kind == "O":
-        leaf = from_objects(leaf)
     if type(leaf) is ForwardTracer and leaf.owner is trace:
         return leaf.value, leaf.tangent
     return leaf, zeros_like(leaf)

@@ -18,10 +18,12 @@ from funcgrad._core.tracebacks import fold, folded
 from funcgrad._engines import load_xla
 from funcgrad._engines.compiled_numpy import compile_numpy
 from funcgrad._ops.call import call
-from funcgrad._transforms._arguments import StaticArguments, name_of, owned
-from funcgrad._transforms.stage import is_stageable, stage_leaves
+from funcgrad._transforms._arguments import StaticArguments, name_of, owned, taken
+from funcgrad._transforms.stage import abstract, is_stageable, stage_leaves
 from funcgrad.errors import UnsupportedFunctionError
+from funcgrad.numpy._guests import is_guest, is_object_array
 from funcgrad.tree import TreeDef, flatten, leaves, unflatten
+from funcgrad.tree import map as map_tree
 
 Names = str | Sequence[str]
 Numbers = int | Sequence[int]
@@ -115,6 +117,7 @@ class _Jitted:
         """The graph for these arguments, staged if it is new, with the dynamic leaves."""
         function, args, kwargs, static_key = self._static.bind(args, kwargs)
         found, in_tree = flatten((args, kwargs))
+        found = [taken(x) for x in found]
         dynamic = [leaf for leaf in found if is_stageable(leaf)]
         key = (static_key, in_tree, avals_of(dynamic), *[leaf for leaf in found if not is_stageable(leaf)])
         cached = self._staged.get(key)
@@ -154,6 +157,7 @@ class XlaFunction(_Jitted):
         self._made: tuple[Any, Order | None] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        guests = False
         try:
             jitted, order = self._made or self._make(args, kwargs)
             with self._scope():
@@ -162,13 +166,19 @@ class XlaFunction(_Jitted):
             pass
         except (TypeError, ValueError, UnsupportedFunctionError) as error:
             # JAX refuses our tracers among the arguments, which is how they are noticed without a look at each.
-            if not any(isinstance(leaf, Tracer) for leaf in leaves((args, kwargs))):
+            found = leaves((args, kwargs))
+            guests = any(map(is_guest, found)) or any(map(is_object_array, found))
+            if not guests and not any(isinstance(leaf, Tracer) for leaf in found):
                 fold(error)
                 raise
         except Exception as error:
             fold(error)
             raise
         try:
+            if guests:
+                # JAX has no words for them: they are taken as arrays of numbers, or refused in ours.
+                args, kwargs = map_tree(_as_numbers, (args, kwargs))
+                return self(*args, **kwargs)
             return self._call_under_tracers(args, kwargs, compile_xla)
         except Exception as error:
             fold(error)
@@ -224,6 +234,14 @@ class XlaFunction(_Jitted):
         jitted, order = self._made or self._make(args, kwargs)
         with self._scope():
             return jitted.lower(*(args if order is None else _reordered(args, order)), **kwargs)
+
+
+def _as_numbers(x: Any) -> Any:
+    y = taken(x)
+    if is_object_array(y):
+        # It refuses what is no array of numbers.
+        abstract(y)
+    return y
 
 
 def _reordered(args: tuple, order: Order) -> tuple:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import aval_of, is_inexact
-from funcgrad._core.bind import Tracer
+from funcgrad._core.bind import Tracer, is_value
 from funcgrad._core.graph import Graph
 from funcgrad._core.reverse import ReverseTrace, ReverseTracer, backward_pass
 from funcgrad._core.tape import Node
@@ -18,10 +18,19 @@ from funcgrad._engines import engine_scope
 from funcgrad._ops.cast import cast
 from funcgrad._ops.fill import ones_like, zeros_like
 from funcgrad._ops.rows import Rows
-from funcgrad._transforms._arguments import argument_name, differentiable_leaves, name_of, owned, require_inexact
+from funcgrad._transforms._arguments import (
+    argument_name,
+    differentiable_leaves,
+    name_of,
+    owned,
+    require_inexact,
+    returned,
+    taken,
+)
 from funcgrad._transforms.stage import stage_flat
 from funcgrad.errors import NonScalarOutputError, TreeMismatchError
-from funcgrad.numpy._convert import from_objects
+from funcgrad.numpy._convert import as_value
+from funcgrad.numpy._guests import holds_tracer, is_guest, is_object_array
 from funcgrad.tree import LEAF, TreeDef, flatten, flatten_with_path, key_path_str, unflatten
 
 Argnums = int | Sequence[int]
@@ -187,8 +196,8 @@ def _gradients(
 
 
 def _is_real_scalar(out: Any) -> bool:
-    aval = getattr(out, "shape", None), getattr(out, "dtype", None)
-    return isinstance(out, int | float) or (aval[0] == () and getattr(aval[1], "kind", "c") in "biufV")
+    aval = aval_of(out) if is_value(out) else None
+    return aval is not None and aval.shape == () and aval.dtype.kind in "biufV"
 
 
 def _refuse_output(f: Callable[..., Any], out: Any) -> Any:
@@ -196,7 +205,7 @@ def _refuse_output(f: Callable[..., Any], out: Any) -> Any:
     if len(pairs) == 1:
         path, leaf = pairs[0]
         where = f" {key_path_str(path)}" if key_path_str(path) else ""
-        text = str(aval_of(leaf)) if hasattr(leaf, "dtype") else type(leaf).__name__
+        text = str(aval_of(leaf)) if hasattr(leaf, "dtype") and is_value(leaf) else type(leaf).__name__
         if text.startswith("c"):
             needed = "a real scalar: take np.real or np.abs of it, or use fg.vjp"
         else:
@@ -231,11 +240,16 @@ def _gradient(x: ReverseTracer, bars: dict[Any, Any], seen: set[int]) -> Any:
 
 
 def without_object_arrays(tree: Any) -> Any:
-    """A pytree whose object arrays of tracers are stacked back into traced arrays, while their trace is running."""
+    """A pytree whose object arrays of tracers are stacked back into traced arrays, while their trace is running.
+
+    Object arrays of numbers become those numbers. What else is no array may be auxiliary data, and stays.
+    """
     leaves, treedef = flatten(tree)
-    if not any(isinstance(leaf, np.ndarray) and leaf.dtype.kind == "O" for leaf in leaves):
-        return tree
-    return unflatten(treedef, [from_objects(leaf) if isinstance(leaf, np.ndarray) else leaf for leaf in leaves])
+    return unflatten(treedef, [as_value(x) if is_object_array(x) or _hides_tracer(x) else x for x in leaves])
+
+
+def _hides_tracer(x: Any) -> bool:
+    return is_guest(x) and holds_tracer(x)
 
 
 def untraced(tree: Any, trace: ReverseTrace) -> Any:
@@ -295,7 +309,7 @@ class Pullback:
         return tuple([unflatten(treedef, [next(mine) for _ in whole]) for treedef, whole in results])
 
     def _checked(self, value: Any, bar: Any) -> Any:
-        needed = aval_of(value)
+        needed, bar = aval_of(value), taken(bar)
         if not isinstance(bar, Tracer) and not hasattr(bar, "dtype"):
             bar = np.asarray(bar, needed.dtype)
         if bar.shape != needed.shape or (bar.dtype != needed.dtype and is_inexact(needed.dtype)):
@@ -338,11 +352,12 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
         new_args.append(unflatten(treedef, tracers))
         inputs.append((tracers, treedef))
     with trace:
-        out = without_object_arrays(f(*new_args))
-    aux = None
-    if has_aux:
-        out, aux = split_aux(f, out)
-    leaves, out_tree = flatten(out)
+        out, aux = f(*new_args), None
+        if has_aux:
+            out, aux = split_aux(f, out)
+            aux = without_object_arrays(aux)
+        leaves, out_tree = flatten(out)
+        leaves = [returned("vjp", name_of(f), y) for y in leaves]
     outputs = [_value_and_node(leaf, trace) for leaf in leaves]
     pullback = Pullback(name_of(f), outputs, out_tree, inputs)
     result = unflatten(out_tree, [value for value, _ in outputs]), pullback

@@ -12,8 +12,9 @@ from funcgrad._core.bind import is_value
 from funcgrad._core.graph import Graph
 from funcgrad._core.staging import StagingTrace
 from funcgrad._core.tracebacks import folded
-from funcgrad._transforms._arguments import name_of
-from funcgrad.numpy._convert import from_objects
+from funcgrad._transforms._arguments import name_of, returned, taken
+from funcgrad.errors import ForeignArrayError
+from funcgrad.numpy._guests import is_number_dtype
 from funcgrad.tree import TreeDef, flatten, unflatten
 
 
@@ -43,6 +44,7 @@ def make_graph(f: Callable[..., Any]) -> Callable[..., Graph]:
     @folded
     def staged(*args: Any, **kwargs: Any) -> Graph:
         leaves, in_tree = flatten((args, kwargs))
+        leaves = [taken(x) for x in leaves]
         graph, out_tree = stage_leaves(f, leaves, in_tree, is_stageable)
         return graph.with_trees(in_tree, out_tree)
 
@@ -68,7 +70,7 @@ def stage_leaves(
     with trace:
         out = f(*args, **kwargs)
         out_leaves, out_tree = flatten(out)
-        graph = trace.graph([_settled(leaf) for leaf in out_leaves], name_of(f))
+        graph = trace.graph([_settled(name_of(f), leaf) for leaf in out_leaves], name_of(f))
     return graph, out_tree
 
 
@@ -82,14 +84,17 @@ def stage_flat(f: Callable[..., Sequence[Any]], avals: Sequence[Aval], name: str
 
 def abstract(leaf: Any) -> Aval:
     """What is known of an argument before its numbers are."""
-    if is_value(leaf):
-        return aval_of(leaf)
-    return Aval(tuple(leaf.shape), np.dtype(leaf.dtype))
+    aval = aval_of(leaf) if is_value(leaf) else Aval(tuple(leaf.shape), np.dtype(leaf.dtype))
+    if not is_number_dtype(aval.dtype):
+        raise ForeignArrayError(
+            f"make_graph: an argument is {aval}; needed an array of numbers. Convert it with .astype(float) if it "
+            "holds numbers, or make it a static argument."
+        )
+    return aval
 
 
-def _settled(leaf: Any) -> Any:
-    if isinstance(leaf, np.ndarray) and leaf.dtype.kind == "O":
-        leaf = from_objects(leaf)
+def _settled(name: str, leaf: Any) -> Any:
+    leaf = returned("make_graph", name, leaf)
     if not is_value(leaf):
         raise TypeError(
             f"make_graph: an output is a {type(leaf).__name__}; needed arrays or numbers. "

@@ -14,9 +14,8 @@ from funcgrad._core.bind import is_value
 from funcgrad._core.tracebacks import folded
 from funcgrad._ops.broadcast import with_batch
 from funcgrad._ops.shape import transpose
-from funcgrad._transforms._arguments import argument_name, name_of
+from funcgrad._transforms._arguments import argument_name, name_of, returned, taken
 from funcgrad.errors import TreeMismatchError
-from funcgrad.numpy._convert import from_objects
 from funcgrad.tree import TreeDef, broadcast_prefix, flatten, key_path_str, leaves, unflatten
 
 
@@ -70,6 +69,7 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
     @functools.wraps(f)
     def batched(*args: Any, **kwargs: Any) -> Any:
         arguments, in_tree = flatten((args, kwargs))
+        arguments = [taken(x) for x in arguments]
         axes = _axes_of(f, in_axes, args, kwargs, in_tree)
         trace = BatchTrace(_size_of(f, arguments, axes, in_tree))
         pairs = zip(arguments, axes, strict=True)
@@ -160,8 +160,7 @@ def _to_front(x: Any, axis: int) -> Any:
 
 
 def _result(f: Callable[..., Any], trace: BatchTrace, y: Any, place: int | None) -> Any:
-    if isinstance(y, np.ndarray) and y.dtype.kind == "O":
-        y = from_objects(y)
+    y = returned("vmap", name_of(f), y)
     value = y.value if type(y) is BatchTracer and y.owner is trace else None
     if place is None:
         if value is not None:

@@ -3,27 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from funcgrad._core.aval import aval_of, result_dtype
-from funcgrad._core.bind import NUMPY_TYPES, Tracer, is_value
+from funcgrad._core.bind import NUMPY_TYPES, Tracer, bind, is_foreign, is_value, set_guest_rule
+from funcgrad._core.primitive import Primitive
 from funcgrad._ops.cast import cast
 from funcgrad._ops.join import stack
 from funcgrad._ops.shape import reshape
+from funcgrad.errors import ForeignArrayError
+from funcgrad.numpy._guests import holds_tracer, hosted, is_guest, is_number_dtype, is_object_array, number_of
 from funcgrad.tree import leaves
 
 _PYTHON_SCALARS = (int, float, complex)
 
 
 def as_value(x: Any) -> Any:
-    """``x`` as something a primitive takes: arrays, numbers and tracers as they are, sequences as one array."""
-    if isinstance(x, np.ndarray):
+    """``x`` as something a primitive takes: arrays, numbers and tracers as they are, all else as one array of numbers.
+
+    This is the door for what a user hands to our functions. What is no array of numbers, and none can be made of it
+    (text, an object array with something else than numbers), comes back as NumPy's array of it: among bare values it is
+    NumPy's affair, and beside a traced one no common dtype is found, or `cast` refuses.
+    """
+    if type(x) is np.ndarray:
         return from_objects(x) if x.dtype.kind == "O" else x
     if isinstance(x, list | tuple) and not all(type(leaf) in NUMPY_TYPES for leaf in leaves(x)):
         return from_sequence(x)
-    return x if is_value(x) else np.asarray(x)
+    if is_value(x):
+        return x
+    x = np.asarray(x) if isinstance(x, list | tuple) else hosted(x)
+    return from_objects(x) if is_object_array(x) else x
 
 
 def from_sequence(xs: Sequence[Any]) -> Any:
@@ -34,10 +45,39 @@ def from_sequence(xs: Sequence[Any]) -> Any:
 
 
 def from_objects(x: np.ndarray) -> Any:
-    """An object array of tracers, stacked back into one traced array; other object arrays as they are."""
-    if not any(isinstance(element, Tracer) for element in x.flat):
+    """An object array as what it stands for: one traced array of its tracers, or the array of its numbers.
+
+    Where there is something else in it, it is refused beside a tracer, and stays as it is otherwise.
+    """
+    found = list(np.asarray(x).flat)
+    elements = [_element(each) for each in found]
+    strange = [each for each, element in zip(found, elements, strict=True) if element is None]
+    if strange:
+        if any(map(holds_tracer, found)):
+            _refuse_elements(x, strange[0])
         return x
-    return reshape(from_sequence(list(x.flat)), x.shape)
+    if any(hasattr(element, "aval") or is_foreign(element) for element in elements):
+        return reshape(from_sequence(elements), x.shape)
+    y = np.array(elements)
+    # Integers beyond 64 bits are objects to NumPy.
+    return (y.astype(float) if y.dtype.kind == "O" else y).reshape(x.shape)
+
+
+def _element(x: Any) -> Any:
+    """An element of an object array as a number or a 0-d array; ``None`` where it is no single number."""
+    if isinstance(x, np.ndarray):
+        x = as_value(x) if x.ndim == 0 else None
+    elif not is_value(x):
+        return number_of(x)
+    return None if x is None or aval_of(x).shape or not is_number_dtype(aval_of(x).dtype) else x
+
+
+def _refuse_elements(x: np.ndarray, element: Any) -> NoReturn:
+    what = str(aval_of(element)) if hasattr(element, "dtype") else f"a {type(element).__name__}"
+    raise ForeignArrayError(
+        f"an array of objects {aval_of(x)} holds traced values. One of its elements is {what}; needed numbers and 0-d "
+        "traced values alone. Make the array with np.stack or fnp.asarray, and keep what is no number out of it."
+    )
 
 
 def promote(*values: Any) -> tuple:
@@ -68,12 +108,17 @@ def operands_for(ufunc: np.ufunc, values: tuple) -> tuple:
     bfloat16 and the other floats of ml_dtypes stay what they are beside a Python number, as float16 does. NumPy knows
     too little of these types for it, and makes float32 of a bare ``x * 2.0``.
     """
+    if any(map(_is_strange, values)) and _is_numpys(values):
+        return values
     values = tuple([as_value(x) for x in values])
     kinds = tuple([_kind(x) for x in values])
     key = (ufunc, *kinds)
     dtypes = _resolved.get(key)
     if dtypes is None:
-        dtypes = _resolved[key] = _resolve(ufunc, kinds)
+        dtypes = _resolve(ufunc, kinds)
+        if not all(map(is_number_dtype, dtypes)):
+            return _without_numbers(ufunc, values, dtypes)
+        _resolved[key] = dtypes
     strong = any(isinstance(kind, np.dtype) for kind in kinds)
     return tuple(
         [
@@ -95,3 +140,40 @@ def _resolve(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype, ...]:
             # No number beside an array: an integer array, or the exponent of ldexp.
             pass
     return ufunc.resolve_dtypes((*kinds, *results))
+
+
+def _is_strange(x: Any) -> bool:
+    return not is_value(x) or is_object_array(x)
+
+
+def _is_numpys(values: tuple) -> bool:
+    """Whether a ufunc of these is NumPy's affair: object arrays and guests, and nothing traced or of another engine."""
+    arrays = all(is_value(x) or is_guest(x) for x in values)
+    return arrays and not any(isinstance(x, Tracer) or is_foreign(x) or holds_tracer(x) for x in values)
+
+
+def _without_numbers(ufunc: np.ufunc, values: tuple, dtypes: tuple[np.dtype, ...]) -> tuple:
+    """Operands of a ufunc that computes with objects, dates or text: refused where one of them is traced."""
+    if any(isinstance(x, Tracer) for x in values):
+        given = ", ".join(str(aval_of(x)) for x in values)
+        raise ForeignArrayError(
+            f"numpy.{ufunc.__name__}: a traced value met what is no array of numbers. The operands are {given}; needed "
+            "numbers, or objects that are real numbers each. Convert the array with .astype(float) first."
+        )
+    return tuple([cast(x, dtype) for x, dtype in zip(values, dtypes, strict=False)])
+
+
+def _with_guests(primitive: Primitive, operands: tuple, params: dict) -> Any:
+    """Guests beside traced values are taken as arrays, or refused; among themselves NumPy computes with them."""
+    if any(isinstance(x, Tracer) or is_foreign(x) for x in operands):
+        return bind(primitive, tuple([x if is_value(x) else as_value(x) for x in operands]), params)
+    for x in operands:
+        if not is_value(x) and not is_guest(x):
+            raise TypeError(
+                f"an operand is a {type(x).__module__}.{type(x).__qualname__}; needed a NumPy array or scalar, "
+                "a Python number, or a jax.Array. Convert it with numpy.asarray first."
+            )
+    return primitive.numpy(*operands, **params)
+
+
+set_guest_rule(_with_guests)

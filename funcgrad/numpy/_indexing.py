@@ -18,6 +18,7 @@ from funcgrad._ops.shape import expand_dims
 from funcgrad.errors import NonConcreteBooleanIndexError
 from funcgrad.numpy._concrete import innermost
 from funcgrad.numpy._convert import as_value
+from funcgrad.numpy._guests import is_guest
 
 _PLAIN = frozenset({int, NoneType, EllipsisType})
 _ENDS = frozenset({int, NoneType})
@@ -77,7 +78,7 @@ def _entry(entry: Any) -> Any:
         return np.asarray(entry)
     if isinstance(entry, list | tuple) and len(entry) == 0:
         return np.zeros(0, np.intp)
-    if not is_value(entry) and not isinstance(entry, list | tuple | np.ndarray):
+    if not is_value(entry) and not isinstance(entry, list | tuple) and not is_guest(entry):
         return _to_integer(entry)
     return _array_entry(as_value(entry))
 

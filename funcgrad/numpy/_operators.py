@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad._core.bind import NO_PARAMS, Tracer
 from funcgrad._core.primitive import Primitive
+from funcgrad.numpy._guests import defers_to
 
 Function = Callable[[Any, Any], Any]
 
@@ -29,7 +30,7 @@ def operators(primitive: Primitive, function: Function) -> tuple[Function, Funct
             or (kind is type(self) and other.owner is self.owner and other.dtype is self.dtype)
         ):
             return self.owner.apply(primitive, (self, other), NO_PARAMS)
-        return function(self, other)
+        return NotImplemented if defers_to(other) else function(self, other)
 
     def reflected(self: Tracer, other: Any, /) -> Any:
         kind = type(other)
@@ -46,7 +47,7 @@ def power_operator(primitive: Primitive, function: Function) -> Function:
     def method(self: Tracer, other: Any, /) -> Any:
         if type(other) is int and self.dtype.kind in "fc":
             return self.owner.apply(primitive, (self,), {"exponent": other})
-        return function(self, other)
+        return NotImplemented if defers_to(other) else function(self, other)
 
     return method
 
@@ -72,6 +73,11 @@ def matmul_operator(primitive: Primitive, function: Function) -> Function:
             and 0 < len(other.shape) < 3
         ):
             return self.owner.apply(primitive, (self, other), NO_PARAMS)
-        return function(self, other)
+        return NotImplemented if defers_to(other) else function(self, other)
 
     return method
+
+
+def deferring(function: Function) -> Function:
+    """The method of another operator of two operands."""
+    return lambda self, other: NotImplemented if defers_to(other) else function(self, other)

@@ -34,7 +34,9 @@ from funcgrad.numpy import _statistics as statistics
 from funcgrad.numpy import _text as text
 from funcgrad.numpy import _transcendental as t
 from funcgrad.numpy._dispatch import direct_ufuncs, find_special, functions, refuse, refuse_out, ufunc_methods, ufuncs
-from funcgrad.numpy._operators import matmul_operator, operators, power_operator, unary_operator
+from funcgrad.numpy._guests import defers_to
+from funcgrad.numpy._operators import deferring, matmul_operator, operators, power_operator, unary_operator
+from funcgrad.numpy._sparse import matmul_or_sparse
 
 
 def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
@@ -109,7 +111,13 @@ def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
 
 def _comparison(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """What is no value (``x == None``) is compared by Python's rule for unlike things."""
-    return lambda self, other: NotImplemented if other is None or isinstance(other, str) else function(self, other)
+
+    def compare(self: Tracer, other: Any) -> Any:
+        if other is None or isinstance(other, str) or (defers_to(other) and not isinstance(other, np.ndarray)):
+            return NotImplemented
+        return function(self, other)
+
+    return compare
 
 
 def _setitem(self: Tracer, index: Any, value: Any) -> NoReturn:
@@ -123,13 +131,22 @@ def _type_of(x: Tracer) -> str:
     return str(x.aval)
 
 
+def astype(
+    self: Tracer, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
+) -> Any:
+    """``x.astype(dtype)``; of objects, an array with each element as a traced value of its own."""
+    if np.dtype(dtype) == object:
+        return object_arrays.to_array(self)
+    return creation.astype_method(self, dtype, order, casting, subok, copy)
+
+
 _BINARY = {
     "add": e.add,
     "sub": e.subtract,
     "mul": e.multiply,
     "truediv": e.divide,
     "pow": e.power,
-    "matmul": contractions.matmul,
+    "matmul": matmul_or_sparse,
     "floordiv": rounding.floor_divide,
     "mod": rounding.remainder,
     "divmod": e.divmod_,
@@ -140,7 +157,7 @@ _BINARY = {
     "rshift": logic.right_shift,
 }
 for _name, _function in _BINARY.items():
-    setattr(Tracer, f"__{_name}__", _function)
+    setattr(Tracer, f"__{_name}__", deferring(_function))
     setattr(Tracer, f"__r{_name}__", _reflected(_function))
 for _name, _primitive in {"add": ops.add_p, "sub": ops.sub_p, "mul": ops.mul_p, "truediv": ops.div_p}.items():
     _method, _reflection = operators(_primitive, _BINARY[_name])
@@ -183,7 +200,7 @@ for _name, _function in {
     "choose": selection.choose,
     "compress": lambda self, condition, axis=None, out=None: selection.compress(condition, self, axis, out),
     "nonzero": selection.nonzero,
-    "astype": creation.astype_method,
+    "astype": astype,
 }.items():
     setattr(Tracer, _name, _function)
 for _name, _function in {
@@ -231,7 +248,7 @@ for _name, _function in {
     "__copy__": lambda self: self,
     "__deepcopy__": lambda self, memo: self,
     "__pow__": power_operator(ops.power_p, e.power),
-    "__matmul__": matmul_operator(matmul_p, contractions.matmul),
+    "__matmul__": matmul_operator(matmul_p, matmul_or_sparse),
     "__neg__": unary_operator(ops.neg_p, e.negative),
     "__abs__": e.absolute,
     "__pos__": lambda self: self,
@@ -250,6 +267,8 @@ for _name, _function in {
     "__array_ufunc__": _array_ufunc,
     "__array_function__": _array_function,
     "__array__": object_arrays.to_array,
+    # pandas leaves an operation to what has a greater number than its own: 2,000 to 4,000.
+    "__pandas_priority__": 10_000,
     "__array_namespace__": lambda self, api_version=None: sys.modules["funcgrad.numpy"],
     "__repr__": text.to_text,
     "__str__": text.to_text,
