@@ -18,6 +18,7 @@ BASES = {
     "NotDifferentiableError": TypeError,
     "UnsupportedFunctionError": NotImplementedError,
     "TreeMismatchError": ValueError,
+    "ForeignArrayError": TypeError,
     "HyperparameterError": ValueError,
     "GradientMismatchError": AssertionError,
     "ObjectArrayWarning": UserWarning,

@@ -103,6 +103,8 @@ _general_power = binary(np.power, ops.pow_p)
 @implements(np.power)
 def power(x: Any, y: Any, /) -> Any:
     """``numpy.power``: an exponent that is a Python number keeps its own, cheaper primitive."""
+    if not hasattr(y, "dtype"):
+        y = as_value(y)
     if type(y) is int or type(y) is float:
         x = as_value(x)
         (x,) = (x,) if getattr(x, "dtype", np.dtype(object)).kind in "fc" else operands_for(np.power, (x, y))[:1]

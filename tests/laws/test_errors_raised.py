@@ -55,6 +55,16 @@ MISTAKES: dict[str, Mistake] = {
         errors.NotDifferentiableError,
         r"jacfwd: a derivative was asked by argument 1 \(n\) of <lambda>. It has dtype int64 \(i64\[2\]\)",
     ),
+    "a masked array": (
+        lambda: fg.grad(lambda x: np.sum(np.multiply(x, np.ma.masked_array([1.0, 2.0], [False, True]))))(X),
+        errors.ForeignArrayError,
+        r"a numpy\.ma\.MaskedArray met a traced value.*leaves out what its mask says.*np\.where\(np\.ma\.getmaskarray",
+    ),
+    "a traced value as text": (
+        lambda: fg.grad(lambda x: x.astype(str))(X),
+        errors.ForeignArrayError,
+        r"a traced value f64\[2\] was to become an array of dtype str.*under grad",
+    ),
     "a NumPy array at a traced index": (
         lambda: fg.scan(lambda c, i: (c + X[i], None), 0.0, np.arange(2)),
         errors.TracerArrayConversionError,
