@@ -112,7 +112,11 @@ class PerOperand:
         """The source of a node, from the operands ``x0, ...``, their nodes ``n0, ...``, ``y`` and ``params``."""
         names = self._names(indices)
         pull = self._pull(indices, names, lambda i, x_bar: x_bar)
-        return self._node(new_kind(primitive, len(indices), pull), indices, self._sources(names))
+        return self._node(self._kind(primitive, indices, pull), indices, self._sources(names))
+
+    def _kind(self, primitive: Primitive, indices: list[int], pull: Pull) -> int:
+        active = [i in indices for i, rule in enumerate(self.vjps) if rule is not None]
+        return new_kind(primitive, len(indices), pull, active)
 
     def _node(self, kind: int, indices: list[int], kept: Sequence[str]) -> str:
         parents = [f"n{i}" for i in indices]
@@ -190,18 +194,25 @@ class ByEdges:
         """The edges of one application; the node of an operand that needs no cotangent is ``None``."""
         raise NotImplementedError
 
+    def active(self, nodes: Sequence[Any]) -> tuple[bool, ...] | None:
+        """Which of the differentiable operands get a cotangent; ``None`` for all."""
+        return None
+
     def node_maker(self, primitive: Primitive, active: int) -> NodeMaker:
-        kinds: dict[int, int] = {}
+        kinds: dict[Any, int] = {}
 
         def make(primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> Node | None:
             edges = self.edges(primals, nodes, y, params)
             count = len(edges)
             if not count:
                 return None
-            if count not in kinds:
-                kinds[count] = new_kind(primitive, count, _pull_edge if count == 1 else _edges_pull(count))
+            chosen = None if count == len(nodes) else self.active(nodes)
+            kind = kinds.get((count, chosen))
+            if kind is None:
+                pull = _pull_edge if count == 1 else _edges_pull(count)
+                kind = kinds[count, chosen] = new_kind(primitive, count, pull, chosen)
             parents = [parent for parent, _, _ in edges]
-            return next_serial(), kinds[count], *parents, *[(rule, kept) for _, rule, kept in edges]
+            return next_serial(), kind, *parents, *[(rule, kept) for _, rule, kept in edges]
 
         return make
 

@@ -27,13 +27,16 @@ next_serial = itertools.count().__next__
 parent_counts: list[int] = []
 pulls: list[Any] = []
 _primitives: list[Any] = []
+# For who shows the tape: which of an operation's differentiable operands the parents are. ``None`` is all of them.
+_active: list[Sequence[bool] | None] = []
 
 
-def new_kind(primitive: Primitive | None, count: int, pull: Pull | None) -> int:
+def new_kind(primitive: Primitive | None, count: int, pull: Pull | None, active: Sequence[bool] | None = None) -> int:
     """A kind of node, with ``count`` parents. The number after it is the kind of such nodes once they were freed."""
     parent_counts.extend((count, 0))
     pulls.extend((pull, None))
     _primitives.extend((primitive, primitive))
+    _active.extend((active, None))
     return len(pulls) - 2
 
 
@@ -53,6 +56,13 @@ def is_freed(node: Node) -> bool:
 def parents_of(node: Node) -> Sequence[Any]:
     """The nodes that a node's cotangent goes to; ``None`` for an operand of a joint operation that takes none."""
     return node[2 : 2 + parent_counts[node[1]]]
+
+
+def operands_of(node: Node) -> Sequence[Any]:
+    """The nodes of all differentiable operands, ``None`` for those that the result does not depend on."""
+    parents = iter(parents_of(node))
+    active = _active[node[1]]
+    return tuple(parents) if active is None else tuple([next(parents) if one else None for one in active])
 
 
 def primitive_of(node: Node) -> Any:

@@ -11,7 +11,6 @@ from funcgrad._core.aval import Aval, result_dtype
 from funcgrad._core.bind import bind
 from funcgrad._core.derivative import CONSTANT, PerOperand, Rule, shape_source
 from funcgrad._core.primitive import Derivative, Primitive
-from funcgrad._core.tape import new_kind
 from funcgrad._ops.broadcast import broadcast_to, sum_to_shape
 from funcgrad._ops.shape import reshape
 
@@ -40,7 +39,7 @@ class Elementwise(PerOperand):
         kept = [*[f"shape_{i}" for i in indices], *names]
         slot = {i: f"node[{2 + len(indices) + place}]" for place, i in enumerate(indices)}
         pull = self._pull(indices, kept, lambda i, x_bar: f"unbroadcast({x_bar}, {slot[i]})", unbroadcast=sum_to_shape)
-        summed = self._node(new_kind(primitive, len(indices), pull), indices, [*shapes.values(), *self._sources(names)])
+        summed = self._node(self._kind(primitive, indices, pull), indices, [*shapes.values(), *self._sources(names)])
         return f"{whole} if getattr(y, 'shape', ()) == {' == '.join(shapes.values())} else {summed}"
 
     def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:

@@ -24,6 +24,9 @@ class _JoinDerivative(ByEdges):
 
     __slots__ = ()
 
+    def active(self, nodes: Sequence[Any]) -> tuple[bool, ...]:
+        return tuple([node is not None for node in nodes])
+
     def edges(self, primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> list[Edge]:
         indices = self.parts(primals, params["axis"])
         pairs = zip(nodes, indices, strict=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.bind import NUMPY_TYPES, active_trace
 from funcgrad._core.reverse import backward_pass
@@ -15,9 +16,9 @@ from funcgrad._core.tracebacks import folded
 from funcgrad._engines import engine_scope
 from funcgrad._ops.cast import cast
 from funcgrad._ops.fill import zeros_like
-from funcgrad.autograd._base import TRACE, LeafNode, TensorBase, is_tensor, owned_array, retained
+from funcgrad.autograd._base import TRACE, LeafNode, TensorBase, is_tensor, owned_array, retained, set_value
 from funcgrad.autograd._graph import Visitor, needed_nodes
-from funcgrad.autograd._mode import recording
+from funcgrad.autograd._mode import recorded
 from funcgrad.autograd._seeds import (
     Seed,
     check_inputs,
@@ -177,13 +178,9 @@ def _run(seeds: list[Seed], retain: bool, create: bool, inputs: Sequence[Any] | 
         if inputs is None and not retained:
             return _receivers(_pass(seeds, not retain, None))
         return _run_watched(seeds, retain, create, inputs)
-    before = recording.get()
-    recording.set(True)
-    try:
+    with recorded(True):
         seeds = [(node, bar if is_tensor(bar) else TRACE.constant(bar)) for node, bar in seeds]
         return _run_watched(seeds, retain, create, inputs)
-    finally:
-        recording.set(before)
 
 
 def _run_watched(seeds: list[Seed], retain: bool, create: bool, inputs: Sequence[Any] | None) -> list[tuple[Any, Any]]:
@@ -224,16 +221,25 @@ def _accumulate(found: list[tuple[Any, Any]], taken: set[int], create: bool) -> 
     for tensor, bar in found:
         old = getattr(tensor, "gradient", None)
         if old is None:
-            tensor.gradient = _gradient(tensor, bar, taken, create)
-        elif not create and old.node is None and type(old.value) is np.ndarray:
-            note_writes((old,))
-            np.add(old.value, bar, out=old.value, casting="same_kind")
-        else:
-            before = recording.get()
-            recording.set(create)
-            tensor.gradient = old + (bar if is_tensor(bar) else TRACE.constant(bar))
+            made = _gradient(tensor, bar, taken, create)
+            # What is recorded may be the gradient of others too, or a view.
+            tensor.gradient = made.clone() if create else made
+        elif create:
+            with recorded(True):
+                tensor.gradient = old + (bar if is_tensor(bar) else TRACE.constant(bar))
             tensor.gradient.source = None
-            recording.set(before)
+        else:
+            _add_in_place(old, bar)
+
+
+def _add_in_place(old: TensorBase, bar: Any) -> None:
+    """Add to a gradient what an unrecorded pass has found: it stays the tensor that it was, with its history."""
+    note_writes((old,))
+    if type(old.value) is np.ndarray and old.value.flags.writeable:
+        np.add(old.value, bar, out=old.value, casting="same_kind")
+    else:
+        set_value(old, cast(fnp.add(old.value, bar), old.dtype))
+        old.source = None
 
 
 def _gradient(x: TensorBase, bar: Any, taken: set[int], create: bool) -> TensorBase:

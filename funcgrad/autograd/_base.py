@@ -62,6 +62,9 @@ class TensorBase(ReverseTracer):
     def __init__(self, trace: TensorTrace, value: Any, node: Node) -> None:
         # The result of a recorded operation.
         own = TensorNode(node)
+        if type(value) is not _NDARRAY and isinstance(value, np.generic):
+            scalar, value = value, np.asarray(value)
+            own[:] = _replaced(tuple(own), scalar, value)
         own.value_id = id(value)
         ReverseTracer.__init__(self, trace, value, own)
 
@@ -95,7 +98,7 @@ class TensorTrace(ReverseTrace):
     def constant(self, y: Any) -> Any:
         """A tensor that requires no gradient."""
         tensor = _new(self.tracer_type)
-        ReverseTracer.__init__(tensor, self, y, None)
+        ReverseTracer.__init__(tensor, self, y if type(y) is _NDARRAY else owned_array(y), None)
         tensor.gradient = None
         return tensor
 
@@ -103,9 +106,15 @@ class TensorTrace(ReverseTrace):
         return primals, active, params
 
 
+def _replaced(kept: tuple, scalar: np.generic, array: np.ndarray) -> tuple:
+    """What a node keeps, with its result as the array that the tensor holds."""
+    return tuple([array if x is scalar else _replaced(x, scalar, array) if type(x) is tuple else x for x in kept])
+
+
 # Looked up at each operation otherwise.
 _record = ReverseTrace.apply
 _new = object.__new__
+_NDARRAY = np.ndarray
 
 TRACE = TensorTrace()
 
@@ -118,13 +127,13 @@ def is_tensor(x: Any) -> bool:
 
 
 def owned_array(value: Any) -> Any:
-    """A value that a leaf may hold and write to: NumPy scalars become arrays."""
+    """A value that a tensor may hold, which has memory to be shared and written to: numbers become arrays."""
     return np.asarray(value) if isinstance(value, np.generic | int | float | complex) else value
 
 
 def set_value(tensor: TensorBase, value: Any) -> None:
     """Give a tensor another value; it keeps its identity."""
-    tensor.value = value
+    tensor.value = value = owned_array(value)
     if value.shape != tensor.shape or value.dtype is not tensor.dtype:
         tensor.shape, tensor.dtype = value.shape, value.dtype
         if type(tensor.node) is LeafNode:

@@ -11,14 +11,15 @@ from funcgrad._core.bind import is_foreign
 from funcgrad._ops.cast import cast
 from funcgrad.autograd._base import TensorBase
 from funcgrad.autograd._tensor import Tensor, rebuild
+from funcgrad.autograd._torch import converted
 
 
 def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """Make a tensor, a leaf, from a copy of data.
 
     Args:
-        data: a number, nested lists of numbers, an array or a tensor. Python floats become float32, as in PyTorch;
-            arrays keep their dtype.
+        data: a number, nested lists of numbers, an array or a tensor, PyTorch's too. Python floats become
+            float32, as in PyTorch; arrays keep their dtype.
         dtype: another dtype, in NumPy's terms.
         requires_grad: whether operations on it are recorded, for `backward`.
 
@@ -42,8 +43,7 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
 
 
 def _copied(data: Any, dtype: np.dtype | None) -> Any:
-    if isinstance(data, TensorBase):
-        data = data.value
+    data = data.value if isinstance(data, TensorBase) else converted(data)
     if isinstance(data, np.ndarray | np.generic) or not hasattr(data, "dtype"):
         strong = hasattr(data, "dtype")
         array = np.array(_plain(data))
@@ -54,9 +54,9 @@ def _copied(data: Any, dtype: np.dtype | None) -> Any:
                 f"tensor: data is a {type(data).__name__} that makes no array of numbers. Pass numbers or arrays."
             )
         return array if dtype is None else array.astype(dtype, copy=False)
-    converted = cast(data, data.dtype if dtype is None else dtype)
+    made = cast(data, data.dtype if dtype is None else dtype)
     # An array of JAX cannot change, but a step may take its memory.
-    return converted.copy() if converted is data and is_foreign(data) else converted
+    return made.copy() if made is data and is_foreign(data) else made
 
 
 def _plain(data: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from funcgrad._core.reverse import is_hub
-from funcgrad._core.tape import parents_of, primitive_of
+from funcgrad._core.tape import operands_of, parents_of, primitive_of
 from funcgrad.autograd._base import LeafNode
 
 # Where PyTorch's name is not our primitive's.
@@ -45,9 +45,12 @@ class Function:
 
     @property
     def next_functions(self) -> tuple[tuple[Function | None, int], ...]:
-        """The operations, or leaves, whose results this one took; none once a pass has freed the graph."""
-        parents = parents_of(self._node)
-        if parents and is_hub(parents[0]):
+        """The operations, or leaves, whose results this one took; none once a pass has freed the graph.
+
+        ``(None, 0)`` stands for an operand that requires no gradient.
+        """
+        parents = operands_of(self._node)
+        if parents and parents[0] is not None and is_hub(parents[0]):
             parents = parents_of(parents[0])
         return tuple([(None if parent is None else Function(parent), 0) for parent in parents])
 

@@ -13,6 +13,7 @@ from funcgrad._ops.cast import cast
 from funcgrad._ops.fill import zeros_like
 from funcgrad.autograd._base import LeafNode, TensorBase, set_value
 from funcgrad.autograd._mode import recording
+from funcgrad.autograd._torch import array_of, is_torchs
 from funcgrad.autograd._writes import note_writes
 from funcgrad.errors import TracerAssignmentError
 from funcgrad.numpy._at import At
@@ -36,9 +37,12 @@ def _check(tensor: TensorBase, other: Any, asked: str) -> None:
 
 def _writable(tensor: TensorBase) -> np.ndarray:
     """The memory of the tensor, which is about to be written to."""
+    if not tensor.value.flags.writeable:
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
     note_writes((tensor,))
-    if isinstance(tensor.value, np.generic):
-        tensor.value = np.asarray(tensor.value)
     return tensor.value
 
 
@@ -130,5 +134,5 @@ def copy(self: Any, source: Any) -> Any:
     _check(self, source, "copy_")
     if is_foreign(self.value):
         return _give(self, "copy_", lambda value: _filled(value, _value(source)))
-    np.copyto(_writable(self), np.asarray(_value(source)), casting="unsafe")
+    np.copyto(_writable(self), np.asarray(array_of(source) if is_torchs(source) else _value(source)), casting="unsafe")
     return self

@@ -1,20 +1,26 @@
 """PyTorch's names for methods that NumPy's arrays have under other names, or lack: what training loops call.
 
-Where a name means something else in NumPy (``max``, ``std``, ``var``) NumPy's meaning stays: tensors are arrays first.
+Where a name means something else in NumPy the call has to say which is meant: see ``_ambiguous.py``.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.bind import NO_PARAMS, bind, is_foreign
 from funcgrad._ops.activation import logistic_p, relu_p
 from funcgrad._ops.cast import cast
-from funcgrad._ops.softmax import log_softmax_p
+from funcgrad.autograd import _ambiguous as ambiguous
+from funcgrad.autograd import _dims as dims
+from funcgrad.autograd._views import copied, copying, expanded, hold, viewing
+from funcgrad.numpy._choice import clip_method
+from funcgrad.numpy._creation import astype_method
+from funcgrad.numpy._shape import reshape_method
 
 
 class Size(int):
@@ -57,25 +63,100 @@ def _sub(self: Any, other: Any, *, alpha: Any = 1) -> Any:
 def _expand(self: Any, *lengths: Any) -> Any:
     wanted = _dims(lengths)
     own = (1,) * (len(wanted) - len(self.shape)) + self.shape
-    return fnp.broadcast_to(self, tuple([m if n == -1 else n for n, m in zip(wanted, own, strict=True)]))
+    shape = tuple([m if n == -1 else n for n, m in zip(wanted, own, strict=False)])
+    if len(wanted) < len(own) or any(m not in (1, n) for n, m in zip(shape, own, strict=True)):
+        raise RuntimeError(
+            f"expand: the tensor has shape {list(self.shape)} and {list(wanted)} was asked for; only axes of length 1 "
+            "and new ones in front can repeat. Give the others their own length, or -1."
+        )
+    return expanded(self, shape)
 
 
 def _transpose(self: Any, *axes: Any) -> Any:
     # Two numbers are the axes to exchange, in PyTorch's way; for NumPy they would have to be a permutation of two.
     if len(axes) == 2 and all(isinstance(axis, int) for axis in axes):
-        return fnp.swapaxes(self, *axes)
+        return _swapped(self, *axes)
     return fnp.transpose(self, _dims(axes) or None)
 
 
-def _log_softmax(self: Any, dim: int) -> Any:
-    return bind(log_softmax_p, (self,), {"axes": (range(len(self.shape))[dim],)})
+def _swapped(self: Any, first: int, second: int) -> Any:
+    if not self.shape:
+        dims.check_of_scalar((first, second))
+        return self
+    return fnp.swapaxes(self, first, second)
+
+
+def _matrix_transposed(self: Any) -> Any:
+    if len(self.shape) > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {len(self.shape)}D")
+    return self.T
+
+
+def _view(self: Any, *shape: Any) -> Any:
+    y = self.reshape(*shape)
+    if not is_foreign(self.value) and not np.may_share_memory(y.value, self.value) and y.size:
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+            "contiguous subspaces). Use .reshape(...) instead."
+        )
+    return y
+
+
+def _contiguous(self: Any) -> Any:
+    return self if is_foreign(self.value) or self.value.flags.c_contiguous else _in_order(copied(self))
+
+
+def _in_order(made: Any) -> Any:
+    return hold(made, np.ascontiguousarray(made.value))
+
+
+def _flatten(self: Any, start_dim: Any = 0, end_dim: int = -1, *, order: Any = "C") -> Any:
+    if isinstance(start_dim, str) or order != "C":
+        return fnp.ravel(self, start_dim if isinstance(start_dim, str) else order)
+    start, end = dims.span(self, start_dim, end_dim)
+    shape = self.shape
+    return (
+        self
+        if shape and start == end
+        else self.reshape(*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :])
+    )
+
+
+def _squeeze(self: Any, dim: Any = None, *, axis: Any = None) -> Any:
+    if dim is None:
+        return fnp.squeeze(self, axis)
+    given = (dim,) if isinstance(dim, int | np.integer) else tuple(dim)
+    if not self.shape:
+        dims.check_of_scalar(given)
+        return self
+    chosen = {dims.normalize_axis(i, len(self.shape)) for i in given}
+    return self.reshape(*[n for i, n in enumerate(self.shape) if n != 1 or i not in chosen])
+
+
+def _product(name: str, ndim: int, other_ndim: int) -> Callable[[Any, Any], Any]:
+    def product(self: Any, other: Any) -> Any:
+        if len(self.shape) != ndim or len(np.shape(other)) != other_ndim:
+            raise RuntimeError(
+                f"{name}: the operands have shapes {list(self.shape)} and {list(np.shape(other))}; needed {ndim} axes "
+                f"and {other_ndim}. Use matmul for other ranks."
+            )
+        return self @ other
+
+    return product
 
 
 def _masked_fill(self: Any, mask: Any, value: Any) -> Any:
-    return fnp.where(mask, cast(value, self.dtype) if hasattr(value, "dtype") else value, self)
+    if hasattr(value, "dtype"):
+        return fnp.where(mask, cast(value, self.dtype), self)
+    number = self.dtype.type(value)
+    if self.dtype.kind in "biu" and number != value:
+        raise RuntimeError(f"value cannot be converted to type {self.dtype} without overflow")
+    return fnp.where(mask, number, self)
 
 
 def _clamp(self: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002  (PyTorch's names)
+    if min is None and max is None:
+        raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None")
     return fnp.clip(self, min, max)
 
 
@@ -84,6 +165,10 @@ def _to(dtype: Any) -> Callable[[Any], Any]:
         return cast(self, np.dtype(dtype))
 
     return convert
+
+
+def _inexact(self: Any) -> Any:
+    return cast(self, np.dtype(np.float64)) if self.dtype.kind in "biu" else self
 
 
 def _itself(self: Any) -> Any:
@@ -98,9 +183,9 @@ METHODS: dict[str, Callable[..., Any]] = {
     "pow": lambda self, exponent: self**exponent,
     "neg": lambda self: -self,
     "matmul": lambda self, other: self @ other,
-    "mm": lambda self, other: self @ other,
-    "bmm": lambda self, other: self @ other,
-    "mv": lambda self, other: self @ other,
+    "mm": _product("mm", 2, 2),
+    "bmm": _product("bmm", 3, 3),
+    "mv": _product("mv", 2, 1),
     "eq": lambda self, other: self == other,
     "ne": lambda self, other: self != other,
     "lt": lambda self, other: self < other,
@@ -109,18 +194,30 @@ METHODS: dict[str, Callable[..., Any]] = {
     "ge": lambda self, other: self >= other,
     "clamp": _clamp,
     "relu": lambda self: bind(relu_p, (self,), NO_PARAMS),
-    "sigmoid": lambda self: bind(logistic_p, (self,), NO_PARAMS),
-    "softmax": lambda self, dim: fnp.exp(_log_softmax(self, dim)),
-    "log_softmax": _log_softmax,
+    "sigmoid": lambda self: bind(logistic_p, (_inexact(self),), NO_PARAMS),
+    "reciprocal": lambda self: 1 / self,
+    "softmax": dims.softmax,
+    "log_softmax": dims.log_softmax,
     "masked_fill": _masked_fill,
-    "norm": lambda self: fnp.sqrt((self * self).sum()),
-    "view_as": lambda self, other: self.reshape(other.shape),
+    "norm": dims.norm,
+    "view": viewing(_view),
+    "view_as": viewing(lambda self, other: _view(self, other.shape)),
     "type_as": lambda self, other: cast(self, other.dtype),
     "expand": _expand,
-    "permute": lambda self, *axes: fnp.transpose(self, _dims(axes)),
-    "transpose": _transpose,
+    "permute": viewing(lambda self, *axes: fnp.transpose(self, _dims(axes))),
+    "transpose": viewing(_transpose),
+    "swapaxes": viewing(_swapped),
+    "t": viewing(_matrix_transposed),
     "unsqueeze": lambda self, dim: fnp.expand_dims(self, dim),
-    "contiguous": _itself,
+    "squeeze": viewing(_squeeze),
+    "reshape": viewing(reshape_method),
+    "ravel": viewing(lambda self, order="C": fnp.ravel(self, order)),
+    "flatten": _flatten,
+    "diagonal": viewing(lambda self, offset=0, dim1=0, dim2=1: fnp.diagonal(self, offset, dim1, dim2)),
+    "astype": copying(astype_method),
+    "copy": lambda self, order="C": copied(self),
+    "clip": copying(clip_method),
+    "contiguous": _contiguous,
     "cpu": _itself,
     "double": _to(np.float64),
     "float": _to(np.float32),
@@ -128,6 +225,8 @@ METHODS: dict[str, Callable[..., Any]] = {
     "long": _to(np.int64),
     "int": _to(np.int32),
     "bool": _to(np.bool_),
+    **dims.METHODS,
+    **ambiguous.METHODS,
     "nelement": lambda self: int(self.size),
     "is_floating_point": lambda self: self.dtype.kind in "fV",
     "is_complex": lambda self: self.dtype.kind == "c",

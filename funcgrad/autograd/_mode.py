@@ -23,6 +23,22 @@ def is_grad_enabled() -> bool:
     return recording.get()
 
 
+class recorded:  # noqa: N801  (a verb, as in ``with recorded(True)``)
+    """Record operations on tensors, or do not, inside a ``with``; what was before comes back, whatever is raised."""
+
+    __slots__ = ("_before", "_flag")
+
+    def __init__(self, flag: bool) -> None:
+        self._flag = flag
+
+    def __enter__(self) -> None:
+        self._before = recording.get()
+        recording.set(self._flag)
+
+    def __exit__(self, *_: object) -> None:
+        recording.set(self._before)
+
+
 class _Mode:
     """A context manager that is also a decorator, with or without parentheses."""
 
@@ -50,23 +66,15 @@ class _Mode:
 
         @functools.wraps(function)
         def in_mode(*args: Any, **kwargs: Any) -> Any:
-            before = recording.get()
-            recording.set(self._recorded)
-            try:
+            with recorded(self._recorded):
                 return function(*args, **kwargs)
-            finally:
-                recording.set(before)
 
         return in_mode
 
     def _around_generator(self, function: Callable[..., Generator[Any, Any, Any]]) -> Callable[..., Any]:
         def resumed(resume: Callable[..., Any], *args: Any) -> Any:
-            before = recording.get()
-            recording.set(self._recorded)
-            try:
+            with recorded(self._recorded):
                 return resume(*args)
-            finally:
-                recording.set(before)
 
         @functools.wraps(function)
         def in_mode(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:

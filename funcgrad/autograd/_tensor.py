@@ -9,14 +9,16 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import is_inexact
+from funcgrad._core.bind import Tracer
 from funcgrad._core.tracebacks import folded
-from funcgrad._ops.cast import cast, cast_p
+from funcgrad._ops.cast import cast
 from funcgrad.autograd import _in_place
 from funcgrad.autograd._backward import backward, backward_from
 from funcgrad.autograd._base import TRACE, LeafNode, TensorBase, owned_array, retained, set_value
 from funcgrad.autograd._function import Function
 from funcgrad.autograd._methods import METHODS, Size, size_of
 from funcgrad.autograd._text import tensor_text
+from funcgrad.autograd._views import alias, array_function, copied, getitem, iterate
 from funcgrad.autograd._writes import note_writes
 from funcgrad.tree import register_leaf
 
@@ -44,8 +46,8 @@ class Tensor(TensorBase):
         # What the surface attaches to every tracer.
         def __getattr__(self, name: str) -> Any: ...
 
-        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __pow__ = Any
-        __rpow__ = __matmul__ = __rmatmul__ = __floordiv__ = __mod__ = __neg__ = __getitem__ = __iter__ = __len__ = Any
+        __add__ = __sub__ = __rsub__ = __mul__ = __truediv__ = __rtruediv__ = __pow__ = Any
+        __rpow__ = __matmul__ = __rmatmul__ = __floordiv__ = __mod__ = __neg__ = __len__ = Any
         __lt__ = __le__ = __gt__ = __ge__ = Any
 
     def __init_subclass__(cls) -> NoReturn:
@@ -171,19 +173,16 @@ class Tensor(TensorBase):
 
     @data.setter
     def data(self, value: Tensor) -> None:
+        if type(value) is not Tensor:
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         note_writes((self,))
         set_value(self, value.value)
         self.source = None
 
     def clone(self) -> Tensor:
         """Return a copy, through which gradients flow."""
-        made = cast_p(self, dtype=self.dtype)
+        made = copied(self)
         made.source = None
-        if made.value is self.value:
-            # JAX does not copy what does not change, but a step may take its memory.
-            made.value = self.value.copy()
-            if made.node is not None:
-                made.node.value_id = id(made.value)
         return made
 
     def item(self) -> Any:
@@ -233,25 +232,21 @@ class Tensor(TensorBase):
         """Return the number of axes."""
         return len(self.shape)
 
-    def view(self, *shape: Any) -> Tensor:
-        """Return the tensor in another shape."""
-        return self.reshape(*shape)
+    @property
+    def T(self) -> Tensor:  # noqa: N802  (NumPy's and PyTorch's name)
+        """The tensor with its axes in reverse order."""
+        return self.permute(*range(len(self.shape))[::-1])
 
-    def t(self) -> Tensor:
-        """Return the transposed matrix."""
-        return self.T
+    @property
+    def mT(self) -> Tensor:  # noqa: N802  (NumPy's and PyTorch's name)
+        """The tensor with its last two axes exchanged."""
+        return fnp.matrix_transpose(self)
 
-    def sum(self, dim: Any = None, keepdim: bool = False, *, axis: Any = None, **options: Any) -> Tensor:
-        """Return the sum over some axes, by NumPy's or PyTorch's names of the arguments."""
-        return fnp.sum(self, axis=dim if axis is None else axis, **_options(keepdim, options))
-
-    def mean(self, dim: Any = None, keepdim: bool = False, *, axis: Any = None, **options: Any) -> Tensor:
-        """Return the mean over some axes, by NumPy's or PyTorch's names of the arguments."""
-        return fnp.mean(self, axis=dim if axis is None else axis, **_options(keepdim, options))
-
-    def argmax(self, dim: Any = None, keepdim: bool = False, *, axis: Any = None, **options: Any) -> Tensor:
-        """Return the index of the greatest element, by NumPy's or PyTorch's names of the arguments."""
-        return fnp.argmax(self, axis=dim if axis is None else axis, **_options(keepdim, options))
+    def __copy__(self) -> Tensor:
+        made = alias(self)
+        if self.is_leaf:
+            made = rebuild(made.value, self.requires_grad, getattr(self, "is_parameter", False))
+        return made
 
     def __bool__(self) -> bool:
         if self.size != 1:
@@ -309,6 +304,12 @@ class Tensor(TensorBase):
         # As an array of NumPy's in any case: JAX would read float64 back as float32, unless it is told otherwise.
         return rebuild, (np.asarray(self.value), self.requires_grad, getattr(self, "is_parameter", False))
 
+    # As in PyTorch a number comes second, which `grad_fn` shows.
+    __radd__ = Tracer.__add__
+    __rmul__ = Tracer.__mul__
+    __array_function__ = array_function
+    __getitem__ = getitem
+    __iter__ = iterate
     __setitem__ = _in_place.set_item
     __iadd__ = add_ = _in_place.method(np.add)
     __isub__ = sub_ = _in_place.method(np.subtract)
@@ -321,10 +322,6 @@ class Tensor(TensorBase):
     zero_ = _in_place.zero
     fill_ = _in_place.fill
     copy_ = _in_place.copy
-
-
-def _options(keepdim: bool, options: dict[str, Any]) -> dict[str, Any]:
-    return {"keepdims": True, **options} if keepdim else options
 
 
 for _name, _method in METHODS.items():

@@ -13,6 +13,7 @@ from funcgrad._core.bind import is_value
 from funcgrad.autograd import Tensor
 from funcgrad.autograd._base import is_tensor
 from funcgrad.autograd._tensor import rebuild
+from funcgrad.autograd._torch import array_of, is_torchs
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
@@ -79,14 +80,10 @@ def _mapped(convert: Callable[[Any], Any], tree: Any) -> Any:
 
 
 def _from_tensor(x: Any) -> Any:
-    torch: Any = sys.modules.get("torch")
-    if torch is None or not isinstance(x, torch.Tensor):
+    if not is_torchs(x):
         return x
-    plain = x.detach().cpu()
-    # NumPy has no bfloat16 of its own, so the bits are handed over.
-    is_short = plain.dtype is torch.bfloat16
-    value = plain.view(torch.int16).numpy().view(_BFLOAT16) if is_short else plain.numpy()
-    return rebuild(np.array(value), x.requires_grad, isinstance(x, torch.nn.Parameter))
+    torch: Any = sys.modules["torch"]
+    return rebuild(array_of(x), x.requires_grad, isinstance(x, torch.nn.Parameter))
 
 
 def _to_tensor(torch: Any, x: Any) -> Any:

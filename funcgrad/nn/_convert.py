@@ -20,7 +20,7 @@ _PYTHON_NUMBERS = frozenset({bool, int, float})
 def inexact(x: Any) -> Any:
     """``x`` as an array of a float or complex dtype; integers become float64, as NumPy's functions make them."""
     dtype = getattr(x, "dtype", None)
-    if dtype is not None and dtype.kind in "fc":
+    if dtype is not None and getattr(dtype, "kind", "?") in "fc":
         return x
     x = as_value(x)
     if type(x) in _PYTHON_NUMBERS:

@@ -11,6 +11,7 @@ import numpy as np
 from funcgrad.autograd import Tensor, no_grad
 from funcgrad.autograd import tensor as make_tensor
 from funcgrad.autograd._base import is_tensor
+from funcgrad.autograd._torch import array_of, is_torchs
 from funcgrad.nn._parameter import Parameter
 
 
@@ -248,8 +249,7 @@ class Module:
         """Copy values into parameters and buffers.
 
         Args:
-            state_dict: tensors or arrays by dotted names: what `state_dict` returned, here or (see
-                ``interop.torch``) in PyTorch.
+            state_dict: tensors or arrays by dotted names: what `state_dict` returned, here or in PyTorch.
             strict: refuse names that are missing or unknown.
 
         Raises:
@@ -257,6 +257,7 @@ class Module:
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+        state_dict = {name: array_of(value) if is_torchs(value) else value for name, value in state_dict.items()}
         own = dict(_entries(self, ""))
         keys = IncompatibleKeys([k for k in own if k not in state_dict], [k for k in state_dict if k not in own])
         problems = _key_problems(keys) if strict else []

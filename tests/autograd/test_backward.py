@@ -291,11 +291,12 @@ def test_functions_of_the_graph() -> None:
     assert y.grad_fn.name() == "SumBackward0"
     (product, _), *_ = y.grad_fn.next_functions
     assert product.name() == "MulBackward0"
-    ((accumulate, index),) = product.next_functions
+    (accumulate, index), nothing = product.next_functions
+    assert nothing == (None, 0)
     assert (accumulate.name(), index) == ("AccumulateGrad", 0)
     assert accumulate.variable is x
     assert x.grad_fn is None
-    assert (x + 1).grad_fn.next_functions == ((accumulate, 0),)
+    assert (x + 1).grad_fn.next_functions == ((accumulate, 0), (None, 0))
 
 
 def test_dtypes() -> None:

@@ -12,7 +12,7 @@ from funcgrad._ops.fill import zeros_like
 from funcgrad._transforms.jit import jit
 from funcgrad.autograd import enable_grad
 from funcgrad.autograd._base import TRACE, is_tensor, set_value
-from funcgrad.autograd._mode import recording
+from funcgrad.autograd._mode import recorded
 from funcgrad.autograd._writes import note_writes
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._run.blocks import Known, Move, write_steps
@@ -185,14 +185,10 @@ class SGD(Optimizer):
 
     def _step_recorded(self, group: dict[str, Any], pairs: list[_Pair]) -> None:
         """Step on the tensors themselves; each parameter takes over the history of its new value."""
-        before = recording.get()
-        recording.set(True)
-        try:
+        with recorded(True):
             params = [p for p, _ in pairs]
             state = self._state_of([(group, pairs)], [params])
             (new,), state = sgd_update([[g for _, g in pairs]], state, [[p.clone() for p in params]])
-        finally:
-            recording.set(before)
         for p, value, buffer in zip(params, new, state.buffers[0], strict=True):
             p.value, p.node = value.value, value.node
             if buffer is not None:

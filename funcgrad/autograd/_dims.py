@@ -1,0 +1,146 @@
+"""What a tensor computes along axes, by NumPy's or PyTorch's names of the arguments.
+
+As in PyTorch a tensor without axes counts as a line of one element where an axis is named: 0 and -1 are its axes.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from funcgrad import numpy as fnp
+from funcgrad._core.bind import bind
+from funcgrad._ops.cast import cast, real_dtype
+from funcgrad._ops.softmax import log_softmax_p
+from funcgrad.autograd._views import copied
+from funcgrad.numpy._axes import normalize_axes, normalize_axis
+
+
+def check_of_scalar(axes: Iterable[Any]) -> None:
+    """Refuse axes that a line of one element lacks."""
+    for axis in axes:
+        normalize_axis(axis, 1)
+
+
+def span(x: Any, start: int, end: int) -> tuple[int, int]:
+    """The first and the last of the axes from one to another."""
+    ndim = max(len(x.shape), 1)
+    first, last = normalize_axis(start, ndim), normalize_axis(end, ndim)
+    if first > last:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    return first, last
+
+
+def _axis(name: str, x: Any, dim: Any, axis: Any) -> Any:
+    """The axes as NumPy takes them; ``None`` for all, which PyTorch also writes as none of them."""
+    if dim is None:
+        dim = axis
+    elif axis is not None:
+        raise TypeError(f"{name}: dim={dim} and axis={axis} were given; needed one of the two. Leave one out.")
+    elif isinstance(dim, list | tuple):
+        dim = tuple(dim) or None
+    if x.shape or dim is None:
+        return dim
+    check_of_scalar((dim,) if isinstance(dim, int | np.integer) else dim)
+    return None
+
+
+def _reduction(name: str) -> Callable[..., Any]:
+    function = getattr(fnp, name)
+
+    def method(self: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None, **options: Any) -> Any:
+        if type(keepdim) is not bool:
+            raise TypeError(
+                f"{name}: the second argument is {keepdim!r}; needed True or False, for keepdim. Name others: dtype=."
+            )
+        if keepdim:
+            options["keepdims"] = True
+        return function(self, axis=_axis(name, self, dim, axis), **options)
+
+    method.__name__ = name
+    method.__doc__ = f"Return the {name} over some axes, by NumPy's or PyTorch's names of the arguments."
+    return method
+
+
+def _running(name: str) -> Callable[..., Any]:
+    function = getattr(fnp, name)
+
+    def method(self: Any, dim: Any = None, dtype: Any = None, *, axis: Any = None) -> Any:
+        chosen = dim if axis is None else axis
+        if self.shape or chosen is None:
+            return function(self, chosen, dtype)
+        check_of_scalar((chosen,))
+        return function(self, None, dtype).reshape()
+
+    method.__name__ = name
+    method.__doc__ = f"Return the {name} along an axis, by NumPy's or PyTorch's names of the arguments."
+    return method
+
+
+def _one_line(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A method along one axis, of a tensor without axes too."""
+
+    @functools.wraps(function)
+    def method(self: Any, dim: Any) -> Any:
+        if not self.shape:
+            check_of_scalar((dim,))
+            return function(self.reshape(1), 0).reshape()
+        # The softmax of nothing is nothing.
+        return function(self, normalize_axis(dim, len(self.shape))) if all(self.shape) else copied(self)
+
+    return method
+
+
+@_one_line
+def log_softmax(x: Any, dim: int) -> Any:
+    """The logarithm of the softmax along an axis."""
+    if x.dtype.kind not in "fV":
+        raise RuntimeError(f"softmax: the tensor is {x.aval}; needed floating numbers. Convert it with t.float().")
+    return bind(log_softmax_p, (x,), {"axes": (dim,)})
+
+
+@_one_line
+def softmax(x: Any, dim: int) -> Any:
+    """The softmax along an axis."""
+    return fnp.exp(log_softmax(x, dim))
+
+
+def norm(self: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
+    """The norm of the elements as of a vector: of order 2, unless 1, inf or -inf is asked for.
+
+    Where it is 0 the derivative is 0, as in PyTorch.
+    """
+    if self.dtype.kind not in "fcV":
+        raise RuntimeError(f"norm: the tensor is {self.aval}; needed floating or complex numbers. Convert it first.")
+    if p not in (None, "fro", 1, 2, np.inf, -np.inf):
+        raise NotImplementedError(f"norm: the order is {p!r}; needed 2, 1, inf or -inf. Use np.linalg.norm for others.")
+    axes = normalize_axes(_axis("norm", self, dim, None), len(self.shape))
+    if p in (1, np.inf, -np.inf):
+        return {1: fnp.sum, np.inf: fnp.max, -np.inf: fnp.min}[p](abs(self), axis=axes, keepdims=keepdim)
+    # Squares of half numbers would overflow.
+    wide = cast(self, np.dtype(np.float32)) if self.dtype.itemsize < 4 else self
+    squares = wide.real**2 + wide.imag**2 if self.dtype.kind == "c" else wide * wide
+    total = fnp.sum(squares, axis=axes, keepdims=keepdim)
+    # The root's derivative at 0 is infinite, and would be multiplied by 0.
+    is_zero = total == 0
+    root = fnp.where(is_zero, 0, fnp.sqrt(fnp.where(is_zero, 1, total)))
+    return cast(root, real_dtype(self.dtype))
+
+
+def argsort(self: Any, dim: Any = -1, *, axis: Any = None, **options: Any) -> Any:
+    """The order in which elements ascend along an axis."""
+    if self.shape:
+        return fnp.argsort(self, dim if axis is None else axis, **options)
+    check_of_scalar((dim,))
+    return fnp.argsort(self.reshape(1), **options).reshape()
+
+
+_REDUCTIONS = ("sum", "mean", "prod", "argmax", "argmin", "all", "any")
+METHODS: dict[str, Callable[..., Any]] = {
+    **{name: _reduction(name) for name in _REDUCTIONS},
+    **{name: _running(name) for name in ("cumsum", "cumprod")},
+    "argsort": argsort,
+}

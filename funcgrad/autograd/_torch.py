@@ -1,0 +1,38 @@
+"""PyTorch's tensors, where somebody hands them in: their values. PyTorch is used where it is loaded, never imported."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+
+
+def is_torchs(x: Any) -> bool:
+    """Whether a value is one of PyTorch's tensors."""
+    torch: Any = sys.modules.get("torch")
+    return torch is not None and isinstance(x, torch.Tensor)
+
+
+def array_of(x: Any) -> np.ndarray:
+    """A copy of the value of one of PyTorch's tensors, wherever it is."""
+    torch: Any = sys.modules["torch"]
+    plain = x.detach().cpu().resolve_conj().resolve_neg()
+    # NumPy has no bfloat16 of its own, so the bits are handed over.
+    is_short = plain.dtype is torch.bfloat16
+    return np.array(plain.view(torch.int16).numpy().view(_BFLOAT16) if is_short else plain.numpy())
+
+
+def converted(tree: Any) -> Any:
+    """Dicts, lists and tuples with the values of PyTorch's tensors as arrays; where there are none, what was given."""
+    if "torch" not in sys.modules:
+        return tree
+    if is_torchs(tree):
+        return array_of(tree)
+    if isinstance(tree, Mapping):
+        return {key: converted(value) for key, value in tree.items()}
+    return type(tree)([converted(value) for value in tree]) if type(tree) in (list, tuple) else tree

@@ -1,0 +1,144 @@
+"""Views: which results share the memory of a tensor, and that none is the tensor itself where PyTorch gives another.
+
+The surface that all tracers have leaves out what would change nothing: of a tracer nobody can tell. A tensor can be
+written to, and be told from another of the same memory. So a function that rearranges gives a further tensor in any
+case, one that computes gives one with memory of its own, and an element is a view, not a number.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from funcgrad import numpy as fnp
+from funcgrad._core.bind import Tracer
+from funcgrad._ops.broadcast import broadcast_to_p
+from funcgrad._ops.cast import cast_p
+from funcgrad._ops.shape import reshape_p
+from funcgrad.autograd._base import TRACE, TensorBase, is_tensor
+
+_getitem: Callable[..., Any] = Tracer.__getitem__
+_array_function: Callable[..., Any] = Tracer.__array_function__
+
+# NumPy's functions whose results are views.
+_VIEWS = (
+    "reshape ravel transpose matrix_transpose swapaxes moveaxis rollaxis squeeze expand_dims atleast_1d atleast_2d "
+    "atleast_3d broadcast_arrays diagonal diag split array_split hsplit vsplit dsplit unstack real imag flip fliplr "
+    "flipud rot90 einsum"
+)
+_NAMES = frozenset(_VIEWS.split())
+
+
+def alias(x: TensorBase) -> Any:
+    """Another tensor with the same memory, recorded as a view is."""
+    made = TRACE.apply(reshape_p, (x,), {"shape": x.shape})
+    # JAX hands back what does not change.
+    return hold(made, x.value.copy()) if made.value is x.value else made
+
+
+def copied(x: TensorBase) -> Any:
+    """A copy, through which gradients flow."""
+    made = cast_p(x, dtype=x.dtype)
+    # JAX does not copy what does not change, but a step may take its memory.
+    return hold(made, x.value.copy()) if made.value is x.value else made
+
+
+def hold(made: TensorBase, value: Any) -> Any:
+    """Give a new result an equal value, in other memory."""
+    made.value = value
+    if made.node is not None:
+        made.node.value_id = id(value)
+    return made
+
+
+def viewing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that rearranges: what it leaves as it is becomes another tensor of the same memory."""
+
+    @functools.wraps(function)
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        y = function(self, *args, **options)
+        return alias(self) if y is self else y
+
+    return method
+
+
+def copying(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that computes: what it leaves as it is becomes a copy."""
+
+    @functools.wraps(function)
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        y = function(self, *args, **options)
+        return copied(self) if y is self else y
+
+    return method
+
+
+def expanded(x: Any, shape: tuple[int, ...]) -> Any:
+    """A view in which axes of length 1 repeat."""
+    y = TRACE.apply(broadcast_to_p, (x,), {"shape": shape})
+    if type(x.value) is not np.ndarray:
+        return y
+    # What repeats nothing can be written to.
+    whole = math.prod(shape) == x.value.size
+    return hold(y, x.value.reshape(shape) if whole else np.broadcast_to(x.value, shape))
+
+
+def getitem(self: Any, key: Any, /) -> Any:
+    """``x[key]``; an element is a view of no axes, which the ellipsis at the end has NumPy give."""
+    entries = key if type(key) is tuple else (key,)
+    entries = tuple([_number(entry) if isinstance(entry, TensorBase) else entry for entry in entries])
+    if len(entries) >= len(self.shape) and not any(entry is Ellipsis for entry in entries):
+        return _getitem(self, (*entries, ...))
+    return _getitem(self, entries if type(key) is tuple else entries[0])
+
+
+def _number(entry: TensorBase) -> Any:
+    """A tensor that is one integer counts as that: what it selects is a view."""
+    return int(entry.value) if not entry.shape and entry.dtype.kind in "iu" else entry
+
+
+def iterate(self: Any) -> Iterator[Any]:
+    """``iter(x)``, over the first axis; the elements are views."""
+    if not self.shape:
+        raise TypeError("iteration over a 0-d tensor")
+    return (getitem(self, i) for i in range(self.shape[0]))
+
+
+def array_function(self: Any, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
+    """NumPy's protocol, as of any tracer; then the results are looked at."""
+    if function is np.broadcast_to:
+        return _broadcast_to(*args, **kwargs)
+    y = _array_function(self, function, types, args, kwargs)
+    if is_tensor(y):
+        return _apart(y, function, args)
+    return type(y)([_apart(one, function, args) for one in y]) if type(y) in (tuple, list) else y
+
+
+def _broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
+    y = fnp.broadcast_to(array, shape, subok)
+    return expanded(array, y.shape) if is_tensor(array) else y
+
+
+def _apart(y: Any, function: Any, args: tuple) -> Any:
+    """A result with the memory that NumPy's would have."""
+    if not is_tensor(y):
+        return y
+    operands = list(_tensors(args))
+    if function.__name__ in _NAMES:
+        return alias(y) if any(y is x for x in operands) else y
+    shared = any(y is x for x in operands)
+    if getattr(y.value, "base", None) is not None:
+        shared = shared or any(np.may_share_memory(y.value, x.value) for x in operands)
+    return copied(y) if shared else y
+
+
+def _tensors(args: Iterable[Any]) -> Iterator[Any]:
+    for x in args:
+        if is_tensor(x):
+            yield x
+        elif type(x) in (list, tuple):
+            yield from _tensors(x)
