@@ -11,6 +11,7 @@ from funcgrad._core.bind import is_foreign
 from funcgrad._ops.cast import cast
 from funcgrad.autograd._base import TensorBase
 from funcgrad.autograd._tensor import Tensor, rebuild
+from funcgrad.autograd._to import number_dtype
 from funcgrad.autograd._torch import converted
 
 
@@ -36,7 +37,7 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
         >>> tensor([1, 2])
         tensor([1, 2])
     """
-    value = _copied(data, None if dtype is None else np.dtype(dtype))
+    value = _copied(data, None if dtype is None else number_dtype("tensor", dtype))
     if requires_grad and not is_inexact(value.dtype):
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return rebuild(value, requires_grad)

@@ -118,10 +118,12 @@ def norm(self: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
     if p not in (None, "fro", 1, 2, np.inf, -np.inf):
         raise NotImplementedError(f"norm: the order is {p!r}; needed 2, 1, inf or -inf. Use np.linalg.norm for others.")
     axes = normalize_axes(_axis("norm", self, dim, None), len(self.shape))
+    if p in (np.inf, -np.inf) and 0 in self.shape:
+        raise RuntimeError(f"norm: the order is {p!r} and the tensor {self.aval}; needed elements. Use order 2 or 1.")
     if p in (1, np.inf, -np.inf):
         return {1: fnp.sum, np.inf: fnp.max, -np.inf: fnp.min}[p](abs(self), axis=axes, keepdims=keepdim)
-    # Squares of half numbers would overflow.
-    wide = cast(self, np.dtype(np.float32)) if self.dtype.itemsize < 4 else self
+    # PyTorch adds up in more digits too: squares of narrow numbers would overflow.
+    wide = cast(self, np.dtype(np.complex128 if self.dtype.kind == "c" else np.float64))
     squares = wide.real**2 + wide.imag**2 if self.dtype.kind == "c" else wide * wide
     total = fnp.sum(squares, axis=axes, keepdims=keepdim)
     # The root's derivative at 0 is infinite, and would be multiplied by 0.

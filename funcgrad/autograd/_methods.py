@@ -17,6 +17,7 @@ from funcgrad._ops.activation import logistic_p, relu_p
 from funcgrad._ops.cast import cast
 from funcgrad.autograd import _ambiguous as ambiguous
 from funcgrad.autograd import _dims as dims
+from funcgrad.autograd._to import to
 from funcgrad.autograd._views import copied, copying, expanded, hold, viewing
 from funcgrad.numpy._choice import clip_method
 from funcgrad.numpy._creation import astype_method
@@ -64,7 +65,8 @@ def _expand(self: Any, *lengths: Any) -> Any:
     wanted = _dims(lengths)
     own = (1,) * (len(wanted) - len(self.shape)) + self.shape
     shape = tuple([m if n == -1 else n for n, m in zip(wanted, own, strict=False)])
-    if len(wanted) < len(own) or any(m not in (1, n) for n, m in zip(shape, own, strict=True)):
+    new = wanted[: len(wanted) - len(self.shape)]
+    if len(wanted) < len(own) or any(m not in (1, n) for n, m in zip(shape, own, strict=True)) or -1 in new:
         raise RuntimeError(
             f"expand: the tensor has shape {list(self.shape)} and {list(wanted)} was asked for; only axes of length 1 "
             "and new ones in front can repeat. Give the others their own length, or -1."
@@ -217,6 +219,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "astype": copying(astype_method),
     "copy": lambda self, order="C": copied(self),
     "clip": copying(clip_method),
+    "to": to,
     "contiguous": _contiguous,
     "cpu": _itself,
     "double": _to(np.float64),

@@ -11,7 +11,6 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import Tracer
 from funcgrad._core.tracebacks import folded
-from funcgrad._ops.cast import cast
 from funcgrad.autograd import _in_place
 from funcgrad.autograd._backward import backward, backward_from
 from funcgrad.autograd._base import TRACE, LeafNode, TensorBase, owned_array, retained, set_value
@@ -209,10 +208,6 @@ class Tensor(TensorBase):
         array = self.numpy()
         array = array if dtype is None else array.astype(dtype, copy=False)
         return array.copy() if copy else array
-
-    def to(self, dtype: Any) -> Tensor:
-        """Return the tensor in another dtype; the tensor itself where it has that dtype, or where a device is named."""
-        return self if isinstance(dtype, str) and dtype.partition(":")[0] == "cpu" else cast(self, np.dtype(dtype))
 
     @property
     def size(self) -> Size:

@@ -20,6 +20,7 @@ from funcgrad._ops.broadcast import broadcast_to_p
 from funcgrad._ops.cast import cast_p
 from funcgrad._ops.shape import reshape_p
 from funcgrad.autograd._base import TRACE, TensorBase, is_tensor
+from funcgrad.autograd._torch import array_of, is_torchs
 
 _getitem: Callable[..., Any] = Tracer.__getitem__
 _array_function: Callable[..., Any] = Tracer.__array_function__
@@ -30,6 +31,7 @@ _VIEWS = (
     "atleast_3d broadcast_arrays diagonal diag split array_split hsplit vsplit dsplit unstack real imag flip fliplr "
     "flipud rot90 einsum"
 )
+_PLAIN = frozenset({int, slice, type(None), type(...)})
 _NAMES = frozenset(_VIEWS.split())
 
 
@@ -90,15 +92,17 @@ def expanded(x: Any, shape: tuple[int, ...]) -> Any:
 def getitem(self: Any, key: Any, /) -> Any:
     """``x[key]``; an element is a view of no axes, which the ellipsis at the end has NumPy give."""
     entries = key if type(key) is tuple else (key,)
-    entries = tuple([_number(entry) if isinstance(entry, TensorBase) else entry for entry in entries])
+    entries = tuple([entry if type(entry) in _PLAIN else _entry(entry) for entry in entries])
     if len(entries) >= len(self.shape) and not any(entry is Ellipsis for entry in entries):
         return _getitem(self, (*entries, ...))
     return _getitem(self, entries if type(key) is tuple else entries[0])
 
 
-def _number(entry: TensorBase) -> Any:
+def _entry(entry: Any) -> Any:
     """A tensor that is one integer counts as that: what it selects is a view."""
-    return int(entry.value) if not entry.shape and entry.dtype.kind in "iu" else entry
+    if is_tensor(entry) and not entry.shape and entry.dtype.kind in "iu":
+        return int(entry.value)
+    return array_of(entry) if is_torchs(entry) else entry
 
 
 def iterate(self: Any) -> Iterator[Any]:

@@ -14,6 +14,7 @@ from funcgrad.nn import _activations as activations
 from funcgrad.nn._linear import linear
 from funcgrad.nn._module import Module
 from funcgrad.nn._parameter import Parameter
+from funcgrad.numpy._axes import normalize_axis
 
 _generators = [np.random.default_rng()]
 
@@ -32,7 +33,10 @@ def manual_seed(seed: int) -> None:
         >>> bool((nn.Linear(2, 1).weight == first).all())
         True
     """
-    _generators[0] = np.random.default_rng(seed)
+    if not isinstance(seed, int | np.integer):
+        raise TypeError(f"manual_seed: the seed is {seed!r}; needed an integer. Pass one, such as 0.")
+    # PyTorch counts from the end of 64 bits, too.
+    _generators[0] = np.random.default_rng(int(seed) % 2**64)
 
 
 class Linear(Module):
@@ -56,8 +60,8 @@ class Linear(Module):
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, dtype: Any = None) -> None:
         super().__init__()
-        self.in_features = in_features
-        self.out_features = out_features
+        self.in_features = _length("Linear", "in_features", in_features)
+        self.out_features = _length("Linear", "out_features", out_features)
         self.weight = Parameter(_uniform((out_features, in_features), in_features, dtype))
         self.register_parameter("bias", Parameter(_uniform((out_features,), in_features, dtype)) if bias else None)
 
@@ -69,6 +73,14 @@ class Linear(Module):
     def extra_repr(self) -> str:
         """Return sizes and options."""
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+def _length(name: str, argument: str, value: Any) -> int:
+    """A length that an axis can have."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < 0:
+        error = ValueError if isinstance(value, int | np.integer) else TypeError
+        raise error(f"{name}: {argument} is {value!r}; needed an integer, 0 or greater. Pass the length of the axis.")
+    return int(value)
 
 
 def _uniform(shape: tuple[int, ...], fan_in: int, dtype: Any) -> Any:
@@ -165,13 +177,18 @@ class Flatten(Module):
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
+        for name, axis in (("start_dim", start_dim), ("end_dim", end_dim)):
+            if not isinstance(axis, int | np.integer):
+                raise TypeError(f"Flatten: {name} is {axis!r}; needed an integer. Pass the number of an axis.")
         self.start_dim = start_dim
         self.end_dim = end_dim
 
     def forward(self, x: Any) -> Any:
         """Compute ``[n, ...] -> [n, rest]``."""
-        axes = range(len(x.shape))
-        start, end = axes[self.start_dim], axes[self.end_dim] + 1
+        ndim = max(len(x.shape), 1)
+        start, end = normalize_axis(self.start_dim, ndim), normalize_axis(self.end_dim, ndim) + 1
+        if end <= start:
+            raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
         return x.reshape(*x.shape[:start], math.prod(x.shape[start:end]), *x.shape[end:])
 
     def extra_repr(self) -> str:

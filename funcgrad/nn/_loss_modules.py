@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from funcgrad.autograd._base import is_tensor
 from funcgrad.nn._losses import Reduction, cross_entropy, mse_loss, nll_loss
 from funcgrad.nn._module import Module
@@ -17,6 +19,11 @@ def _constant(x: Any) -> Any:
 class _ClassLoss(Module):
     def __init__(self, weight: Any = None, ignore_index: int = -100, reduction: Reduction = "mean") -> None:
         super().__init__()
+        if not isinstance(ignore_index, int | np.integer):
+            raise TypeError(
+                f"{type(self).__name__}: ignore_index is {ignore_index!r}; needed an integer. Pass a number that is no "
+                "class, such as -100."
+            )
         self.register_buffer("weight", weight)
         self.ignore_index = ignore_index
         self.reduction: Reduction = reduction
@@ -48,6 +55,11 @@ class CrossEntropyLoss(_ClassLoss):
         label_smoothing: float = 0.0,
     ) -> None:
         super().__init__(weight, ignore_index, reduction)
+        if not isinstance(label_smoothing, int | float):
+            raise TypeError(
+                f"CrossEntropyLoss: label_smoothing is {label_smoothing!r}; needed a number from 0 to 1. Pass 0.1, for "
+                "example."
+            )
         self.label_smoothing = label_smoothing
 
     def forward(self, x: Any, target: Any) -> Any:

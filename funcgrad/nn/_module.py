@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from funcgrad._core.aval import is_inexact
 from funcgrad.autograd import Tensor, no_grad
 from funcgrad.autograd import tensor as make_tensor
 from funcgrad.autograd._base import is_tensor
@@ -227,10 +228,16 @@ class Module:
         return self
 
     def to(self, dtype: Any) -> Self:
-        """Convert parameters and buffers of floating dtypes, in place."""
-        for x in [*self.parameters(), *self.buffers()]:
-            if x.dtype.kind in "fV":
-                x.data = x.detach().to(dtype)
+        """Convert parameters and buffers of floating dtypes, in place; of a device only the present one is taken."""
+        held = [x for x in [*self.parameters(), *self.buffers()] if x.dtype.kind in "fV"]
+        new = [x.detach().to(dtype) for x in held]
+        if any(not is_inexact(x.dtype) for x in new):
+            raise TypeError(
+                f"to: the dtype {np.dtype(dtype)} was asked for; needed a floating or complex one, for parameters. "
+                "Write np.float32, for example."
+            )
+        for x, value in zip(held, new, strict=True):
+            x.data = value
         return self
 
     def double(self) -> Self:

@@ -160,7 +160,7 @@ class Optimizer:
         return packed
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over groups and state from what `state_dict` returned, here or (see ``interop.torch``) in PyTorch.
+        """Take over groups and state from what `state_dict` returned, here or in PyTorch.
 
         Floating-point state is converted to dtype and device of its parameter; state that belongs to no parameter is
         taken as it is.

@@ -16,6 +16,7 @@ from funcgrad._ops.cast import cast
 from funcgrad._ops.fill import zeros_like
 from funcgrad.autograd._base import is_tensor
 from funcgrad.autograd._tensor import rebuild
+from funcgrad.autograd._torch import array_of, converted, is_torchs
 
 Groups = list[dict[str, Any]]
 
@@ -59,7 +60,7 @@ def load_groups(saved: Groups, groups: Groups) -> Groups:
         )
     loaded = []
     for new, old in zip(saved, groups, strict=True):
-        options = copy.deepcopy({name: value for name, value in new.items() if name != "params"})
+        options = copy.deepcopy({name: converted(value) for name, value in new.items() if name != "params"})
         if "param_names" in old:
             options.setdefault("param_names", old["param_names"])
         loaded.append({**options, "params": old["params"]})
@@ -80,6 +81,7 @@ def load_state(saved: Mapping[str, Any], groups: Groups) -> defaultdict[Any, Any
 
 
 def _converted(value: Any, p: Any, key: Any = None) -> Any:
+    value = array_of(value) if is_torchs(value) else value
     array = value.value if is_tensor(value) else value
     if is_tensor(value) or isinstance(array, np.ndarray):
         # A count of steps is no value like the parameter's.
