@@ -15,7 +15,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.bind import bind
 from funcgrad._ops.cast import cast, real_dtype
 from funcgrad._ops.softmax import log_softmax_p
-from funcgrad.autograd._views import copied
+from funcgrad.autograd._views import copied, hold
 from funcgrad.numpy._axes import normalize_axes, normalize_axis
 
 
@@ -58,7 +58,9 @@ def _reduction(name: str) -> Callable[..., Any]:
             )
         if keepdim:
             options["keepdims"] = True
-        return function(self, axis=_axis(name, self, dim, axis), **options)
+        y = function(self, axis=_axis(name, self, dim, axis), **options)
+        # Over no axes there is nothing to add up.
+        return hold(y, y.value.copy()) if y.value is self.value else y
 
     method.__name__ = name
     method.__doc__ = f"Return the {name} over some axes, by NumPy's or PyTorch's names of the arguments."

@@ -113,8 +113,10 @@ def _in_order(made: Any) -> Any:
 
 
 def _flatten(self: Any, start_dim: Any = 0, end_dim: int = -1, *, order: Any = "C") -> Any:
-    if isinstance(start_dim, str) or order != "C":
-        return fnp.ravel(self, start_dim if isinstance(start_dim, str) else order)
+    if isinstance(start_dim, str):
+        start_dim, order = 0, start_dim
+    if order != "C":
+        return fnp.ravel(self, order)
     start, end = dims.span(self, start_dim, end_dim)
     shape = self.shape
     return (
@@ -213,7 +215,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "unsqueeze": lambda self, dim: fnp.expand_dims(self, dim),
     "squeeze": viewing(_squeeze),
     "reshape": viewing(reshape_method),
-    "ravel": viewing(lambda self, order="C": fnp.ravel(self, order)),
+    "ravel": viewing(fnp.ravel),
     "flatten": _flatten,
     "diagonal": viewing(lambda self, offset=0, dim1=0, dim2=1: fnp.diagonal(self, offset, dim1, dim2)),
     "astype": copying(astype_method),

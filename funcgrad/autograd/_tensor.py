@@ -300,8 +300,8 @@ class Tensor(TensorBase):
         return rebuild, (np.asarray(self.value), self.requires_grad, getattr(self, "is_parameter", False))
 
     # As in PyTorch a number comes second, which `grad_fn` shows.
-    __radd__ = Tracer.__add__
-    __rmul__ = Tracer.__mul__
+    __radd__: Any = vars(Tracer)["__add__"]
+    __rmul__: Any = vars(Tracer)["__mul__"]
     __array_function__ = array_function
     __getitem__ = getitem
     __iter__ = iterate

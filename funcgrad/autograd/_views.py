@@ -21,9 +21,10 @@ from funcgrad._ops.cast import cast_p
 from funcgrad._ops.shape import reshape_p
 from funcgrad.autograd._base import TRACE, TensorBase, is_tensor
 from funcgrad.autograd._torch import array_of, is_torchs
+from funcgrad.numpy._indexing import getitem as index
 
-_getitem: Callable[..., Any] = Tracer.__getitem__
-_array_function: Callable[..., Any] = Tracer.__array_function__
+# What is attached to every tracer.
+_array_function: Callable[..., Any] = vars(Tracer)["__array_function__"]
 
 # NumPy's functions whose results are views.
 _VIEWS = (
@@ -94,8 +95,8 @@ def getitem(self: Any, key: Any, /) -> Any:
     entries = key if type(key) is tuple else (key,)
     entries = tuple([entry if type(entry) in _PLAIN else _entry(entry) for entry in entries])
     if len(entries) >= len(self.shape) and not any(entry is Ellipsis for entry in entries):
-        return _getitem(self, (*entries, ...))
-    return _getitem(self, entries if type(key) is tuple else entries[0])
+        return index(self, (*entries, ...))
+    return index(self, entries if type(key) is tuple else entries[0])
 
 
 def _entry(entry: Any) -> Any:
@@ -134,7 +135,7 @@ def _apart(y: Any, function: Any, args: tuple) -> Any:
     operands = list(_tensors(args))
     if function.__name__ in _NAMES:
         return alias(y) if any(y is x for x in operands) else y
-    shared = any(y is x for x in operands)
+    shared = any(y is x or y.value is x.value for x in operands)
     if getattr(y.value, "base", None) is not None:
         shared = shared or any(np.may_share_memory(y.value, x.value) for x in operands)
     return copied(y) if shared else y

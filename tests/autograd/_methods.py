@@ -41,6 +41,7 @@ class Row(NamedTuple):
     without: tuple[str, ...] = ()
 
 
+_NO_MATRICES = tuple([given for given, x in INPUTS.items() if x.ndim != 2])
 # Dtypes of what is computed from integers are NumPy's, and so are not compared.
 _REAL = "f"
 METHODS: dict[str, Row] = {
@@ -50,7 +51,7 @@ METHODS: dict[str, Row] = {
     "view of the same shape": Row(lambda t: t.view(tuple(t.shape))),
     "view_as": Row(lambda t: t.view_as(t)),
     "t": Row(lambda t: t.t()),
-    "T": Row(lambda t: t.T, without=("three axes",)),  # PyTorch warns.
+    "T": Row(lambda t: t.T, without=_NO_MATRICES),  # PyTorch warns.
     "ravel": Row(lambda t: t.ravel()),
     "flatten": Row(lambda t: t.flatten()),
     "flatten(1)": Row(lambda t: t.flatten(1)),
@@ -105,7 +106,7 @@ METHODS: dict[str, Row] = {
     "norm along an axis": Row(lambda t: t.norm(2, 0)),
     "max": Row(lambda t: t.max(), "fiub"),
     "correction": Row(lambda t: t.var(correction=0), _REAL, ("no elements", "no rows", "no columns")),  # NumPy warns.
-    "masked_fill": Row(lambda t: t.masked_fill(t != t, 0)),
+    "masked_fill": Row(lambda t: t.masked_fill(t == 0, 1)),
     "clamp": Row(lambda t: t.clamp(-1, 2), "fi"),
     "clamp without bounds": Row(lambda t: t.clamp()),
     "mm": Row(lambda t: t.mm(t.t())),

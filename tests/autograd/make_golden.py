@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.autograd._methods import PAIRS, flat, observed
 from tests.autograd._overwritten import ALLOWED, REFUSED
 from tests.autograd._programs import (
     CALLS,
@@ -37,6 +38,12 @@ def golden(torch: Any) -> dict[str, np.ndarray]:
         found |= {f"derivatives/{name}/{i}": x for i, x in enumerate(derivatives(make, torch.autograd.grad, name))}
         found |= {f"accumulated/{name}/{i}": x for i, x in enumerate(accumulated(make, name))}
     found |= {f"complex/{i}": x for i, x in enumerate(complex_gradients(make, torch.autograd.grad))}
+    seen = {pair: observed(*pair, torch.tensor, lambda y: y.detach().numpy()) for pair in PAIRS}
+    found["seen"] = [one.text for one in seen.values()]
+    found |= {
+        f"seen/{name}": np.concatenate([flat(seen[pair].numbers) for pair in PAIRS if pair[0] == name])
+        for name, _ in PAIRS
+    }
     found["asked"] = asked(torch.tensor)
     found |= {f"text/{name}": texts(torch.tensor, name) for name in PRINTED}
     with warnings.catch_warnings():

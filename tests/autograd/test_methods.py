@@ -1,0 +1,27 @@
+"""Methods of tensors give what PyTorch's give, in memory that is shared where PyTorch shares it.
+
+What PyTorch gives is in ``golden_autograd.npz``, which ``test_against_torch.py`` holds to it.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from funcgrad.autograd import tensor
+from tests.autograd._methods import INPUTS, METHODS, PAIRS, flat, observed
+
+GOLDEN = np.load(Path(__file__).with_name("golden_autograd.npz"))
+SEEN = dict(zip(PAIRS, GOLDEN["seen"].tolist(), strict=True))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods(name: str) -> None:
+    given = [given for other, given in PAIRS if other == name]
+    found = {one: observed(name, one, tensor, lambda y: y.detach().value) for one in given}
+    assert {one: seen.text for one, seen in found.items()} == {one: SEEN[name, one] for one in given}
+    numbers = [flat(found[one].numbers) for one in given]
+    ends = np.cumsum([len(part) for part in numbers])[:-1]
+    for one, mine, golden in zip(given, numbers, np.split(GOLDEN[f"seen/{name}"], ends), strict=True):
+        tolerance = 2e-3 if INPUTS[one].dtype.itemsize == 2 else 1e-7
+        np.testing.assert_allclose(mine, golden, rtol=tolerance, atol=tolerance, err_msg=one)
