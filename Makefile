@@ -1,26 +1,31 @@
 # Every target makes .venv if it is missing and installs what it needs. Needed beforehand: Python 3.11+, pip's index.
-#   make train ARGS="--engine numpy"      make test WORKERS=4 ARGS="tests/tree -x"
+#   make train ARGS="--engine numpy"      make test WORKERS=4 ARGS="tests/tree -x"      make fuzz SECONDS=600
 
 PYTHON ?= python3
 VENV ?= .venv
 WORKERS ?= 2
 ARGS ?=
+SECONDS ?= 60
 # Pinned: where a CPU build of this release is at hand, a plain range would pass it over for one with CUDA.
 TORCH ?= torch==2.13.0
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help train test lint format types bench torch clean
+.PHONY: help train test fuzz lint format types bench torch clean
 
 help:
-	@echo "make train | test | lint | format | types | bench | torch | clean"
+	@echo "make train | test | fuzz | lint | format | types | bench | torch | clean"
 
 train: $(VENV)/.has-examples
 	$(BIN)/python examples/digits.py $(ARGS)
 
 test: $(VENV)/.has-test
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+# Random programs with fresh seeds; what they find is printed as programs to paste.
+fuzz: $(VENV)/.has-test
+	$(BIN)/python -m tests.laws.fuzz --seconds $(SECONDS) --workers $(WORKERS) $(ARGS)
 
 lint: $(VENV)/.has-test
 	$(BIN)/python -m ruff format --check .

@@ -1,0 +1,70 @@
+"""Runs random programs with fresh seeds: ``python -m tests.laws.fuzz --seconds 600``."""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import sys
+import time
+from collections import Counter
+from typing import Any
+
+from tests.laws.fuzz import tensors
+from tests.laws.fuzz.check import Report
+from tests.laws.fuzz.runner import Found, run_scripts, run_seeds
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="fuzz")
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--programs", type=int, default=10**9)
+    parser.add_argument("--first", type=int, default=None, help="the first seed; from the clock unless given")
+    parser.add_argument("--workers", type=int, default=2)
+    options = parser.parse_args()
+    first = int(time.time()) * 1000 if options.first is None else options.first
+    say(f"seeds from {first}")
+    start = time.monotonic()
+    with multiprocessing.get_context("spawn").Pool(options.workers) as pool:
+        jobs = [
+            (first + i, options.workers, options.programs // options.workers, options.seconds)
+            for i in range(options.workers)
+        ]
+        results = pool.starmap(run_seeds, jobs)
+    for kind in ("tensors", "schedules"):
+        if kind == "schedules" or tensors.peers() is not None:
+            seeds = range(first, first + sum(report.programs for report, *_ in results) // 10)
+            report, found = run_scripts(kind, seeds)
+            say(f"{report.programs} {kind}")
+            results.append((Report(), found, first))
+            results[-1][0].refusals.update(report.refusals)
+    return conclude(results, first, time.monotonic() - start)
+
+
+def conclude(results: list[tuple[Report, list[Found], int]], first: int, seconds: float) -> int:
+    total, found = Report(), {}
+    for report, findings, _ in results:
+        total.add(report)
+        for f in findings:
+            found.setdefault(f.key, []).append(f)
+    for key, group in sorted(found.items(), key=lambda item: -len(item[1])):
+        say(f"\n#### {len(group)}x {key} (seeds {[f.seed for f in group][:8]})\n{group[0].text}")
+    last = max(last for *_, last in results)
+    rate, checks, count = total.programs / seconds, sum(total.checks.values()), sum(map(len, found.values()))
+    say(f"\n{total.programs} programs, seeds {first} to {last}, {checks} checks, {rate:.1f} programs a second")
+    say(f"{count} findings of {len(found)} kinds")
+    refused: Counter[Any] = Counter()
+    for (_, error, place), n in total.refusals.items():
+        refused[error, place] += n
+    say(f"{sum(refused.values())} checks refused in our own words; the most frequent:")
+    for (error, place), n in refused.most_common(40):
+        say(f"  {n:6d}  {error}  {place}")
+    return bool(found)
+
+
+def say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,86 @@
+"""A program with what plain NumPy makes of it, and the same program as a function of a pytree."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import funcgrad as fg
+from tests.laws.fuzz.compare import difference, sharing
+from tests.laws.fuzz.modules import PLAIN, TRACED
+from tests.laws.fuzz.program import Program, run_with_noise
+
+Function = Callable[[Any], list[Any]]
+
+
+class Case:
+    """The reference: arguments, results, who shares memory, and the coarsest precision on the way."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.arguments = program.arguments()
+        scope: dict[str, Any] = {**PLAIN, **self.arguments}
+        for s in program.statements:
+            scope[s.target] = builtins.eval(s.expression, scope)
+        self.results = [scope[name] for name in program.outputs]
+        self.inputs = [x for x in self.arguments.values() if isinstance(x, np.ndarray)]
+        self.shares = sharing(self.results, self.inputs)
+        dtypes = [np.asarray(scope[s.target]).dtype for s in (*program.inputs, *program.statements)]
+        self.eps = max([float(np.finfo(t).eps) for t in dtypes if t.kind in "fc"], default=2.0**-52)
+        self.objects = any(t.kind == "O" for t in dtypes)
+        inexact = [s.target for s in program.statements if np.asarray(scope[s.target]).dtype.kind in "fc"]
+        self.finite = all(np.all(np.isfinite(scope[name])) for name in inexact)
+        self.floats = [i for i, y in enumerate(self.results) if np.asarray(y).dtype.kind in "fc"]
+
+    @property
+    def double(self) -> bool:
+        return self.eps < 1e-15
+
+    def names(self, kinds: str, arrays: bool = False) -> tuple[str, ...]:
+        """The traced inputs of these kinds of dtype; with ``arrays`` without Python's numbers."""
+        given = [(name, self.arguments[name]) for name in self.program.traced]
+        return tuple(
+            name for name, x in given if np.asarray(x).dtype.kind in kinds and (hasattr(x, "dtype") or not arrays)
+        )
+
+    def function(
+        self, names: tuple[str, ...], rng: Random, namespace: Mapping[str, Any] = TRACED
+    ) -> tuple[Function, Any]:
+        """The program as a function of a pytree of the named inputs, and that pytree; the rest is closed over."""
+        run = self.program.function(namespace, self.arguments)
+        treedef = fg.tree.structure(_packed(list(names), rng))
+        tree = fg.tree.unflatten(treedef, [self.arguments[name] for name in names])
+        rest = {name: self.arguments[name] for name in self.program.traced if name not in names}
+
+        def program(tree: Any) -> list[Any]:
+            return run(**rest, **dict(zip(names, fg.tree.leaves(tree), strict=True)))
+
+        return program, tree
+
+    def is_rounding(self, scale: float) -> bool:
+        """Whether the reference itself is as far off when each step is rounded otherwise."""
+        rng = np.random.default_rng(0)
+        for _ in range(12):
+            try:
+                noisy = run_with_noise(self.program, PLAIN, rng, scale)
+            except Exception:  # noqa: BLE001  (off by one unit, NumPy may refuse what it took)
+                return True
+            if any(difference(y, z) for y, z in zip(self.results, noisy, strict=True)):
+                return True
+        return False
+
+
+def _packed(names: list[str], rng: Random) -> Any:
+    """The names in a random pytree, in their order."""
+    kind = rng.choice(("tuple", "list", "dict", "nested")) if len(names) > 0 else "tuple"
+    if kind == "list":
+        return list(names)
+    if kind == "dict":
+        return {f"k{i}": name for i, name in enumerate(names)}
+    if kind == "nested":
+        return {"a": (names[0], None), "b": [{"c": name} for name in names[1:]]}
+    return tuple(names)

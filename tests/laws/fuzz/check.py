@@ -1,0 +1,276 @@
+"""What is asked of a program. A check yields findings; what is refused in our own words is counted."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import funcgrad as fg
+from tests.laws.fuzz.case import Case
+from tests.laws.fuzz.compare import difference, sharing, snapshot, wrong_sharing, wrong_type
+from tests.laws.fuzz.derivatives import (
+    MODES,
+    WRAPPERS,
+    by_jax,
+    differences,
+    directions,
+    nested,
+    pairing,
+    size_of_pairing,
+)
+from tests.laws.fuzz.faulty import judged
+from tests.laws.fuzz.modules import JAX, OURS, PLAIN
+from tests.laws.fuzz.program import Program
+from tests.laws.fuzz.routes import ROUTES, BatchError, Route
+
+# How often the dearer checks are made, besides the routes' own weights.
+JAX_WEIGHT, DIFFERENCES_WEIGHT, NEST_WEIGHT, SECOND_WEIGHT = 0.05, 0.5, 0.25, 0.2
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A check that a program fails."""
+
+    program: Program
+    check: str
+    what: str
+
+    @property
+    def kind(self) -> str:
+        """What stays the same when the program is reduced."""
+        return f"{self.check}: {self.what.partition(':')[0]}"
+
+
+class Report:
+    """How many programs and checks there were, and what was refused."""
+
+    def __init__(self) -> None:
+        self.programs = 0
+        self.checks: Counter[str] = Counter()
+        self.refusals: Counter[tuple[str, str, str]] = Counter()
+
+    def add(self, other: Report) -> None:
+        self.programs += other.programs
+        self.checks += other.checks
+        self.refusals += other.refusals
+
+
+Check = Callable[[Case, Random], Iterator[str]]
+
+
+def _checks() -> dict[str, tuple[float, Check]]:
+    table: dict[str, tuple[float, Check]] = {"eager": (1.0, _eager)}
+    for route in ROUTES:
+        table[route.name] = (route.weight, _of_route(route))
+    table["first derivative"] = (1.0, _first)
+    table["differences"] = (DIFFERENCES_WEIGHT, _by_differences)
+    table["nest"] = (NEST_WEIGHT, _nest)
+    table["second derivative"] = (SECOND_WEIGHT, _second)
+    table["jax"] = (JAX_WEIGHT, _beside_jax)
+    return table
+
+
+def _eager(case: Case, rng: Random) -> Iterator[str]:
+    """Our functions on plain values: NumPy's values, dtypes, types and views."""
+    run = case.program.function(OURS, case.arguments)
+    got = run(**{name: case.arguments[name] for name in case.program.traced})
+    yield from _compared(case, got, 4)
+    if not case.objects:
+        for expected, y in zip(case.results, got, strict=True):
+            if wrong := wrong_type(expected, y):
+                yield wrong
+        if wrong := wrong_sharing(case.shares, sharing(got, case.inputs), views=True):
+            yield wrong
+
+
+def _of_route(route: Route) -> Check:
+    def check(case: Case, rng: Random) -> Iterator[str]:
+        names = case.names("buifc" if route.all_leaves else "fc", arrays="vmap" in route.name)
+        if not names:
+            return
+        f, tree = case.function(names, rng)
+        got = route.run(f, tree, rng)
+        yield from _compared(case, got, 64 if route.xla else 4)
+        if wrong := wrong_sharing(case.shares, sharing(got, case.inputs), views=False):
+            yield wrong
+
+    return check
+
+
+def _compared(case: Case, got: list[Any], scale: float) -> Iterator[str]:
+    for i, (expected, y) in enumerate(zip(case.results, got, strict=True)):
+        wrong = difference(expected, y)
+        if wrong is not None and not (wrong.startswith("value") and case.is_rounding(scale)):
+            yield f"{wrong} (result {i})"
+
+
+class Derivable:
+    """The floating results of a case as a function of its floating inputs, with directions on both sides."""
+
+    def __init__(self, case: Case, rng: Random, namespace: Any = None) -> None:
+        names = case.names("fc")
+        run, self.tree = case.function(names, rng) if namespace is None else case.function(names, rng, namespace)
+        self.f = lambda tree: (ys := run(tree)) and [ys[i] for i in case.floats]
+        self.empty = not names or not case.floats
+        self.t_dot = directions(self.tree, rng)
+        self.y_bars = directions([np.asarray(case.results[i]) for i in case.floats], rng)
+        self.arguments = (self.tree, self.t_dot, self.y_bars)
+
+
+def _first(case: Case, rng: Random) -> Iterator[str]:
+    """What a tangent and a cotangent say of each other; and that gradients are memory of their own."""
+    d = Derivable(case, rng)
+    if d.empty:
+        return
+    y_dots = fg.jvp(d.f, (d.tree,), (d.t_dot,))[1]
+    (bars,) = fg.vjp(d.f, d.tree)[1](d.y_bars)
+    for x, bar in zip(fg.tree.leaves(d.tree), fg.tree.leaves(bars), strict=True):
+        if np.shape(x) != np.shape(bar) or np.asarray(x).dtype != np.asarray(bar).dtype:
+            yield f"gradient type: {np.asarray(bar).dtype}{np.shape(bar)} of {np.asarray(x).dtype}{np.shape(x)}"
+    for i, y_dot in zip(case.floats, y_dots, strict=True):
+        if np.shape(y_dot) != np.shape(case.results[i]) or np.asarray(y_dot).dtype != np.asarray(case.results[i]).dtype:
+            yield f"tangent type: {np.asarray(y_dot).dtype}{np.shape(y_dot)} of result {i}"
+    own = [*case.inputs, *fg.tree.leaves((d.t_dot, d.y_bars))]
+    if wrong := wrong_sharing([], sharing(fg.tree.leaves(bars), own), views=False):
+        yield f"gradient {wrong}"
+    if case.finite:
+        size = size_of_pairing(d.y_bars, y_dots) + size_of_pairing(bars, d.t_dot)
+        yield from _agree("jvp and vjp", pairing(d.y_bars, y_dots), pairing(bars, d.t_dot), size, case.eps)
+
+
+def _agree(what: str, expected: Any, got: Any, size: float, eps: float) -> Iterator[str]:
+    allowed = 1e5 * eps * (size + 1e-3)
+    if np.isfinite(expected) and np.isfinite(size) and not abs(float(expected) - float(got)) <= allowed:
+        yield f"{what}: {float(got):.9g}, expected {float(expected):.9g}"
+
+
+def _by_differences(case: Case, rng: Random) -> Iterator[str]:
+    d = Derivable(case, rng)
+    if d.empty or not case.double or not case.finite or case.objects:
+        return
+    plain, _ = case.function(case.names("fc"), Random(0), PLAIN)
+    leaves = fg.tree.leaves(d.tree)
+    slope = differences(
+        lambda t: pairing(d.y_bars, [plain(tuple(t))[i] for i in case.floats]), leaves, fg.tree.leaves(d.t_dot)
+    )
+    if slope is not None:
+        y_dots = fg.jvp(d.f, (d.tree,), (d.t_dot,))[1]
+        yield from _close("slope", slope, pairing(d.y_bars, y_dots), size_of_pairing(d.y_bars, y_dots))
+
+
+def _close(what: str, expected: float, got: Any, size: float) -> Iterator[str]:
+    """Differences are right to six digits."""
+    if np.isfinite(got) and not abs(float(got) - expected) <= 1e-4 * (abs(expected) + size) + 1e-6:
+        yield f"{what}: {float(got):.9g}, differences give {expected:.9g}"
+
+
+def _draw_nest(rng: Random, most: int = 2) -> list[str]:
+    return [rng.choice(list(WRAPPERS)) for _ in range(rng.randint(0, most))]
+
+
+def _nest(case: Case, rng: Random) -> Iterator[str]:
+    """A derivative of a nest of transforms, itself inside one."""
+    d = Derivable(case, rng)
+    if d.empty or not case.finite:
+        return
+    inner, outer, mode = _draw_nest(rng), _draw_nest(rng), rng.choice(list(MODES))
+    y_dots = fg.jvp(d.f, (d.tree,), (d.t_dot,))[1]
+    f = nested(d.f, inner)
+    (got,) = nested(lambda t: [MODES[mode](f, t, d.t_dot, d.y_bars)], outer)(d.tree)
+    name = f"{' '.join(outer)} [{mode}] {' '.join(inner)}"
+    (bars,) = fg.vjp(d.f, d.tree)[1](d.y_bars)
+    size = size_of_pairing(d.y_bars, y_dots) + size_of_pairing(bars, d.t_dot)
+    yield from (f"nest: {name}: {w}" for w in _agree("number", pairing(d.y_bars, y_dots), got, size, case.eps))
+
+
+def _second(case: Case, rng: Random) -> Iterator[str]:
+    """The derivative, by any mode under a nest, of the derivative, by differences."""
+    d = Derivable(case, rng)
+    if d.empty or not case.finite or not case.double or case.objects:
+        return
+    u = directions(d.tree, rng)
+    first, second, inner, outer = (
+        rng.choice(list(MODES)),
+        rng.choice(list(MODES)),
+        _draw_nest(rng, 1),
+        _draw_nest(rng, 1),
+    )
+    f = nested(d.f, inner)
+    once = lambda t: [MODES[first](f, t, d.t_dot, d.y_bars)]  # noqa: E731
+    (got,) = nested(lambda t: [MODES[second](once, t, u, [np.float64(1.0)])], outer)(d.tree)
+    treedef = fg.tree.structure(d.tree)
+    slope = differences(
+        lambda t: MODES["jvp"](d.f, fg.tree.unflatten(treedef, t), d.t_dot, d.y_bars),
+        fg.tree.leaves(d.tree),
+        fg.tree.leaves(u),
+    )
+    if slope is not None:
+        yield from _close(f"second: {' '.join(outer)} [{second}] [{first}] {' '.join(inner)}", slope, got, 1e-3)
+
+
+def _beside_jax(case: Case, rng: Random) -> Iterator[str]:
+    if not case.double or case.objects:
+        return
+    d = Derivable(case, rng)
+    if d.empty:
+        return
+    theirs = Derivable(case, Random(0), JAX)
+    treedef = fg.tree.structure(theirs.tree)
+    tree, t_dot = (fg.tree.unflatten(treedef, fg.tree.leaves(t)) for t in (d.tree, d.t_dot))
+    try:
+        ys, their_bars, their_dots = by_jax(theirs.f, tree, t_dot, d.y_bars)
+    except Exception:  # noqa: BLE001  (not a program of JAX)
+        return
+    for i, y in zip(case.floats, ys, strict=True):
+        if difference(np.asarray(case.results[i]), np.asarray(y)):
+            return
+    y_dots = fg.jvp(d.f, (d.tree,), (d.t_dot,))[1]
+    (bars,) = fg.vjp(d.f, d.tree)[1](d.y_bars)
+    for name, ours, expected in (("vjp", bars, their_bars), ("jvp", y_dots, their_dots)):
+        for x, y in zip(fg.tree.leaves(ours), fg.tree.leaves(expected), strict=True):
+            if wrong := difference(np.asarray(y), np.asarray(x).astype(np.asarray(y).dtype), f"jax {name}"):
+                yield wrong
+
+
+CHECKS = _checks()
+
+
+def run(program: Program, report: Report, only: str | None = None) -> list[Finding]:
+    """The findings of a program; with ``only`` of one check, which is then not drawn but made."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        case = Case(program)
+        chosen = Random(f"checks {program.seed}")
+        found: list[Finding] = []
+        told: set[str] = set()
+        for name, (weight, check) in CHECKS.items():
+            drawn = chosen.random() < weight
+            if drawn if only is None else name == only:
+                found += [Finding(program, name, what) for what in _made(case, name, check, report) if what not in told]
+                told |= {finding.what for finding in found}
+        report.programs += 1
+    return found
+
+
+def _made(case: Case, name: str, check: Check, report: Report) -> list[str]:
+    before = snapshot(case.arguments)
+    report.checks[name] += 1
+    try:
+        found = list(check(case, Random(f"{name} {case.program.seed}")))
+    except BatchError as error:
+        found = [f"batch: {error}"]
+    except Exception as error:  # noqa: BLE001  (what is raised is what is looked at)
+        refusal, bad = judged(error)
+        # funcgrad.numpy has functions where NumPy has ufuncs: their attributes and options are not promised.
+        bad = bad and not (name == "eager" and refusal.place == "outside")
+        found = [f"raised {refusal.error} in {refusal.place}: {refusal.text}"] if bad else []
+        if not bad:
+            report.refusals[name, refusal.error, f"{refusal.place} {refusal.text[:60]}"] += 1
+    after = snapshot(case.arguments)
+    return [*found, *[f"input: {name} was changed" for name in before if before[name] != after[name]]]

@@ -1,0 +1,56 @@
+"""Which errors are allowed: those of `funcgrad.errors`, and others that the library raises in words of its own."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import traceback
+from dataclasses import dataclass
+
+import numpy as np
+
+import funcgrad as fg
+from funcgrad import errors
+
+_PACKAGE = os.path.dirname(os.path.abspath(fg.__file__)) + os.sep
+_OURS = tuple(getattr(errors, name) for name in errors.__all__)
+# What no message of our own comes with; a library beneath may raise them for the user's mistakes.
+_RAW = (
+    AttributeError,
+    KeyError,
+    AssertionError,
+    IndexError,
+    ZeroDivisionError,
+    RecursionError,
+    NameError,
+    UnboundLocalError,
+)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """An error that is allowed, and where it was raised."""
+
+    error: str
+    place: str
+    text: str
+
+
+def judged(error: BaseException) -> tuple[Refusal, bool]:
+    """What was raised and where, and whether that is a finding."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(_PACKAGE)]
+    frame = frames[-1] if frames else None
+    place = f"{os.path.relpath(frame.filename, _PACKAGE)}:{frame.name}" if frame else "outside"
+    refusal = Refusal(type(error).__name__, place, str(error).split("\n")[0][:140])
+    if isinstance(error, (*_OURS, np.linalg.LinAlgError)):
+        return refusal, False
+    return refusal, isinstance(error, _RAW) or not _own_words(error)
+
+
+def _own_words(error: BaseException) -> bool:
+    """Whether the innermost frame is ours and stands at a ``raise``."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    if not last.filename.startswith(_PACKAGE):
+        return False
+    first, end = last.lineno or 0, last.end_lineno or last.lineno or 0
+    return any("raise" in linecache.getline(last.filename, n) for n in range(max(first - 3, 1), end + 1))

@@ -1,0 +1,87 @@
+"""The ways to run a program whose values must all be NumPy's.
+
+A route is given the program as a function of one pytree (whose leaves are differentiable where the route needs it),
+and the pytree; it returns the list of results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+import funcgrad as fg
+
+Function = Callable[[Any], list[Any]]
+
+
+class Route(NamedTuple):
+    """``run(f, tree, rng)``. ``all_leaves``: integers and bools are traced, too. ``weight``: how often it is taken."""
+
+    name: str
+    run: Callable[[Function, Any, Random], list[Any]]
+    weight: float
+    all_leaves: bool = False
+    xla: bool = False
+
+
+def zeros(tree: Any) -> Any:
+    return fg.tree.map(np.zeros_like, tree)
+
+
+def tangents(tree: Any, rng: Random) -> Any:
+    """Random numbers of the leaves' types."""
+    return fg.tree.map(lambda x: direction(x, rng), tree)
+
+
+def direction(x: Any, rng: Random) -> Any:
+    dtype = np.asarray(x).dtype
+    draw = lambda: np.array([round(rng.gauss(0, 1), 2) for _ in range(np.size(x))]).reshape(np.shape(x))  # noqa: E731
+    numbers = draw() + 1j * draw() if dtype.kind == "c" else draw()
+    return np.asarray(numbers).astype(dtype)[()] if not np.shape(x) else np.asarray(numbers).astype(dtype)
+
+
+def on_jax(tree: Any) -> Any:
+    with jax.enable_x64(True):
+        return fg.tree.map(lambda x: jax.numpy.asarray(x) if hasattr(x, "dtype") else x, tree)
+
+
+def _vmap(f: Function, tree: Any, rng: Random, place: Callable[[Any], Any] = lambda tree: tree) -> list[Any]:
+    """The same example twice."""
+    del rng
+    stacked = fg.tree.map(lambda x: np.stack([x, x]), tree)
+    both = fg.vmap(f)(place(stacked))
+    for y in both:
+        first, second = np.asarray(y[0]), np.asarray(y[1])
+        if not np.array_equal(first, second, equal_nan=first.dtype.kind in "fc"):
+            raise BatchError(f"the same example twice gives {first} and {second}")
+    return [y[0] for y in both]
+
+
+class BatchError(Exception):
+    """Two equal examples in a batch have different results."""
+
+
+def _jit(f: Function, tree: Any, rng: Random) -> list[Any]:
+    del rng
+    return fg.jit(f)(tree)
+
+
+ROUTES = (
+    Route("vjp", lambda f, t, rng: fg.vjp(f, t)[0], 1.0),
+    Route("jvp", lambda f, t, rng: fg.jvp(f, (t,), (tangents(t, rng),))[0], 0.5),
+    Route("linearize", lambda f, t, rng: fg.linearize(f, t)[0], 0.15),
+    Route("jit numpy", lambda f, t, rng: fg.jit(f, engine="numpy")(t), 0.6, all_leaves=True),
+    Route("graph", lambda f, t, rng: fg.make_graph(f)(t)(t), 0.15, all_leaves=True),
+    Route("vmap", _vmap, 0.3, all_leaves=True),
+    Route("checkpoint", lambda f, t, rng: fg.vjp(fg.checkpoint(f), t)[0], 0.08),
+    Route("vjp of jit numpy", lambda f, t, rng: fg.vjp(fg.jit(f, engine="numpy"), t)[0], 0.1),
+    Route("vmap of vjp", lambda f, t, rng: _vmap(lambda t: fg.vjp(f, t)[0], t, rng), 0.1),
+    Route("jit", _jit, 0.07, all_leaves=True, xla=True),
+    Route("vjp on jax", lambda f, t, rng: fg.vjp(f, on_jax(t))[0], 0.04, xla=True),
+    Route("vmap on jax", lambda f, t, rng: _vmap(f, t, rng, on_jax), 0.01, all_leaves=True, xla=True),
+    Route("vjp of jit", lambda f, t, rng: fg.vjp(fg.jit(f), t)[0], 0.03, xla=True),
+)

@@ -1,0 +1,81 @@
+"""Programs of a range of seeds, checked; what fails is reduced and printed as a script."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import jax
+
+from tests.laws.fuzz import schedules, tensors
+from tests.laws.fuzz.check import Finding, Report, run
+from tests.laws.fuzz.generate import program_of
+from tests.laws.fuzz.shrink import shrunk
+
+CLEAR_EVERY = 300
+MAX_SHRUNK = 12
+SHRINK_SECONDS = 8.0
+
+
+@dataclass(frozen=True)
+class Found:
+    """A finding, reduced, as it is handed between processes."""
+
+    seed: int
+    key: str
+    text: str
+
+
+def run_seeds(first: int, step: int, count: int, seconds: float) -> tuple[Report, list[Found], int]:
+    """Check the programs of ``first, first + step, ...`` until one of the limits; also the last seed."""
+    report, found = Report(), []
+    seen: dict[str, int] = {}
+    end, seed = time.monotonic() + seconds, first
+    for i in range(count):
+        if time.monotonic() > end:
+            break
+        seed = first + i * step
+        for finding in run(program_of(seed), report)[:3]:
+            known = seen.get(finding.kind, 0)
+            seen[finding.kind] = known + 1
+            found.append(described(finding, reduce=known < MAX_SHRUNK))
+        if i % CLEAR_EVERY == CLEAR_EVERY - 1:
+            # What was compiled for 300 programs is some 2 GB.
+            jax.clear_caches()
+    return report, found, seed
+
+
+def run_scripts(kind: str, seeds: Iterable[int]) -> tuple[Report, list[Found]]:
+    """The same of tensor scripts or schedules."""
+    report, found = Report(), []
+    look = of_script if kind == "tensors" else of_schedule
+    for seed in seeds:
+        found += look(seed, report)
+    return report, found
+
+
+def of_script(seed: int, report: Report) -> list[Found]:
+    whole = tensors.script_of(seed)
+    reduced = [tensors.shrunk(whole, what) for what in tensors.findings(whole, report)[:1]]
+    return [Found(seed, f"tensors: {what.partition(':')[0]}", f"# {what}\n{s.text()}") for s, what in reduced]
+
+
+def of_schedule(seed: int, report: Report) -> list[Found]:
+    schedule = schedules.schedule_of(seed)
+    found = schedules.findings(schedule, report)[:1]
+    return [Found(seed, f"schedules: {what.partition(':')[0]}", f"# {what}\n{schedule.text()}") for what in found]
+
+
+def described(finding: Finding, reduce: bool = True) -> Found:
+    seed = finding.program.seed
+    if reduce:
+        finding = shrunk(finding, SHRINK_SECONDS)
+    ops = ",".join(sorted({s.op for s in finding.program.statements})) if reduce else "not reduced"
+    return Found(seed, f"{finding.kind} | {ops}", script(finding))
+
+
+def script(finding: Finding) -> str:
+    """A program that anyone can paste, and how it fails."""
+    p = finding.program
+    return "\n".join([f"# seed {p.seed}, check {finding.check!r}: {finding.what}", p.text()])

@@ -1,0 +1,250 @@
+"""Random scripts of tensors, run line by line beside PyTorch: after each line every tensor must be as PyTorch's."""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import warnings
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from funcgrad import autograd
+from tests.laws.fuzz.check import Report
+from tests.laws.fuzz.faulty import judged
+from tests.laws.fuzz.table import words
+
+# Views more often: what is written to one must show in the others.
+VIEWS = 3 * words(
+    "reshape(-1) view(-1) t() transpose(0,-1) unsqueeze(0) squeeze() detach() permute(1,0) expand(2,3) flatten() T data"
+)
+UNARY = VIEWS + words(
+    """
+    exp() tanh() sigmoid() relu() sin() cos() neg() sum() mean() sum(0) sum(-1) mean(0) sum(0,keepdim=True)
+    norm() prod() reshape(-1) view(-1) t() transpose(0,-1) unsqueeze(0) unsqueeze(-1) squeeze() flatten()
+    clone() detach() contiguous() double() float() pow(2) clamp(min=-0.5,max=1) clamp(max=0.5) softmax(-1)
+    log_softmax(0) cumsum(0) cumprod(-1) argmax() square() abs() requires_grad_() requires_grad_(False)
+    sqrt() log() item() tolist() is_leaf requires_grad permute(1,0) expand(2,-1,-1) expand(2,3) reshape(1,-1)
+    dim() size() numel() T data
+    """
+)
+INDEX = ("0", "-1", "..., 0", "1:", "None", "::2", "[0, 0]", ":, 0", "0, 0", "...", "np.array([1, 0])")
+BINARY = words(
+    """
+    + - * / ** @ > < ==
+    """
+)
+EFFECTS = (
+    "{x}.sum().backward()",
+    "{x}.sum().backward()",
+    "{x}.backward()",
+    "{x}.sum().backward(retain_graph=True)",
+    "{x}.sum().backward(create_graph=True)",
+    "{x}.data = {x}.data * 2",
+    "{x}.data = {y}.detach()",
+    "{x}.mul_(0.5)",
+    "{x}.add_({y})",
+    "{x}.zero_()",
+    "{x}.grad = None",
+    "{x}.grad.zero_()",
+    "{x}.retain_grad()",
+    "{x}.detach().mul_(2)",
+    "{x}.data.add_(1)",
+    "{x}.data[0] = 1.5",
+    "{x}.copy_({y})",
+    "{x}.fill_(0.5)",
+    "{x}.sub_({y}, alpha=0.5)",
+    "{x}.backward(torch_ones)",
+    "{x}.grad = {y}.detach()",
+    "{x}.detach_()",
+    "{x}[0] = 2.0",
+)
+
+
+@dataclass(frozen=True)
+class Script:
+    seed: int
+    lines: tuple[str, ...]
+
+    def text(self) -> str:
+        head = [
+            "import numpy as np",
+            "from funcgrad.autograd import tensor, no_grad, grad  # or from torch, torch.autograd",
+        ]
+        return "\n".join([*head, *self.lines])
+
+
+def peers() -> Any:
+    """PyTorch, or ``None`` where it is not installed."""
+    try:
+        return importlib.import_module("torch")
+    except ImportError:
+        return None
+
+
+def scope_of(torch: Any) -> dict[str, Any]:
+    if torch is None:
+        return {"np": np, "tensor": autograd.tensor, "no_grad": autograd.no_grad, "grad": autograd.grad}
+    return {"np": np, "tensor": torch.tensor, "no_grad": torch.no_grad, "grad": torch.autograd.grad}
+
+
+def script_of(seed: int) -> Script:
+    """The script of a seed. Lines that PyTorch refuses stay in, now and then: ours must refuse them, too."""
+    rng, scope = Random(seed), scope_of(peers())
+    dtype = rng.choice(("np.float64", "np.float64", "np.float32"))
+    lines = [_leaf(rng, i, dtype) for i in range(rng.randint(1, 3))]
+    names = [line.split(" ")[0] for line in lines]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for line in lines:
+            builtins.exec(line, scope)
+        for k in range(rng.randint(2, 14)):
+            line = _line(rng, names, k)
+            error = _executed(line, scope)
+            if error is None or (isinstance(error, RuntimeError) and rng.random() < 0.15 and " = " not in line):
+                lines.append(line)
+            new: Any = scope.get(f"v{k}")
+            if hasattr(new, "detach"):
+                names.append(f"v{k}")
+                if new.numel() > 60:
+                    break
+    return Script(seed, tuple(lines))
+
+
+def _leaf(rng: Random, i: int, dtype: str) -> str:
+    shape = rng.choice(((), (1,), (2,), (3,), (2, 3), (3, 2), (2, 2), (1, 3), (0,), (0, 2)))
+    values = np.array(
+        [
+            round(rng.gauss(0, 1), 2) if rng.random() < 0.8 else rng.choice((0.0, 1.0, -1.0))
+            for _ in range(int(np.prod(shape)))
+        ]
+    )
+    made = f"np.array({values.reshape(shape).tolist()}, {dtype})" if values.size else f"np.zeros({shape}, {dtype})"
+    return f"t{i} = tensor({made}, requires_grad={rng.random() < 0.8})"
+
+
+def _line(rng: Random, names: list[str], k: int) -> str:
+    x, y = rng.choices(names, range(1, len(names) + 1))[0], rng.choice(names)
+    kind = rng.random()
+    if kind < 0.22:
+        line = rng.choice(EFFECTS).format(x=x, y=y)
+        return f"with no_grad(): {line}" if "_(" in line and rng.random() < 0.6 else line
+    if kind < 0.25:
+        return f"with no_grad(): v{k} = {x} * {y}"
+    return f"v{k} = {_expression(rng, x, y)}"
+
+
+def _expression(rng: Random, x: str, y: str) -> str:
+    other = rng.choice((y, y, y, "2", "0.5", "-1", "True"))
+    pair = (x, other) if rng.random() < 0.7 else (other, x)
+    kinds = {
+        f"{x}.{rng.choice(UNARY)}": 28,
+        f"{x}[{rng.choice(INDEX)}]": 12,
+        f"{x}[{x} > 0]": 4,
+        f"{x}.masked_fill({x} > 0, 0.5)": 4,
+        f"grad({x}.sum(), {y}, create_graph={rng.random() < 0.5}, allow_unused=True)[0]": 5,
+        f"{pair[0]} {rng.choice(BINARY)} {pair[1]}": 22,
+    }
+    return rng.choices(list(kinds), list(kinds.values()))[0]
+
+
+def _executed(line: str, scope: dict[str, Any]) -> Exception | None:
+    try:
+        builtins.exec(line, scope)
+    except Exception as error:  # noqa: BLE001  (both sides' errors are compared)
+        return error
+    return None
+
+
+def findings(script: Script, report: Report) -> list[str]:
+    """Where the two libraries part, at the first line that they do."""
+    ours, theirs = scope_of(None), scope_of(peers())
+    report.programs += 1
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for line in script.lines:
+            report.checks["tensors"] += 1
+            kind, what = _step(line, theirs, ours)
+            if kind == "refused":
+                report.refusals["tensors", kind, what[:100]] += 1
+                return []
+            if kind:
+                return [f"{kind}: {what}"]
+    return []
+
+
+def _step(line: str, theirs: dict[str, Any], ours: dict[str, Any]) -> tuple[str, str]:
+    """What is wrong after a line; empty where nothing is, "refused" where the script ends here."""
+    expected, got = _executed(line, theirs), _executed(line, ours)
+    if got is not None and expected is None:
+        refusal, bad = judged(got)
+        # What our tensors do not have they do not have by Python's own words.
+        if not bad or "'Tensor' object has no attribute" in refusal.text:
+            return "refused", f"{refusal.error} {refusal.place} {refusal.text}"
+        return f"raised {refusal.error} in {refusal.place}", f"{line}: {refusal.text}"
+    if expected is not None and got is None:
+        return "not refused", f"{line}: PyTorch says {str(expected)[:120]}"
+    for name in [n for n in theirs if n[0] in "tv" and n[1:].isdigit()]:
+        if wrong := _unlike(theirs[name], ours[name]):
+            return wrong[0], f"{name} after {line}: {wrong[1]}"
+    return "", ""
+
+
+def _plain(x: Any) -> Any:
+    return np.asarray(x.detach().numpy()) if hasattr(x, "detach") else x
+
+
+def _unlike(theirs: Any, ours: Any) -> tuple[str, str] | None:
+    if hasattr(theirs, "detach") and hasattr(ours, "detach"):
+        return _unlike_arrays(_plain(theirs), _plain(ours)) or _unlike_flags(theirs, ours)
+    if hasattr(theirs, "detach") or hasattr(ours, "detach"):
+        return "type", f"{type(ours).__name__}, PyTorch's {type(theirs).__name__}"
+    if theirs is None or (
+        np.shape(theirs) == np.shape(ours)
+        and np.allclose(np.asarray(theirs, float), np.asarray(ours, float), 1e-4, 1e-5, equal_nan=True)
+    ):
+        return None
+    return "plain", f"{ours!r}, PyTorch's {theirs!r}"
+
+
+def _unlike_arrays(theirs: np.ndarray, ours: np.ndarray) -> tuple[str, str] | None:
+    if theirs.shape != ours.shape:
+        return "shape", f"{ours.shape}, PyTorch's {theirs.shape}"
+    if theirs.dtype != ours.dtype:
+        # Tensors are arrays first: of bools, integers and mixed widths NumPy's rule makes other dtypes than PyTorch's.
+        return "refused", f"{ours.dtype} where PyTorch has {theirs.dtype}"
+    return None if _close(theirs, ours) else ("value", f"{ours}, PyTorch's {theirs}")
+
+
+def _unlike_flags(theirs: Any, ours: Any) -> tuple[str, str] | None:
+    wanted, found = (theirs.requires_grad, theirs.is_leaf), (ours.requires_grad, ours.is_leaf)
+    if wanted != found:
+        return "flags", f"requires_grad, is_leaf {found}, PyTorch's {wanted}"
+    if not theirs.is_leaf and not theirs.retains_grad:
+        return None
+    bar, bar_ours = theirs.grad, ours.grad
+    if bar is None or bar_ours is None:
+        return None if bar is bar_ours else ("grad", f"{bar_ours}, PyTorch's {bar}")
+    return None if _close(_plain(bar), _plain(bar_ours)) else ("grad", f"{_plain(bar_ours)}, PyTorch's {_plain(bar)}")
+
+
+def _close(a: np.ndarray, b: np.ndarray) -> bool:
+    tolerance = 1e-9 if a.dtype == np.float64 else 1e-4
+    return a.shape == b.shape and bool(
+        np.allclose(a.astype(float), b.astype(float), tolerance, tolerance, equal_nan=True)
+    )
+
+
+def shrunk(script: Script, what: str) -> tuple[Script, str]:
+    """Without the lines that the finding does not need."""
+    kind = what.partition(":")[0]
+    i = len(script.lines) - 1
+    while i >= 0:
+        smaller = Script(script.seed, script.lines[:i] + script.lines[i + 1 :])
+        found = findings(smaller, Report())
+        if found and found[0].partition(":")[0] == kind and "NameError" not in found[0]:
+            script, what = smaller, found[0]
+        i -= 1
+    return script, what
