@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import Any
 
-from funcgrad._core.bind import Engine, Tracer, add_engine_finder
+from funcgrad._core.bind import NUMPY_TYPES, Engine, Tracer, add_engine_finder, is_foreign
 
 
 def load_xla() -> ModuleType:
@@ -34,7 +34,12 @@ def engine_scope(values: Iterable[Any]) -> AbstractContextManager[Any]:
     """The mode in which operators work on these values as NumPy's do: JAX's 64-bit mode if one is a ``jax.Array``."""
     if "funcgrad._engines.xla" in sys.modules and any(map(_stands_on_xla, values)):
         return load_xla().scope()
-    return _NO_SCOPE
+    return NO_SCOPE
+
+
+def loaded_scope() -> AbstractContextManager[Any]:
+    """The same where nobody knows what values there are: JAX's 64-bit mode if its engine is in use."""
+    return load_xla().scope() if "funcgrad._engines.xla" in sys.modules else NO_SCOPE
 
 
 def _stands_on_xla(value: Any) -> bool:
@@ -47,10 +52,15 @@ def _stands_on_xla(value: Any) -> bool:
     return isinstance(value, load_xla().Array)
 
 
+def lasting(value: Any) -> Any:
+    """A result as the caller may get it: a 64-bit ``jax.Array`` outside JAX's 64-bit mode as a NumPy array."""
+    return load_xla().lasting(value) if type(value) not in NUMPY_TYPES and is_foreign(value) else value
+
+
 class _NoScope:
     def __enter__(self) -> None: ...
 
     def __exit__(self, *_: object) -> None: ...
 
 
-_NO_SCOPE: Any = _NoScope()
+NO_SCOPE: Any = _NoScope()

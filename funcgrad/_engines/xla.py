@@ -15,15 +15,20 @@ import numpy as np
 from jax import lax as _jax_lax
 
 from funcgrad._core.aval import Aval, aval_of, is_inexact
+from funcgrad._core.bind import active_trace
 from funcgrad._core.primitive import Primitive
 
 Array = jax.Array
 
 
+# Public under ``jax.extend`` from 0.10 on.
+_trace_state = getattr(jax.extend.core, "get_opaque_trace_state", None) or jax.core.get_opaque_trace_state
+
+
 def _state_outside_any_trace() -> Any:
     """JAX's trace state in a new thread: this one may be inside a ``jax.jit`` while the engine is loaded."""
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(jax.extend.core.get_opaque_trace_state).result()
+        return pool.submit(_trace_state).result()
 
 
 _outside_any_trace = _state_outside_any_trace()
@@ -88,7 +93,7 @@ lax = _Lax()
 
 def inside_jax_trace() -> bool:
     """Whether JAX is tracing in this thread; its mode is then not ours to choose."""
-    return jax.extend.core.get_opaque_trace_state() != _outside_any_trace
+    return _trace_state() != _outside_any_trace
 
 
 def scope() -> AbstractContextManager[Any]:
@@ -101,7 +106,56 @@ def run(primitive: Primitive, operands: tuple, params: dict) -> Any:
     if inside_jax_trace():
         return _run(primitive, operands, params)
     with jax.enable_x64(True):
-        return _run(primitive, operands, params)
+        y = _run(primitive, operands, params)
+    if active_trace() is not None or any(isinstance(x, Array) and x.dtype in _WIDE for x in operands):
+        # A transform hands out its results itself; who has 64-bit arrays outside the mode brought them there.
+        return y
+    return [lasting(part) for part in y] if primitive.multiple_results else lasting(y)
+
+
+# What JAX has outside its 64-bit mode are these in 32 bits.
+_WIDE = frozenset(map(np.dtype, ("f8", "c16", "i8", "u8")))
+
+
+def is_wide(dtype: np.dtype) -> bool:
+    """Whether values of this dtype last as arrays of JAX in its 64-bit mode only."""
+    return dtype in _WIDE
+
+
+def wide_last() -> bool:
+    """Whether 64-bit arrays of JAX keep their bits in what the caller does with them; inside a trace it is as it is."""
+    return bool(jax.config.jax_enable_x64) or inside_jax_trace()
+
+
+def lasting(x: Any) -> Any:
+    """A value as it may leave our scope.
+
+    Outside JAX's 64-bit mode the next operation would cut a 64-bit array to 32: there it is a NumPy array, its own,
+    which may be written to. Inside somebody else's trace their mode holds; what lies on other machines stays there.
+    """
+    if x.dtype not in _WIDE or wide_last() or is_jax_tracer(x):
+        return x
+    return np.array(x) if x.is_fully_addressable else x
+
+
+@jax.tree_util.register_pytree_node_class
+class Packed:
+    """Results of a compiled program, with the plan of what the caller gets in their place."""
+
+    __slots__ = ("plan", "values")
+
+    def __init__(self, plan: Any, values: Sequence[Any]) -> None:
+        self.plan = plan
+        self.values = values
+
+    def tree_flatten(self) -> tuple[Sequence[Any], Any]:
+        """The values as children; the plan belongs to the program."""
+        return self.values, self.plan
+
+    @classmethod
+    def tree_unflatten(cls, plan: Any, values: Sequence[Any]) -> Packed:
+        """The reverse."""
+        return cls(plan, values)
 
 
 def _run(primitive: Primitive, operands: tuple, params: dict) -> Any:

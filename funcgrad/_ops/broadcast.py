@@ -69,7 +69,7 @@ def reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool)
 
 
 def _sum_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
-    if not axes:
+    if not axes and not hasattr(x, "dtype"):
         return x
     if x.dtype.kind in "fc" and not keepdims and len(axes) == x.ndim:
         return np.add.reduce(x, None)

@@ -9,7 +9,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from funcgrad._core.aval import aval_of, is_inexact
-from funcgrad._core.bind import is_value
+from funcgrad._core.bind import Tracer, is_value
+from funcgrad._core.graph import Var
+from funcgrad._core.staging import StagedTracer
+from funcgrad._engines import lasting
+from funcgrad._ops.copy import copy
 from funcgrad.errors import ForeignArrayError, NotDifferentiableError
 from funcgrad.numpy._convert import as_value
 from funcgrad.numpy._guests import is_guest, is_object_array
@@ -91,19 +95,35 @@ def require_inexact(transform: str, f: Callable[..., Any], outputs: Iterable[Any
             )
 
 
-def owned(results: Iterable[Any], others: Iterable[Any]) -> list[Any]:
-    """The results, with a copy of each NumPy array that shares memory with another or with one of ``others``.
+def owned(results: Iterable[Any], others: Iterable[Any], *, views: bool = False) -> list[Any]:
+    """The results, each in memory of its own: what a transform computes, the caller may write into.
 
-    The caller may write into what a transform returns; views are copied without a search for what they share.
+    Views are copied without a search for what they share, unless ``views`` says that they are of results, if not of
+    ``others``. Of what stands for an array in an outer transform there is a copy where the memory is that of another
+    result or of one of ``others``.
     """
-    seen = {id(x) for x in others}
+    seen = {id(_owner(x)) for x in others}
     mine = []
     for y in results:
-        if type(y) is np.ndarray and (y.base is not None or id(y) in seen):
-            y = y.copy()  # noqa: PLW2901  (a result of its own)
-        seen.add(id(y))
-        mine.append(y)
+        owner = _owner(y)
+        if owner is not None:
+            if id(owner) in seen or (owner is not y and type(y) is np.ndarray and not (views and y.flags.writeable)):
+                owner = _owner(y := copy(y))
+            seen.add(id(owner))
+        mine.append(lasting(y))
     return mine
+
+
+def _owner(x: Any) -> Any:
+    """The array whose memory a value lies in, or the one it stands for; ``None`` of what is never written to."""
+    while isinstance(x, Tracer):
+        # What a staged value will be is known by its variable.
+        x = x.variable if type(x) is StagedTracer else x.value
+    if not isinstance(x, np.ndarray):
+        return x if type(x) is Var else None
+    while isinstance(x.base, np.ndarray):
+        x = x.base
+    return x if x.base is None else x.base
 
 
 class StaticArguments:

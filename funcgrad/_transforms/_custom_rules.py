@@ -13,6 +13,7 @@ from funcgrad._core.graph import Graph
 from funcgrad._core.simplify import simplify
 from funcgrad._core.staging import StagingTrace
 from funcgrad._ops.cast import cast
+from funcgrad._ops.copy import fresh
 from funcgrad._transforms._arguments import name_of, returned, taken
 from funcgrad.errors import NotDifferentiableError, TreeMismatchError
 from funcgrad.numpy._convert import as_value
@@ -72,6 +73,11 @@ def as_array(x: Any) -> Any:
     """A result leaf as something with a shape and a dtype."""
     x = as_value(x)
     return x if hasattr(x, "dtype") else np.asarray(x)[()]
+
+
+def _own(fitted: Any, y: Any) -> Any:
+    """A derivative in memory of its own: what the user's rule returns may be an array that somebody holds on to."""
+    return fresh(fitted, y) if type(y) is np.ndarray else fitted
 
 
 def staged(f: Callable[[list], list], xs: Sequence[Any], name: str) -> Graph:
@@ -169,7 +175,7 @@ class VjpOfCall:
                 f"custom_vjp: the backward function of {self.name} returned a cotangent {aval_of(bar)} for an argument "
                 f"{aval}; needed the argument's shape. Sum over the axes in which it was broadcast."
             )
-        return cast(bar, aval.dtype)
+        return _own(cast(bar, aval.dtype), bar)
 
 
 _MOVED = object()
@@ -218,4 +224,4 @@ class JvpOfCall:
                 f"custom_jvp: the rule of {self.name} returned a tangent {aval_of(y_dot)} for a result {aval}; needed "
                 "the result's shape. Broadcast or reduce it."
             )
-        return cast(y_dot, aval.dtype)
+        return _own(cast(y_dot, aval.dtype), y_dot)

@@ -10,9 +10,9 @@ import numpy as np
 from funcgrad._core.aval import aval_of
 from funcgrad._core.forward import ForwardTrace, ForwardTracer
 from funcgrad._core.tracebacks import folded
-from funcgrad._engines import engine_scope
+from funcgrad._engines import engine_scope, lasting
 from funcgrad._ops.fill import zeros_like
-from funcgrad._transforms._arguments import argument_name, differentiable_leaves, name_of, returned, taken
+from funcgrad._transforms._arguments import argument_name, differentiable_leaves, name_of, owned, returned, taken
 from funcgrad.errors import TreeMismatchError
 from funcgrad.tree import flatten, flatten_up_to, unflatten
 
@@ -53,16 +53,19 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
         )
     trace = ForwardTrace(engine_scope)
     args = []
+    given = []
     for number, (primal, tangent) in enumerate(zip(primals, tangents, strict=True)):
         leaves, treedef = differentiable_leaves("jvp", f, number, primal)
         dots = flatten_up_to(treedef, tangent, f"jvp: the tangent of {argument_name(f, number)}")
         pairs = [(x, _checked(f, number, x, x_dot)) for x, x_dot in zip(leaves, dots, strict=True)]
         args.append(unflatten(treedef, [trace.input(x, x_dot) for x, x_dot in pairs]))
+        given += [value for pair in pairs for value in pair]
     with trace:
         out = f(*args)
         leaves, out_tree = flatten(out)
         pairs = [_primal_and_tangent(returned("jvp", name_of(f), y), trace) for y in leaves]
-    return unflatten(out_tree, [x for x, _ in pairs]), unflatten(out_tree, [x_dot for _, x_dot in pairs])
+    out_dots = owned([x_dot for _, x_dot in pairs], [*given, *[x for x, _ in pairs]])
+    return unflatten(out_tree, [lasting(x) for x, _ in pairs]), unflatten(out_tree, out_dots)
 
 
 def _checked(f: Callable[..., Any], number: int, x: Any, x_dot: Any) -> Any:

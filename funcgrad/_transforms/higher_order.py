@@ -16,7 +16,7 @@ from funcgrad._core.staging import StagingTrace
 from funcgrad._core.tracebacks import folded
 from funcgrad._ops.index import slice_axis
 from funcgrad._ops.shape import reshape
-from funcgrad._transforms._arguments import argument_name, differentiable_leaves, name_of, require_inexact
+from funcgrad._transforms._arguments import argument_name, differentiable_leaves, name_of, owned, require_inexact
 from funcgrad._transforms.forward import jvp
 from funcgrad._transforms.reverse import Argnums, grad, split_aux, vjp
 from funcgrad._transforms.vmap import vmap
@@ -37,7 +37,9 @@ class Linearized:
         in_tree, out_tree = self.graph.trees
         dots = flatten_up_to(in_tree, tangents, f"linearize: the tuple of tangents of {self.graph.name}")
         pairs = zip(dots, self.graph.inputs, strict=True)
-        return unflatten(out_tree, self.graph.evaluate(*[self._checked(x_dot, var.aval) for x_dot, var in pairs]))
+        given = [self._checked(x_dot, var.aval) for x_dot, var in pairs]
+        out_dots = self.graph.evaluate(*given)
+        return unflatten(out_tree, owned(out_dots, [*given, *[value for _, value in self.graph.constants]]))
 
     def _checked(self, x_dot: Any, needed: Aval) -> Any:
         if not hasattr(x_dot, "dtype"):

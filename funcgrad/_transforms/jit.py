@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from funcgrad._core.bind import Tracer, active_trace, is_foreign
-from funcgrad._core.graph import Graph
+from funcgrad._core.graph import Graph, Operand
 from funcgrad._core.simplify import avals_of, lift_tracers, simplify
 from funcgrad._core.tracebacks import fold, folded
-from funcgrad._engines import load_xla
+from funcgrad._engines import lasting, load_xla
 from funcgrad._engines.compiled_numpy import compile_numpy
 from funcgrad._ops.call import call
 from funcgrad._transforms._arguments import StaticArguments, name_of, owned, taken
@@ -54,7 +54,9 @@ def jit(
             JAX.
 
     Returns:
-        A function like ``f``. On XLA its results are ``jax.Array`` s.
+        A function like ``f``. On XLA its results are ``jax.Array`` s, but for those of 64 bits: outside JAX's 64-bit
+        mode, where the next operation would make 32 of them, they are NumPy arrays, and an argument handed through is
+        the object that it was.
 
     Raises:
         ValueError: ``engine`` is neither of the two.
@@ -135,8 +137,13 @@ class _Jitted:
             return self._function(*args, **kwargs)
         graph, _, dynamic, out_tree = self._stage(args, kwargs)
         graph, captured = lift_tracers(graph)
-        results = call(graph, [*dynamic, *captured], compiler)
-        return unflatten(out_tree, owned(results, [*dynamic, *[value for _, value in graph.constants]]))
+        operands = [*dynamic, *captured]
+        results = call(graph, operands, compiler)
+        given: dict[Operand, Any] = dict(zip(graph.inputs, operands, strict=True))
+        constants = [value for _, value in graph.constants]
+        computed = [y for y, x in zip(results, graph.outputs, strict=True) if x not in given]
+        mine = iter(owned(computed, [*operands, *constants]))
+        return unflatten(out_tree, [given[x] if x in given else next(mine) for x in graph.outputs])
 
 
 def _is_lasting(value: Any) -> bool:
@@ -161,7 +168,7 @@ class XlaFunction(_Jitted):
         try:
             jitted, order = self._made or self._make(args, kwargs)
             with self._scope():
-                return jitted(*(args if order is None else _reordered(args, order)), **kwargs)
+                out = jitted(*(args if order is None else _reordered(args, order)), **kwargs)
         except ClosedOverTracerError:
             pass
         except (TypeError, ValueError, UnsupportedFunctionError) as error:
@@ -174,6 +181,8 @@ class XlaFunction(_Jitted):
         except Exception as error:
             fold(error)
             raise
+        else:
+            return out if type(out) is not self._packed else self._unpacked(out, args, kwargs)
         try:
             if guests:
                 # JAX has no words for them: they are taken as arrays of numbers, or refused in ours.
@@ -186,7 +195,7 @@ class XlaFunction(_Jitted):
 
     def _make(self, args: tuple, kwargs: dict) -> tuple[Any, Order | None]:
         xla = load_xla()
-        self._scope = xla.scope
+        self._scope, self._packed = xla.scope, xla.Packed
         donated, order = self._donated, None
         if donated and not self._static.numbers and not self._static.names:
             with self._scope():
@@ -194,12 +203,18 @@ class XlaFunction(_Jitted):
         if order is not None:
             donated = tuple(order.index(i) for i in donated)
 
-        @functools.wraps(self._function)
-        def evaluate(*args: Any, **kwargs: Any) -> Any:
-            return self._evaluate(_restored(args, order), kwargs)
-
-        self._made = xla.compile_function(evaluate, donate_argnums=donated, **self._static.options()), order
+        self._lowering = self._jitted(self._evaluate, donated, order)
+        self._made = self._jitted(self._evaluate_packed, donated, order), order
         return self._made
+
+    def _jitted(self, evaluate: Callable[[tuple, dict], Any], donated: tuple[int, ...], order: Order | None) -> Any:
+        """``jax.jit`` of the function, evaluated in this way."""
+
+        @functools.wraps(self._function)
+        def evaluated(*args: Any, **kwargs: Any) -> Any:
+            return evaluate(_restored(args, order), kwargs)
+
+        return load_xla().compile_function(evaluated, donate_argnums=donated, **self._static.options())
 
     def _donation_order(self, args: tuple, kwargs: dict) -> Order | None:
         """Donated arguments in the order of the results that are like them.
@@ -223,17 +238,63 @@ class XlaFunction(_Jitted):
 
     def _evaluate(self, args: tuple, kwargs: dict) -> Any:
         """Run by JAX on its tracers, when it meets new types."""
+        _, out_tree, results = self._run(args, kwargs)
+        return unflatten(out_tree, results)
+
+    def _evaluate_packed(self, args: tuple, kwargs: dict) -> Any:
+        """The results as they are; where some are wide, with the plan of what the caller gets in their place."""
+        graph, out_tree, results = self._run(args, kwargs)
+        wide = [j for j, x in enumerate(graph.outputs) if load_xla().is_wide(x.aval.dtype)]
+        if not wide:
+            return unflatten(out_tree, results)
+        found, in_tree = flatten(self._static.bind(args, kwargs)[1:3])
+        places = [place for place, leaf in zip(in_tree.accessors(), found, strict=True) if is_stageable(leaf)]
+        inputs: dict[Operand, Any] = dict(zip(graph.inputs, places, strict=True))
+        return load_xla().Packed(Plan([(j, inputs.get(graph.outputs[j])) for j in wide], out_tree), results)
+
+    def _run(self, args: tuple, kwargs: dict) -> tuple[Graph, TreeDef, list[Any]]:
         graph, _, dynamic, out_tree = self._stage(args, kwargs)
         if any(isinstance(value, Tracer) for _, value in graph.constants):
             raise ClosedOverTracerError
-        return unflatten(out_tree, graph.evaluate(*dynamic))
+        return graph, out_tree, graph.evaluate(*dynamic)
+
+    def _unpacked(self, packed: Any, args: tuple, kwargs: dict) -> Any:
+        static = self._static
+        given = self._static.bind(args, kwargs)[1:3] if static.numbers or static.names else (args, kwargs)
+        return packed.plan.results(packed.values, given)
 
     @folded
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """``jax.jit``'s ``lower``: the program for these arguments, to be inspected or compiled ahead of time."""
-        jitted, order = self._made or self._make(args, kwargs)
+        _, order = self._made or self._make(args, kwargs)
         with self._scope():
-            return jitted.lower(*(args if order is None else _reordered(args, order)), **kwargs)
+            return self._lowering.lower(*(args if order is None else _reordered(args, order)), **kwargs)
+
+
+class Plan:
+    """What the caller of a program gets where results are of 64 bits, decided once, when it is compiled.
+
+    Outside JAX's 64-bit mode such a result is a NumPy array, and an argument handed through is the object that it was.
+    """
+
+    def __init__(self, wide: Sequence[tuple[int, Any]], out_tree: TreeDef) -> None:
+        # For each wide result its position and, where it is an argument, what finds that in ``(args, kwargs)``.
+        self._wide = wide
+        self._out_tree = out_tree
+
+    def results(self, values: Sequence[Any], given: tuple[tuple, dict]) -> Any:
+        """The result of a call with these arguments."""
+        found = list(values)
+        if not load_xla().wide_last():
+            for j, place in self._wide:
+                handed = None if place is None else place(given)
+                found[j] = lasting(found[j]) if handed is None or _has_ended(handed) else handed
+        return unflatten(self._out_tree, found)
+
+
+def _has_ended(x: Any) -> bool:
+    """Whether an argument was donated, and its memory taken."""
+    return is_foreign(x) and x.is_deleted()
 
 
 def _as_numbers(x: Any) -> Any:
@@ -268,10 +329,12 @@ def compile_xla(graph: Graph) -> Callable[..., list]:
     """A graph compiled by ``jax.jit``."""
     xla = load_xla()
     compiled = xla.compile_function(graph.evaluate)
+    wide = any(xla.is_wide(x.aval.dtype) for x in graph.outputs)
 
     def run(*operands: Any) -> list:
         with xla.scope():
-            return compiled(*operands)
+            results = compiled(*operands)
+        return [lasting(y) for y in results] if wide else results
 
     return run
 

@@ -14,8 +14,9 @@ from funcgrad._core.graph import Graph
 from funcgrad._core.reverse import ReverseTrace, ReverseTracer, backward_pass
 from funcgrad._core.tape import Node
 from funcgrad._core.tracebacks import fold, folded
-from funcgrad._engines import engine_scope
+from funcgrad._engines import engine_scope, lasting
 from funcgrad._ops.cast import cast
+from funcgrad._ops.copy import copy
 from funcgrad._ops.fill import ones_like, zeros_like
 from funcgrad._ops.rows import Rows
 from funcgrad._transforms._arguments import (
@@ -132,6 +133,8 @@ def _computation(f: Callable[..., Any], argnums: Argnums, has_aux: bool) -> Call
         # From here on nobody but the pass holds on to the tape, so it goes as the pass does.
         del out
         grads = _gradients(value, seeds, inputs)
+        if type(value) is not np.float64:
+            value = lasting(value)
         result = grads[0] if isinstance(argnums, int) else tuple(grads)
         return ((value, aux), result) if has_aux else (value, result)
 
@@ -233,10 +236,14 @@ def _gradient(x: ReverseTracer, bars: dict[Any, Any], seen: set[int]) -> Any:
             bar = bar.copy()
         seen.add(id(bar))
         return bar
+    if isinstance(bar, Tracer):
+        if id(bar) in seen:
+            bar = copy(bar)
+        seen.add(id(bar))
     if type(bar) is Rows:
         values = bar.values.copy() if type(bar.values) is np.ndarray else bar.values
-        return Rows(bar.indices, cast(values, x.dtype), bar.shape)
-    return cast(bar, x.dtype)
+        return Rows(bar.indices, lasting(cast(values, x.dtype)), bar.shape)
+    return lasting(cast(bar, x.dtype))
 
 
 def without_object_arrays(tree: Any) -> Any:
@@ -259,7 +266,7 @@ def untraced(tree: Any, trace: ReverseTrace) -> Any:
 
 
 def _value_of(leaf: Any, trace: ReverseTrace) -> Any:
-    return leaf.value if type(leaf) is ReverseTracer and leaf.owner is trace else leaf
+    return lasting(leaf.value) if type(leaf) is ReverseTracer and leaf.owner is trace else leaf
 
 
 class Pullback:
@@ -360,7 +367,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
         leaves = [returned("vjp", name_of(f), y) for y in leaves]
     outputs = [_value_and_node(leaf, trace) for leaf in leaves]
     pullback = Pullback(name_of(f), outputs, out_tree, inputs)
-    result = unflatten(out_tree, [value for value, _ in outputs]), pullback
+    result = unflatten(out_tree, [lasting(value) for value, _ in outputs]), pullback
     return (*result, untraced(aux, trace)) if has_aux else result
 
 

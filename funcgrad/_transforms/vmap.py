@@ -14,7 +14,7 @@ from funcgrad._core.bind import is_value
 from funcgrad._core.tracebacks import folded
 from funcgrad._ops.broadcast import with_batch
 from funcgrad._ops.shape import transpose
-from funcgrad._transforms._arguments import argument_name, name_of, returned, taken
+from funcgrad._transforms._arguments import argument_name, name_of, owned, returned, taken
 from funcgrad.errors import TreeMismatchError
 from funcgrad.tree import TreeDef, broadcast_prefix, flatten, key_path_str, leaves, unflatten
 
@@ -81,9 +81,17 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
             _check_axes("out_axes", f, out_axes)
             places = broadcast_prefix(out_axes, out_tree, f"vmap: out_axes of {name_of(f)}", is_leaf=_is_axis)
             results = [_result(f, trace, y, place) for y, place in zip(found, places, strict=True)]
-        return unflatten(out_tree, results)
+        return unflatten(out_tree, _stacked(results, places, arguments))
 
     return batched
+
+
+def _stacked(results: list, places: list, arguments: list) -> list:
+    """The results as a loop would stack them, in new arrays; those without axis are what the function returned."""
+    mapped = iter(
+        owned([y for y, place in zip(results, places, strict=True) if place is not None], arguments, views=True)
+    )
+    return [y if place is None else next(mapped) for y, place in zip(results, places, strict=True)]
 
 
 def _is_axis(axis: Any) -> bool:

@@ -10,10 +10,10 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of, is_inexact
-from funcgrad._core.bind import NUMPY_TYPES, active_trace
+from funcgrad._core.bind import active_trace
 from funcgrad._core.reverse import backward_pass
 from funcgrad._core.tracebacks import folded
-from funcgrad._engines import engine_scope
+from funcgrad._engines import loaded_scope
 from funcgrad._ops.cast import cast
 from funcgrad._ops.fill import zeros_like
 from funcgrad.autograd._base import TRACE, LeafNode, TensorBase, is_tensor, owned_array, retained, set_value
@@ -198,11 +198,8 @@ def _run_watched(seeds: list[Seed], retain: bool, create: bool, inputs: Sequence
 
 
 def _pass(seeds: list[Seed], free: bool, visit: Visitor | None) -> dict[Any, Any]:
-    for _, bar in seeds:
-        if type(bar) not in NUMPY_TYPES:
-            with engine_scope([bar]):
-                return backward_pass(seeds, free=free, visit=visit, suspect=last_write[0], check=check_unwritten)
-    return backward_pass(seeds, free=free, visit=visit, suspect=last_write[0], check=check_unwritten)
+    with loaded_scope():
+        return backward_pass(seeds, free=free, visit=visit, suspect=last_write[0], check=check_unwritten)
 
 
 def _receivers(leaves: dict[Any, Any]) -> list[tuple[Any, Any]]:

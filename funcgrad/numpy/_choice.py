@@ -12,6 +12,7 @@ from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._core.lazy import LazyModule
 from funcgrad._ops import arithmetic, logic
 from funcgrad._ops.cast import cast, complex_p, imag_p, real_p
+from funcgrad._ops.copy import copy
 from funcgrad._ops.fill import zeros_like
 from funcgrad._ops.select import select_p
 from funcgrad.numpy._concrete import concrete_value
@@ -129,7 +130,7 @@ def clip(
         bound = _weak_or_cast(bounds[0], dtype)
         return bind(arithmetic.min_p if low is None else arithmetic.max_p, (x, bound), NO_PARAMS)
     if not bounds:
-        return x
+        return copy(x)
     low = _weak_or_cast(-np.inf if low is None else low, dtype)
     high = _weak_or_cast(np.inf if high is None else high, dtype)
     return bind(logic.clip_p, (x, low, high), NO_PARAMS)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.bind import NO_PARAMS, Tracer, bind
 from funcgrad._ops.arithmetic import lt_p
 from funcgrad._ops.cast import conj_p, imag_p, real_p
+from funcgrad._ops.copy import fresh
 from funcgrad._ops.fill import zeros_like
 from funcgrad._ops.select import select
 from funcgrad._ops.trigonometric import arctan2_p
@@ -19,9 +20,14 @@ from funcgrad.numpy._dispatch import implements, in_numpys_mode
 
 @implements(np.conjugate)
 def conjugate(x: Any, /) -> Any:
-    """``numpy.conjugate``; a real value as it is."""
-    (x,) = operands_for(np.conjugate, (x,))
-    return bind(conj_p, (x,), NO_PARAMS) if dtype_of(x).kind == "c" else x
+    """``numpy.conjugate``."""
+    (z,) = operands_for(np.conjugate, (x,))
+    return bind(conj_p, (z,), NO_PARAMS) if dtype_of(z).kind == "c" else fresh(z, x)
+
+
+def conjugate_method(self: Tracer) -> Any:
+    """``x.conj()``; of a real array the array itself."""
+    return conjugate(self) if self.dtype.kind == "c" else self
 
 
 conj = conjugate

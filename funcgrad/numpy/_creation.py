@@ -10,6 +10,8 @@ from funcgrad._core.bind import Tracer
 from funcgrad._ops import fill
 from funcgrad._ops.broadcast import broadcast_to as broadcast_op
 from funcgrad._ops.cast import cast
+from funcgrad._ops.copy import copy as copy_op
+from funcgrad._ops.copy import copy_p, fresh
 from funcgrad._ops.select import select
 from funcgrad._ops.shape import reshape
 from funcgrad.numpy._convert import as_value, promote
@@ -87,26 +89,28 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: None = None) -> 
     x = as_array(x)
     if isinstance(x, np.ndarray):
         return x.astype(dtype, copy=copy)
-    return cast(x, np.dtype(dtype))
+    y = cast(x, np.dtype(dtype))
+    return fresh(y, x) if copy else y
 
 
 def astype_method(
     self: Tracer, dtype: Any, order: Order = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
 ) -> Any:
     """``x.astype(dtype)``."""
-    del order, subok, copy
+    del order, subok
     if not np.can_cast(self.dtype, dtype, casting):
         raise TypeError(
             f"Cannot cast array data from {self.dtype!r} to {np.dtype(dtype)!r} according to the rule {casting!r}"
         )
-    return cast(self, np.dtype(dtype))
+    y = cast(self, np.dtype(dtype))
+    return fresh(y, self) if copy else y
 
 
 @implements(np.copy)
 def copy(a: Any, order: Order = "K", subok: bool = False) -> Any:
-    """``numpy.copy``: a traced array never changes, and is its own copy."""
+    """``numpy.copy``."""
     a = as_array(a)
-    return np.array(a, order=order, subok=subok) if isinstance(a, np.ndarray) else a
+    return np.array(a, order=order, subok=subok) if isinstance(a, np.ndarray) else copy_p(a)
 
 
 @implements(np.full_like)
@@ -129,7 +133,7 @@ def full_like(
         if lengths == a.shape and dtype == a.dtype:
             return fill.full_like_p(a, value=fill_value)
         return np.full(lengths, fill_value, dtype)
-    return broadcast_op(cast(fill_value, dtype), lengths)
+    return copy_op(broadcast_op(cast(fill_value, dtype), lengths))
 
 
 @implements(np.zeros_like)
@@ -161,7 +165,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
     fill_value = asarray(fill_value, dtype)
     if isinstance(fill_value, np.ndarray):
         return np.full(shape, fill_value)
-    return broadcast_op(fill_value, to_shape(shape))
+    return copy_op(broadcast_op(fill_value, to_shape(shape)))
 
 
 @implements(np.linspace)
@@ -202,7 +206,6 @@ def meshgrid(
     *xi: Any, copy: bool = True, sparse: bool = False, indexing: Literal["xy", "ij"] = "xy"
 ) -> tuple[Any, ...]:
     """``numpy.meshgrid``."""
-    del copy
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
     ndim = len(xi)
@@ -210,7 +213,8 @@ def meshgrid(
     if indexing == "xy" and ndim > 1:
         axes[:2] = [1, 0]
     vectors = [reshape(x, (1,) * i + x.shape + (1,) * (ndim - i - 1)) for i, x in _vectors(xi, axes)]
-    return tuple(vectors) if sparse else broadcast_arrays(*vectors)
+    arrays = vectors if sparse else broadcast_arrays(*vectors)
+    return tuple([copy_op(x) for x in arrays] if copy else arrays)
 
 
 def _vectors(xi: tuple, axes: list[int]) -> list[tuple[int, Any]]:

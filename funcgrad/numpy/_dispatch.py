@@ -10,7 +10,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 
 from funcgrad._core.lazy import LazyModule
-from funcgrad._engines import engine_scope
+from funcgrad._engines import NO_SCOPE, engine_scope, lasting
 from funcgrad.errors import TracerAssignmentError, UnsupportedFunctionError
 
 difflib = LazyModule("difflib")
@@ -49,8 +49,12 @@ def in_numpys_mode(function: F) -> F:
 
     @functools.wraps(function)
     def in_mode(*args: Any, **kwargs: Any) -> Any:
-        with engine_scope((*args, *kwargs.values())):
-            return function(*args, **kwargs)
+        scope = engine_scope((*args, *kwargs.values()))
+        with scope:
+            y = function(*args, **kwargs)
+        if scope is NO_SCOPE:
+            return y
+        return type(y)([lasting(part) for part in y]) if type(y) in (tuple, list) else lasting(y)
 
     return in_mode  # pyright: ignore[reportReturnType]  (wraps keeps the signature)
 

@@ -11,6 +11,7 @@ from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops import arithmetic as ops
 from funcgrad._ops.cast import cast
+from funcgrad._ops.copy import fresh
 from funcgrad._ops.select import select
 from funcgrad._ops.shape import reshape
 from funcgrad.numpy._convert import as_value, dtype_of, operands_for
@@ -124,8 +125,8 @@ def sign(x: Any, /) -> Any:
 
 @implements(np.positive)
 def positive(x: Any, /) -> Any:
-    """``numpy.positive``: the value as it is."""
-    return operands_for(np.positive, (x,))[0]
+    """``numpy.positive``: the same numbers, in an array of their own."""
+    return fresh(operands_for(np.positive, (x,))[0], x)
 
 
 @implements(np.float_power)

@@ -11,6 +11,7 @@ from funcgrad._core.aval import type_text
 from funcgrad._ops import join as ops
 from funcgrad._ops._index_plan import FULL, Index
 from funcgrad._ops.cast import cast
+from funcgrad._ops.copy import copy
 from funcgrad._ops.index import index_p
 from funcgrad.numpy._axes import normalize_axis
 from funcgrad.numpy._convert import dtype_of, promote
@@ -53,7 +54,7 @@ def concatenate(
                 f"concatenate: array 0 is {texts[0]} and array {i} is {texts[1]}; needed equal lengths along all axes "
                 f"but {axis}. Reshape them, or concatenate along another axis."
             )
-    return ops.concatenate(values, axis)
+    return ops.concatenate(values, axis) if len(values) > 1 else copy(values[0])
 
 
 concat = concatenate
@@ -68,7 +69,8 @@ def stack(arrays: Any, axis: int = 0, out: None = None, *, dtype: Any = None, ca
     shape = values[0].shape
     if any(x.shape != shape for x in values):
         raise ValueError("all input arrays must have the same shape")
-    return ops.stack(values, normalize_axis(axis, len(shape) + 1))
+    y = ops.stack(values, normalize_axis(axis, len(shape) + 1))
+    return y if len(values) > 1 else copy(y)
 
 
 def _each(function: Callable[[Any], Any], arrays: Any) -> list[Any]:
@@ -127,7 +129,7 @@ def _greatest_ndim(arrays: Any) -> int:
 def _joined(arrays: Any, ndim: int, axis: int) -> Any:
     if not isinstance(arrays, list):
         x = as_array(arrays)
-        return broadcast_to(x, (1,) * (ndim - len(x.shape)) + x.shape)
+        return copy(broadcast_to(x, (1,) * (ndim - len(x.shape)) + x.shape))
     return concatenate([_joined(x, ndim, axis + 1) for x in arrays], axis)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from funcgrad._ops._index_plan import FULL, SLOT, Index
 from funcgrad._ops.cast import cast
+from funcgrad._ops.copy import fresh
 from funcgrad._ops.index import index_p
 from funcgrad._ops.join import concatenate
 from funcgrad._ops.join import pad as pad_op
@@ -35,11 +36,12 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
             "pad", f"mode={mode!r} {kwargs}", f"The modes there are: constant, empty, {', '.join(_CHOOSING)}."
         )
     _check_options(mode, kwargs, _CHOOSING[mode])
+    padded = array
     for axis, pair in enumerate(widths):
         if any(pair):
             positions = np.pad(np.arange(array.shape[axis]), pair, mode)
-            array = index_p(array, positions, index=Index((*(FULL,) * axis, SLOT)))
-    return array
+            padded = index_p(padded, positions, index=Index((*(FULL,) * axis, SLOT)))
+    return fresh(padded, array)
 
 
 def _check_options(mode: str, given: dict[str, Any], known: set[str]) -> None:
@@ -60,7 +62,7 @@ def _widths(pad_width: Any, ndim: int) -> tuple[tuple[int, int], ...]:
 
 
 def _pad_constant(x: Any, widths: tuple[tuple[int, int], ...], values: Any) -> Any:
-    y = pad_op(x, widths)
+    y = fresh(pad_op(x, widths), x)
     if isinstance(values, int | float) and values == 0:
         return y
     pairs = broadcast_to(values, (len(widths), 2))

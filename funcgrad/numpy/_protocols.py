@@ -13,6 +13,7 @@ from funcgrad import errors
 from funcgrad._core.bind import NO_PARAMS, Tracer
 from funcgrad._ops import arithmetic as ops
 from funcgrad._ops.contract import matmul_p
+from funcgrad._ops.copy import copy_p
 from funcgrad.numpy import _at as at
 from funcgrad.numpy import _choice as choice
 from funcgrad.numpy import _complex as complex_
@@ -238,20 +239,20 @@ for _function in (
 for _name, _function in {
     "radians": t.deg2rad,
     "degrees": t.rad2deg,
-    "conjugate": complex_.conjugate,
-    "conj": complex_.conjugate,
+    "conjugate": complex_.conjugate_method,
+    "conj": complex_.conjugate_method,
     "round": rounding.round_,
     "clip": choice.clip_method,
-    "copy": lambda self, order="C": self,
+    "copy": lambda self, order="C": copy_p(self),
     "item": concrete.to_item,
     "tolist": concrete.to_list,
-    "__copy__": lambda self: self,
-    "__deepcopy__": lambda self, memo: self,
+    "__copy__": copy_p,
+    "__deepcopy__": lambda self, memo: copy_p(self),
     "__pow__": power_operator(ops.power_p, e.power),
     "__matmul__": matmul_operator(matmul_p, matmul_or_sparse),
     "__neg__": unary_operator(ops.neg_p, e.negative),
     "__abs__": e.absolute,
-    "__pos__": lambda self: self,
+    "__pos__": e.positive,
     "__invert__": logic.invert,
     "__round__": lambda self, ndigits=None: rounding.round_(self, ndigits or 0),
     "__floor__": rounding.floor,

@@ -9,6 +9,7 @@ import numpy as np
 from funcgrad._ops import shape as ops
 from funcgrad._ops._index_plan import FULL, SLOT, Index
 from funcgrad._ops.broadcast import broadcast_to
+from funcgrad._ops.copy import copy, fresh
 from funcgrad._ops.index import index_p, slice_axis
 from funcgrad._ops.join import concatenate
 from funcgrad.numpy._axes import normalize_axis
@@ -70,9 +71,10 @@ def roll(a: Any, shift: Axes, axis: Axes | None = None) -> Any:
     if axis is None:
         return ops.reshape(roll(ravel(a), sum(np.ravel(shift).tolist()), 0), a.shape)
     shifts, axes = np.broadcast_arrays(shift, axis)
+    rolled = a
     for amount, i in zip(shifts.ravel().tolist(), axes.ravel().tolist(), strict=True):
-        a = _rolled(a, amount, normalize_axis(i, len(a.shape)))
-    return a
+        rolled = _rolled(rolled, amount, normalize_axis(i, len(a.shape)))
+    return fresh(rolled, a)
 
 
 def _rolled(a: Any, amount: int, axis: int) -> Any:
@@ -94,7 +96,9 @@ def tile(A: Any, reps: Axes) -> Any:  # noqa: N803 - NumPy's name
     paired = tuple(n for length in lengths for n in (1, length))
     repeated = tuple(n for pair in zip(counts, lengths, strict=True) for n in pair)
     whole = tuple(count * length for count, length in zip(counts, lengths, strict=True))
-    return ops.reshape(broadcast_to(ops.reshape(a, paired), repeated), whole)
+    tiled = ops.reshape(broadcast_to(ops.reshape(a, paired), repeated), whole)
+    # Of one copy it would be a view.
+    return copy(tiled) if repeated == paired else tiled
 
 
 @implements(np.repeat)
@@ -116,4 +120,5 @@ def _repeated(a: Any, count: int, axis: int) -> Any:
         raise ValueError("repeats may not contain negative values.")
     shape = a.shape
     stretched = broadcast_to(ops.expand_dims(a, (axis + 1,)), (*shape[: axis + 1], count, *shape[axis + 1 :]))
-    return ops.reshape(stretched, (*shape[:axis], shape[axis] * count, *shape[axis + 1 :]))
+    repeated = ops.reshape(stretched, (*shape[:axis], shape[axis] * count, *shape[axis + 1 :]))
+    return copy(repeated) if count == 1 else repeated

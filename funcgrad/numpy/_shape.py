@@ -13,6 +13,7 @@ from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import Tracer, bind
 from funcgrad._ops import shape as ops
 from funcgrad._ops.broadcast import broadcast_to as broadcast_op
+from funcgrad._ops.copy import copy
 from funcgrad.numpy._axes import normalize_axis
 from funcgrad.numpy._convert import as_value
 from funcgrad.numpy._dispatch import implements, refuse_option
@@ -97,7 +98,7 @@ def ravel(a: Any, order: Order = "C") -> Any:
 
 def flatten_method(self: Any, order: Order = "C") -> Any:
     """``x.flatten()``."""
-    return ravel(self, order)
+    return copy(ravel(self, order))
 
 
 @implements(np.transpose)

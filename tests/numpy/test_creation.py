@@ -65,7 +65,7 @@ def test_array_copies_and_asarray_does_not() -> None:
 def test_asarray_keeps_tracers_and_engines() -> None:
     assert fg.grad(lambda x: fnp.asarray(x, np.float32) * 2)(1.0) == 2.0
     assert isinstance(fnp.asarray(jax.numpy.ones(2)), jax.Array)
-    assert isinstance(fnp.asarray([jax.numpy.ones(2), np.zeros(2)]), jax.Array)
+    assert isinstance(fnp.asarray([jax.numpy.ones(2), np.zeros(2, np.float32)]), jax.Array)
 
 
 def test_full_keeps_derivatives() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.bind import is_foreign
+from funcgrad._engines import engine_scope
 from funcgrad._ops.fill import zeros_like
 from funcgrad._transforms.jit import jit
 from funcgrad.autograd import enable_grad
@@ -179,7 +180,9 @@ class SGD(Optimizer):
             if chosen:
                 values = [[p.value for p, _ in pairs] for _, pairs in chosen]
                 grads = [[g.value if is_tensor(g) else g for _, g in pairs] for _, pairs in chosen]
-                new, state = update(grads, self._state_of(chosen, values), values)
+                # In the 64-bit mode what JAX holds stays there: outside, wide results would come back in NumPy.
+                with engine_scope(values[0]):
+                    new, state = update(grads, self._state_of(chosen, values), values)
                 for (_, pairs), new_values, buffers in zip(chosen, new, state.buffers, strict=True):
                     self._put_back(pairs, new_values, buffers)
 
