@@ -19,6 +19,7 @@ from funcgrad.numpy._concrete import concrete_value
 from funcgrad.numpy._convert import as_value, dtype_of, promote
 from funcgrad.numpy._dispatch import implements, refuse_out
 from funcgrad.numpy._elementwise import not_equal
+from funcgrad.numpy._guests import is_number_dtype
 
 ml_dtypes = LazyModule("ml_dtypes")
 
@@ -28,6 +29,9 @@ _MISSING: Any = getattr(np, "_NoValue", None)
 
 def _truth(condition: Any) -> Any:
     condition = as_value(condition)
+    if isinstance(condition, np.ndarray) and not is_number_dtype(condition.dtype):
+        # Of text and objects it is Python's truth: None != 0, and yet it is false.
+        return condition.astype(bool)
     return condition if dtype_of(condition).kind == "b" else not_equal(condition, 0)
 
 

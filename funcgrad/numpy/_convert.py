@@ -108,8 +108,9 @@ def operands_for(ufunc: np.ufunc, values: tuple) -> tuple:
     bfloat16 and the other floats of ml_dtypes stay what they are beside a Python number, as float16 does. NumPy knows
     too little of these types for it, and makes float32 of a bare ``x * 2.0``.
     """
-    if any(map(_is_strange, values)) and _is_numpys(values):
-        return values
+    for x in values:
+        if (x.dtype.kind == "O" if type(x) is np.ndarray else not is_value(x)) and _is_numpys(values):
+            return values
     values = tuple([as_value(x) for x in values])
     kinds = tuple([_kind(x) for x in values])
     key = (ufunc, *kinds)
@@ -140,10 +141,6 @@ def _resolve(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype, ...]:
             # No number beside an array: an integer array, or the exponent of ldexp.
             pass
     return ufunc.resolve_dtypes((*kinds, *results))
-
-
-def _is_strange(x: Any) -> bool:
-    return not is_value(x) or is_object_array(x)
 
 
 def _is_numpys(values: tuple) -> bool:

@@ -104,7 +104,7 @@ _general_power = binary(np.power, ops.pow_p)
 @implements(np.power)
 def power(x: Any, y: Any, /) -> Any:
     """``numpy.power``: an exponent that is a Python number keeps its own, cheaper primitive."""
-    if not hasattr(y, "dtype"):
+    if type(y) is not int and type(y) is not float and not hasattr(y, "dtype"):
         y = as_value(y)
     if type(y) is int or type(y) is float:
         x = as_value(x)

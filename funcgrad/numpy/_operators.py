@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.bind import NO_PARAMS, Tracer
+from funcgrad._core.bind import NO_PARAMS, NUMPY_TYPES, Tracer
 from funcgrad._core.primitive import Primitive
 from funcgrad.numpy._guests import defers_to
 
@@ -30,7 +30,7 @@ def operators(primitive: Primitive, function: Function) -> tuple[Function, Funct
             or (kind is type(self) and other.owner is self.owner and other.dtype is self.dtype)
         ):
             return self.owner.apply(primitive, (self, other), NO_PARAMS)
-        return NotImplemented if defers_to(other) else function(self, other)
+        return NotImplemented if kind not in NUMPY_TYPES and defers_to(other) else function(self, other)
 
     def reflected(self: Tracer, other: Any, /) -> Any:
         kind = type(other)
@@ -47,7 +47,7 @@ def power_operator(primitive: Primitive, function: Function) -> Function:
     def method(self: Tracer, other: Any, /) -> Any:
         if type(other) is int and self.dtype.kind in "fc":
             return self.owner.apply(primitive, (self,), {"exponent": other})
-        return NotImplemented if defers_to(other) else function(self, other)
+        return NotImplemented if type(other) not in NUMPY_TYPES and defers_to(other) else function(self, other)
 
     return method
 
@@ -73,7 +73,7 @@ def matmul_operator(primitive: Primitive, function: Function) -> Function:
             and 0 < len(other.shape) < 3
         ):
             return self.owner.apply(primitive, (self, other), NO_PARAMS)
-        return NotImplemented if defers_to(other) else function(self, other)
+        return NotImplemented if kind not in NUMPY_TYPES and defers_to(other) else function(self, other)
 
     return method
 

@@ -213,6 +213,12 @@ def test_what_is_no_array_of_numbers_leaves_no_transform(transformed: Any, resul
         transformed(lambda x: result)
 
 
+def test_the_truth_of_text_and_objects_is_python_s() -> None:
+    for condition in (TEXT, np.array(["a", "", "b"])):
+        got = fg.grad(lambda x, condition=condition: np.sum(np.where(condition, x, 0.0)))(X)
+        np.testing.assert_array_equal(got, [1.0, 0.0, 1.0])
+
+
 def test_conversions_to_what_is_no_number_are_refused() -> None:
     for refused in (lambda x: x.astype(str), lambda x: np.concatenate([x, TEXT]), lambda x: np.where(x > 0, x, TEXT)):
         with pytest.raises(ForeignArrayError, match=r"a traced value f64.* dtype (str|object)"):
