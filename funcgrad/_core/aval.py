@@ -8,7 +8,28 @@ from typing import Any
 import numpy as np
 
 _SHORT_KINDS = {"f": "f", "i": "i", "u": "u", "c": "c"}
-_WEAK_TYPES = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(complex)}
+
+
+class WeakFloat(np.float64):
+    """A Python float under a transform: it computes as NumPy's numbers do, and promotes as Python's."""
+
+    __slots__ = ()
+
+
+class WeakComplex(np.complex128):
+    """A Python complex under a transform."""
+
+    __slots__ = ()
+
+
+_WEAK_TYPES = {
+    bool: np.dtype(bool),
+    int: np.dtype(np.int64),
+    float: np.dtype(np.float64),
+    complex: np.dtype(complex),
+    WeakFloat: np.dtype(np.float64),
+    WeakComplex: np.dtype(complex),
+}
 _WEAK_SCALARS = {"i": 0, "f": 0.0, "c": 0j}
 
 
@@ -35,7 +56,8 @@ class Aval:
         return self.size * self.dtype.itemsize
 
     def with_shape(self, shape: tuple[int, ...]) -> Aval:
-        return Aval(shape, self.dtype, self.weak)
+        """Another shape; what a NumPy function makes of a Python number is an array, and not weak."""
+        return Aval(shape, self.dtype)
 
     def with_dtype(self, dtype: Any) -> Aval:
         return Aval(self.shape, np.dtype(dtype))
@@ -88,16 +110,15 @@ def aval_of(value: Any) -> Aval:
     return Aval(value.shape, value.dtype, bool(getattr(value, "weak_type", False)))
 
 
-def is_weak(value: Any) -> bool:
-    """Whether the value takes part in promotion as a Python scalar does."""
-    kind = type(value)
-    return kind is float or kind is int or kind is complex or aval_of(value).weak
-
-
 def result_dtype(*values: Any) -> np.dtype:
     """The dtype NumPy's promotion (NEP 50) gives for operands that are arrays, scalars, tracers or avals."""
     avals = [value if type(value) is Aval else aval_of(value) for value in values]
     return _promote(tuple((aval.dtype, aval.weak) for aval in avals))
+
+
+def common_dtype(*dtypes: np.dtype) -> np.dtype:
+    """The dtype that NumPy's promotion gives for arrays of these dtypes."""
+    return _promote(tuple([(dtype, False) for dtype in dtypes]))
 
 
 _promotions: dict[tuple[tuple[np.dtype, bool], ...], np.dtype] = {}

@@ -7,12 +7,14 @@ greater level is the inner one, in every thread: this keeps nested transforms ap
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
+from funcgrad._core.aval import WeakComplex, WeakFloat
+from funcgrad._core.numbers import keep_weak
 from funcgrad.errors import UnexpectedTracerError
 
 if TYPE_CHECKING:
@@ -109,7 +111,7 @@ def bind(primitive: Primitive, operands: tuple, params: dict) -> Any:
     if foreign is not None:
         return foreign(primitive, operands, params)
     y = primitive.numpy(*operands, **params)
-    return keep_weak(y, operands) if type(y) in _SCALAR_RESULTS else y
+    return keep_weak(y, operands) if primitive.operator and type(y) in _SCALAR_RESULTS else y
 
 
 def bind_one(primitive: Primitive, x: Any, params: dict) -> Any:
@@ -117,13 +119,7 @@ def bind_one(primitive: Primitive, x: Any, params: dict) -> Any:
     return x.owner.apply(primitive, (x,), params) if isinstance(x, Tracer) else bind(primitive, (x,), params)
 
 
-_SCALAR_RESULTS = frozenset({np.float64, np.complex128, np.int64})
-_PYTHON_NUMBERS = frozenset({int, float, complex})
-
-
-def keep_weak(y: Any, operands: Sequence[Any]) -> Any:
-    """What is computed from Python numbers alone stays a Python number: it must not promote a float32 array later."""
-    return y.item() if _PYTHON_NUMBERS.issuperset(map(type, operands)) else y
+_SCALAR_RESULTS = frozenset({np.float64, np.complex128})
 
 
 def _unknown_engine(*_: Any) -> NoReturn:
@@ -146,7 +142,17 @@ _GUEST: Engine = _guest_engine
 
 # What runs values of each type; None is NumPy. Types are added when they are first met.
 _engines: dict[type, Engine | None] = dict.fromkeys(
-    (np.ndarray, np.memmap, bool, int, float, complex, *{np.dtype(c).type for c in np.typecodes["All"]})
+    (
+        np.ndarray,
+        np.memmap,
+        bool,
+        int,
+        float,
+        complex,
+        WeakFloat,
+        WeakComplex,
+        *{np.dtype(c).type for c in np.typecodes["All"]},
+    )
 )
 # Values of these types run on NumPy without further look.
 NUMPY_TYPES = frozenset(_engines)

@@ -68,6 +68,7 @@ class Primitive:
         "node_makers",
         "numpy",
         "operands",
+        "operator",
         "recorders",
         "xla",
     )
@@ -97,6 +98,8 @@ class Primitive:
         self.cost = cost
         self.fold = fold
         self.elementwise = elementwise
+        # Whether Python's numbers have it as an operator, so that of them alone the result is weak.
+        self.operator = False
         self.multiple_results = multiple_results
         # For up to three operands: what applies to bare values and records at once, by set of active operands, and
         # again where there are parameters.

@@ -12,6 +12,7 @@ import numpy as np
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer
 from funcgrad._core.graph import Equation, Graph, Literal, Operand, Var
+from funcgrad._core.numbers import is_weak, typed
 from funcgrad.tree import register_leaf
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ class StagingTrace(Trace):
     def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
         if not self.alive:
             self.refuse_leak(primitive)
+        if primitive.elementwise and not all(map(is_weak, operands)):
+            operands = typed(operands)
         variables = tuple([self.operand(x) for x in operands])
         aval = primitive.aval(*[x.aval for x in variables], **params)
         avals = aval if primitive.multiple_results else (aval,)

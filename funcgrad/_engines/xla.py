@@ -14,8 +14,9 @@ import jax.extend.core
 import numpy as np
 from jax import lax as _jax_lax
 
-from funcgrad._core.aval import Aval, aval_of, is_inexact
+from funcgrad._core.aval import Aval, is_inexact
 from funcgrad._core.bind import active_trace
+from funcgrad._core.numbers import typed
 from funcgrad._core.primitive import Primitive
 
 Array = jax.Array
@@ -168,17 +169,14 @@ def _run(primitive: Primitive, operands: tuple, params: dict) -> Any:
 
 
 def _conform(operands: tuple) -> tuple:
-    """Give elementwise operands one shape, and Python scalars the dtype of the array they meet."""
-    shapes = [x.shape for x in operands if hasattr(x, "shape")]
+    """Give elementwise operands one shape, and Python scalars the dtype of the arrays they meet."""
+    operands = typed(operands)
+    shapes = [x.shape for x in operands]
     shape = shapes[0] if all(other == shapes[0] for other in shapes) else np.broadcast_shapes(*shapes)
-    arrays = [x for x in operands if hasattr(x, "dtype")]
-    dtype = next((x.dtype for x in arrays if x.dtype != bool), arrays[0].dtype)
-    return tuple([_expand(x, shape, dtype) for x in operands])
+    return tuple([_expand(x, shape) for x in operands])
 
 
-def _expand(x: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    if not hasattr(x, "dtype"):
-        x = np.asarray(x, aval_of(x).dtype if isinstance(x, bool) else dtype)
+def _expand(x: Any, shape: tuple[int, ...]) -> Any:
     if x.shape == shape:
         return x
     offset = len(shape) - x.ndim

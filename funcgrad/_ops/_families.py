@@ -51,8 +51,8 @@ class Elementwise(PerOperand):
 _WEAK_DTYPES = frozenset(map(np.dtype, (np.int64, np.float64, np.complex128)))
 
 
-def broadcast_aval(*avals: Aval, dtype: np.dtype | None = None) -> Aval:
-    """The aval of an elementwise result."""
+def broadcast_aval(*avals: Aval, dtype: np.dtype | None = None, operator: bool = False) -> Aval:
+    """The aval of an elementwise result; weak where Python's operator met Python's numbers alone."""
     shapes = [aval.shape for aval in avals if aval.shape]
     shape = shapes[0] if shapes else ()
     if any(other != shape for other in shapes):
@@ -60,7 +60,7 @@ def broadcast_aval(*avals: Aval, dtype: np.dtype | None = None) -> Aval:
     if dtype is None:
         dtype = result_dtype(*avals)
     # A Python bool is as strong as NumPy's, and so is an integer that no Python number would become.
-    weak = dtype in _WEAK_DTYPES and all(aval.weak for aval in avals)
+    weak = operator and dtype in _WEAK_DTYPES and all(aval.weak for aval in avals)
     return Aval(shape, dtype, weak)
 
 
@@ -91,6 +91,7 @@ def elementwise(
     jvps: Sequence[Rule | None] | None = None,
     dtype: Callable[..., np.dtype] | None = None,
     flops: int = 1,
+    operator: bool = False,
 ) -> Primitive:
     """Declare an elementwise primitive.
 
@@ -103,19 +104,22 @@ def elementwise(
         jvps: the forward maps where they differ: what is linear over the real numbers only (complex parts, abs).
         dtype: the result dtype from the operands' avals, where it is not their common one.
         flops: operations per element.
+        operator: whether Python's numbers have it as an operator.
     """
     names = tuple(operands.split())
-    return Primitive(
+    primitive = Primitive(
         name,
         operands=names,
         numpy=numpy,
         xla=xla,
-        aval=lambda *avals, **_: broadcast_aval(*avals, dtype=dtype(*avals) if dtype else None),
+        aval=lambda *avals, **_: broadcast_aval(*avals, dtype=dtype(*avals) if dtype else None, operator=operator),
         derivative=Elementwise(names, maps, jvps) if isinstance(maps, list) else maps,
         batch=_batch_elementwise,
         cost=lambda y, *xs, **_: flops * y.size,
         elementwise=True,
     )
+    primitive.operator = operator
+    return primitive
 
 
 def predicate(name: str, operands: str, *, numpy: Callable[..., Any], xla: str | Callable[..., Any]) -> Primitive:

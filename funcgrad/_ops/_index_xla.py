@@ -23,6 +23,10 @@ def index_xla(lax: Any, x: Any, *arrays: Any, index: Index) -> Any:
 
 def update_xla(lax: Any, x: Any, v: Any, *arrays: Any, index: Index, add: bool) -> Any:
     """``x.at[index].add(v)`` or ``.set(v)``; ``v`` has the shape of ``x[index]`` or is a Python scalar."""
+    if add and x.dtype == bool:
+        # XLA adds no booleans; a count of what is true is true where one of them is.
+        counts = [lax.convert_element_type(each, np.int32) for each in (x, v)]
+        return lax.ne(update_xla(lax, *counts, *arrays, index=index, add=True), lax.full_like(x, 0, np.int32))
     plan = resolve(index, x.shape, tuple([a.shape for a in arrays]))
     v = _reshape(lax, v, plan.gathered) if hasattr(v, "dtype") else lax.full(plan.gathered, v, x.dtype)
     if arrays:

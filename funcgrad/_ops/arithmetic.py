@@ -22,12 +22,19 @@ def _mul_xla(lax: Any, a: Any, b: Any) -> Any:
     return lax.bitwise_and(a, b) if a.dtype == bool else lax.mul(a, b)
 
 
-add_p = elementwise("add", "a b", numpy=np.add, xla=_add_xla, maps=[lambda t: t, lambda t: t])
-sub_p = elementwise("sub", "a b", numpy=np.subtract, xla="sub", maps=[lambda t: t, lambda t: -t])
-mul_p = elementwise("mul", "a b", numpy=np.multiply, xla=_mul_xla, maps=[lambda t, b: t * b, lambda t, a: t * a])
-neg_p = elementwise("neg", "x", numpy=np.negative, xla="neg", maps=[lambda t: -t])
+add_p = elementwise("add", "a b", numpy=np.add, xla=_add_xla, maps=[lambda t: t, lambda t: t], operator=True)
+sub_p = elementwise("sub", "a b", numpy=np.subtract, xla="sub", maps=[lambda t: t, lambda t: -t], operator=True)
+mul_p = elementwise(
+    "mul", "a b", numpy=np.multiply, xla=_mul_xla, maps=[lambda t, b: t * b, lambda t, a: t * a], operator=True
+)
+neg_p = elementwise("neg", "x", numpy=np.negative, xla="neg", maps=[lambda t: -t], operator=True)
 div_p = elementwise(
-    "div", "a b", numpy=np.true_divide, xla="div", maps=[lambda t, b: t / b, lambda t, y, b: t * (-y / b)]
+    "div",
+    "a b",
+    numpy=np.true_divide,
+    xla="div",
+    maps=[lambda t, b: t / b, lambda t, y, b: t * (-y / b)],
+    operator=True,
 )
 
 
@@ -56,7 +63,7 @@ def _power_xla(lax: Any, x: Any, *, exponent: float) -> Any:
 
 
 # A power whose exponent is a Python number is its own primitive: its derivative needs no logarithm.
-power_p = elementwise("power", "x", numpy=_power_numpy, xla=_power_xla, maps=[_power_map], flops=4)
+power_p = elementwise("power", "x", numpy=_power_numpy, xla=_power_xla, maps=[_power_map], flops=4, operator=True)
 
 
 def squared(x: Any) -> Any:
@@ -88,7 +95,9 @@ def _pow_xla(lax: Any, a: Any, b: Any) -> Any:
     return lax.fori_loop(0, 8 * b.dtype.itemsize, step, (lax.full_like(a, 1), a, b))[0]
 
 
-pow_p = elementwise("pow", "a b", numpy=np.power, xla=_pow_xla, maps=[_pow_base_map, _pow_exponent_map], flops=10)
+pow_p = elementwise(
+    "pow", "a b", numpy=np.power, xla=_pow_xla, maps=[_pow_base_map, _pow_exponent_map], flops=10, operator=True
+)
 log_p = elementwise("log", "x", numpy=np.log, xla="log", maps=[lambda t, x: t / x], flops=10)
 sqrt_p = elementwise("sqrt", "x", numpy=np.sqrt, xla="sqrt", maps=[lambda t, y: t / (2 * y)])
 sign_p = elementwise("sign", "x", numpy=np.sign, xla="sign", maps=CONSTANT)
@@ -112,6 +121,7 @@ abs_p = elementwise(
     maps=[_abs_map],
     jvps=[_abs_push],
     dtype=lambda x: real_dtype(x.dtype),
+    operator=True,
 )
 
 
@@ -127,7 +137,23 @@ min_p = elementwise("min", "a b", numpy=np.minimum, xla="min", maps=_EXTREMUM_MA
 
 eq_p = predicate("eq", "a b", numpy=np.equal, xla="eq")
 ne_p = predicate("ne", "a b", numpy=np.not_equal, xla="ne")
-lt_p = predicate("lt", "a b", numpy=np.less, xla="lt")
-le_p = predicate("le", "a b", numpy=np.less_equal, xla="le")
-gt_p = predicate("gt", "a b", numpy=np.greater, xla="gt")
-ge_p = predicate("ge", "a b", numpy=np.greater_equal, xla="ge")
+
+
+def ordered(lax: Any, a: Any, b: Any, name: str) -> Any:
+    """NumPy's order of complex numbers: by real parts, then by imaginary parts; a NaN in one is in no order."""
+    if a.dtype.kind != "c":
+        return getattr(lax, name)(a, b)
+    (a_real, a_imag), (b_real, b_imag) = ((lax.real(x), lax.imag(x)) for x in (a, b))
+    numbers = lax.bitwise_and(lax.eq(a_imag, a_imag), lax.eq(b_imag, b_imag))
+    before = lax.bitwise_and(getattr(lax, name[0] + "t")(a_real, b_real), numbers)
+    return lax.bitwise_or(before, lax.bitwise_and(lax.eq(a_real, b_real), getattr(lax, name)(a_imag, b_imag)))
+
+
+def _ordered_xla(name: str) -> Any:
+    return lambda lax, a, b: ordered(lax, a, b, name)
+
+
+lt_p = predicate("lt", "a b", numpy=np.less, xla=_ordered_xla("lt"))
+le_p = predicate("le", "a b", numpy=np.less_equal, xla=_ordered_xla("le"))
+gt_p = predicate("gt", "a b", numpy=np.greater, xla=_ordered_xla("gt"))
+ge_p = predicate("ge", "a b", numpy=np.greater_equal, xla=_ordered_xla("ge"))

@@ -65,7 +65,8 @@ cast_p = Primitive(
 
 def cast(x: Any, dtype: np.dtype) -> Any:
     """``x`` in another dtype (a complex value loses its imaginary part); ``x`` itself where it has that dtype."""
-    if getattr(x, "dtype", None) == dtype:
+    # False, as None would equal float64: NumPy takes it for that dtype.
+    if getattr(x, "dtype", False) == dtype:
         return x
     dtype = np.dtype(dtype)
     if dtype.kind in "OSUMm" and isinstance(x, Tracer):

@@ -154,12 +154,33 @@ def _place_aval(x: Aval, *, axis: int) -> Aval:
     return Aval((*x.shape[:axis], *x.shape[axis + 1 :]), INDEX_DTYPE)
 
 
+def _place_xla(lax: Any, x: Any, name: str, axis: int) -> Any:
+    """Of complex numbers the extreme imaginary part among the extreme real parts; the first NaN before all."""
+    dtype = lax.canonical_dtype(INDEX_DTYPE)
+    if x.dtype.kind != "c":
+        return getattr(lax, name)(x, axis, dtype)
+    reduce = getattr(lax, name.replace("arg", "reduce_"))
+    best = lax.full_like(x, True, bool)
+    for part in (lax.real(x), lax.imag(x)):
+        worst = lax.full_like(part, -np.inf if name == "argmax" else np.inf)
+        extreme = reduce(lax.select(best, part, worst), (axis,))
+        best = lax.bitwise_and(best, lax.eq(part, lax.broadcast_in_dim(extreme, x.shape, _others_of(x, axis))))
+    unknown = lax.ne(x, x)
+    any_unknown = lax.reduce_or(unknown, (axis,))
+    places = [lax.argmax(lax.convert_element_type(mask, np.int32), axis, dtype) for mask in (unknown, best)]
+    return lax.select(any_unknown, *places)
+
+
+def _others_of(x: Any, axis: int) -> tuple[int, ...]:
+    return tuple([i for i in range(x.ndim) if i != axis])
+
+
 def _place(name: str, numpy: Callable[..., Any]) -> Primitive:
     return Primitive(
         name,
         operands=("x",),
         numpy=lambda x, *, axis: numpy(x, axis),
-        xla=lambda lax, x, *, axis: getattr(lax, name)(x, axis, lax.canonical_dtype(INDEX_DTYPE)),
+        xla=lambda lax, x, *, axis: _place_xla(lax, x, name, axis),
         aval=_place_aval,
         derivative=CONSTANT,
         batch=batch_axes("axis"),

@@ -107,7 +107,9 @@ def _fmod_xla(lax: Any, a: Any, b: Any) -> Any:
     return lax.select(by_zero, lax.full_like(a, 0), lax.rem(a, b))
 
 
-floor_divide_p = elementwise("floor_divide", "a b", numpy=np.floor_divide, xla=_division_xla(0), maps=CONSTANT, flops=8)
+floor_divide_p = elementwise(
+    "floor_divide", "a b", numpy=np.floor_divide, xla=_division_xla(0), maps=CONSTANT, flops=8, operator=True
+)
 # Between its jumps, a remainder is a minus a constant multiple of b.
 remainder_p = elementwise(
     "remainder",
@@ -116,6 +118,7 @@ remainder_p = elementwise(
     xla=_division_xla(1),
     maps=[lambda t: t, lambda t, a, b: t * -floor_divide_p(a, b)],
     flops=8,
+    operator=True,
 )
 fmod_p = elementwise(
     "fmod", "a b", numpy=np.fmod, xla=_fmod_xla, maps=[lambda t: t, lambda t, a, b: t * -trunc_p(a / b)], flops=8

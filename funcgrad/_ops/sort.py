@@ -12,6 +12,7 @@ from funcgrad._core.bind import bind
 from funcgrad._core.derivative import CONSTANT, Multilinear
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops._batching import batch_axes
+from funcgrad._ops.arithmetic import ordered
 from funcgrad._ops.broadcast import batch_all, reduce_sum, with_batch
 from funcgrad._ops.cast import cast
 from funcgrad._ops.shape import reshape
@@ -223,7 +224,7 @@ def _taken(lax: Any, a: Any, indices: Any) -> Any:
 
 def _belongs_right(lax: Any, x: Any, v: Any, side: str) -> Any:
     """Whether ``v`` belongs to the right of ``x``; NaN is the greatest of all."""
-    before = lax.lt(x, v) if side == "left" else lax.le(x, v)
+    before = ordered(lax, x, v, "lt" if side == "left" else "le")
     if x.dtype.kind in "biu":
         return before
     nan = lax.ne(v, v)

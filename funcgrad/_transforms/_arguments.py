@@ -11,6 +11,7 @@ import numpy as np
 from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.bind import Tracer, is_value
 from funcgrad._core.graph import Var
+from funcgrad._core.numbers import differentiated
 from funcgrad._core.staging import StagedTracer
 from funcgrad._engines import lasting
 from funcgrad._ops.copy import copy
@@ -52,9 +53,12 @@ def returned(transform: str, name: str, y: Any) -> Any:
 
 
 def differentiable_leaves(transform: str, f: Callable[..., Any], number: int, arg: Any) -> tuple[list[Any], TreeDef]:
-    """An argument taken apart; leaves that are no arrays, or of integer or boolean dtype, are refused by their path."""
+    """An argument taken apart; leaves that are no arrays, or of integer or boolean dtype, are refused by their path.
+
+    Python's floats become numbers of NumPy's arithmetic here.
+    """
     leaves, treedef = flatten(arg)
-    for leaf in leaves:
+    for i, leaf in enumerate(leaves):
         if type(leaf) is np.ndarray and leaf.dtype.kind in "fc":
             continue
         if isinstance(leaf, np.ndarray) and is_guest(leaf):
@@ -62,6 +66,7 @@ def differentiable_leaves(transform: str, f: Callable[..., Any], number: int, ar
             return differentiable_leaves(transform, f, number, unflatten(treedef, map(taken, leaves)))
         if not is_value(leaf) or not is_inexact(aval_of(leaf).dtype):
             _refuse(transform, f, number, arg)
+        leaves[i] = differentiated(leaf)
     return leaves, treedef
 
 

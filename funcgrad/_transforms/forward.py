@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of
 from funcgrad._core.forward import ForwardTrace, ForwardTracer
+from funcgrad._core.numbers import plain
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines import engine_scope, lasting
 from funcgrad._ops.fill import zeros_like
@@ -82,5 +83,5 @@ def _checked(f: Callable[..., Any], number: int, x: Any, x_dot: Any) -> Any:
 
 def _primal_and_tangent(leaf: Any, trace: ForwardTrace) -> tuple[Any, Any]:
     if type(leaf) is ForwardTracer and leaf.owner is trace:
-        return leaf.value, leaf.tangent
+        return plain(leaf.value), plain(leaf.tangent)
     return leaf, zeros_like(leaf)

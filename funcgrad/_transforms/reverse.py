@@ -11,6 +11,7 @@ import numpy as np
 from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.bind import Tracer, is_value
 from funcgrad._core.graph import Graph
+from funcgrad._core.numbers import plain
 from funcgrad._core.reverse import ReverseTrace, ReverseTracer, backward_pass
 from funcgrad._core.tape import Node
 from funcgrad._core.tracebacks import fold, folded
@@ -174,7 +175,9 @@ def _seeded(f: Callable[..., Any], out: Any, trace: ReverseTrace) -> tuple[Any, 
     if type(out) is ReverseTracer and out.owner is trace:
         if out.shape or out.dtype.kind == "c":
             _refuse_output(f, out)
-        return out.value, iter([(out.node, _ONE if type(out.value) is np.float64 else ones_like(out.value))])
+        if type(out.value) is np.float64:
+            return out.value, iter([(out.node, _ONE)])
+        return plain(out.value), iter([(out.node, ones_like(out.value))])
     if not _is_real_scalar(out):
         _refuse_output(f, out)
     require_inexact("grad", f, [out])
@@ -266,7 +269,7 @@ def untraced(tree: Any, trace: ReverseTrace) -> Any:
 
 
 def _value_of(leaf: Any, trace: ReverseTrace) -> Any:
-    return lasting(leaf.value) if type(leaf) is ReverseTracer and leaf.owner is trace else leaf
+    return lasting(plain(leaf.value)) if type(leaf) is ReverseTracer and leaf.owner is trace else leaf
 
 
 class Pullback:
@@ -373,5 +376,5 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
 
 def _value_and_node(leaf: Any, trace: ReverseTrace) -> tuple[Any, Node | None]:
     if type(leaf) is ReverseTracer and leaf.owner is trace:
-        return leaf.value, leaf.node
+        return plain(leaf.value), leaf.node
     return leaf, None

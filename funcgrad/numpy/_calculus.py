@@ -63,9 +63,19 @@ def _end(x: Any, shape: tuple[int, ...], axis: int) -> Any:
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """``numpy.ediff1d``."""
     steps = diff(flat(as_array(ary)))
-    parts = [steps if x is None else flat(as_array(x)) for x in (to_begin, None, to_end)]
-    given = [x for x, each in zip(parts, (to_begin, True, to_end), strict=True) if each is not None]
-    return concatenate(list(promote(*given)), 0) if len(given) > 1 else steps
+    before, after = ([] if x is None else [_end_step(x, steps.dtype)] for x in (to_begin, to_end))
+    return concatenate([*before, steps, *after], 0) if before or after else steps
+
+
+def _end_step(x: Any, dtype: np.dtype) -> Any:
+    """What is put before or after differences has their dtype, or is refused, as by NumPy."""
+    x = flat(as_array(x))
+    if not np.can_cast(x.dtype, dtype, "same_kind"):
+        raise TypeError(
+            f"ediff1d: to_begin or to_end is of dtype {x.dtype}, the array of dtype {dtype}, which cannot hold it. "
+            "Convert one of them with astype."
+        )
+    return cast(x, dtype)
 
 
 @implements(np.trapezoid)
@@ -165,9 +175,9 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         with np.errstate(all="ignore"):
             # NumPy's function, which is no ufunc, does not warn.
             y = _between(x, x0, x1, y0, y1)
-    y = select(place == 0, _picked_edge(fp, 0) if left is None else left, y)
+    y = select(place == 0, _picked_edge(fp, 0) if left is None else cast(as_value(left), fp.dtype), y)
     beyond = bind(gt_p, (x, _picked_edge(xp, n - 1)), NO_PARAMS)
-    return select(beyond, _picked_edge(fp, n - 1) if right is None else right, y)
+    return select(beyond, _picked_edge(fp, n - 1) if right is None else cast(as_value(right), fp.dtype), y)
 
 
 def _between(x: Any, x0: Any, x1: Any, y0: Any, y1: Any) -> Any:

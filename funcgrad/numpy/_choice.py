@@ -16,14 +16,13 @@ from funcgrad._ops.copy import copy
 from funcgrad._ops.fill import zeros_like
 from funcgrad._ops.select import select_p
 from funcgrad.numpy._concrete import concrete_value
-from funcgrad.numpy._convert import as_value, dtype_of, promote
+from funcgrad.numpy._convert import as_value, dtype_of, promote, promote_weakly, strong
 from funcgrad.numpy._dispatch import implements, refuse_out
 from funcgrad.numpy._elementwise import not_equal
 from funcgrad.numpy._guests import is_number_dtype
 
 ml_dtypes = LazyModule("ml_dtypes")
 
-_PYTHON_NUMBERS = (int, float, complex)
 _MISSING: Any = getattr(np, "_NoValue", None)
 
 
@@ -32,20 +31,7 @@ def _truth(condition: Any) -> Any:
     if isinstance(condition, np.ndarray) and not is_number_dtype(condition.dtype):
         # Of text and objects it is Python's truth: None != 0, and yet it is false.
         return condition.astype(bool)
-    return condition if dtype_of(condition).kind == "b" else not_equal(condition, 0)
-
-
-def _branches(x: Any, y: Any) -> tuple[Any, Any]:
-    """Two values of one dtype (NEP 50); a Python number beside an array stays weak."""
-    x, y = as_value(x), as_value(y)
-    dtype = result_dtype(x, y)
-    both = not (hasattr(x, "dtype") or hasattr(y, "dtype"))
-    return (cast(x, dtype), cast(y, dtype)) if both else (_weak_or_cast(x, dtype), _weak_or_cast(y, dtype))
-
-
-def _weak_or_cast(x: Any, dtype: np.dtype) -> Any:
-    """A Python number as it is, save beside ml_dtypes' floats, which it would widen."""
-    return x if type(x) in _PYTHON_NUMBERS and dtype.kind != "V" else cast(x, dtype)
+    return strong(condition) if dtype_of(condition).kind == "b" else not_equal(condition, 0)
 
 
 @implements(np.where)
@@ -55,7 +41,7 @@ def where(condition: Any, x: Any = _MISSING, y: Any = _MISSING, /) -> Any:
         return np.nonzero(np.asarray(concrete_value(as_value(condition), "numpy.where of one argument")))
     if x is _MISSING or y is _MISSING:
         raise ValueError("either both or neither of x and y should be given")
-    return bind(select_p, (_truth(condition), *_branches(x, y)), NO_PARAMS)
+    return bind(select_p, (_truth(condition), *promote_weakly(as_value(x), as_value(y))), NO_PARAMS)
 
 
 @implements(np.select)
@@ -81,7 +67,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     conditions = _conditions(x, condlist)
     functions = list(funclist)
     if len(functions) == len(conditions) + 1:
-        y = _piece(functions.pop(), x, _none_of(conditions), args, kw)
+        y = cast(as_value(_piece(functions.pop(), x, _none_of(conditions), args, kw)), x.dtype)
     elif len(functions) == len(conditions):
         y = zeros_like(x)
     else:
@@ -126,17 +112,17 @@ def clip(
     refuse_out("clip", out)
     low = _given(min if a_min is _MISSING else a_min)
     high = _given(max if a_max is _MISSING else a_max)
-    x = as_value(a)
+    # The array's own method does the work in NumPy: a Python number that is clipped is no weaker than its bounds.
+    x = strong(a)
     bounds = [bound for bound in (low, high) if bound is not None]
     dtype = result_dtype(x, *bounds)
-    x = cast(x, dtype)
-    if dtype.kind not in "fc" and len(bounds) == 1:
-        bound = _weak_or_cast(bounds[0], dtype)
-        return bind(arithmetic.min_p if low is None else arithmetic.max_p, (x, bound), NO_PARAMS)
+    x, *bounds = (cast(value, dtype) for value in (x, *bounds))
     if not bounds:
         return copy(x)
-    low = _weak_or_cast(-np.inf if low is None else low, dtype)
-    high = _weak_or_cast(np.inf if high is None else high, dtype)
+    if dtype.kind not in "fc" and len(bounds) == 1:
+        return bind(arithmetic.min_p if low is None else arithmetic.max_p, (x, *bounds), NO_PARAMS)
+    low = dtype.type(-np.inf) if low is None else bounds[0]
+    high = dtype.type(np.inf) if high is None else bounds[-1]
     return bind(logic.clip_p, (x, low, high), NO_PARAMS)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._ops.arithmetic import mul_p
 from funcgrad._ops.broadcast import reduce_sum
 from funcgrad._ops.cast import cast, conj_p
 from funcgrad._ops.contract import dot_general, matmul_p
@@ -87,14 +88,13 @@ def _axis_last(x: Any, axis: int) -> Any:
 
 
 @implements(np.dot)
-@in_numpys_mode
 def dot(a: Any, b: Any, out: None = None) -> Any:
     """``numpy.dot``."""
     refuse_out("dot", out)
     a, b = promote(as_value(a), as_value(b))
     a_ndim, b_ndim = len(a.shape), len(b.shape)
     if not a_ndim or not b_ndim:
-        return a * b
+        return bind(mul_p, (a, b), NO_PARAMS)
     if a_ndim < 3 and b_ndim < 3:
         return bind(matmul_p, (a, b), NO_PARAMS)
     return dot_general(a, b, ((a_ndim - 1,), (max(b_ndim - 2, 0),)))
@@ -119,16 +119,15 @@ def inner(a: Any, b: Any, /) -> Any:
     """``numpy.inner``."""
     a, b = promote(as_value(a), as_value(b))
     a_ndim, b_ndim = len(a.shape), len(b.shape)
-    return dot_general(a, b, ((a_ndim - 1,), (b_ndim - 1,))) if a_ndim and b_ndim else a * b
+    return dot_general(a, b, ((a_ndim - 1,), (b_ndim - 1,))) if a_ndim and b_ndim else mul_p(a, b)
 
 
 @implements(np.outer, np.linalg.outer)
-@in_numpys_mode
 def outer(a: Any, b: Any, out: None = None) -> Any:
     """``numpy.outer``."""
     refuse_out("outer", out)
     a, b = promote(as_value(a), as_value(b))
-    return expand_dims(_flat(a), (1,)) * _flat(b)
+    return mul_p(expand_dims(_flat(a), (1,)), _flat(b))
 
 
 @implements(np.tensordot, np.linalg.tensordot)
@@ -157,7 +156,7 @@ def kron(a: Any, b: Any) -> Any:
     a_shape = (1,) * (ndim - len(a.shape)) + a.shape
     b_shape = (1,) * (ndim - len(b.shape)) + b.shape
     spaced = [reshape(a, _interleaved(a_shape, (1,) * ndim)), reshape(b, _interleaved((1,) * ndim, b_shape))]
-    return reshape(spaced[0] * spaced[1], tuple([m * n for m, n in zip(a_shape, b_shape, strict=True)]))
+    return reshape(mul_p(*spaced), tuple([m * n for m, n in zip(a_shape, b_shape, strict=True)]))
 
 
 def _interleaved(xs: tuple[int, ...], ys: tuple[int, ...]) -> tuple[int, ...]:

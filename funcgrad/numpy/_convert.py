@@ -7,17 +7,16 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from funcgrad._core.aval import aval_of, result_dtype
+from funcgrad._core.aval import aval_of, common_dtype, result_dtype
 from funcgrad._core.bind import NUMPY_TYPES, Tracer, bind, is_foreign, is_value, set_guest_rule
+from funcgrad._core.numbers import PYTHON_NUMBERS, array_of
 from funcgrad._core.primitive import Primitive
-from funcgrad._ops.cast import cast
+from funcgrad._ops.cast import cast, cast_p
 from funcgrad._ops.join import stack
 from funcgrad._ops.shape import reshape
 from funcgrad.errors import ForeignArrayError
 from funcgrad.numpy._guests import holds_tracer, hosted, is_guest, is_number_dtype, is_object_array, number_of
 from funcgrad.tree import leaves
-
-_PYTHON_SCALARS = (int, float, complex)
 
 
 def as_value(x: Any) -> Any:
@@ -41,7 +40,7 @@ def from_sequence(xs: Sequence[Any]) -> Any:
     """Nested lists in which tracers or arrays of another engine stand, as one array."""
     values = [as_value(x) for x in xs]
     # In a list a Python float is as strong as any float64: np.array([np.float32(1), 1.0]) is float64.
-    return stack(list(promote(*[np.asarray(x) if type(x) in _PYTHON_SCALARS else x for x in values])), 0)
+    return stack(list(promote(*values)), 0)
 
 
 def from_objects(x: np.ndarray) -> Any:
@@ -81,9 +80,22 @@ def _refuse_elements(x: np.ndarray, element: Any) -> NoReturn:
 
 
 def promote(*values: Any) -> tuple:
-    """Values cast to their common dtype (NEP 50); Python scalars become 0-d arrays."""
+    """Values as arrays of their common dtype; a Python number is an array of its own, and no weaker than others."""
+    arrays = [array_of(x) for x in values]
+    dtype = common_dtype(*[x.dtype for x in arrays])
+    return tuple([cast(x, dtype) for x in arrays])
+
+
+def promote_weakly(*values: Any) -> tuple:
+    """Values as arrays of their common dtype; Python numbers are weak, as in ufuncs (NEP 50)."""
     dtype = result_dtype(*values)
-    return tuple([cast(x, dtype) if hasattr(x, "dtype") else dtype.type(x) for x in values])
+    return tuple([cast(x, dtype) for x in values])
+
+
+def strong(x: Any) -> Any:
+    """A value as NumPy's ``asarray`` has it: of a Python number an array, whose dtype others do not narrow."""
+    x = array_of(as_value(x))
+    return cast_p(x, dtype=x.dtype) if isinstance(x, Tracer) and x.aval.weak else x
 
 
 def dtype_of(x: Any) -> np.dtype:
@@ -120,13 +132,18 @@ def operands_for(ufunc: np.ufunc, values: tuple) -> tuple:
         if not all(map(is_number_dtype, dtypes)):
             return _without_numbers(ufunc, values, dtypes)
         _resolved[key] = dtypes
-    strong = any(isinstance(kind, np.dtype) for kind in kinds)
-    return tuple(
-        [
-            x if strong and type(x) in _PYTHON_SCALARS and dtype.kind != "V" else cast(x, dtype)
-            for x, dtype in zip(values, dtypes, strict=False)
-        ]
-    )
+    alone = not any(isinstance(kind, np.dtype) for kind in kinds)
+    return tuple([_operand(x, dtype, alone) for x, dtype in zip(values, dtypes, strict=False)])
+
+
+def _operand(x: Any, dtype: np.dtype, alone: bool) -> Any:
+    """A value in the dtype of the computation; a Python number weak, though of the kind that the computation has."""
+    if type(x) not in PYTHON_NUMBERS or dtype.kind == "V":
+        return cast(x, dtype)
+    return _PYTHON_KINDS.get(dtype.kind, type(x))(x) if alone else x
+
+
+_PYTHON_KINDS: dict[str, Any] = {"f": float, "c": complex}
 
 
 def _resolve(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype, ...]:

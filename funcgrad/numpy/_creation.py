@@ -14,7 +14,7 @@ from funcgrad._ops.copy import copy as copy_op
 from funcgrad._ops.copy import copy_p, fresh
 from funcgrad._ops.select import select
 from funcgrad._ops.shape import reshape
-from funcgrad.numpy._convert import as_value, promote
+from funcgrad.numpy._convert import as_value, promote_weakly
 from funcgrad.numpy._dispatch import implements, in_numpys_mode, refuse_option
 from funcgrad.numpy._shape import as_array, broadcast_arrays, to_shape
 
@@ -187,7 +187,7 @@ def linspace(
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     if axis != 0:
         refuse_option("linspace", "axis", "Move the axis with numpy.moveaxis.")
-    start, stop = broadcast_arrays(*promote(as_array(start), as_array(stop)))
+    start, stop = broadcast_arrays(*promote_weakly(as_value(start), as_value(stop)))
     if start.dtype.kind not in "fc":
         start, stop = cast(start, np.dtype(float)), cast(stop, np.dtype(float))
     parts = num - 1 if endpoint else num

@@ -14,7 +14,7 @@ from funcgrad._ops.cast import cast
 from funcgrad._ops.copy import fresh
 from funcgrad._ops.select import select
 from funcgrad._ops.shape import reshape
-from funcgrad.numpy._convert import as_value, dtype_of, operands_for
+from funcgrad.numpy._convert import as_value, dtype_of, operands_for, strong
 from funcgrad.numpy._dispatch import direct_ufuncs, implements, ufuncs
 
 
@@ -74,10 +74,9 @@ def named(function: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
 
 def outer(ufunc: np.ufunc, x: Any, y: Any) -> Any:
     """``ufunc.outer``: the function of every pair of elements."""
-    x, y = as_value(x), as_value(y)
-    y_shape = getattr(y, "shape", ())
-    if y_shape:
-        x = reshape(x, getattr(x, "shape", ()) + (1,) * len(y_shape))
+    x, y = strong(x), strong(y)
+    if y.shape:
+        x = reshape(x, x.shape + (1,) * len(y.shape))
     return ufuncs[ufunc](x, y)
 
 
@@ -111,6 +110,11 @@ def power(x: Any, y: Any, /) -> Any:
         (x,) = (x,) if getattr(x, "dtype", np.dtype(object)).kind in "fc" else operands_for(np.power, (x, y))[:1]
         return bind(ops.power_p, (x,), {"exponent": y})
     return _general_power(x, y)
+
+
+def power_by_operator(x: Any, y: Any, /) -> Any:
+    """``x ** y``: as NumPy's operator does it, a square is ``np.square``, of booleans an int8."""
+    return ufuncs[np.square](x) if type(y) is int and y == 2 and dtype_of(x).kind == "b" else power(x, y)
 
 
 @implements(np.sign)

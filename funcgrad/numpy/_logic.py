@@ -14,7 +14,7 @@ from funcgrad._ops.broadcast import reduce_sum
 from funcgrad._ops.cast import cast, imag_p
 from funcgrad._ops.fill import zeros_like
 from funcgrad._ops.select import select
-from funcgrad.numpy._convert import as_value, dtype_of, promote
+from funcgrad.numpy._convert import as_value, dtype_of, promote, promote_weakly, strong
 from funcgrad.numpy._dispatch import implements, in_numpys_mode
 from funcgrad.numpy._elementwise import absolute, binary, equal, less_equal, named, not_equal, unary
 
@@ -36,7 +36,7 @@ def _logical(ufunc: np.ufunc, primitive: Primitive) -> Callable[..., Any]:
     """Our function for a ufunc of truth values: operands of any dtype, each on its own."""
 
     def function(*xs: Any) -> Any:
-        return bind(primitive, tuple([as_value(x) for x in xs]), NO_PARAMS)
+        return bind(primitive, tuple([strong(x) for x in xs]), NO_PARAMS)
 
     return named(function, ufunc)
 
@@ -88,7 +88,7 @@ def isreal(x: Any) -> Any:
 @in_numpys_mode
 def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
     """``numpy.isclose``."""
-    a, b = promote(as_value(a), as_value(b))
+    a, b = promote_weakly(as_value(a), as_value(b))
     if a.dtype.kind not in "fc":
         a, b = cast(a, np.dtype(float)), cast(b, np.dtype(float))
     # Infinities of one sign have no difference; they are equal, or not close to anything.

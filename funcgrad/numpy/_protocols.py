@@ -248,7 +248,7 @@ for _name, _function in {
     "tolist": concrete.to_list,
     "__copy__": copy_p,
     "__deepcopy__": lambda self, memo: copy_p(self),
-    "__pow__": power_operator(ops.power_p, e.power),
+    "__pow__": power_operator(ops.power_p, e.power_by_operator),
     "__matmul__": matmul_operator(matmul_p, matmul_or_sparse),
     "__neg__": unary_operator(ops.neg_p, e.negative),
     "__abs__": e.absolute,

@@ -16,7 +16,7 @@ from funcgrad._ops.cast import cast
 from funcgrad._ops.select import select
 from funcgrad._ops.shape import reshape
 from funcgrad.numpy._axes import ALL_AXES, Axis, is_axis_of_scalar, normalize_axis, reduction_axes
-from funcgrad.numpy._convert import as_value, dtype_of, promote
+from funcgrad.numpy._convert import as_value, dtype_of
 from funcgrad.numpy._dispatch import implements, in_numpys_mode, refuse_out
 
 INDEX = np.dtype(np.int64)
@@ -42,7 +42,7 @@ def sum_(
         x = masked(x, where, 0)
     axes = ALL_AXES[len(x.shape)] if axis is None else reduction_axes(axis, len(x.shape))
     y = bind_one(reduce_sum_p, x, {"axes": axes, "keepdims": bool(keepdims)})
-    return y if initial is None else bind(add_p, promote(y, initial), NO_PARAMS)
+    return y if initial is None else bind(add_p, (y, _start(initial, y.dtype)), NO_PARAMS)
 
 
 def summand(x: Any, dtype: Any) -> Any:
@@ -61,7 +61,18 @@ def as_array(x: Any) -> Any:
 
 def masked(x: Any, where: Any, fill: Any) -> Any:
     """``x`` where a mask that broadcasts against it is true, ``fill`` elsewhere."""
-    return select(as_value(where), x, fill)
+    return select(truth(where), x, fill)
+
+
+def _start(initial: Any, dtype: np.dtype) -> Any:
+    """The value from which a reduction starts, in the dtype of its result, as in NumPy."""
+    initial = as_array(initial)
+    if initial.dtype.kind == "c" and dtype.kind != "c":
+        raise TypeError(
+            f"initial is of dtype {initial.dtype}, the reduction of dtype {dtype}, which cannot hold it. Convert the "
+            "array with astype, or pass dtype=."
+        )
+    return cast(initial, dtype)
 
 
 @implements(np.prod)
@@ -81,7 +92,7 @@ def prod(
     if where is not True:
         a = masked(a, where, 1)
     y = ops.reduce_prod(a, reduction_axes(axis, len(a.shape)), bool(keepdims))
-    return y if initial is None else bind(mul_p, promote(y, initial), NO_PARAMS)
+    return y if initial is None else bind(mul_p, (y, _start(initial, y.dtype)), NO_PARAMS)
 
 
 def _extremum(name: str, reduce: Callable[..., Any], pair: Any) -> Callable[..., Any]:
@@ -97,7 +108,7 @@ def _extremum(name: str, reduce: Callable[..., Any], pair: Any) -> Callable[...,
             return reduce(a, axes, bool(keepdims))
         if initial is None:
             raise ValueError(f"{name}: where= needs initial=, the value where nothing is selected. Pass it.")
-        a, initial = promote(a, initial)
+        initial = _start(initial, a.dtype)
         a = a if where is True else masked(a, where, initial)
         shape = reduced_shape(a.shape, axes, bool(keepdims))
         if 0 in a.shape:

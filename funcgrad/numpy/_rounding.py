@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.numbers import PYTHON_NUMBERS
 from funcgrad._ops import logic, rounding
-from funcgrad._ops.cast import complex_p, imag_p, real_p
+from funcgrad._ops.cast import cast, complex_p, imag_p, real_p
 from funcgrad._ops.select import select
 from funcgrad.numpy._convert import as_value, dtype_of, operands_for
 from funcgrad.numpy._dispatch import implements, in_numpys_mode, refuse_out
@@ -25,7 +26,20 @@ signbit = unary(np.signbit, rounding.signbit_p)
 copysign = binary(np.copysign, rounding.copysign_p)
 nextafter = binary(np.nextafter, rounding.nextafter_p)
 spacing = unary(np.spacing, rounding.spacing_p)
-ldexp = binary(np.ldexp, rounding.ldexp_p)
+_ldexp = binary(np.ldexp, rounding.ldexp_p)
+
+
+@implements(np.ldexp)
+def ldexp(x: Any, exponent: Any, /) -> Any:
+    """``numpy.ldexp``; a Python number among its operands, which differ in kind, takes its dtype from NumPy's."""
+    x, exponent = as_value(x), as_value(exponent)
+    if type(x) not in PYTHON_NUMBERS and type(exponent) not in PYTHON_NUMBERS:
+        return _ldexp(x, exponent)
+    dtype = np.ldexp(*[np.ones(1, v.dtype) if hasattr(v, "dtype") else v for v in (x, exponent)]).dtype
+    if type(exponent) in PYTHON_NUMBERS:
+        # Beyond 32 bits every exponent is the same; the floats of ml_dtypes have no loop for more.
+        exponent = np.intc(min(max(exponent, -(2**31)), 2**31 - 1))
+    return bind(rounding.ldexp_p, (cast(x, dtype), exponent), NO_PARAMS)
 
 
 @implements(np.round, np.around)

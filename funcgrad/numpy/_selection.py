@@ -14,7 +14,7 @@ from funcgrad._ops.shape import reshape
 from funcgrad._ops.triangle import lower_triangle, upper_triangle
 from funcgrad.numpy._axes import normalize_axis
 from funcgrad.numpy._concrete import concrete_value
-from funcgrad.numpy._convert import as_value, dtype_of, promote
+from funcgrad.numpy._convert import as_value, dtype_of, promote_weakly
 from funcgrad.numpy._dispatch import implements, refuse_out
 from funcgrad.numpy._elementwise import maximum, minimum
 from funcgrad.numpy._shape import broadcast_arrays, ravel
@@ -86,7 +86,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: Mode = "raise") -> Any:
     """``numpy.choose``."""
     refuse_out("choose", out)
     a = as_value(a)
-    values = promote(*[as_value(choice) for choice in choices])
+    values = promote_weakly(*[as_value(choice) for choice in choices])
     if mode != "raise":
         a = _bounded(a, len(values), mode)
     a, *values = broadcast_arrays(a, *values)

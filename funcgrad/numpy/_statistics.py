@@ -15,7 +15,7 @@ from funcgrad._ops.shape import reshape
 from funcgrad.numpy._axes import ALL_AXES, Axis, normalize_axes
 from funcgrad.numpy._convert import promote
 from funcgrad.numpy._dispatch import implements, in_numpys_mode, refuse_out
-from funcgrad.numpy._reductions import as_array, masked
+from funcgrad.numpy._reductions import as_array, masked, truth
 
 SINGLE = np.dtype(np.float32)
 DOUBLE = np.dtype(np.float64)
@@ -63,9 +63,9 @@ def _sum(a: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
 
 
 def count(a: Any, axes: tuple[int, ...], keepdims: bool, where: Any) -> Any:
-    """How many elements a mask selects, in the real dtype of ``a``."""
-    selected = broadcast_to(as_array(where), a.shape)
-    return reduce_sum(cast(selected, real_dtype(a.dtype)), axes, bool(keepdims))
+    """How many elements a mask selects, in the dtype of ``a``."""
+    selected = broadcast_to(truth(where), a.shape)
+    return cast(reduce_sum(cast(selected, real_dtype(a.dtype)), axes, bool(keepdims)), a.dtype)
 
 
 @implements(np.var)
