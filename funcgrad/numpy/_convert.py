@@ -103,7 +103,7 @@ def dtype_of(x: Any) -> np.dtype:
     return x.dtype if hasattr(x, "dtype") else aval_of(x).dtype
 
 
-def _kind(x: Any) -> Any:
+def kind_of(x: Any) -> Any:
     """What stands for ``x`` in NumPy's dtype resolution: its dtype, or the Python type of a weak scalar."""
     aval = aval_of(x)
     if aval.weak:
@@ -124,7 +124,7 @@ def operands_for(ufunc: np.ufunc, values: tuple) -> tuple:
         if (x.dtype.kind == "O" if type(x) is np.ndarray else not is_value(x)) and _is_numpys(values):
             return values
     values = tuple([as_value(x) for x in values])
-    kinds = tuple([_kind(x) for x in values])
+    kinds = tuple([kind_of(x) for x in values])
     key = (ufunc, *kinds)
     dtypes = _resolved.get(key)
     if dtypes is None:

@@ -7,14 +7,17 @@ SciPy's own ufuncs find these functions when they meet a tracer. Its Python func
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from funcgrad._core.aval import result_dtype
 from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.lazy import LazyModule
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops import special as ops
+from funcgrad._ops import transcendental as elementary
 from funcgrad._ops.activation import erf_p, logistic_p
 from funcgrad._ops.barrier import stop_gradient_p
 from funcgrad._ops.broadcast import reduce_sum, reduced_shape
@@ -28,8 +31,10 @@ from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy import _elementwise as elementwise
 from funcgrad.numpy import _transcendental as transcendental
 from funcgrad.numpy._axes import normalize_axes
-from funcgrad.numpy._convert import as_value
+from funcgrad.numpy._convert import as_value, dtype_of, kind_of
 from funcgrad.numpy._dispatch import special_functions
+
+scipy_special = LazyModule("scipy.special")
 
 __all__ = [
     "betaln",
@@ -63,25 +68,29 @@ __all__ = [
     "xlogy",
 ]
 
-_PYTHON_NUMBERS = (int, float)
-_FLOATS = {np.dtype(np.float32), np.dtype(np.float64)}
+@lru_cache(maxsize=1024)
+def _scipys_dtype(name: str, kinds: tuple[Any, ...]) -> np.dtype:
+    """The dtype of SciPy's result, asked of SciPy: float16 and Python numbers go to other loops in each function."""
+    values = [np.ones(1, kind) if isinstance(kind, np.dtype) else kind(1) for kind in kinds]
+    function = getattr(scipy_special, name)
+    with np.errstate(all="ignore"):
+        try:
+            return np.asarray(function(1, *values) if name == "polygamma" else function(*values)).dtype
+        except TypeError:
+            # The floats of ml_dtypes.
+            return np.dtype(float)
 
 
 def _real(name: str, *values: Any) -> tuple:
-    """Operands in the dtype in which SciPy computes: float32 where all are, else float64; Python numbers stay weak."""
+    """Operands in the dtype in which SciPy computes."""
     values = tuple([as_value(x) for x in values])
-    dtype = result_dtype(*values)
-    if dtype.kind == "c":
+    if result_dtype(*values).kind == "c":
         raise UnsupportedFunctionError(
             f"scipy.special.{name}: an operand is complex; funcgrad has this function for real numbers. "
             "Pass the real part, or give the complex function a rule of its own with fg.custom_vjp."
         )
-    if dtype not in _FLOATS:
-        dtype = np.dtype(np.float32 if dtype == np.float16 else np.float64)
-    numbers = [type(x) in _PYTHON_NUMBERS for x in values]
-    return tuple(
-        [x if number and not all(numbers) else cast(x, dtype) for x, number in zip(values, numbers, strict=True)]
-    )
+    dtype = _scipys_dtype(name, tuple([kind_of(x) for x in values]))
+    return tuple([cast(x, dtype) for x in values])
 
 
 def _special(name: str, primitive: Primitive) -> Callable[..., Any]:
@@ -113,9 +122,25 @@ i1 = _special("i1", ops.i1_p)
 i0e = _special("i0e", ops.i0e_p)
 i1e = _special("i1e", ops.i1e_p)
 
-# SciPy has ufuncs of its own for these.
-cbrt, exp2, expm1, log1p = transcendental.cbrt, transcendental.exp2, transcendental.expm1, transcendental.log1p
-special_functions.update(cbrt=cbrt, exp2=exp2, expm1=expm1, log1p=log1p)
+
+def _like_numpys(name: str, primitive: Primitive) -> Callable[..., Any]:
+    """Ours for a ufunc that NumPy has too; SciPy's computes in dtypes of its own, and complex numbers as NumPy's."""
+    numpys, scipys = getattr(transcendental, name), _special(name, primitive)
+
+    def function(x: Any, /) -> Any:
+        x = as_value(x)
+        return numpys(x) if dtype_of(x).kind == "c" else scipys(x)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``scipy.special.{name}`` for arrays of either engine and tracers."
+    special_functions[name] = function
+    return function
+
+
+cbrt = _like_numpys("cbrt", elementary.cbrt_p)
+exp2 = _like_numpys("exp2", elementary.exp2_p)
+expm1 = _like_numpys("expm1", elementary.expm1_p)
+log1p = _like_numpys("log1p", elementary.log1p_p)
 
 
 def exp10(x: Any, /) -> Any:

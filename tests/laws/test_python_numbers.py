@@ -1,0 +1,196 @@
+"""Python's numbers beside arrays of every dtype: values and dtypes are NumPy's, on every route."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import funcgrad as fg
+import funcgrad.numpy as fnp
+from funcgrad.numpy._dispatch import ufuncs
+
+CONDITION = np.array([True, False, True])
+ARRAYS = {
+    "bool": np.array([True, False, True]),
+    "int8": np.array([1, 0, 3], np.int8),
+    "int64": np.array([1, 0, 3]),
+    "float16": np.array([0.5, 2.0, -1.0], np.float16),
+    "float32": np.array([0.5, 2.0, -1.0], np.float32),
+    "float64": np.array([0.5, 2.0, -1.0]),
+    "complex64": np.array([0.5 + 1j, 2 - 1j, -1], np.complex64),
+    "complex128": np.array([0.5 + 1j, 2 - 1j, -1]),
+}
+NUMBERS = {"a bool": True, "an int": 2, "a float": 0.5, "a complex": 1j}
+Function = Callable[[Any, Any, Any], Any]
+
+
+def _named(name: str) -> Function:
+    return lambda xp, a, b: getattr(xp, name)(a, b)
+
+
+# Of functions of two operands, each of which is a number once.
+BOTH: dict[str, Function] = {
+    **{
+        u.__name__: _named(u.__name__)
+        for u in ufuncs
+        if u.nin == 2 and u.signature is None and hasattr(fnp, u.__name__)
+    },
+    **{name: _named(name) for name in ("dot", "inner", "vdot", "outer", "kron", "isclose", "array_equal", "append")},
+    **{
+        f"operator {name}": lambda xp, a, b, name=name: getattr(operator, name)(a, b)
+        for name in ("add", "sub", "mul", "truediv", "pow", "floordiv", "mod", "and_", "lshift", "lt", "ge", "eq")
+    },
+    "multiply.outer": lambda xp, a, b: np.multiply.outer(a, b),
+    "tensordot": lambda xp, a, b: xp.tensordot(a, b, axes=0),
+    "einsum": lambda xp, a, b: xp.einsum("...,...->...", a, b),
+    "where": lambda xp, a, b: xp.where(CONDITION, a, b),
+    "select": lambda xp, a, b: xp.select([CONDITION], [a], b),
+    "concatenate": lambda xp, a, b: xp.concatenate([xp.atleast_1d(a), xp.atleast_1d(b)]),
+    "hstack": lambda xp, a, b: xp.hstack([a, b]),
+    "linspace": lambda xp, a, b: xp.linspace(a, b, 3),
+    "clip": lambda xp, a, b: xp.clip(a, 0, b),
+}
+# Of functions of an array, which a number belongs to.
+ONE: dict[str, Function] = {
+    "where of numbers": lambda xp, a, b: xp.where(a != 0, b, 3.0),
+    "where of a number": lambda xp, a, b: xp.where(a, b, b),
+    "select of numbers": lambda xp, a, b: xp.select([a != 0], [b], 7),
+    "piecewise": lambda xp, a, b: xp.piecewise(a, [a != 0], [b, 3]),
+    "choose": lambda xp, a, b: xp.choose(np.array([0, 1, 0]), [a, b]),
+    "searchsorted": lambda xp, a, b: xp.searchsorted(xp.sort(a), b),
+    "argmax": lambda xp, a, b: xp.argmax(a * b),
+    "clip from below": lambda xp, a, b: xp.clip(a, b, None),
+    "ediff1d": lambda xp, a, b: xp.ediff1d(a, to_begin=b, to_end=b),
+    "sum": lambda xp, a, b: xp.sum(a, initial=b),
+    "sum where": lambda xp, a, b: xp.sum(a, where=b),
+    "nan_to_num": lambda xp, a, b: xp.nan_to_num(a, nan=b),
+    "insert": lambda xp, a, b: xp.insert(a, 1, b),
+    "pad": lambda xp, a, b: xp.pad(a, 1, constant_values=b),
+}
+
+
+def _cases(number: Any) -> Iterator[tuple[str, str, Callable[[Any, Any], Any], Any]]:
+    """What NumPy has an answer for: the text, the dtype, the function of a module and an array, the answer."""
+    sides = [(name, f"{name}(array, number)", f, False) for name, f in (BOTH | ONE).items()]
+    sides += [(name, f"{name}(number, array)", f, True) for name, f in BOTH.items()]
+    for _, text, f, swapped in sides:
+        for dtype, x in ARRAYS.items():
+            call = (lambda xp, a, f=f: f(xp, number, a)) if swapped else (lambda xp, a, f=f: f(xp, a, number))
+            try:
+                answer = call(np, x)
+            except (TypeError, ValueError, np.exceptions.ComplexWarning):
+                continue
+            yield text, dtype, call, answer
+
+
+def _on_xla(calls: list, dtypes: list[str]) -> list[Any]:
+    return fg.jit(lambda arrays: [call(fnp, arrays[dtype]) for call, dtype in zip(calls, dtypes, strict=True)])(ARRAYS)
+
+
+def _compiled(calls: list, dtypes: list[str]) -> list[Any]:
+    run = fg.jit(
+        lambda arrays: [call(fnp, arrays[dtype]) for call, dtype in zip(calls, dtypes, strict=True)], engine="numpy"
+    )
+    return run(ARRAYS)
+
+
+def _mapped(calls: list, dtypes: list[str]) -> list[Any]:
+    batches = {dtype: np.stack([x, x]) for dtype, x in ARRAYS.items()}
+    run = fg.vmap(lambda arrays: [call(fnp, arrays[dtype]) for call, dtype in zip(calls, dtypes, strict=True)])
+    return fg.tree.map(lambda y: y[1], run(batches))
+
+
+def _recorded(calls: list, dtypes: list[str]) -> list[Any]:
+    inexact = {dtype: x for dtype, x in ARRAYS.items() if x.dtype.kind in "fc"}
+    out, _ = fg.vjp(
+        lambda arrays: [call(fnp, (ARRAYS | arrays)[dtype]) for call, dtype in zip(calls, dtypes, strict=True)], inexact
+    )
+    return out
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("number", NUMBERS.values(), ids=NUMBERS.keys())
+@pytest.mark.parametrize("route", [_recorded, _compiled, _mapped, _on_xla], ids=["vjp", "numpy", "vmap", "xla"])
+def test_numbers_are_numpys(route: Callable[..., list[Any]], number: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", np.exceptions.ComplexWarning)
+        # XLA takes 20 ms for each case, and what is special about a dtype is decided before it.
+        cases = [case for case in _cases(number) if route is not _on_xla or case[1] in ("int8", "float64")]
+    texts, dtypes, calls, answers = (list(each) for each in zip(*cases, strict=True))
+    wrong = []
+    for text, dtype, y, answer in zip(texts, dtypes, route(calls, dtypes), answers, strict=True):
+        for mine, numpys in zip(*[each if type(each) is tuple else (each,) for each in (y, answer)], strict=True):
+            mine, numpys = np.asarray(mine), np.asarray(numpys)  # noqa: PLW2901  (as arrays)
+            tolerance = {"f2": 4e-3, "f4": 1e-5, "c8": 1e-5}.get(numpys.dtype.str[1:], 1e-10)
+            same = mine.shape == numpys.shape and np.allclose(mine, numpys, tolerance, tolerance, equal_nan=True)
+            if mine.dtype != numpys.dtype or not same:
+                wrong.append(f"{text} of {dtype}: {mine!r}, needed {numpys!r}")
+    assert not wrong, "\n".join(wrong)
+
+
+FLOATS = {
+    "sqrt": (np.sqrt, np.inf),
+    "log": (np.log, np.inf),
+    "cbrt": (np.cbrt, np.inf),
+    "power": (lambda x: x**0.5, np.inf),
+    "arcsin": (lambda x: np.arcsin(x + 1), np.inf),
+    "std": (lambda x: np.std(np.stack([x, x])), np.nan),
+    "tensordot": (lambda x: np.tensordot(x, 3 * x, axes=0), 0.0),
+    "einsum": (lambda x: np.einsum(",", x, 3 * x), 0.0),
+    "scan": (lambda x: fg.scan(lambda c, t: (c, c * t), x, np.array([0.25, 0.75]))[1].sum(), 1.0),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(("f", "slope"), FLOATS.values(), ids=FLOATS.keys())
+def test_a_python_float_is_differentiated(f: Callable[[Any], Any], slope: float) -> None:
+    y = fg.grad(f)(0.0)
+    assert type(y) is np.float64
+    np.testing.assert_equal(float(y), slope)
+    np.testing.assert_equal(float(fg.jvp(f, (0.0,), (1.0,))[1]), slope)
+
+
+X = np.ones(3, np.float32)
+PROMOTIONS = {
+    "a number": lambda s: np.sum(s * X),
+    "what operators make of it": lambda s: np.sum((-((2 * s) ** 2) + 1) * X),
+    "what functions make of it": lambda s: np.sum(np.exp(s) * X),
+    "beside functions that take arrays": lambda s: np.sum(np.dot(s, X)),
+}
+
+
+@pytest.mark.parametrize("f", PROMOTIONS.values(), ids=PROMOTIONS.keys())
+def test_a_python_float_promotes_as_in_numpy(f: Callable[[Any], Any]) -> None:
+    value, slope = fg.value_and_grad(f)(0.5)
+    assert (type(value), type(slope)) == (type(f(0.5)), np.float64)
+    assert fg.vjp(f, 0.5)[0].dtype == fg.jvp(f, (0.5,), (1.0,))[0].dtype == f(0.5).dtype
+    assert fg.jit(f, engine="numpy")(0.5).dtype == f(0.5).dtype
+
+
+def test_functions_of_numbers_alone_give_numpys_numbers() -> None:
+    assert type(fnp.exp(2.5)) is np.float64
+    assert type(fnp.add(2, 3)) is np.int64
+    assert type(fg.value_and_grad(lambda x: x * x)(0.5)[0]) is np.float64
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, bool])
+def test_numbers_in_functional_updates_on_xla(dtype: Any) -> None:
+    y = fg.jit(lambda x: (x.at[0].set(1), x.at[1:].add(1), x.at[[0, 0]].add(1)))(np.zeros(3, dtype))
+    assert [each.dtype for each in y] == [dtype] * 3
+    np.testing.assert_array_equal(np.float64(y), [[1, 0, 0], [0, 1, 1], [1 if dtype is bool else 2, 0, 0]])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_complex_numbers_have_numpys_order_on_xla() -> None:
+    x = np.array([1 + 2j, 1 + 3j, complex(0, np.nan), 2 - 1j, complex(np.nan, 1), 2 - 1j])
+    y = x[::-1].copy()
+    got = fg.jit(lambda x, y: (x > y, x >= y, x < y, np.argmax(x), np.argmin(x[:2]), np.argmax(x[3:4])))(x, y)
+    for mine, numpys in zip(
+        got, (x > y, x >= y, x < y, np.argmax(x), np.argmin(x[:2]), np.argmax(x[3:4])), strict=True
+    ):
+        np.testing.assert_array_equal(np.asarray(mine), numpys)
