@@ -68,6 +68,7 @@ __all__ = [
     "xlogy",
 ]
 
+
 @lru_cache(maxsize=1024)
 def _scipys_dtype(name: str, kinds: tuple[Any, ...]) -> np.dtype:
     """The dtype of SciPy's result, asked of SciPy: float16 and Python numbers go to other loops in each function."""
