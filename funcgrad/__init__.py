@@ -1,9 +1,10 @@
 """Plain NumPy functions in; gradients, graphs and XLA programs out."""
 
 from funcgrad import _engines as _engines
-from funcgrad import autograd, errors, nn, numpy, optim, scipy, sparse, tree
+from funcgrad import autograd, errors, interop, nn, numpy, optim, scipy, sparse, testing, tree
 from funcgrad._core.graph import Graph
 from funcgrad._core.tracebacks import full_tracebacks
+from funcgrad._public import publish
 from funcgrad._transforms.callback import call_numpy
 from funcgrad._transforms.checkpoint import checkpoint
 from funcgrad._transforms.control import cond, fori_loop, scan, while_loop
@@ -39,6 +40,7 @@ __all__ = [
     "hessian",
     "hvp",
     "implicit_root",
+    "interop",
     "jacfwd",
     "jacrev",
     "jit",
@@ -55,6 +57,7 @@ __all__ = [
     "sgd_update",
     "sparse",
     "stop_gradient",
+    "testing",
     "to_jax",
     "tree",
     "value_and_grad",
@@ -63,3 +66,5 @@ __all__ = [
     "while_loop",
 ]
 __version__ = "0.1.0"
+
+__dir__ = publish(__name__)

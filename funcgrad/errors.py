@@ -5,6 +5,8 @@ same mistake the class has JAX's name. Messages have three sentences: what was a
 what was needed, and what to do.
 """
 
+from funcgrad._public import publish
+
 __all__ = [
     "ConcretizationTypeError",
     "ForeignArrayError",
@@ -328,3 +330,6 @@ class ObjectArrayWarning(UserWarning):
     >>> print(fg.grad(swapped_square)(np.array([1.0, 2.0])))
     [2. 4.]
     """
+
+
+__dir__ = publish(__name__)

@@ -12,11 +12,14 @@ from funcgrad._core.bind import is_foreign
 from funcgrad._core.tracebacks import folded
 from funcgrad._ops.arithmetic import add_p
 from funcgrad._ops.cast import cast
+from funcgrad._public import publish
 from funcgrad._transforms._arguments import argument_name, differentiable_leaves, name_of
 from funcgrad._transforms.forward import jvp
 from funcgrad._transforms.reverse import vjp
 from funcgrad.errors import GradientMismatchError
 from funcgrad.tree import flatten, flatten_with_path, key_path_str, unflatten
+
+__all__ = ["check_grads"]
 
 Arrays = list[Any]
 FlatFunction = Callable[..., Arrays]
@@ -211,3 +214,6 @@ def _pairing(bars: Arrays, dots: Arrays) -> float:
 
 def _size(y: np.ndarray) -> float:
     return float(np.max(abs(y), initial=0.0))
+
+
+__dir__ = publish(__name__)

@@ -1,5 +1,6 @@
 """The imperative layer: tensors that record what is done to them, and ``backward``, with PyTorch's contract."""
 
+from funcgrad._public import publish
 from funcgrad.autograd._backward import backward, grad
 from funcgrad.autograd._creation import tensor
 from funcgrad.autograd._function import Function
@@ -17,3 +18,5 @@ __all__ = [
     "set_grad_enabled",
     "tensor",
 ]
+
+__dir__ = publish(__name__)

@@ -11,9 +11,12 @@ from funcgrad._core.simplify import avals_of, simplify
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines import load_xla
 from funcgrad._ops.jax_function import apply
+from funcgrad._public import publish
 from funcgrad._transforms._arguments import name_of
 from funcgrad._transforms.stage import is_stageable, stage_leaves
 from funcgrad.tree import TreeDef, flatten, unflatten
+
+__all__ = ["from_jax", "to_jax"]
 
 
 def from_jax(g: Callable[..., Any]) -> Callable[..., Any]:
@@ -125,3 +128,6 @@ def _compiled(f: Callable[..., Any], in_tree: TreeDef, static: Sequence[Any]) ->
         return simplify(graph).evaluate(*xs)
 
     return load_xla().compile_function(evaluate), out_trees
+
+
+__dir__ = publish(__name__)

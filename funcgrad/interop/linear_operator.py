@@ -6,6 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from funcgrad._core.lazy import LazyModule
+from funcgrad._public import publish
+
+__all__ = ["linear_operator"]
 
 # It imports scipy.sparse.linalg, which takes longer than all of funcgrad, and which few programs need.
 _operators = LazyModule("funcgrad.interop._operators")
@@ -44,3 +47,6 @@ def linear_operator(f: Callable[..., Any], primal: Any, of: str = "jacobian") ->
     if of == "hessian":
         return _operators.hessian_operator(f, primal)
     raise ValueError(f'linear_operator: of is {of!r}; needed "jacobian" or "hessian".')
+
+
+__dir__ = publish(__name__)

@@ -10,10 +10,13 @@ import ml_dtypes
 import numpy as np
 
 from funcgrad._core.bind import is_value
+from funcgrad._public import publish
 from funcgrad.autograd import Tensor
 from funcgrad.autograd._base import is_tensor
 from funcgrad.autograd._tensor import rebuild
 from funcgrad.autograd._torch import array_of, is_torchs
+
+__all__ = ["from_torch", "to_torch"]
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
@@ -98,3 +101,6 @@ def _to_tensor(torch: Any, x: Any) -> Any:
     if type(x) is Tensor and getattr(x, "is_parameter", False):
         return torch.nn.Parameter(made, requires_grad)
     return made.requires_grad_(requires_grad)
+
+
+__dir__ = publish(__name__)

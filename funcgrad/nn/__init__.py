@@ -1,5 +1,6 @@
 """Layers, activation functions and losses: as plain functions of arrays, and as modules with parameters."""
 
+from funcgrad._public import publish
 from funcgrad.nn._activations import gelu, log_softmax, relu, sigmoid, softmax, tanh
 from funcgrad.nn._embedding import embedding
 from funcgrad.nn._layers import Flatten, Identity, Linear, ReLU, Sequential, Sigmoid, Tanh, manual_seed
@@ -35,3 +36,5 @@ __all__ = [
     "softmax",
     "tanh",
 ]
+
+__dir__ = publish(__name__)

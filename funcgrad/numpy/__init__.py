@@ -1,5 +1,6 @@
 """NumPy's functions for arrays of either engine and for tracers; NumPy's protocols dispatch here."""
 
+from funcgrad._public import publish
 from funcgrad.numpy import _protocols as _protocols
 from funcgrad.numpy import _ufunc_methods as _ufunc_methods
 from funcgrad.numpy import linalg as linalg
@@ -335,3 +336,5 @@ from funcgrad.numpy._constants import (
     isdtype as isdtype,
     issubdtype as issubdtype,
 )
+
+__dir__ = publish(__name__)

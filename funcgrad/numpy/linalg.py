@@ -2,6 +2,7 @@
 
 from numpy.linalg import LinAlgError
 
+from funcgrad._public import publish
 from funcgrad.numpy._contractions import linalg_cross as cross
 from funcgrad.numpy._contractions import linalg_diagonal as diagonal
 from funcgrad.numpy._contractions import linalg_trace as trace
@@ -43,3 +44,5 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+__dir__ = publish(__name__)

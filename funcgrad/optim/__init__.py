@@ -1,5 +1,6 @@
 """Optimizers: the rules as pure functions over immutable pytrees, and PyTorch's classes over them."""
 
+from funcgrad._public import publish
 from funcgrad.optim._sgd import sgd_update
 from funcgrad.optim._state.sgd import SGDState, sgd_init
 from funcgrad.optim._torch.hooks import RemovableHandle
@@ -7,3 +8,5 @@ from funcgrad.optim._torch.optimizer import Optimizer, required
 from funcgrad.optim._torch.sgd import SGD
 
 __all__ = ["SGD", "Optimizer", "RemovableHandle", "SGDState", "required", "sgd_init", "sgd_update"]
+
+__dir__ = publish(__name__)

@@ -14,6 +14,7 @@ from funcgrad._ops._matrices import adjoint
 from funcgrad._ops.broadcast import broadcast_to
 from funcgrad._ops.linalg_triangular import triangular_solve
 from funcgrad._ops.shape import reshape
+from funcgrad._public import publish
 from funcgrad.numpy import _systems as systems
 from funcgrad.numpy._matrices import squares
 from funcgrad.numpy._matrices import systems as system
@@ -227,3 +228,5 @@ def expm(A: Any) -> Any:  # noqa: N803 - SciPy's name
 solve = systems.solve
 inv = systems.inv
 det = systems.det
+
+__dir__ = publish(__name__)

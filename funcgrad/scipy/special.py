@@ -27,6 +27,7 @@ from funcgrad._ops.reduce import reduce_max
 from funcgrad._ops.select import select
 from funcgrad._ops.shape import reshape, squeezed_shape
 from funcgrad._ops.transcendental import exp_p
+from funcgrad._public import publish
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy import _elementwise as elementwise
 from funcgrad.numpy import _transcendental as transcendental
@@ -255,3 +256,6 @@ def log_softmax(x: Any, axis: int | tuple[int, ...] | None = None) -> Any:
     """
     (x,) = _real("log_softmax", x)
     return x - logsumexp(x, axis=axis, keepdims=True)
+
+
+__dir__ = publish(__name__)

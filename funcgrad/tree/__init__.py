@@ -6,6 +6,7 @@ keys are taken in sorted order. optree does the work, in a namespace of our own.
 JAX too, whenever JAX is imported, and a class registered with JAX is accepted here.
 """
 
+from funcgrad._public import publish
 from funcgrad.tree._align import (
     broadcast_prefix,
     flatten_up_to,
@@ -46,3 +47,5 @@ __all__ = [
     "structure",
     "unflatten",
 ]
+
+__dir__ = publish(__name__)

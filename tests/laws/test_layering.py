@@ -16,6 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = "funcgrad"
 LAYERS = [
+    {"_public"},
     {"errors"},
     {"tree"},
     {"_core"},

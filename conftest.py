@@ -1,0 +1,21 @@
+"""Where doctest looks for the examples of what is published: public names carry the names of public modules."""
+
+import doctest
+from types import ModuleType
+from typing import Any
+
+from funcgrad._public import origins
+
+FINDER: Any = doctest.DocTestFinder
+HOOK = "_from_module"
+belongs = getattr(FINDER, HOOK)
+
+
+def belongs_where_it_was_written(self: doctest.DocTestFinder, module: ModuleType, value: Any) -> bool:
+    """Whether a module defines an object: a published class is found with its methods, where it was written."""
+    if isinstance(value, type) and value in origins:
+        return origins[value] == module.__name__
+    return belongs(self, module, value)
+
+
+setattr(FINDER, HOOK, belongs_where_it_was_written)
