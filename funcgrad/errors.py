@@ -244,8 +244,8 @@ class UnsupportedFunctionError(NotImplementedError):
     Traceback (most recent call last):
     funcgrad.errors.UnsupportedFunctionError
 
-    The message names the nearest function there is. Where the result is meant to count as a constant, hand the plain
-    value over with `fg.stop_gradient(x)`.
+    The message names what stands for it, where there is something. Where the result is meant to count as a constant,
+    hand the plain value over with `fg.stop_gradient(x)`.
     """
 
 

@@ -11,16 +11,28 @@ import contextlib
 import functools
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from types import FunctionType, TracebackType
 from typing import Any, TypeVar
+
+import numpy as np
+
+from funcgrad._core.bind import Tracer
+from funcgrad.errors import ConcretizationTypeError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _VARIABLE = "FUNCGRAD_FULL_TRACEBACKS"
 _JAXS_NOTE = "JAX_TRACEBACK_FILTERING"
+
+WRITTEN_INTO_PLAIN = (
+    "out[i] = value: a traced value was written into an array of plain numbers, where it would carry no derivative. "
+    "Needed an array that is traced as well. Make it at once with np.stack([...]) or np.concatenate([...]), "
+    "or write out = fnp.at(out)[i].set(value) instead of out[i] = value."
+)
 
 _full: ContextVar[bool | None] = ContextVar("full_tracebacks", default=None)
 
@@ -63,6 +75,7 @@ def fold(error: BaseException) -> None:
 
     A bare ``raise`` adds no entry for its own frame, so that of the door is gone as well.
     """
+    _explain(error)
     full = _full.get()
     if full if full is not None else os.environ.get(_VARIABLE, "0") not in ("", "0"):
         return
@@ -79,6 +92,49 @@ def fold(error: BaseException) -> None:
         pending += [each.__cause__, each.__context__]
 
 
+def _explain(error: BaseException) -> None:
+    """Say in our words what other libraries could not: NumPy cannot store a tracer, SciPy's LAPACK cannot read one."""
+    cause = error.__cause__
+    if type(error) is ValueError and type(cause) is ConcretizationTypeError and "sequence" in str(error):
+        # NumPy puts this message in place of any that a conversion to a number raised.
+        error.args = (_with_writing(cause, error.__traceback__),)
+        error.__cause__, error.__suppress_context__ = None, True
+    note = _of_scipy(error.__traceback__)
+    if note and note not in getattr(error, "__notes__", ()):
+        error.add_note(note)
+
+
+def _is_traced(x: Any) -> bool:
+    return isinstance(x, Tracer) or (isinstance(x, np.ndarray) and x.dtype.kind == "O")
+
+
+def _with_writing(cause: BaseException, entries: TracebackType | None) -> str:
+    """What is wrong where a traced value was written into a plain array."""
+    last = [frame for frame, _ in traceback.walk_tb(entries)][-1:]
+    if last and last[0].f_globals.get("__name__", "").startswith("scipy."):
+        return str(cause)
+    return WRITTEN_INTO_PLAIN
+
+
+def _of_scipy(entries: TracebackType | None) -> str | None:
+    """Which function of ours to call where one of SciPy's met a traced value and failed by itself."""
+    found = None
+    for frame, _ in traceback.walk_tb(entries):
+        module = frame.f_globals.get("__name__", "")
+        if not module.startswith(("scipy.", "numpy.", "funcgrad.")):
+            found = None  # The user's code again, called by SciPy.
+        elif found is None and module.startswith("scipy.") and any(map(_is_traced, frame.f_locals.values())):
+            room, name = ".".join(module.split(".")[:2]), frame.f_code.co_name
+            found = None if room == "scipy._lib" else (room, name)
+    if found is None:
+        return None
+    room, name = found
+    remedy = "See fg.scipy for what has a derivative, or call it by fg.call_numpy inside a fg.custom_jvp function."
+    if name in getattr(sys.modules.get(f"funcgrad.{room}"), "__all__", ()):
+        remedy = f"Call fg.{room}.{name} instead, which has a derivative."
+    return f"{room}.{name} met a traced value; SciPy's own code reads plain numbers only. {remedy}"
+
+
 def _hidden() -> tuple[str, ...]:
     """Where the files of hidden frames lie: ours, those of JAX that call us back, and its context managers."""
     paths = [_PACKAGE, contextlib.__file__]
@@ -89,15 +145,15 @@ def _hidden() -> tuple[str, ...]:
     return tuple(paths)
 
 
-def _without(traceback: TracebackType | None, hidden: tuple[str, ...]) -> TracebackType | None:
+def _without(entry: TracebackType | None, hidden: tuple[str, ...]) -> TracebackType | None:
     kept = []
-    while traceback is not None:
-        if not traceback.tb_frame.f_code.co_filename.startswith(hidden):
-            kept.append(traceback)
-        traceback = traceback.tb_next
+    while entry is not None:
+        if not entry.tb_frame.f_code.co_filename.startswith(hidden):
+            kept.append(entry)
+        entry = entry.tb_next
     shown = None
-    for entry in reversed(kept):
-        shown = TracebackType(shown, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    for each in reversed(kept):
+        shown = TracebackType(shown, each.tb_frame, each.tb_lasti, each.tb_lineno)
     return shown
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
-from funcgrad._core.aval import aval_of, is_inexact
+from funcgrad._core.aval import Aval, aval_of, is_inexact
 from funcgrad._core.bind import Tracer, is_value
 from funcgrad._core.graph import Var
 from funcgrad._core.numbers import differentiated
@@ -26,12 +27,72 @@ def name_of(f: Callable[..., Any]) -> str:
     return getattr(f, "__name__", None) or type(f).__name__
 
 
+def check_callable(transform: str, f: Any, role: str = "f") -> None:
+    """Refuse what is no function: mostly the result of one."""
+    if not callable(f):
+        raise TypeError(
+            f"{transform}: {role} is a {type(f).__name__}; needed a function. "
+            "Pass the function itself and not what it returned: f, rather than f(x)."
+        )
+
+
+def checked_argnums(transform: str, f: Callable[..., Any], argnums: Any, option: str = "argnums") -> Any:
+    """``argnums`` as an int, or a tuple of different ones; what is neither is refused."""
+    check_callable(transform, f)
+    if hasattr(argnums, "__index__"):
+        return operator.index(argnums)
+    if isinstance(argnums, str) or not isinstance(argnums, Iterable):
+        raise TypeError(
+            f"{transform}: {option} of {name_of(f)} is {_shown(argnums)}; needed the position of an argument, or a "
+            f"tuple of positions.{_position(f, argnums, option)}"
+        )
+    numbers = tuple(argnums)
+    for number in numbers:
+        if not hasattr(number, "__index__"):
+            raise TypeError(
+                f"{transform}: {option} of {name_of(f)} contains {_shown(number)}; needed positions of arguments, "
+                f"counted from 0.{_position(f, number, option)}"
+            )
+    numbers = tuple([operator.index(number) for number in numbers])
+    refuse_repeated(transform, f, numbers, option)
+    return numbers
+
+
+def refuse_repeated(transform: str, f: Callable[..., Any], numbers: Sequence[int], option: str = "argnums") -> None:
+    """Refuse the same argument twice: it can be traced once, and the first of its derivatives would be zero."""
+    if len(set(numbers)) < len(numbers):
+        raise ValueError(
+            f"{transform}: {option} of {name_of(f)} is {tuple(numbers)}, where an argument stands twice; needed each "
+            "position once. Leave out what is repeated, and use the result twice."
+        )
+
+
+def _shown(value: Any) -> str:
+    return repr(value) if isinstance(value, str) else f"a {type(value).__name__}"
+
+
+def _position(f: Callable[..., Any], name: Any, option: str) -> str:
+    """What to write instead of a parameter's name."""
+    names = _positional_names(f)
+    if isinstance(name, str) and name in names:
+        return f" Write {option}={names.index(name)} for {name}."
+    return f" Write {option}=0 for the first argument."
+
+
+def _positional_names(f: Callable[..., Any]) -> list[str]:
+    try:
+        return [p.name for p in inspect.signature(f).parameters.values() if p.kind <= p.POSITIONAL_OR_KEYWORD]
+    except (TypeError, ValueError):
+        return []
+
+
+def _takes_any_number(f: Callable[..., Any]) -> bool:
+    return any(p.kind is p.VAR_POSITIONAL for p in inspect.signature(f).parameters.values())
+
+
 def argument_name(f: Callable[..., Any], number: int) -> str:
     """``argument 0 (x) of f``, without the parenthesis where the signature does not say."""
-    try:
-        names = [p.name for p in inspect.signature(f).parameters.values() if p.kind <= p.POSITIONAL_OR_KEYWORD]
-    except (TypeError, ValueError):
-        names = []
+    names = _positional_names(f)
     label = f" ({names[number]})" if number < len(names) else ""
     return f"argument {number}{label} of {name_of(f)}"
 
@@ -100,6 +161,19 @@ def require_inexact(transform: str, f: Callable[..., Any], outputs: Iterable[Any
             )
 
 
+def number_like(x: Any, needed: Aval, what: str) -> Any:
+    """A tangent or cotangent given as a Python number, or a list, in the dtype that is needed."""
+    if x is not None and not isinstance(x, str | bytes):
+        try:
+            return np.asarray(x, needed.dtype)[()]
+        except (TypeError, ValueError):
+            pass
+    raise TypeError(
+        f"{what} is {'None' if x is None else f'a {type(x).__name__}'}; needed an array {needed}. "
+        "Pass an array of that shape, np.zeros where nothing changes."
+    )
+
+
 def owned(results: Iterable[Any], others: Iterable[Any], *, views: bool = False) -> list[Any]:
     """The results, each in memory of its own: what a transform computes, the caller may write into.
 
@@ -131,13 +205,25 @@ def _owner(x: Any) -> Any:
     return x if x.base is None else x.base
 
 
+def _checked_names(f: Callable[..., Any], names: Any) -> tuple[str, ...]:
+    found = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, Iterable) else (names,)
+    for name in found:
+        if not isinstance(name, str):
+            raise TypeError(
+                f"jit: static_argnames of {name_of(f)} contains {_shown(name)}; needed names of arguments. "
+                "Use static_argnums for positions."
+            )
+    return found
+
+
 class StaticArguments:
     """Which arguments of a function are static: hashable values that are part of what is compiled."""
 
     def __init__(self, f: Callable[..., Any], numbers: int | Sequence[int], names: str | Sequence[str]) -> None:
         self._function = f
-        self.numbers = (numbers,) if isinstance(numbers, int) else tuple(numbers)
-        self.names = (names,) if isinstance(names, str) else tuple(names)
+        numbers = checked_argnums("jit", f, numbers, "static_argnums")
+        self.numbers = (numbers,) if isinstance(numbers, int) else numbers
+        self.names = _checked_names(f, names)
         if self.numbers or self.names:
             self._complete()
 
@@ -148,10 +234,36 @@ class StaticArguments:
         except (TypeError, ValueError):
             return
         positional = [p.name for p in parameters if p.kind <= p.POSITIONAL_OR_KEYWORD]
+        kinds = {p.kind for p in parameters}
+        if inspect.Parameter.VAR_POSITIONAL not in kinds:
+            self._refuse_absent(
+                "static_argnums", [i for i in self.numbers if not -len(positional) <= i < len(positional)]
+            )
+        if inspect.Parameter.VAR_KEYWORD not in kinds:
+            known = {p.name for p in parameters if p.kind > p.POSITIONAL_ONLY}
+            self._refuse_absent("static_argnames", [name for name in self.names if name not in known])
         by_number = [positional[i] for i in self.numbers if -len(positional) <= i < len(positional)]
         by_name = [positional.index(name) for name in self.names if name in positional]
         self.numbers = tuple(dict.fromkeys((*self.numbers, *by_name)))
         self.names = tuple(dict.fromkeys((*self.names, *by_number)))
+
+    def refuse_donated(self, donated: Sequence[int]) -> None:
+        """Refuse donated arguments that are not there, or are static."""
+        names = _positional_names(self._function)
+        if names and not _takes_any_number(self._function):
+            self._refuse_absent("donate_argnums", [i for i in donated if not -len(names) <= i < len(names)])
+        for number in set(donated) & set(self.numbers):
+            raise ValueError(
+                f"jit: {argument_name(self._function, number)} is both in donate_argnums and static; needed one of the "
+                "two, since a static argument has no buffer. Leave it out of donate_argnums."
+            )
+
+    def _refuse_absent(self, option: str, absent: Sequence[Any]) -> None:
+        if absent:
+            raise ValueError(
+                f"jit: {option} of {name_of(self._function)} has {absent[0]!r}, and there is no such argument; the "
+                f"signature is {inspect.signature(self._function)}. Name an argument that it has."
+            )
 
     def options(self) -> dict[str, Any]:
         """The options of ``jax.jit`` that say the same."""

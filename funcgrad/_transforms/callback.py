@@ -10,7 +10,7 @@ import numpy as np
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.tracebacks import folded
 from funcgrad._ops.callback import callback_p
-from funcgrad._transforms._arguments import name_of
+from funcgrad._transforms._arguments import check_callable, name_of
 from funcgrad.numpy._convert import as_value
 from funcgrad.tree import flatten, flatten_up_to, unflatten
 
@@ -46,6 +46,7 @@ def call_numpy(f: Callable[..., Any], result_shape_dtype: Any, *xs: Any) -> Any:
         >>> print(np.round(fg.grad(gammaln)(2.5), 4))
         0.7032
     """
+    check_callable("call_numpy", f)
     leaves, in_tree = flatten(xs)
     specs, out_tree = flatten(result_shape_dtype)
     name = name_of(f)

@@ -10,7 +10,11 @@ from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import NUMPY_TYPES, active_trace, is_value
 from funcgrad._core.tracebacks import folded
 from funcgrad._ops.checkpoint import checkpointed
-from funcgrad._transforms._arguments import name_of, taken
+from funcgrad._transforms._arguments import (
+    check_callable,
+    name_of,
+    taken,
+)
 from funcgrad._transforms._bodies import stage_body
 from funcgrad.tree import flatten, unflatten
 
@@ -43,6 +47,7 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
 
     Source: Griewank and Walther, *Evaluating Derivatives*, 2nd edition (2008), chapter 12; ``jax.checkpoint``.
     """
+    check_callable("checkpoint", f)
 
     @folded
     @functools.wraps(f)

@@ -18,7 +18,7 @@ from funcgrad._engines import load_xla
 from funcgrad._ops.barrier import stop_gradient_p
 from funcgrad._ops.control import Branches, While
 from funcgrad._ops.scan import Loop
-from funcgrad._transforms._arguments import name_of
+from funcgrad._transforms._arguments import check_callable, name_of
 from funcgrad._transforms._bodies import Body, stage_body, stage_loop_body
 from funcgrad.errors import TreeMismatchError
 from funcgrad.numpy._convert import as_value
@@ -74,6 +74,7 @@ def scan(
 
     Source: the signature is ``jax.lax.scan``'s.
     """
+    check_callable("scan", f)
     rows, xs_tree = flatten(xs)
     rows = [as_value(x) for x in rows]
     steps = _length(f, rows, length)
@@ -169,6 +170,7 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
 
     Source: the signature is ``jax.lax.fori_loop``'s.
     """
+    check_callable("fori_loop", body, "body")
     carry_parts = _carry("fori_loop", init)
 
     def flat(values: list) -> Any:
@@ -237,6 +239,8 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
 
     Source: the signature is ``jax.lax.while_loop``'s.
     """
+    check_callable("while_loop", cond, "cond")
+    check_callable("while_loop", body, "body")
     parts = _carry("while_loop", init)
 
     def flat(values: list) -> Any:
@@ -281,6 +285,8 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
 
     Source: the signature is ``jax.lax.cond``'s.
     """
+    check_callable("cond", true_fun, "true_fun")
+    check_callable("cond", false_fun, "false_fun")
     pred = stop_gradient_p(as_value(pred))
     _check_predicate("cond", "pred", [aval_of(pred)])
     if not isinstance(pred, Tracer) and not (is_foreign(pred) and load_xla().lax.is_traced(pred)):

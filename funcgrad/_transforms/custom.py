@@ -12,7 +12,7 @@ from funcgrad._core.simplify import lift_tracers
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines import load_xla
 from funcgrad._ops.custom import custom_jvp_p, custom_vjp_p
-from funcgrad._transforms._arguments import name_of
+from funcgrad._transforms._arguments import checked_argnums, name_of
 from funcgrad._transforms._custom_rules import CustomCall, JvpOfCall, VjpOfCall
 from funcgrad.tree import map as tree_map
 from funcgrad.tree import unflatten
@@ -23,9 +23,12 @@ Rule = Callable[..., Any]
 class _Custom:
     """A function with a rule of its own: what both kinds share."""
 
+    transform = "custom"
+
     def __init__(self, f: Callable[..., Any], nondiff_argnums: Sequence[int]) -> None:
         self._function = f
-        self._nondiff = tuple(nondiff_argnums)
+        numbers = checked_argnums(type(self).transform, f, nondiff_argnums, "nondiff_argnums")
+        self._nondiff = (numbers,) if isinstance(numbers, int) else numbers
         functools.update_wrapper(self, f)
         try:
             self._signature = inspect.signature(f)
@@ -70,6 +73,7 @@ def _is_jax_tracer(x: Any) -> bool:
 class CustomVjp(_Custom):
     """What `custom_vjp` returns."""
 
+    transform = "custom_vjp"
     _forward: Rule | None = None
     _backward: Rule | None = None
 
@@ -100,6 +104,7 @@ class CustomVjp(_Custom):
 class CustomJvp(_Custom):
     """What `custom_jvp` returns."""
 
+    transform = "custom_jvp"
     _push: Rule | None = None
 
     def defjvp(self, jvp: Rule) -> Rule:

@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from funcgrad._core.aval import aval_of
 from funcgrad._core.forward import ForwardTrace, ForwardTracer
 from funcgrad._core.numbers import plain
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines import engine_scope, lasting
 from funcgrad._ops.fill import zeros_like
-from funcgrad._transforms._arguments import argument_name, differentiable_leaves, name_of, owned, returned, taken
+from funcgrad._transforms._arguments import (
+    argument_name,
+    check_callable,
+    differentiable_leaves,
+    name_of,
+    number_like,
+    owned,
+    returned,
+    taken,
+)
 from funcgrad.errors import TreeMismatchError
 from funcgrad.tree import flatten, flatten_up_to, unflatten
 
@@ -42,6 +49,7 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
 
     Source: Griewank and Walther, *Evaluating Derivatives*, 2nd edition (2008), section 3.1.
     """
+    check_callable("jvp", f)
     for name, values in (("primals", primals), ("tangents", tangents)):
         if not isinstance(values, tuple | list):
             raise TypeError(
@@ -72,7 +80,7 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
 def _checked(f: Callable[..., Any], number: int, x: Any, x_dot: Any) -> Any:
     needed, x_dot = aval_of(x), taken(x_dot)
     if not hasattr(x_dot, "dtype"):
-        x_dot = np.asarray(x_dot, needed.dtype)[()]
+        x_dot = number_like(x_dot, needed, f"jvp: the tangent of {argument_name(f, number)}")
     if x_dot.shape != needed.shape or x_dot.dtype != needed.dtype:
         raise TreeMismatchError(
             f"jvp: the tangent of {argument_name(f, number)} is {aval_of(x_dot)}; needed {needed}, the type of the "

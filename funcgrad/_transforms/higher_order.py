@@ -16,7 +16,17 @@ from funcgrad._core.staging import StagingTrace
 from funcgrad._core.tracebacks import folded
 from funcgrad._ops.index import slice_axis
 from funcgrad._ops.shape import reshape
-from funcgrad._transforms._arguments import argument_name, differentiable_leaves, name_of, owned, require_inexact
+from funcgrad._transforms._arguments import (
+    argument_name,
+    check_callable,
+    checked_argnums,
+    differentiable_leaves,
+    name_of,
+    number_like,
+    owned,
+    refuse_repeated,
+    require_inexact,
+)
 from funcgrad._transforms.forward import jvp
 from funcgrad._transforms.reverse import Argnums, grad, split_aux, vjp
 from funcgrad._transforms.vmap import vmap
@@ -43,7 +53,7 @@ class Linearized:
 
     def _checked(self, x_dot: Any, needed: Aval) -> Any:
         if not hasattr(x_dot, "dtype"):
-            x_dot = np.asarray(x_dot, needed.dtype)[()] if np.ndim(x_dot) == 0 else np.asarray(x_dot)
+            x_dot = number_like(x_dot, needed, f"linearize: a tangent passed to {self.graph.name}")
         if x_dot.shape != needed.shape or x_dot.dtype != needed.dtype:
             raise TreeMismatchError(
                 f"linearize: a tangent passed to {self.graph.name} is {aval_of(x_dot)}; needed {needed}, the type of "
@@ -76,6 +86,7 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tu
         >>> f_jvp(np.array([1.0, 0.0]))
         array([1., 0.])
     """
+    check_callable("linearize", f)
     trace = StagingTrace("linearize")
     found, in_tree = flatten(primals)
     dots = unflatten(in_tree, [trace.input(aval_of(x)) for x in found])
@@ -122,6 +133,7 @@ def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
         >>> fg.jacfwd(lambda x: x * np.sum(x))(np.array([1.0, 2.0]))
         array([[4., 1.], [2., 5.]])
     """
+    argnums = checked_argnums("jacfwd", f, argnums)
 
     @folded
     @functools.wraps(f)
@@ -160,6 +172,7 @@ def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
         >>> fg.jacrev(lambda p: {"sum": np.sum(p["a"]) * p["b"]})({"a": np.ones(2), "b": np.array(3.0)})
         {'sum': {'a': array([3., 3.]), 'b': array(2.)}}
     """
+    argnums = checked_argnums("jacrev", f, argnums)
 
     @folded
     @functools.wraps(f)
@@ -197,6 +210,7 @@ def hessian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
         >>> fg.hessian(lambda x: np.sum(x) * np.sum(x**2))(np.array([1.0, 2.0]))
         array([[10.,  6.], [ 6., 14.]])
     """
+    argnums = checked_argnums("hessian", f, argnums)
     return jacfwd(jacrev(f, argnums, has_aux), argnums, has_aux)
 
 
@@ -226,6 +240,13 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
 
     Source: Pearlmutter, *Fast Exact Multiplication by the Hessian*, Neural Computation 6 (1994).
     """
+    check_callable("hvp", f)
+    for name, values in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(values, tuple | list):
+            raise TypeError(
+                f"hvp: {name} is a {type(values).__name__}; needed a tuple with one for each positional argument of "
+                f"{name_of(f)}. Write ({name[:-1]},) for one."
+            )
 
     @functools.wraps(f)
     def derivative(*args: Any) -> Any:
@@ -251,6 +272,7 @@ def _of_chosen(
                 "positional arguments. Pass it by position, or change argnums."
             )
         differentiable_leaves(transform, f, number, args[number])
+    refuse_repeated(transform, f, [number % len(args) for number in numbers])
 
     @functools.wraps(f)
     def of_chosen(*chosen: Any) -> Any:

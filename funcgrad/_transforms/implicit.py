@@ -13,7 +13,7 @@ from funcgrad._core.bind import Tracer, is_value
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.tracebacks import folded
 from funcgrad._ops.shape import reshape
-from funcgrad._transforms._arguments import name_of
+from funcgrad._transforms._arguments import check_callable, name_of
 from funcgrad._transforms.callback import call_numpy
 from funcgrad._transforms.custom import custom_jvp
 from funcgrad._transforms.forward import jvp
@@ -65,6 +65,7 @@ def implicit_root(residual: Callable[..., Any], guess: Any, *args: Any, solver: 
     Source: Griewank and Walther, *Evaluating Derivatives*, 2nd edition (2008), chapter 15; for the form,
     ``jax.lax.custom_root``.
     """
+    check_callable("implicit_root", residual, "residual")
     guess = as_value(guess)
     aval = aval_of(guess)
     if not is_inexact(aval.dtype) or aval.dtype.kind == "c":
@@ -135,6 +136,6 @@ def _by_scipy(f: Callable[[np.ndarray], np.ndarray], guess: np.ndarray) -> np.nd
     found = optimize.root(flat, start, jac=jacfwd(flat), tol=1e-13)
     # At the limits of precision SciPy may report slow progress where there is nothing left to gain.
     if not found.success and not np.allclose(found.fun, 0, atol=1e-9):
-        why = " ".join(found.message.split())
-        raise RuntimeError(f"implicit_root: SciPy found no root: {why} Give a nearer guess, or a solver.")
+        why = " ".join(found.message.split()).rstrip(".")
+        raise RuntimeError(f"implicit_root: SciPy found no root ({why}). Give a nearer guess, or a solver.")
     return found.x.reshape(guess.shape)

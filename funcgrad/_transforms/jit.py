@@ -18,7 +18,13 @@ from funcgrad._core.tracebacks import fold, folded
 from funcgrad._engines import lasting, load_xla
 from funcgrad._engines.compiled_numpy import compile_numpy
 from funcgrad._ops.call import call
-from funcgrad._transforms._arguments import StaticArguments, name_of, owned, taken
+from funcgrad._transforms._arguments import (
+    StaticArguments,
+    checked_argnums,
+    name_of,
+    owned,
+    taken,
+)
 from funcgrad._transforms.stage import abstract, is_stageable, stage_leaves
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy._guests import is_guest, is_object_array
@@ -158,7 +164,9 @@ class XlaFunction(_Jitted):
 
     def __init__(self, f: Callable[..., Any], static: StaticArguments, donate_argnums: Numbers) -> None:
         super().__init__(f, static)
-        self._donated = (donate_argnums,) if isinstance(donate_argnums, int) else tuple(donate_argnums)
+        numbers = checked_argnums("jit", f, donate_argnums, "donate_argnums")
+        self._donated = (numbers,) if isinstance(numbers, int) else numbers
+        static.refuse_donated(self._donated)
         # JAX's function, and the positions in which arguments are handed to it where those of the call are others: set
         # together, since several threads may make the first call, and each finds an order for its own arguments.
         self._made: tuple[Any, Order | None] | None = None

@@ -22,9 +22,13 @@ from funcgrad._ops.fill import ones_like, zeros_like
 from funcgrad._ops.rows import Rows
 from funcgrad._transforms._arguments import (
     argument_name,
+    check_callable,
+    checked_argnums,
     differentiable_leaves,
     name_of,
+    number_like,
     owned,
+    refuse_repeated,
     require_inexact,
     returned,
     taken,
@@ -70,7 +74,7 @@ def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> 
     Source: Griewank and Walther, *Evaluating Derivatives*, 2nd edition (2008), chapter 3. The signature is
     ``jax.grad``'s.
     """
-    compute = _computation(f, argnums, has_aux)
+    compute = _computation(f, argnums, has_aux, "grad")
 
     @functools.wraps(f)
     def gradient(*args: Any, **kwargs: Any) -> Any:
@@ -108,17 +112,22 @@ def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = 
         >>> float(value), gradient
         (5.0, array([2., 4.]))
     """
-    return folded(_computation(f, argnums, has_aux))
+    return folded(_computation(f, argnums, has_aux, "value_and_grad"))
 
 
-def _computation(f: Callable[..., Any], argnums: Argnums, has_aux: bool) -> Callable[..., Any]:
+def _computation(f: Callable[..., Any], argnums: Argnums, has_aux: bool, transform: str) -> Callable[..., Any]:
+    argnums = checked_argnums(transform, f, argnums)
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+
+    mixed = len(numbers) > 1 and min(numbers) < 0
 
     @functools.wraps(f)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         trace = ReverseTrace()
         new_args = list(args)
         inputs = []
+        if mixed:
+            refuse_repeated(transform, f, [number % max(len(args), 1) for number in numbers])
         for number in numbers:
             new_args[number], leaves, treedef = _trace_argument(trace, f, number, args)
             inputs.append((leaves, treedef))
@@ -321,7 +330,7 @@ class Pullback:
     def _checked(self, value: Any, bar: Any) -> Any:
         needed, bar = aval_of(value), taken(bar)
         if not isinstance(bar, Tracer) and not hasattr(bar, "dtype"):
-            bar = np.asarray(bar, needed.dtype)
+            bar = number_like(bar, needed, f"vjp: a cotangent passed to the pullback of {self._f_name}")
         if bar.shape != needed.shape or (bar.dtype != needed.dtype and is_inexact(needed.dtype)):
             raise TreeMismatchError(
                 f"vjp: a cotangent passed to the pullback of {self._f_name} is {aval_of(bar)}; needed {needed}, the "
@@ -353,6 +362,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
         >>> pullback(np.array([1.0, 0.0]))[0]
         array([1., 0.])
     """
+    check_callable("vjp", f)
     trace = ReverseTrace()
     new_args = []
     inputs = []

@@ -12,7 +12,12 @@ from funcgrad._core.bind import is_value
 from funcgrad._core.graph import Graph
 from funcgrad._core.staging import StagingTrace
 from funcgrad._core.tracebacks import folded
-from funcgrad._transforms._arguments import name_of, returned, taken
+from funcgrad._transforms._arguments import (
+    check_callable,
+    name_of,
+    returned,
+    taken,
+)
 from funcgrad.errors import ForeignArrayError
 from funcgrad.numpy._guests import is_number_dtype
 from funcgrad.tree import TreeDef, flatten, unflatten
@@ -40,6 +45,7 @@ def make_graph(f: Callable[..., Any]) -> Callable[..., Graph]:
         >>> float(graph(np.array([1.0, 2.0, 3.0])))
         14.0
     """
+    check_callable("make_graph", f)
 
     @folded
     def staged(*args: Any, **kwargs: Any) -> Graph:

@@ -14,7 +14,14 @@ from funcgrad._core.bind import is_value
 from funcgrad._core.tracebacks import folded
 from funcgrad._ops.broadcast import with_batch
 from funcgrad._ops.shape import transpose
-from funcgrad._transforms._arguments import argument_name, name_of, owned, returned, taken
+from funcgrad._transforms._arguments import (
+    argument_name,
+    check_callable,
+    name_of,
+    owned,
+    returned,
+    taken,
+)
 from funcgrad.errors import TreeMismatchError
 from funcgrad.tree import TreeDef, broadcast_prefix, flatten, key_path_str, leaves, unflatten
 
@@ -64,6 +71,7 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
 
     Source: the signature is ``jax.vmap``'s.
     """
+    check_callable("vmap", f)
 
     @folded
     @functools.wraps(f)

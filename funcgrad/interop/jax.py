@@ -12,7 +12,7 @@ from funcgrad._core.tracebacks import folded
 from funcgrad._engines import load_xla
 from funcgrad._ops.jax_function import apply
 from funcgrad._public import publish
-from funcgrad._transforms._arguments import name_of
+from funcgrad._transforms._arguments import check_callable, name_of
 from funcgrad._transforms.stage import is_stageable, stage_leaves
 from funcgrad.tree import TreeDef, flatten, unflatten
 
@@ -43,6 +43,8 @@ def from_jax(g: Callable[..., Any]) -> Callable[..., Any]:
         array([0.6931, 0.6931])
     """
     functions: dict[Any, tuple[Any, list[TreeDef]]] = {}
+
+    check_callable("from_jax", g, "g")
 
     @folded
     @functools.wraps(g)
@@ -101,6 +103,8 @@ def to_jax(f: Callable[..., Any]) -> Callable[..., Any]:
         [0. 0.]
     """
     compiled: dict[Any, tuple[Any, list[TreeDef]]] = {}
+
+    check_callable("to_jax", f)
 
     @folded
     @functools.wraps(f)

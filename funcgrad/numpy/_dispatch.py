@@ -9,11 +9,8 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from funcgrad._core.lazy import LazyModule
 from funcgrad._engines import NO_SCOPE, engine_scope, lasting
 from funcgrad.errors import TracerAssignmentError, UnsupportedFunctionError
-
-difflib = LazyModule("difflib")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -69,34 +66,45 @@ def find_special(ufunc: np.ufunc) -> Callable[..., Any] | None:
     return function
 
 
-# What does the nearest thing, where the name does not say it.
+# What does the same, or what is meant: names of other functions that merely look alike would lead astray.
 _ALTERNATIVES = {
-    "unique": "sort",
-    "histogram": "searchsorted",
-    "digitize": "searchsorted",
-    "bincount": "searchsorted",
-    "lcm": "remainder",
-    "gcd": "remainder",
-    "unwrap": "angle",
-    "real_if_close": "real",
-    "put": "where",
-    "copyto": "where",
-    "place": "where",
-    "putmask": "where",
-    "apply_along_axis": "stack",
-    "vectorize": "stack",
+    "apply_along_axis": "fg.vmap of the function",
+    "bincount": "numpy.searchsorted, or fnp.at(zeros)[indices].add(weights)",
+    "convolve": "a sum of products with slices: sum(k[i] * x[i : i + n])",
+    "copyto": "numpy.where, or fnp.at(x)[index].set(value)",
+    "corrcoef": "numpy.mean and @ of the centred rows, over their lengths",
+    "correlate": "a sum of products with slices: sum(k[i] * x[i : i + n])",
+    "cov": "numpy.mean and @ of the centred rows: c @ c.T / (n - 1)",
+    "digitize": "numpy.searchsorted",
+    "eig": "numpy.linalg.eigh, for a Hermitian matrix",
+    "eigvals": "numpy.linalg.eigvalsh, for a Hermitian matrix",
+    "gcd": "numpy.remainder",
+    "histogram": "numpy.searchsorted",
+    "lcm": "numpy.remainder",
+    "lexsort": "numpy.argsort",
+    "place": "numpy.where",
+    "poly1d": "Horner's rule with * and +",
+    "polyfit": "numpy.linalg.lstsq of the powers x[:, None] ** numpy.arange(n)",
+    "polyval": "Horner's rule with * and +",
+    "put": "fnp.at(x)[index].set(value)",
+    "putmask": "numpy.where",
+    "real_if_close": "numpy.real",
+    "roots": "fg.implicit_root",
+    "unique": "numpy.sort",
+    "unwrap": "numpy.angle",
+    "vander": "x[:, None] ** numpy.arange(n)[::-1]",
+    "vectorize": "fg.vmap of the function",
 }
 
 
 def refuse(function: Any, module: str = "numpy") -> NoReturn:
-    """Refuse a NumPy function that we lack, naming the nearest one that we have."""
+    """Refuse a NumPy function that we lack, naming what stands for it where there is something."""
     name = getattr(function, "__name__", str(function))
-    known = [known.__name__ for known in (*functions, *ufuncs)]
-    nearest = [_ALTERNATIVES[name]] if name in _ALTERNATIVES else difflib.get_close_matches(name, known, 1, 0.0)
+    instead = _ALTERNATIVES.get(name)
+    remedy = f"Use {instead}" if instead else "Write it with functions that there are, dir(funcgrad.numpy)"
     raise UnsupportedFunctionError(
-        f"{module}.{name}: funcgrad has no derivative rules for this function, and it met a traced array. "
-        f"The nearest supported function is numpy.{nearest[0] if nearest else 'asarray'}. "
-        "Write it with supported functions, or give it a rule of its own with fg.custom_vjp."
+        f"{module}.{name}: it met a traced array, and funcgrad has no derivative rules for this function. {remedy}; or "
+        "give it a rule of its own with fg.custom_vjp, around fg.call_numpy."
     )
 
 

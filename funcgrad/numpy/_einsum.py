@@ -172,12 +172,15 @@ def _plan(subscripts: str, shapes: tuple, path: Any) -> tuple[list[Labels], Labe
 
 def _check_lengths(subscripts: str, term: Labels, shape: tuple[int, ...], sizes: dict[str, int]) -> None:
     if len(term) != len(shape):
-        raise ValueError(f"einsum {subscripts!r}: an operand has {len(shape)} axes, its subscripts name {len(term)}.")
+        raise ValueError(
+            f"einsum {subscripts!r}: an operand has {len(shape)} axes, its subscripts name {len(term)}. Name each."
+        )
     for label, n in zip(term, shape, strict=True):
         known = sizes.setdefault(label, n)
         if n != known and 1 not in (n, known):
             raise ValueError(
-                f"einsum {subscripts!r}: label {label!r} has length {known} in one place and {n} in another."
+                f"einsum {subscripts!r}: label {label!r} has length {known} in one place and {n} in another. "
+                "Give axes that are not of one length labels of their own."
             )
         if known == 1:
             sizes[label] = n

@@ -17,8 +17,9 @@ import numpy as np
 
 from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import Tracer
+from funcgrad._core.tracebacks import WRITTEN_INTO_PLAIN
 from funcgrad._ops.shape import reshape
-from funcgrad.errors import ForeignArrayError, ObjectArrayWarning, TracerArrayConversionError
+from funcgrad.errors import ForeignArrayError, ObjectArrayWarning, TracerArrayConversionError, TracerAssignmentError
 
 MAX_OBJECTS = 4096
 # NumPy has no hook where it refuses such an array: the error that comes out of it is told what to do instead.
@@ -54,6 +55,8 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
             "np.asarray(x) out."
         )
     if dtype is not None and np.dtype(dtype) != object:
+        if asking.f_code.co_code[asking.f_lasti] == _STORE:
+            raise TracerAssignmentError(WRITTEN_INTO_PLAIN)
         raise TracerArrayConversionError(
             f"numpy.asarray: a traced value {self.aval} was to become an array of dtype {np.dtype(dtype).name}, "
             f"which would carry no derivative under {self.owner.transform}. "
@@ -100,6 +103,7 @@ _SUBSCRIPTS = {opcode.opmap.get(name) for name in ("BINARY_SUBSCR", "STORE_SUBSC
 _OPERATOR = opcode.opmap["BINARY_OP"]
 _OPERATORS = [name for name, *_ in getattr(opcode, "_nb_ops", ())]
 _SUBSCRIPT_ARGUMENT = _OPERATORS.index("NB_SUBSCR") if "NB_SUBSCR" in _OPERATORS else None
+_STORE = opcode.opmap["STORE_SUBSCR"]
 
 
 def _at_subscript(frame: FrameType) -> bool:

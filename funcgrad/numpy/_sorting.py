@@ -102,7 +102,10 @@ def _sorted_last(a: Any, axis: Axis, keepdims: bool) -> tuple[Any, tuple[int, ..
     order = (*(i for i in range(len(a.shape)) if i not in axes), *axes)
     size = math.prod([a.shape[i] for i in axes])
     if not size:
-        raise ValueError(f"a quantile of an array of shape {a.shape} over axes {axes}: it has no elements there.")
+        raise ValueError(
+            f"a quantile of an array of shape {a.shape} over axes {axes}: it has no elements there. "
+            "Leave out what is empty before."
+        )
     moved = transpose(a, order) if order != tuple(range(len(order))) else a
     moved = reshape(moved, (*reduced_shape(a.shape, axes, False), size))
     return ops.sort(moved, len(moved.shape) - 1), shape
