@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import opcode
 import os
 import sys
 import traceback
@@ -33,6 +34,8 @@ WRITTEN_INTO_PLAIN = (
     "Needed an array that is traced as well. Make it at once with np.stack([...]) or np.concatenate([...]), "
     "or write out = fnp.at(out)[i].set(value) instead of out[i] = value."
 )
+
+_STORE = opcode.opmap["STORE_SUBSCR"]
 
 _full: ContextVar[bool | None] = ContextVar("full_tracebacks", default=None)
 
@@ -97,8 +100,7 @@ def _explain(error: BaseException) -> None:
     cause = error.__cause__
     if type(error) is ValueError and type(cause) is ConcretizationTypeError and "sequence" in str(error):
         # NumPy puts this message in place of any that a conversion to a number raised.
-        error.args = (_with_writing(cause, error.__traceback__),)
-        error.__cause__, error.__suppress_context__ = None, True
+        error.args = (WRITTEN_INTO_PLAIN if _at_write(error.__traceback__) else str(cause),)
     note = _of_scipy(error.__traceback__)
     if note and note not in getattr(error, "__notes__", ()):
         error.add_note(note)
@@ -108,12 +110,12 @@ def _is_traced(x: Any) -> bool:
     return isinstance(x, Tracer) or (isinstance(x, np.ndarray) and x.dtype.kind == "O")
 
 
-def _with_writing(cause: BaseException, entries: TracebackType | None) -> str:
-    """What is wrong where a traced value was written into a plain array."""
-    last = [frame for frame, _ in traceback.walk_tb(entries)][-1:]
-    if last and last[0].f_globals.get("__name__", "").startswith("scipy."):
-        return str(cause)
-    return WRITTEN_INTO_PLAIN
+def _at_write(entries: TracebackType | None) -> bool:
+    """Whether the innermost frame stands at ``array[i] = value``."""
+    last = None
+    while entries is not None:
+        last, entries = entries, entries.tb_next
+    return last is not None and last.tb_frame.f_code.co_code[last.tb_lasti] == _STORE
 
 
 def _of_scipy(entries: TracebackType | None) -> str | None:
