@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from funcgrad._core.aval import type_text
-from funcgrad._ops import linalg_determinant
+from funcgrad._ops import linalg_cofactors, linalg_determinant
 from funcgrad._ops import linalg_factor as factor
 from funcgrad._ops import linalg_solve as ops
 from funcgrad._ops._matrices import adjoint, identity_like
@@ -59,8 +59,8 @@ def inv(a: Any) -> Any:
 
 @implements(np.linalg.det)
 def det(a: Any) -> Any:
-    """``numpy.linalg.det``; its first derivative, the cofactors, is there for singular matrices too."""
-    return linalg_determinant.det(squares("linalg.det", a))
+    """``numpy.linalg.det``; its first and second derivatives are there for singular matrices too."""
+    return linalg_cofactors.det(squares("linalg.det", a))
 
 
 @implements(np.linalg.slogdet)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from typing import Any
 
 import jax
@@ -122,6 +124,46 @@ def test_the_derivative_of_a_determinant_that_is_zero(name: str) -> None:
     np.testing.assert_allclose(fg.grad(np.linalg.det)(a), cofactors, atol=1e-12)
     np.testing.assert_allclose(fg.grad(fg.jit(np.linalg.det))(a), cofactors, atol=1e-12)
     np.testing.assert_allclose(fg.jvp(np.linalg.det, (a,), (np.ones_like(a),))[1], np.sum(cofactors), atol=1e-12)
+
+
+def leibniz(a: Any) -> Any:
+    """The determinant as the sum over all permutations, which is differentiated as a polynomial."""
+    n = a.shape[-1]
+    return sum(
+        round(np.linalg.det(np.eye(n)[list(order)])) * math.prod(a[..., i, j] for i, j in enumerate(order))
+        for order in itertools.permutations(range(n))
+    )
+
+
+@pytest.mark.parametrize("name", [*SINGULAR, "regular", "the identity", "complex"])
+def test_second_derivatives_of_a_determinant(name: str, rng: np.random.Generator) -> None:
+    others = {"regular": general(rng, (3, 3)), "the identity": np.eye(3), "complex": np.outer([1j, 2, 1], [1, 1j, 3])}
+    a = np.array(others.get(name, SINGULAR.get(name)))
+    u, v = general(rng, a.shape, a.dtype), general(rng, a.shape, a.dtype)
+
+    def second(f: Any) -> Any:
+        return fg.jvp(lambda a: fg.jvp(f, (a,), (u,))[1], (a,), (v,))[1]
+
+    expected = second(leibniz)
+    np.testing.assert_allclose(second(np.linalg.det), expected, atol=1e-11)
+    np.testing.assert_allclose(fg.jit(lambda a: second(np.linalg.det))(a), expected, atol=1e-11)
+    stack = np.stack([a, a + u])
+    batched = fg.vmap(lambda a: fg.jvp(lambda a: fg.jvp(np.linalg.det, (a,), (u,))[1], (a,), (v,))[1])(stack)
+    np.testing.assert_allclose(batched[0], expected, atol=1e-11)
+    if a.dtype == float:
+        hessian = fg.hessian(leibniz)(a)
+        np.testing.assert_allclose(fg.hessian(np.linalg.det)(a), hessian, atol=1e-11)
+        np.testing.assert_allclose(fg.jacrev(fg.grad(np.linalg.det))(a), hessian, atol=1e-11)
+        np.testing.assert_allclose(
+            fg.hessian(lambda a: np.sum(np.linalg.det(a)))(stack)[0, :, :, 0], hessian, atol=1e-10
+        )
+
+
+def test_third_derivatives_of_a_determinant(rng: np.random.Generator) -> None:
+    a = general(rng, (3, 3))
+    expected = fg.jacfwd(fg.hessian(leibniz))(a)
+    np.testing.assert_allclose(fg.jacfwd(fg.hessian(np.linalg.det))(a), expected, atol=1e-10)
+    np.testing.assert_allclose(fg.jacrev(fg.hessian(np.linalg.det))(a), expected, atol=1e-10)
 
 
 OF_A_TRIANGLE: dict[str, Any] = {

@@ -1,8 +1,15 @@
-"""Rows for ``funcgrad._ops.linalg_determinant``."""
+"""Rows for ``funcgrad._ops.linalg_determinant`` and ``linalg_cofactors``."""
 
-from funcgrad._ops.linalg_determinant import det_p, slogdet_p
+import numpy as np
+
+from funcgrad._ops.linalg_cofactors import cofactor_curvature_p, cofactors_p, det_p, eliminated_det_p
+from funcgrad._ops.linalg_determinant import slogdet_p
 from tests.laws.rows._row import Row
 from tests.laws.rows.linalg_triangular import steep
+
+TOGETHER = "the elimination's derivative is the matrix's: tests/numpy/test_linalg.py has those of det, to order 3"
+# A permuted identity: the matrix, its factors, pivots and permutation.
+FACTORS = (np.eye(2)[::-1], np.eye(2), np.array([1, 1], np.int32), np.array([1, 0], np.int32))
 
 ROWS = [
     row
@@ -14,4 +21,10 @@ ROWS = [
         Row(primitive, ((1, 1),), sample="above_one", complex=True, name="one"),
         Row(primitive, ((2, 0, 0),), name="empty"),
     )
+] + [
+    Row(cofactor_curvature_p, ((3, 3), (3, 3)), sample=steep, complex=True),
+    Row(cofactor_curvature_p, ((2, 4, 4), (2, 4, 4)), sample=steep, name="stacked"),
+    Row(cofactor_curvature_p, ((1, 1), (1, 1)), sample="above_one", name="one"),
+    Row(cofactors_p, FACTORS, elsewhere=TOGETHER),
+    Row(eliminated_det_p, ((3, 3),), sample=steep, elsewhere=TOGETHER),
 ]
