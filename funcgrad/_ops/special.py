@@ -43,6 +43,45 @@ ndtr_p = elementwise(
     maps=[lambda t, x: t * (_ONE_OVER_SQRT_TWO_PI * exp_p(-0.5 * (x * x)))],
     flops=20,
 )
+# Abramowitz and Stegun, 26.2.23: the quantile of the normal distribution to 4.5e-4.
+_QUANTILE = ((2.515517, 0.802853, 0.010328), (1, 1.432788, 0.189269, 0.001308))
+
+
+def _ndtri_xla(lax: Any, p: Any) -> Any:
+    """Newton's method for the logarithm of the lesser tail: three steps from 4.5e-4 are exact."""
+
+    def constant(value: float) -> Any:
+        return lax.full_like(p, value)
+
+    def polynomial(coefficients: tuple[float, ...], x: Any) -> Any:
+        y = constant(coefficients[-1])
+        for coefficient in reversed(coefficients[:-1]):
+            y = lax.add(lax.mul(y, x), constant(coefficient))
+        return y
+
+    upper = lax.gt(p, constant(0.5))
+    tail = lax.select(upper, lax.sub(constant(1), p), p)
+    inner = lax.gt(tail, constant(0))
+    logarithm = lax.log(lax.select(inner, tail, constant(0.5)))
+    t = lax.sqrt(lax.mul(constant(-2), logarithm))
+    x = lax.sub(lax.div(polynomial(_QUANTILE[0], t), polynomial(_QUANTILE[1], t)), t)
+    for _ in range(3):
+        below = lax.mul(constant(0.5), lax.erfc(lax.mul(x, constant(-math.sqrt(0.5)))))
+        density = lax.mul(constant(_ONE_OVER_SQRT_TWO_PI), lax.exp(lax.mul(constant(-0.5), lax.mul(x, x))))
+        x = lax.sub(x, lax.mul(lax.sub(lax.log(below), logarithm), lax.div(below, density)))
+    ends = lax.select(lax.eq(tail, constant(0)), constant(-np.inf), constant(np.nan))
+    x = lax.select(inner, x, ends)
+    return lax.select(upper, lax.neg(x), x)
+
+
+ndtri_p = elementwise(
+    "ndtri",
+    "p",
+    numpy=lambda p: scipy_special.ndtri(p),
+    xla=_ndtri_xla,
+    maps=[lambda t, y: t * (exp_p(0.5 * (y * y)) / _ONE_OVER_SQRT_TWO_PI)],
+    flops=100,
+)
 logit_p = elementwise(
     "logit",
     "x",
@@ -59,11 +98,54 @@ def _polygamma_numpy(x: Any, *, order: int) -> Any:
     return sign * math.factorial(order) * scipy_special.zeta(aval_of(x).dtype.type(order + 1), x)
 
 
+def _cotangent_derivative(order: int) -> list[int]:
+    """The derivative of the cotangent, as coefficients of its own powers: the derivative of ``c`` is ``-1 - c * c``."""
+    powers = [0, 1]
+    for _ in range(order):
+        slopes = [k * coefficient for k, coefficient in enumerate(powers)][1:]
+        powers = [-a - b for a, b in zip([*slopes, 0, 0], [0, 0, *slopes], strict=True)]
+    return powers
+
+
+def _polygamma_xla(lax: Any, x: Any, *, order: int) -> Any:
+    """Below zero by reflection: the series of ``lax`` is one for positive arguments."""
+    zero, infinity = lax.full_like(x, 0), lax.full_like(x, np.inf)
+    below = lax.lt(x, zero)
+    mirrored = lax.select(below, lax.sub(lax.full_like(x, 1), x), x)
+    y = lax.polygamma(lax.full_like(x, order), mirrored)
+    # Half a period around zero, where the cotangent keeps its precision.
+    phase = lax.mul(lax.sub(x, lax.round(x)), lax.full_like(x, math.pi))
+    cotangent = lax.div(lax.cos(phase), lax.sin(phase))
+    series = zero
+    for coefficient in reversed(_cotangent_derivative(order)):
+        series = lax.add(lax.mul(series, cotangent), lax.full_like(x, coefficient))
+    sign = -1 if order % 2 else 1
+    reflected = lax.sub(lax.mul(lax.full_like(x, sign), y), lax.mul(lax.full_like(x, math.pi ** (order + 1)), series))
+    y = lax.select(below, reflected, lax.select(lax.eq(x, infinity), zero, y))
+    return lax.select(_is_pole(lax, x), lax.full_like(x, -sign * np.inf), y)
+
+
+def _is_pole(lax: Any, x: Any) -> Any:
+    """Where the gamma function has none of its values: at zero and the negative whole numbers."""
+    return lax.bitwise_and(lax.le(x, lax.full_like(x, 0)), lax.eq(x, lax.floor(x)))
+
+
+def _gammaln_xla(lax: Any, x: Any) -> Any:
+    # SciPy's value there, which has no meaning.
+    lowest = lax.full_like(x, -np.inf)
+    return lax.select(lax.eq(x, lowest), lowest, lax.lgamma(x))
+
+
+def _digamma_xla(lax: Any, x: Any) -> Any:
+    zero = lax.eq(x, lax.full_like(x, 0))
+    return lax.select(zero, lax.div(lax.full_like(x, -1), x), lax.digamma(x))
+
+
 gammaln_p = elementwise(
     "gammaln",
     "x",
     numpy=lambda x: scipy_special.gammaln(x),
-    xla="lgamma",
+    xla=_gammaln_xla,
     maps=[lambda t, x: t * digamma_p(x)],
     flops=20,
 )
@@ -71,7 +153,7 @@ digamma_p = elementwise(
     "digamma",
     "x",
     numpy=lambda x: scipy_special.psi(x),
-    xla="digamma",
+    xla=_digamma_xla,
     maps=[lambda t, x: t * polygamma_p(x, order=1)],
     flops=20,
 )
@@ -79,9 +161,22 @@ polygamma_p = elementwise(
     "polygamma",
     "x",
     numpy=_polygamma_numpy,
-    xla=lambda lax, x, *, order: lax.polygamma(lax.full_like(x, order), x),
+    xla=_polygamma_xla,
     maps=[lambda t, x, order: t * polygamma_p(x, order=order + 1)],
     flops=40,
+)
+betaln_p = elementwise(
+    "betaln",
+    "a b",
+    numpy=lambda a, b: scipy_special.betaln(a, b),
+    xla=lambda lax, a, b: lax.sub(
+        lax.add(_gammaln_xla(lax, a), _gammaln_xla(lax, b)), _gammaln_xla(lax, lax.add(a, b))
+    ),
+    maps=[
+        lambda t, a, b: t * (digamma_p(a) - digamma_p(a + b)),
+        lambda t, a, b: t * (digamma_p(b) - digamma_p(a + b)),
+    ],
+    flops=60,
 )
 
 
@@ -90,7 +185,10 @@ def _gamma_xla(lax: Any, x: Any) -> Any:
     zero = lax.full_like(x, 0)
     odd = lax.ne(lax.rem(lax.floor(x), lax.full_like(x, 2)), zero)
     size = lax.exp(lax.lgamma(x))
-    return lax.select(lax.bitwise_and(lax.lt(x, zero), odd), lax.neg(size), size)
+    y = lax.select(lax.bitwise_and(lax.lt(x, zero), odd), lax.neg(size), size)
+    at_zero = lax.div(lax.full_like(x, 1), x)
+    y = lax.select(lax.eq(x, zero), at_zero, y)
+    return lax.select(lax.bitwise_and(_is_pole(lax, x), lax.lt(x, zero)), lax.full_like(x, np.nan), y)
 
 
 gamma_p = elementwise(

@@ -113,9 +113,11 @@ erfinv = _special("erfinv", ops.erfinv_p)
 expit = _special("expit", logistic_p)
 logit = _special("logit", ops.logit_p)
 ndtr = _special("ndtr", ops.ndtr_p)
+ndtri = _special("ndtri", ops.ndtri_p)
 gamma = _special("gamma", ops.gamma_p)
 gammaln = _special("gammaln", ops.gammaln_p)
 psi = digamma = _special("psi", ops.digamma_p)
+betaln = _special("betaln", ops.betaln_p)
 xlogy = _special("xlogy", ops.xlogy_p)
 xlog1py = _special("xlog1py", ops.xlog1py_p)
 entr = _special("entr", ops.entr_p)
@@ -155,19 +157,7 @@ def log_expit(x: Any, /) -> Any:
     return elementwise.negative(transcendental.logaddexp(elementwise.negative(_real("log_expit", x)[0]), 0.0))
 
 
-def ndtri(p: Any, /) -> Any:
-    """``scipy.special.ndtri``: the quantile of the normal distribution; by ``erfinv``, so coarse below 1e-10."""
-    (p,) = _real("ndtri", p)
-    return ops.erfinv_p(2 * p - 1) * 2**0.5
-
-
-def betaln(a: Any, b: Any, /) -> Any:
-    """``scipy.special.betaln``: the logarithm of the beta function, for positive arguments."""
-    a, b = _real("betaln", a, b)
-    return ops.gammaln_p(a) + ops.gammaln_p(b) - ops.gammaln_p(a + b)
-
-
-special_functions.update(exp10=exp10, log_expit=log_expit, ndtri=ndtri, betaln=betaln)
+special_functions.update(exp10=exp10, log_expit=log_expit)
 
 
 def polygamma(n: int, x: Any) -> Any:

@@ -126,3 +126,27 @@ def test_sums_of_nothing() -> None:
             np.testing.assert_array_equal(fg.vjp(lambda x, axis=axis: special.logsumexp(x, axis), x)[0], expected)
             np.testing.assert_array_equal(fg.vjp(lambda x, axis=axis: special.log_softmax(x, axis), x)[0], x)
         np.testing.assert_array_equal(fg.vjp(lambda x, axis=axis: special.softmax(x, axis), x)[0], x)
+
+
+EXTREMES = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, -2.5, -3.0, -20.3, 1e-10, -1e-10, 30.0, 172.0, -170.5, 700.0])
+EXTREMES = np.append(EXTREMES, [-700.0, 1e10, -1e10, 1e300, -1e300, np.inf, -np.inf, np.nan])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", [*UNARY.split(), "polygamma 1", "polygamma 2", "polygamma 3"])
+def test_extremes(name: str) -> None:
+    """SciPy's values at zero, poles, infinities, NaN and far out, on both engines."""
+    if name.startswith("polygamma"):
+        order = int(name[-1])
+        f, expected = lambda x: special.polygamma(order, x), scipy.special.polygamma(order, EXTREMES)
+    else:
+        f, expected = getattr(scipy.special, name), getattr(scipy.special, name)(EXTREMES)
+    np.testing.assert_allclose(fg.vjp(f, EXTREMES)[0], expected, rtol=1e-13)
+    np.testing.assert_allclose(fg.jit(f)(EXTREMES), expected, rtol=1e-9, atol=1e-16)
+
+
+def test_the_quantile_far_in_the_tails() -> None:
+    p = np.array([1e-300, 1e-100, 1e-20, 1e-10, 1e-3, 0.3, 0.5, 0.7, 1 - 1e-10, 0.0, 1.0, -0.1, 1.1, np.nan])
+    expected = scipy.special.ndtri(p)
+    np.testing.assert_allclose(special.ndtri(p), expected, rtol=1e-15)
+    np.testing.assert_allclose(fg.jit(scipy.special.ndtri)(p), expected, rtol=1e-13, atol=1e-16)
