@@ -28,6 +28,7 @@ from funcgrad._transforms._arguments import (
 from funcgrad._transforms.stage import abstract, is_stageable, stage_leaves
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy._guests import is_guest, is_object_array
+from funcgrad.numpy._indexing import Indexable
 from funcgrad.tree import TreeDef, flatten, leaves, unflatten
 from funcgrad.tree import map as map_tree
 
@@ -182,7 +183,9 @@ class XlaFunction(_Jitted):
         except (TypeError, ValueError, UnsupportedFunctionError) as error:
             # JAX refuses our tracers among the arguments, which is how they are noticed without a look at each.
             found = leaves((args, kwargs))
-            guests = any(map(is_guest, found)) or any(map(is_object_array, found))
+            # Of vmap's own JAX thinks as of any array.
+            others = [leaf for leaf in found if not isinstance(leaf, Indexable)]
+            guests = any(map(is_guest, others)) or any(map(is_object_array, others))
             if not guests and not any(isinstance(leaf, Tracer) for leaf in found):
                 fold(error)
                 raise

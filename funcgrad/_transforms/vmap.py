@@ -23,6 +23,7 @@ from funcgrad._transforms._arguments import (
     taken,
 )
 from funcgrad.errors import TreeMismatchError
+from funcgrad.numpy._indexing import Indexable, indexable
 from funcgrad.tree import TreeDef, broadcast_prefix, flatten, key_path_str, leaves, unflatten
 
 
@@ -81,13 +82,16 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
         axes = _axes_of(f, in_axes, args, kwargs, in_tree)
         trace = BatchTrace(_size_of(f, arguments, axes, in_tree))
         pairs = zip(arguments, axes, strict=True)
-        inputs = [x if axis is None else trace.input(_to_front(x, axis)) for x, axis in pairs]
+        # What is the same for all may be indexed by what is not.
+        inputs = [indexable(x) if axis is None else trace.input(_to_front(x, axis)) for x, axis in pairs]
+        originals = {id(x): original for x, original in zip(inputs, arguments, strict=True)}
         new_args, new_kwargs = unflatten(in_tree, inputs)
         with trace:
             out = f(*new_args, **new_kwargs)
             found, out_tree = flatten(out)
             _check_axes("out_axes", f, out_axes)
             places = broadcast_prefix(out_axes, out_tree, f"vmap: out_axes of {name_of(f)}", is_leaf=_is_axis)
+            found = [originals.get(id(y), y) if isinstance(y, Indexable) else y for y in found]
             results = [_result(f, trace, y, place) for y, place in zip(found, places, strict=True)]
         return unflatten(out_tree, _stacked(results, places, arguments))
 

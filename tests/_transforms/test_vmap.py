@@ -253,3 +253,44 @@ def test_a_sweep_over_hyperparameters(train: Any, engine: str | None) -> None:
     assert_same(wrap(fg.vmap(sweep))(LRS, MOMENTA), wanted, 1e-11)
     table = wrap(fg.vmap(fg.vmap(lambda lr, m: sweep(lr, m)[1], in_axes=(None, 0)), in_axes=(0, None)))(LRS, MOMENTA)
     assert_same(np.diagonal(table), wanted[1], 1e-11)
+
+
+TABLE, PLACES = np.arange(12.0).reshape(4, 3), np.array([2, 0])
+LOOKUPS: dict[str, Any] = {
+    "a row": lambda t, i: t[i],
+    "an element": lambda t, i: t[i, 1],
+    "a column": lambda t, i: t[:, i],
+    "by two": lambda t, i: t[i, i],
+    "by a list": lambda t, i: t[[i, 0]],
+    "by a computed place": lambda t, i: t[np.argmax(np.cos(t[i]))],
+    "of what was computed": lambda t, i: np.sin(t)[i] + (2 * t)[i] + t.T[i % 3].sum() + t[1][i],
+    "by known numbers": lambda t, i: t[1] + t[1:, 0] * i,
+    "where something is known": lambda t, i: (t[t > 5].sum() if np.any(t > 5) else t[0, 0]) + float(t[1, 1]) + i,
+}
+
+
+LOOKUP_AT_ONCE = {e: fg.jit(fg.vmap(lambda t, i: t[i], (None, 0)), engine=e) for e in ("numpy", "xla")}
+
+
+@pytest.mark.parametrize("name", LOOKUPS)
+def test_what_is_the_same_for_all_is_indexed_by_what_is_not(name: str) -> None:
+    f = LOOKUPS[name]
+    expected = np.stack([f(TABLE, i) for i in PLACES])
+    got = fg.vmap(f, (None, 0))(TABLE, PLACES)
+    assert type(got) is np.ndarray
+    np.testing.assert_array_equal(got, expected)
+    nested = fg.vmap(fg.vmap(f, (None, 0)), (None, 0))(TABLE, PLACES[None])
+    np.testing.assert_array_equal(nested, expected[None])
+
+
+def test_an_argument_that_is_not_mapped_stays_what_it_is() -> None:
+    same, mapped = fg.vmap(lambda t, i: (t, t * i), (None, 0), (None, 0))(TABLE, PLACES)
+    assert same is TABLE
+    assert type(mapped) is np.ndarray
+    gradient = fg.vmap(fg.grad(lambda t, i: np.sum(t[i] ** 2)), (None, 0))(TABLE, PLACES)
+    np.testing.assert_array_equal(gradient[0], 2 * TABLE * (np.arange(4) == 2)[:, None])
+    through = fg.grad(lambda t: np.sum(fg.vmap(lambda t, i: t[i] ** 2, (None, 0))(t, PLACES)))(TABLE)
+    np.testing.assert_array_equal(through, 2 * TABLE * np.isin(np.arange(4), PLACES)[:, None])
+    for engine in ("numpy", "xla"):
+        for order in (fg.vmap(fg.jit(lambda t, i: t[i], engine=engine), (None, 0)), LOOKUP_AT_ONCE[engine]):
+            np.testing.assert_array_equal(order(TABLE, PLACES), TABLE[PLACES])
