@@ -226,17 +226,13 @@ def _accumulate(found: list[tuple[Any, Any]], taken: set[int], create: bool) -> 
                 tensor.gradient = old + (bar if is_tensor(bar) else TRACE.constant(bar))
             tensor.gradient.source = None
         else:
-            _add_in_place(old, bar)
-
-
-def _add_in_place(old: TensorBase, bar: Any) -> None:
-    """Add to a gradient what an unrecorded pass has found: it stays the tensor that it was, with its history."""
-    note_writes((old,))
-    if type(old.value) is np.ndarray and old.value.flags.writeable:
-        np.add(old.value, bar, out=old.value, casting="same_kind")
-    else:
-        set_value(old, cast(fnp.add(old.value, bar), old.dtype))
-        old.source = None
+            # It stays the tensor that it was, with its history.
+            note_writes((old,))
+            if type(old.value) is np.ndarray:
+                np.add(old.value, bar, out=old.value, casting="same_kind")
+            else:
+                set_value(old, cast(fnp.add(old.value, bar), old.dtype))
+                old.source = None
 
 
 def _gradient(x: TensorBase, bar: Any, taken: set[int], create: bool) -> TensorBase:

@@ -63,8 +63,11 @@ class TensorBase(ReverseTracer):
         # The result of a recorded operation.
         own = TensorNode(node)
         if type(value) is not _NDARRAY and isinstance(value, np.generic):
-            scalar, value = value, np.asarray(value)
-            own[:] = _replaced(tuple(own), scalar, value)
+            scalar, value = value, _asarray(value)
+            # What the node keeps of its result is the array, too.
+            for slot, kept in enumerate(node):
+                if kept is scalar:
+                    own[slot] = value
         own.value_id = id(value)
         ReverseTracer.__init__(self, trace, value, own)
 
@@ -106,15 +109,11 @@ class TensorTrace(ReverseTrace):
         return primals, active, params
 
 
-def _replaced(kept: tuple, scalar: np.generic, array: np.ndarray) -> tuple:
-    """What a node keeps, with its result as the array that the tensor holds."""
-    return tuple([array if x is scalar else _replaced(x, scalar, array) if type(x) is tuple else x for x in kept])
-
-
 # Looked up at each operation otherwise.
 _record = ReverseTrace.apply
 _new = object.__new__
 _NDARRAY = np.ndarray
+_asarray = np.asarray
 
 TRACE = TensorTrace()
 

@@ -52,6 +52,8 @@ def _reduction(name: str) -> Callable[..., Any]:
     function = getattr(fnp, name)
 
     def method(self: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None, **options: Any) -> Any:
+        if dim is None is axis and keepdim is False and self.shape:
+            return function(self, **options)
         if type(keepdim) is not bool:
             raise TypeError(
                 f"{name}: the second argument is {keepdim!r}; needed True or False, for keepdim. Name others: dtype=."

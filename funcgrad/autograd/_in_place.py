@@ -42,6 +42,7 @@ def _writable(tensor: TensorBase) -> np.ndarray:
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
         )
+    # Which counts the references to the value: there is none here.
     note_writes((tensor,))
     return tensor.value
 

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad import numpy as fnp
 from funcgrad._core.bind import Tracer
 from funcgrad._ops.broadcast import broadcast_to_p
 from funcgrad._ops.cast import cast_p
 from funcgrad._ops.shape import reshape_p
 from funcgrad.autograd._base import TRACE, TensorBase, is_tensor
 from funcgrad.autograd._torch import array_of, is_torchs
+from funcgrad.numpy._dispatch import functions
 from funcgrad.numpy._indexing import getitem as index
 
 # What is attached to every tracer.
@@ -115,17 +115,20 @@ def iterate(self: Any) -> Iterator[Any]:
 
 def array_function(self: Any, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
     """NumPy's protocol, as of any tracer; then the results are looked at."""
-    if function is np.broadcast_to:
-        return _broadcast_to(*args, **kwargs)
-    y = _array_function(self, function, types, args, kwargs)
+    ours = functions.get(function)
+    if ours is None:
+        return _array_function(self, function, types, args, kwargs)
+    y = ours(*args, **kwargs)
+    if len(args) == 1 and args[0] is self and y is not self and type(y) is type(self):
+        value = y.value
+        if type(value) is np.ndarray and value.base is None and value is not self.value:
+            # The common case: a result in memory of its own.
+            return y
+    if function is np.broadcast_to and is_tensor(y):
+        return expanded(args[0], y.shape) if args and is_tensor(args[0]) else y
     if is_tensor(y):
         return _apart(y, function, args)
     return type(y)([_apart(one, function, args) for one in y]) if type(y) in (tuple, list) else y
-
-
-def _broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
-    y = fnp.broadcast_to(array, shape, subok)
-    return expanded(array, y.shape) if is_tensor(array) else y
 
 
 def _apart(y: Any, function: Any, args: tuple) -> Any:
