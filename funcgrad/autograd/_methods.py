@@ -222,6 +222,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "copy": lambda self, order="C": copied(self),
     "clip": copying(clip_method),
     "to": to,
+    "__pos__": _itself,
     "contiguous": _contiguous,
     "cpu": _itself,
     "double": _to(np.float64),
