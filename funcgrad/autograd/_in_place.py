@@ -17,6 +17,7 @@ from funcgrad.autograd._torch import array_of, is_torchs
 from funcgrad.autograd._writes import note_writes
 from funcgrad.errors import TracerAssignmentError
 from funcgrad.numpy._at import At
+from funcgrad.numpy._convert import as_value
 
 _ASSIGNED = "x[i] = v"
 
@@ -78,7 +79,7 @@ def _give(tensor: TensorBase, asked: str, compute: Callable[[Any], Any]) -> Any:
 def _filled(value: Any, source: Any) -> Any:
     """The source in the shape of a value of JAX's, on its device."""
     join = fnp.logical_or if value.dtype.kind == "b" else fnp.add
-    return join(zeros_like(value), cast(source, value.dtype))
+    return join(zeros_like(value), cast(as_value(source), value.dtype))
 
 
 def _value(other: Any) -> Any:
@@ -133,7 +134,9 @@ def fill(self: Any, number: Any) -> Any:
 def copy(self: Any, source: Any) -> Any:
     """Copy the elements of another tensor or array, in place, converted to this tensor's dtype."""
     _check(self, source, "copy_")
+    if is_torchs(source):
+        source = array_of(source)
     if is_foreign(self.value):
         return _give(self, "copy_", lambda value: _filled(value, _value(source)))
-    np.copyto(_writable(self), np.asarray(array_of(source) if is_torchs(source) else _value(source)), casting="unsafe")
+    np.copyto(_writable(self), np.asarray(_value(source)), casting="unsafe")
     return self
