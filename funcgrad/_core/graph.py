@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
-from funcgrad._core.bind import bind
+from funcgrad._core.bind import bind, is_foreign, is_value
 from funcgrad._core.show import show
 from funcgrad._core.tracebacks import folded
-from funcgrad.tree import TreeDef, flatten_up_to, unflatten
+from funcgrad.errors import TreeMismatchError
+from funcgrad.tree import TreeDef, flatten_up_to, key_path_str, unflatten
 
 if TYPE_CHECKING:
     from funcgrad._core.primitive import Primitive
@@ -120,10 +121,34 @@ class Graph:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Evaluate on arguments of the structure it was staged with; on a flat list of arrays where there is none."""
         if self.trees is None:
-            return self._evaluate_apart(args)
+            return self._evaluate_apart(self._checked(args))
         in_tree, out_tree = self.trees
         leaves = flatten_up_to(in_tree, (args, kwargs), f"graph {self.name}: the arguments")
-        return unflatten(out_tree, self._evaluate_apart(leaves))
+        return unflatten(out_tree, self._evaluate_apart(self._checked(leaves)))
+
+    def _checked(self, args: Sequence[Any]) -> list[Any]:
+        """The flat arguments, each of the type of its input; a Python number in its dtype."""
+        pairs = zip(args, self.inputs, strict=True)
+        return [x if _is_a(x, var.aval) else self._converted(i, x, var.aval) for i, (x, var) in enumerate(pairs)]
+
+    def _converted(self, i: int, x: Any, needed: Aval) -> Any:
+        arrived = aval_of(x) if is_value(x) else None
+        number = arrived is not None and arrived.weak and needed.shape == ()
+        if number and np.can_cast(arrived.dtype, needed.dtype, "same_kind"):
+            y = needed.dtype.type(x)
+            return y.item() if needed.weak else y
+        raise TreeMismatchError(
+            f"graph {self.name}: {self._argument(i)} is {'a ' + type(x).__name__ if arrived is None else arrived}; "
+            f"needed {needed}{', a Python number' if needed.weak else ''}, the type it was made for. Convert it, or "
+            "make a graph for arguments like these with fg.make_graph."
+        )
+
+    def _argument(self, i: int) -> str:
+        if self.trees is None:
+            return f"argument {i}"
+        path = self.trees[0].accessors()[i]
+        text = key_path_str(path[2:])
+        return f"argument {path.path[1]}{f' at {text}' if text else ''}"
 
     def _evaluate_apart(self, args: Sequence[Any]) -> list[Any]:
         """The flat outputs, constants copied: what the caller writes into a result must not change the program."""
@@ -157,6 +182,15 @@ class Graph:
     def bytes(self) -> int:
         """Bytes that one evaluation reads and writes if nothing were fused."""
         return sum(equation.bytes for equation in self.equations)
+
+
+def _is_a(x: Any, needed: Aval) -> bool:
+    """Whether an argument has the type of an input; JAX's mode decides between 32 and 64 bits of what it holds."""
+    if not is_value(x):
+        return False
+    arrived = aval_of(x)
+    same = arrived.dtype == needed.dtype or (is_foreign(x) and arrived.dtype.kind == needed.dtype.kind)
+    return arrived.shape == needed.shape and same and (arrived.weak or not needed.weak)
 
 
 def check_graph(graph: Graph) -> Graph:

@@ -13,8 +13,16 @@ from funcgrad._core.bind import NUMPY_TYPES, Engine, Tracer, add_engine_finder, 
 
 def load_xla() -> ModuleType:
     """The XLA engine; this is where JAX is imported, and the only import inside a function."""
-    from funcgrad._engines import xla
-
+    try:
+        from funcgrad._engines import xla
+    except ModuleNotFoundError as error:
+        if error.name not in ("jax", "jaxlib"):
+            raise
+        raise ModuleNotFoundError(
+            f'jit: engine "xla" was asked for, which is JAX\'s compiler; there is no module named {error.name!r}. '
+            'Install it (pip install jax), or compile without it: fg.jit(f, engine="numpy").',
+            name=error.name,
+        ) from None
     return xla
 
 

@@ -125,7 +125,8 @@ def is_wide(dtype: np.dtype) -> bool:
 
 def wide_last() -> bool:
     """Whether 64-bit arrays of JAX keep their bits in what the caller does with them; inside a trace it is as it is."""
-    return bool(jax.config.jax_enable_x64) or inside_jax_trace()
+    mode: Any = jax.config
+    return mode.jax_enable_x64 or inside_jax_trace()
 
 
 def lasting(x: Any) -> Any:

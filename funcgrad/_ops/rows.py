@@ -19,6 +19,7 @@ from funcgrad._ops.arithmetic import add_p
 from funcgrad._ops.index import index_aval, index_p, scatter
 from funcgrad._ops.join import concatenate
 from funcgrad._ops.shape import reshape
+from funcgrad.errors import TreeMismatchError
 from funcgrad.tree import register_dataclass
 
 _ROWS = Index((SLOT,))
@@ -49,8 +50,24 @@ class Rows:
     values: Any
     shape: tuple[int, ...]
 
+    def __post_init__(self) -> None:
+        # What a transform puts in place of the arrays may have any rank.
+        ranks = [len(getattr(x, "shape", ())) for x in (self.indices, self.values)]
+        if ranks[0] and ranks[1] == ranks[0] + len(self.shape) - 1:
+            self._check()
+
+    def _check(self) -> None:
+        arrived, needed = tuple(self.values.shape), (*self.indices.shape, *self.shape[1:])
+        if arrived != needed:
+            raise TreeMismatchError(
+                f"Rows: the values have shape {arrived} for indices of shape {tuple(self.indices.shape)}; needed "
+                f"{needed}, for each index a row of an array of shape {tuple(self.shape)}. Repeat them, or correct the "
+                "shape."
+            )
+
     def todense(self) -> Any:
         """The whole array; where `vmap` put axes in front of both leaves, an array for each, with the same in front."""
+        self._check()
         batch = tuple(self.indices.shape[:-1])
         if not batch:
             return scatter([(self.values, _ROWS, (self.indices,))], tuple(self.shape))

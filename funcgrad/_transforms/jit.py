@@ -20,6 +20,7 @@ from funcgrad._engines.compiled_numpy import compile_numpy
 from funcgrad._ops.call import call
 from funcgrad._transforms._arguments import (
     StaticArguments,
+    argument_name,
     checked_argnums,
     name_of,
     owned,
@@ -29,7 +30,7 @@ from funcgrad._transforms.stage import abstract, is_stageable, stage_leaves
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy._guests import is_guest, is_object_array
 from funcgrad.numpy._indexing import Indexable
-from funcgrad.tree import TreeDef, flatten, leaves, unflatten
+from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, leaves, unflatten
 from funcgrad.tree import map as map_tree
 
 Names = str | Sequence[str]
@@ -187,8 +188,11 @@ class XlaFunction(_Jitted):
             others = [leaf for leaf in found if not isinstance(leaf, Indexable)]
             guests = any(map(is_guest, others)) or any(map(is_object_array, others))
             if not guests and not any(isinstance(leaf, Tracer) for leaf in found):
-                fold(error)
-                raise
+                ours = self._in_our_words(args, kwargs)
+                fold(ours or error)
+                if ours is None:
+                    raise
+                raise ours from None
         except Exception as error:
             fold(error)
             raise
@@ -269,6 +273,20 @@ class XlaFunction(_Jitted):
             raise ClosedOverTracerError
         return graph, out_tree, graph.evaluate(*dynamic)
 
+    def _in_our_words(self, args: tuple, kwargs: dict) -> TypeError | None:
+        """Where JAX refused an argument that is no array: which it is, and what becomes of things of its kind."""
+        f, static = self._function, self._static
+        fixed = {i % len(args) for i in static.numbers if -len(args) <= i < len(args)}
+        dynamic = [(argument_name(f, i), x) for i, x in enumerate(args) if i not in fixed]
+        named = [(f"argument {name} of {name_of(f)}", x) for name, x in kwargs.items() if name not in static.names]
+        for name, x in [*dynamic, *named]:
+            for path, leaf in flatten_with_path(x)[0]:
+                if not is_stageable(leaf):
+                    where = f"{name} at {key_path_str(path)}" if key_path_str(path) else name
+                    what = f"is a {type(leaf).__name__}; needed an array or a number"
+                    return TypeError(f"jit: {where} {what}. {_remedy(where != name, leaf)}")
+        return None
+
     def _unpacked(self, packed: Any, args: tuple, kwargs: dict) -> Any:
         static = self._static
         given = self._static.bind(args, kwargs)[1:3] if static.numbers or static.names else (args, kwargs)
@@ -301,6 +319,20 @@ class Plan:
                 handed = None if place is None else place(given)
                 found[j] = lasting(found[j]) if handed is None or _has_ended(handed) else handed
         return unflatten(self._out_tree, found)
+
+
+def _remedy(inside: bool, leaf: Any) -> str:
+    if inside and callable(leaf):
+        return (
+            "Take the arrays apart from the functions: params, static = eqx.partition(model, eqx.is_array) for a model "
+            "of Equinox; compile a function of params that calls eqx.combine(params, static)."
+        )
+    if inside or callable(leaf) or isinstance(leaf, str | bytes):
+        return "Name it in static_argnums or static_argnames, where it becomes part of the program, or leave it out."
+    return (
+        "Instead of a method compile the bound one, step = fg.jit(obj.step); or register the class as a pytree "
+        "(fg.tree.register_dataclass), or name the argument in static_argnums."
+    )
 
 
 def _has_ended(x: Any) -> bool:

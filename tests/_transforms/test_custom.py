@@ -135,7 +135,7 @@ def test_on_xla_arrays_and_under_jaxs_transforms(case: Any) -> None:
         arrays = (jax.numpy.asarray(X), jax.numpy.asarray(Y))
         close(jax.jit(fg.grad(f, (0, 1)))(*arrays), expected(factor))
         close(jax.grad(fg.make_graph(f)(X, Y), (0, 1))(*arrays), expected(factor))
-    got = fg.grad(f, (0, 1))(*arrays)
+        got = fg.grad(f, (0, 1))(*arrays)
     assert all(isinstance(x, jax.Array) for x in got)
     close(got, expected(factor))
 

@@ -1,5 +1,7 @@
 """Results of compiled functions: 64 bits last outside JAX's 64-bit mode, and all else stays on the device."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -97,3 +99,49 @@ def test_eager_operations_do_not_widen_what_jax_holds() -> None:
     with jax.enable_x64(True):
         wide = jax.numpy.arange(3.0)
     np.testing.assert_array_equal(fg.grad(lambda x: np.sum(x**2))(wide) + np.full(3, 1e-12), 2 * np.arange(3.0) + 1e-12)
+
+
+class Model:
+    """No pytree."""
+
+    @fg.jit
+    def method(self, x: Any) -> Any:
+        return x
+
+
+WORDS: dict[str, tuple[Callable[[], Any], str]] = {
+    "a str": (lambda: fg.jit(lambda x, s: x)(X, "a"), r"argument 1 \(s\) of <lambda> is a str; .* static_argnums"),
+    "a keyword": (lambda: fg.jit(lambda x, s: x)(X, s="a"), r"argument s of <lambda> is a str"),
+    "a method": (lambda: Model().method(X), r"argument 0 \(self\) of method is a Model; .* fg.jit\(obj.step\)"),
+    "functions in a model": (
+        lambda: fg.jit(lambda m, x: x)({"w": X, "act": np.tanh}, X),
+        r"argument 0 \(m\) of <lambda> at \['act'\] is a ufunc; .* eqx.partition",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_what_is_no_array_is_refused_in_our_words(name: str) -> None:
+    call, message = WORDS[name]
+    with pytest.raises(TypeError, match=f"jit: {message}"):
+        call()
+
+
+WITHOUT_JAX = """
+import sys
+sys.modules["jax"] = None
+import numpy as np
+import funcgrad as fg
+assert fg.grad(fg.jit(lambda x: np.sum(x**2), engine="numpy"))(np.ones(2)).tolist() == [2.0, 2.0]
+try:
+    fg.jit(np.sin)(np.ones(2))
+except ModuleNotFoundError as error:
+    assert "pip install jax" in str(error) and 'engine="numpy"' in str(error), error
+else:
+    raise AssertionError
+"""
+
+
+def test_without_jax_all_but_its_engine_works() -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_JAX], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -118,7 +118,7 @@ def test_results_are_the_callers_own() -> None:
 
 CONSTANT = np.array([3.0, 4.0])
 TWICE = {
-    "jit": fg.jit(lambda x: (x, x[::-1], x * 2.0, x * 2.0, CONSTANT, np.zeros(2)), engine="numpy"),
+    "jit": fg.jit(lambda x: (+x, x[::-1], x * 2.0, x * 2.0, CONSTANT, np.zeros(2)), engine="numpy"),
     "jit of grad": fg.jit(fg.grad(lambda x, y: np.sum(x) + np.sum(y * CONSTANT), argnums=(0, 1)), engine="numpy"),
     "graph": fg.make_graph(lambda x: (x * 2.0, CONSTANT, np.zeros(2))),
     "pullback": fg.vjp(lambda x: (x, x.reshape(2, 1)), X)[1],

@@ -116,13 +116,12 @@ def test_weight_decay_is_refused() -> None:
     [
         (Rows(np.array([0, 4]), np.ones((2, 3)), (4, 3)), IndexError, "row 4, out of bounds for f64[4,3]"),
         (Rows(np.array([-1]), np.ones((1, 3)), (4, 3)), IndexError, "row -1, out of bounds"),
-        (Rows(np.array([0]), np.ones((1, 2)), (4, 3)), fg.errors.TreeMismatchError, "values f64[1,2]; needed"),
-        (Rows(np.array([0]), np.ones((2, 3)), (4, 3)), fg.errors.TreeMismatchError, "values f64[2,3]; needed"),
+        (Rows(np.array([0]), np.ones(3), (4, 3)), fg.errors.TreeMismatchError, "values f64[3]; needed"),
         (Rows(np.array([0.0]), np.ones((1, 3)), (4, 3)), fg.errors.TreeMismatchError, "indices f64[1]"),
         (Rows([0], [[1.0, 1.0, 1.0]], (4, 3)), fg.errors.TreeMismatchError, "are list and list; needed arrays"),
         (Rows(np.array([0]), np.ones((1, 3)), (5, 3)), fg.errors.TreeMismatchError, "needed rows of f64[4,3]"),
     ],
-    ids=["bounds", "negative", "width", "count", "floats", "lists", "shape"],
+    ids=["bounds", "negative", "rank", "floats", "lists", "shape"],
 )
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
 def test_rows_that_do_not_fit(rows: Rows, error: Any, message: str, momentum: float) -> None:
@@ -149,3 +148,10 @@ def test_in_place_under_donation() -> None:
 def test_ids_that_do_not_fit(ids: Any, error: Any) -> None:
     with pytest.raises(error, match="embedding: "):
         nn.embedding(TABLE, ids)
+
+
+def test_rows_that_do_not_fit_are_refused_when_made() -> None:
+    with pytest.raises(fg.errors.TreeMismatchError, match=r"Rows: the values have shape \(1, 3\) .* needed \(2, 3\)"):
+        Rows(np.array([0, 1]), np.ones((1, 3)), (2, 3))
+    with pytest.raises(fg.errors.TreeMismatchError, match="Rows"):
+        Rows(np.array([0, 1]), np.ones(3), (2, 3)).todense()

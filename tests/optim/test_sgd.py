@@ -341,3 +341,11 @@ def test_the_first_dampening_adds_flags_for_what_has_started() -> None:
     damped = state.replace(dampening=0.5)
     assert damped.started.tolist() == [True, False]
     assert state.started is None
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_a_0d_gradient_does_not_become_the_buffer(dtype: str) -> None:
+    p, g = np.array(2.0, dtype), np.array(1.0, dtype)
+    state = fg.sgd_init(p, lr=0.1, momentum=0.9, dampening=0.5)
+    new, state = fg.sgd_update(g, state, p)
+    assert not _shares((new, state.buffers), (g, p))

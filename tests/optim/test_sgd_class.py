@@ -358,3 +358,12 @@ def test_three_thousand_steps_leave_no_memory_behind() -> None:
     finally:
         gc.enable()
     assert grown < 20_000
+
+
+def test_a_step_leaves_a_sum_of_the_parameter_as_it_was() -> None:
+    p = tensor(np.array(2.0), requires_grad=True)
+    total = p.sum()
+    total.backward()
+    SGD([p], lr=0.1).step()
+    assert total.item() == 2.0
+    assert p.item() == 1.9

@@ -10,6 +10,7 @@ from funcgrad._core.aval import aval_of
 from funcgrad._ops.arithmetic import add_p, mul_p, neg_p, sub_p
 from funcgrad._ops.barrier import separate_p
 from funcgrad._ops.cast import cast
+from funcgrad._ops.copy import fresh
 
 # From this many elements on a compiled step is bound by memory.
 _SEPARATED = 1 << 16
@@ -61,7 +62,11 @@ def step(p: Any, g: Any, buffer: Any, keep: Any, hyper: Hyper) -> tuple[Any, Any
     d = _decayed(p, g, hyper)
     if buffer is None:
         return sub_p(p, mul_p(d, hyper.lr)), None
-    buffer = d if keep is None else add_p(mul_p(buffer, hyper.momentum), d if _is(keep, 1.0) else mul_p(d, keep))
+    if keep is None:
+        # Not the gradient itself: the buffer is written to later.
+        buffer = fresh(d, g)
+    else:
+        buffer = add_p(mul_p(buffer, hyper.momentum), d if _is(keep, 1.0) else mul_p(d, keep))
     if not hyper.known and aval_of(p).size >= _SEPARATED:
         # Both results would read p, g and the old buffer, and the second compute the first again.
         buffer, p, g = separate_p(buffer, p, g)
