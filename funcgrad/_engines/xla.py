@@ -14,10 +14,11 @@ import jax.extend.core
 import numpy as np
 from jax import lax as _jax_lax
 
-from funcgrad._core.aval import Aval, is_inexact
+from funcgrad._core.aval import Aval, aval_of, is_inexact
 from funcgrad._core.bind import active_trace
 from funcgrad._core.numbers import typed
 from funcgrad._core.primitive import Primitive
+from funcgrad._engines._layouts import Spread, result_layout
 
 Array = jax.Array
 
@@ -161,6 +162,44 @@ class Packed:
 
 
 def _run(primitive: Primitive, operands: tuple, params: dict) -> Any:
+    try:
+        return _applied(primitive, operands, params)
+    except Exception as error:
+        # JAX has no public name for it.
+        if type(error).__name__ != "ShardingTypeError":
+            raise
+    return _run_spread(primitive, operands, params)
+
+
+def _run_spread(primitive: Primitive, operands: tuple, params: dict) -> Any:
+    """Where JAX cannot tell how the result lies on a mesh with explicit axes: we say it, and XLA gets there."""
+    numbers = [i for i, x in enumerate(operands) if isinstance(x, Array)]
+    arrays = [operands[i] for i in numbers]
+    shardings = [jax.typeof(x).sharding for x in arrays]
+    spreads = [Spread(x.shape, _layout(s, x.ndim)) for x, s in zip(arrays, shardings, strict=True)]
+    mesh = next(s.mesh for s in shardings if not s.mesh.empty)
+
+    def on_mesh(*xs: Any) -> Any:
+        given = list(operands)
+        for i, x in zip(numbers, xs, strict=True):
+            given[i] = x
+        return _applied(primitive, tuple(given), params)
+
+    def sharding_of(aval: Aval) -> Any:
+        layout = result_layout(primitive.name, spreads, params, aval.shape)
+        return jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*layout))
+
+    avals = primitive.aval(*[aval_of(x) for x in operands], **params)
+    wanted = [sharding_of(y) for y in avals] if primitive.multiple_results else sharding_of(avals)
+    return jax.sharding.auto_axes(on_mesh, out_sharding=wanted)(*arrays)
+
+
+def _layout(sharding: Any, ndim: int) -> tuple[Any, ...]:
+    spec = tuple(sharding.spec)
+    return (*spec, *[None] * (ndim - len(spec)))
+
+
+def _applied(primitive: Primitive, operands: tuple, params: dict) -> Any:
     if primitive.elementwise:
         operands = _conform(operands)
     implementation = primitive.xla
