@@ -89,7 +89,8 @@ def promote(*values: Any) -> tuple:
 def promote_weakly(*values: Any) -> tuple:
     """Values as arrays of their common dtype; Python numbers are weak, as in ufuncs (NEP 50)."""
     dtype = result_dtype(*values)
-    return tuple([cast(x, dtype) for x in values])
+    # A number needs no primitive to be cast by, which would take ten times as long.
+    return tuple([dtype.type(x) if type(x) in PYTHON_NUMBERS else cast(x, dtype) for x in values])
 
 
 def strong(x: Any) -> Any:
