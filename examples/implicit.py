@@ -71,7 +71,8 @@ def main() -> None:
     def settled(t: Any) -> Any:
         return np.sum(fixed_point(relaxation, np.zeros(4), coupling + t * direction) ** 3)
 
-    for name, f, t in (("root", power, 2.0), ("fixed point", settled, 0.1)):
+    cases: list[tuple[str, Callable[[Any], Any], float]] = [("root", power, 2.0), ("fixed point", settled, 0.1)]
+    for name, f, t in cases:
         difference = (f(t + 1e-5) - f(t - 1e-5)) / 2e-5
         gradient, compiled = float(fg.grad(f)(t)), float(fg.jit(fg.grad(f))(t))
         print(f"{name:12} gradient {gradient:.9f}  compiled {compiled:.9f}  difference {difference:.9f}")

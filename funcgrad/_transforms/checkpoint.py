@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import NUMPY_TYPES, active_trace, is_value
@@ -18,8 +18,10 @@ from funcgrad._transforms._arguments import (
 from funcgrad._transforms._bodies import stage_body
 from funcgrad.tree import flatten, unflatten
 
+F = TypeVar("F", bound=Callable[..., Any])
 
-def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
+
+def checkpoint(f: F) -> F:
     """Make a function of which reverse mode keeps the arguments alone: the rest is computed again when it is needed.
 
     A chain of ``n`` steps cut into ``sqrt(n)`` checkpointed pieces needs memory for about ``2 * sqrt(n)`` steps instead
@@ -66,4 +68,4 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
         body = stage_body("checkpoint", flat, [aval_of(x) for x in arrays], name_of(f))
         return unflatten(body.out_tree, checkpointed(body.graph, [*body.captured, *arrays]))
 
-    return rematerialised
+    return rematerialised  # pyright: ignore[reportReturnType]  (wraps keeps the signature)

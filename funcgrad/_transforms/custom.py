@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 from funcgrad._core.bind import NUMPY_TYPES, is_foreign, top_trace
 from funcgrad._core.simplify import lift_tracers
@@ -17,16 +17,19 @@ from funcgrad._transforms._custom_rules import CustomCall, JvpOfCall, VjpOfCall
 from funcgrad.tree import map as tree_map
 from funcgrad.tree import unflatten
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 Rule = Callable[..., Any]
 
 
-class _Custom:
+class _Custom(Generic[P, R]):
     """A function with a rule of its own: what both kinds share."""
 
     transform = "custom"
 
-    def __init__(self, f: Callable[..., Any], nondiff_argnums: Sequence[int]) -> None:
-        self._function = f
+    def __init__(self, f: Callable[P, R], nondiff_argnums: Sequence[int]) -> None:
+        self._function: Callable[..., Any] = f
         numbers = checked_argnums(type(self).transform, f, nondiff_argnums, "nondiff_argnums")
         self._nondiff = (numbers,) if isinstance(numbers, int) else numbers
         functools.update_wrapper(self, f)
@@ -40,16 +43,17 @@ class _Custom:
         return self if instance is None else functools.partial(self, instance)
 
     @folded
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """The function; under a transform its derivative is the declared one."""
+        positional, named = tuple(args), dict(kwargs)
         if self._signature is not None:
             bound = self._signature.bind(*args, **kwargs)
             bound.apply_defaults()
-            args, kwargs = bound.args, bound.kwargs
-        call = CustomCall(self._function, args, kwargs, self._nondiff)
+            positional, named = bound.args, bound.kwargs
+        call = CustomCall(self._function, positional, named, self._nondiff)
         trace = top_trace(call.leaves)
         if trace is None and not any(map(_is_jax_tracer, call.leaves)):
-            return self._function(*args, **kwargs)
+            return self._function(*positional, **named)
         call.check_leaves()
         rule = self._rule_of(call)
         if trace is not None and trace.concrete:
@@ -70,7 +74,7 @@ def _is_jax_tracer(x: Any) -> bool:
     return type(x) not in NUMPY_TYPES and is_foreign(x) and load_xla().lax.is_traced(x)
 
 
-class CustomVjp(_Custom):
+class CustomVjp(_Custom[P, R]):
     """What `custom_vjp` returns."""
 
     transform = "custom_vjp"
@@ -101,7 +105,7 @@ class CustomVjp(_Custom):
         return custom_vjp_p(*operands, **params)
 
 
-class CustomJvp(_Custom):
+class CustomJvp(_Custom[P, R]):
     """What `custom_jvp` returns."""
 
     transform = "custom_jvp"
@@ -130,8 +134,10 @@ class CustomJvp(_Custom):
                 "function without. Declare its derivative with defjvp."
             )
 
+        function = cast("Callable[..., Any]", self)
+
         def push(primals: tuple, tangents: tuple) -> tuple[Any, Any]:
-            out = self(*primals)
+            out = function(*primals)
             pairs = zip(jvps, tangents, strict=True)
             parts = [jvp(x_dot, out, *primals) for jvp, x_dot in pairs if jvp is not None]
             if not parts:
@@ -153,7 +159,7 @@ class CustomJvp(_Custom):
         return custom_jvp_p(*operands, **params)
 
 
-def custom_vjp(f: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> CustomVjp:
+def custom_vjp(f: Callable[P, R], nondiff_argnums: Sequence[int] = ()) -> CustomVjp[P, R]:
     """Give a function a rule of its own for reverse mode.
 
     Args:
@@ -179,7 +185,7 @@ def custom_vjp(f: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> Cu
     return CustomVjp(f, nondiff_argnums)
 
 
-def custom_jvp(f: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> CustomJvp:
+def custom_jvp(f: Callable[P, R], nondiff_argnums: Sequence[int] = ()) -> CustomJvp[P, R]:
     """Give a function a rule of its own for forward mode, of which reverse mode takes the transpose.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
 
@@ -32,6 +32,8 @@ from funcgrad._transforms.reverse import Argnums, grad, split_aux, vjp
 from funcgrad._transforms.vmap import vmap
 from funcgrad.errors import NotDifferentiableError, TreeMismatchError
 from funcgrad.tree import flatten, flatten_up_to, leaves, unflatten
+
+P = ParamSpec("P")
 
 
 class Linearized:
@@ -111,7 +113,7 @@ def _ended(tree: Any) -> Any:
     return unflatten(treedef, [x.value if type(x) is ForwardTracer and not x.owner.alive else x for x in found])
 
 
-def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def jacfwd(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
     """Make the function that computes the Jacobian column by column, by forward mode: for few inputs and many outputs.
 
     Args:
@@ -152,7 +154,7 @@ def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
     return jacobian
 
 
-def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def jacrev(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
     """Make the function that computes the Jacobian row by row, by reverse mode: for many inputs and few outputs.
 
     Args:
@@ -192,7 +194,7 @@ def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
     return jacobian
 
 
-def hessian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def hessian(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
     """Make the function that computes the Hessian, by forward mode over reverse mode.
 
     Args:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from funcgrad._core.bind import Tracer, active_trace, is_foreign
 from funcgrad._core.graph import Graph, Operand
@@ -33,11 +33,30 @@ from funcgrad.numpy._indexing import Indexable
 from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, leaves, unflatten
 from funcgrad.tree import map as map_tree
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 Names = str | Sequence[str]
 Numbers = int | Sequence[int]
 Order = tuple[int, ...]
 
 
+@overload
+def jit(
+    f: F,
+    *,
+    static_argnums: Numbers = (),
+    static_argnames: Names = (),
+    donate_argnums: Numbers = (),
+    engine: str = "xla",
+) -> F: ...
+@overload
+def jit(
+    *,
+    static_argnums: Numbers = (),
+    static_argnames: Names = (),
+    donate_argnums: Numbers = (),
+    engine: str = "xla",
+) -> Callable[[F], F]: ...
 def jit(
     f: Callable[..., Any] | None = None,
     *,
@@ -45,7 +64,7 @@ def jit(
     static_argnames: Names = (),
     donate_argnums: Numbers = (),
     engine: str = "xla",
-) -> Callable[..., Any]:
+) -> Any:
     """Compile a function of pytrees of arrays, written with NumPy.
 
     The function runs once for each combination of argument structures, shapes, dtypes and static values, on abstract

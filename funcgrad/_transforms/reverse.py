@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -39,6 +39,9 @@ from funcgrad.numpy._convert import as_value
 from funcgrad.numpy._guests import holds_tracer, is_guest, is_object_array
 from funcgrad.tree import LEAF, TreeDef, flatten, flatten_with_path, key_path_str, unflatten
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 Argnums = int | Sequence[int]
 
 _ONE = np.float64(1)
@@ -47,7 +50,7 @@ _ONE = np.float64(1)
 _LEAF_TYPES = (np.ndarray, ReverseTracer)
 
 
-def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
     """Make the function that computes the gradient of a scalar-valued function.
 
     Args:
@@ -90,7 +93,7 @@ def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> 
     return gradient
 
 
-def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, tuple[R, Any]]:
     """Make the function that computes a scalar-valued function and its gradient together.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
 
@@ -22,8 +22,10 @@ from funcgrad.errors import ForeignArrayError
 from funcgrad.numpy._guests import is_number_dtype
 from funcgrad.tree import TreeDef, flatten, unflatten
 
+P = ParamSpec("P")
 
-def make_graph(f: Callable[..., Any]) -> Callable[..., Graph]:
+
+def make_graph(f: Callable[P, Any]) -> Callable[P, Graph]:
     """Make the function that stages ``f``: it returns the graph of the primitives that ``f`` applies.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -26,8 +26,10 @@ from funcgrad.errors import TreeMismatchError
 from funcgrad.numpy._indexing import Indexable, indexable
 from funcgrad.tree import TreeDef, broadcast_prefix, flatten, key_path_str, leaves, unflatten
 
+F = TypeVar("F", bound=Callable[..., Any])
 
-def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
+
+def vmap(f: F, in_axes: Any = 0, out_axes: Any = 0) -> F:
     """Make the function that maps ``f`` over an axis of its arguments, in batched operations rather than a loop.
 
     Args:
@@ -95,7 +97,7 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
             results = [_result(f, trace, y, place) for y, place in zip(found, places, strict=True)]
         return unflatten(out_tree, _stacked(results, places, arguments))
 
-    return batched
+    return batched  # pyright: ignore[reportReturnType]  (wraps keeps the signature)
 
 
 def _stacked(results: list, places: list, arguments: list) -> list:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec
 
 from funcgrad._core.bind import is_value
 from funcgrad._core.simplify import avals_of, simplify
@@ -16,10 +16,12 @@ from funcgrad._transforms._arguments import check_callable, name_of
 from funcgrad._transforms.stage import is_stageable, stage_leaves
 from funcgrad.tree import TreeDef, flatten, unflatten
 
+P = ParamSpec("P")
+
 __all__ = ["from_jax", "to_jax"]
 
 
-def from_jax(g: Callable[..., Any]) -> Callable[..., Any]:
+def from_jax(g: Callable[P, Any]) -> Callable[P, Any]:
     """Make a function written in ``jax.numpy`` one that funcgrad differentiates, batches, stages and compiles.
 
     To our transforms it is one operation; its derivatives, of any order, are JAX's. It runs compiled, with NumPy's
@@ -81,7 +83,7 @@ def _flat(
     return flat
 
 
-def to_jax(f: Callable[..., Any]) -> Callable[..., Any]:
+def to_jax(f: Callable[P, Any]) -> Callable[P, Any]:
     """Make a function written with NumPy one that JAX can call, trace and transform.
 
     The function is staged on types alone, as under `jit`, and becomes ``jax.lax`` operations: ``jax.jit``,

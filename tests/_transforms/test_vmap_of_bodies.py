@@ -52,7 +52,7 @@ def test_scan_within(mapped: str, engine: str | None) -> None:
         return {"last": last, "sum": np.sum(ys**2) * count}
 
     def gradients(*args: Any) -> Any:
-        return fg.grad(lambda *args: np.sum(f(*args)["last"]) + f(*args)["sum"], (0, 1, 2))(*args)
+        return fg.grad(lambda w, h, xs: np.sum(f(w, h, xs)["last"]) + f(w, h, xs)["sum"], (0, 1, 2))(*args)
 
     in_axes = tuple(0 if flag else None for flag in choice)
     wrap = (lambda f: f) if engine is None else lambda f: fg.jit(f, engine=engine)

@@ -161,7 +161,8 @@ def test_refused_options() -> None:
 
 def test_complex_numbers_are_refused_where_numpy_refuses_them() -> None:
     z = np.array([1j])
-    for f in (np.floor, np.cbrt, np.fabs, lambda z: np.arctan2(z, z)):
+    functions: list[Callable[..., Any]] = [np.floor, np.cbrt, np.fabs, lambda z: np.arctan2(z, z)]
+    for f in functions:
         with pytest.raises(TypeError, match="not supported"):
             fg.make_graph(f)(z)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -120,7 +121,8 @@ def test_empty_arrays() -> None:
     check_surface(lambda m, x: m.prod(x, axis=1), [np.empty((3, 0))])
     check_surface(lambda m, x: m.max(x, axis=0), [np.empty((2, 0))])
     check_surface(lambda m, x: m.max(x, axis=0, initial=1.0), [np.empty((0, 2))])
-    for f in (np.max, np.argmax):
+    functions: list[Callable[..., Any]] = [np.max, np.argmax]
+    for f in functions:
         with pytest.raises(ValueError, match=r"empty|zero-size"):
             fg.vjp(f, np.empty(0))
         with pytest.raises(ValueError, match="needed at least one element"):
