@@ -1,8 +1,8 @@
 """Optimizers: the rules as pure functions over immutable pytrees, and PyTorch's classes over them."""
 
 from funcgrad._public import publish
-from funcgrad.optim._sgd import sgd_update
-from funcgrad.optim._state.sgd import SGDState, sgd_init
+from funcgrad.optim._sgd import sgd_init, sgd_update
+from funcgrad.optim._state.sgd import SGDState
 from funcgrad.optim._torch.hooks import RemovableHandle
 from funcgrad.optim._torch.optimizer import Optimizer, required
 from funcgrad.optim._torch.sgd import SGD

@@ -77,4 +77,4 @@ def answer(call: Call, optim: Any, make: Callable[[Any], Any]) -> str:
         kinds = (TypeError, ValueError, NotImplementedError, RuntimeError, UserWarning)
         text = f"{next(kind.__name__ for kind in kinds if isinstance(error, kind))}: {error}"
     text = re.sub(r"    fused: None\n|\('fused', None\), | at 0x[0-9a-f]+", "", text)
-    return re.sub(r"(torch|funcgrad\.autograd\._tensor)\.(Float)?Tensor", "Tensor", text)
+    return re.sub(r"(torch|funcgrad\.autograd(\._tensor)?)\.(Float)?Tensor", "Tensor", text)

@@ -31,8 +31,7 @@ def loops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     if request.param == "Numba":
         pytest.importorskip("numba")
     else:
-        plain = _kernel.make_loops(lambda loop: loop)
-        monkeypatch.setattr(_kernel, "loops", lambda: plain)
+        monkeypatch.setattr(_kernel, "compiler", lambda: lambda loop: loop)
         monkeypatch.setattr("funcgrad.optim._run.blocks.THREADED", 1)
         monkeypatch.setattr("funcgrad.optim._run.blocks.BLOCK", 1)
 
@@ -58,8 +57,14 @@ def test_the_loops_compute_what_the_ufuncs_do(
 ) -> None:
     shapes = MANY if request.node.callspec.params["loops"] == "Numba" else FEW
     written = []
-    write = _kernel.write
-    monkeypatch.setattr(_kernel, "write", lambda move, hyper: (written.append(move), write(move, hyper)))
+    loop_for = _kernel.loop_for
+
+    def watched(move: Any) -> Any:
+        loop = loop_for(move)
+        written.extend([move] if loop is not None else [])
+        return loop
+
+    monkeypatch.setattr(_kernel, "loop_for", watched)
     found = trained(0, dtype, options, shapes)
     assert written
     monkeypatch.setattr(_kernel, "usable", lambda: False)

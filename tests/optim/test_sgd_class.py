@@ -15,7 +15,6 @@ from funcgrad import autograd, optim
 from funcgrad.autograd import Tensor, no_grad, tensor
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim import SGD, Optimizer, required
-from funcgrad.optim._torch import sgd as _sgd_class
 from tests.optim._cases import OPTIONS, flat, gradients, initial_params
 from tests.optim._grouped import RUNS, by_class, learned
 from tests.optim._refusals import CALLS, answer
@@ -89,7 +88,7 @@ def test_a_changed_learning_rate_compiles_nothing_anew(options: Any, monkeypatch
         staged.append(args)
         return fg.sgd_update(*args)
 
-    monkeypatch.setattr(_sgd_class, "_compiled_update", fg.jit(counted, donate_argnums=(1, 2)))
+    monkeypatch.setattr(SGD, "compiled_update", staticmethod(fg.jit(counted, donate_argnums=(1, 2))))
     params = [tensor(jax.numpy.ones(3), requires_grad=True), tensor(jax.numpy.ones((2, 2)), requires_grad=True)]
     optimizer = SGD([{"params": [p]} for p in params], lr=0.5, **options)
     for lr in (0.5, 0.25, 0.125, 1):

@@ -1,94 +1,74 @@
-"""The rule of SGD for one parameter of any kind; for NumPy arrays it is written down in ``blocks.py``."""
+"""The rule of SGD, as ``torch.optim.SGD`` has it."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
-import numpy as np
+from funcgrad.numpy import where
+from funcgrad.optim._rules.rule import Flag, Number, Rule, Slot
 
-from funcgrad._core.aval import aval_of
-from funcgrad._ops.arithmetic import add_p, mul_p, neg_p, sub_p
-from funcgrad._ops.barrier import separate_p
-from funcgrad._ops.cast import cast
-from funcgrad._ops.copy import fresh
-
-# From this many elements on a compiled step is bound by memory.
-_SEPARATED = 1 << 16
+NESTEROV = "Nesterov momentum requires a momentum and zero dampening"
 
 
-class Hyper(NamedTuple):
-    """The hyperparameters of one parameter: Python numbers where they are known, else 0-d values.
+def _step(p: Any, g: Any, slots: dict[str, Any], hyper: Any, t: Any) -> tuple[Any, dict[str, Any]]:
+    d = -g if hyper.maximize else g
+    if hyper.weight_decay is not None:
+        d = d + hyper.weight_decay * p
+    if hyper.momentum is None:
+        return p - hyper.lr * d, {}
+    buffer = _buffer(d, slots["buffer"], hyper, t)
+    d = d + hyper.momentum * buffer if hyper.nesterov else buffer
+    return p - hyper.lr * d, {"buffer": buffer}
 
-    A flag that is not known when the step is compiled has become numbers by which terms are multiplied: two scalars,
-    where a select would read and write whole arrays, and compile five times as long.
+
+def _buffer(d: Any, buffer: Any, hyper: Any, t: Any) -> Any:
+    if type(t) is int:
+        return d
+    if hyper.dampening is None:
+        # One that has not begun is zero, and to add to it is to begin it.
+        return hyper.momentum * buffer + d
+    return hyper.momentum * buffer + where(t == 1, 1.0, 1 - hyper.dampening) * d
+
+
+def _check(rows: Sequence[Any]) -> str | None:
+    """Refuse Nesterov's momentum without momentum or with dampening.
+
+    Where the values differ between parameters, those without momentum may be among those with ``nesterov``: they have
+    nothing to look ahead along. Not all of them may.
     """
-
-    lr: Any
-    momentum: Any
-    weight_decay: Any
-    # Whether to look ahead; or the pair of what the gradient and the buffer are multiplied by in the direction.
-    nesterov: Any
-    # Whether to go uphill; or the sign of the gradient.
-    maximize: Any
-
-    def in_dtype(self, dtype: np.dtype) -> Hyper:
-        """Those that are no Python numbers, which are weak, in the dtype of the parameter."""
-        lr, momentum, weight_decay = [x if type(x) is float else cast(x, dtype) for x in self[:3]]
-        nesterov, maximize = self[3:]
-        if type(nesterov) is not bool:
-            ahead = cast(nesterov, dtype)
-            nesterov = ahead, add_p(mul_p(ahead, momentum), sub_p(1, ahead))
-        if type(maximize) is not bool:
-            maximize = sub_p(1, mul_p(cast(maximize, dtype), 2))
-        return Hyper(lr, momentum, weight_decay, nesterov, maximize)
-
-    @property
-    def known(self) -> bool:
-        """Whether all of them are Python numbers."""
-        return all(type(x) in (float, bool) for x in self)
+    ahead = [row for row in rows if row.nesterov]
+    still = [row.momentum is not None and row.momentum <= 0 for row in ahead]
+    damped = [
+        bool(row.dampening) and not (at_rest and len(rows) > 1) for row, at_rest in zip(ahead, still, strict=True)
+    ]
+    return NESTEROV if (ahead and all(still)) or any(damped) else None
 
 
-def step(p: Any, g: Any, buffer: Any, keep: Any, hyper: Hyper) -> tuple[Any, Any]:
-    """One step on values of any kind: the new parameter and the new buffer.
-
-    Args:
-        p: the parameter.
-        g: its gradient, of the same shape and dtype.
-        buffer: its momentum buffer, or ``None`` where momentum is 0.
-        keep: what the gradient is multiplied by when it enters the buffer; ``None`` at the first step, where the
-            gradient is the buffer.
-        hyper: the hyperparameters, in the dtype of ``p``.
-    """
-    d = _decayed(p, g, hyper)
-    if buffer is None:
-        return sub_p(p, mul_p(d, hyper.lr)), None
-    if keep is None:
-        # Not the gradient itself: the buffer is written to later.
-        buffer = fresh(d, g)
-    else:
-        buffer = add_p(mul_p(buffer, hyper.momentum), d if _is(keep, 1.0) else mul_p(d, keep))
-    if not hyper.known and aval_of(p).size >= _SEPARATED:
-        # Both results would read p, g and the old buffer, and the second compute the first again.
-        buffer, p, g = separate_p(buffer, p, g)
-        d = _decayed(p, g, hyper)
-    return sub_p(p, mul_p(_direction(d, buffer, hyper), hyper.lr)), buffer
+def _sparse(hyper: Any) -> str | None:
+    if hyper.weight_decay is None:
+        return None
+    return (
+        "weight_decay option is not compatible with sparse gradients. It would decay the rows that are there and not "
+        "the others. Set weight_decay to 0 there, or pass g.todense()."
+    )
 
 
-def _decayed(p: Any, g: Any, hyper: Hyper) -> Any:
-    if hyper.maximize is not False:
-        g = neg_p(g) if hyper.maximize is True else mul_p(g, hyper.maximize)
-    return g if _is(hyper.weight_decay, 0.0) else add_p(g, mul_p(p, hyper.weight_decay))
-
-
-def _direction(d: Any, buffer: Any, hyper: Hyper) -> Any:
-    if hyper.nesterov is False:
-        return buffer
-    if hyper.nesterov is True:
-        return add_p(d, mul_p(buffer, hyper.momentum))
-    of_gradient, of_buffer = hyper.nesterov
-    return add_p(mul_p(d, of_gradient), mul_p(buffer, of_buffer))
-
-
-def _is(value: Any, number: float) -> bool:
-    """Whether a hyperparameter is known to be this number."""
-    return type(value) is float and value == number
+SGD_RULE = Rule(
+    "sgd",
+    hyperparameters=(
+        Number("lr", message="Invalid learning rate: {}", schedule=True),
+        Number("momentum", 0.0, "Invalid momentum value: {}", optional=True),
+        Number("dampening", 0.0, valid=lambda value: True, optional=True),
+        Number("weight_decay", 0.0, "Invalid weight_decay value: {}", optional=True),
+        Flag("nesterov"),
+        Flag("maximize"),
+    ),
+    slots=(Slot("buffer", "momentum_buffer", exists=lambda hyper: hyper.momentum is not None),),
+    step=_step,
+    check=_check,
+    counts=lambda hyper: hyper.momentum is not None and hyper.dampening is not None,
+    begins=True,
+    by_rows=lambda hyper: hyper.momentum is None and hyper.weight_decay is None,
+    sparse=_sparse,
+)

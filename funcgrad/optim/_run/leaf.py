@@ -1,24 +1,27 @@
-"""The step of one leaf: which form of the rule it takes, and in which dtype."""
+"""The step of one leaf: which form of the rule's program it takes, and in which dtype."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from funcgrad._core.aval import aval_of
-from funcgrad._core.bind import is_value
+from funcgrad._core.bind import NUMPY_TYPES, is_value
 from funcgrad._ops.cast import cast
+from funcgrad._ops.copy import fresh
 from funcgrad._ops.rows import Rows
 from funcgrad.errors import TreeMismatchError
-from funcgrad.optim._rules.sgd import Hyper, step
-from funcgrad.optim._run.blocks import Known, Move, write_steps
-from funcgrad.optim._run.rows import check_rows, nan_if_decayed, step_rows
-from funcgrad.tree import TreeDef, key_paths
+from funcgrad.optim._rules.rule import Row, Rule
+from funcgrad.optim._run.blocks import Move, write_steps
+from funcgrad.optim._run.program import Program, program_of
+from funcgrad.optim._run.rows import check_rows, step_rows
 
-_FLOAT32 = np.dtype(np.float32)
-_BUFFERS = frozenset({np.ndarray, type(None)})
-_KEEPS = frozenset({float, type(None)})
+_FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+_ARRAYS = frozenset({np.ndarray})
+# From this many elements on a compiled step is bound by memory.
+_SEPARATED = 1 << 16
 
 
 class Leaf(NamedTuple):
@@ -26,63 +29,136 @@ class Leaf(NamedTuple):
 
     p: Any
     g: Any
-    # ``None`` where momentum is 0.
-    buffer: Any
+    # The slots that it has.
+    slots: tuple[Any, ...]
     # A copy of ``p`` in a wider dtype, which is stepped in its place; or ``None``.
     master: Any
-    # What the gradient is multiplied by when it enters the buffer; ``None`` at the first step.
-    keep: Any
-    hyper: Hyper
+    # How many steps it has taken: a number, or ``None`` where the rule does not read it.
+    taken: Any
+    row: Row
+    # NumPy arrays to write the new parameter and slots to, which may be the old ones; ``None`` makes new ones.
+    into: tuple[Any, ...] | None = None
+
+
+class Result(NamedTuple):
+    """What a step makes of a leaf."""
+
+    p: Any
+    slots: tuple[Any, ...]
+    master: Any = None
 
 
 class Stepper:
-    """Steps of one update, with the hyperparameters in the dtype of each leaf."""
+    """Steps of one update. What NumPy is to write is gathered, and written by `finish` all together."""
 
-    def __init__(self, treedef: TreeDef) -> None:
-        self._treedef = treedef
-        self._in_dtype: dict[Any, Hyper] = {}
+    def __init__(self, rule: Rule, path: Callable[[int], str]) -> None:
+        self.rule = rule
+        self._path = path
+        self._moves: list[Move] = []
+        # What was made of hyperparameters and a count of steps.
+        self._scalars: dict[Any, Any] = {}
 
-    def step(self, i: int, leaf: Leaf) -> tuple[Any, Any, Any]:
-        """The new parameter, buffer and master copy of leaf ``i``."""
-        p, g, buffer, master, keep, hyper = leaf
+    def step(self, i: int, leaf: Leaf) -> Result:
+        """The new parameter, slots and master copy of leaf ``i``."""
+        p, g, slots, master, taken, row, into = leaf
         if g is None:
-            return p, _own(buffer), _own(master)
+            return Result(p, *_kept(slots, master, into))
         if type(g) is Rows:
-            self._check_rows(i, g, p, hyper)
-            g = nan_if_decayed(g, hyper)
-            if buffer is None and master is None and p.dtype.kind != "V" and p.dtype.itemsize > 2:
-                return step_rows(p, g, self._dtyped(hyper, p)), None, None
+            self._check_rows(i, g, p, row)
+            if self._takes_rows(p, master, row):
+                program = program_of(row.structure, p.dtype, False, p.shape)
+                return Result(step_rows(program, p, g, self._numbers(program, row, taken, p.dtype)), ())
             g = g.todense()
         g = self.conformed(i, g, p)
         if master is not None:
-            new, buffer = self.step_flat(master, cast(g, master.dtype), buffer, keep, hyper)
-            return cast(new, p.dtype), buffer, new
-        return *self.step_flat(p, g, buffer, keep, hyper), None
+            new, slots = self.step_flat(master, cast(g, master.dtype), slots, taken, row)
+            # The parameter is rounded from what is written by then.
+            self.finish()
+            return Result(cast(new, p.dtype), slots, new)
+        return Result(*self.step_flat(p, g, slots, taken, row, into))
 
-    def step_flat(self, p: Any, g: Any, buffer: Any, keep: Any, hyper: Hyper) -> tuple[Any, Any]:
-        """The new parameter and buffer from arrays of one dtype; half precision is computed with in float32."""
-        dtype = getattr(p, "dtype", None)
-        if dtype is not None and (dtype.kind == "V" or dtype.itemsize == 2):
-            buffer = None if buffer is None else cast(buffer, _FLOAT32)
-            p, buffer = self._step(cast(p, _FLOAT32), cast(g, _FLOAT32), buffer, keep, hyper)
-            return cast(p, dtype), None if buffer is None else cast(buffer, dtype)
-        return self._step(p, g, buffer, keep, hyper)
+    def _takes_rows(self, p: Any, master: Any, row: Row) -> bool:
+        return row.structure.by_rows and master is None and p.dtype.kind != "V" and p.dtype.itemsize > 2
 
-    def _step(self, p: Any, g: Any, buffer: Any, keep: Any, hyper: Hyper) -> tuple[Any, Any]:
+    def step_flat(
+        self, p: Any, g: Any, slots: tuple[Any, ...], taken: Any, row: Row, into: tuple[Any, ...] | None = None
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """New parameter and slots from arrays of one dtype; half precision is computed with in float32."""
+        dtype = p.dtype if type(p) is np.ndarray else aval_of(p).dtype
+        if dtype.itemsize == 2 or dtype.kind == "V":
+            return self._step_half(p, g, slots, taken, row, into)
+        first = self.rule.begins and type(taken) is int and taken == 0
+        ready = row.ready.get((dtype, first, type(p) is float))
+        if ready is None:
+            program = program_of(row.structure, dtype, first, getattr(p, "shape", ()))
+            if True in row.structure.scalars:
+                return self._step_mixed(program, (p, g), slots, taken, row, into)
+            # Beside Python's numbers they stay such.
+            scalars = self._numbers(program, row, taken, None if type(p) is float else dtype)
+            if self.rule.elementwise and not program.reads_t:
+                row.ready[dtype, first, type(p) is float] = program, scalars
+        else:
+            program, scalars = ready
+        results = self._run(program, (p, g, *slots), scalars, taken, row, into)
+        return results[0], tuple(results[1:])
+
+    def _step_half(
+        self, p: Any, g: Any, slots: tuple[Any, ...], taken: Any, row: Row, into: tuple[Any, ...] | None
+    ) -> tuple[Any, tuple[Any, ...]]:
+        dtype = p.dtype
+        wide = [cast(x, _FLOAT32) if _is_like(x, p) else x for x in slots]
+        p, new = self.step_flat(cast(p, _FLOAT32), cast(g, _FLOAT32), tuple(wide), taken, row)
+        self.finish()
+        triples = zip(new, wide, slots, strict=True)
+        rounded = [cast(p, dtype), *[cast(x, dtype) if a is not b else x for x, a, b in triples]]
+        p, *rest = rounded if into is None else _written(rounded, into)
+        return p, tuple(rest)
+
+    def _step_mixed(
+        self, program: Program, pair: tuple[Any, Any], slots: tuple[Any, ...], taken: Any, row: Row, into: Any
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """The step of a rule of which some slots are numbers."""
+        kinds = row.structure.scalars
+        numbers = [x for x, scalar in zip(slots, kinds, strict=True) if scalar]
+        held = [x for x, scalar in zip(slots, kinds, strict=True) if not scalar]
+        scalars, new = _computed(
+            program, row, taken, numbers, None if type(pair[0]) is float else aval_of(pair[0]).dtype
+        )
+        p, *arrays = self._run(program, (*pair, *held), scalars, taken, row, into)
+        rest = iter(arrays), iter(new)
+        return p, tuple([next(rest[scalar]) for scalar in kinds])
+
+    def _run(
+        self, program: Program, arrays: tuple[Any, ...], scalars: Any, taken: Any, row: Row, into: Any
+    ) -> Sequence[Any]:
+        """New parameter and array slots: of NumPy's arrays to be written when all are gathered, of others now."""
+        p = arrays[0]
+        known = row.known and (taken is None or type(taken) is int)
         # 0-d arrays become NumPy scalars, which cannot be written to.
-        bare = type(p) is type(g) is np.ndarray and p.shape and type(buffer) in _BUFFERS and type(keep) in _KEEPS
-        if bare and hyper.known:
-            return step_numpy(p, g, buffer, keep, hyper)
-        if keep is not None and type(keep) is not float:
-            keep = cast(keep, aval_of(p).dtype)
-        return step(p, g, buffer, keep, self._dtyped(hyper, p))
+        if known and _ARRAYS.issuperset(map(type, arrays)) and (p.shape or into is not None):
+            if into is None:
+                into = (np.empty_like(p), *[np.empty_like(x) for x in arrays[2:]])
+            self._moves.append(Move(program, arrays, scalars, into))
+            return into
+        separated = not row.known and program.rule.elementwise and aval_of(p).size >= _SEPARATED
+        # The first buffer is not the gradient itself: it is written to later.
+        results = [fresh(y, arrays[1]) for y in program.run(arrays, scalars, separated)]
+        return results if into is None else _written(results, into)
 
-    def _dtyped(self, hyper: Hyper, p: Any) -> Hyper:
-        dtype = aval_of(p).dtype
-        key = id(hyper), dtype
-        if key not in self._in_dtype:
-            self._in_dtype[key] = hyper if hyper.known else hyper.in_dtype(dtype)
-        return self._in_dtype[key]
+    def _numbers(self, program: Program, row: Row, taken: Any, dtype: np.dtype | None) -> Sequence[Any]:
+        """What the arrays meet, in their dtype."""
+        key = program, row, dtype, taken if type(taken) is int else id(taken)
+        found = self._scalars.get(key)
+        if found is None:
+            # With the count, whose identity is then its own as long as this lives.
+            found = self._scalars[key] = _computed(program, row, taken, (), dtype)[0], taken
+        return found[0]
+
+    def finish(self) -> None:
+        """Write what is to be written."""
+        if self._moves:
+            moves, self._moves = self._moves, []
+            write_steps(moves)
 
     def conformed(self, i: int, g: Any, p: Any) -> Any:
         """A gradient in the dtype of its parameter; what does not fit is refused."""
@@ -100,28 +176,55 @@ class Stepper:
             self._refuse(i, str(g_aval), p)
         return g if g_aval.weak else cast(g, p_aval.dtype)
 
-    def _check_rows(self, i: int, g: Rows, p: Any, hyper: Hyper) -> None:
-        fault = check_rows(g, p, hyper)
+    def _check_rows(self, i: int, g: Rows, p: Any, row: Row) -> None:
+        fault = check_rows(row.structure, g, p)
         if fault:
-            raise fault[0](f"sgd_update: the gradient of params{key_paths(self._treedef)[i]} {fault[1]}")
+            raise fault[0](f"{self.rule.name}_update: the gradient of params{self._path(i)} {fault[1]}")
 
     def _refuse(self, i: int, arrived: str, p: Any) -> NoReturn:
         raise TreeMismatchError(
-            f"sgd_update: the gradient of params{key_paths(self._treedef)[i]} is {arrived}; needed {aval_of(p)}, the "
+            f"{self.rule.name}_update: the gradient of params{self._path(i)} is {arrived}; needed {aval_of(p)}, the "
             "type of the parameter, or None. Pass what fg.grad returned for these parameters."
         )
 
 
-def _own(x: Any) -> Any:
+def _is_like(x: Any, p: Any) -> bool:
+    return aval_of(x).shape == aval_of(p).shape and aval_of(x).dtype == p.dtype
+
+
+def _kept(slots: tuple[Any, ...], master: Any, into: tuple[Any, ...] | None) -> tuple[tuple[Any, ...], Any]:
     """What stays as it is; NumPy arrays in memory of their own."""
+    if into is not None:
+        return slots, master
+    return tuple([own(x) for x in slots]), own(master)
+
+
+def own(x: Any) -> Any:
     return x.copy() if type(x) is np.ndarray else x
 
 
-def step_numpy(
-    p: np.ndarray, g: np.ndarray, buffer: np.ndarray | None, keep: float | None, hyper: Hyper
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """``step`` on NumPy arrays with known hyperparameters."""
-    new_p = np.empty_like(p)
-    new_buffer = None if buffer is None else np.empty_like(buffer)
-    write_steps([Move(p, g, buffer, keep, new_p, new_buffer)], Known(*hyper))
-    return new_p, new_buffer
+def _written(values: Sequence[Any], into: Sequence[Any]) -> list[Any]:
+    """The values in given memory, where that is NumPy's."""
+    written = []
+    for value, place in zip(values, into, strict=True):
+        if type(place) is np.ndarray:
+            np.copyto(place, value)
+            written.append(place)
+        else:
+            written.append(value)
+    return written
+
+
+def _computed(
+    program: Program, row: Row, taken: Any, slots: Sequence[Any], dtype: np.dtype | None
+) -> tuple[Sequence[Any], Sequence[Any]]:
+    """What the arrays meet, in their dtype (``None`` leaves Python's numbers), and the new scalar slots."""
+    t = None
+    if program.reads_t:
+        t = float(taken + 1) if type(taken) is int else cast(taken, _FLOAT64) + 1
+    scalars, new = program.scalars(row.numbers, t, slots)
+    if dtype is None:
+        return scalars, new
+    if row.known and (taken is None or type(taken) is int) and NUMPY_TYPES.issuperset(map(type, scalars)):
+        return tuple([np.array(x, dtype) for x in scalars]), new
+    return tuple([x if type(x) is float else cast(x, dtype) for x in scalars]), new

@@ -1,8 +1,8 @@
-"""The rule of SGD as one loop, compiled by Numba where that is installed.
+"""Steps as loops over the elements, compiled by Numba where that is installed.
 
 A loop moves each number once, where ufuncs make eight passes over blocks in cache, and leaves Python alone until it is
-done, so that threads do not wait for each other. Operations and their order are those of ``blocks.py``, and so are the
-results, to the last bit.
+done, so that threads do not wait for each other. Operations and their order are those of the ufuncs, written from the
+same graph, and so are the results, to the last bit.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,60 +23,6 @@ BLOCK = 1 << 19
 _DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 # What compiled loops do not report: overflow passes in silence.
 _SILENT = frozenset({"ignore", "warn"})
-
-
-class Loops(NamedTuple):
-    """Steps with a buffer and without, in place and apart.
-
-    What is written in place has a loop of its own: where an array is passed twice, the compiler must take it that one
-    number of it depends on another, and does not use the processor's vectors.
-    """
-
-    buffered: Callable[..., None]
-    buffered_in_place: Callable[..., None]
-    plain: Callable[..., None]
-    plain_in_place: Callable[..., None]
-
-
-def make_loops(compiled: Callable[..., Any]) -> Loops:  # noqa: C901  (four short loops)
-    """The loops, by a compiler; the identity gives them in Python."""
-
-    @compiled
-    def decayed(p: Any, g: Any, hypers: Any, maximize: bool) -> Any:
-        d = -g if maximize else g
-        return d + hypers[2] * p if hypers[2] != 0 else d
-
-    @compiled
-    def direction(d: Any, b: Any, hypers: Any, nesterov: bool) -> Any:
-        return d + hypers[1] * b if nesterov else b
-
-    @compiled
-    def buffered(p: Any, g: Any, b: Any, keep: Any, hypers: Any, flags: Any, new_p: Any, new_b: Any) -> None:  # noqa: PLR0917
-        begins, nesterov, maximize = flags
-        for i in range(p.size):
-            d = decayed(p[i], g[i], hypers, maximize)
-            new_b[i] = d if begins else hypers[1] * b[i] + keep * d
-            new_p[i] = p[i] - hypers[0] * direction(d, new_b[i], hypers, nesterov)
-
-    @compiled
-    def buffered_in_place(p: Any, g: Any, b: Any, keep: Any, hypers: Any, flags: Any) -> None:
-        begins, nesterov, maximize = flags
-        for i in range(p.size):
-            d = decayed(p[i], g[i], hypers, maximize)
-            b[i] = d if begins else hypers[1] * b[i] + keep * d
-            p[i] -= hypers[0] * direction(d, b[i], hypers, nesterov)
-
-    @compiled
-    def plain(p: Any, g: Any, hypers: Any, maximize: bool, new_p: Any) -> None:
-        for i in range(p.size):
-            new_p[i] = p[i] - hypers[0] * decayed(p[i], g[i], hypers, maximize)
-
-    @compiled
-    def plain_in_place(p: Any, g: Any, hypers: Any, maximize: bool) -> None:
-        for i in range(p.size):
-            p[i] -= hypers[0] * decayed(p[i], g[i], hypers, maximize)
-
-    return Loops(buffered, buffered_in_place, plain, plain_in_place)
 
 
 def usable() -> bool:
@@ -95,37 +41,47 @@ def _is_there() -> bool:
         return False
 
 
-@functools.cache
-def loops() -> Loops:
-    """The compiled loops; to import Numba and to compile takes about a second."""
-    return make_loops(_numba.njit(nogil=True, error_model="numpy"))
+def compiler() -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """What compiles a loop; to import Numba and to compile takes about a second."""
+    return _numba.njit(nogil=True, error_model="numpy")
 
 
-def takes(move: Any) -> bool:
-    """Whether the loops are made for these arrays: of one dtype that processors compute in, and in one piece."""
-    dtype = move.p.dtype
-    arrays = [x for x in move if type(x) is np.ndarray]
-    return dtype in _DTYPES and all(
-        x.dtype == dtype and x.ndim == 1 and x.flags.c_contiguous and x.flags.aligned for x in arrays
-    )
+def loop_for(move: Any) -> Callable[[], None] | None:
+    """The step by its loop; ``None`` where there is none for these arrays.
 
-
-def write(move: Any, hyper: Any) -> None:
-    """Take one step, or one block of it."""
-    p, g, buffer, keep, new_p, new_buffer = move
-    made = loops()
+    Loops are made for arrays of one dtype that processors compute in, in one piece, all of which are written in place
+    or none.
+    """
+    p = move.arrays[0]
+    if p.dtype not in _DTYPES or not all(_fits(x, p.dtype) for x in (*move.arrays, *move.results)):
+        return None
+    old = [move.arrays[i] for i in move.program.aliases]
+    aliased = [x is y for x, y in zip(old, move.results, strict=True)]
+    if not (all(aliased) or not any(aliased)):
+        return None
+    found = _compiled(move.program, all(aliased))
+    if found is None:
+        return None
+    run, literals = found
     real = p.dtype.type
-    hypers = tuple([real(number) for number in hyper[:3]])
-    if new_buffer is None:
-        if p is new_p:
-            made.plain_in_place(p, g, hypers, hyper.maximize)
-        else:
-            made.plain(p, g, hypers, hyper.maximize, new_p)
-        return
-    begins = buffer is None or keep is None
-    flags = (begins, hyper.nesterov, hyper.maximize)
-    kept = real(1 if begins else keep)
-    if p is new_p and (begins or buffer is new_buffer):
-        made.buffered_in_place(p, g, new_buffer, kept, hypers, flags)
-    else:
-        made.buffered(p, g, p if begins else buffer, kept, hypers, flags, new_p, new_buffer)
+    scalars = [real(x) for x in (*move.scalars, *literals)]
+    results = () if all(aliased) else move.results
+    return functools.partial(run, *move.arrays, *scalars, *results)
+
+
+def prepare(move: Any) -> None:
+    """Compile the loop of a step, in this thread: the others need not wait for each other then."""
+    loop_for(move)
+
+
+def _compiled(program: Any, in_place: bool) -> Any:
+    # By the compiler too, for which tests put another.
+    key = compiler, in_place
+    if key not in program.compiled:
+        found = program.loop(in_place)
+        program.compiled[key] = None if found is None else (compiler()(found[0]), found[1])
+    return program.compiled[key]
+
+
+def _fits(x: np.ndarray, dtype: np.dtype) -> bool:
+    return x.dtype == dtype and x.ndim == 1 and x.flags.c_contiguous and x.flags.aligned

@@ -9,74 +9,85 @@ import numpy as np
 
 from funcgrad._ops.rows import Rows
 from funcgrad._ops.split import join, split
-from funcgrad.optim._run.leaf import Leaf, Stepper
+from funcgrad.optim._run.leaf import Leaf, Result, Stepper
 from funcgrad.tree import Packed
 
 # NumPy arrays up to this size are packed for a step where there are so many of a kind: what a step costs beyond its
 # arithmetic (10 us) is then more than the copies.
 SMALL = 1 << 16
 MANY = 8
+_ARRAYS = frozenset({np.ndarray})
 
 
-def step_packed(stepper: Stepper, given: Sequence[Leaf], packed: Packed, results: list[Any]) -> Packed:
-    """Step the parameters whose buffers lie packed in the state; returns the new buffers, packed alike."""
-    layout = packed.layout
-    holders = [i for i, leaf in enumerate(given) if leaf.buffer is not None]
-    arrays = []
-    for array, members, shapes in zip(packed.arrays, layout.members, layout.shapes, strict=True):
+def step_packed(
+    stepper: Stepper, given: Sequence[Leaf], packed: Sequence[Packed], results: list[Any]
+) -> tuple[Packed, ...]:
+    """Step the parameters whose slots lie packed in the state; returns the new slots, packed alike."""
+    layout = packed[0].layout
+    holders = [i for i, leaf in enumerate(given) if leaf.slots]
+    made = []
+    for arrays, members, shapes in zip(
+        zip(*[x.arrays for x in packed], strict=True), layout.members, layout.shapes, strict=True
+    ):
         numbers = [holders[k] for k in members]
         leaves = [given[i] for i in numbers]
-        if _alike(leaves):
-            p, buffer = _step_together(stepper, numbers, leaves, array)
+        if stepper.rule.elementwise and _alike(leaves):
+            p, slots = _step_together(stepper, numbers, leaves, arrays)
+            stepper.finish()
             for i, part in zip(numbers, split(p, shapes), strict=True):
-                results[i] = part, None, None
+                results[i] = Result(part, ())
         else:
             for i, leaf in zip(numbers, leaves, strict=True):
                 results[i] = stepper.step(i, leaf)
-            buffer = join([results[i][1] for i in numbers])
-        arrays.append(buffer)
-    return Packed(tuple(arrays), layout)
+            stepper.finish()
+            slots = tuple([join(of_all) for of_all in zip(*[results[i].slots for i in numbers], strict=True)])
+        made.append(slots)
+    return tuple([Packed(arrays, layout) for arrays in zip(*made, strict=True)])
 
 
-def _step_together(stepper: Stepper, numbers: Sequence[int], leaves: Sequence[Leaf], buffer: Any) -> tuple[Any, Any]:
+def _step_together(
+    stepper: Stepper, numbers: Sequence[int], leaves: Sequence[Leaf], slots: tuple[Any, ...]
+) -> tuple[Any, tuple[Any, ...]]:
     gradients = [stepper.conformed(i, leaf.g, leaf.p) for i, leaf in zip(numbers, leaves, strict=True)]
     first = leaves[0]
-    return stepper.step_flat(join([leaf.p for leaf in leaves]), join(gradients), buffer, first.keep, first.hyper)
+    return stepper.step_flat(join([leaf.p for leaf in leaves]), join(gradients), slots, first.taken, first.row)
 
 
 def _alike(leaves: Sequence[Leaf]) -> bool:
     """Whether one step serves all: each has a gradient, and hyperparameters and stage are the same."""
-    _, _, _, _, keep, hyper = leaves[0]
+    first = leaves[0]
     return all(
-        leaf.g is not None and type(leaf.g) is not Rows and leaf.hyper is hyper and _same_keep(leaf.keep, keep)
+        leaf.g is not None and type(leaf.g) is not Rows and leaf.row is first.row and _same(leaf.taken, first.taken)
         for leaf in leaves
     )
 
 
-def _same_keep(x: Any, y: Any) -> bool:
-    return x is y or (type(x) is type(y) is float and x == y)
+def _same(x: Any, y: Any) -> bool:
+    return x is y or (type(x) is type(y) is int and x == y)
 
 
 def step_small(stepper: Stepper, given: Sequence[Leaf], results: list[Any]) -> None:
     """Step small NumPy arrays together where there are many of a kind; the others are left."""
-    if len(given) < MANY:
+    if len(given) < MANY or not stepper.rule.elementwise:
         return
     groups: dict[Any, list[int]] = {}
-    for i, leaf in enumerate(given):
-        p, g = leaf.p, leaf.g
-        if type(p) is type(g) is np.ndarray and p.size <= SMALL and leaf.master is None and leaf.hyper.known:
-            kind = p.dtype, id(leaf.hyper), leaf.keep, type(leaf.buffer)
+    for i, (p, g, slots, master, taken, row, into) in enumerate(given):
+        if type(p) is type(g) is np.ndarray and p.size <= SMALL and row.known and master is None and into is None:
+            # Scalar slots are no arrays.
+            if not _ARRAYS.issuperset(map(type, slots)):
+                continue
+            kind = p.dtype, row, taken if taken is None or type(taken) is int else id(taken)
             groups.setdefault(kind, []).append(i)
-    for (_, _, keep, kind), numbers in groups.items():
-        if len(numbers) >= MANY and type(keep) in (float, type(None)) and kind in (np.ndarray, type(None)):
+    for numbers in groups.values():
+        if len(numbers) >= MANY:
             _step_small(stepper, numbers, [given[i] for i in numbers], results)
 
 
 def _step_small(stepper: Stepper, numbers: Sequence[int], leaves: Sequence[Leaf], results: list[Any]) -> None:
-    buffer = None if leaves[0].buffer is None else join([leaf.buffer for leaf in leaves])
-    p, buffer = _step_together(stepper, numbers, leaves, buffer)
+    slots = tuple([join(of_all) for of_all in zip(*[leaf.slots for leaf in leaves], strict=True)])
+    p, slots = _step_together(stepper, numbers, leaves, slots)
+    stepper.finish()
     shapes = tuple([leaf.p.shape for leaf in leaves])
-    parts = split(p, shapes)
-    buffers = [None] * len(parts) if buffer is None else split(buffer, shapes)
-    for i, part, part_buffer in zip(numbers, parts, buffers, strict=True):
-        results[i] = part, part_buffer, None
+    parts = zip(split(p, shapes), *[split(x, shapes) for x in slots], strict=True)
+    for i, (part, *of_slots) in zip(numbers, parts, strict=True):
+        results[i] = Result(part, tuple(of_slots))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,22 +10,17 @@ import numpy as np
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import is_value
 from funcgrad._ops._index_plan import SLOT, Index
-from funcgrad._ops.arithmetic import mul_p, ne_p, neg_p
-from funcgrad._ops.cast import cast
 from funcgrad._ops.rows import Rows
 from funcgrad._ops.scatter import scatter_add_p
-from funcgrad._ops.select import select_p
 from funcgrad.errors import HyperparameterError, TreeMismatchError
-from funcgrad.optim._rules.sgd import Hyper
+from funcgrad.optim._rules.rule import Structure
+from funcgrad.optim._run.program import Program
 
 
-def check_rows(g: Rows, p: Any, hyper: Hyper) -> tuple[type[Exception], str] | None:
+def check_rows(structure: Structure, g: Rows, p: Any) -> tuple[type[Exception], str] | None:
     """What is wrong with rows as the gradient of a parameter, if anything."""
-    if type(hyper.weight_decay) is float and hyper.weight_decay != 0:
-        return HyperparameterError, (
-            "is sparse: weight_decay option is not compatible with sparse gradients. It would decay the rows that are "
-            "there and not the others. Set weight_decay to 0 there, or pass g.todense()."
-        )
+    if structure.sparse is not None:
+        return HyperparameterError, f"is sparse: {structure.sparse}"
     if tuple(g.shape) != tuple(p.shape):
         return TreeMismatchError, f"is {g}; needed rows of {aval_of(p)}, the type of the parameter."
     if not (is_value(g.indices) and is_value(g.values)):
@@ -49,20 +45,7 @@ def check_rows(g: Rows, p: Any, hyper: Hyper) -> tuple[type[Exception], str] | N
     return None
 
 
-def nan_if_decayed(g: Rows, hyper: Hyper) -> Rows:
-    """The rows as they are, or NaN where there is weight decay.
-
-    A step that is compiled for any weight decay cannot refuse it; it must not pass unnoticed either.
-    """
-    if type(hyper.weight_decay) is float:
-        return g
-    factor = select_p(ne_p(hyper.weight_decay, 0), np.float64(np.nan), np.float64(1))
-    return Rows(g.indices, mul_p(g.values, cast(factor, aval_of(g.values).dtype)), g.shape)
-
-
-def step_rows(p: Any, g: Rows, hyper: Hyper) -> Any:
-    """``p`` with a step of plain gradient descent in the given rows."""
-    factor = hyper.lr if hyper.maximize is True else neg_p(hyper.lr)
-    if type(hyper.maximize) is not bool:
-        factor = mul_p(factor, hyper.maximize)
-    return scatter_add_p(p, mul_p(g.values, factor), g.indices, index=Index((SLOT,)))
+def step_rows(program: Program, p: Any, g: Rows, scalars: Sequence[Any]) -> Any:
+    """``p`` with a step in the given rows: what the rule makes of 0 there is what it adds to anything."""
+    (added,) = program.run((0.0, g.values), scalars, separated=False)
+    return scatter_add_p(p, added, g.indices, index=Index((SLOT,)))

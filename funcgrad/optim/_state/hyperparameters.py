@@ -1,14 +1,14 @@
-"""Hyperparameters as leaves of the state: what they are stored as, and what is refused.
+"""Hyperparameters one by one: what is structure, what is data, and what is refused.
 
-A compiled step sees the types of its arguments, so a hyperparameter must have one type from the first step to the last:
-a float64 scalar (or a bool) that is *not* weak, as a Python float would be, whether it comes from ``sgd_init``, from
-``replace`` or out of the previous step. The rule casts it to the dtype of each parameter.
+A flag is structure, and so is a term that the Python number 0 turns off: a program has no trace of it. A schedule is
+structure too. Every other number is data, a float64 that is *not* weak, as a Python float would be: a compiled step
+sees one type from the first step to the last.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,21 +17,13 @@ from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import is_foreign, is_value
 from funcgrad._engines import load_xla
 from funcgrad._ops.cast import cast_p
-from funcgrad._ops.fill import full_like_p
 from funcgrad.errors import HyperparameterError
+from funcgrad.optim._rules.rule import Flag, Number
 from funcgrad.tree import register_dataclass
 
-NUMBERS = ("lr", "momentum", "dampening", "weight_decay")
-FLAGS = ("nesterov", "maximize")
-HYPERPARAMETERS = (*NUMBERS, *FLAGS)
-
-_MESSAGES = {
-    "lr": "Invalid learning rate: {}",
-    "momentum": "Invalid momentum value: {}",
-    "weight_decay": "Invalid weight_decay value: {}",
-}
-NESTEROV = "Nesterov momentum requires a momentum and zero dampening"
+FLOAT64 = np.dtype(np.float64)
 _HOST_TYPES = (bool, int, float, np.bool_, np.integer, np.floating)
+_PYTHON_TYPES = frozenset({bool, int, float})
 
 
 @register_dataclass(meta_fields=("function",), when_made=True)
@@ -50,46 +42,50 @@ def is_host(value: Any) -> bool:
     return isinstance(value, _HOST_TYPES)
 
 
-def as_leaf(name: str, value: Any, path: str = "") -> Any:
-    """A hyperparameter, or the part of it at a key path, as the state stores it."""
-    if isinstance(value, Schedule):
-        return value
-    if callable(value) and not is_value(value):
-        return _schedule(name, value, path)
-    if isinstance(value, np.ndarray) and value.shape == ():
-        value = value[()]
-    dtype = np.dtype(bool if name in FLAGS else float)
+def is_function(value: Any) -> bool:
+    """Whether it may be a schedule; arrays may be callable, as far as Python knows."""
+    return callable(value) and not is_value(value)
+
+
+def as_entry(rule: str, kind: Number | Flag, given: Any, path: str = "") -> Any:
+    """A hyperparameter, or its part at a key path: a flag, ``None`` for a term turned off, a schedule, a number."""
+    value: Any = given[()] if isinstance(given, np.ndarray) and given.shape == () else given
+    if isinstance(kind, Flag):
+        return _flag(rule, kind, value, path)
+    if isinstance(value, Schedule) or is_function(value):
+        return _schedule(rule, kind, value, path)
+    if kind.optional and type(value) in _PYTHON_TYPES and value == 0:
+        return None
     if is_host(value):
-        return np.asarray(value, dtype)[()]
+        return float(value)
     if not is_value(value) or aval_of(value).shape != () or aval_of(value).dtype.kind not in "biufV":
         arrived = aval_of(value) if is_value(value) else f"a {type(value).__name__}"
         raise TypeError(
-            f"sgd: {name}{path} is {arrived}; needed a real number or an array of shape []. Pass a number, or a "
-            "tree of numbers that is a prefix of the parameters."
+            f"{rule}: {kind.name}{path} is {arrived}; needed a real number or an array of shape []. Pass a number, or "
+            "a tree of numbers that is a prefix of the parameters."
         )
-    return strong(value, dtype)
+    known = number(value)
+    return cast_p(value, dtype=FLOAT64) if known is None else float(known)
 
 
-def _schedule(name: str, function: Callable[..., Any], path: str) -> Schedule:
-    if name != "lr":
+def _flag(rule: str, kind: Flag, value: Any, path: str) -> bool:
+    known = number(value)
+    if known is None:
+        arrived = aval_of(value) if is_value(value) else f"a {type(value).__name__}"
         raise TypeError(
-            f"sgd: {name}{path} is a function; only lr may be a schedule. Pass a number, and change it with "
+            f"{rule}: {kind.name}{path} is {arrived}, of which the value is not known; needed True or False, because "
+            "flags are part of the structure. Pass a Python bool; to choose when it runs, compile one step for each."
+        )
+    return bool(known)
+
+
+def _schedule(rule: str, kind: Number, value: Any, path: str) -> Schedule:
+    if not kind.schedule:
+        raise TypeError(
+            f"{rule}: {kind.name}{path} is a function; only lr may be a schedule. Pass a number, and change it with "
             "state.replace."
         )
-    return Schedule(function)
-
-
-def strong(value: Any, dtype: np.dtype) -> Any:
-    """A traced or device value in a dtype of its own, where Python's numbers would have a weak one."""
-    aval = aval_of(value)
-    return value if aval.dtype == dtype and not aval.weak else cast_p(value, dtype=dtype)
-
-
-def in_place_of(old: Any, new: Any) -> Any:
-    """``new`` with the dtype, engine and device of ``old``, so that what was compiled for one takes the other."""
-    if isinstance(old, Schedule) or isinstance(new, Schedule) or is_host(old):
-        return new
-    return full_like_p(old, value=new.item()) if isinstance(new, np.generic) else strong(new, aval_of(old).dtype)
+    return value if isinstance(value, Schedule) else Schedule(value)
 
 
 def number(value: Any) -> Any:
@@ -101,16 +97,8 @@ def number(value: Any) -> Any:
     return None
 
 
-def check_ranges(values: Mapping[str, Any], path: str = "") -> None:
-    """Refuse numbers out of range, in PyTorch's words; NaN is out of every range."""
-    for name, message in _MESSAGES.items():
-        value = number(values.get(name))
-        if value is not None and not value >= 0:
-            raise HyperparameterError(message.format(value) + (f" at {name}{path}" if path else ""))
-
-
-def check_nesterov(values: Mapping[str, Any]) -> None:
-    """Refuse Nesterov's momentum without momentum or with dampening, in PyTorch's words."""
-    nesterov, momentum, dampening = (number(values[name]) for name in ("nesterov", "momentum", "dampening"))
-    if nesterov and ((momentum is not None and momentum <= 0) or dampening):
-        raise HyperparameterError(NESTEROV)
+def check_range(kind: Number | Flag, value: Any, path: str = "") -> None:
+    """Refuse a number out of range, in PyTorch's words; NaN is out of every range."""
+    known = number(value) if type(kind) is Number else None
+    if known is not None and type(kind) is Number and kind.message is not None and not kind.valid(known):
+        raise HyperparameterError(kind.message.format(known) + (f" at {kind.name}{path}" if path else ""))

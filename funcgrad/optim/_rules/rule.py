@@ -1,0 +1,171 @@
+"""The rule: one record that holds all that is known of an optimizer."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "REQUIRED", "__reduce__": lambda self: "REQUIRED"})()
+
+
+@dataclasses.dataclass(frozen=True)
+class Number:
+    """A hyperparameter that is a number: data, unless it is the Python number 0 and thereby turns a term off.
+
+    Args:
+        name: how the rule, the state and the functions call it.
+        default: what it is where none is given; `REQUIRED` where one must be.
+        message: PyTorch's refusal, with ``{}`` for the value; ``None`` where every number is taken.
+        valid: what is not refused. Write it as what must hold, so that NaN is refused.
+        optional: whether the Python number 0 turns a term off, which is then no part of the program.
+        schedule: whether it may be a function of the steps already taken.
+        option: its place among the options of PyTorch's groups where that is not its name: ``("betas", 0)``.
+    """
+
+    name: str
+    default: Any = REQUIRED
+    message: str | None = None
+    valid: Callable[[Any], bool] = lambda value: value >= 0
+    optional: bool = False
+    schedule: bool = False
+    option: tuple[str, int] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Flag:
+    """A hyperparameter that is true or false: structure."""
+
+    name: str
+    default: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Slot:
+    """What is kept of a parameter from step to step.
+
+    Args:
+        name: how the rule calls it.
+        key: its name in PyTorch's checkpoints.
+        exists: whether there is one, by the hyperparameters as ``step`` gets them.
+        begin: the number that all of it begins with, or a function of the numbers at the start:
+            ``lambda hyper: hyper.initial_accumulator_value``.
+        scalar: whether it is one float64 number for the whole parameter, and no array like it.
+    """
+
+    name: str
+    key: str
+    exists: Callable[[Any], bool] = lambda hyper: True
+    begin: float | Callable[[Any], float] = 0.0
+    scalar: bool = False
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Rule:
+    """An optimizer's rule for one parameter, declared in one place; all else is read off it.
+
+    Args:
+        name: what messages call it.
+        hyperparameters: in the order of the functions' arguments.
+        slots: what is kept of a parameter.
+        step: ``step(p, g, slots, hyper, t) -> (p, slots)``, in operators and operations of ``funcgrad.numpy``. It is
+            run once on abstract values for each structure; what it leaves is what runs on every engine. ``slots`` maps
+            the names of the slots that exist to their values. ``hyper`` has each hyperparameter by its name: a number
+            of shape ``[]`` in float64, or ``None`` where its term is turned off; a flag as it is. ``t`` is the number
+            of this step for this parameter, from 1: a step without gradient does not count. Numbers are computed with
+            in float64, before they meet the parameter.
+        check: what no hyperparameter can say alone: given the hyperparameters of each parameter, 0 for what is turned
+            off and ``None`` for what is not known yet, the text of a refusal or ``None``.
+        counts: whether ``step`` reads ``t``; a parameter of which it does has a slot.
+        begins: whether the first step has a form of its own, ``t`` being the Python number 1, in which slots are
+            written and not read.
+        counted: under what name PyTorch's checkpoints keep the number of steps of a parameter, if they do.
+        by_rows: whether the step adds to the parameter what depends on the gradient alone, so that of a gradient in
+            some rows it touches no others.
+        sparse: where it is not so, the refusal of a gradient in rows; ``None`` takes it in full.
+        elementwise: whether the step handles each element by itself. If so, it may be run in blocks and in loops, and
+            on parameters of several shapes together.
+    """
+
+    name: str
+    hyperparameters: tuple[Number | Flag, ...]
+    slots: tuple[Slot, ...]
+    step: Callable[[Any, Any, dict[str, Any], Any, Any], tuple[Any, dict[str, Any]]]
+    check: Callable[[Sequence[Any]], str | None] = lambda rows: None
+    counts: Callable[[Any], bool] = lambda hyper: False
+    begins: bool = False
+    counted: str | None = None
+    by_rows: Callable[[Any], bool] = lambda hyper: False
+    sparse: Callable[[Any], str | None] = lambda hyper: None
+    elementwise: bool = True
+    # What steps are written for, as they are met.
+    structures: dict[Any, Structure] = dataclasses.field(default_factory=dict, repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the hyperparameters."""
+        return tuple([x.name for x in self.hyperparameters])
+
+    @property
+    def numbers(self) -> tuple[Number, ...]:
+        """The hyperparameters that are numbers."""
+        return tuple([x for x in self.hyperparameters if type(x) is Number])
+
+    def structure(self, on: tuple[bool | None, ...]) -> Structure:
+        """The structure, one object for all parameters that have it; see `Structure`."""
+        found = self.structures.get(on)
+        return self.structures.setdefault(on, Structure(self, on)) if found is None else found
+
+
+class Structure:
+    """What the step of a parameter is written for, and what the rule says of that.
+
+    Args:
+        rule: the rule.
+        on: for each hyperparameter whether there is a number, ``None`` where its term is turned off; or the flag.
+    """
+
+    __slots__ = ("by_rows", "count", "counts", "index", "on", "programs", "rule", "scalars", "slots", "sparse")
+
+    def __init__(self, rule: Rule, on: tuple[bool | None, ...]) -> None:
+        self.rule = rule
+        self.on = on
+        # ``True`` stands where there is a number.
+        hyper = SimpleNamespace(**dict(zip(rule.names, on, strict=True)))
+        self.slots = tuple([slot for slot in rule.slots if slot.exists(hyper)])
+        # Where each slot of the rule stands among those that exist.
+        self.index = tuple([self.slots.index(slot) if slot in self.slots else None for slot in rule.slots])
+        self.scalars = tuple([slot.scalar for slot in self.slots])
+        self.counts = rule.counts(hyper)
+        self.by_rows = not self.slots and rule.by_rows(hyper)
+        self.sparse = rule.sparse(hyper)
+        # How many numbers there are.
+        self.count = sum(type(x) is Number and bool(flag) for x, flag in zip(rule.hyperparameters, on, strict=True))
+        # What was staged and generated, by dtype.
+        self.programs: dict[Any, Any] = {}
+
+    def hyper(self, numbers: Sequence[Any]) -> SimpleNamespace:
+        """The hyperparameters as ``step`` reads them."""
+        rest = iter(numbers)
+        pairs = zip(self.rule.hyperparameters, self.on, strict=True)
+        return SimpleNamespace(**{x.name: next(rest) if on and type(x) is Number else on for x, on in pairs})
+
+
+class Row:
+    """The hyperparameters of one parameter: their structure, and the numbers that are data."""
+
+    __slots__ = ("known", "numbers", "ready", "structure")
+
+    def __init__(self, structure: Structure, numbers: Sequence[Any]) -> None:
+        self.structure = structure
+        self.numbers = tuple(numbers)
+        # Whether Python knows the numbers.
+        self.known = {float}.issuperset(map(type, numbers))
+        # The programs, by dtype, with what they make of the numbers alone.
+        self.ready: dict[Any, Any] = {}
+
+    @property
+    def hyper(self) -> SimpleNamespace:
+        """The hyperparameters by name."""
+        return self.structure.hyper(self.numbers)

@@ -1,0 +1,160 @@
+"""A rule's step for one structure and dtype: staged once, and what is made of its graph to run it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval
+from funcgrad._core.graph import Graph, Literal
+from funcgrad._core.simplify import drop_dead, simplify
+from funcgrad._engines.elementwise import loop_program, ufunc_program
+from funcgrad._ops.barrier import separate_p
+from funcgrad._transforms.stage import stage_flat
+from funcgrad.optim._rules.rule import Structure
+
+_FLOAT64 = np.dtype(np.float64)
+_COMPLEX128 = np.dtype(np.complex128)
+# An elementwise step is staged for this shape and runs on any.
+_SHAPE = (2,)
+
+
+def program_of(structure: Structure, dtype: np.dtype, first: bool, shape: tuple[int, ...]) -> Program:
+    """The program for parameters of a structure and dtype; of a shape, where the rule is not elementwise."""
+    key = (dtype, first) if structure.rule.elementwise else (dtype, first, shape)
+    found = structure.programs.get(key)
+    if found is None:
+        made = Program(structure, dtype, first, _SHAPE if structure.rule.elementwise else shape)
+        found = structure.programs.setdefault(key, made)
+    return found
+
+
+class Program:
+    """What a step does, in two graphs: one of the numbers, in float64, and one of the arrays, in their own dtype.
+
+    ``numbers``: hyperparameters, ``t``, scalar slots -> what the second graph reads of them, new scalar slots.
+    ``arrays``: parameter, gradient, array slots, numbers -> new parameter, new array slots.
+
+    Args:
+        structure: which numbers are there, and the flags.
+        dtype: that of the parameter and its slots.
+        first: whether the first step is taken, for a rule that gives it a form of its own.
+        shape: the shape to stage for.
+    """
+
+    def __init__(self, structure: Structure, dtype: np.dtype, first: bool, shape: tuple[int, ...]) -> None:
+        self.rule = rule = structure.rule
+        self.first = first
+        self.scalar_slots = structure.scalars
+        self.reads_t = not first and structure.counts
+        staged = _staged(structure, first, self.reads_t, dtype, shape)
+        array_count = 2 + self.scalar_slots.count(False)
+        self.numbers, arrays = _cut(staged, array_count, self.scalar_slots)
+        self.array_count = array_count
+        avals = [Aval(shape, dtype)] * array_count + [Aval((), dtype)] * (len(arrays.inputs) - array_count)
+        # The same equations for the dtype of the parameter.
+        self.arrays = simplify(stage_flat(arrays.evaluate, avals, f"{rule.name}_step"))
+        # The memory that each result may take: that of the parameter, and of its slots.
+        self.aliases = (0, *range(2, array_count))
+        # Compiled loops.
+        self.compiled: dict[Any, Any] = {}
+
+    def scalars(self, numbers: Sequence[Any], t: Any, slots: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+        """What the arrays meet, in float64, and the new scalar slots."""
+        if self.numbers is None:
+            return numbers, ()
+        given = [*numbers, *([t] if self.reads_t else []), *slots]
+        found = self.numbers.evaluate(*given)
+        count = len(found) - len(slots)
+        return found[:count], found[count:]
+
+    def run(self, arrays: Sequence[Any], scalars: Sequence[Any], separated: bool) -> list[Any]:
+        """New parameter and slots, of values of any kind; scalars in their dtype.
+
+        Separated, the slots are finished before the parameter begins: both would read parameter, gradient and old
+        slots, and the second compute the first again.
+        """
+        if not separated or len(self.arrays.outputs) == 1:
+            return self.arrays.evaluate(*arrays, *scalars)
+        first, second = self._halves
+        slots = first.evaluate(*arrays, *scalars)
+        kept = separate_p(*slots, *[x for x, read in zip(arrays, self._read_late, strict=True) if read])
+        slots, rest = kept[: len(slots)], iter(kept[len(slots) :])
+        late = [next(rest) if read else x for x, read in zip(arrays, self._read_late, strict=True)]
+        return [*second.evaluate(*late, *scalars, *slots), *slots]
+
+    @functools.cached_property
+    def _halves(self) -> tuple[Graph, Graph]:
+        """From the inputs to the slots, and from inputs and new slots to the parameter."""
+        graph = self.arrays
+        p: Any
+        slots: list[Any]
+        p, *slots = graph.outputs
+        first = drop_dead(Graph(graph.inputs, graph.constants, graph.equations, slots, graph.name))
+        rest = [equation for equation in graph.equations if not set(equation.results) & set(slots)]
+        return first, drop_dead(Graph([*graph.inputs, *slots], graph.constants, rest, [p], graph.name))
+
+    @functools.cached_property
+    def _read_late(self) -> list[bool]:
+        """Which arrays the second half reads."""
+        second = self._halves[1]
+        read = {x for equation in second.equations for x in equation.operands} | set(second.outputs)
+        return [x in read for x in second.inputs[: self.array_count]]
+
+    @functools.cached_property
+    def ufuncs(self) -> tuple[Callable[..., None], int]:
+        """The step as ufuncs that write to given memory, and how many pieces of scratch it takes."""
+        return ufunc_program(self.arrays, self.array_count, self.aliases)
+
+    def loop(self, in_place: bool) -> Any:
+        """The step as one loop in Python, with its literals; ``None`` where there is none.
+
+        A first step of its own form is taken once, and not worth the compiler's time.
+        """
+        if self.first or not self.rule.elementwise:
+            return None
+        return loop_program(self.arrays, self.array_count, self.aliases, in_place)
+
+
+def _staged(structure: Structure, first: bool, reads_t: bool, dtype: np.dtype, shape: tuple[int, ...]) -> Graph:
+    """The step in double precision: parameter, gradient, slots, numbers, ``t`` -> parameter, slots."""
+    rule, slots, count = structure.rule, structure.slots, structure.count
+    wide = Aval(shape, _COMPLEX128 if dtype.kind == "c" else _FLOAT64)
+    number = Aval((), _FLOAT64)
+
+    def step(p: Any, g: Any, *values: Any) -> list[Any]:
+        held = dict(zip([slot.name for slot in slots], values, strict=False))
+        numbers, rest = values[len(slots) : len(slots) + count], values[len(slots) + count :]
+        p, new = rule.step(p, g, held, structure.hyper(numbers), 1 if first else rest[0] if reads_t else None)
+        return [p, *[new[slot.name] for slot in slots]]
+
+    avals = [wide, wide, *[number if slot.scalar else wide for slot in slots], *[number] * (count + reads_t)]
+    return simplify(stage_flat(step, avals, f"{rule.name}_step"))
+
+
+def _cut(graph: Graph, array_count: int, scalar_slots: Sequence[bool]) -> tuple[Graph | None, Graph]:
+    """A staged step in its two parts; ``None`` for the first where it computes nothing."""
+    slots = graph.inputs[2 : 2 + len(scalar_slots)]
+    scalar_inputs = [x for x, scalar in zip(slots, scalar_slots, strict=True) if scalar]
+    numbers = list(graph.inputs[2 + len(scalar_slots) :])
+    array_inputs = [*graph.inputs[:2], *[x for x, scalar in zip(slots, scalar_slots, strict=True) if not scalar]]
+    assert len(array_inputs) == array_count, "a slot is an array or a scalar"
+    known: set[Any] = {*scalar_inputs, *numbers}
+    first, second = [], []
+    for equation in graph.equations:
+        alone = all(type(x) is Literal or x in known for x in equation.operands)
+        (first if alone else second).append(equation)
+        known.update(equation.results if alone else ())
+    p, *rest = graph.outputs
+    new_scalars = [x for x, scalar in zip(rest, scalar_slots, strict=True) if scalar]
+    outputs = [p, *[x for x, scalar in zip(rest, scalar_slots, strict=True) if not scalar]]
+    if not first and not scalar_inputs:
+        return None, Graph([*array_inputs, *numbers], graph.constants, second, outputs, graph.name)
+    read = list(dict.fromkeys(x for equation in second for x in equation.operands if x in known))
+    return (
+        drop_dead(Graph([*numbers, *scalar_inputs], graph.constants, first, [*read, *new_scalars], graph.name)),
+        Graph([*array_inputs, *read], graph.constants, second, outputs, graph.name),
+    )

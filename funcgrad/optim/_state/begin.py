@@ -1,0 +1,123 @@
+"""How a state begins: parameters and hyperparameters are checked, slots are made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from funcgrad._core.aval import aval_of, is_inexact
+from funcgrad._core.bind import is_foreign, is_value
+from funcgrad._engines import load_xla
+from funcgrad._ops.cast import cast_p
+from funcgrad._ops.fill import full_like_p, zeros_like
+from funcgrad.optim._rules.rule import Slot, Structure
+from funcgrad.optim._state.prefix import as_vector, check_together, laid_out
+from funcgrad.optim._state.state import State, packed, rows_of, structures_of
+from funcgrad.tree import TreeDef, flatten, key_paths, unflatten
+
+S = TypeVar("S", bound=State)
+
+
+def begin(
+    kind: type[S],
+    params: Any,
+    given: Mapping[str, Any],
+    *,
+    foreach: bool | None,
+    differentiable: bool,
+    master_dtype: Any,
+) -> S:
+    """The state with which a rule begins on these parameters."""
+    rule = kind.rule
+    asked = f"{rule.name}_init"
+    found, treedef = flatten(params)
+    _check_leaves(asked, found, treedef)
+    if foreach not in (True, False, None):
+        raise TypeError(f"{asked}: foreach is {foreach!r}; needed True, False or None. None lets each step decide.")
+    hypers, numbers = laid_out(rule, given)
+    check_together(rule, hypers, numbers, treedef, asked)
+    if master_dtype is not None:
+        master_dtype = _wide_dtype(asked, master_dtype)
+    vector = as_vector(numbers)
+    first = kind(vector, np.int32(0), (), None, hypers=hypers)
+    structures = structures_of(first, treedef, asked)
+    masters = None if master_dtype is None else [_master(leaf, master_dtype) for leaf in found]
+    steps = found if masters is None else [p if m is None else m for p, m in zip(found, masters, strict=True)]
+    # Schedules are not asked before the first step.
+    rows = rows_of(first, treedef, asked) if any(callable(slot.begin) for slot in rule.slots) else None
+    slots = []
+    for slot in rule.slots:
+        of_leaves = [
+            begun(slot, leaf, None if rows is None else rows[i].hyper) if slot in structures[i].slots else None
+            for i, leaf in enumerate(steps)
+        ]
+        slots.append(unflatten(treedef, of_leaves))
+    count = sum(row.counts for row in structures)
+    taken = np.zeros(count, np.int32) if count else None
+    vector, step, taken = _placed([vector, np.int32(0), taken], found)
+    return kind(
+        vector,
+        step,
+        tuple([packed(tree) for tree in slots] if foreach and masters is None and _is_uniform(structures) else slots),
+        taken,
+        None if masters is None else unflatten(treedef, masters),
+        hypers,
+        foreach,
+        differentiable,
+        None if master_dtype is None else master_dtype.name,
+    )
+
+
+def _is_uniform(structures: Sequence[Structure]) -> bool:
+    """Whether the slots, where there are any, are arrays for the same parameters, so that they are packed alike."""
+    held = {row.slots for row in structures}
+    return len(held - {()}) <= 1 and not any(slot.scalar for slots in held for slot in slots)
+
+
+def begun(slot: Slot, leaf: Any, hyper: Any) -> Any:
+    """A slot of a parameter at its beginning."""
+    value = slot.begin(hyper) if callable(slot.begin) else slot.begin
+    if slot.scalar:
+        return np.float64(value)
+    if value == 0:
+        # np.zeros leaves fresh pages alone until they are written: no pass over memory.
+        return np.zeros(leaf.shape, leaf.dtype) if type(leaf) is np.ndarray else zeros_like(leaf)
+    return np.full(leaf.shape, value, leaf.dtype) if type(leaf) is np.ndarray else full_like_p(leaf, value=value)
+
+
+def _placed(values: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
+    """NumPy values on the devices of the parameters, where those were put somewhere on purpose."""
+    reference = next((leaf for leaf in leaves if is_foreign(leaf)), None)
+    if reference is None:
+        return list(values)
+    beside = load_xla().beside
+    return [beside(x, reference) if isinstance(x, np.generic | np.ndarray) else x for x in values]
+
+
+def _wide_dtype(asked: str, given: Any) -> np.dtype:
+    try:
+        dtype = np.dtype(given)
+    except TypeError:
+        dtype = None
+    if dtype is None or not is_inexact(dtype) or dtype.kind == "c":
+        raise TypeError(f'{asked}: master_dtype is {given!r}; needed a float dtype. Pass "float32" or "float64".')
+    return dtype
+
+
+def _master(leaf: Any, dtype: np.dtype) -> Any:
+    aval = aval_of(leaf)
+    wider = aval.dtype.kind != "c" and aval.dtype.itemsize < dtype.itemsize
+    return cast_p(leaf, dtype=dtype) if wider else None
+
+
+def _check_leaves(asked: str, leaves: list[Any], treedef: TreeDef) -> None:
+    for i, leaf in enumerate(leaves):
+        if not is_value(leaf) or not is_inexact(aval_of(leaf).dtype):
+            path = key_paths(treedef)[i]
+            arrived = aval_of(leaf) if is_value(leaf) else f"a {type(leaf).__name__}"
+            raise TypeError(
+                f"{asked}: params{path} is {arrived}; needed a float or complex array. "
+                "Convert it with .astype(float), or keep it out of params."
+            )

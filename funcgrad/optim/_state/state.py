@@ -1,0 +1,304 @@
+"""The state of an optimizer, whatever its rule: hyperparameters, step count and slots, as one immutable pytree."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self, overload
+
+import numpy as np
+
+from funcgrad._core.bind import Tracer, is_foreign
+from funcgrad._engines import load_xla
+from funcgrad.errors import HyperparameterError
+from funcgrad.optim._rules.rule import Row, Rule, Structure
+from funcgrad.optim._state.hyperparameters import Schedule, check_range, is_host
+from funcgrad.optim._state.prefix import NO_PREFIXES, Place, Prefixes, as_vector, check_together, laid_out, of_vector
+from funcgrad.tree import Packed, TreeDef, flatten, key_paths, leaves, ravel, register_dataclass, structure, unflatten
+
+# The fields of a state that are no leaves.
+STATIC = ("hypers", "foreach", "differentiable", "master_dtype")
+
+
+@register_dataclass(when_made=True)
+@dataclasses.dataclass(frozen=True, eq=False)
+class Buckets:
+    """A slot packed by the state: a packed tree of its own, whatever the parameters are."""
+
+    packed: Packed
+
+
+class Hyperparameter:
+    """An attribute of a state: a hyperparameter as it was given, be it one value or a tree of them."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, state: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, state: State, owner: type) -> Any: ...
+    def __get__(self, state: State | None, owner: type) -> Any:
+        return self if state is None else state.value_of(self.name)
+
+
+class SlotTree:
+    """An attribute of a state: a slot, as a pytree like the parameters."""
+
+    def __init__(self, slot: str) -> None:
+        self.slot = slot
+
+    @overload
+    def __get__(self, state: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, state: State, owner: type) -> Any: ...
+    def __get__(self, state: State | None, owner: type) -> Any:
+        return self if state is None else state.slots[[slot.name for slot in state.rule.slots].index(self.slot)]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class State:
+    """What an optimizer carries from step to step: a pytree whose structure stays the same from the first to the last.
+
+    Args:
+        numbers: f64[k], the hyperparameters that are data, in one vector; ``None`` where there are none.
+        step: i32[], how many steps were taken.
+        slots: for each slot of the rule a pytree like the parameters, ``None`` where a parameter has none.
+        taken: i32[n], how many steps each of the parameters has taken whose rule reads it; ``None`` where none does.
+        masters: a pytree like the parameters: copies in ``master_dtype``, ``None`` where a parameter needs none.
+        hypers: static: the structure of each hyperparameter.
+        foreach: static.
+        differentiable: static.
+        master_dtype: static.
+    """
+
+    rule: ClassVar[Rule]
+    # How the state calls each slot of the rule.
+    slot_names: ClassVar[tuple[str, ...]] = ()
+
+    numbers: Any
+    step: Any
+    slots: tuple[Any, ...]
+    taken: Any
+    masters: Any = None
+    hypers: Prefixes = NO_PREFIXES
+    foreach: bool | None = None
+    differentiable: bool = False
+    master_dtype: str | None = None
+
+    def __init_subclass__(cls) -> None:
+        called = {x.slot: name for name, x in vars(cls).items() if isinstance(x, SlotTree)}
+        cls.slot_names = tuple([called[slot.name] for slot in cls.rule.slots])
+
+    def value_of(self, name: str) -> Any:
+        """A hyperparameter: a number, a schedule, a flag, or a tree of them."""
+        prefix = self.hypers.prefixes[self.rule.names.index(name)]
+        numbers = of_vector(self.numbers)
+        return prefix.tree([_value(entry, numbers) for entry in prefix.entries])
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a state with other values in some fields.
+
+        A change of number compiles nothing anew. These changes alter the structure, for which a step compiles once
+        more: a flag; a term turned on or off, by the Python number 0; a schedule in the place of a number or the
+        reverse; and trees of values of another structure. Turning a term off drops the slots that only it needs.
+
+        Args:
+            changes: fields with their new values; hyperparameters as at the start.
+
+        Returns:
+            The new state; this one is left as it is.
+
+        Raises:
+            HyperparameterError: a value is out of range, or a term is turned on that needs slots which are not there.
+            TypeError: there is no such field, or a hyperparameter is not a single number.
+
+        Example:
+            >>> import funcgrad as fg
+            >>> state = fg.sgd_init({"weight": 1.0}, lr=0.1)
+            >>> float(state.replace(lr=0.01).lr), float(state.lr)
+            (0.01, 0.1)
+        """
+        asked = f"{type(self).__name__}.replace"
+        names = self.rule.names
+        slots = self.slot_names
+        fields = [x.name for x in dataclasses.fields(self) if x.name not in ("numbers", "slots", "hypers")]
+        allowed = [*names, *slots, *fields]
+        unknown = sorted(changes.keys() - set(allowed))
+        if unknown:
+            raise TypeError(
+                f"{asked}: {unknown[0]!r} is no field of the state; needed one of {', '.join(allowed)}. "
+                "Correct the name."
+            )
+        fields_given = {name: changes[name] for name in fields if name in changes}
+        trees = [changes.get(name, tree) for name, tree in zip(slots, self.slots, strict=True)]
+        state = dataclasses.replace(self, slots=tuple(trees), **fields_given)
+        hyper = {name: changes[name] for name in names if name in changes}
+        return state._with_hyperparameters(hyper, asked) if hyper else state  # noqa: SLF001  (a state of this class)
+
+    def _with_hyperparameters(self, changes: Mapping[str, Any], asked: str) -> Self:
+        given = {name: changes[name] if name in changes else self.value_of(name) for name in self.rule.names}
+        hypers, numbers = laid_out(self.rule, given)
+        treedef = structure(self._slot_leaves()[1])
+        check_together(self.rule, hypers, numbers, treedef, asked)
+        vector = as_vector(numbers)
+        if vector is not None and self.numbers is not None and type(vector) is np.ndarray:
+            vector = _beside(vector, self.numbers)
+        new = dataclasses.replace(self, numbers=vector, hypers=hypers)
+        if hypers == self.hypers:
+            return new
+        before, after = structures_of(self, treedef, asked), structures_of(new, treedef, asked)
+        if before == after:
+            return new
+        slots = self._slots_for(before, after, changes, asked)
+        return dataclasses.replace(new, slots=slots, taken=self._taken_for(before, after))
+
+    def _slot_leaves(self) -> tuple[list[list[Any]], Any]:
+        """The leaves of each slot, ``None`` among them, and a tree of numbers like the parameters."""
+        found = [flatten(unpacked(tree), _is_none) for tree in self.slots]
+        if not found:
+            return [], 0
+        treedef = found[0][1]
+        return [held for held, _ in found], unflatten(treedef, range(treedef.num_leaves))
+
+    def _slots_for(
+        self, before: Sequence[Structure], after: Sequence[Structure], changes: Mapping[str, Any], asked: str
+    ) -> tuple[Any, ...]:
+        """The slots that are needed now."""
+        rule = self.rule
+        held, numbered = self._slot_leaves()
+        treedef = structure(numbered)
+        trees = []
+        for slot, values, tree in zip(rule.slots, held, self.slots, strict=True):
+            had, needed = ([slot in x.slots for x in rows] for rows in (before, after))
+            missing = [need and not there for need, there in zip(needed, had, strict=True)]
+            if any(missing):
+                i = missing.index(True)
+                path = key_paths(treedef)[i] or "the root"
+                new = [x for x, a, b in zip(rule.names, before[i].on, after[i].on, strict=True) if a != b]
+                name = next(x for x in new if x in changes)
+                raise HyperparameterError(
+                    f"{asked}: {name} was asked of a state made with {name} 0, which holds no {slot.name}, at {path}. "
+                    f"Arrived {changes[name]}, needed 0 there. Make a new state with {self.rule.name}_init(params, "
+                    f"{name}=...)."
+                )
+            kept = [value if need else None for value, need in zip(values, needed, strict=True)]
+            if all(x is y for x, y in zip(kept, values, strict=True)):
+                trees.append(tree)
+            else:
+                made = unflatten(treedef, kept)
+                trees.append(packed(made) if type(tree) is Buckets else made)
+        return tuple(trees)
+
+    def _taken_for(self, before: Sequence[Structure], after: Sequence[Structure]) -> Any:
+        """The steps that each parameter has taken, where they count now.
+
+        A parameter that had no gradient yet has a slot of zeros.
+        """
+        held, _ = self._slot_leaves()
+        # What is empty in the parameters is so in every slot.
+        there = [[x for x in of_one if x is not None] for of_one in zip(*held, strict=True)]
+        counted = [[bool(x) and row.counts for x, row in zip(there, rows, strict=True)] for rows in (before, after)]
+        if counted[0] == counted[1]:
+            return self.taken
+        if not any(counted[1]):
+            return None
+        known = iter([] if self.taken is None else np.asarray(self.taken).tolist())
+        old = [next(known) if count else None for count in counted[0]]
+        taken = [
+            any(bool(np.any(np.asarray(x))) for x in arrays) if steps is None else steps
+            for steps, arrays, count in zip(old, there, counted[1], strict=True)
+            if count
+        ]
+        return np.array(taken, np.int32)
+
+
+def _known(entry: Any, numbers: Sequence[Any]) -> bool:
+    return type(entry) is Place and type(numbers[entry]) is float
+
+
+def _value(entry: Any, numbers: Sequence[Any]) -> Any:
+    """What stands for an entry: turned off, it is the Python number 0, and stays so when it is given back."""
+    if entry is None:
+        return 0.0
+    if _known(entry, numbers):
+        return np.float64(numbers[entry])
+    return numbers[entry] if type(entry) is Place else entry
+
+
+def rows_of(state: State, treedef: TreeDef, asked: str) -> Sequence[Row]:
+    """The hyperparameters of each parameter; one object for those that share them."""
+    found = state.hypers.entries
+    if found is not None:
+        return [_single_row(state, found)] * treedef.num_leaves
+    numbers = of_vector(state.numbers)
+    made: dict[Any, Row] = {}
+    rows = []
+    for entries in state.hypers.spread(state.rule, treedef, asked):
+        # Equal numbers are one where they are known.
+        key = tuple([numbers[x] if _known(x, numbers) else (type(x), x) for x in entries])
+        if key not in made:
+            made[key] = _row(state, entries, numbers)
+        rows.append(made[key])
+    return rows
+
+
+def _single_row(state: State, entries: tuple[Any, ...]) -> Row:
+    """The hyperparameters of all parameters: those of the last step, where their numbers are the same object."""
+    vector, row = state.hypers.last
+    if vector is None or vector is not state.numbers:
+        row = _row(state, entries, of_vector(state.numbers))
+        kept = type(state.numbers) is np.ndarray and not state.numbers.flags.writeable
+        if kept and row.structure.count == len(state.numbers):
+            state.hypers.last = state.numbers, row
+    return row
+
+
+def _row(state: State, entries: tuple[Any, ...], numbers: Sequence[Any]) -> Row:
+    structure = _structure(state, entries)
+    if len(numbers) == structure.count and state.hypers.entries is not None:
+        return Row(structure, numbers)
+    values = []
+    for kind, entry in zip(state.rule.hyperparameters, entries, strict=True):
+        if isinstance(entry, Schedule):
+            step = state.step
+            value = entry.function(int(step) if is_host(step) else step)
+            check_range(kind, value)
+            values.append(float(value) if is_host(value) else value)
+        elif type(entry) is Place:
+            values.append(numbers[entry])
+    return Row(structure, values)
+
+
+def structures_of(state: State, treedef: TreeDef, asked: str) -> Sequence[Structure]:
+    """What the step of each parameter is written for."""
+    return [_structure(state, entries) for entries in state.hypers.spread(state.rule, treedef, asked)]
+
+
+def _structure(state: State, entries: tuple[Any, ...]) -> Structure:
+    found = state.hypers.structures.get(entries)
+    if found is None:
+        found = state.rule.structure(
+            tuple([True if type(x) is Place or isinstance(x, Schedule) else x for x in entries])
+        )
+        state.hypers.structures[entries] = found
+    return found
+
+
+def packed(tree: Any) -> Any:
+    """A slot packed, where any two of its arrays lie in one then."""
+    made = ravel(tree)
+    return Buckets(made) if len(made.arrays) < len(leaves(tree)) else tree
+
+
+def unpacked(tree: Any) -> Any:
+    return tree.packed.unpack() if type(tree) is Buckets else tree
+
+
+def _is_none(x: Any) -> bool:
+    return x is None
+
+
+def _beside(value: Any, old: Any) -> Any:
+    """A NumPy value on the device of the one that it replaces, so that what was compiled for that takes it."""
+    return value if isinstance(old, Tracer) or not is_foreign(old) else load_xla().beside(value, old)

@@ -1,0 +1,303 @@
+"""``RuleOptimizer``: PyTorch's optimizer over any rule. It gathers what a step reads and puts back what it gives."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from funcgrad._engines import engine_scope
+from funcgrad._transforms.jit import jit
+from funcgrad.autograd import enable_grad
+from funcgrad.autograd._base import TRACE, is_tensor, set_value
+from funcgrad.autograd._mode import recorded
+from funcgrad.autograd._writes import note_writes
+from funcgrad.errors import HyperparameterError
+from funcgrad.optim._rules.rule import Flag, Number, Row, Rule, Slot
+from funcgrad.optim._run.leaf import Leaf, Stepper
+from funcgrad.optim._state.begin import begun
+from funcgrad.optim._state.prefix import Place, Prefix, Prefixes, as_vector
+from funcgrad.optim._state.state import State
+from funcgrad.optim._torch.optimizer import Optimizer, required
+from funcgrad.optim._update import step_leaves, update
+from funcgrad.tree import flatten, structure
+
+# A parameter and its gradient; a group, its hyperparameters and those of its parameters that have a gradient.
+_Pair = tuple[Any, Any]
+_Members = tuple[dict[str, Any], Row, list[_Pair]]
+
+# Options of these types are the same as long as they are equal.
+_PLAIN = frozenset({bool, int, float})
+# How many are kept; a schedule makes new ones at each step.
+_ROWS = 64
+
+
+class RuleOptimizer(Optimizer):
+    """Base class of the optimizers that are a rule. A subclass names the state, and writes out its arguments.
+
+    Args:
+        params: as for `Optimizer`.
+        options: the hyperparameters, by PyTorch's names, with ``foreach`` and ``differentiable``.
+    """
+
+    kind: ClassVar[type[State]]
+    # The step of JAX values, which takes the memory of the old ones.
+    compiled_update: ClassVar[Callable[..., Any]]
+    _rows: ClassVar[dict[Any, Row]]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "kind" in vars(cls):
+            cls._rows = {}
+            cls.compiled_update = staticmethod(jit(functools.partial(update, cls.kind), donate_argnums=(1, 2)))
+
+    def __init__(self, params: Any, options: dict[str, Any]) -> None:
+        rule = self.kind.rule
+        for kind in rule.numbers:
+            _check(kind, option_of(options, kind))
+        values = {x.name: option_of(options, x) for x in rule.hyperparameters}
+        refusal = rule.check([SimpleNamespace(**values)])
+        if refusal is not None:
+            raise HyperparameterError(refusal)
+        super().__init__(params, options)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        # What older checkpoints may lack.
+        later = {x.name: x.default for x in self.kind.rule.hyperparameters if type(x) is Flag}
+        for group in self.param_groups:
+            for name, default in {**later, "foreach": None, "differentiable": False}.items():
+                group.setdefault(name, default)
+
+    def take_step(self, closure: Callable[[], Any] | None, grads: Any) -> Any:
+        """What a subclass's ``step`` does."""
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        given = None if grads is None else iter(self._given(grads))
+        in_place: list[_Members] = []
+        others: list[_Members] = []
+        for group in self.param_groups:
+            if given is None:
+                pairs = [(p, gradient) for p in group["params"] if (gradient := p.grad) is not None]
+            else:
+                pairs = [(p, g) for p in group["params"] if (g := next(given)) is not None]
+            if not pairs:
+                continue
+            row = self._row(group)
+            if group["differentiable"]:
+                self._step_recorded(group, row, pairs)
+                continue
+            foreign = [pair for pair in pairs if type(pair[0].value) is not np.ndarray]
+            if foreign:
+                others.append((group, row, foreign))
+                pairs = [pair for pair in pairs if type(pair[0].value) is np.ndarray]
+            if pairs:
+                in_place.append((group, row, pairs))
+        if in_place:
+            self._step_in_place(in_place)
+        if others:
+            self._step_compiled(others)
+        return loss if grads is None else self._tree()
+
+    def _given(self, grads: Any) -> list[Any]:
+        count = sum(len(group["params"]) for group in self.param_groups)
+        leaves = flatten(grads, lambda x: x is None)[0]
+        if len(leaves) != count:
+            raise ValueError(
+                f"{type(self).__name__}.step: grads has {len(leaves)} leaves; needed {count}, one for each parameter. "
+                "Pass what fg.grad returned for the parameters, with None for those without gradient."
+            )
+        return leaves
+
+    def _row(self, group: dict[str, Any]) -> Row:
+        """The hyperparameters of a group, found again while they are what they were."""
+        rule = self.kind.rule
+        given = tuple([option_of(group, kind) for kind in rule.hyperparameters])
+        if not _PLAIN.issuperset(map(type, given)):
+            return self._new_row(given)
+        row = self._rows.get(given)
+        if row is None:
+            if len(self._rows) >= _ROWS:
+                self._rows.clear()
+            row = self._rows[given] = self._new_row(given)
+        return row
+
+    def _new_row(self, given: Sequence[Any]) -> Row:
+        """The hyperparameters as a step takes them: what is 0 is turned off."""
+        on: list[bool | None] = []
+        numbers = []
+        for kind, value in zip(self.kind.rule.hyperparameters, given, strict=True):
+            if type(kind) is Flag:
+                on.append(bool(value))
+                continue
+            number = float(_number(value))
+            there = number != 0 or not (type(kind) is Number and kind.optional)
+            on.append(True if there else None)
+            numbers += [number] if there else []
+        return Row(self.kind.rule.structure(tuple(on)), numbers)
+
+    def _step_in_place(self, members: list[_Members]) -> None:
+        """Step parameters that are NumPy arrays, in their memory."""
+        rule = self.kind.rule
+        stepper = Stepper(rule, lambda i: f"[{i}]")
+        slots = [[self._held(p, row) for p, _ in pairs] for _, row, pairs in members]
+        # Before anything else refers to the values: what nothing refers to is in no graph.
+        note_writes([p for _, _, pairs in members for p, _ in pairs])
+        note_writes([x for of_group in slots for held, _ in of_group for x in held])
+        leaves = []
+        for (_, row, pairs), of_group in zip(members, slots, strict=True):
+            for (p, gradient), (held, taken) in zip(pairs, of_group, strict=True):
+                value = p.value
+                arrays = tuple([x.value for x in held])
+                into = (value, *arrays) if True not in row.structure.scalars else _arrays_of(value, arrays, row)
+                g = gradient.value if is_tensor(gradient) else gradient
+                leaves.append(Leaf(value, g, arrays, None, taken, row, into))
+        results: list[Any] = [None] * len(leaves)
+        step_leaves(stepper, leaves, results, together=False)
+        if rule.counted or any(slot.scalar for slot in rule.slots):
+            done = iter(results)
+            for _, row, pairs in members:
+                for p, _ in pairs:
+                    self._advance(p, row, next(done).slots)
+
+    def _held(self, p: Any, row: Row) -> tuple[list[Any], int]:
+        """The slots of a parameter as tensors, begun where they are not there, and how many steps it has taken."""
+        slots = row.structure.slots
+        state = self.state[p] if slots else self.state.get(p, {})
+        rule = self.kind.rule
+        taken = 1 if rule.counted is None else int(state.get(rule.counted, 0))
+        held = []
+        for slot in slots:
+            tensor = state.get(slot.key)
+            if tensor is None:
+                tensor = state[slot.key] = TRACE.constant(_begun(slot, p.value, row))
+                taken = 0 if rule.counted is None else taken
+            held.append(tensor)
+        return held, taken
+
+    def _advance(self, p: Any, row: Row, slots: Sequence[Any]) -> None:
+        """Put back what is no array that was written in place: counts of steps and scalar slots."""
+        self._count(p)
+        for slot, value in zip(row.structure.slots, slots, strict=True):
+            if slot.scalar:
+                self.state[p][slot.key] = TRACE.constant(np.asarray(value))
+
+    def _count(self, p: Any) -> None:
+        """Note the step, where checkpoints keep their number."""
+        counted = self.kind.rule.counted
+        if counted is not None:
+            state = self.state[p]
+            state[counted] = TRACE.constant(np.array(int(state.get(counted, 0)) + 1, np.float32))
+
+    def _step_compiled(self, members: list[_Members]) -> None:
+        """Step all parameters that are JAX's by one compiled update, which takes the memory of the old values."""
+        note_writes([p for _, _, pairs in members for p, _ in pairs])
+        values = [[p.value for p, _ in pairs] for _, _, pairs in members]
+        grads = [[g.value if is_tensor(g) else g for _, g in pairs] for _, _, pairs in members]
+        # In the 64-bit mode what JAX holds stays there: outside, wide results would come back in NumPy.
+        with engine_scope(values[0]):
+            new, state = self.compiled_update(grads, self._state_of(members, tensors=False), values)
+        self._put_back(members, new, state, set_value)
+
+    def _step_recorded(self, group: dict[str, Any], row: Row, pairs: list[_Pair]) -> None:
+        """Step on the tensors themselves; each parameter takes over the history of its new value."""
+        members = [(group, row, pairs)]
+        with recorded(True):
+            values = [[p.clone() for p, _ in pairs]]
+            state = self._state_of(members, tensors=True)
+            new, state = update(self.kind, [[g for _, g in pairs]], state, values)
+
+        def put(p: Any, value: Any) -> None:
+            p.value, p.node = value.value, value.node
+
+        self._put_back(members, new, state, put)
+
+    def _state_of(self, members: list[_Members], tensors: bool) -> State:
+        """Groups and slots as the state of the functions: hyperparameters are lists with one for each group."""
+        rule = self.kind.rule
+        rows = [row for _, row, _ in members]
+        hypers, numbers = _laid_out(rule, rows)
+        columns: list[list[list[Any]]] = [[] for _ in rule.slots]
+        taken = []
+        for _, row, pairs in members:
+            slots = row.structure.slots
+            held = [self._held(p, row) for p, _ in pairs]
+            if row.structure.counts:
+                taken += [count for _, count in held]
+            for slot, column in zip(rule.slots, columns, strict=True):
+                k = slots.index(slot) if slot in slots else None
+                column.append([None if k is None else x[k] if tensors else x[k].value for x, _ in held])
+        counts = np.array(taken, np.int32) if taken else None
+        return self.kind(as_vector(numbers), np.int32(0), tuple(columns), counts, hypers=hypers)
+
+    def _put_back(self, members: list[_Members], new: Any, state: State, put: Callable[[Any, Any], None]) -> None:
+        rule = self.kind.rule
+        for i, (_, row, pairs) in enumerate(members):
+            slots = row.structure.slots
+            of_group = [tree[i] for slot, tree in zip(rule.slots, state.slots, strict=True) if slot in slots]
+            for k, (p, _) in enumerate(pairs):
+                put(p, new[i][k])
+                for slot, values in zip(slots, of_group, strict=True):
+                    value = values[k]
+                    held = self.state[p][slot.key]
+                    if is_tensor(value):
+                        self.state[p][slot.key] = value
+                    else:
+                        set_value(held, value)
+                self._count(p)
+
+
+def _begun(slot: Slot, value: Any, row: Row) -> Any:
+    first = begun(slot, value, row.hyper)
+    return np.asarray(first) if slot.scalar else first
+
+
+def _arrays_of(value: Any, slots: Sequence[Any], row: Row) -> tuple[Any, ...]:
+    """The memory of a parameter and of those of its slots that are arrays."""
+    return (value, *[x for x, scalar in zip(slots, row.structure.scalars, strict=True) if not scalar])
+
+
+def _laid_out(rule: Rule, rows: Sequence[Row]) -> tuple[Prefixes, list[float]]:
+    """The hyperparameters of the groups as those of a state."""
+    treedef = structure([0] * len(rows))
+    numbers: list[float] = []
+    rest = [iter(row.numbers) for row in rows]
+    prefixes = []
+    for k, kind in enumerate(rule.hyperparameters):
+        entries = []
+        for row, values in zip(rows, rest, strict=True):
+            entry = row.structure.on[k]
+            if type(kind) is Number and entry:
+                numbers.append(next(values))
+                entry = Place(len(numbers) - 1)
+            entries.append(entry)
+        prefixes.append(Prefix(treedef, tuple(entries)))
+    return Prefixes(tuple(prefixes)), numbers
+
+
+def option_of(options: dict[str, Any], kind: Number | Flag) -> Any:
+    """A hyperparameter among the options of a group."""
+    if type(kind) is Number and kind.option is not None:
+        name, place = kind.option
+        return options[name][place]
+    return options[kind.name]
+
+
+def _number(value: Any) -> Any:
+    return value.item() if is_tensor(value) or isinstance(value, np.ndarray) else value
+
+
+def _check(kind: Number, value: Any) -> None:
+    """Refuse a number out of range, in PyTorch's words."""
+    if value is required:
+        return
+    if kind.schedule and is_tensor(value) and value.size != 1:
+        raise ValueError(f"Tensor {kind.name} must be 1-element")
+    value = _number(value)
+    if kind.message is not None and not kind.valid(value):
+        raise HyperparameterError(kind.message.format(value))

@@ -1,0 +1,187 @@
+"""One step of any rule over the leaves of a pytree, and over leaves as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from funcgrad._core.aval import aval_of
+from funcgrad._ops.arithmetic import add_p
+from funcgrad._ops.split import split
+from funcgrad.errors import HyperparameterError, TreeMismatchError
+from funcgrad.optim._rules.rule import Row, Rule
+from funcgrad.optim._run.leaf import Leaf, Result, Stepper
+from funcgrad.optim._run.packing import step_packed, step_small
+from funcgrad.optim._state.state import Buckets, State, rows_of, unpacked
+from funcgrad.tree import TreeDef, flatten, flatten_up_to, key_paths, unflatten
+
+S = TypeVar("S", bound=State)
+
+
+def update(kind: type[S], grads: Any, state: S, params: Any, into: Any = None) -> tuple[Any, S]:
+    """Take one step of a rule on pytrees."""
+    rule = kind.rule
+    asked = f"{rule.name}_update"
+    if not isinstance(state, kind):
+        raise TypeError(
+            f"{asked}: state is a {type(state).__name__}; needed an {kind.__name__}. The order is (grads, state, "
+            f"params): pass what {rule.name}_init made, or what the previous step returned."
+        )
+    leaves, treedef = flatten(params)
+    gradients = flatten_up_to(treedef, grads, f"{asked}: grads")
+    columns = [
+        flatten_up_to(treedef, unpacked(tree), f"{asked}: state.{name}")
+        for name, tree in zip(kind.slot_names, state.slots, strict=True)
+    ]
+    masters, stepped = [None] * len(leaves), leaves
+    if state.masters is not None:
+        masters = flatten_up_to(treedef, state.masters, f"{asked}: state.masters")
+        stepped = _stepped(asked, masters, leaves, treedef)
+    rows = rows_of(state, treedef, f"{asked}: state")
+    slots = _slots(rule, rows, columns, treedef)
+    _check_state(asked, rows, slots, stepped, treedef)
+    taken = _taken(state, rows)
+    places = _places(into, treedef, rule, rows, asked)
+    given = [Leaf(*row) for row in zip(leaves, gradients, slots, masters, taken, rows, places, strict=True)]
+    stepper = Stepper(rule, lambda i: key_paths(treedef)[i])
+    results: list[Any] = [None] * len(given)
+    buckets = [tree for tree in state.slots if type(tree) is Buckets]
+    new_packed = iter(step_packed(stepper, given, [x.packed for x in buckets], results) if buckets else ())
+    step_leaves(stepper, given, results, state.foreach is not False and not buckets)
+    if buckets:
+        # Slots that are not packed are empty.
+        new_slots = [Buckets(next(new_packed)) if type(tree) is Buckets else tree for tree in state.slots]
+    else:
+        new_slots = [unflatten(treedef, column) for column in _columns(rule, rows, results)]
+    new_masters = None if state.masters is None else unflatten(treedef, [result.master for result in results])
+    advanced = kind(
+        state.numbers,
+        add_p(state.step, 1),
+        tuple(new_slots),
+        _advanced(state, given, taken),
+        new_masters,
+        state.hypers,
+        state.foreach,
+        state.differentiable,
+        state.master_dtype,
+    )
+    return unflatten(treedef, [result.p for result in results]), advanced
+
+
+def step_leaves(stepper: Stepper, given: Sequence[Leaf], results: list[Result | None], together: bool) -> None:
+    """Step the leaves that have no result yet; small ones of NumPy together, where that is wanted."""
+    if together:
+        step_small(stepper, given, results)
+    for i, leaf in enumerate(given):
+        if results[i] is None:
+            results[i] = stepper.step(i, leaf)
+    stepper.finish()
+
+
+def _slots(
+    rule: Rule, rows: Sequence[Row], columns: Sequence[Sequence[Any]], treedef: TreeDef
+) -> Sequence[tuple[Any, ...]]:
+    """The slots of each parameter; where one is needed and not there, the state was changed by hand."""
+    found = []
+    if len(set(rows)) == 1 and len(columns) == len(rows[0].structure.slots) and _are_full(columns):
+        # The common case.
+        return list(zip(*columns, strict=True))
+    for i, row in enumerate(rows):
+        held = row.structure.slots
+        if not held:
+            found.append(())
+            continue
+        slots = tuple([x[i] for x, k in zip(columns, row.structure.index, strict=True) if k is not None])
+        for x, slot in zip(slots, held, strict=True):
+            if x is None:
+                raise HyperparameterError(
+                    f"{rule.name}_update: params{key_paths(treedef)[i]} needs a {slot.name} by its hyperparameters, "
+                    f"but the state holds none for it. Make a new state with {rule.name}_init."
+                )
+        found.append(slots)
+    return found
+
+
+def _are_full(columns: Sequence[Sequence[Any]]) -> bool:
+    return bool(columns) and not any(x is None for column in columns for x in column)
+
+
+def _columns(rule: Rule, rows: Sequence[Row], results: Sequence[Result]) -> list[list[Any]]:
+    """The new slots, slot by slot, ``None`` where a parameter has none."""
+    if len(set(rows)) == 1:
+        index = rows[0].structure.index
+        return [[None if k is None else x[1][k] for x in results] for k in index]
+    columns = []
+    for number in range(len(rule.slots)):
+        places = [row.structure.index[number] for row in rows]
+        columns.append([None if k is None else x[1][k] for x, k in zip(results, places, strict=True)])
+    return columns
+
+
+def _taken(state: State, rows: Sequence[Row]) -> Sequence[Any]:
+    """How many steps each parameter has taken, where its rule reads it."""
+    if state.taken is None:
+        return [None] * len(rows)
+    known = type(state.taken) is np.ndarray
+    values = iter(state.taken.tolist() if known else split(state.taken, ((),) * state.taken.shape[0]))
+    return [next(values) if row.structure.counts else None for row in rows]
+
+
+def _advanced(state: State, given: Sequence[Leaf], taken: Sequence[Any]) -> Any:
+    """The numbers of steps after this one: what had no gradient took none."""
+    if state.taken is None:
+        return None
+    there = [leaf.g is not None for leaf, steps in zip(given, taken, strict=True) if steps is not None]
+    return add_p(state.taken, np.array(there, np.int32))
+
+
+def _places(
+    into: Any, treedef: TreeDef, rule: Rule, rows: Sequence[Row], asked: str
+) -> Sequence[tuple[Any, ...] | None]:
+    """The memory that is given for new parameters and slots."""
+    if into is None:
+        return [None] * treedef.num_leaves
+    params, state = into
+    columns = [flatten_up_to(treedef, tree, f"{asked}: into") for tree in (params, *state.slots)]
+    places = []
+    for row, (p, *slots) in zip(rows, zip(*columns, strict=True), strict=True):
+        kept = zip(rule.slots, row.structure.index, slots, strict=True)
+        places.append((p, *[x for slot, k, x in kept if k is not None and not slot.scalar]))
+    return places
+
+
+def _same_type(x: Any, p: Any) -> bool:
+    try:
+        return x.shape == p.shape and x.dtype == p.dtype
+    except AttributeError:
+        # A Python number.
+        return aval_of(x).shape == aval_of(p).shape
+
+
+def _check_state(
+    asked: str, rows: Sequence[Row], slots: Sequence[tuple[Any, ...]], stepped: Sequence[Any], treedef: TreeDef
+) -> None:
+    """Refuse a state that was made for other parameters."""
+    for i, (held, p) in enumerate(zip(slots, stepped, strict=True)):
+        for k, x in enumerate(held):
+            if not _same_type(x, p):
+                slot = rows[i].structure.slots[k]
+                if not slot.scalar:
+                    _refuse_state(asked, slot.name, i, x, p, treedef)
+
+
+def _stepped(asked: str, masters: Sequence[Any], leaves: Sequence[Any], treedef: TreeDef) -> Sequence[Any]:
+    """What is stepped of each parameter: its master copy, if it has one."""
+    for i, (master, p) in enumerate(zip(masters, leaves, strict=True)):
+        if master is not None and master.shape != p.shape:
+            _refuse_state(asked, "master copy", i, master, p, treedef)
+    return [p if master is None else master for p, master in zip(leaves, masters, strict=True)]
+
+
+def _refuse_state(asked: str, what: str, i: int, arrived: Any, needed: Any, treedef: TreeDef) -> None:
+    raise TreeMismatchError(
+        f"{asked}: the {what} of params{key_paths(treedef)[i]} is {aval_of(arrived)}; needed {aval_of(needed)}, "
+        f"the type of the parameter. Pass the state that {asked.removesuffix('update')}init made for these parameters."
+    )
