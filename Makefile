@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV ?= .venv
 WORKERS ?= 2
 ARGS ?=
+LOWEST_TESTS ?= tests/_core tests/_engines tests/_transforms/test_jit.py tests/interop/test_jax.py tests/optim/test_rows.py \
+	tests/laws/test_aliasing.py tests/laws/test_nesting.py tests/numpy/test_creation.py tests/numpy/test_elementwise.py tests/tree
 SECONDS ?= 60
 # Pinned: where a CPU build of this release is at hand, a plain range would pass it over for one with CUDA.
 TORCH ?= torch==2.13.0
@@ -12,10 +14,10 @@ TORCH ?= torch==2.13.0
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help train test fuzz lint format types bench torch clean
+.PHONY: help train test test-lowest fuzz lint format types bench torch clean
 
 help:
-	@echo "make train | test | fuzz | lint | format | types | bench | torch | clean"
+	@echo "make train | test | test-lowest | fuzz | lint | format | types | bench | torch | clean"
 
 train: $(VENV)/.has-examples
 	$(BIN)/python examples/digits.py $(ARGS)
@@ -26,6 +28,10 @@ test: $(VENV)/.has-test
 # Random programs with fresh seeds; what they find is printed as programs to paste.
 fuzz: $(VENV)/.has-test
 	$(BIN)/python -m tests.laws.fuzz --seconds $(SECONDS) --workers $(WORKERS) $(ARGS)
+
+# The core tests on the lowest releases that pyproject.toml allows.
+test-lowest: .venv-lowest/.has-lowest
+	.venv-lowest/bin/python -m pytest $(LOWEST_TESTS) $(ARGS)
 
 lint: $(VENV)/.has-test
 	$(BIN)/python -m ruff format --check .
@@ -45,7 +51,7 @@ bench: $(VENV)/.has-bench
 torch: $(VENV)/.has-torch
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis examples/output
+	rm -rf $(VENV) .venv-lowest build dist .pytest_cache .ruff_cache .hypothesis examples/output
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -58,6 +64,12 @@ $(VENV)/.has-examples: pyproject.toml | $(BIN)/python
 
 $(VENV)/.has-test: pyproject.toml | $(BIN)/python
 	$(PIP) --editable '.[test]'
+	@touch $@
+
+.venv-lowest/.has-lowest: pyproject.toml tests/lowest.txt
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check \
+		--constraint tests/lowest.txt --editable . hypothesis 'pytest>=8.3'
 	@touch $@
 
 $(VENV)/.has-bench: pyproject.toml $(VENV)/.has-torch | $(BIN)/python
