@@ -41,8 +41,11 @@ class Case:
         return self.eps < 1e-15
 
     def names(self, kinds: str, arrays: bool = False) -> tuple[str, ...]:
-        """The traced inputs of these kinds of dtype; with ``arrays`` without Python's numbers."""
-        given = [(name, self.arguments[name]) for name in self.program.traced]
+        """The traced inputs of these kinds of dtype; with ``arrays`` without Python's numbers.
+
+        Python's bools are never traced: as arrays they are NumPy's, and ``~True`` is then another value.
+        """
+        given = [(name, self.arguments[name]) for name in self.program.traced if type(self.arguments[name]) is not bool]
         return tuple(
             name for name, x in given if np.asarray(x).dtype.kind in kinds and (hasattr(x, "dtype") or not arrays)
         )

@@ -243,7 +243,7 @@ CHECKS = _checks()
 
 def run(program: Program, report: Report, only: str | None = None) -> list[Finding]:
     """The findings of a program; with ``only`` of one check, which is then not drawn but made."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
+    with warnings.catch_warnings(), np.errstate(all="ignore"), fg.full_tracebacks():
         warnings.simplefilter("ignore")
         case = Case(program)
         chosen = Random(f"checks {program.seed}")

@@ -87,12 +87,16 @@ def differences(f: Scalar, t: Any, t_dot: Any) -> float | None:
     def at(s: float) -> float:
         return float(f(fg.tree.map(lambda x, d: x + s * d, t, t_dot)))
 
-    centre = at(0.0)
     found, bends = [], []
-    for h in (1e-3, 1e-4):
-        a, b, c, d = at(-2 * h), at(-h), at(h), at(2 * h)
-        found.append((8 * (c - b) - (d - a)) / (12 * h))
-        bends.append(abs(c - 2 * centre + b) / h)
+    try:
+        centre = at(0.0)
+        for h in (1e-3, 1e-4):
+            a, b, c, d = at(-2 * h), at(-h), at(h), at(2 * h)
+            found.append((8 * (c - b) - (d - a)) / (12 * h))
+            bends.append(abs(c - 2 * centre + b) / h)
+    except ValueError:
+        # A mask that changes makes a result of another length.
+        return None
     size = abs(found[1]) + 1e-3
     if not all(np.isfinite(found)) or not abs(found[0] - found[1]) <= 1e-6 * size + 1e-8 * abs(centre):
         return None

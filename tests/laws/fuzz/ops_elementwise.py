@@ -7,7 +7,7 @@ from tests.laws.fuzz.table import OPS, op, words
 
 UNARY = words(
     """
-    absolute negative positive exp expm1 exp2 log log1p log2 log10 sqrt square cbrt reciprocal sin cos tan
+    absolute negative positive exp expm1 exp2 log log1p log2 log10 sqrt square cbrt sin cos tan
     arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh fabs sign floor ceil trunc rint deg2rad
     rad2deg isnan isinf isfinite signbit logical_not conj real imag angle sinc i0 round around fix nan_to_num
     isreal iscomplex spacing invert
@@ -128,7 +128,8 @@ def _select(d: Draw) -> str:
 
 @op("piecewise", 0.5)
 def _piecewise(d: Draw) -> str:
-    x = d.name(is_real)
+    # What becomes of numbers that an integer dtype does not hold is not defined.
+    x = d.name(is_float)
     parts = [d.one("lambda t: t * t", "np.exp", d.one("1", "0.5", "-1", "2.5", "True")) for _ in range(2)]
     return f"np.piecewise({x}, [{x} > 0], [{', '.join(parts)}])"
 
@@ -217,6 +218,11 @@ def _logsumexp(d: Draw) -> str:
 @op("parts", 0.8)
 def _parts(d: Draw) -> str:
     return f"{d.name()}.{d.one('real', 'imag', 'conj()', 'conjugate()')}"
+
+
+@op("reciprocal", 0.35)
+def _reciprocal(d: Draw) -> str:
+    return f"np.reciprocal({d.name(is_inexact)})"
 
 
 @op("not", 0.2)

@@ -139,7 +139,9 @@ def _einsum(d: Draw) -> str:
             term += c
         terms.append(term)
     out = "".join(d.rng.sample(list(lengths), d.integer(0, min(2, len(lengths)))))
-    extra = d.one("", "", ", optimize=True")
+    # Of bools and of several widths, NumPy's value depends on what is multiplied first.
+    wide = all(d.value(name).dtype == float for name in names)
+    extra = d.one("", ", optimize=True") if wide else ""
     if d.chance(0.15):
         terms, names = [*terms, ""], [*names, d.number()]
     return f"np.einsum('{','.join(terms)}->{out}', {', '.join(names)}{extra})"
