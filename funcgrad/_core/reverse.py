@@ -211,7 +211,7 @@ class ReverseTrace(Trace):
         hub = self.node_type(_hub(primitive, nodes, rule, kept, self.origin_of(primals, active, params)))
         return [
             self.tracer_type(self, y, _component(primitive, hub, i, len(ys)))
-            if is_inexact(y.dtype)
+            if is_inexact(aval_of(y).dtype)
             else self.constant(y)
             for i, y in enumerate(ys)
         ]

@@ -71,7 +71,9 @@ def squared(x: Any) -> Any:
     return x * x if type(x) is np.ndarray else power_p(x, exponent=2)
 
 
-def _pow_base_map(t: Any, a: Any, b: Any) -> Any:
+def _pow_base_map(t: Any, a: Any, b: Any, y_aval: Aval) -> Any:
+    # A Python exponent has no dtype of its own.
+    b = cast(b, y_aval.dtype)
     # Of 0 ** 0 it is 0, where 0 * 0 ** -1 would be NaN. Other bases keep b - 1 at b = 0: by b this has a derivative.
     return t * (b * pow_p(a, select((a == 0) & (b == 0), 1, b - 1)))
 

@@ -63,7 +63,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 @implements(np.piecewise)
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
     """``numpy.piecewise``: each function sees the elements of its condition, and 1 in the places of the others."""
-    x = as_value(x)
+    x = strong(x)
     conditions = _conditions(x, condlist)
     functions = list(funclist)
     if len(functions) == len(conditions) + 1:
@@ -154,5 +154,7 @@ def nan_to_num(
     info = (ml_dtypes if x.dtype.kind == "V" else np).finfo(x.dtype)
     highest = float(info.max) if posinf is None else posinf
     lowest = float(info.min) if neginf is None else neginf
+    # The replacements do not widen the result: NumPy copies them in.
+    nan, highest, lowest = [cast(v, x.dtype) if hasattr(v, "dtype") else v for v in (nan, highest, lowest)]
     y = where(arithmetic.eq_p(x, np.inf), highest, where(arithmetic.eq_p(x, -np.inf), lowest, x))
     return where(logic.isnan_p(x), nan, y)

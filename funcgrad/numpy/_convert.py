@@ -81,7 +81,7 @@ def _refuse_elements(x: np.ndarray, element: Any) -> NoReturn:
 
 def promote(*values: Any) -> tuple:
     """Values as arrays of their common dtype; a Python number is an array of its own, and no weaker than others."""
-    arrays = [array_of(x) for x in values]
+    arrays = [x if getattr(x, "shape", ()) else strong(x) for x in values]
     dtype = common_dtype(*[x.dtype for x in arrays])
     return tuple([cast(x, dtype) for x in arrays])
 
@@ -134,7 +134,22 @@ def operands_for(ufunc: np.ufunc, values: tuple) -> tuple:
             return _without_numbers(ufunc, values, dtypes)
         _resolved[key] = dtypes
     alone = not any(isinstance(kind, np.dtype) for kind in kinds)
-    return tuple([_operand(x, dtype, alone) for x, dtype in zip(values, dtypes, strict=False)])
+    operands = tuple([_operand(x, dtype, alone) for x, dtype in zip(values, dtypes, strict=False)])
+    return _compared(*operands) if ufunc in _COMPARISONS and not alone else operands
+
+
+_COMPARISONS = frozenset({np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal})
+
+
+def _compared(x: Any, y: Any) -> tuple:
+    """The operands of a comparison: a Python int outside an integer dtype is beyond every element, an infinity."""
+    for number, array in ((x, y), (y, x)):
+        if type(number) is int and array.dtype.kind in "iu":
+            bounds = np.iinfo(array.dtype)
+            if not bounds.min <= number <= bounds.max:
+                beyond, floats = np.float64(np.inf if number > 0 else -np.inf), cast(array, np.dtype(float))
+                return (beyond, floats) if number is x else (floats, beyond)
+    return x, y
 
 
 def _operand(x: Any, dtype: np.dtype, alone: bool) -> Any:
@@ -158,6 +173,9 @@ def _resolve(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype, ...]:
         except TypeError:
             # No number beside an array: an integer array, or the exponent of ldexp.
             pass
+    if not strong and ufunc in _COMPARISONS:
+        # Of Python's ints alone NumPy answers with its loop for objects.
+        kinds = tuple([np.dtype(kind) for kind in kinds])
     return ufunc.resolve_dtypes((*kinds, *results))
 
 

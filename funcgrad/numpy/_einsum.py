@@ -11,6 +11,7 @@ import numpy as np
 from funcgrad._core.lazy import LazyModule
 from funcgrad._ops.broadcast import reduce_sum
 from funcgrad._ops.contract import NO_BATCH, Pair, dot_general
+from funcgrad._ops.copy import fresh
 from funcgrad._ops.diagonal import diagonal
 from funcgrad._ops.shape import reshape, transpose
 from funcgrad.numpy._convert import as_value, promote
@@ -86,7 +87,8 @@ def einsum(*operands: Any, out: None = None, dtype: Any = None, optimize: Any = 
         taken = [terms.pop(i) for i in step]
         terms.append(_contract_terms(taken, terms, result))
     ((x, labels),) = terms
-    return arranged(*_summed(x, labels, set(result)), result)
+    y = arranged(*_summed(x, labels, set(result)), result)
+    return y if result else fresh(y, values[0])
 
 
 def _contract_terms(terms: list[Term], rest: list[Term], result: Labels) -> Term:

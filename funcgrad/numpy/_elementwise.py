@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.numbers import PYTHON_NUMBERS
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops import arithmetic as ops
 from funcgrad._ops.cast import cast
@@ -107,6 +108,9 @@ def power(x: Any, y: Any, /) -> Any:
         y = as_value(y)
     if type(y) is int or type(y) is float:
         x = as_value(x)
+        if type(x) in PYTHON_NUMBERS:
+            # Of Python's numbers alone too the ufunc gives NumPy's number.
+            return np.power(x, y)
         (x,) = (x,) if getattr(x, "dtype", np.dtype(object)).kind in "fc" else operands_for(np.power, (x, y))[:1]
         return bind(ops.power_p, (x,), {"exponent": y})
     return _general_power(x, y)

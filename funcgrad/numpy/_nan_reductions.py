@@ -108,6 +108,8 @@ def nanvar(
 ) -> Any:
     """``numpy.nanvar``."""
     refuse_out("nanvar", out)
+    if dtype is None and as_array(a).dtype.kind not in "fc":
+        return statistics.var(a, axis, None, None, ddof, keepdims, where=where, correction=correction)
     a = inexact(a, dtype)
     counted = _counted(a, where)
     axes = normalize_axes(axis, len(a.shape))
@@ -116,7 +118,10 @@ def nanvar(
     center = sum_(a, axes, keepdims=True) / statistics.count(a, axes, True, counted)
     squares = select(counted, statistics.squared(a - center), 0)
     lost = ddof if correction is None else correction
-    return sum_(squares, axes, keepdims=keepdims) / (statistics.count(a, axes, keepdims, counted) - lost)
+    left = statistics.count(squares, axes, keepdims, counted) - lost
+    # NumPy's answer where no degree of freedom is left; the divisor is 1 there.
+    none = left <= 0
+    return select(none, np.nan, sum_(squares, axes, keepdims=keepdims) / select(none, 1, left))
 
 
 @implements(np.nanstd)

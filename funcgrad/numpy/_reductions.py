@@ -16,7 +16,7 @@ from funcgrad._ops.cast import cast
 from funcgrad._ops.select import select
 from funcgrad._ops.shape import reshape
 from funcgrad.numpy._axes import ALL_AXES, Axis, is_axis_of_scalar, normalize_axis, reduction_axes
-from funcgrad.numpy._convert import as_value, dtype_of
+from funcgrad.numpy._convert import as_value, dtype_of, strong
 from funcgrad.numpy._dispatch import implements, in_numpys_mode, refuse_out
 
 INDEX = np.dtype(np.int64)
@@ -54,9 +54,9 @@ def summand(x: Any, dtype: Any) -> Any:
 
 
 def as_array(x: Any) -> Any:
-    """``x`` as something with a shape and a dtype."""
+    """``x`` as something with a shape and a dtype, which a Python number has as an array of its own."""
     x = as_value(x)
-    return x if hasattr(x, "shape") else np.asarray(x)
+    return x if getattr(x, "shape", ()) else strong(x)
 
 
 def masked(x: Any, where: Any, fill: Any) -> Any:

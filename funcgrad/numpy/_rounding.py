@@ -47,6 +47,8 @@ def round_(a: Any, decimals: int = 0, out: None = None) -> Any:
     """``numpy.round``: half to even; it carries no derivative."""
     refuse_out("round", out)
     x = as_value(a)
+    if dtype_of(x).kind == "b":
+        x = cast(x, np.dtype(np.float16))
     if dtype_of(x).kind == "c":
         real, imag = (bind(rounding.round_p, (part(x),), {"decimals": int(decimals)}) for part in (real_p, imag_p))
         return complex_p(real, imag)

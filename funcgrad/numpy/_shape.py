@@ -15,7 +15,7 @@ from funcgrad._ops import shape as ops
 from funcgrad._ops.broadcast import broadcast_to as broadcast_op
 from funcgrad._ops.copy import copy
 from funcgrad.numpy._axes import normalize_axis
-from funcgrad.numpy._convert import as_value
+from funcgrad.numpy._convert import as_value, strong
 from funcgrad.numpy._dispatch import implements, refuse_option
 
 Axes = int | Sequence[int]
@@ -23,9 +23,9 @@ Order = Literal["C", "F", "A", "K"]
 
 
 def as_array(x: Any) -> Any:
-    """``x`` as a value that has a shape and a dtype: Python numbers become 0-d arrays."""
+    """``x`` as a value that has a shape and a dtype: Python numbers become 0-d arrays, traced ones no longer weak."""
     x = as_value(x)
-    return x if hasattr(x, "shape") else np.asarray(x)
+    return x if getattr(x, "shape", ()) else strong(x)
 
 
 def normalize_tuple(axis: Axes, ndim: int, name: str = "axis") -> tuple[int, ...]:
@@ -195,6 +195,8 @@ def broadcast_to(array: Any, shape: Axes, subok: bool = False) -> Any:
     del subok
     array = as_array(array)
     whole = to_shape(shape)
+    if type(array) is np.ndarray:
+        return np.broadcast_to(array, whole)
     try:
         fits = np.broadcast_shapes(array.shape, whole) == whole
     except ValueError:

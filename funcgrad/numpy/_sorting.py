@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops import sort as ops
 from funcgrad._ops._index_plan import SLOT
@@ -20,7 +21,7 @@ from funcgrad._ops.select import select
 from funcgrad._ops.shape import reshape, transpose
 from funcgrad.errors import TracerAssignmentError
 from funcgrad.numpy._axes import Axis, normalize_axes, normalize_axis
-from funcgrad.numpy._convert import as_value, promote
+from funcgrad.numpy._convert import as_value, promote, strong
 from funcgrad.numpy._cumulative import along, flat
 from funcgrad.numpy._dispatch import implements, in_numpys_mode, refuse_option, refuse_out
 from funcgrad.numpy._reductions import as_array
@@ -113,6 +114,8 @@ def _sorted_last(a: Any, axis: Axis, keepdims: bool) -> tuple[Any, tuple[int, ..
 
 def _nan_where_any(y: Any, x: Any) -> Any:
     """NaN, a constant, where a sorted ``x`` holds one: it stands last."""
+    if not is_inexact(x.dtype):
+        return y
     axis, n = len(x.shape) - 1, x.shape[-1]
     last = slice_axis(x, axis, n - 1, n)
     return select(bind(ne_p, (last, last), NO_PARAMS), np.nan, y)
@@ -167,9 +170,10 @@ def quantile(
     del overwrite_input
     if weights is not None:
         refuse_option("quantile", "weights", "Sort with np.argsort and interpolate in np.cumsum of the weights.")
-    a = inexact(a)
+    # Methods that take one of the elements keep its dtype.
+    a = strong(a) if method in _ROUNDED else inexact(a)
     q = as_value(q)
-    q = np.asarray(q, a.dtype) if isinstance(q, int | float) else inexact(q)
+    q = np.asarray(q, a.dtype if is_inexact(a.dtype) else float) if isinstance(q, int | float) else inexact(q)
     _check_fractions(q)
     x, shape = _sorted_last(a, axis, keepdims)
     y = _nan_where_any(_interpolated(x, flat(q), method), x)

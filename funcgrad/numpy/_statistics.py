@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.bind import NO_PARAMS, Tracer, bind, bind_one
-from funcgrad._ops.arithmetic import div_p, power_p, sqrt_p
+from funcgrad._ops.arithmetic import div_p, max_p, power_p, sqrt_p
 from funcgrad._ops.broadcast import broadcast_to, reduce_sum, reduce_sum_p
 from funcgrad._ops.cast import cast, imag_p, real_dtype, real_p
 from funcgrad._ops.shape import reshape
@@ -90,7 +90,9 @@ def var(
     lost = ddof if correction is None else correction
     if where is True:
         return _sum(squares, axes, keepdims) / max(math.prod([a.shape[i] for i in axes]) - lost, 0)
-    return _sum(masked(squares, where, 0), axes, keepdims) / (count(a, axes, keepdims, where) - lost)
+    return _sum(masked(squares, where, 0), axes, keepdims) / bind(
+        max_p, (count(squares, axes, keepdims, where) - lost, 0), NO_PARAMS
+    )
 
 
 _mean = mean

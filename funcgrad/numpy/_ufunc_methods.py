@@ -15,6 +15,7 @@ from funcgrad._ops.select import select
 from funcgrad._ops.transcendental import exp_p
 from funcgrad.numpy import _reductions as reductions
 from funcgrad.numpy._axes import Axis, normalize_axes, normalize_axis
+from funcgrad.numpy._convert import operands_for
 from funcgrad.numpy._cumulative import cumprod, cumsum
 from funcgrad.numpy._dispatch import refuse_out, ufunc_methods
 from funcgrad.numpy._reductions import as_array, sum_
@@ -55,7 +56,7 @@ def _running_extremum(primitive: Any) -> Callable[..., Any]:
 def _log_sum_exp(a: Any, axis: Axis, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
     """The logarithm of the sum of exponentials, measured from the greatest so that none overflows."""
     refuse_out("logaddexp.reduce", out)
-    a = inexact(a, dtype)
+    a = inexact(a, dtype) if dtype is not None else operands_for(np.logaddexp, (as_array(a),) * 2)[0]
     axes = normalize_axes(axis, len(a.shape))
     greatest = reduce_max(a, axes, True)
     # Where all are -inf (or one is inf), the difference would be NaN.

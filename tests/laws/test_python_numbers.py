@@ -196,3 +196,55 @@ def test_complex_numbers_have_numpys_order_on_xla() -> None:
         got, (x > y, x >= y, x < y, np.argmax(x), np.argmin(x[:2]), np.argmax(x[3:4])), strict=True
     ):
         np.testing.assert_array_equal(np.asarray(mine), numpys)
+
+
+BEYOND = {
+    "greater": lambda x: x > -1,
+    "less from the left": lambda x: np.less(300, x),
+    "equal": lambda x: x == 2**70,
+    "not equal": lambda x: np.not_equal(x, -5),
+    "select": lambda x: np.select([x > -1], [x], 1),
+}
+
+
+@pytest.mark.parametrize("name", BEYOND)
+@pytest.mark.parametrize("engine", ["numpy", "xla"])
+def test_integers_beyond_a_dtype_are_compared(name: str, engine: str) -> None:
+    for dtype in (np.uint8, np.uint64):
+        x = np.array([0, 200], dtype)
+        np.testing.assert_array_equal(fg.jit(BEYOND[name], engine=engine)(x), BEYOND[name](x))
+
+
+STRONG = {
+    "copy": np.copy,
+    "reshape": lambda x: np.reshape(x, (1,)),
+    "tile": lambda x: np.tile(x, ()),
+    "einsum": lambda x: np.einsum(",->", x, x),
+    "tensordot": lambda x: np.tensordot(x, x, axes=0),
+    "piecewise": lambda x: np.piecewise(x, [x > 0], [lambda t: t * t, 1.0]),
+    "round of a comparison": lambda x: np.around(x <= abs(x)),
+}
+
+
+@pytest.mark.parametrize("name", STRONG)
+@pytest.mark.parametrize("x", [2, 1.5])
+def test_a_python_argument_becomes_an_array_of_its_own(name: str, x: Any) -> None:
+    f = lambda x: STRONG[name](x) * np.float32(2)  # noqa: E731
+    expected, got = f(x), fg.jit(f, engine="numpy")(x)
+    assert (np.asarray(got).dtype, np.shape(got)) == (np.asarray(expected).dtype, np.shape(expected))
+    np.testing.assert_array_equal(got, expected)
+
+
+def test_a_checkpoint_hands_python_numbers_through() -> None:
+    value, pullback = fg.vjp(fg.checkpoint(lambda x: [x, True]), 1.5)
+    assert value == [1.5, True]
+    assert pullback([1.0, False])[0] == 1.0
+
+
+def test_a_complex_exponent_keeps_the_precision() -> None:
+    x = np.array([1.25, 0.5], np.float32)
+    f = lambda x: x**2j  # noqa: E731
+    value, tangent = fg.jvp(f, (x,), (x,))
+    assert (value.dtype, tangent.dtype) == (np.complex64, np.complex64)
+    np.testing.assert_allclose(tangent, 2j * x**2j, rtol=1e-6)
+    np.testing.assert_allclose(fg.jit(lambda x: fg.jvp(f, (x,), (x,))[1], engine="numpy")(x), tangent, rtol=1e-6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -203,3 +204,27 @@ def test_an_array_without_axes_has_axis_0_for_a_reduction(name: str, axis: int) 
         assert np.shape(tangent) == np.shape(expected)
     with pytest.raises(np.exceptions.AxisError):
         fg.jvp(lambda x: f(x, axis=1), (x,), (x,))
+
+
+COMPLEX_WITH_NAN = np.array([1 + 2j, np.nan, 3.5 - 1j])
+SPREADS = {
+    "var of complex where": lambda x: np.var(x, where=np.array([True, False, True])),
+    "nanvar of complex": np.nanvar,
+    "nanstd of complex, none left": lambda x: np.nanstd(x, ddof=2),
+    "nanvar, less than none left": lambda x: np.nanvar(np.real(x), ddof=3),
+    "nanvar of integers": lambda x: np.nanvar(np.isfinite(x).astype(int), ddof=1),
+    "logaddexp.reduce of int16": lambda x: np.logaddexp.reduce(np.isfinite(x).astype(np.int16)),
+}
+
+
+@pytest.mark.parametrize("name", SPREADS)
+def test_spreads_have_numpys_dtypes(name: str) -> None:
+    f = SPREADS[name]
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = f(COMPLEX_WITH_NAN)
+        got = fg.jit(f, engine="numpy")(COMPLEX_WITH_NAN)
+        eager = fg.jvp(f, (COMPLEX_WITH_NAN,), (COMPLEX_WITH_NAN,))[0]
+    for y in (got, eager):
+        assert np.asarray(y).dtype == expected.dtype
+        np.testing.assert_allclose(y, expected)

@@ -33,6 +33,9 @@ from tests.laws.fuzz.routes import ROUTES, BatchError, Route
 JAX_WEIGHT, DIFFERENCES_WEIGHT, NEST_WEIGHT, SECOND_WEIGHT = 0.05, 0.5, 0.25, 0.2
 
 
+CHECKS_ON_JAX = "on jax"
+
+
 @dataclass(frozen=True)
 class Finding:
     """A check that a program fails."""
@@ -268,7 +271,10 @@ def _made(case: Case, name: str, check: Check, report: Report) -> list[str]:
     except Exception as error:  # noqa: BLE001  (what is raised is what is looked at)
         refusal, bad = judged(error)
         # funcgrad.numpy has functions where NumPy has ufuncs: their attributes and options are not promised.
-        bad = bad and not (name == "eager" and refusal.place == "outside")
+        # Of object arrays we take numbers alone; what NumPy says of a number that does not fit, ours may say, too.
+        plain = name == "eager" and (refusal.place == "outside" or case.objects or refusal.error == "OverflowError")
+        # A value without derivative is a plain array of JAX, which not all functions of NumPy take.
+        bad = bad and not plain and not (CHECKS_ON_JAX in name and "ArrayImpl" in refusal.text)
         found = [f"raised {refusal.error} in {refusal.place}: {refusal.text}"] if bad else []
         if not bad:
             report.refusals[name, refusal.error, f"{refusal.place} {refusal.text[:60]}"] += 1

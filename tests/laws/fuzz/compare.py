@@ -61,8 +61,11 @@ def _short(x: np.ndarray) -> str:
 
 
 def wrong_type(expected: Any, got: Any) -> str | None:
-    """Plain values come back as NumPy's own types: an array or a scalar."""
-    if type(expected) is type(got) or np.asarray(expected).dtype == object:
+    """Plain values come back as values of NumPy's: no Python numbers, no arrays of another library.
+
+    Which of NumPy's functions return a 0-d array and which a scalar is not asked.
+    """
+    if isinstance(got, np.ndarray | np.generic) or type(expected) is type(got) or np.asarray(expected).dtype == object:
         return None
     return f"type: {type(got).__name__}, NumPy's {type(expected).__name__}"
 

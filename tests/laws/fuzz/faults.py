@@ -134,7 +134,8 @@ def shared_buffer() -> Any:
 
 def copied_view() -> Any:
     """``Tensor.view`` is a copy."""
-    old = Tensor.view
+    kind: Any = Tensor
+    old = kind.view
     return changed(Tensor, view=lambda self, *shape: old(self, *shape).clone())
 
 
