@@ -60,9 +60,20 @@ def _stands_on_xla(value: Any) -> bool:
     return isinstance(value, load_xla().Array)
 
 
-def lasting(value: Any) -> Any:
-    """A result as the caller may get it: a 64-bit ``jax.Array`` outside JAX's 64-bit mode as a NumPy array."""
-    return load_xla().lasting(value) if type(value) not in NUMPY_TYPES and is_foreign(value) else value
+def lasting(value: Any, given: Iterable[Any] = ()) -> Any:
+    """A result as the caller may get it: a 64-bit ``jax.Array`` outside JAX's 64-bit mode as a NumPy array.
+
+    Where some of what was ``given`` is such an array already, its user knows of the mode, and the result stays.
+    """
+    if type(value) in NUMPY_TYPES or not is_foreign(value) or any(map(_is_wide_on_xla, given)):
+        return value
+    return load_xla().lasting(value)
+
+
+def _is_wide_on_xla(value: Any) -> bool:
+    while isinstance(value, Tracer):
+        value = getattr(value, "value", None)
+    return isinstance(value, load_xla().Array) and load_xla().is_wide(value.dtype)
 
 
 class _NoScope:

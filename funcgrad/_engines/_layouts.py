@@ -6,7 +6,7 @@ axis is added up across devices; what remains stays spread as it is in the opera
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 
@@ -29,7 +29,7 @@ def _aligned(operands: Sequence[Spread], shape: tuple[int, ...]) -> list[Any]:
     return [next(_candidates(operands, shape, i), None) for i in range(len(shape))]
 
 
-def _candidates(operands: Sequence[Spread], shape: tuple[int, ...], i: int) -> Iterable[Any]:
+def _candidates(operands: Sequence[Spread], shape: tuple[int, ...], i: int) -> Iterator[Any]:
     for last in (True, False):
         for x in operands:
             j = i + len(x.shape) - len(shape) if last else i

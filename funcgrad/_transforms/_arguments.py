@@ -181,7 +181,8 @@ def owned(results: Iterable[Any], others: Iterable[Any], *, views: bool = False)
     ``others``. Of what stands for an array in an outer transform there is a copy where the memory is that of another
     result or of one of ``others``.
     """
-    seen = {id(_owner(x)) for x in others}
+    given = list(others)
+    seen = {id(_owner(x)) for x in given}
     mine = []
     for y in results:
         owner = _owner(y)
@@ -189,7 +190,7 @@ def owned(results: Iterable[Any], others: Iterable[Any], *, views: bool = False)
             if id(owner) in seen or (owner is not y and type(y) is np.ndarray and not (views and y.flags.writeable)):
                 owner = _owner(y := copy(y))
             seen.add(id(owner))
-        mine.append(lasting(y))
+        mine.append(lasting(y, given))
     return mine
 
 

@@ -74,7 +74,7 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
         leaves, out_tree = flatten(out)
         pairs = [_primal_and_tangent(returned("jvp", name_of(f), y), trace) for y in leaves]
     out_dots = owned([x_dot for _, x_dot in pairs], [*given, *[x for x, _ in pairs]])
-    return unflatten(out_tree, [lasting(x) for x, _ in pairs]), unflatten(out_tree, out_dots)
+    return unflatten(out_tree, [lasting(x, given) for x, _ in pairs]), unflatten(out_tree, out_dots)
 
 
 def _checked(f: Callable[..., Any], number: int, x: Any, x_dot: Any) -> Any:

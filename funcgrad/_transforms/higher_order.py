@@ -29,7 +29,7 @@ from funcgrad._transforms._arguments import (
 )
 from funcgrad._transforms.forward import jvp
 from funcgrad._transforms.reverse import Argnums, grad, split_aux, vjp
-from funcgrad._transforms.vmap import vmap
+from funcgrad._transforms.vmap import mapped
 from funcgrad.errors import NotDifferentiableError, TreeMismatchError
 from funcgrad.tree import flatten, flatten_up_to, leaves, unflatten
 
@@ -318,7 +318,7 @@ def _each(push: Callable[[list], list], basis: list[np.ndarray], like: Sequence[
     if not count:
         avals = [aval_of(x) for x in like]
         return [np.zeros((*aval.shape, 0) if axis else (0, *aval.shape), aval.dtype) for aval in avals]
-    return vmap(lambda *rows: push(list(rows)), out_axes=-1 if axis else 0)(*basis)
+    return mapped(lambda *rows: push(list(rows)), 0, -1 if axis else 0, like)(*basis)
 
 
 def _split(stacked: Any, x: Any, spans: Sequence[Any], axis: int) -> list[Any]:

@@ -357,7 +357,7 @@ def compile_xla(graph: Graph) -> Callable[..., list]:
     def run(*operands: Any) -> list:
         with xla.scope():
             results = compiled(*operands)
-        return [lasting(y) for y in results] if wide else results
+        return [lasting(y, operands) for y in results] if wide else results
 
     return run
 

@@ -147,7 +147,7 @@ def _computation(f: Callable[..., Any], argnums: Argnums, has_aux: bool, transfo
         del out
         grads = _gradients(value, seeds, inputs)
         if type(value) is not np.float64:
-            value = lasting(value)
+            value = lasting(value, [x for tracers, _ in inputs for x in tracers])
         result = grads[0] if isinstance(argnums, int) else tuple(grads)
         return ((value, aux), result) if has_aux else (value, result)
 
@@ -257,8 +257,8 @@ def _gradient(x: ReverseTracer, bars: dict[Any, Any], seen: set[int]) -> Any:
         seen.add(id(bar))
     if type(bar) is Rows:
         values = bar.values.copy() if type(bar.values) is np.ndarray else bar.values
-        return Rows(bar.indices, lasting(cast(values, x.dtype)), bar.shape)
-    return lasting(cast(bar, x.dtype))
+        return Rows(bar.indices, lasting(cast(values, x.dtype), (x,)), bar.shape)
+    return lasting(cast(bar, x.dtype), (x,))
 
 
 def without_object_arrays(tree: Any) -> Any:
@@ -327,7 +327,8 @@ class Pullback:
             found = [leaves.get(x.node) for x in tracers]
             whole = [zeros_like(x.value) if bar is None else bar for x, bar in zip(tracers, found, strict=True)]
             results.append((treedef, whole))
-        mine = iter(owned([x_bar for _, whole in results for x_bar in whole], bars))
+        primals = [x for tracers, _ in self._inputs for x in tracers]
+        mine = iter(owned([x_bar for _, whole in results for x_bar in whole], [*bars, *primals]))
         return tuple([unflatten(treedef, [next(mine) for _ in whole]) for treedef, whole in results])
 
     def _checked(self, value: Any, bar: Any) -> Any:
@@ -383,7 +384,8 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
         leaves = [returned("vjp", name_of(f), y) for y in leaves]
     outputs = [_value_and_node(leaf, trace) for leaf in leaves]
     pullback = Pullback(name_of(f), outputs, out_tree, inputs)
-    result = unflatten(out_tree, [lasting(value) for value, _ in outputs]), pullback
+    given = [x for tracers, _ in inputs for x in tracers]
+    result = unflatten(out_tree, [lasting(value, given) for value, _ in outputs]), pullback
     return (*result, untraced(aux, trace)) if has_aux else result
 
 

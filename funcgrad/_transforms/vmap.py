@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
@@ -75,6 +75,11 @@ def vmap(f: F, in_axes: Any = 0, out_axes: Any = 0) -> F:
     Source: the signature is ``jax.vmap``'s.
     """
     check_callable("vmap", f)
+    return mapped(f, in_axes, out_axes)
+
+
+def mapped(f: Callable[..., Any], in_axes: Any, out_axes: Any, beside: Sequence[Any] = ()) -> Any:
+    """`vmap`; ``beside`` are values that the function closes over, where they decide what results are handed out as."""
 
     @folded
     @functools.wraps(f)
@@ -95,9 +100,9 @@ def vmap(f: F, in_axes: Any = 0, out_axes: Any = 0) -> F:
             places = broadcast_prefix(out_axes, out_tree, f"vmap: out_axes of {name_of(f)}", is_leaf=_is_axis)
             found = [originals.get(id(y), y) if isinstance(y, Indexable) else y for y in found]
             results = [_result(f, trace, y, place) for y, place in zip(found, places, strict=True)]
-        return unflatten(out_tree, _stacked(results, places, arguments))
+        return unflatten(out_tree, _stacked(results, places, [*arguments, *beside]))
 
-    return batched  # pyright: ignore[reportReturnType]  (wraps keeps the signature)
+    return batched
 
 
 def _stacked(results: list, places: list, arguments: list) -> list:

@@ -9,6 +9,7 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
+from funcgrad._core.bind import active_trace
 from funcgrad._engines import NO_SCOPE, engine_scope, lasting
 from funcgrad.errors import TracerAssignmentError, UnsupportedFunctionError
 
@@ -49,9 +50,10 @@ def in_numpys_mode(function: F) -> F:
         scope = engine_scope((*args, *kwargs.values()))
         with scope:
             y = function(*args, **kwargs)
-        if scope is NO_SCOPE:
+        if scope is NO_SCOPE or active_trace() is not None:
             return y
-        return type(y)([lasting(part) for part in y]) if type(y) in (tuple, list) else lasting(y)
+        given = (*args, *kwargs.values())
+        return type(y)([lasting(part, given) for part in y]) if type(y) in (tuple, list) else lasting(y, given)
 
     return in_mode  # pyright: ignore[reportReturnType]  (wraps keeps the signature)
 

@@ -113,7 +113,7 @@ def test_a_stack_of_many_is_one_node() -> None:
 
 def test_jax_arrays_stay_on_their_engine() -> None:
     x = jax.numpy.arange(6.0)
-    for y in (fnp.concatenate([x, np.ones(2)]), fnp.stack([x, x]), fnp.split(x, 2)[1], fnp.pad(x, 1)):
+    for y in (fnp.concatenate([x, np.ones(2, np.float32)]), fnp.stack([x, x]), fnp.split(x, 2)[1], fnp.pad(x, 1)):
         assert isinstance(y, jax.Array)
 
 
