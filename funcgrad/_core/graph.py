@@ -134,7 +134,7 @@ class Graph:
     def _converted(self, i: int, x: Any, needed: Aval) -> Any:
         arrived = aval_of(x) if is_value(x) else None
         number = arrived is not None and arrived.weak and needed.shape == ()
-        if number and np.can_cast(arrived.dtype, needed.dtype, "same_kind"):
+        if number and np.can_cast(aval_of(x).dtype, needed.dtype, "same_kind"):
             y = needed.dtype.type(x)
             return y.item() if needed.weak else y
         raise TreeMismatchError(

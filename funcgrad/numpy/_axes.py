@@ -42,4 +42,4 @@ def reduction_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
 
 def is_axis_of_scalar(axis: Any, ndim: int) -> bool:
     """Whether this is an axis which an array has not that has none, and which NumPy takes all the same."""
-    return not ndim and isinstance(axis, int | np.integer) and -1 <= axis <= 0
+    return not ndim and isinstance(axis, int | np.integer) and int(axis) in (-1, 0)

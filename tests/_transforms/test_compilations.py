@@ -71,7 +71,7 @@ def branches(xs: Any) -> Any:
 
 
 def one_branch(xs: Any) -> Any:
-    graph = fg.make_graph(lambda flag, x: fg.cond(flag, np.sin, np.cos, x))(True, xs)
+    graph = fg.make_graph(lambda flag, x: fg.cond(flag, np.sin, np.cos, x))(True, np.float64(0))
     return fg.vmap(lambda x: graph(on_xla(False), x))(xs)
 
 
