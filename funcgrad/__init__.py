@@ -2,7 +2,7 @@
 
 from funcgrad import _engines as _engines
 from funcgrad import autograd, errors, interop, nn, numpy, optim, scipy, sparse, testing, tree
-from funcgrad._core.graph import Graph
+from funcgrad._core.graph.ir import Graph
 from funcgrad._core.tracebacks import full_tracebacks
 from funcgrad._public import publish
 from funcgrad._transforms.callback import call_numpy

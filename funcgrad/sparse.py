@@ -1,6 +1,6 @@
 """Row-sparse gradients."""
 
-from funcgrad._ops.rows import Rows
+from funcgrad._ops.index.rows import Rows
 from funcgrad._public import publish
 
 __all__ = ["Rows"]

@@ -10,8 +10,8 @@ import numpy as np
 from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.bind import is_foreign
 from funcgrad._core.tracebacks import folded
-from funcgrad._ops.arithmetic import add_p
-from funcgrad._ops.cast import cast
+from funcgrad._ops.elementwise.arithmetic import add_p
+from funcgrad._ops.elementwise.cast import cast
 from funcgrad._public import publish
 from funcgrad._transforms._arguments import argument_name, differentiable_leaves, name_of
 from funcgrad._transforms.forward import jvp

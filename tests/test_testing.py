@@ -12,7 +12,7 @@ import pytest
 
 import funcgrad as fg
 from funcgrad._core.primitive import Primitive, primitives
-from funcgrad._ops._families import elementwise
+from funcgrad._ops.elementwise.families import elementwise
 from funcgrad.errors import GradientMismatchError, NotDifferentiableError
 
 X = np.array([0.5, -1.0, 2.0])

@@ -25,7 +25,7 @@ from funcgrad.errors import ConcretizationTypeError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _VARIABLE = "FUNCGRAD_FULL_TRACEBACKS"
 _JAXS_NOTE = "JAX_TRACEBACK_FILTERING"
 
@@ -139,7 +139,7 @@ def _of_scipy(entries: TracebackType | None) -> str | None:
 
 def _hidden() -> tuple[str, ...]:
     """Where the files of hidden frames lie: ours, those of JAX that call us back, and its context managers."""
-    paths = [_PACKAGE, contextlib.__file__]
+    paths = [PACKAGE, contextlib.__file__]
     for name in ("jax", "jaxlib"):
         path = getattr(sys.modules.get(name), "__file__", None)
         if path:

@@ -14,7 +14,7 @@ from funcgrad._core.bind import NUMPY_TYPES, Engine, Tracer, add_engine_finder, 
 def load_xla() -> ModuleType:
     """The XLA engine; this is where JAX is imported, and the only import inside a function."""
     try:
-        from funcgrad._engines import xla
+        from funcgrad._engines.xla import run as xla
     except ModuleNotFoundError as error:
         if error.name not in ("jax", "jaxlib"):
             raise
@@ -40,14 +40,14 @@ add_engine_finder(_find_xla)
 
 def engine_scope(values: Iterable[Any]) -> AbstractContextManager[Any]:
     """The mode in which operators work on these values as NumPy's do: JAX's 64-bit mode if one is a ``jax.Array``."""
-    if "funcgrad._engines.xla" in sys.modules and any(map(_stands_on_xla, values)):
+    if "funcgrad._engines.xla.run" in sys.modules and any(map(_stands_on_xla, values)):
         return load_xla().scope()
     return NO_SCOPE
 
 
 def loaded_scope() -> AbstractContextManager[Any]:
     """The same where nobody knows what values there are: JAX's 64-bit mode if its engine is in use."""
-    return load_xla().scope() if "funcgrad._engines.xla" in sys.modules else NO_SCOPE
+    return load_xla().scope() if "funcgrad._engines.xla.run" in sys.modules else NO_SCOPE
 
 
 def _stands_on_xla(value: Any) -> bool:

@@ -11,14 +11,14 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of, is_inexact
 from funcgrad._core.bind import Tracer, is_value
-from funcgrad._core.graph import Var
+from funcgrad._core.graph.ir import Var
 from funcgrad._core.numbers import differentiated
-from funcgrad._core.staging import StagedTracer
+from funcgrad._core.trace.staging import StagedTracer
 from funcgrad._engines import lasting
-from funcgrad._ops.copy import copy
+from funcgrad._ops.layout.copy import copy
 from funcgrad.errors import ForeignArrayError, NotDifferentiableError
-from funcgrad.numpy._convert import as_value
-from funcgrad.numpy._guests import is_guest, is_object_array
+from funcgrad.numpy._base.convert import as_value
+from funcgrad.numpy._base.guests import is_guest, is_object_array
 from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, unflatten
 
 

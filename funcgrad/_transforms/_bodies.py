@@ -9,15 +9,15 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import is_value
-from funcgrad._core.graph import Equation, Graph, Literal, Operand, Var
-from funcgrad._core.simplify import simplify
-from funcgrad._core.staging import StagingTrace
-from funcgrad._core.structure import canonical
-from funcgrad._ops.cast import cast
+from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var
+from funcgrad._core.graph.key import canonical
+from funcgrad._core.graph.simplify import simplify
+from funcgrad._core.trace.staging import StagingTrace
+from funcgrad._ops.elementwise.cast import cast
 from funcgrad._transforms._arguments import name_of, returned
 from funcgrad.errors import TreeMismatchError
-from funcgrad.numpy._convert import as_value
-from funcgrad.numpy._guests import is_object_array
+from funcgrad.numpy._base.convert import as_value
+from funcgrad.numpy._base.guests import is_object_array
 from funcgrad.tree import TreeDef, flatten
 
 

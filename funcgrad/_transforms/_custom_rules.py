@@ -9,14 +9,14 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of, is_inexact
 from funcgrad._core.bind import is_foreign, is_value, level_of
-from funcgrad._core.graph import Graph
-from funcgrad._core.simplify import simplify
-from funcgrad._core.staging import StagingTrace
-from funcgrad._ops.cast import cast
-from funcgrad._ops.copy import fresh
+from funcgrad._core.graph.ir import Graph
+from funcgrad._core.graph.simplify import simplify
+from funcgrad._core.trace.staging import StagingTrace
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.layout.copy import fresh
 from funcgrad._transforms._arguments import name_of, returned, taken
 from funcgrad.errors import NotDifferentiableError, TreeMismatchError
-from funcgrad.numpy._convert import as_value
+from funcgrad.numpy._base.convert import as_value
 from funcgrad.tree import TreeDef, flatten, flatten_up_to, unflatten
 
 

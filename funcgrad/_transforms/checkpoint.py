@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import NUMPY_TYPES, active_trace, is_value
 from funcgrad._core.tracebacks import folded
-from funcgrad._ops.checkpoint import checkpointed
+from funcgrad._ops.program.checkpoint import checkpointed
 from funcgrad._transforms._arguments import (
     check_callable,
     name_of,

@@ -11,17 +11,17 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of, result_dtype
 from funcgrad._core.bind import Tracer, is_foreign, is_value
-from funcgrad._core.graph import Graph, Var
-from funcgrad._core.structure import canonical
+from funcgrad._core.graph.ir import Graph, Var
+from funcgrad._core.graph.key import canonical
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines import load_xla
-from funcgrad._ops.barrier import stop_gradient_p
-from funcgrad._ops.control import Branches, While
-from funcgrad._ops.scan import Loop
+from funcgrad._ops.program.barrier import stop_gradient_p
+from funcgrad._ops.program.branch import Branches, While
+from funcgrad._ops.program.scan import Loop
 from funcgrad._transforms._arguments import check_callable, name_of
 from funcgrad._transforms._bodies import Body, stage_body, stage_loop_body
 from funcgrad.errors import TreeMismatchError
-from funcgrad.numpy._convert import as_value
+from funcgrad.numpy._base.convert import as_value
 from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, structure, unflatten
 
 

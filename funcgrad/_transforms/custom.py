@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 from funcgrad._core.bind import NUMPY_TYPES, is_foreign, top_trace
-from funcgrad._core.simplify import lift_tracers
+from funcgrad._core.graph.simplify import lift_tracers
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines import load_xla
-from funcgrad._ops.custom import custom_jvp_p, custom_vjp_p
+from funcgrad._ops.program.custom import custom_jvp_p, custom_vjp_p
 from funcgrad._transforms._arguments import checked_argnums, name_of
 from funcgrad._transforms._custom_rules import CustomCall, JvpOfCall, VjpOfCall
 from funcgrad.tree import map as tree_map

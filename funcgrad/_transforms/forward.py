@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from funcgrad._core.aval import aval_of
-from funcgrad._core.forward import ForwardTrace, ForwardTracer
 from funcgrad._core.numbers import plain
+from funcgrad._core.trace.forward import ForwardTrace, ForwardTracer
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines import engine_scope, lasting
-from funcgrad._ops.fill import zeros_like
+from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._transforms._arguments import (
     argument_name,
     check_callable,

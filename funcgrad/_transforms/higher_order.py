@@ -9,13 +9,13 @@ from typing import Any, ParamSpec
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
-from funcgrad._core.forward import ForwardTracer
-from funcgrad._core.graph import Graph
-from funcgrad._core.simplify import simplify
-from funcgrad._core.staging import StagingTrace
+from funcgrad._core.graph.ir import Graph
+from funcgrad._core.graph.simplify import simplify
+from funcgrad._core.trace.forward import ForwardTracer
+from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._core.tracebacks import folded
-from funcgrad._ops.index import slice_axis
-from funcgrad._ops.shape import reshape
+from funcgrad._ops.index.gather import slice_axis
+from funcgrad._ops.layout.shape import reshape
 from funcgrad._transforms._arguments import (
     argument_name,
     check_callable,

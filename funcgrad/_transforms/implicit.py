@@ -12,15 +12,15 @@ from funcgrad._core.aval import Aval, aval_of, is_inexact
 from funcgrad._core.bind import Tracer, is_value
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.tracebacks import folded
-from funcgrad._ops.shape import reshape
+from funcgrad._ops.layout.shape import reshape
 from funcgrad._transforms._arguments import check_callable, name_of
 from funcgrad._transforms.callback import call_numpy
 from funcgrad._transforms.custom import custom_jvp
 from funcgrad._transforms.forward import jvp
 from funcgrad._transforms.higher_order import jacfwd
 from funcgrad.errors import NotDifferentiableError, TreeMismatchError
-from funcgrad.numpy._convert import as_value
-from funcgrad.numpy._systems import solve
+from funcgrad.numpy._base.convert import as_value
+from funcgrad.numpy.linalg._systems import solve
 from funcgrad.tree import flatten, unflatten
 
 optimize = LazyModule("scipy.optimize")

@@ -12,12 +12,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
 from funcgrad._core.bind import Tracer, active_trace, is_foreign
-from funcgrad._core.graph import Graph, Operand
-from funcgrad._core.simplify import avals_of, lift_tracers, simplify
+from funcgrad._core.graph.ir import Graph, Operand
+from funcgrad._core.graph.simplify import avals_of, lift_tracers, simplify
 from funcgrad._core.tracebacks import fold, folded
 from funcgrad._engines import lasting, load_xla
-from funcgrad._engines.compiled_numpy import compile_numpy
-from funcgrad._ops.call import call
+from funcgrad._engines.source.numpy import compile_numpy
+from funcgrad._engines.xla.donation import Order, donation_order, reordered, restored
+from funcgrad._ops.program.call import call
 from funcgrad._transforms._arguments import (
     StaticArguments,
     argument_name,
@@ -26,11 +27,10 @@ from funcgrad._transforms._arguments import (
     owned,
     taken,
 )
-from funcgrad._transforms._donation import Order, donation_order, reordered, restored
 from funcgrad._transforms.stage import abstract, is_stageable, stage_leaves
 from funcgrad.errors import UnsupportedFunctionError
-from funcgrad.numpy._guests import is_guest, is_object_array
-from funcgrad.numpy._indexing import Indexable
+from funcgrad.numpy._base.guests import is_guest, is_object_array
+from funcgrad.numpy._choose.indexing import Indexable
 from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, leaves, unflatten
 from funcgrad.tree import map as map_tree
 

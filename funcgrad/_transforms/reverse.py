@@ -10,16 +10,16 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.bind import Tracer, is_value
-from funcgrad._core.graph import Graph
+from funcgrad._core.graph.ir import Graph
 from funcgrad._core.numbers import plain
-from funcgrad._core.reverse import ReverseTrace, ReverseTracer, backward_pass
-from funcgrad._core.tape import Node
+from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer, backward_pass
+from funcgrad._core.trace.tape import Node
 from funcgrad._core.tracebacks import fold, folded
 from funcgrad._engines import engine_scope, lasting
-from funcgrad._ops.cast import cast
-from funcgrad._ops.copy import copy
-from funcgrad._ops.fill import ones_like, zeros_like
-from funcgrad._ops.rows import Rows
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.index.rows import Rows
+from funcgrad._ops.layout.copy import copy
+from funcgrad._ops.layout.fill import ones_like, zeros_like
 from funcgrad._transforms._arguments import (
     argument_name,
     check_callable,
@@ -35,8 +35,8 @@ from funcgrad._transforms._arguments import (
 )
 from funcgrad._transforms.stage import stage_flat
 from funcgrad.errors import NonScalarOutputError, TreeMismatchError
-from funcgrad.numpy._convert import as_value
-from funcgrad.numpy._guests import holds_tracer, is_guest, is_object_array
+from funcgrad.numpy._base.convert import as_value
+from funcgrad.numpy._base.guests import holds_tracer, is_guest, is_object_array
 from funcgrad.tree import LEAF, TreeDef, flatten, flatten_with_path, key_path_str, unflatten
 
 P = ParamSpec("P")

@@ -9,8 +9,8 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import is_value
-from funcgrad._core.graph import Graph
-from funcgrad._core.staging import StagingTrace
+from funcgrad._core.graph.ir import Graph
+from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._core.tracebacks import folded
 from funcgrad._transforms._arguments import (
     check_callable,
@@ -19,7 +19,7 @@ from funcgrad._transforms._arguments import (
     taken,
 )
 from funcgrad.errors import ForeignArrayError
-from funcgrad.numpy._guests import is_number_dtype
+from funcgrad.numpy._base.guests import is_number_dtype
 from funcgrad.tree import TreeDef, flatten, unflatten
 
 P = ParamSpec("P")

@@ -6,7 +6,7 @@ from typing import Any
 
 from funcgrad import tree
 from funcgrad._core.bind import is_value
-from funcgrad._ops.barrier import stop_gradient_p
+from funcgrad._ops.program.barrier import stop_gradient_p
 
 
 def stop_gradient(x: Any) -> Any:

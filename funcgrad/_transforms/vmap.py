@@ -9,11 +9,11 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 
 from funcgrad._core.aval import aval_of
-from funcgrad._core.batch import BatchTrace, BatchTracer
 from funcgrad._core.bind import is_value
+from funcgrad._core.trace.batch import BatchTrace, BatchTracer
 from funcgrad._core.tracebacks import folded
-from funcgrad._ops.broadcast import with_batch
-from funcgrad._ops.shape import transpose
+from funcgrad._ops.layout.broadcast import with_batch
+from funcgrad._ops.layout.shape import transpose
 from funcgrad._transforms._arguments import (
     argument_name,
     check_callable,
@@ -23,7 +23,7 @@ from funcgrad._transforms._arguments import (
     taken,
 )
 from funcgrad.errors import TreeMismatchError
-from funcgrad.numpy._indexing import Indexable, indexable
+from funcgrad.numpy._choose.indexing import Indexable, indexable
 from funcgrad.tree import TreeDef, broadcast_prefix, flatten, key_path_str, leaves, unflatten
 
 F = TypeVar("F", bound=Callable[..., Any])

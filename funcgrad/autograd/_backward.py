@@ -11,11 +11,11 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.bind import active_trace
-from funcgrad._core.reverse import backward_pass
+from funcgrad._core.trace.reverse import backward_pass
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines import loaded_scope
-from funcgrad._ops.cast import cast
-from funcgrad._ops.fill import zeros_like
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.layout.fill import zeros_like
 from funcgrad.autograd._base import TRACE, LeafNode, TensorBase, is_tensor, owned_array, retained, set_value
 from funcgrad.autograd._graph import Visitor, needed_nodes
 from funcgrad.autograd._mode import recorded

@@ -14,8 +14,8 @@ import numpy as np
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import bind
 from funcgrad._core.primitive import Primitive
-from funcgrad._core.reverse import ReverseTrace, ReverseTracer
-from funcgrad._core.tape import Node, new_leaf
+from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
+from funcgrad._core.trace.tape import Node, new_leaf
 from funcgrad.autograd._mode import recording
 
 

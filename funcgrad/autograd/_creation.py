@@ -8,7 +8,7 @@ import numpy as np
 
 from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import is_foreign
-from funcgrad._ops.cast import cast
+from funcgrad._ops.elementwise.cast import cast
 from funcgrad.autograd._base import TensorBase
 from funcgrad.autograd._tensor import Tensor, rebuild
 from funcgrad.autograd._to import number_dtype

@@ -13,10 +13,10 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.bind import bind
-from funcgrad._ops.cast import cast, real_dtype
-from funcgrad._ops.softmax import log_softmax_p
+from funcgrad._ops.elementwise.cast import cast, real_dtype
+from funcgrad._ops.reduce.softmax import log_softmax_p
 from funcgrad.autograd._views import copied, hold
-from funcgrad.numpy._axes import normalize_axes, normalize_axis
+from funcgrad.numpy._base.axes import normalize_axes, normalize_axis
 
 
 def check_of_scalar(axes: Iterable[Any]) -> None:

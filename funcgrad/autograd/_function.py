@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from funcgrad._core.reverse import is_hub
-from funcgrad._core.tape import operands_of, parents_of, primitive_of
+from funcgrad._core.trace.reverse import is_hub
+from funcgrad._core.trace.tape import operands_of, parents_of, primitive_of
 from funcgrad.autograd._base import LeafNode
 
 # Where PyTorch's name is not our primitive's.

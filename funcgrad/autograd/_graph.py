@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from funcgrad._core.reverse import is_hub
-from funcgrad._core.tape import is_freed, kept_by, parents_of, primitive_of, pulled
+from funcgrad._core.trace.reverse import is_hub
+from funcgrad._core.trace.tape import is_freed, kept_by, parents_of, primitive_of, pulled
 from funcgrad.autograd._base import TRACE, TensorBase, TensorNode
 from funcgrad.autograd._writes import check_unwritten, last_write
 

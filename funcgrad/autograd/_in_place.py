@@ -9,15 +9,15 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.bind import is_foreign
-from funcgrad._ops.cast import cast
-from funcgrad._ops.fill import zeros_like
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.layout.fill import zeros_like
 from funcgrad.autograd._base import LeafNode, TensorBase, set_value
 from funcgrad.autograd._mode import recording
 from funcgrad.autograd._torch import array_of, is_torchs
 from funcgrad.autograd._writes import note_writes
 from funcgrad.errors import TracerAssignmentError
-from funcgrad.numpy._at import At
-from funcgrad.numpy._convert import as_value
+from funcgrad.numpy._base.convert import as_value
+from funcgrad.numpy._choose.at import At
 
 _ASSIGNED = "x[i] = v"
 

@@ -13,15 +13,15 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.bind import NO_PARAMS, bind, is_foreign
-from funcgrad._ops.activation import logistic_p, relu_p
-from funcgrad._ops.cast import cast
+from funcgrad._ops.elementwise.activation import logistic_p, relu_p
+from funcgrad._ops.elementwise.cast import cast
 from funcgrad.autograd import _ambiguous as ambiguous
 from funcgrad.autograd import _dims as dims
 from funcgrad.autograd._to import to
 from funcgrad.autograd._views import copied, copying, expanded, hold, viewing
-from funcgrad.numpy._choice import clip_method
-from funcgrad.numpy._creation import astype_method
-from funcgrad.numpy._shape import reshape_method
+from funcgrad.numpy._choose.where import clip_method
+from funcgrad.numpy._layout.creation import astype_method
+from funcgrad.numpy._layout.shape import reshape_method
 
 
 class Size(int):

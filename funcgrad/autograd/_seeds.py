@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._ops.cast import cast
-from funcgrad._ops.fill import ones_like
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.layout.fill import ones_like
 from funcgrad.autograd._base import TensorBase, is_tensor
 
 Seed = tuple[Any, Any]

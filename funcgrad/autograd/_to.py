@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import is_inexact
-from funcgrad._ops.cast import cast
+from funcgrad._ops.elementwise.cast import cast
 from funcgrad.autograd._base import is_tensor
 from funcgrad.autograd._views import copied
 

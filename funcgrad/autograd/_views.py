@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.bind import Tracer
-from funcgrad._ops.broadcast import broadcast_to_p
-from funcgrad._ops.cast import cast_p
-from funcgrad._ops.shape import reshape_p
+from funcgrad._ops.elementwise.cast import cast_p
+from funcgrad._ops.layout.broadcast import broadcast_to_p
+from funcgrad._ops.layout.shape import reshape_p
 from funcgrad.autograd._base import TRACE, TensorBase, is_tensor
 from funcgrad.autograd._torch import array_of, is_torchs
-from funcgrad.numpy._dispatch import functions
-from funcgrad.numpy._indexing import getitem as index
+from funcgrad.numpy._base.dispatch import functions
+from funcgrad.numpy._choose.indexing import getitem as index
 
 # What is attached to every tracer.
 _array_function: Callable[..., Any] = vars(Tracer)["__array_function__"]

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.reverse import is_hub
-from funcgrad._core.tape import kept_by, next_serial, parents_of
+from funcgrad._core.trace.reverse import is_hub
+from funcgrad._core.trace.tape import kept_by, next_serial, parents_of
 from funcgrad.autograd._base import TRACE, LeafNode, TensorBase, TensorNode
 from funcgrad.autograd._function import Function
 

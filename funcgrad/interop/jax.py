@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec
 
 from funcgrad._core.bind import is_value
-from funcgrad._core.simplify import avals_of, simplify
+from funcgrad._core.graph.simplify import avals_of, simplify
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines import load_xla
-from funcgrad._ops.jax_function import apply
+from funcgrad._ops.program.jax_function import apply
 from funcgrad._public import publish
 from funcgrad._transforms._arguments import check_callable, name_of
 from funcgrad._transforms.stage import is_stageable, stage_leaves

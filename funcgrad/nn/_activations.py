@@ -6,16 +6,16 @@ import math
 from typing import Any, Literal
 
 from funcgrad._core.bind import NO_PARAMS, bind
-from funcgrad._ops.activation import erf_p, logistic_p, relu_p
-from funcgrad._ops.barrier import stop_gradient_p
-from funcgrad._ops.broadcast import reduce_sum
-from funcgrad._ops.reduce import reduce_max
-from funcgrad._ops.softmax import log_softmax_p
-from funcgrad._ops.transcendental import exp_p
-from funcgrad._ops.trigonometric import tanh_p
+from funcgrad._ops.elementwise.activation import erf_p, logistic_p, relu_p
+from funcgrad._ops.elementwise.transcendental import exp_p
+from funcgrad._ops.elementwise.trigonometric import tanh_p
+from funcgrad._ops.layout.broadcast import reduce_sum
+from funcgrad._ops.program.barrier import stop_gradient_p
+from funcgrad._ops.reduce.reduce import reduce_max
+from funcgrad._ops.reduce.softmax import log_softmax_p
 from funcgrad.nn._convert import inexact
-from funcgrad.numpy._axes import normalize_axes
-from funcgrad.numpy._elementwise import add, divide, multiply, power, subtract
+from funcgrad.numpy._base.axes import normalize_axes
+from funcgrad.numpy._math.elementwise import add, divide, multiply, power, subtract
 
 
 def relu(x: Any) -> Any:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import is_inexact
-from funcgrad._ops.cast import cast
-from funcgrad.numpy._convert import as_value, dtype_of
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad.numpy._base.convert import as_value, dtype_of
 
 _PYTHON_NUMBERS = frozenset({bool, int, float})
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import NO_PARAMS, bind
-from funcgrad._ops.contract import dot_general
-from funcgrad._ops.dense import affine_p
+from funcgrad._ops.contract.dense import affine_p
+from funcgrad._ops.contract.dot import dot_general
 from funcgrad.nn._convert import inexact
-from funcgrad.numpy._convert import as_value, promote
-from funcgrad.numpy._elementwise import add
+from funcgrad.numpy._base.convert import as_value, promote
+from funcgrad.numpy._math.elementwise import add
 
 
 def linear(x: Any, weight: Any, bias: Any = None) -> Any:

@@ -9,19 +9,19 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.bind import NO_PARAMS, NUMPY_TYPES, bind, bind_one
-from funcgrad._ops.arithmetic import div_p
-from funcgrad._ops.broadcast import reduce_sum
-from funcgrad._ops.cast import cast
-from funcgrad._ops.dense import inner_p
-from funcgrad._ops.fill import ones_like
-from funcgrad._ops.select import select
-from funcgrad._ops.shape import reshape
-from funcgrad._ops.softmax import log_softmax_p
+from funcgrad._ops.contract.dense import inner_p
+from funcgrad._ops.elementwise.arithmetic import div_p
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.layout.broadcast import reduce_sum
+from funcgrad._ops.layout.fill import ones_like
+from funcgrad._ops.layout.shape import reshape
+from funcgrad._ops.reduce.softmax import log_softmax_p
 from funcgrad.nn._convert import inexact
-from funcgrad.numpy._convert import as_value, dtype_of, promote
-from funcgrad.numpy._elementwise import add, divide, equal, multiply, negative, power, subtract
-from funcgrad.numpy._reductions import ALL_AXES
-from funcgrad.numpy._selection import take, take_along_axis
+from funcgrad.numpy._base.convert import as_value, dtype_of, promote
+from funcgrad.numpy._choose.take import take, take_along_axis
+from funcgrad.numpy._math.elementwise import add, divide, equal, multiply, negative, power, subtract
+from funcgrad.numpy._reduce.reductions import ALL_AXES
 
 Reduction = Literal["mean", "sum", "none"]
 

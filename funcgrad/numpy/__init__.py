@@ -1,34 +1,32 @@
 """NumPy's functions for arrays of either engine and for tracers; NumPy's protocols dispatch here."""
 
 from funcgrad._public import publish
-from funcgrad.numpy import _protocols as _protocols
-from funcgrad.numpy import _ufunc_methods as _ufunc_methods
-from funcgrad.numpy import linalg as linalg
-from funcgrad.numpy._at import (
-    at as at,
-)
-from funcgrad.numpy._calculus import (
+from funcgrad.numpy._array import attach as _protocols
+from funcgrad.numpy._array import ufunc_methods as _ufunc_methods
+from funcgrad.numpy import linalg
+from funcgrad.numpy._choose.at import at as at
+from funcgrad.numpy._reduce.calculus import (
     diff as diff,
     ediff1d as ediff1d,
     gradient as gradient,
     interp as interp,
     trapezoid as trapezoid,
 )
-from funcgrad.numpy._choice import (
+from funcgrad.numpy._choose.where import (
     clip as clip,
     nan_to_num as nan_to_num,
     piecewise as piecewise,
     select as select,
     where as where,
 )
-from funcgrad.numpy._complex import (
+from funcgrad.numpy._math.complex import (
     angle as angle,
     conj as conj,
     conjugate as conjugate,
     imag as imag,
     real as real,
 )
-from funcgrad.numpy._contractions import (
+from funcgrad.numpy._contract.products import (
     cross as cross,
     diagonal_ as diagonal,
     dot as dot,
@@ -44,7 +42,7 @@ from funcgrad.numpy._contractions import (
     vecdot as vecdot,
     vecmat as vecmat,
 )
-from funcgrad.numpy._creation import (
+from funcgrad.numpy._layout.creation import (
     triu_indices as triu_indices,
     tril_indices as tril_indices,
     ix_ as ix_,
@@ -72,16 +70,14 @@ from funcgrad.numpy._creation import (
     zeros as zeros,
     zeros_like as zeros_like,
 )
-from funcgrad.numpy._cumulative import (
+from funcgrad.numpy._reduce.cumulative import (
     cumprod as cumprod,
     cumsum as cumsum,
     cumulative_prod as cumulative_prod,
     cumulative_sum as cumulative_sum,
 )
-from funcgrad.numpy._einsum import (
-    einsum as einsum,
-)
-from funcgrad.numpy._elementwise import (
+from funcgrad.numpy._contract.einsum import einsum as einsum
+from funcgrad.numpy._math.elementwise import (
     absolute as abs,
     absolute as absolute,
     add as add,
@@ -107,7 +103,7 @@ from funcgrad.numpy._elementwise import (
     subtract as subtract,
     true_divide as true_divide,
 )
-from funcgrad.numpy._joining import (
+from funcgrad.numpy._layout.joining import (
     append as append,
     array_split as array_split,
     block as block,
@@ -124,7 +120,7 @@ from funcgrad.numpy._joining import (
     vsplit as vsplit,
     vstack as vstack,
 )
-from funcgrad.numpy._logic import (
+from funcgrad.numpy._math.logic import (
     allclose as allclose,
     array_equal as array_equal,
     array_equiv as array_equiv,
@@ -156,7 +152,7 @@ from funcgrad.numpy._logic import (
     logical_xor as logical_xor,
     right_shift as right_shift,
 )
-from funcgrad.numpy._nan_reductions import (
+from funcgrad.numpy._reduce.nan_reductions import (
     nanargmax as nanargmax,
     nanargmin as nanargmin,
     nancumprod as nancumprod,
@@ -169,12 +165,8 @@ from funcgrad.numpy._nan_reductions import (
     nansum as nansum,
     nanvar as nanvar,
 )
-from funcgrad.numpy._padding import (
-    delete as delete,
-    insert as insert,
-    pad as pad,
-)
-from funcgrad.numpy._rearrange import (
+from funcgrad.numpy._layout.padding import delete as delete, insert as insert, pad as pad
+from funcgrad.numpy._layout.rearrange import (
     flip as flip,
     fliplr as fliplr,
     flipud as flipud,
@@ -183,7 +175,7 @@ from funcgrad.numpy._rearrange import (
     rot90 as rot90,
     tile as tile,
 )
-from funcgrad.numpy._reductions import (
+from funcgrad.numpy._reduce.reductions import (
     all_ as all,
     any_ as any,
     argmax as argmax,
@@ -197,7 +189,7 @@ from funcgrad.numpy._reductions import (
     ptp as ptp,
     sum_ as sum,
 )
-from funcgrad.numpy._rounding import (
+from funcgrad.numpy._math.rounding import (
     around as around,
     ceil as ceil,
     copysign as copysign,
@@ -217,7 +209,7 @@ from funcgrad.numpy._rounding import (
     spacing as spacing,
     trunc as trunc,
 )
-from funcgrad.numpy._selection import (
+from funcgrad.numpy._choose.take import (
     argwhere as argwhere,
     choose as choose,
     compress as compress,
@@ -231,7 +223,7 @@ from funcgrad.numpy._selection import (
     tril as tril,
     triu as triu,
 )
-from funcgrad.numpy._shape import (
+from funcgrad.numpy._layout.shape import (
     atleast_1d as atleast_1d,
     atleast_2d as atleast_2d,
     atleast_3d as atleast_3d,
@@ -251,7 +243,7 @@ from funcgrad.numpy._shape import (
     swapaxes as swapaxes,
     transpose as transpose,
 )
-from funcgrad.numpy._sorting import (
+from funcgrad.numpy._reduce.sorting import (
     argpartition as argpartition,
     argsort as argsort,
     median as median,
@@ -261,13 +253,8 @@ from funcgrad.numpy._sorting import (
     searchsorted as searchsorted,
     sort as sort,
 )
-from funcgrad.numpy._statistics import (
-    average as average,
-    mean as mean,
-    std as std,
-    var as var,
-)
-from funcgrad.numpy._transcendental import (
+from funcgrad.numpy._reduce.statistics import average as average, mean as mean, std as std, var as var
+from funcgrad.numpy._math.transcendental import (
     acos as acos,
     acosh as acosh,
     arccos as arccos,
@@ -308,7 +295,7 @@ from funcgrad.numpy._transcendental import (
     tan as tan,
     tanh as tanh,
 )
-from funcgrad.numpy._constants import (
+from funcgrad.numpy._base.constants import (
     bool_ as bool,
     e as e,
     euler_gamma as euler_gamma,

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from funcgrad._core.aval import aval_of
-from funcgrad._ops.arithmetic import add_p
-from funcgrad._ops.split import split
+from funcgrad._ops.elementwise.arithmetic import add_p
+from funcgrad._ops.index.split import split
 from funcgrad.errors import HyperparameterError, TreeMismatchError
 from funcgrad.optim._rules.rule import Row, Rule
 from funcgrad.optim._run.leaf import Leaf, Result, Stepper

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from funcgrad._ops import linalg_exponential as exponential
-from funcgrad._ops import linalg_factor as factor
-from funcgrad._ops._matrices import adjoint
-from funcgrad._ops.broadcast import broadcast_to
-from funcgrad._ops.linalg_triangular import triangular_solve
-from funcgrad._ops.shape import reshape
+from funcgrad._ops.layout.broadcast import broadcast_to
+from funcgrad._ops.layout.shape import reshape
+from funcgrad._ops.linalg import exponential, factor
+from funcgrad._ops.linalg.matrices import adjoint
+from funcgrad._ops.linalg.triangular import triangular_solve
 from funcgrad._public import publish
-from funcgrad.numpy import _systems as systems
-from funcgrad.numpy._matrices import squares
-from funcgrad.numpy._matrices import systems as system
+from funcgrad.numpy.linalg import _systems as systems
+from funcgrad.numpy.linalg._matrices import squares
+from funcgrad.numpy.linalg._matrices import systems as system
 
 __all__ = [
     "cho_factor",

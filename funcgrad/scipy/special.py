@@ -16,24 +16,23 @@ from funcgrad._core.aval import result_dtype
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.primitive import Primitive
-from funcgrad._ops import special as ops
-from funcgrad._ops import transcendental as elementary
-from funcgrad._ops.activation import erf_p, logistic_p
-from funcgrad._ops.barrier import stop_gradient_p
-from funcgrad._ops.broadcast import reduce_sum, reduced_shape
-from funcgrad._ops.cast import cast
-from funcgrad._ops.logic import isfinite_p
-from funcgrad._ops.reduce import reduce_max
-from funcgrad._ops.select import select
-from funcgrad._ops.shape import reshape, squeezed_shape
-from funcgrad._ops.transcendental import exp_p
+from funcgrad._ops.elementwise import special as ops
+from funcgrad._ops.elementwise import transcendental as elementary
+from funcgrad._ops.elementwise.activation import erf_p, logistic_p
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.elementwise.logic import isfinite_p
+from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.elementwise.transcendental import exp_p
+from funcgrad._ops.layout.broadcast import reduce_sum, reduced_shape
+from funcgrad._ops.layout.shape import reshape, squeezed_shape
+from funcgrad._ops.program.barrier import stop_gradient_p
+from funcgrad._ops.reduce.reduce import reduce_max
 from funcgrad._public import publish
 from funcgrad.errors import UnsupportedFunctionError
-from funcgrad.numpy import _elementwise as elementwise
-from funcgrad.numpy import _transcendental as transcendental
-from funcgrad.numpy._axes import normalize_axes
-from funcgrad.numpy._convert import as_value, dtype_of, kind_of
-from funcgrad.numpy._dispatch import special_functions
+from funcgrad.numpy._base.axes import normalize_axes
+from funcgrad.numpy._base.convert import as_value, dtype_of, kind_of
+from funcgrad.numpy._base.dispatch import special_functions
+from funcgrad.numpy._math import elementwise, transcendental
 
 scipy_special = LazyModule("scipy.special")
 

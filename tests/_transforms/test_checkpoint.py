@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-from funcgrad._core.graph import check_graph
+from funcgrad._core.graph.ir import check_graph
 
 RNG = np.random.default_rng(2)
 W, X = RNG.normal(size=(3, 3)), RNG.normal(size=(4, 3))

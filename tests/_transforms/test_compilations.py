@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-from funcgrad._core import structure
-from funcgrad._core.graph import Graph
+from funcgrad._core.graph import key as structure
+from funcgrad._core.graph.ir import Graph
 from funcgrad._engines import load_xla
 
 Count = Callable[[Callable[[], Any]], int]

@@ -12,7 +12,7 @@ import pytest
 
 import funcgrad as fg
 import funcgrad.numpy as fnp
-from funcgrad._core.graph import check_graph
+from funcgrad._core.graph.ir import check_graph
 from funcgrad.errors import NotDifferentiableError, TracerBoolConversionError, TreeMismatchError
 
 RNG = np.random.default_rng(5)

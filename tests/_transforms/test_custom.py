@@ -11,7 +11,7 @@ import pytest
 
 import funcgrad as fg
 import funcgrad.numpy as fnp
-from funcgrad._core.graph import check_graph
+from funcgrad._core.graph.ir import check_graph
 from funcgrad.errors import NotDifferentiableError, TreeMismatchError
 
 X, Y = np.array([0.5, -1.0, 2.0]), np.array([1.0, 0.3, -0.7])

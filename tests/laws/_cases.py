@@ -23,8 +23,9 @@ STEP = 2e-4
 def all_rows() -> list[Row]:
     """The rows of every module beside ``_row.py``."""
     folder = Path(__file__).parent / "rows"
-    stems = sorted(path.stem for path in folder.glob("*.py") if not path.stem.startswith("_"))
-    return [row for stem in stems for row in importlib.import_module(f"tests.laws.rows.{stem}").ROWS]
+    paths = sorted(path.relative_to(folder) for path in folder.rglob("*.py") if not path.stem.startswith("_"))
+    names = [".".join(path.with_suffix("").parts) for path in paths]
+    return [row for name in names for row in importlib.import_module(f"tests.laws.rows.{name}").ROWS]
 
 
 @dataclass(frozen=True)

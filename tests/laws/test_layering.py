@@ -155,7 +155,7 @@ def test_each_loader_imports_inside_a_function_once() -> None:
 
 
 def test_only_the_xla_engine_imports_jax() -> None:
-    assert set(jax_imports(package_sources())) <= {XLA_ENGINE}
+    assert [name for name in jax_imports(package_sources()) if not name.startswith(f"{XLA_ENGINE}.")] == []
 
 
 def test_no_star_import() -> None:
@@ -175,7 +175,7 @@ def test_importing_funcgrad_does_not_import_jax() -> None:
 
 
 OFFENCES = {
-    "upward": (upward_imports, {"funcgrad._core.tape": "from funcgrad.optim import sgd", "funcgrad.optim.sgd": ""}),
+    "upward": (upward_imports, {"funcgrad._core.aval": "from funcgrad.optim import sgd", "funcgrad.optim.sgd": ""}),
     "upward to the root": (upward_imports, {"funcgrad.tree": "from funcgrad import grad", "funcgrad": ""}),
     "upward for types only": (
         upward_imports,
@@ -192,8 +192,8 @@ OFFENCES = {
     "inside a function": (imports_inside_functions, {"funcgrad.nn": "def f():\n    import math"}),
     "inside a method": (imports_inside_functions, {"funcgrad.nn": "class A:\n    def f(self):\n        import math"}),
     "by call": (imports_inside_functions, {"funcgrad.nn": "def f():\n    return importlib.import_module('jax')"}),
-    "jax": (jax_imports, {"funcgrad._ops.sort": "import jax.numpy as jnp"}),
-    "jax by name": (jax_imports, {"funcgrad._ops.sort": "from jax import lax"}),
+    "jax": (jax_imports, {"funcgrad._ops.reduce.sort": "import jax.numpy as jnp"}),
+    "jax by name": (jax_imports, {"funcgrad._ops.reduce.sort": "from jax import lax"}),
     "star": (star_imports, {"funcgrad.numpy": "from numpy import *"}),
 }
 

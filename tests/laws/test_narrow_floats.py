@@ -16,7 +16,7 @@ import pytest
 
 import funcgrad as fg
 import funcgrad.numpy as fnp
-from funcgrad.numpy._dispatch import ufuncs
+from funcgrad.numpy._base.dispatch import ufuncs
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 DTYPES = [BFLOAT16, np.dtype(np.float16)]

@@ -13,10 +13,10 @@ import pytest
 import funcgrad as fg
 from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.bind import Tracer
-from funcgrad._core.derivative import Undefined
-from funcgrad._core.graph import check_graph
-from funcgrad._core.reverse import ReverseTrace
-from funcgrad._core.tape import kept_by
+from funcgrad._core.graph.ir import check_graph
+from funcgrad._core.trace.derivative import Undefined
+from funcgrad._core.trace.reverse import ReverseTrace
+from funcgrad._core.trace.tape import kept_by
 from funcgrad.errors import NotDifferentiableError
 from tests.laws._cases import (
     Arrays,

@@ -12,7 +12,7 @@ import pytest
 
 import funcgrad as fg
 import funcgrad.numpy as fnp
-from funcgrad.numpy._dispatch import ufuncs
+from funcgrad.numpy._base.dispatch import ufuncs
 
 CONDITION = np.array([True, False, True])
 ARRAYS = {

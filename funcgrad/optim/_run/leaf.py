@@ -9,9 +9,9 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import NUMPY_TYPES, is_value
-from funcgrad._ops.cast import cast
-from funcgrad._ops.copy import fresh
-from funcgrad._ops.rows import Rows
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.index.rows import Rows
+from funcgrad._ops.layout.copy import fresh
 from funcgrad.errors import TreeMismatchError
 from funcgrad.optim._rules.rule import Row, Rule
 from funcgrad.optim._run.blocks import Move, write_steps

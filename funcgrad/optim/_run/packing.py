@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._ops.rows import Rows
-from funcgrad._ops.split import join, split
+from funcgrad._ops.index.rows import Rows
+from funcgrad._ops.index.split import join, split
 from funcgrad.optim._run.leaf import Leaf, Result, Stepper
 from funcgrad.tree import Packed
 

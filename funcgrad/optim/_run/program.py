@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.graph import Graph, Literal
-from funcgrad._core.simplify import drop_dead, simplify
-from funcgrad._engines.elementwise import loop_program, ufunc_program
-from funcgrad._ops.barrier import separate_p
+from funcgrad._core.graph.ir import Graph, Literal
+from funcgrad._core.graph.simplify import drop_dead, simplify
+from funcgrad._engines.source.elementwise import loop_program, ufunc_program
+from funcgrad._ops.program.barrier import separate_p
 from funcgrad._transforms.stage import stage_flat
 from funcgrad.optim._rules.rule import Structure
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import is_value
-from funcgrad._ops._index_plan import SLOT, Index
-from funcgrad._ops.rows import Rows
-from funcgrad._ops.scatter import scatter_add_p
+from funcgrad._ops.index.plan import SLOT, Index
+from funcgrad._ops.index.rows import Rows
+from funcgrad._ops.index.scatter import scatter_add_p
 from funcgrad.errors import HyperparameterError, TreeMismatchError
 from funcgrad.optim._rules.rule import Structure
 from funcgrad.optim._run.program import Program

@@ -10,8 +10,8 @@ import numpy as np
 from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.bind import is_foreign, is_value
 from funcgrad._engines import load_xla
-from funcgrad._ops.cast import cast_p
-from funcgrad._ops.fill import full_like_p, zeros_like
+from funcgrad._ops.elementwise.cast import cast_p
+from funcgrad._ops.layout.fill import full_like_p, zeros_like
 from funcgrad.optim._rules.rule import Slot, Structure
 from funcgrad.optim._state.prefix import as_vector, check_together, laid_out
 from funcgrad.optim._state.state import State, packed, rows_of, structures_of

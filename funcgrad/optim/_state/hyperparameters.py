@@ -16,7 +16,7 @@ import numpy as np
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import is_foreign, is_value
 from funcgrad._engines import load_xla
-from funcgrad._ops.cast import cast_p
+from funcgrad._ops.elementwise.cast import cast_p
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._rules.rule import Flag, Number
 from funcgrad.tree import register_dataclass

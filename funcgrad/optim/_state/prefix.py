@@ -15,10 +15,10 @@ import numpy as np
 
 from funcgrad._core.bind import is_foreign, is_value
 from funcgrad._engines import load_xla
-from funcgrad._ops.barrier import separate_p
-from funcgrad._ops.cast import cast_p
-from funcgrad._ops.shape import reshape
-from funcgrad._ops.split import join, split
+from funcgrad._ops.elementwise.cast import cast_p
+from funcgrad._ops.index.split import join, split
+from funcgrad._ops.layout.shape import reshape
+from funcgrad._ops.program.barrier import separate_p
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._rules.rule import Flag, Number, Rule
 from funcgrad.optim._state.hyperparameters import FLOAT64, Schedule, as_entry, check_range, is_host, number

@@ -11,7 +11,7 @@ import numpy as np
 
 from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import is_foreign, is_value
-from funcgrad._ops.fill import zeros_like
+from funcgrad._ops.layout.fill import zeros_like
 from funcgrad.autograd._base import is_tensor
 from funcgrad.autograd._tensor import rebuild
 from funcgrad.autograd._writes import note_writes

@@ -11,9 +11,9 @@ import numpy as np
 
 from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import is_foreign
-from funcgrad._ops.arithmetic import add_p
-from funcgrad._ops.cast import cast
-from funcgrad._ops.fill import zeros_like
+from funcgrad._ops.elementwise.arithmetic import add_p
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.layout.fill import zeros_like
 from funcgrad.autograd._base import is_tensor
 from funcgrad.autograd._tensor import rebuild
 from funcgrad.autograd._torch import array_of, converted, is_torchs

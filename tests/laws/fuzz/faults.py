@@ -16,9 +16,9 @@ import numpy as np
 import funcgrad as fg
 from funcgrad._core.bind import Tracer
 from funcgrad._core.primitive import primitives
-from funcgrad._ops._families import elementwise
+from funcgrad._ops.elementwise.families import elementwise
 from funcgrad.autograd import Tensor
-from funcgrad.numpy._dispatch import functions
+from funcgrad.numpy._base.dispatch import functions
 from funcgrad.optim import SGD
 from tests.laws.fuzz import check, generate, schedules, tensors
 from tests.laws.fuzz.runner import CLEAR_EVERY

@@ -1,0 +1,211 @@
+"""The graph: an immutable program of primitives.
+
+graph    ::= inputs, constants, equations, outputs
+equation ::= results = primitive[params] operands
+operand  ::= variable | literal
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval, aval_of
+from funcgrad._core.bind import bind, is_foreign, is_value
+from funcgrad._core.graph.show import show
+from funcgrad._core.tracebacks import folded
+from funcgrad.errors import TreeMismatchError
+from funcgrad.tree import TreeDef, flatten_up_to, key_path_str, unflatten
+
+if TYPE_CHECKING:
+    from funcgrad._core.primitive import Primitive
+
+
+class Var:
+    """A variable: assigned once, typed."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Aval) -> None:
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"Var({self.aval})"
+
+
+class Literal:
+    """A scalar constant written into an equation."""
+
+    __slots__ = ("aval", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.aval = aval_of(value)
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+Operand = Var | Literal
+
+
+class Equation:
+    """One application of a primitive."""
+
+    __slots__ = ("operands", "params", "primitive", "results", "source")
+
+    def __init__(
+        self,
+        primitive: Primitive,
+        operands: tuple[Operand, ...],
+        params: dict[str, Any],
+        results: tuple[Var, ...],
+        source: str | None,
+    ) -> None:
+        self.primitive = primitive
+        self.operands = operands
+        self.params = params
+        self.results = results
+        self.source = source
+
+    @property
+    def flops(self) -> int:
+        """Floating-point operations, by the primitive's cost rule."""
+        return self.primitive.cost(self.results[0].aval, *(x.aval for x in self.operands), **self.params)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes read and written if nothing were fused."""
+        return sum(x.aval.nbytes for x in (*self.operands, *self.results))
+
+
+class Graph:
+    """An immutable program: calling it evaluates it on NumPy values, ``jax.Array`` s or tracers alike.
+
+    Args:
+        inputs: variables bound by the arguments, in order.
+        constants: variables with their values.
+        equations: in an order in which each operand is defined before it is read.
+        outputs: variables or literals.
+        name: what the graph was made from.
+        trees: the structures of arguments and result, where it stands for a function of pytrees.
+    """
+
+    __slots__ = ("__weakref__", "compiled", "constants", "equations", "inputs", "name", "outputs", "trees")
+
+    def __init__(
+        self,
+        inputs: Sequence[Var],
+        constants: Sequence[tuple[Var, Any]],
+        equations: Sequence[Equation],
+        outputs: Sequence[Operand],
+        name: str = "graph",
+        trees: tuple[TreeDef, TreeDef] | None = None,
+    ) -> None:
+        self.inputs = tuple(inputs)
+        self.constants = tuple(constants)
+        self.equations = tuple(equations)
+        self.outputs = tuple(outputs)
+        self.name = name
+        self.trees = trees
+        # What engines and transforms made of this graph, kept as long as it lives.
+        self.compiled: dict[Any, Any] = {}
+
+    def with_trees(self, in_tree: TreeDef, out_tree: TreeDef) -> Graph:
+        """The same program, called with arguments of structure ``in_tree`` (``(args, kwargs)``)."""
+        return Graph(self.inputs, self.constants, self.equations, self.outputs, self.name, (in_tree, out_tree))
+
+    @folded
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Evaluate on arguments of the structure it was staged with; on a flat list of arrays where there is none."""
+        if self.trees is None:
+            return self._evaluate_apart(self._checked(args))
+        in_tree, out_tree = self.trees
+        leaves = flatten_up_to(in_tree, (args, kwargs), f"graph {self.name}: the arguments")
+        return unflatten(out_tree, self._evaluate_apart(self._checked(leaves)))
+
+    def _checked(self, args: Sequence[Any]) -> list[Any]:
+        """The flat arguments, each of the type of its input; a Python number in its dtype."""
+        pairs = zip(args, self.inputs, strict=True)
+        return [x if _is_a(x, var.aval) else self._converted(i, x, var.aval) for i, (x, var) in enumerate(pairs)]
+
+    def _converted(self, i: int, x: Any, needed: Aval) -> Any:
+        arrived = aval_of(x) if is_value(x) else None
+        number = arrived is not None and arrived.weak and needed.shape == ()
+        if number and np.can_cast(aval_of(x).dtype, needed.dtype, "same_kind"):
+            y = needed.dtype.type(x)
+            return y.item() if needed.weak else y
+        raise TreeMismatchError(
+            f"graph {self.name}: {self._argument(i)} is {'a ' + type(x).__name__ if arrived is None else arrived}; "
+            f"needed {needed}{', a Python number' if needed.weak else ''}, the type it was made for. Convert it, or "
+            "make a graph for arguments like these with fg.make_graph."
+        )
+
+    def _argument(self, i: int) -> str:
+        if self.trees is None:
+            return f"argument {i}"
+        path = self.trees[0].accessors()[i]
+        text = key_path_str(path[2:])
+        return f"argument {path.path[1]}{f' at {text}' if text else ''}"
+
+    def _evaluate_apart(self, args: Sequence[Any]) -> list[Any]:
+        """The flat outputs, constants copied: what the caller writes into a result must not change the program."""
+        fixed = {id(value) for _, value in self.constants}
+        return [y.copy() if type(y) is np.ndarray and id(y) in fixed else y for y in self.evaluate(*args)]
+
+    def __str__(self) -> str:
+        return show(self)
+
+    __repr__ = __str__
+
+    def evaluate(self, *args: Any) -> list[Any]:
+        """Run the equations in order on flat arguments; returns the flat outputs."""
+        values: dict[Any, Any] = dict(self.constants)
+        values.update(zip(self.inputs, args, strict=True))
+        for equation in self.equations:
+            operands = tuple(x.value if type(x) is Literal else values[x] for x in equation.operands)
+            y = bind(equation.primitive, operands, equation.params)
+            if equation.primitive.multiple_results:
+                values.update(zip(equation.results, y, strict=True))
+            else:
+                values[equation.results[0]] = y
+        return [x.value if type(x) is Literal else values[x] for x in self.outputs]
+
+    @property
+    def flops(self) -> int:
+        """Floating-point operations of one evaluation, by the primitives' cost rules."""
+        return sum(equation.flops for equation in self.equations)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that one evaluation reads and writes if nothing were fused."""
+        return sum(equation.bytes for equation in self.equations)
+
+
+def _is_a(x: Any, needed: Aval) -> bool:
+    """Whether an argument has the type of an input; JAX's mode decides between 32 and 64 bits of what it holds."""
+    if not is_value(x):
+        return False
+    arrived = aval_of(x)
+    same = arrived.dtype == needed.dtype or (is_foreign(x) and arrived.dtype.kind == needed.dtype.kind)
+    return arrived.shape == needed.shape and same and (arrived.weak or not needed.weak)
+
+
+def check_graph(graph: Graph) -> Graph:
+    """Assert that each variable is assigned once, before it is read, and that each result has its primitive's type."""
+    defined = set(graph.inputs) | {var for var, _ in graph.constants}
+    for equation in graph.equations:
+        for x in equation.operands:
+            assert type(x) is Literal or x in defined, f"{equation.primitive.name} reads an undefined variable"
+        inferred = equation.primitive.aval(*(x.aval for x in equation.operands), **equation.params)
+        expected = inferred if equation.primitive.multiple_results else [inferred]
+        for var, aval in zip(equation.results, expected, strict=True):
+            assert var not in defined, f"{equation.primitive.name} assigns a variable again"
+            same = var.aval.shape == aval.shape and var.aval.dtype == aval.dtype
+            assert same, f"{equation.primitive.name}: result is {var.aval}, its rule says {aval}"
+            defined.add(var)
+    for x in graph.outputs:
+        assert type(x) is Literal or x in defined, "an output is undefined"
+    return graph

@@ -1,0 +1,101 @@
+"""Staging: a function runs once on abstract values, and each primitive that meets one becomes an equation."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval
+from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer
+from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var
+from funcgrad._core.numbers import is_weak, typed
+from funcgrad._core.tracebacks import PACKAGE
+from funcgrad.tree import register_leaf
+
+if TYPE_CHECKING:
+    from funcgrad._core.primitive import Primitive
+
+
+@register_leaf
+class StagedTracer(Tracer):
+    """A value of which only shape and dtype are known, and the variable it is bound to."""
+
+    # Not ``var``, which is a method of arrays.
+    __slots__ = ("aval", "variable")
+
+    def __init__(self, trace: Trace, var: Var) -> None:
+        self.owner = trace
+        self.variable = var
+        self.aval = var.aval
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.aval.dtype
+
+
+class StagingTrace(Trace):
+    """Records equations."""
+
+    concrete = False
+
+    def __init__(self, transform: str = "make_graph") -> None:
+        super().__init__()
+        self.transform = transform
+        self.inputs: list[Var] = []
+        self.equations: list[Equation] = []
+        self._constants: dict[int, tuple[Var, Any]] = {}
+
+    def input(self, aval: Aval) -> StagedTracer:
+        var = Var(aval)
+        self.inputs.append(var)
+        return StagedTracer(self, var)
+
+    def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
+        if not self.alive:
+            self.refuse_leak(primitive)
+        if primitive.elementwise and not all(map(is_weak, operands)):
+            operands = typed(operands)
+        variables = tuple([self.operand(x) for x in operands])
+        aval = primitive.aval(*[x.aval for x in variables], **params)
+        avals = aval if primitive.multiple_results else (aval,)
+        results = tuple([Var(aval) for aval in avals])
+        self.equations.append(Equation(primitive, variables, params, results, user_line()))
+        if primitive.multiple_results:
+            return [StagedTracer(self, var) for var in results]
+        return StagedTracer(self, results[0])
+
+    def operand(self, x: Any) -> Operand:
+        """The variable or literal that stands for a value in this graph."""
+        if type(x) is StagedTracer and x.owner is self:
+            return x.variable
+        if type(x) in NUMPY_TYPES and getattr(x, "shape", ()) == ():
+            # An array may be written to later; the graph keeps the number it had. A 0-d value of another engine may be
+            # a tracer there, whose text says nothing of its number: it stays a constant.
+            return Literal(x[()] if type(x) is np.ndarray else x)
+        if id(x) not in self._constants:
+            self._constants[id(x)] = (Var(Aval(x.shape, x.dtype)), x)
+        return self._constants[id(x)][0]
+
+    def graph(self, outputs: Sequence[Any], name: str) -> Graph:
+        """What was recorded, with the given values as outputs."""
+        results = [self.operand(x) for x in outputs]
+        return Graph(self.inputs, list(self._constants.values()), self.equations, results, name)
+
+
+def user_line() -> str | None:
+    """``file:line`` of the innermost frame outside this package."""
+    frame = sys._getframe(2)
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        if not filename.startswith(PACKAGE):
+            return f"{os.path.basename(filename)}:{frame.f_lineno}"
+        frame = frame.f_back
+    return None

@@ -1,0 +1,1 @@
+"""Engines that write a program's source: straight-line NumPy."""

@@ -1,0 +1,1 @@
+"""The XLA engine, and the only door to JAX."""

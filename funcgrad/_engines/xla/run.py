@@ -1,0 +1,365 @@
+"""The XLA engine: primitives bound to ``jax.lax``, in JAX's scoped 64-bit mode. Nothing else imports JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
+from typing import Any
+
+import jax
+import jax.core
+import jax.extend.core
+import numpy as np
+from jax import lax as _jax_lax
+
+from funcgrad._core.aval import Aval, aval_of, is_inexact
+from funcgrad._core.bind import active_trace
+from funcgrad._core.numbers import typed
+from funcgrad._core.primitive import Primitive
+from funcgrad._engines.xla.layouts import Spread, result_layout
+
+Array = jax.Array
+
+
+# Public under ``jax.extend`` from 0.10 on.
+_trace_state = getattr(jax.extend.core, "get_opaque_trace_state", None) or jax.core.get_opaque_trace_state
+
+
+def _state_outside_any_trace() -> Any:
+    """JAX's trace state in a new thread: this one may be inside a ``jax.jit`` while the engine is loaded."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(_trace_state).result()
+
+
+_outside_any_trace = _state_outside_any_trace()
+
+
+class _Lax:
+    """``jax.lax`` as the primitives see it, with what depends on JAX's mode and on whether it is tracing."""
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(_jax_lax, name)
+        setattr(self, name, value)
+        return value
+
+    @staticmethod
+    def canonical_dtype(dtype: Any) -> np.dtype:
+        """The dtype that JAX has for ``dtype`` in its current mode (float32 for float64 where 64 bits are off)."""
+        return jax.dtypes.canonicalize_dtype(dtype)
+
+    @staticmethod
+    def is_traced(x: Any) -> bool:
+        """Whether the program that ``x`` stands in is compiled later: static parameters then cost no compilation."""
+        return isinstance(x, jax.core.Tracer)
+
+    @staticmethod
+    def strong(x: Any, aval: Aval) -> Any:
+        """``x`` in the dtype of the aval, as far as JAX's mode has it, and not weak."""
+        return _jax_lax.convert_element_type(x, jax.dtypes.canonicalize_dtype(aval.dtype))
+
+    @staticmethod
+    def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+        """``jax.jit``."""
+        return jax.jit(function)
+
+    @staticmethod
+    def checkpoint(function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of which JAX, where it differentiates, keeps the arguments alone."""
+        return jax.checkpoint(function)
+
+    @staticmethod
+    def custom_vjp(run: Callable[..., list], forward: Callable[..., Any], backward: Callable[..., Any]) -> Any:
+        """A function that JAX differentiates by this pair."""
+        function = jax.custom_vjp(run)
+        function.defvjp(forward, backward)
+        return function
+
+    @staticmethod
+    def custom_jvp(run: Callable[..., list], push: Callable[..., Any]) -> Any:
+        """A function that JAX differentiates by ``push(primals, tangents)``."""
+        function = jax.custom_jvp(run)
+        function.defjvp(push)
+        return function
+
+    @staticmethod
+    def pure_callback(function: Callable[..., Any], avals: Sequence[Aval], *xs: Any) -> Any:
+        """A Python function of NumPy arrays, called when the program runs."""
+        structs = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in avals]
+        return jax.pure_callback(function, structs, *xs)
+
+
+lax = _Lax()
+
+
+def inside_jax_trace() -> bool:
+    """Whether JAX is tracing in this thread; its mode is then not ours to choose."""
+    return _trace_state() != _outside_any_trace
+
+
+def scope() -> AbstractContextManager[Any]:
+    """The mode in which dtypes mean what they mean in NumPy; the mode in force inside somebody else's trace."""
+    return nullcontext() if inside_jax_trace() else jax.enable_x64(True)
+
+
+def run(primitive: Primitive, operands: tuple, params: dict) -> Any:
+    """Apply a primitive to operands of which at least one is a ``jax.Array`` or a JAX tracer."""
+    if inside_jax_trace():
+        return _run(primitive, operands, params)
+    with jax.enable_x64(True):
+        y = _run(primitive, operands, params)
+    if active_trace() is not None or any(isinstance(x, Array) and x.dtype in _WIDE for x in operands):
+        # A transform hands out its results itself; who has 64-bit arrays outside the mode brought them there.
+        return y
+    return [lasting(part) for part in y] if primitive.multiple_results else lasting(y)
+
+
+# What JAX has outside its 64-bit mode are these in 32 bits.
+_WIDE = frozenset(map(np.dtype, ("f8", "c16", "i8", "u8")))
+
+
+def is_wide(dtype: np.dtype) -> bool:
+    """Whether values of this dtype last as arrays of JAX in its 64-bit mode only."""
+    return dtype in _WIDE
+
+
+def wide_last() -> bool:
+    """Whether 64-bit arrays of JAX keep their bits in what the caller does with them; inside a trace it is as it is."""
+    mode: Any = jax.config
+    return mode.jax_enable_x64 or inside_jax_trace()
+
+
+def lasting(x: Any) -> Any:
+    """A value as it may leave our scope.
+
+    Outside JAX's 64-bit mode the next operation would cut a 64-bit array to 32: there it is a NumPy array, its own,
+    which may be written to. Inside somebody else's trace their mode holds; what lies on other machines stays there.
+    """
+    if x.dtype not in _WIDE or wide_last() or is_jax_tracer(x):
+        return x
+    return np.array(x) if x.is_fully_addressable else x
+
+
+@jax.tree_util.register_pytree_node_class
+class Packed:
+    """Results of a compiled program, with the plan of what the caller gets in their place."""
+
+    __slots__ = ("plan", "values")
+
+    def __init__(self, plan: Any, values: Sequence[Any]) -> None:
+        self.plan = plan
+        self.values = values
+
+    def tree_flatten(self) -> tuple[Sequence[Any], Any]:
+        """The values as children; the plan belongs to the program."""
+        return self.values, self.plan
+
+    @classmethod
+    def tree_unflatten(cls, plan: Any, values: Sequence[Any]) -> Packed:
+        """The reverse."""
+        return cls(plan, values)
+
+
+def _run(primitive: Primitive, operands: tuple, params: dict) -> Any:
+    try:
+        return _applied(primitive, operands, params)
+    except Exception as error:
+        # JAX has no public name for it.
+        if type(error).__name__ != "ShardingTypeError":
+            raise
+    return _run_spread(primitive, operands, params)
+
+
+def _run_spread(primitive: Primitive, operands: tuple, params: dict) -> Any:
+    """Where JAX cannot tell how the result lies on a mesh with explicit axes: we say it, and XLA gets there."""
+    numbers = [i for i, x in enumerate(operands) if isinstance(x, Array)]
+    arrays = [operands[i] for i in numbers]
+    shardings = [jax.typeof(x).sharding for x in arrays]
+    spreads = [Spread(x.shape, _layout(s, x.ndim)) for x, s in zip(arrays, shardings, strict=True)]
+    mesh = next(s.mesh for s in shardings if not s.mesh.empty)
+
+    def on_mesh(*xs: Any) -> Any:
+        given = list(operands)
+        for i, x in zip(numbers, xs, strict=True):
+            given[i] = x
+        return _applied(primitive, tuple(given), params)
+
+    def sharding_of(aval: Aval) -> Any:
+        layout = result_layout(primitive.name, spreads, params, aval.shape)
+        return jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*layout))
+
+    avals = primitive.aval(*[aval_of(x) for x in operands], **params)
+    wanted = [sharding_of(y) for y in avals] if primitive.multiple_results else sharding_of(avals)
+    return jax.sharding.auto_axes(on_mesh, out_sharding=wanted)(*arrays)
+
+
+def _layout(sharding: Any, ndim: int) -> tuple[Any, ...]:
+    spec = tuple(sharding.spec)
+    return (*spec, *[None] * (ndim - len(spec)))
+
+
+def _applied(primitive: Primitive, operands: tuple, params: dict) -> Any:
+    if primitive.elementwise:
+        operands = _conform(operands)
+    implementation = primitive.xla
+    if isinstance(implementation, str):
+        return getattr(lax, implementation)(*operands, **params)
+    return implementation(lax, *operands, **params)
+
+
+def _conform(operands: tuple) -> tuple:
+    """Give elementwise operands one shape, and Python scalars the dtype of the arrays they meet."""
+    operands = typed(operands)
+    shapes = [x.shape for x in operands]
+    shape = shapes[0] if all(other == shapes[0] for other in shapes) else np.broadcast_shapes(*shapes)
+    return tuple([_expand(x, shape) for x in operands])
+
+
+def _expand(x: Any, shape: tuple[int, ...]) -> Any:
+    if x.shape == shape:
+        return x
+    offset = len(shape) - x.ndim
+    if any(x.shape[i] != shape[offset + i] for i in range(x.ndim)):
+        return _expand_ones(x, shape, offset)
+    return _jax_lax.broadcast_in_dim(x, shape, tuple(range(offset, len(shape))))
+
+
+def _expand_ones(x: Any, shape: tuple[int, ...], offset: int) -> Any:
+    """Broadcast where ``x`` has axes of length 1: they are dropped, as ``broadcast_in_dim`` counts them as absent."""
+    kept = tuple(i for i in range(x.ndim) if x.shape[i] == shape[offset + i])
+    squeezed = _jax_lax.reshape(x, tuple(x.shape[i] for i in kept))
+    return _jax_lax.broadcast_in_dim(squeezed, shape, tuple(offset + i for i in kept))
+
+
+def compile_function(function: Callable[..., Any], **options: Any) -> Any:
+    """``jax.jit`` of a function that evaluates a graph."""
+    return jax.jit(function, **options)
+
+
+def is_jax_tracer(x: Any) -> bool:
+    """Whether ``x`` is a tracer of JAX: a value that ends with JAX's trace."""
+    return isinstance(x, jax.core.Tracer)
+
+
+def beside(value: Any, x: Any) -> Any:
+    """A NumPy value on the devices of ``x``, where ``x`` is an array that was put somewhere on purpose; else unchanged.
+
+    What comes out of a compiled step lies on the devices of that step: a value that lay there from the start has the
+    same type for the compiler at the first step and at the second.
+    """
+    if is_jax_tracer(x) or not x.committed:
+        return value
+    sharding = x.sharding
+    if isinstance(sharding, jax.sharding.NamedSharding):
+        sharding = jax.sharding.NamedSharding(sharding.mesh, jax.sharding.PartitionSpec())
+    with scope():
+        return jax.device_put(value, sharding)
+
+
+def as_arrays(xs: Sequence[Any]) -> list[Any]:
+    """Values as arrays in JAX's current mode.
+
+    Left to ``jax.jit``, which ``asarray`` without a dtype uses too (0.10), a float64 NumPy array now and then reaches a
+    program compiled in the other mode: the dtype is therefore said.
+    """
+    return [x if isinstance(x, jax.Array) or not hasattr(x, "dtype") else _as_array(x) for x in xs]
+
+
+def _as_array(x: Any) -> Array:
+    dtype = jax.dtypes.canonicalize_dtype(x.dtype)
+    return jax.numpy.asarray(np.asarray(x, dtype), dtype=dtype)
+
+
+class JaxFunction:
+    """A flat function written in JAX, for operands of given types, and what JAX makes of it.
+
+    Its derivatives are such functions again, so that derivatives of any order are JAX's.
+    """
+
+    def __init__(self, call: Callable[..., Sequence[Any]], avals: Sequence[Aval], name: str) -> None:
+        self.name = name
+        self._call = call
+        self._avals = list(avals)
+        self._jitted = jax.jit(call)
+        self._derived: dict[Any, Any] = {}
+
+    def __call__(self, *xs: Any) -> list[Any]:
+        """Run on values or JAX's tracers."""
+        return list(self._jitted(*as_arrays(xs)))
+
+    def on_numpy(self, *xs: Any) -> list[np.ndarray]:
+        """Run on NumPy values; so are the results."""
+        with scope():
+            return [np.array(y) for y in self._jitted(*as_arrays(xs))]
+
+    @cached_property
+    def results(self) -> list[Aval]:
+        """The types of the results."""
+        structs = [jax.ShapeDtypeStruct(x.shape, x.dtype, weak_type=x.weak) for x in self._avals]
+        with scope():
+            return [Aval(y.shape, np.dtype(y.dtype)) for y in jax.eval_shape(self._call, *structs)]
+
+    def pushed(self, moving: tuple[bool, ...]) -> JaxFunction:
+        """The function of operands, then tangents of those that move: results, then tangents of the inexact ones."""
+
+        def call(*values: Any) -> list[Any]:
+            xs, x_dots = values[: len(moving)], values[len(moving) :]
+            function, moved = self._of_moving(xs, moving)
+            ys, y_dots = jax.jvp(function, moved, list(x_dots))
+            return [*ys, *[y_dot for y, y_dot in zip(ys, y_dots, strict=True) if is_inexact(y.dtype)]]
+
+        return self._derive(("jvp", moving), call, [*self._avals, *self._moved(moving)], "jvp")
+
+    def pulled(self, moving: tuple[bool, ...]) -> tuple[JaxFunction, JaxFunction]:
+        """Operands to results and residuals; and residuals with cotangents of the inexact results to cotangents."""
+        key = "vjp", moving
+        if key not in self._derived:
+            # Both at once: the second reads the structure of the residuals that tracing its own first has noted, not
+            # that of one which another thread made in the meantime.
+            self._derived.setdefault(key, self._pulled(moving))
+        return self._derived[key]
+
+    def _pulled(self, moving: tuple[bool, ...]) -> tuple[JaxFunction, JaxFunction]:
+        trees = []
+
+        def forward(*xs: Any) -> list[Any]:
+            function, moved = self._of_moving(xs, moving)
+            ys, pull = jax.vjp(function, *moved)
+            residuals, treedef = jax.tree.flatten(pull)
+            trees[:] = [treedef]
+            return [*ys, *residuals]
+
+        def backward(*values: Any) -> list[Any]:
+            residuals, bars = values[: len(kept)], iter(values[len(kept) :])
+            pull = jax.tree.unflatten(trees[0], residuals)
+            return pull([next(bars) if is_inexact(y.dtype) else np.zeros(y.shape, jax.dtypes.float0) for y in ys])
+
+        ys = self.results
+        first = JaxFunction(forward, self._avals, f"vjp_{self.name}")
+        kept = first.results[len(ys) :]
+        bars = [y for y in ys if is_inexact(y.dtype)]
+        return first, JaxFunction(backward, [*kept, *bars], f"transpose_{self.name}")
+
+    def mapped(self, batched: tuple[bool, ...], size: int) -> JaxFunction:
+        """The function of operands of which some have a leading batch axis; all results have it."""
+        axes = tuple([0 if flag else None for flag in batched])
+        call = jax.vmap(self._call, axes, axis_size=size)
+        pairs = zip(self._avals, batched, strict=True)
+        avals = [Aval((size, *x.shape), x.dtype) if flag else x for x, flag in pairs]
+        return self._derive(("vmap", batched, size), call, avals, "vmap")
+
+    def _derive(self, key: Any, call: Callable[..., Any], avals: Sequence[Aval], prefix: str) -> JaxFunction:
+        if key not in self._derived:
+            self._derived[key] = JaxFunction(call, avals, f"{prefix}_{self.name}")
+        return self._derived[key]
+
+    def _of_moving(self, xs: Sequence[Any], moving: Sequence[bool]) -> tuple[Callable[..., list[Any]], list[Any]]:
+        def function(*moved: Any) -> list[Any]:
+            rest = iter(moved)
+            return list(self._call(*[next(rest) if flag else x for x, flag in zip(xs, moving, strict=True)]))
+
+        return function, [x for x, flag in zip(xs, moving, strict=True) if flag]
+
+    def _moved(self, moving: Sequence[bool]) -> list[Aval]:
+        return [Aval(x.shape, x.dtype) for x, flag in zip(self._avals, moving, strict=True) if flag]

@@ -1,0 +1,62 @@
+"""What layers of a network are made of beside arithmetic: the rectifier, the logistic function, the error function."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.lazy import LazyModule
+from funcgrad._ops.elementwise.arithmetic import le_p
+from funcgrad._ops.elementwise.families import elementwise
+from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.elementwise.transcendental import exp_p
+
+scipy_special = LazyModule("scipy.special")
+
+
+def _relu_map(t: Any, y: Any) -> Any:
+    # At 0 the derivative is 0, as in PyTorch and JAX; where y is NaN the tangent passes.
+    return select(le_p(y, 0), 0, t)
+
+
+relu_p = elementwise(
+    "relu",
+    "x",
+    numpy=lambda x: np.maximum(x, 0),
+    xla=lambda lax, x: lax.max(x, lax.full_like(x, 0)),
+    maps=[_relu_map],
+)
+
+
+def _logistic_numpy(x: Any) -> Any:
+    # Far to the left the exponential overflows, and its reciprocal is the right 0.
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(-x))
+
+
+logistic_p = elementwise(
+    "logistic", "x", numpy=_logistic_numpy, xla="logistic", maps=[lambda t, y: t * (y * (1 - y))], flops=12
+)
+
+_TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
+
+
+def _erf_numpy(x: Any) -> Any:
+    # scipy loads its submodules when they are first used. Its loops are for float32 and float64.
+    dtype = getattr(x, "dtype", None)
+    if dtype is None or dtype.char in "fd":
+        return scipy_special.erf(x)
+    return scipy_special.erf(x.astype(np.float32)).astype(dtype)
+
+
+erf_p = elementwise(
+    "erf",
+    "x",
+    numpy=_erf_numpy,
+    xla="erf",
+    maps=[lambda t, x: t * (_TWO_OVER_SQRT_PI * bind(exp_p, (-(x * x),), NO_PARAMS))],
+    flops=20,
+)

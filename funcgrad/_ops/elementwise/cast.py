@@ -1,0 +1,154 @@
+"""Conversion between dtypes, and complex numbers taken apart and put together."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from funcgrad._core.aval import Aval, is_inexact, result_dtype
+from funcgrad._core.bind import Tracer
+from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.derivative import Multilinear, NodeMaker
+from funcgrad._ops.elementwise.families import elementwise
+from funcgrad._ops.layout.batching import batch_same
+from funcgrad.errors import ForeignArrayError
+
+
+class _CastDerivative(Multilinear):
+    """A cast is linear between inexact dtypes; to integers and bool it carries no derivative."""
+
+    __slots__ = ()
+
+    def node_maker(self, primitive: Primitive, active: int) -> NodeMaker:
+        make = super().node_maker(primitive, active)
+        return lambda primals, nodes, y, params: (
+            make(primals, nodes, y, params) if is_inexact(params["dtype"]) else None
+        )
+
+    def recorder(self, primitive: Primitive, active: int, has_params: bool) -> None:
+        """None: whether there is a derivative depends on the parameter."""
+
+    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
+        return super().push(primitive, primals, tangents, y, params) if is_inexact(params["dtype"]) else None
+
+
+def _cast_numpy(x: Any, *, dtype: np.dtype) -> Any:
+    if hasattr(x, "astype"):
+        if x.dtype.kind == "c" and dtype.kind != "c":
+            x = x.real if dtype.kind != "b" else x
+        return x.astype(dtype)
+    return dtype.type(x)
+
+
+def _cast_transpose(y_bar: Any, x_aval: Aval) -> Any:
+    return cast(y_bar, x_aval.dtype)
+
+
+def _cast_xla(lax: Any, x: Any, *, dtype: np.dtype) -> Any:
+    if x.dtype.kind == "c" and dtype.kind not in "cb":
+        x = lax.real(x)
+    return lax.convert_element_type(x, lax.canonical_dtype(dtype))
+
+
+cast_p = Primitive(
+    "cast",
+    operands=("x",),
+    numpy=_cast_numpy,
+    xla=_cast_xla,
+    aval=lambda x, *, dtype: Aval(x.shape, dtype),
+    derivative=_CastDerivative(("x",), [_cast_transpose]),
+    batch=batch_same,
+    cost=lambda y, x, **_: 0,
+)
+
+
+def cast(x: Any, dtype: np.dtype) -> Any:
+    """``x`` in another dtype (a complex value loses its imaginary part); ``x`` itself where it has that dtype."""
+    # False, as None would equal float64: NumPy takes it for that dtype.
+    if getattr(x, "dtype", False) == dtype:
+        return x
+    dtype = np.dtype(dtype)
+    if dtype.kind in "OSUMm" and isinstance(x, Tracer):
+        _refuse_dtype(x, dtype)
+    return cast_p(x, dtype=dtype)
+
+
+def _refuse_dtype(x: Tracer, dtype: np.dtype) -> NoReturn:
+    raise ForeignArrayError(
+        f"a traced value {x.aval} was to become an array of dtype {dtype.name}: by astype, or beside an array of that "
+        f"dtype. Only numbers carry a derivative under {x.owner.transform}. Convert the other array with "
+        ".astype(float) if it holds numbers, or take the plain values of this one with fg.stop_gradient(x)."
+    )
+
+
+def real_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype of the real part."""
+    return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
+
+
+def complex_dtype(dtype: np.dtype) -> np.dtype:
+    """The complex dtype whose parts have this dtype."""
+    return np.dtype(f"c{2 * max(dtype.itemsize, 4)}") if dtype.kind == "f" else dtype
+
+
+def _part_aval(x: Aval) -> Aval:
+    return Aval(x.shape, real_dtype(x.dtype), x.weak)
+
+
+# Cotangents follow JAX's convention: the pairing is sum(y_bar * y_dot) without conjugation, so real and imag, which are
+# linear over the real numbers only, have transposes that differ from the complex-linear rules.
+real_p = Primitive(
+    "real",
+    operands=("x",),
+    numpy=np.real,
+    xla="real",
+    aval=_part_aval,
+    derivative=Multilinear(("x",), [lambda y_bar: make_complex(y_bar, 0 * y_bar)]),
+    batch=batch_same,
+    cost=lambda y, x: 0,
+)
+imag_p = Primitive(
+    "imag",
+    operands=("x",),
+    numpy=np.imag,
+    xla="imag",
+    aval=_part_aval,
+    derivative=Multilinear(("x",), [lambda y_bar: make_complex(0 * y_bar, -y_bar)]),
+    batch=batch_same,
+    cost=lambda y, x: 0,
+)
+conj_p = Primitive(
+    "conj",
+    operands=("x",),
+    numpy=np.conjugate,
+    xla="conj",
+    aval=lambda x: x,
+    derivative=Multilinear(("x",), [lambda y_bar: conj_p(y_bar)]),
+    batch=batch_same,
+    cost=lambda y, x: y.size,
+)
+
+
+def _complex_numpy(a: Any, b: Any) -> Any:
+    y = np.empty(np.broadcast_shapes(np.shape(a), np.shape(b)), complex_dtype(np.result_type(a, b)))
+    y.real = a
+    y.imag = b
+    return y
+
+
+complex_p = elementwise(
+    "complex",
+    "a b",
+    numpy=_complex_numpy,
+    xla="complex",
+    maps=[lambda t: real_p(t), lambda t: -imag_p(t)],
+    jvps=[lambda t: complex_p(t, 0 * t), lambda t: complex_p(0 * t, t)],
+    dtype=lambda a, b: complex_dtype(result_dtype(a, b)),
+    flops=0,
+)
+
+
+def make_complex(a: Any, b: Any) -> Any:
+    """``a + ib`` from real parts of one dtype."""
+    return complex_p(a, b)

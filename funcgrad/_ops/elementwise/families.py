@@ -1,0 +1,127 @@
+"""Factories for families of primitives that share their shape, dtype and broadcasting rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval, result_dtype
+from funcgrad._core.bind import bind
+from funcgrad._core.primitive import Derivative, Primitive
+from funcgrad._core.trace.derivative import CONSTANT, PerOperand, Rule, shape_source
+from funcgrad._ops.layout.broadcast import broadcast_to, sum_to_shape
+from funcgrad._ops.layout.shape import reshape
+
+
+class Elementwise(PerOperand):
+    """The derivative of an elementwise primitive: per operand a diagonal map.
+
+    A diagonal map is its own transpose, so one function carries a tangent forward and a cotangent back:
+    ``lambda t, y: t * (1 - squared(y))``. Broadcasting is undone (reverse) or done (forward) here, once for all.
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self, operands: Sequence[str], maps: Sequence[Rule | None], jvps: Sequence[Rule | None] | None = None
+    ) -> None:
+        super().__init__(operands, maps, maps if jvps is None else jvps)
+
+    def _node_source(self, primitive: Primitive, indices: list[int]) -> str:
+        """Which kind of node it is, is seen from the shapes: most operands have the shape of the result."""
+        whole = super()._node_source(primitive, indices)
+        if len(self.vjps) == 1:
+            return whole
+        names = self._names(indices)
+        shapes = {i: shape_source(i) for i in indices}
+        kept = [*[f"shape_{i}" for i in indices], *names]
+        slot = {i: f"node[{2 + len(indices) + place}]" for place, i in enumerate(indices)}
+        pull = self._pull(indices, kept, lambda i, x_bar: f"unbroadcast({x_bar}, {slot[i]})", unbroadcast=sum_to_shape)
+        summed = self._node(self._kind(primitive, indices, pull), indices, [*shapes.values(), *self._sources(names)])
+        return f"{whole} if getattr(y, 'shape', ()) == {' == '.join(shapes.values())} else {summed}"
+
+    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
+        y_dot = super().push(primitive, primals, tangents, y, params)
+        return y_dot if y_dot is None else broadcast_to(y_dot, getattr(y, "shape", ()))
+
+
+# What Python's numbers are when they become arrays.
+_WEAK_DTYPES = frozenset(map(np.dtype, (np.int64, np.float64, np.complex128)))
+
+
+def broadcast_aval(*avals: Aval, dtype: np.dtype | None = None, operator: bool = False) -> Aval:
+    """The aval of an elementwise result; weak where Python's operator met Python's numbers alone."""
+    shapes = [aval.shape for aval in avals if aval.shape]
+    shape = shapes[0] if shapes else ()
+    if any(other != shape for other in shapes):
+        shape = np.broadcast_shapes(*shapes)
+    if dtype is None:
+        dtype = result_dtype(*avals)
+    # A Python bool is as strong as NumPy's, and so is an integer that no Python number would become.
+    weak = operator and dtype in _WEAK_DTYPES and all(aval.weak for aval in avals)
+    return Aval(shape, dtype, weak)
+
+
+def _batch_elementwise(
+    primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict
+) -> Any:
+    """Axes of length 1 after the batch let operands of lower rank broadcast; the others broadcast as they are."""
+    if len(operands) == 1:
+        return bind(primitive, operands, params)
+    ranks = [len(getattr(x, "shape", ())) - flag for x, flag in zip(operands, batched, strict=True)]
+    rank = max(ranks)
+    if ranks.count(rank) == len(ranks):
+        return bind(primitive, operands, params)
+    aligned = [
+        reshape(x, (size, *[1] * (rank - own), *x.shape[1:])) if flag and own < rank else x
+        for x, flag, own in zip(operands, batched, ranks, strict=True)
+    ]
+    return bind(primitive, tuple(aligned), params)
+
+
+def elementwise(
+    name: str,
+    operands: str,
+    *,
+    numpy: Callable[..., Any],
+    xla: str | Callable[..., Any],
+    maps: Sequence[Rule | None] | Derivative,
+    jvps: Sequence[Rule | None] | None = None,
+    dtype: Callable[..., np.dtype] | None = None,
+    flops: int = 1,
+    operator: bool = False,
+) -> Primitive:
+    """Declare an elementwise primitive.
+
+    Args:
+        name: what graphs print.
+        numpy: the implementation on NumPy values; a ufunc, mostly.
+        xla: the name of a ``jax.lax`` function, or a function of ``lax`` and the operands.
+        operands: their names, space separated; derivative maps ask for them by name.
+        maps: per operand the diagonal map of its derivative (see ``Elementwise``), or a derivative of another kind.
+        jvps: the forward maps where they differ: what is linear over the real numbers only (complex parts, abs).
+        dtype: the result dtype from the operands' avals, where it is not their common one.
+        flops: operations per element.
+        operator: whether Python's numbers have it as an operator.
+    """
+    names = tuple(operands.split())
+    primitive = Primitive(
+        name,
+        operands=names,
+        numpy=numpy,
+        xla=xla,
+        aval=lambda *avals, **_: broadcast_aval(*avals, dtype=dtype(*avals) if dtype else None, operator=operator),
+        derivative=Elementwise(names, maps, jvps) if isinstance(maps, list) else maps,
+        batch=_batch_elementwise,
+        cost=lambda y, *xs, **_: flops * y.size,
+        elementwise=True,
+    )
+    primitive.operator = operator
+    return primitive
+
+
+def predicate(name: str, operands: str, *, numpy: Callable[..., Any], xla: str | Callable[..., Any]) -> Primitive:
+    """Declare an elementwise primitive with a boolean result: it carries no derivative."""
+    return elementwise(name, operands, numpy=numpy, xla=xla, maps=CONSTANT, dtype=lambda *_: np.dtype(bool))

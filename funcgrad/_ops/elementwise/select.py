@@ -1,0 +1,35 @@
+"""Choice between two values, elementwise, by a boolean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval, result_dtype
+from funcgrad._ops.elementwise.families import elementwise
+
+
+def _select_dtype(c: Aval, a: Aval, b: Aval) -> np.dtype:
+    return result_dtype(a, b)
+
+
+def _select_xla(lax: Any, c: Any, a: Any, b: Any) -> Any:
+    return lax.select_n(c, b, a)
+
+
+# A Python zero is weak: it takes the dtype of the tangent it stands beside.
+select_p = elementwise(
+    "select",
+    "c a b",
+    numpy=np.where,
+    xla=_select_xla,
+    maps=[None, lambda t, c: select(c, t, 0), lambda t, c: select(c, 0, t)],
+    dtype=_select_dtype,
+    flops=0,
+)
+
+
+def select(c: Any, a: Any, b: Any) -> Any:
+    """``a`` where ``c``, else ``b``; both of one dtype, or one of them a Python scalar."""
+    return select_p(c, a, b)

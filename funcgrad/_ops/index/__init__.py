@@ -1,0 +1,1 @@
+"""Operations that pick elements out, put them in, or join arrays."""

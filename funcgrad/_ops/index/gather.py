@@ -1,0 +1,225 @@
+"""Indexing, and its transpose: the scatter of pieces, which for one array accumulate in one buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval
+from funcgrad._core.bind import NUMPY_TYPES
+from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.derivative import ByEdges, Edge, NodeMaker
+from funcgrad._core.trace.reverse import Pieces
+from funcgrad._core.trace.tape import Node, new_kind, next_serial
+from funcgrad._ops.index.batch import index_batch, scatter_batch
+from funcgrad._ops.index.plan import FULL, SLOT, Index, resolve
+from funcgrad._ops.index.xla import Piece, index_xla, pieces_of, scatter_xla
+
+# From this many elements on, adding rows by flat positions beats np.add.at's slow path for rows (23 us against 94 for
+# 500 rows of 16).
+_FLAT_LIMIT = 256
+
+
+def _index_numpy(x: Any, *arrays: Any, index: Index) -> Any:
+    if type(x) is not np.ndarray:
+        x = np.asarray(x)
+    return x[index.filled(arrays) if arrays else index.entries]
+
+
+def index_aval(x: Aval, *arrays: Aval, index: Index) -> Aval:
+    """The aval of ``x[index]``."""
+    return Aval(resolve(index, x.shape, tuple([a.shape for a in arrays])).shape, x.dtype)
+
+
+def _pull(y_bar: Any, node: Node) -> IndexPieces:
+    shape, dtype, entries, unique, arrays = node[3:]
+    return IndexPieces(y_bar, shape, dtype, Index(entries, unique), arrays)
+
+
+class _IndexDerivative:
+    """Linear in ``x``; the cotangents of all ``x[index]`` of one ``x`` are pieces of one array."""
+
+    __slots__ = ()
+
+    def node_maker(self, primitive: Primitive, active: int) -> NodeMaker:
+        if not active & 1:
+            return lambda primals, nodes, y, params: None
+        kind = new_kind(primitive, 1, _pull)
+
+        def make(primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> Node:
+            x, *arrays = primals
+            index = params["index"]
+            # Its parts, not the object: plain values are nothing to the garbage collector.
+            return next_serial(), kind, nodes[0], x.shape, x.dtype, index.entries, index.unique, tuple(arrays)
+
+        return make
+
+    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
+        x_dot = tangents[0]
+        return None if x_dot is None else primitive(x_dot, *primals[1:], **params)
+
+
+index_p = Primitive(
+    "index",
+    operands=("x", "*arrays"),
+    numpy=_index_numpy,
+    xla=index_xla,
+    aval=index_aval,
+    derivative=_IndexDerivative(),
+    batch=index_batch,
+    cost=lambda y, x, *arrays, **_: 0,
+)
+
+
+def index(x: Any, entries: tuple, arrays: tuple = (), *, unique: bool = False) -> Any:
+    """``x[entries]``, with a `SLOT` among the entries for each index array."""
+    return index_p(x, *arrays, index=Index(entries, unique))
+
+
+def slice_axis(x: Any, axis: int, start: int, stop: int) -> Any:
+    """``x[..., start:stop, ...]`` along one axis."""
+    return index_p(x, index=Index((*(FULL,) * axis, slice(start, stop))))
+
+
+def accumulate(buffer: np.ndarray, index: Index, arrays: tuple, v: Any) -> None:
+    """``buffer[index] += v`` in place, where an element that is selected twice receives twice."""
+    if not arrays:
+        place = index.filled(())
+        view = buffer[place]
+        if type(view) is np.ndarray:
+            np.add(view, v, out=view)
+        else:
+            buffer[place] = view + v
+    elif index.unique:
+        buffer[index.filled(arrays)] += v
+    elif _selects_rows(index, buffer) and v.size >= _FLAT_LIMIT:
+        width = buffer[0].size
+        positions = np.multiply(arrays[0], width, dtype=np.intp)[..., None] + np.arange(width)
+        np.add.at(buffer.reshape(-1), positions.reshape(-1), v.reshape(-1))
+    else:
+        np.add.at(buffer, index.filled(arrays), v)
+
+
+def _selects_rows(index: Index, buffer: np.ndarray) -> bool:
+    """Whether the index is one index array on the first axis; a negative row is a negative flat position."""
+    only_first = index.entries[0] is SLOT and all(entry == FULL or entry is Ellipsis for entry in index.entries[1:])
+    return only_first and buffer.ndim > 1 and buffer.shape[0] > 0 and buffer.flags.c_contiguous
+
+
+def _scatter_numpy(*operands: Any, shape: tuple[int, ...], indices: tuple[Index, ...]) -> np.ndarray:
+    buffer = np.zeros(shape, operands[0].dtype)
+    for v, index, arrays in pieces_of(operands, indices):
+        accumulate(buffer, index, arrays, v)
+    return buffer
+
+
+class _ScatterDerivative(ByEdges):
+    """Linear in all the pieces together; the transpose towards each is the indexing it came from."""
+
+    __slots__ = ()
+
+    def edges(self, primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> list[Edge]:
+        pieces = pieces_of(list(zip(primals, nodes, strict=True)), params["indices"])
+        return [
+            (node, _piece_cotangent, (index, tuple([a for a, _ in arrays])))
+            for (_, node), index, arrays in pieces
+            if node is not None
+        ]
+
+    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
+        pieces = pieces_of(list(zip(primals, tangents, strict=True)), params["indices"])
+        moving = [
+            (v_dot, index, tuple([a for a, _ in arrays])) for (_, v_dot), index, arrays in pieces if v_dot is not None
+        ]
+        return scatter(moving, params["shape"]) if moving else None
+
+
+def _piece_cotangent(y_bar: Any, index: Index, arrays: tuple) -> Any:
+    return index_p(y_bar, *arrays, index=index)
+
+
+# ``indices`` has an index per piece; the operands are the pieces, each followed by the index arrays of its index.
+scatter_p = Primitive(
+    "scatter",
+    operands=("*pieces",),
+    numpy=_scatter_numpy,
+    xla=scatter_xla,
+    aval=lambda v, *rest, shape, indices: Aval(shape, v.dtype),
+    derivative=_ScatterDerivative(),
+    batch=scatter_batch,
+    cost=lambda y, *operands, **_: sum(x.size for x in operands),
+)
+
+
+def scatter(pieces: list[Piece], shape: tuple[int, ...]) -> Any:
+    """Zeros of ``shape`` to which each piece ``(v, index, arrays)`` is added at its index."""
+    operands = [x for v, _, arrays in pieces for x in (v, *arrays)]
+    return scatter_p(*operands, shape=shape, indices=tuple([index for _, index, _ in pieces]))
+
+
+class IndexPieces(Pieces):
+    """The cotangent of an array of which parts were read, each as it comes in.
+
+    Bare values go into one buffer at once, which makes a loop over the rows of an array linear in their number. What is
+    traced, or of another engine, is collected, for one scatter of all pieces.
+    """
+
+    __slots__ = ("buffer", "dtype", "pieces", "shape", "whole")
+
+    def __init__(self, y_bar: Any, shape: tuple[int, ...], dtype: np.dtype, index: Index, arrays: tuple) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.pieces: list[Piece] = [(y_bar, index, arrays)]
+        self.buffer: np.ndarray | None = None
+        self.whole: Any = None
+
+    def add(self, other: Any) -> IndexPieces:
+        if type(other) is not IndexPieces:
+            self._add_whole(other.total() if isinstance(other, Pieces) else other)
+            return self
+        self.pieces += other.pieces
+        self._settle()
+        if other.buffer is not None:
+            self._add_whole(other.buffer)
+        if other.whole is not None:
+            self._add_whole(other.whole)
+        return self
+
+    def _add_whole(self, x_bar: Any) -> None:
+        if type(x_bar) is not np.ndarray:
+            self.whole = x_bar if self.whole is None else self.whole + x_bar
+        elif self.buffer is None:
+            # A copy: the array may be in use elsewhere.
+            self.buffer = x_bar.astype(self.dtype)
+        else:
+            self.buffer += x_bar
+
+    def _settle(self) -> None:
+        """Add the bare pieces to the buffer."""
+        rest = []
+        for piece in self.pieces:
+            if not _is_bare(piece):
+                rest.append(piece)
+                continue
+            if self.buffer is None:
+                self.buffer = np.zeros(self.shape, self.dtype)
+            v, index, arrays = piece
+            accumulate(self.buffer, index, arrays, v)
+        self.pieces = rest
+
+    def total(self) -> Any:
+        self._settle()
+        parts = [part for part in (self.buffer, self.whole) if part is not None]
+        if self.pieces:
+            parts.append(scatter(self.pieces, self.shape))
+        total = parts[0]
+        for part in parts[1:]:
+            total = total + part
+        return total
+
+
+def _is_bare(piece: Piece) -> bool:
+    v, _, arrays = piece
+    return type(v) in NUMPY_TYPES and all(type(a) in NUMPY_TYPES for a in arrays)

@@ -1,0 +1,148 @@
+"""Concatenate, stack and pad: joining; the transpose of each is the indexing that takes the parts out again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval
+from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.derivative import ByEdges, Edge, Multilinear
+from funcgrad._ops.index.gather import index_p
+from funcgrad._ops.index.plan import FULL, Index
+from funcgrad._ops.layout.broadcast import batch_all
+from funcgrad._ops.layout.fill import zeros_like
+from funcgrad._ops.layout.shape import expand_dims
+
+Widths = tuple[tuple[int, int], ...]
+
+
+class _JoinDerivative(ByEdges):
+    """Linear in all operands together; the cotangent of each is a part of the result's."""
+
+    __slots__ = ()
+
+    def active(self, nodes: Sequence[Any]) -> tuple[bool, ...]:
+        return tuple([node is not None for node in nodes])
+
+    def edges(self, primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> list[Edge]:
+        indices = self.parts(primals, params["axis"])
+        pairs = zip(nodes, indices, strict=True)
+        return [(node, _part_cotangent, (index,)) for node, index in pairs if node is not None]
+
+    def parts(self, primals: Any, axis: int) -> list[Index]:
+        """Where each operand stands in the result."""
+        raise NotImplementedError
+
+    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
+        if all(x_dot is None for x_dot in tangents):
+            return None
+        pairs = zip(primals, tangents, strict=True)
+        return primitive(*[zeros_like(x) if x_dot is None else x_dot for x, x_dot in pairs], **params)
+
+
+def _part_cotangent(y_bar: Any, index: Index) -> Any:
+    return index_p(y_bar, index=index)
+
+
+class _ConcatenateDerivative(_JoinDerivative):
+    __slots__ = ()
+
+    def parts(self, primals: Any, axis: int) -> list[Index]:
+        parts = []
+        start = 0
+        for x in primals:
+            stop = start + x.shape[axis]
+            parts.append(Index((*(FULL,) * axis, slice(start, stop))))
+            start = stop
+        return parts
+
+
+class _StackDerivative(_JoinDerivative):
+    __slots__ = ()
+
+    def parts(self, primals: Any, axis: int) -> list[Index]:
+        return [Index((*(FULL,) * axis, i)) for i in range(len(primals))]
+
+
+def _concatenate_aval(*xs: Aval, axis: int) -> Aval:
+    shape = list(xs[0].shape)
+    shape[axis] = sum(x.shape[axis] for x in xs)
+    return Aval(tuple(shape), xs[0].dtype)
+
+
+concatenate_p = Primitive(
+    "concatenate",
+    operands=("*xs",),
+    numpy=lambda *xs, axis: np.concatenate(xs, axis),
+    xla=lambda lax, *xs, axis: lax.concatenate(xs, axis),
+    aval=_concatenate_aval,
+    derivative=_ConcatenateDerivative(),
+    batch=batch_all("axis"),
+    cost=lambda y, *xs, **_: 0,
+)
+
+
+def concatenate(xs: Sequence[Any], axis: int) -> Any:
+    """Arrays of one dtype joined along an axis."""
+    return xs[0] if len(xs) == 1 else concatenate_p(*xs, axis=axis)
+
+
+# A primitive of its own: a stack of T values is one node on the tape, not T + 1.
+stack_p = Primitive(
+    "stack",
+    operands=("*xs",),
+    numpy=lambda *xs, axis: np.stack(xs, axis),
+    xla=lambda lax, *xs, axis: lax.concatenate([lax.expand_dims(x, (axis,)) for x in xs], axis),
+    aval=lambda *xs, axis: Aval((*xs[0].shape[:axis], len(xs), *xs[0].shape[axis:]), xs[0].dtype),
+    derivative=_StackDerivative(),
+    batch=batch_all("axis"),
+    cost=lambda y, *xs, **_: 0,
+)
+
+
+def stack(xs: Sequence[Any], axis: int) -> Any:
+    """Arrays of one shape and dtype joined along a new axis."""
+    return expand_dims(xs[0], (axis,)) if len(xs) == 1 else stack_p(*xs, axis=axis)
+
+
+def _pad_aval(x: Aval, *, widths: Widths) -> Aval:
+    return Aval(tuple(low + n + high for n, (low, high) in zip(x.shape, widths, strict=True)), x.dtype)
+
+
+def _inside(shape: tuple[int, ...], widths: Widths) -> tuple[slice, ...]:
+    """Where the unpadded array stands in the padded one."""
+    return tuple(slice(low, low + n) for n, (low, _) in zip(shape, widths, strict=True))
+
+
+def _pad_numpy(x: Any, *, widths: Widths) -> Any:
+    y = np.zeros(tuple(low + n + high for n, (low, high) in zip(x.shape, widths, strict=True)), x.dtype)
+    y[_inside(x.shape, widths)] = x
+    return y
+
+
+def _pad_transpose(y_bar: Any, x_aval: Aval, widths: Widths) -> Any:
+    return index_p(y_bar, index=Index(_inside(x_aval.shape, widths)))
+
+
+def _pad_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> Any:
+    return pad(operands[0], ((0, 0), *params["widths"]))
+
+
+pad_p = Primitive(
+    "pad",
+    operands=("x",),
+    numpy=_pad_numpy,
+    xla=lambda lax, x, *, widths: lax.pad(x, np.zeros((), x.dtype), [(*pair, 0) for pair in widths]),
+    aval=_pad_aval,
+    derivative=Multilinear(("x",), [_pad_transpose]),
+    batch=_pad_batch,
+    cost=lambda y, x, **_: 0,
+)
+
+
+def pad(x: Any, widths: Widths) -> Any:
+    """Zeros before and after, ``(before, after)`` per axis."""
+    return pad_p(x, widths=widths) if any(low or high for low, high in widths) else x

@@ -1,0 +1,129 @@
+"""``x.at[index].add`` and ``.set``: an array that differs from another in some elements."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval
+from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.derivative import ByEdges, Edge
+from funcgrad._ops.elementwise.arithmetic import eq_p
+from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.index.batch import update_batch
+from funcgrad._ops.index.gather import accumulate, index_p, scatter
+from funcgrad._ops.index.plan import Index, resolve
+from funcgrad._ops.index.xla import update_xla
+from funcgrad._ops.layout.fill import zeros_like
+
+
+def _scatter_add_numpy(x: Any, v: Any, *arrays: Any, index: Index) -> Any:
+    y = np.array(x)
+    accumulate(y, index, arrays, v)
+    return y if y.ndim else y[()]
+
+
+def _scatter_set_numpy(x: Any, v: Any, *arrays: Any, index: Index) -> Any:
+    y = np.array(x)
+    y[index.filled(arrays)] = v
+    return y if y.ndim else y[()]
+
+
+class _UpdateDerivative(ByEdges):
+    """Linear in ``x`` and ``v`` together."""
+
+    __slots__ = ()
+
+    def edges(self, primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> list[Edge]:
+        index, arrays = params["index"], tuple(primals[2:])
+        edges: list[Edge] = []
+        if nodes[0] is not None:
+            edges.append((nodes[0], self.to_x, (index, arrays)))
+        if nodes[1] is not None:
+            edges.append((nodes[1], self.to_v, (index, arrays)))
+        return edges
+
+    def to_x(self, y_bar: Any, index: Index, arrays: tuple) -> Any:
+        raise NotImplementedError
+
+    def to_v(self, y_bar: Any, index: Index, arrays: tuple) -> Any:
+        raise NotImplementedError
+
+
+class _AddDerivative(_UpdateDerivative):
+    __slots__ = ()
+
+    def to_x(self, y_bar: Any, index: Index, arrays: tuple) -> Any:
+        return y_bar
+
+    def to_v(self, y_bar: Any, index: Index, arrays: tuple) -> Any:
+        return index_p(y_bar, *arrays, index=index)
+
+    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
+        x_dot, v_dot, *_ = tangents
+        if v_dot is None:
+            return x_dot
+        if x_dot is None:
+            return scatter([(v_dot, params["index"], tuple(primals[2:]))], y.shape)
+        return primitive(x_dot, v_dot, *primals[2:], **params)
+
+
+class _SetDerivative(_UpdateDerivative):
+    __slots__ = ()
+
+    def to_x(self, y_bar: Any, index: Index, arrays: tuple) -> Any:
+        return scatter_set_p(y_bar, 0, *arrays, index=index)
+
+    def to_v(self, y_bar: Any, index: Index, arrays: tuple) -> Any:
+        v_bar = index_p(y_bar, *arrays, index=index)
+        if not arrays or index.unique:
+            return v_bar
+        return select(_stays(y_bar.shape, index, arrays), v_bar, 0)
+
+    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
+        x_dot, v_dot, *_ = tangents
+        if x_dot is None and v_dot is None:
+            return None
+        x_dot = zeros_like(primals[0]) if x_dot is None else x_dot
+        return primitive(x_dot, 0 if v_dot is None else v_dot, *primals[2:], **params)
+
+
+def _stays(shape: tuple[int, ...], index: Index, arrays: tuple) -> Any:
+    """Which elements of the assigned value are found in the result: where two meet in one place, one is lost."""
+    selected = resolve(index, shape, tuple([a.shape for a in arrays])).shape
+    numbers = np.arange(1, math.prod(selected) + 1).reshape(selected)
+    return eq_p(
+        index_p(scatter_set_p(np.zeros(shape, np.int64), numbers, *arrays, index=index), *arrays, index=index), numbers
+    )
+
+
+def _update_aval(x: Aval, v: Aval, *arrays: Aval, index: Index) -> Aval:
+    # Bounds and shapes are checked where there are numbers and where there are only types alike.
+    resolve(index, x.shape, tuple([a.shape for a in arrays]))
+    return Aval(x.shape, x.dtype)
+
+
+scatter_add_p = Primitive(
+    "scatter_add",
+    operands=("x", "v", "*arrays"),
+    numpy=_scatter_add_numpy,
+    xla=functools.partial(update_xla, add=True),
+    aval=_update_aval,
+    derivative=_AddDerivative(),
+    batch=update_batch,
+    cost=lambda y, x, v, *arrays, **_: v.size,
+)
+scatter_set_p = Primitive(
+    "scatter_set",
+    operands=("x", "v", "*arrays"),
+    numpy=_scatter_set_numpy,
+    xla=functools.partial(update_xla, add=False),
+    aval=_update_aval,
+    derivative=_SetDerivative(),
+    batch=update_batch,
+    cost=lambda y, x, v, *arrays, **_: 0,
+)

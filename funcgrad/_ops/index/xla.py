@@ -1,0 +1,241 @@
+"""NumPy's indexing rules in ``jax.lax``: static parts by slice and pad, index arrays by gather and scatter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad._ops.index.plan import Index, Plan, resolve
+
+Piece = tuple[Any, Index, tuple]
+
+
+def index_xla(lax: Any, x: Any, *arrays: Any, index: Index) -> Any:
+    """``x[index]``."""
+    plan = resolve(index, x.shape, tuple([a.shape for a in arrays]))
+    y = _cut(lax, x, plan)
+    if arrays:
+        y = _gather(lax, y, plan, arrays, index.unique)
+    return _reshape(lax, y, plan.shape)
+
+
+def update_xla(lax: Any, x: Any, v: Any, *arrays: Any, index: Index, add: bool) -> Any:
+    """``x.at[index].add(v)`` or ``.set(v)``; ``v`` has the shape of ``x[index]`` or is a Python scalar."""
+    if add and x.dtype == bool:
+        # XLA adds no booleans; a count of what is true is true where one of them is.
+        counts = [lax.convert_element_type(each, np.int32) for each in (x, v)]
+        return lax.ne(update_xla(lax, *counts, *arrays, index=index, add=True), lax.full_like(x, 0, np.int32))
+    plan = resolve(index, x.shape, tuple([a.shape for a in arrays]))
+    v = _reshape(lax, v, plan.gathered) if hasattr(v, "dtype") else lax.full(plan.gathered, v, x.dtype)
+    if arrays:
+        return _paste(lax, x, _scatter(lax, _cut(lax, x, plan), v, plan, arrays, unique=index.unique, add=add), plan)
+    return _paste(lax, x, lax.add(_cut(lax, x, plan), v) if add else v, plan)
+
+
+def scatter_xla(lax: Any, *operands: Any, shape: tuple[int, ...], indices: tuple[Index, ...]) -> Any:
+    """The sum of pieces, each at its index among zeros: the transpose of indexing.
+
+    Pieces that are intervals of one axis are laid side by side: a loop over the rows of an array becomes one
+    concatenation instead of as many updates of the whole.
+    """
+    intervals: dict[int, list[tuple[int, int, Any]]] = {}
+    others: list[Piece] = []
+    for v, index, arrays in pieces_of(operands, indices):
+        plan = resolve(index, shape, tuple([a.shape for a in arrays]))
+        axis = None if arrays else _interval_axis(plan, shape)
+        if axis is None:
+            others.append((v, index, arrays))
+        else:
+            whole = tuple(high - low for low, high in zip(plan.lows, plan.highs, strict=True))
+            intervals.setdefault(axis, []).append((plan.lows[axis], plan.highs[axis], _reshape(lax, v, whole)))
+    total = None
+    for axis, spans in intervals.items():
+        for layer in _disjoint(spans):
+            part = _lay(lax, layer, axis, shape)
+            total = part if total is None else lax.add(total, part)
+    for v, index, arrays in others:
+        if total is None:
+            total = _spread(lax, v, index, arrays, shape)
+        else:
+            total = update_xla(lax, total, v, *arrays, index=index, add=True)
+    return total
+
+
+def pieces_of(operands: Sequence[Any], indices: tuple[Index, ...]) -> Iterable[Piece]:
+    """The operands of a scatter taken apart: each value with its index and its index arrays."""
+    start = 0
+    for index in indices:
+        stop = start + 1 + index.slots
+        yield operands[start], index, tuple(operands[start + 1 : stop])
+        start = stop
+
+
+def _interval_axis(plan: Plan, shape: tuple[int, ...]) -> int | None:
+    """The axis along which a cut is an interval, and whole along the others; ``None`` where there is no such axis."""
+    if not shape or plan.reversed_axes or any(stride != 1 for stride in plan.strides):
+        return None
+    partial = [i for i, n in enumerate(shape) if plan.lows[i] != 0 or plan.highs[i] != n]
+    return None if len(partial) > 1 else (partial or [0])[0]
+
+
+def _disjoint(spans: list[tuple[int, int, Any]]) -> list[list[tuple[int, int, Any]]]:
+    """The intervals sorted into layers in which none overlap."""
+    layers: list[list[tuple[int, int, Any]]] = []
+    for span in sorted(spans, key=lambda span: span[0]):
+        layer = next((layer for layer in layers if layer[-1][1] <= span[0]), None)
+        if layer is None:
+            layers.append([span])
+        else:
+            layer.append(span)
+    return layers
+
+
+def _lay(lax: Any, layer: list[tuple[int, int, Any]], axis: int, shape: tuple[int, ...]) -> Any:
+    """Disjoint intervals in order, with zeros in the gaps."""
+    starts = [start for start, _, _ in layer]
+    parts = []
+    for i, (_, stop, v) in enumerate(layer):
+        before = starts[0] if i == 0 else 0
+        after = (starts[i + 1] if i + 1 < len(layer) else shape[axis]) - stop
+        widths = [(0, 0, 0)] * len(shape)
+        widths[axis] = (before, after, 0)
+        parts.append(lax.pad(v, np.zeros((), v.dtype), widths) if before or after else v)
+    return parts[0] if len(parts) == 1 else lax.concatenate(parts, axis)
+
+
+def _spread(lax: Any, v: Any, index: Index, arrays: tuple, shape: tuple[int, ...]) -> Any:
+    """One piece among zeros."""
+    plan = resolve(index, shape, tuple([a.shape for a in arrays]))
+    part = _reshape(lax, v, plan.gathered)
+    if arrays:
+        zeros = lax.full(plan.base, 0, v.dtype)
+        part = _scatter(lax, zeros, part, plan, arrays, unique=index.unique, add=True)
+    return _uncut(lax, part, plan, shape)
+
+
+def _reshape(lax: Any, x: Any, shape: tuple[int, ...]) -> Any:
+    return x if x.shape == shape else lax.reshape(x, shape)
+
+
+def _cut(lax: Any, x: Any, plan: Plan) -> Any:
+    """The static part of an index: slice, reverse, drop axes."""
+    if not _is_whole(plan, x.shape):
+        if lax.is_traced(x) or any(stride != 1 for stride in plan.strides):
+            x = lax.slice(x, plan.lows, plan.highs, plan.strides)
+        else:
+            # The positions are operands: x[0], x[1], ... of a concrete array compile once.
+            sizes = [high - low for low, high in zip(plan.lows, plan.highs, strict=True)]
+            x = lax.dynamic_slice(x, plan.lows, sizes)
+    if plan.reversed_axes:
+        x = lax.rev(x, plan.reversed_axes)
+    return _reshape(lax, x, plan.base)
+
+
+def _is_whole(plan: Plan, shape: tuple[int, ...]) -> bool:
+    return plan.highs == shape and not any(plan.lows) and all(stride == 1 for stride in plan.strides)
+
+
+def _restored(lax: Any, part: Any, plan: Plan) -> Any:
+    """A cut part with its dropped axes, in ascending order."""
+    lengths = iter(plan.base)
+    part = _reshape(lax, part, tuple(1 if i in plan.dropped else next(lengths) for i in range(len(plan.lows))))
+    return lax.rev(part, plan.reversed_axes) if plan.reversed_axes else part
+
+
+def _uncut(lax: Any, part: Any, plan: Plan, shape: tuple[int, ...]) -> Any:
+    """A cut part in its place among zeros."""
+    part = _restored(lax, part, plan)
+    if _is_whole(plan, shape):
+        return part
+    widths = [
+        (low, n - high, stride - 1)
+        for low, high, stride, n in zip(plan.lows, plan.highs, plan.strides, shape, strict=True)
+    ]
+    return lax.pad(part, np.zeros((), part.dtype), widths)
+
+
+def _paste(lax: Any, x: Any, part: Any, plan: Plan) -> Any:
+    """``x`` with a cut part put back in its place."""
+    if _is_whole(plan, x.shape):
+        return _restored(lax, part, plan)
+    if 0 in plan.base:
+        return x
+    if all(stride == 1 for stride in plan.strides):
+        return lax.dynamic_update_slice(x, _restored(lax, part, plan), plan.lows)
+    mask = np.zeros(x.shape, bool)
+    mask[tuple(map(slice, plan.lows, plan.highs, plan.strides))] = True
+    return lax.select(mask, _uncut(lax, part, plan, x.shape), x)
+
+
+def _gather(lax: Any, x: Any, plan: Plan, arrays: tuple, unique: bool) -> Any:
+    shape = plan.gathered
+    positions, known = _positions(lax, plan, arrays)
+    if 0 in shape:
+        return lax.full(shape, 0, x.dtype)
+    numbers = lax.GatherDimensionNumbers(
+        offset_dims=_window_axes(plan), collapsed_slice_dims=plan.array_axes, start_index_map=plan.array_axes
+    )
+    sizes = tuple(1 if i in plan.array_axes else n for i, n in enumerate(plan.base))
+    # An index that is only known at run time cannot raise; NaN shows what a clamped index would hide.
+    mode = "promise_in_bounds" if known else "fill"
+    return lax.gather(x, positions, numbers, sizes, unique_indices=unique, mode=mode)
+
+
+def _scatter(lax: Any, x: Any, v: Any, plan: Plan, arrays: tuple, *, unique: bool, add: bool) -> Any:
+    positions, known = _positions(lax, plan, arrays)
+    if 0 in plan.gathered:
+        return x
+    numbers = lax.ScatterDimensionNumbers(
+        update_window_dims=_window_axes(plan),
+        inserted_window_dims=plan.array_axes,
+        scatter_dims_to_operand_dims=plan.array_axes,
+    )
+    function = lax.scatter_add if add else lax.scatter
+    mode = "promise_in_bounds" if known else "drop"
+    return function(x, positions, v, numbers, unique_indices=unique, mode=mode)
+
+
+def _window_axes(plan: Plan) -> tuple[int, ...]:
+    """The axes of a gathered result that are not those of the index arrays."""
+    count = len(plan.batch)
+    return tuple(i if i < plan.place else i + count for i in range(len(plan.kept)))
+
+
+def _positions(lax: Any, plan: Plan, arrays: tuple) -> tuple[Any, bool]:
+    """The index arrays as one, its last axis over the indexed axes; and whether they are known to be in bounds."""
+    lengths = [plan.base[axis] for axis in plan.array_axes]
+    dtype = np.dtype(np.int32 if max(lengths) < 2**31 else np.int64)
+    known = [isinstance(a, np.ndarray | np.generic) for a in arrays]
+    columns = [
+        _checked(a, n, axis).astype(dtype) if is_known else _wrapped(lax, a, n, dtype)
+        for a, n, axis, is_known in zip(arrays, lengths, plan.array_axes, known, strict=True)
+    ]
+    if all(known):
+        return np.stack(np.broadcast_arrays(*columns), -1), True
+    columns = [_column(lax, a, plan.batch) for a in columns]
+    return columns[0] if len(columns) == 1 else lax.concatenate(columns, len(plan.batch)), False
+
+
+def _checked(a: Any, length: int, axis: int) -> np.ndarray:
+    outside = (a < -length) | (a >= length)
+    if np.any(outside):
+        bad = np.asarray(a)[outside].flat[0]
+        raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {length}")
+    return np.where(a < 0, a + length, a)
+
+
+def _wrapped(lax: Any, a: Any, length: int, dtype: np.dtype) -> Any:
+    """Negative positions counted from the end."""
+    unsigned = a.dtype.kind == "u"
+    a = lax.convert_element_type(a, dtype)
+    if unsigned:
+        return a
+    return lax.select(lax.lt(a, lax.full_like(a, 0)), lax.add(a, lax.full_like(a, length)), a)
+
+
+def _column(lax: Any, a: Any, batch: tuple[int, ...]) -> Any:
+    kept = [i for i, n in enumerate(a.shape, len(batch) - len(a.shape)) if n == batch[i]]
+    a = lax.reshape(a, tuple(batch[i] for i in kept))
+    return lax.broadcast_in_dim(a, (*batch, 1), tuple(kept))

@@ -1,0 +1,33 @@
+"""Copies: the same numbers in memory of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.derivative import Multilinear
+from funcgrad._ops.layout.batching import batch_same
+
+copy_p = Primitive(
+    "copy",
+    operands=("x",),
+    numpy=lambda x: x.copy(),
+    # XLA's values never change.
+    xla=lambda lax, x: x,
+    aval=lambda x: x,
+    derivative=Multilinear(("x",), [lambda y_bar: y_bar]),
+    batch=batch_same,
+    cost=lambda y, x: 0,
+)
+
+
+def copy(x: Any) -> Any:
+    """What NumPy returns as a new array where it has nothing to compute; a number is its own copy."""
+    return x if isinstance(x, int | float | complex | np.generic) else copy_p(x)
+
+
+def fresh(y: Any, x: Any) -> Any:
+    """``y``, copied where it is ``x`` itself: what NumPy computes is a new array, also where it is the same numbers."""
+    return copy(y) if y is x else y

@@ -1,0 +1,89 @@
+"""Diagonals of the last two axes: taken out, and put into zeros; each is the transpose of the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval
+from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.derivative import Multilinear
+from funcgrad._ops.layout.batching import batch_same
+
+
+def diagonal_length(rows: int, columns: int, offset: int) -> int:
+    """The number of elements on the diagonal that starts at column ``offset`` (at row ``-offset`` below)."""
+    return max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
+
+
+def _flat_range(rows: int, columns: int, offset: int) -> tuple[int, int]:
+    """Where the diagonal starts and ends in the flattened matrix, in which it is every ``columns + 1``-th element."""
+    count = diagonal_length(rows, columns, offset)
+    start = offset if offset >= 0 else -offset * columns
+    return (start, start + (count - 1) * (columns + 1) + 1) if count else (0, 0)
+
+
+def _diagonal_aval(x: Aval, *, offset: int) -> Aval:
+    *stack, rows, columns = x.shape
+    return Aval((*stack, diagonal_length(rows, columns, offset)), x.dtype)
+
+
+def _diagonal_xla(lax: Any, x: Any, *, offset: int) -> Any:
+    *stack, rows, columns = x.shape
+    start, stop = _flat_range(rows, columns, offset)
+    flat = lax.reshape(x, (*stack, rows * columns))
+    return lax.slice_in_dim(flat, start, stop, columns + 1, axis=len(stack))
+
+
+def _diagonal_transpose(y_bar: Any, x_aval: Aval, offset: int) -> Any:
+    *_, rows, columns = x_aval.shape
+    return embed_diagonal(y_bar, (rows, columns), offset)
+
+
+diagonal_p = Primitive(
+    "diagonal",
+    operands=("x",),
+    numpy=lambda x, *, offset: x.diagonal(offset, -2, -1),
+    xla=_diagonal_xla,
+    aval=_diagonal_aval,
+    derivative=Multilinear(("x",), [_diagonal_transpose]),
+    batch=batch_same,
+    cost=lambda y, x, **_: 0,
+)
+
+
+def diagonal(x: Any, offset: int = 0) -> Any:
+    """The diagonal of the last two axes, as one last axis."""
+    return diagonal_p(x, offset=offset)
+
+
+def _embed_numpy(x: Any, *, matrix: tuple[int, int], offset: int) -> np.ndarray:
+    y = np.zeros((*x.shape[:-1], *matrix), x.dtype)
+    start, stop = _flat_range(*matrix, offset)
+    y.reshape((*x.shape[:-1], matrix[0] * matrix[1]))[..., start : stop : matrix[1] + 1] = x
+    return y
+
+
+def _embed_xla(lax: Any, x: Any, *, matrix: tuple[int, int], offset: int) -> Any:
+    start, stop = _flat_range(*matrix, offset)
+    size = matrix[0] * matrix[1]
+    widths = [(0, 0, 0)] * (x.ndim - 1) + [(start, size - stop, matrix[1])]
+    return lax.reshape(lax.pad(x, np.zeros((), x.dtype), widths), (*x.shape[:-1], *matrix))
+
+
+embed_diagonal_p = Primitive(
+    "embed_diagonal",
+    operands=("x",),
+    numpy=_embed_numpy,
+    xla=_embed_xla,
+    aval=lambda x, *, matrix, offset: Aval((*x.shape[:-1], *matrix), x.dtype),
+    derivative=Multilinear(("x",), [lambda y_bar, offset: diagonal(y_bar, offset)]),
+    batch=batch_same,
+    cost=lambda y, x, **_: 0,
+)
+
+
+def embed_diagonal(x: Any, matrix: tuple[int, int], offset: int = 0) -> Any:
+    """Zeros of shape ``(..., *matrix)`` with the last axis of ``x`` on a diagonal."""
+    return embed_diagonal_p(x, matrix=matrix, offset=offset)

@@ -1,0 +1,44 @@
+"""Constant arrays shaped like another: they follow its engine and, when staged, its graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval, aval_of
+from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.derivative import CONSTANT
+from funcgrad._ops.layout.batching import batch_same
+
+
+def _full_like_numpy(x: Any, *, value: complex) -> Any:
+    aval = aval_of(x)
+    return np.full(aval.shape, value, aval.dtype) if aval.shape else aval.dtype.type(value)
+
+
+def _fold_scalar(operands: tuple, aval: Aval, *, value: complex) -> Any:
+    return aval.dtype.type(value) if aval.shape == () else None
+
+
+full_like_p = Primitive(
+    "full_like",
+    operands=("x",),
+    numpy=_full_like_numpy,
+    xla=lambda lax, x, *, value: lax.full_like(x, value),
+    aval=lambda x, *, value: x,
+    derivative=CONSTANT,
+    batch=batch_same,
+    cost=lambda y, x, **_: 0,
+    fold=_fold_scalar,
+)
+
+
+def zeros_like(x: Any) -> Any:
+    """Zeros of the shape, dtype and engine of ``x``."""
+    return full_like_p(x, value=0)
+
+
+def ones_like(x: Any) -> Any:
+    """Ones of the shape, dtype and engine of ``x``."""
+    return full_like_p(x, value=1)

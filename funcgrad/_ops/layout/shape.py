@@ -1,0 +1,92 @@
+"""Reshape, transpose, flip: the same elements in another arrangement; each is undone by one of its own kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval
+from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.derivative import Multilinear
+from funcgrad._ops.layout.batching import batch_axes, moved_axes
+
+
+def _reshape_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple, params: dict) -> Any:
+    return reshape(operands[0], (size, *params["shape"]))
+
+
+reshape_p = Primitive(
+    "reshape",
+    operands=("x",),
+    numpy=lambda x, *, shape: np.asarray(x).reshape(shape),
+    xla=lambda lax, x, *, shape: lax.reshape(x, shape),
+    aval=lambda x, *, shape: x.with_shape(shape),
+    derivative=Multilinear(("x",), [lambda y_bar, x_shape: reshape(y_bar, x_shape)]),
+    batch=_reshape_batch,
+    cost=lambda y, x, **_: 0,
+)
+
+
+def reshape(x: Any, shape: tuple[int, ...]) -> Any:
+    """The elements in C order in another shape (all lengths given)."""
+    return x if getattr(x, "shape", None) == shape else reshape_p(x, shape=shape)
+
+
+def inverse_permutation(permutation: tuple[int, ...]) -> tuple[int, ...]:
+    """The permutation that undoes another."""
+    inverse = [0] * len(permutation)
+    for i, axis in enumerate(permutation):
+        inverse[axis] = i
+    return tuple(inverse)
+
+
+def _transpose_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple, params: dict) -> Any:
+    return transpose(operands[0], (0, *moved_axes(params["permutation"])))
+
+
+transpose_p = Primitive(
+    "transpose",
+    operands=("x",),
+    numpy=lambda x, *, permutation: x.transpose(permutation),
+    xla=lambda lax, x, *, permutation: lax.transpose(x, permutation),
+    aval=lambda x, *, permutation: x.with_shape(tuple([x.shape[i] for i in permutation])),
+    derivative=Multilinear(("x",), [lambda y_bar, permutation: transpose(y_bar, inverse_permutation(permutation))]),
+    batch=_transpose_batch,
+    cost=lambda y, x, **_: 0,
+)
+
+
+def transpose(x: Any, permutation: tuple[int, ...]) -> Any:
+    """The axes in another order."""
+    return transpose_p(x, permutation=permutation)
+
+
+flip_p = Primitive(
+    "flip",
+    operands=("x",),
+    numpy=lambda x, *, axes: np.flip(x, axes),
+    xla=lambda lax, x, *, axes: lax.rev(x, axes),
+    aval=lambda x, *, axes: x,
+    derivative=Multilinear(("x",), [lambda y_bar, axes: flip(y_bar, axes)]),
+    batch=batch_axes("axes"),
+    cost=lambda y, x, **_: 0,
+)
+
+
+def flip(x: Any, axes: tuple[int, ...]) -> Any:
+    """The elements in reverse order along each of ``axes``."""
+    return flip_p(x, axes=axes)
+
+
+def expand_dims(x: Any, axes: tuple[int, ...]) -> Any:
+    """New axes of length 1 at these positions of the result."""
+    shape = list(x.shape)
+    for axis in sorted(axes):
+        shape.insert(axis, 1)
+    return reshape(x, tuple(shape))
+
+
+def squeezed_shape(x: Aval, axes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape without ``axes``."""
+    return tuple(n for i, n in enumerate(x.shape) if i not in axes)

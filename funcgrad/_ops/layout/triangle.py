@@ -1,0 +1,46 @@
+"""Triangles of matrices: the elements on one side of a diagonal, with zeros on the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.derivative import Multilinear
+from funcgrad._ops.layout.batching import batch_same
+
+
+def _triangle_numpy(x: Any, *, k: int, lower: bool) -> Any:
+    return np.tril(x, k) if lower else np.triu(x, k)
+
+
+def _triangle_xla(lax: Any, x: Any, *, k: int, lower: bool) -> Any:
+    # A mask that is computed: as a constant it would be as large as the matrix, in every compiled program.
+    rows, columns = (lax.broadcasted_iota(np.int32, x.shape, x.ndim - axis) for axis in (2, 1))
+    offsets = lax.sub(columns, rows)
+    bound = lax.full_like(offsets, k)
+    return lax.select(lax.le(offsets, bound) if lower else lax.ge(offsets, bound), x, lax.full_like(x, 0))
+
+
+# Not by select and a mask: that would be a constant as large as the matrix in every graph.
+triangle_p = Primitive(
+    "triangle",
+    operands=("x",),
+    numpy=_triangle_numpy,
+    xla=_triangle_xla,
+    aval=lambda x, **_: x,
+    derivative=Multilinear(("x",), [lambda y_bar, k, lower: triangle_p(y_bar, k=k, lower=lower)]),
+    batch=batch_same,
+    cost=lambda y, x, **_: 0,
+)
+
+
+def lower_triangle(x: Any, k: int = 0) -> Any:
+    """``x`` on and below the diagonal ``k``, zero above."""
+    return triangle_p(x, k=k, lower=True)
+
+
+def upper_triangle(x: Any, k: int = 0) -> Any:
+    """``x`` on and above the diagonal ``k``, zero below."""
+    return triangle_p(x, k=k, lower=False)

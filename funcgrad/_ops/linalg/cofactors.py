@@ -1,0 +1,228 @@
+"""The determinant and its derivatives, which are polynomials of the elements: there for singular matrices too.
+
+The first, the cofactors, comes from the elimination that gave the value. Of the second that elimination knows too
+little where pivots are zero; singular values tell it. The third and on are written with the inverse.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval
+from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.derivative import PerOperand
+from funcgrad._ops.elementwise.arithmetic import abs_p
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.index.gather import slice_axis
+from funcgrad._ops.index.join import concatenate
+from funcgrad._ops.layout.batching import batch_same
+from funcgrad._ops.layout.broadcast import batch_all, broadcast_to, reduce_sum
+from funcgrad._ops.layout.diagonal import diagonal, embed_diagonal
+from funcgrad._ops.layout.shape import expand_dims
+from funcgrad._ops.layout.triangle import upper_triangle
+from funcgrad._ops.linalg.determinant import parity, scaled, times
+from funcgrad._ops.linalg.factor import PIVOT_DTYPE, lu, unpermuted
+from funcgrad._ops.linalg.matrices import conjugated, identity_like, product, scaled_columns, swapped
+from funcgrad._ops.linalg.solve import solve
+from funcgrad._ops.linalg.spectral import svd
+from funcgrad._ops.linalg.triangular import triangular_solve
+from funcgrad._ops.reduce.cumulative import cumprod, shifted
+from funcgrad._ops.reduce.reduce import reduce_max, reduce_prod
+
+
+def _determinant(factors: Any, pivots: Any) -> Any:
+    pivot_values = diagonal(factors)
+    return times(parity(pivots, factors.dtype), reduce_prod(pivot_values, (len(pivot_values.shape) - 1,)))
+
+
+def _cofactors(factors: Any, pivots: Any, permutation: Any) -> Any:
+    """The derivative of the determinant by each element, also where a pivot is zero.
+
+    Those of ``U = [[V, u], [0, d]]`` are ``det(V) W^-T`` with the rows but the last times ``d``, where ``W`` is
+    ``U`` with 1 for ``d``; those of a product are the product of those of its factors.
+    """
+    size = factors.shape[-1]
+    pivot_values = diagonal(factors)
+    axis = len(pivot_values.shape) - 1
+    last = slice_axis(pivot_values, axis, size - 1, size)
+    nonzero = _without_zeros(pivot_values)
+    others = reduce_prod(slice_axis(nonzero, axis, 0, size - 1), (axis,))
+    filled = select(np.arange(size) == size - 1, 1, nonzero)
+    filled = upper_triangle(factors, 1) + embed_diagonal(filled, (size, size))
+    scales = concatenate([broadcast_to(last, (*last.shape[:-1], size - 1)), last * 0 + 1], axis)
+    inverse = triangular_solve(filled, identity_like(factors), lower=False)
+    cofactors = triangular_solve(
+        factors, swapped(scaled_columns(inverse, scales)), transpose_a=True, unit_diagonal=True
+    )
+    return unpermuted(scaled(cofactors, parity(pivots, factors.dtype) * others), permutation)
+
+
+def _without_zeros(pivot_values: Any) -> Any:
+    """Pivots of which those that are zero are as small as rounding is beside the others.
+
+    Cofactors are polynomials of the elements: they change as little as that, where the inverse would not exist.
+    """
+    sizes = bind(abs_p, (pivot_values,), NO_PARAMS)
+    limits = np.finfo(sizes.dtype)
+    greatest = reduce_max(sizes, (len(sizes.shape) - 1,), keepdims=True)
+    least = float(limits.eps) * greatest + float(limits.tiny)
+    return select(sizes == 0, broadcast_to(cast(least, pivot_values.dtype), pivot_values.shape), pivot_values)
+
+
+class _DetDerivative:
+    """``d det = sum(cofactors * X)``, of the determinant alone or with the elimination that gave it.
+
+    What is eliminated carries no derivative: the cofactors know theirs by the matrix.
+    """
+
+    __slots__ = ()
+
+    def record(self, primitive: Primitive, primals: tuple, active: int, params: dict) -> tuple[list, Any, tuple]:
+        results = bind(eliminated_det_p, primals, NO_PARAMS)
+        shown = results if primitive is eliminated_det_p else results[:1]
+        return shown, _det_bars, (primals[0], *results[1:])
+
+    def jvp(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> tuple[list, list]:
+        (x,), (x_dot,) = primals, tangents
+        results = bind(eliminated_det_p, primals, NO_PARAMS)
+        shown = results if primitive is eliminated_det_p else results[:1]
+        rest = [None] * (len(shown) - 1)
+        if not x.shape[-1]:
+            return shown, [None, *rest]
+        cofactors = bind(cofactors_p, (x, *results[1:]), NO_PARAMS)
+        ndim = len(x.shape)
+        return shown, [reduce_sum(times(cofactors, x_dot), (ndim - 2, ndim - 1)), *rest]
+
+
+def _det_bars(y_bars: list, x: Any, factors: Any, pivots: Any, permutation: Any) -> list:
+    if y_bars[0] is None or not x.shape[-1]:
+        return [None]
+    return [scaled(bind(cofactors_p, (x, factors, pivots, permutation), NO_PARAMS), y_bars[0])]
+
+
+det_p = Primitive(
+    "det",
+    operands=("x",),
+    numpy=lambda x: [np.linalg.det(x)],
+    xla=lambda lax, x: [_determinant(*lu(x)[:2])],
+    aval=lambda x: [Aval(x.shape[:-2], x.dtype)],
+    derivative=_DetDerivative(),
+    batch=batch_same,
+    cost=lambda y, x: 2 * x.size * x.shape[-1] // 3,
+    multiple_results=True,
+)
+
+
+def det(x: Any) -> Any:
+    """The determinant of each matrix."""
+    return bind(det_p, (x,), NO_PARAMS)[0]
+
+
+def _eliminated(x: Any) -> list[Any]:
+    factors, pivots, permutation = lu(x)
+    return [_determinant(factors, pivots), factors, pivots, permutation]
+
+
+# The determinant, and what `lu` gives: for those who go on to the cofactors.
+eliminated_det_p = Primitive(
+    "eliminated_det",
+    operands=("x",),
+    numpy=_eliminated,
+    xla=lambda lax, x: _eliminated(x),
+    aval=lambda x: [
+        Aval(x.shape[:-2], x.dtype),
+        x,
+        Aval(x.shape[:-1], PIVOT_DTYPE),
+        Aval(x.shape[:-1], PIVOT_DTYPE),
+    ],
+    derivative=_DetDerivative(),
+    batch=batch_same,
+    cost=lambda y, x: 2 * x.size * x.shape[-1] // 3,
+    multiple_results=True,
+)
+
+
+def _cofactors_of(x: Any, factors: Any, pivots: Any, permutation: Any) -> Any:
+    return _cofactors(factors, pivots, permutation)
+
+
+# It goes by the matrix for derivatives, and by its elimination for the value.
+cofactors_p = Primitive(
+    "cofactors",
+    operands=("x", "factors", "pivots", "permutation"),
+    numpy=_cofactors_of,
+    xla=lambda lax, *operands: _cofactors_of(*operands),
+    aval=lambda x, *_: x,
+    derivative=PerOperand(
+        ("x", "factors", "pivots", "permutation"),
+        [lambda y_bar, x: _curvature(x, y_bar), None, None, None],
+        [lambda x_dot, x: _curvature(x, x_dot), None, None, None],
+    ),
+    batch=batch_all(),
+    cost=lambda y, x, *_: 2 * x.size * x.shape[-1],
+)
+
+
+def _pair_products(s: Any) -> Any:
+    """For each pair of numbers the product of all others; 0 for a number and itself."""
+    axis, places = len(s.shape) - 1, np.arange(s.shape[-1])
+    before = shifted(cumprod(s, axis), axis, fill=1)
+    after = shifted(cumprod(s, axis, reverse=True), axis, reverse=True, fill=1)
+    square = (*s.shape, s.shape[-1])
+    later = select(places > places[:, None], broadcast_to(expand_dims(s, (axis,)), square), 1)
+    between = shifted(cumprod(later, axis + 1), axis + 1, fill=1)
+    products = times(times(expand_dims(before, (axis + 1,)), between), expand_dims(after, (axis,)))
+    products = upper_triangle(products, 1)
+    return products + swapped(products)
+
+
+def _curvature_value(x: Any, t: Any) -> Any:
+    """With ``x = u s vh`` and ``T = u^H t v``: the derivative of the cofactors of ``s`` along ``T``, turned back."""
+    u, s, vh = svd(x)
+    turned = product(product(conjugated(swapped(u)), t), conjugated(swapped(vh)))
+    products = cast(_pair_products(s), x.dtype)
+    column = expand_dims(diagonal(turned), (len(s.shape),))
+    on_diagonal = times(product(products, column), identity_like(turned))
+    inner = on_diagonal - times(products, swapped(turned))
+    return scaled(product(product(conjugated(u), inner), conjugated(vh)), times(det(u), det(vh)))
+
+
+def _third(x: Any, t: Any, z: Any) -> Any:
+    """The derivative of ``det(x) (trace(J t) J - J t J)^T`` along ``z``, with the inverse ``J``."""
+    inverse = solve(x, identity_like(x))
+    jt, jz = product(inverse, t), product(inverse, z)
+    t_trace, z_trace, both = _trace(jt), _trace(jz), _trace(product(jz, jt))
+    jtj, jzj = product(jt, inverse), product(jz, inverse)
+    inner = scaled(inverse, t_trace * z_trace - both) - scaled(jtj, z_trace) - scaled(jzj, t_trace)
+    inner = inner + product(jz, jtj) + product(jt, jzj)
+    return scaled(swapped(inner), det(x))
+
+
+def _trace(x: Any) -> Any:
+    return reduce_sum(diagonal(x), (len(x.shape) - 2,))
+
+
+# Linear in ``t``. The second derivative is a symmetric form, and so is the third: each rule is its own transpose.
+cofactor_curvature_p = Primitive(
+    "cofactor_curvature",
+    operands=("x", "t"),
+    numpy=_curvature_value,
+    xla=lambda lax, x, t: _curvature_value(x, t),
+    aval=lambda x, t: x,
+    derivative=PerOperand(
+        ("x", "t"),
+        [lambda y_bar, x, t: _third(x, t, y_bar), lambda y_bar, x: _curvature(x, y_bar)],
+        [lambda x_dot, x, t: _third(x, t, x_dot), lambda t_dot, x: _curvature(x, t_dot)],
+    ),
+    batch=batch_all(),
+    cost=lambda y, x, t: 20 * x.size * x.shape[-1],
+)
+
+
+def _curvature(x: Any, t: Any) -> Any:
+    """The derivative of the cofactors of each matrix along ``t``."""
+    return bind(cofactor_curvature_p, (x, t), NO_PARAMS)

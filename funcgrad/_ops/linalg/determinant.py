@@ -1,0 +1,109 @@
+"""Determinants by sign and logarithm; value and derivative come from one elimination."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval
+from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.primitive import Primitive
+from funcgrad._ops.elementwise.arithmetic import abs_p, div_p, eq_p, log_p, mul_p, sign_p
+from funcgrad._ops.elementwise.cast import cast, imag_p, make_complex, real_dtype, real_p
+from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.layout.batching import batch_same
+from funcgrad._ops.layout.broadcast import reduce_sum
+from funcgrad._ops.layout.diagonal import diagonal
+from funcgrad._ops.layout.shape import expand_dims
+from funcgrad._ops.linalg.factor import lu, lu_solve
+from funcgrad._ops.linalg.matrices import identity_like
+from funcgrad._ops.reduce.reduce import reduce_prod
+
+
+def _last_axis(x: Any) -> tuple[int]:
+    return (len(x.shape) - 1,)
+
+
+def times(a: Any, b: Any) -> Any:
+    """The product by the primitive: the operators of XLA's arrays would need JAX's 64-bit mode around them."""
+    return bind(mul_p, (a, b), NO_PARAMS)
+
+
+def parity(pivots: Any, dtype: np.dtype) -> Any:
+    """-1 to the number of exchanges."""
+    kept = bind(eq_p, (pivots, np.arange(pivots.shape[-1], dtype=pivots.dtype)), NO_PARAMS)
+    return reduce_prod(select(kept, dtype.type(1), dtype.type(-1)), _last_axis(pivots))
+
+
+def _sign_and_logarithm(factors: Any, pivots: Any) -> tuple[Any, Any]:
+    pivot_values = diagonal(factors)
+    sizes = bind(abs_p, (pivot_values,), NO_PARAMS)
+    zero = bind(eq_p, (sizes, 0), NO_PARAMS)
+    safe = select(zero, 1, sizes)
+    logarithm = reduce_sum(select(zero, -np.inf, bind(log_p, (safe,), NO_PARAMS)), _last_axis(sizes))
+    if factors.dtype.kind == "c":
+        # Not the primitive ``sign``, which has no derivative: of complex numbers the sign changes with them.
+        signs = bind(div_p, (pivot_values, cast(safe, factors.dtype)), NO_PARAMS)
+    else:
+        signs = bind(sign_p, (pivot_values,), NO_PARAMS)
+    return times(parity(pivots, factors.dtype), reduce_prod(signs, _last_axis(signs))), logarithm
+
+
+def _inverse_transposed(factors: Any, permutation: Any) -> Any:
+    return lu_solve(factors, permutation, identity_like(factors), transpose_a=True)
+
+
+def scaled(x: Any, factors: Any) -> Any:
+    """Each matrix times its number."""
+    return expand_dims(factors, (len(factors.shape), len(factors.shape) + 1)) * x
+
+
+class _SlogdetDerivative:
+    """``d log(det) = trace(x^-1 X)``: the real part moves the logarithm, the imaginary part turns the sign."""
+
+    __slots__ = ()
+
+    def record(self, primitive: Primitive, primals: tuple, active: int, params: dict) -> tuple[list, Any, tuple]:
+        factors, pivots, permutation = lu(primals[0])
+        sign, logarithm = _sign_and_logarithm(factors, pivots)
+        return [sign, logarithm], _slogdet_bars, (factors, permutation, sign)
+
+    def jvp(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> tuple[list, list]:
+        factors, pivots, permutation = lu(primals[0])
+        sign, logarithm = _sign_and_logarithm(factors, pivots)
+        change = diagonal(lu_solve(factors, permutation, tangents[0]))
+        change = reduce_sum(change, _last_axis(change))
+        if sign.dtype.kind != "c":
+            return [sign, logarithm], [None, change]
+        turned = sign * make_complex(0 * logarithm, imag_p(change))
+        return [sign, logarithm], [turned, real_p(change)]
+
+
+def _slogdet_bars(y_bars: list, factors: Any, permutation: Any, sign: Any) -> list:
+    sign_bar, logarithm_bar = y_bars
+    inverse = _inverse_transposed(factors, permutation)
+    if sign.dtype.kind != "c":
+        return [None if logarithm_bar is None else scaled(inverse, logarithm_bar)]
+    zero = 0 * real_p(sign)
+    real = zero if logarithm_bar is None else logarithm_bar
+    return [scaled(inverse, make_complex(real, zero if sign_bar is None else imag_p(sign_bar * sign)))]
+
+
+slogdet_p = Primitive(
+    "slogdet",
+    operands=("x",),
+    numpy=lambda x: list(np.linalg.slogdet(x)),
+    xla=lambda lax, x: list(_sign_and_logarithm(*lu(x)[:2])),
+    aval=lambda x: [Aval(x.shape[:-2], x.dtype), Aval(x.shape[:-2], real_dtype(x.dtype))],
+    derivative=_SlogdetDerivative(),
+    batch=batch_same,
+    cost=lambda y, x: 2 * x.size * x.shape[-1] // 3,
+    multiple_results=True,
+)
+
+
+def slogdet(x: Any) -> tuple[Any, Any]:
+    """The sign of the determinant of each matrix, and the logarithm of its size."""
+    sign, logarithm = bind(slogdet_p, (x,), NO_PARAMS)
+    return sign, logarithm

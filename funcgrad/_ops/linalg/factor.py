@@ -1,0 +1,192 @@
+"""Factors of square matrices: Cholesky's, and the triangular ones of elimination with pivots (LU)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval
+from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.lazy import LazyModule
+from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.derivative import CONSTANT, PerOperand
+from funcgrad._ops.layout.batching import batch_same
+from funcgrad._ops.layout.broadcast import broadcast_to
+from funcgrad._ops.layout.shape import expand_dims
+from funcgrad._ops.layout.triangle import lower_triangle, upper_triangle
+from funcgrad._ops.linalg.matrices import halved_lower_triangle, hermitian_part, identity_like, product, swapped
+from funcgrad._ops.linalg.triangular import triangular_solve
+from funcgrad._ops.reduce.sort import gather_along_axis, scatter_along_axis
+
+lapack = LazyModule("scipy.linalg.lapack")
+
+PIVOT_DTYPE = np.dtype(np.int32)
+_FACTORIZERS = {"f": "sgetrf", "d": "dgetrf", "F": "cgetrf", "D": "zgetrf"}
+
+
+def _cholesky_push(x_dot: Any, y: Any) -> Any:
+    """``L phi(L^-1 X L^-H)``, where ``phi`` takes the lower triangle and half of the diagonal: Murray, equation 8."""
+    inner = triangular_solve(y, hermitian_part(x_dot))
+    inner = triangular_solve(y, inner, left_side=False, transpose_a=True, conjugate_a=True)
+    return product(y, halved_lower_triangle(inner))
+
+
+def _cholesky_pull(y_bar: Any, y: Any) -> Any:
+    """The transpose of that, from right to left: Murray, equation 10."""
+    inner = halved_lower_triangle(product(swapped(y), y_bar))
+    inner = triangular_solve(y, inner, transpose_a=True)
+    return hermitian_part(triangular_solve(y, inner, left_side=False, conjugate_a=True))
+
+
+# The value reads the lower triangle, as NumPy's does; the derivative is that of a Hermitian matrix, by all elements, as
+# PyTorch's. I. Murray, "Differentiation of the Cholesky decomposition", 2016 (arXiv:1602.07527).
+cholesky_p = Primitive(
+    "cholesky",
+    operands=("x",),
+    numpy=np.linalg.cholesky,
+    xla=lambda lax, x: lax.linalg.cholesky(x, symmetrize_input=False),
+    aval=lambda x: x,
+    derivative=PerOperand(("x",), [_cholesky_pull], [_cholesky_push]),
+    batch=batch_same,
+    cost=lambda y, x: x.size * x.shape[-1] // 3,
+)
+
+
+def cholesky(x: Any) -> Any:
+    """The lower triangular ``L`` with ``L L^H = x``, for (stacks of) Hermitian positive definite matrices.
+
+    Of each the lower triangle is read: hand over the adjoint for the upper one.
+
+    Where one is not positive definite, NumPy raises ``LinAlgError`` and XLA returns NaN.
+    """
+    return bind(cholesky_p, (x,), NO_PARAMS)
+
+
+def _lu_numpy(x: Any) -> list[np.ndarray]:
+    factors = np.empty(x.shape, x.dtype)
+    pivots = np.empty(x.shape[:-1], PIVOT_DTYPE)
+    if x.size:
+        factorize = getattr(lapack, _FACTORIZERS[x.dtype.char])
+        for i in np.ndindex(x.shape[:-2]):
+            factors[i], pivots[i], _ = factorize(x[i])
+    return [factors, pivots, _permutations(pivots)]
+
+
+def _permutations(pivots: np.ndarray) -> np.ndarray:
+    orders = np.empty_like(pivots)
+    for i in np.ndindex(pivots.shape[:-1]):
+        orders[i] = _permutation(pivots[i])
+    return orders
+
+
+def _permutation(pivots: np.ndarray) -> list[int]:
+    """The order of rows that exchanging each row with its pivot leads to."""
+    order = list(range(len(pivots)))
+    for i, pivot in enumerate(pivots.tolist()):
+        order[i], order[pivot] = order[pivot], order[i]
+    return order
+
+
+class _LuDerivative:
+    """The pivots are constant around every matrix; of the factors, each takes its triangle of ``L^-1 P X U^-1``."""
+
+    __slots__ = ()
+
+    def record(self, primitive: Primitive, primals: tuple, active: int, params: dict) -> tuple[list, Any, tuple]:
+        results = primitive(*primals)
+        return results, _lu_bars, (results[0], results[2])
+
+    def jvp(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> tuple[list, list]:
+        factors, pivots, permutation = primitive(*primals)
+        inner = _unit_lower_solve(factors, permuted(tangents[0], permutation))
+        inner = triangular_solve(factors, inner, left_side=False, lower=False)
+        moved = product(_unit_lower(factors), lower_triangle(inner, -1))
+        moved = moved + product(upper_triangle(inner), upper_triangle(factors))
+        return [factors, pivots, permutation], [moved, None, None]
+
+
+def _unit_lower(factors: Any) -> Any:
+    """The lower factor, whose diagonal of ones is not stored."""
+    return lower_triangle(factors, -1) + identity_like(factors)
+
+
+def _unit_lower_solve(factors: Any, b: Any, *, transpose_a: bool = False) -> Any:
+    return triangular_solve(factors, b, transpose_a=transpose_a, unit_diagonal=True)
+
+
+def _lu_bars(y_bars: list, factors: Any, permutation: Any) -> list:
+    y_bar = y_bars[0]
+    if y_bar is None:
+        return [None]
+    below = lower_triangle(product(swapped(_unit_lower(factors)), lower_triangle(y_bar, -1)), -1)
+    above = upper_triangle(product(upper_triangle(y_bar), swapped(upper_triangle(factors))))
+    outer = _unit_lower_solve(factors, below + above, transpose_a=True)
+    outer = triangular_solve(factors, outer, left_side=False, lower=False, transpose_a=True)
+    return [unpermuted(outer, permutation)]
+
+
+lu_p = Primitive(
+    "lu",
+    operands=("x",),
+    numpy=_lu_numpy,
+    xla=lambda lax, x: list(lax.linalg.lu(x)),
+    aval=lambda x: [x, Aval(x.shape[:-1], PIVOT_DTYPE), Aval(x.shape[:-1], PIVOT_DTYPE)],
+    derivative=_LuDerivative(),
+    batch=batch_same,
+    cost=lambda y, x: 2 * x.size * x.shape[-1] // 3,
+    multiple_results=True,
+)
+
+
+def lu(x: Any) -> tuple[Any, Any, Any]:
+    """Elimination with exchange of rows: ``x[permutation] = L U``, for (stacks of) square matrices.
+
+    Returns:
+        both factors in one matrix (the diagonal of ones of ``L`` is left out), for each step the row that its row was
+        exchanged with, and the permutation of rows which that makes.
+    """
+    factors, pivots, permutation = bind(lu_p, (x,), NO_PARAMS)
+    return factors, pivots, permutation
+
+
+permutation_of_pivots_p = Primitive(
+    "permutation_of_pivots",
+    operands=("pivots",),
+    numpy=_permutations,
+    xla=lambda lax, pivots: lax.linalg.lu_pivots_to_permutation(pivots, pivots.shape[-1]),
+    aval=lambda pivots: pivots,
+    derivative=CONSTANT,
+    batch=batch_same,
+    cost=lambda y, pivots: 2 * y.size,
+)
+
+
+def permutation_of_pivots(pivots: Any) -> Any:
+    """The order of rows that exchanging each row with its pivot, one after the other, leads to."""
+    return bind(permutation_of_pivots_p, (pivots,), NO_PARAMS)
+
+
+def _row_numbers(permutation: Any, shape: tuple[int, ...]) -> Any:
+    return broadcast_to(expand_dims(permutation, (len(shape) - 1,)), shape)
+
+
+def permuted(x: Any, permutation: Any) -> Any:
+    """The rows of each matrix in the order of its permutation."""
+    return gather_along_axis(x, _row_numbers(permutation, x.shape), len(x.shape) - 2, unique=True)
+
+
+def unpermuted(x: Any, permutation: Any) -> Any:
+    """The rows back in the order from which the permutation took them."""
+    axis = len(x.shape) - 2
+    return scatter_along_axis(x, _row_numbers(permutation, x.shape), axis, x.shape[axis], unique=True)
+
+
+def lu_solve(factors: Any, permutation: Any, b: Any, *, transpose_a: bool = False, conjugate_a: bool = False) -> Any:
+    """``y`` with ``op(x) y = b``, from the factors of ``x``."""
+    form = {"transpose_a": transpose_a, "conjugate_a": conjugate_a}
+    if not transpose_a:
+        y = triangular_solve(factors, permuted(b, permutation), unit_diagonal=True, **form)
+        return triangular_solve(factors, y, lower=False, **form)
+    y = triangular_solve(factors, b, lower=False, **form)
+    return unpermuted(triangular_solve(factors, y, unit_diagonal=True, **form), permutation)

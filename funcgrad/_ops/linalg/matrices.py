@@ -1,0 +1,63 @@
+"""Products, triangles and parts of (stacks of) matrices: what the derivatives of linear algebra are written in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._ops.contract.dot import matmul_p
+from funcgrad._ops.elementwise.cast import conj_p
+from funcgrad._ops.layout.diagonal import diagonal, embed_diagonal
+from funcgrad._ops.layout.fill import full_like_p
+from funcgrad._ops.layout.shape import expand_dims, transpose
+from funcgrad._ops.layout.triangle import lower_triangle
+
+
+def swapped(x: Any) -> Any:
+    """The transposed matrices."""
+    ndim = len(x.shape)
+    return transpose(x, (*range(ndim - 2), ndim - 1, ndim - 2))
+
+
+def conjugated(x: Any) -> Any:
+    """The complex conjugate; a real array as it is."""
+    return bind(conj_p, (x,), NO_PARAMS) if x.dtype.kind == "c" else x
+
+
+def adjoint(x: Any) -> Any:
+    """The conjugate transposes."""
+    return conjugated(swapped(x))
+
+
+def product(a: Any, b: Any) -> Any:
+    """The matrix product; both of one dtype and one leading shape."""
+    return bind(matmul_p, (a, b), NO_PARAMS)
+
+
+def scaled_columns(x: Any, scales: Any) -> Any:
+    """Each column of ``x`` times its element of ``scales``."""
+    return x * expand_dims(scales, (len(scales.shape) - 1,))
+
+
+def scaled_rows(x: Any, scales: Any) -> Any:
+    """Each row of ``x`` times its element of ``scales``."""
+    return x * expand_dims(scales, (len(scales.shape),))
+
+
+def identity_like(x: Any) -> Any:
+    """The identity matrix for each of these square matrices, in their dtype.
+
+    It is computed from them: an array of NumPy's would be a constant of their size in every graph.
+    """
+    ones = bind(full_like_p, (diagonal(x),), {"value": 1})
+    return embed_diagonal(ones, x.shape[-2:])
+
+
+def halved_lower_triangle(x: Any) -> Any:
+    """The lower triangle with half of the diagonal: what makes a Hermitian matrix when its adjoint is added."""
+    return lower_triangle(x) - embed_diagonal(0.5 * diagonal(x), x.shape[-2:])
+
+
+def hermitian_part(x: Any) -> Any:
+    """The mean of the matrices and their adjoints. It is its own transpose in the pairing without conjugation."""
+    return 0.5 * (x + adjoint(x))

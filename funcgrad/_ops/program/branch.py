@@ -1,0 +1,377 @@
+"""Branches and loops of unknown length whose parts are graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from funcgrad._core.aval import Aval, is_inexact
+from funcgrad._core.bind import level_of
+from funcgrad._core.graph.ir import Graph, Var
+from funcgrad._core.graph.simplify import partition
+from funcgrad._core.primitive import Primitive
+from funcgrad._engines.source.numpy import compile_numpy
+from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.layout.broadcast import with_batch
+from funcgrad._ops.layout.shape import reshape
+from funcgrad._ops.program.batch import batched_graph, shared
+from funcgrad._ops.program.derived import (
+    Mask,
+    chosen,
+    linearized_graphs,
+    moving_outputs,
+    permuted,
+    pulled_graph,
+    pushed_graph,
+    spread_out,
+    staged_graph,
+    zeros_equation,
+    zeros_of,
+)
+from funcgrad._ops.reduce.reduce import reduce_or
+from funcgrad.errors import NotDifferentiableError
+
+
+def _compiled(graph: Graph) -> Any:
+    run = graph.compiled.get(compile_numpy)
+    if run is None:
+        run = graph.compiled[compile_numpy] = compile_numpy(graph)
+    return run
+
+
+class Branches(NamedTuple):
+    """The two graphs of a condition; they take the same inputs and give results of the same types."""
+
+    true: Graph
+    false: Graph
+
+    def __call__(self, pred: Any, *operands: Any) -> list[Any]:
+        return cond_p(pred, *operands, branches=self)
+
+    @property
+    def name(self) -> str:
+        return f"({self.true.name}, {self.false.name})"
+
+    @property
+    def avals(self) -> list[Aval]:
+        return [Aval(x.aval.shape, x.aval.dtype) for x in self.true.outputs]
+
+
+def _cond_numpy(pred: Any, *operands: Any, branches: Branches) -> list[Any]:
+    return _compiled(branches.true if pred else branches.false)(*operands)
+
+
+def _cond_xla(lax: Any, pred: Any, *operands: Any, branches: Branches) -> list[Any]:
+    if any(lax.is_traced(x) for x in (pred, *operands)):
+        return lax.cond(
+            pred, _lowered(lax, branches.true, branches), _lowered(lax, branches.false, branches), *operands
+        )
+    # Without a program around it one branch runs, compiled as a program.
+    graph = branches.true if pred else branches.false
+    run = graph.compiled.get(("branch", branches))
+    if run is None:
+        run = graph.compiled["branch", branches] = lax.compiled(_lowered(lax, graph, branches))
+    return run(*operands)
+
+
+def _lowered(lax: Any, graph: Graph, branches: Branches) -> Any:
+    avals = branches.avals
+    return lambda *xs: [lax.strong(y, aval) for y, aval in zip(graph.evaluate(*xs), avals, strict=True)]
+
+
+class _CondDerivative:
+    """Each branch is differentiated; in reverse the taken one leaves its residuals, the other one zeros."""
+
+    __slots__ = ()
+
+    def record(self, primitive: Primitive, primals: tuple, active: int, params: dict) -> tuple[list, Any, tuple]:
+        branches: Branches = params["branches"]
+        moving = tuple([bool(active >> i & 1) for i in range(1, len(primals))])
+        outputs = _moving(branches, moving)
+        if not any(outputs):
+            return branches(*primals), None, ()
+        key = ("reverse", branches, moving)
+        if key not in branches.true.compiled:
+            joints = [pulled_graph(graph, moving, outputs) for graph in branches]
+            known, count = len(branches.true.inputs), len(branches.avals)
+            cuts = [partition(joint, known, count) for joint in joints]
+            branches.true.compiled[key] = _share_places(branches, cuts)
+        first, second = branches.true.compiled[key]
+        results = first(*primals)
+        count, avals = len(branches.avals), chosen(branches.avals, outputs)
+
+        def pull(y_bars: list, pred: Any, *residuals: Any) -> list:
+            bars = chosen(y_bars, outputs)
+            seeds = [zeros_of(aval) if bar is None else bar for bar, aval in zip(bars, avals, strict=True)]
+            return [None, *spread_out(second(pred, *residuals, *seeds), moving)]
+
+        return results[:count], pull, (primals[0], *results[count:])
+
+    def jvp(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> tuple[list, list]:
+        branches: Branches = params["branches"]
+        moving = tuple([x_dot is not None for x_dot in tangents[1:]])
+        outputs = _moving(branches, moving)
+        x_dots, count = chosen(tangents[1:], moving), len(branches.avals)
+        if level_of(x_dots) > level_of(primals):
+            key = ("linearized", branches, moving)
+            if key not in branches.true.compiled:
+                cuts = [linearized_graphs(graph, moving, outputs) for graph in branches]
+                branches.true.compiled[key] = _share_places(branches, cuts)
+            first, second = branches.true.compiled[key]
+            results = first(*primals)
+            y_dots = second(primals[0], *results[count:], *x_dots)
+        else:
+            key = ("forward", branches, moving)
+            if key not in branches.true.compiled:
+                joints = [pushed_graph(graph, moving, outputs) for graph in branches]
+                branches.true.compiled[key] = Branches(*joints)
+            results = branches.true.compiled[key](*primals, *x_dots)
+            y_dots = results[count:]
+        return results[:count], spread_out(y_dots, outputs)
+
+
+def _moving(branches: Branches, moving: Mask) -> Mask:
+    pairs = zip(*[moving_outputs(graph, moving) for graph in branches], strict=True)
+    return tuple([a or b for a, b in pairs])
+
+
+def _share_places(branches: Branches, cuts: Sequence[tuple[Graph, Graph]]) -> tuple[Branches, Branches]:
+    """Both branches, cut at their residuals, which share places where their types agree."""
+    count = len(branches.avals)
+    slots: list[Aval] = []
+    placed: list[list[int]] = []
+    for first, _ in cuts:
+        mine: list[int] = []
+        for x in first.outputs[count:]:
+            aval = Aval(x.aval.shape, x.aval.dtype)
+            place = next((i for i, slot in enumerate(slots) if slot == aval and i not in mine), len(slots))
+            if place == len(slots):
+                slots.append(aval)
+            mine.append(place)
+        placed.append(mine)
+    firsts = [_with_slots(first, count, slots, mine) for (first, _), mine in zip(cuts, placed, strict=True)]
+    seconds = [_from_slots(second, slots, mine) for (_, second), mine in zip(cuts, placed, strict=True)]
+    return Branches(*firsts), Branches(*seconds)
+
+
+def _with_slots(first: Graph, count: int, slots: Sequence[Aval], mine: Sequence[int]) -> Graph:
+    """A first part that fills every place: with its residual, or with zeros."""
+    fillers = {i: zeros_equation(aval) for i, aval in enumerate(slots) if i not in mine}
+    filled = {i: equation.results[0] for i, equation in fillers.items()} | dict(
+        zip(mine, first.outputs[count:], strict=True)
+    )
+    residuals = [filled[i] for i in range(len(slots))]
+    equations = [*first.equations, *fillers.values()]
+    return Graph(first.inputs, first.constants, equations, [*first.outputs[:count], *residuals], first.name)
+
+
+def _from_slots(second: Graph, slots: Sequence[Aval], mine: Sequence[int]) -> Graph:
+    """A second part that takes every place, and leaves those of the other branch alone."""
+    own = dict(zip(mine, second.inputs, strict=False))
+    inputs = [own[i] if i in own else Var(aval) for i, aval in enumerate(slots)]
+    return Graph(
+        [*inputs, *second.inputs[len(mine) :]], second.constants, second.equations, second.outputs, second.name
+    )
+
+
+def _cond_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> list[Any]:
+    """One branch for all elements where one predicate is; else both branches, of which each element takes its own."""
+    branches: Branches = params["branches"]
+    (pred, *xs), (chosen_each, *flags) = operands, batched
+    wanted = (chosen_each,) * len(branches.avals)
+    mapped = [batched_graph(graph, size, tuple(flags), wanted) for graph in branches]
+    either = tuple([a or b for a, b in zip(*[outputs for _, outputs in mapped], strict=True)])
+    true, false = [batched_graph(graph, size, tuple(flags), either)[0] for graph in branches]
+    if not chosen_each:
+        return shared(Branches(true, false)(pred, *xs), either)
+    pairs = zip(true.evaluate(*xs), false.evaluate(*xs), strict=True)
+    return [_select_rows(pred, a, b) for a, b in pairs]
+
+
+def _select_rows(pred: Any, a: Any, b: Any) -> Any:
+    """By one boolean per row."""
+    return select(reshape(pred, (*pred.shape, *[1] * (len(a.shape) - 1))), a, b)
+
+
+cond_p = Primitive(
+    "cond",
+    operands=("pred", "*xs"),
+    numpy=_cond_numpy,
+    xla=_cond_xla,
+    aval=lambda pred, *xs, branches: branches.avals,
+    derivative=_CondDerivative(),
+    batch=_cond_batch,
+    cost=lambda y, pred, *xs, branches: max(graph.flops for graph in branches),
+    multiple_results=True,
+)
+
+
+class While(NamedTuple):
+    """A loop: the condition's graph, the body's, and how many of their inputs are constants. The rest is the carry."""
+
+    condition: Graph
+    body: Graph
+    condition_constants: int
+    body_constants: int
+
+    def __call__(self, *operands: Any) -> list[Any]:
+        return while_p(*operands, loop=self)
+
+    @property
+    def name(self) -> str:
+        return f"({self.condition.name}, {self.body.name})"
+
+    def parts(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
+        """The constants of the condition, those of the body, and the carry."""
+        split = self.condition_constants + self.body_constants
+        return operands[: self.condition_constants], operands[self.condition_constants : split], operands[split:]
+
+
+def _while_numpy(*operands: Any, loop: While) -> list[Any]:
+    condition, body = _compiled(loop.condition), _compiled(loop.body)
+    condition_constants, body_constants, carry = loop.parts(operands)
+    while condition(*condition_constants, *carry)[0]:
+        carry = body(*body_constants, *carry)
+    return list(carry)
+
+
+def _while_xla(lax: Any, *operands: Any, loop: While) -> list[Any]:
+    if any(lax.is_traced(x) for x in operands):
+        return _lower_while(lax, operands, loop)
+    run = loop.body.compiled.get(loop)
+    if run is None:
+        run = loop.body.compiled[loop] = lax.compiled(lambda *operands: _lower_while(lax, operands, loop))
+    return run(*operands)
+
+
+def _lower_while(lax: Any, operands: Sequence[Any], loop: While) -> list[Any]:
+    condition_constants, body_constants, carry = loop.parts(operands)
+    avals = [x.aval for x in loop.body.outputs]
+
+    def step(carry: list) -> list:
+        ys = loop.body.evaluate(*body_constants, *carry)
+        return [lax.strong(y, aval) for y, aval in zip(ys, avals, strict=True)]
+
+    init = [lax.strong(x, aval) for x, aval in zip(carry, avals, strict=True)]
+    return lax.while_loop(lambda carry: loop.condition.evaluate(*condition_constants, *carry)[0], step, init)
+
+
+class _WhileDerivative:
+    """Forward mode carries the tangents along; reverse mode would need room for an unknown number of steps."""
+
+    __slots__ = ()
+
+    def record(self, primitive: Primitive, primals: tuple, active: int, params: dict) -> tuple[list, Any, tuple]:
+        loop: While = params["loop"]
+        _, carry = _moving_carry(loop, [bool(active >> i & 1) for i in range(len(primals))])
+        if not any(carry):
+            return loop(*primals), None, ()
+        raise NotDifferentiableError(
+            f"while_loop: reverse mode was asked through {loop.name}, whose number of steps is known only when it has "
+            "run, so that there is no room for what the reverse pass reads. Use fori_loop with integer bounds, or scan "
+            "with a length (and keep the carry as it is once the loop is over), or forward mode: fg.jvp, fg.jacfwd."
+        )
+
+    def jvp(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> tuple[list, list]:
+        loop: While = params["loop"]
+        constants, carry = _moving_carry(loop, [x_dot is not None for x_dot in tangents])
+        if not any(carry):
+            return loop(*primals), [None] * len(carry)
+        _, constant_dots, carry_dots = loop.parts(tangents)
+        pushed = _pushed_loop(loop, constants, carry)
+        condition_operands, body_operands, init = loop.parts(primals)
+        pairs = chosen(list(zip(carry_dots, loop.body.outputs, strict=True)), carry)
+        dots = [zeros_of(y.aval) if x_dot is None else x_dot for x_dot, y in pairs]
+        results = pushed(*condition_operands, *body_operands, *chosen(constant_dots, constants), *init, *dots)
+        count = len(init)
+        # Where the tangents belong to an inner transform that has no primals, the loop of primals runs on its own.
+        ys = loop(*primals) if level_of(tangents) > level_of(primals) else results[:count]
+        return ys, spread_out(results[count:], carry)
+
+
+def _moving_carry(loop: While, active: Sequence[bool]) -> tuple[list[bool], list[bool]]:
+    """Which of the body's constants and of the carry move when these operands do."""
+    avals = [var.aval for var in (*loop.condition.inputs[: loop.condition_constants], *loop.body.inputs)]
+    flags = [flag and is_inexact(aval.dtype) for flag, aval in zip(active, avals, strict=True)]
+    _, constants, carry = loop.parts(flags)
+    while True:
+        outputs = moving_outputs(loop.body, (*constants, *carry))
+        grown = [a or b for a, b in zip(carry, outputs, strict=True)]
+        if grown == list(carry):
+            return list(constants), grown
+        carry = grown
+
+
+def _pushed_loop(loop: While, constants: list[bool], carry: list[bool]) -> While:
+    """The loop that carries primals and tangents; the condition looks at the primals."""
+    key = ("forward", loop, tuple(constants), tuple(carry))
+    if key not in loop.body.compiled:
+        joint = pushed_graph(loop.body, [*constants, *carry], carry)
+        fixed, total = loop.body_constants, len(loop.body.inputs)
+        moving = sum(constants)
+        order = [*range(fixed), *range(total, total + moving), *range(fixed, total)]
+        order += range(total + moving, len(joint.inputs))
+        body = permuted(joint, order, range(len(joint.outputs)))
+        spare = [Var(aval.aval) for aval in chosen(loop.body.outputs, carry)]
+        old = loop.condition
+        condition = Graph([*old.inputs, *spare], old.constants, old.equations, old.outputs, old.name)
+        loop.body.compiled[key] = While(condition, body, loop.condition_constants, fixed + moving)
+    return loop.body.compiled[key]
+
+
+def _while_batch(
+    primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict
+) -> list[Any]:
+    """One loop for all elements. Where each has its own end, it goes on to the last one, and keeps what has ended."""
+    loop: While = params["loop"]
+    condition_flags, body_flags, carry_flags = loop.parts(batched)
+    flags = tuple(carry_flags)
+    while True:
+        body, mapped = batched_graph(loop.body, size, (*body_flags, *flags), flags)
+        condition, (ends_apart,) = batched_graph(loop.condition, size, (*condition_flags, *flags))
+        grown = (True,) * len(flags) if ends_apart else mapped
+        if grown == flags:
+            break
+        flags = grown
+    fixed, others, carry = loop.parts(operands)
+    init = [with_batch(x, size, had) if flag else x for x, had, flag in zip(carry, carry_flags, flags, strict=True)]
+    if ends_apart:
+        return _until_all_end(loop, condition, body)(*fixed, *fixed, *others, *init)
+    return shared(loop._replace(condition=condition, body=body)(*fixed, *others, *init), flags)
+
+
+def _until_all_end(loop: While, condition: Graph, body: Graph) -> While:
+    """The loop of a mapped condition and body; its body also takes the constants of the condition."""
+    key = ("until all end", condition, loop.condition_constants, loop.body_constants)
+    if key not in body.compiled:
+        fixed, others = loop.condition_constants, loop.body_constants
+
+        def goes_on(*values: Any) -> list[Any]:
+            return [reduce_or(condition.evaluate(*values)[0], (0,))]
+
+        def step(*values: Any) -> list[Any]:
+            carry = values[fixed + others :]
+            preds = condition.evaluate(*values[:fixed], *carry)[0]
+            ys = body.evaluate(*values[fixed:])
+            return [_select_rows(preds, y, x) for y, x in zip(ys, carry, strict=True)]
+
+        avals = [[var.aval for var in graph.inputs] for graph in (condition, body)]
+        staged = staged_graph(goes_on, avals[0], condition.name)
+        body.compiled[key] = While(
+            staged, staged_graph(step, [*avals[0][:fixed], *avals[1]], body.name), fixed, fixed + others
+        )
+    return body.compiled[key]
+
+
+while_p = Primitive(
+    "while",
+    operands=("*xs",),
+    numpy=_while_numpy,
+    xla=_while_xla,
+    aval=lambda *xs, loop: [Aval(x.aval.shape, x.aval.dtype) for x in loop.body.outputs],
+    derivative=_WhileDerivative(),
+    batch=_while_batch,
+    # Of one step: how many there will be is not known.
+    cost=lambda y, *xs, loop: loop.condition.flops + loop.body.flops,
+    multiple_results=True,
+)

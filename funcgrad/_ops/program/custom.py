@@ -1,0 +1,157 @@
+"""Calls whose derivative is the user's own: by a pair of functions for reverse mode, or by one for forward mode.
+
+Staged, such a call is an equation that holds the graph of the function and the user's rule, so that a derivative taken
+later, of the graph, still goes by the rule. On JAX's tracers it becomes ``jax.custom_vjp`` or ``jax.custom_jvp``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval, aval_of
+from funcgrad._core.graph.ir import Graph
+from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer, backward_pass
+from funcgrad._ops.layout.fill import zeros_like
+from funcgrad._ops.program.batch import batched_graph
+from funcgrad._ops.program.custom_batch import JvpRule, MappedJvp, MappedVjp, VjpRule
+from funcgrad.errors import NotDifferentiableError
+
+
+def _refuse_captured(rule: VjpRule | JvpRule, moving: Sequence[bool]) -> None:
+    """What a staged function closed over comes after its arguments; the rule cannot see it."""
+    if any(moving[rule.arity :]):
+        raise NotDifferentiableError(
+            f"{rule.name}: a derivative was asked by a traced value that the function closes over; its rule has "
+            "derivatives by its arguments only. Pass the value as an argument."
+        )
+
+
+class _VjpDerivative:
+    """Reverse mode by the user's pair of functions; forward mode is refused."""
+
+    __slots__ = ()
+
+    def record(self, primitive: Primitive, primals: tuple, active: int, params: dict) -> tuple[list, Any, tuple]:
+        rule = params["rule"]
+        _refuse_captured(rule, [bool(active >> i & 1) for i in range(len(primals))])
+        ys, residuals = rule.forward(primals[: rule.arity])
+        avals = [aval_of(y) for y in ys]
+        captured = [None] * (len(primals) - rule.arity)
+
+        def pull(y_bars: list, *kept: Any) -> list:
+            return [*rule.backward(kept, instantiated(y_bars, avals)), *captured]
+
+        return ys, pull, tuple(residuals)
+
+    def jvp(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> tuple[list, list]:
+        name = params["rule"].name
+        raise NotDifferentiableError(
+            f"jvp: {name} is a custom_vjp function, which has a rule for reverse mode only; here forward mode was "
+            f"asked of it. Use grad or vjp, or declare {name} with custom_jvp, which serves both modes."
+        )
+
+
+class _JvpDerivative:
+    """Forward mode by the user's function; reverse mode transposes it, as it is linear in the tangents."""
+
+    __slots__ = ()
+
+    def record(self, primitive: Primitive, primals: tuple, active: int, params: dict) -> tuple[list, Any, tuple]:
+        rule = params["rule"]
+        moving = [bool(active >> i & 1) for i in range(len(primals))]
+        _refuse_captured(rule, moving)
+        # The rule's tape over zero tangents: linear operations keep the primals alone, so the tangents do not matter.
+        trace = ReverseTrace()
+        zeros = [zeros_like(x) for x in primals[: rule.arity]]
+        x_dots = [trace.input(x_dot) if moves else x_dot for x_dot, moves in zip(zeros, moving, strict=False)]
+        with trace:
+            ys, y_dots = rule.push(primals[: rule.arity], x_dots)
+        # A loop of primals and tangents together hands out both as results of the tangents.
+        ys = [y.value if _belongs(y, trace) else y for y in ys]
+        nodes = [y_dot.node if _belongs(y_dot, trace) else None for y_dot in y_dots]
+        if not any(nodes):
+            return ys, None, ()
+        inputs = [x_dot.node if _belongs(x_dot, trace) else None for x_dot in x_dots]
+        captured = [None] * (len(primals) - rule.arity)
+
+        def pull(y_bars: list) -> list:
+            seeds = [
+                (node, y_bar)
+                for node, y_bar in zip(nodes, y_bars, strict=True)
+                if node is not None and y_bar is not None
+            ]
+            bars = backward_pass(seeds)
+            return [*[None if node is None else bars.get(node) for node in inputs], *captured]
+
+        return ys, pull, ()
+
+    def jvp(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> tuple[list, list]:
+        rule = params["rule"]
+        _refuse_captured(rule, [x_dot is not None for x_dot in tangents])
+        pairs = zip(primals[: rule.arity], tangents, strict=False)
+        ys, y_dots = rule.push(primals[: rule.arity], [zeros_like(x) if x_dot is None else x_dot for x, x_dot in pairs])
+        return ys, list(y_dots)
+
+
+def _belongs(x: Any, trace: ReverseTrace) -> bool:
+    return type(x) is ReverseTracer and x.owner is trace
+
+
+def instantiated(y_bars: Sequence[Any], avals: Sequence[Aval]) -> list[Any]:
+    """Cotangents, with zeros in place of those that are absent."""
+    return [
+        np.zeros(aval.shape, aval.dtype)[()] if y_bar is None else y_bar
+        for y_bar, aval in zip(y_bars, avals, strict=True)
+    ]
+
+
+def _vjp_xla(lax: Any, *xs: Any, graph: Graph, rule: VjpRule) -> list:
+    if not any(lax.is_traced(x) for x in xs):
+        return graph.evaluate(*xs)
+
+    def backward(residuals: tuple, y_bars: Sequence[Any]) -> tuple:
+        captured = [None] * (len(xs) - rule.arity)
+        return (*rule.backward(residuals, list(y_bars)), *captured)
+
+    return lax.custom_vjp(graph.evaluate, lambda *xs: rule.forward(xs[: rule.arity]), backward)(*xs)
+
+
+def _jvp_xla(lax: Any, *xs: Any, graph: Graph, rule: JvpRule) -> list:
+    if not any(lax.is_traced(x) for x in xs):
+        return graph.evaluate(*xs)
+    return lax.custom_jvp(graph.evaluate, lambda xs, x_dots: rule.push(xs[: rule.arity], x_dots[: rule.arity]))(*xs)
+
+
+def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> list[Any]:
+    """The same primitive: with the graph mapped, and with the rule mapped."""
+    graph, _ = batched_graph(params["graph"], size, batched, (True,) * len(params["graph"].outputs))
+    kind = MappedVjp if primitive is custom_vjp_p else MappedJvp
+    return primitive(*operands, graph=graph, rule=kind(params["rule"], size, batched))
+
+
+custom_vjp_p = Primitive(
+    "custom_vjp",
+    operands=("*xs",),
+    numpy=lambda *xs, graph, rule: graph.evaluate(*xs),
+    xla=_vjp_xla,
+    aval=lambda *xs, graph, rule: [x.aval for x in graph.outputs],
+    derivative=_VjpDerivative(),
+    batch=_batch,
+    cost=lambda y, *xs, graph, rule: graph.flops,
+    multiple_results=True,
+)
+custom_jvp_p = Primitive(
+    "custom_jvp",
+    operands=("*xs",),
+    numpy=lambda *xs, graph, rule: graph.evaluate(*xs),
+    xla=_jvp_xla,
+    aval=lambda *xs, graph, rule: [x.aval for x in graph.outputs],
+    derivative=_JvpDerivative(),
+    batch=_batch,
+    cost=lambda y, *xs, graph, rule: graph.flops,
+    multiple_results=True,
+)

@@ -1,0 +1,113 @@
+"""A user's derivative rule mapped over a batch: again a rule, of the batched function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from funcgrad._ops.layout.broadcast import with_batch
+from funcgrad._ops.program.batch import mapped
+from funcgrad._ops.program.derived import Mask
+from funcgrad._ops.reduce.reduce import reduce_sum
+from funcgrad.errors import NotDifferentiableError
+
+
+class VjpRule(Protocol):
+    """A user's rule for reverse mode, on flat lists."""
+
+    name: str
+    arity: int
+
+    def forward(self, xs: Sequence[Any]) -> tuple[list, list]:
+        """Results and residuals."""
+        ...
+
+    def backward(self, residuals: Sequence[Any], y_bars: Sequence[Any]) -> list:
+        """A cotangent or ``None`` per operand."""
+        ...
+
+
+class JvpRule(Protocol):
+    """A user's rule for forward mode, on flat lists."""
+
+    name: str
+    arity: int
+
+    def push(self, xs: Sequence[Any], x_dots: Sequence[Any]) -> tuple[list, list]:
+        """Results and their tangents."""
+        ...
+
+
+class _Mapped:
+    """What both kinds share; ``batched`` flags the operands, those that the function closed over last."""
+
+    # It belongs to one call, as the user's rule does: no program that holds it is the same as another.
+    __hash__: Any = None
+
+    def __init__(self, rule: Any, size: int, batched: Mask) -> None:
+        self.name: str = rule.name
+        self.arity: int = rule.arity
+        self._rule = rule
+        self._size = size
+        self._batched = batched
+
+    def _refuse_captured(self) -> None:
+        if any(self._batched[self.arity :]):
+            raise NotDifferentiableError(
+                f"{self.name}: the function closes over a value that vmap maps, and a derivative was asked of it; its "
+                "rule sees its arguments only. Pass the value as an argument."
+            )
+
+    def _whole(self, ys: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+        return [with_batch(y, self._size, flag) for y, flag in zip(ys, flags, strict=True)]
+
+
+class MappedVjp(_Mapped):
+    """The rule of ``custom_vjp``; the cotangent of what is the same for all elements is summed over them."""
+
+    _kept: Mask = ()
+
+    def forward(self, xs: Sequence[Any]) -> tuple[list, list]:
+        self._refuse_captured()
+        count = 0
+
+        def flat(*xs: Any) -> list:
+            nonlocal count
+            ys, residuals = self._rule.forward(xs)
+            count = len(ys)
+            return [*ys, *residuals]
+
+        results, flags = mapped(flat, self._size, xs, self._batched[: self.arity])
+        self._kept = flags[count:]
+        return self._whole(results[:count], flags[:count]), results[count:]
+
+    def backward(self, residuals: Sequence[Any], y_bars: Sequence[Any]) -> list:
+        kept, present = len(residuals), []
+
+        def flat(*values: Any) -> list:
+            bars = self._rule.backward(values[:kept], list(values[kept:]))
+            present[:] = [bar is not None for bar in bars]
+            return [bar for bar in bars if bar is not None]
+
+        values = [*residuals, *y_bars]
+        bars, flags = mapped(flat, self._size, values, (*self._kept, *[True] * len(y_bars)))
+        found = iter(self._whole(bars, flags))
+        whole = [next(found) if is_present else None for is_present in present]
+        pairs = zip(whole, self._batched, strict=False)
+        return [bar if flag or bar is None else reduce_sum(bar, (0,)) for bar, flag in pairs]
+
+
+class MappedJvp(_Mapped):
+    """The rule of ``custom_jvp``."""
+
+    def push(self, xs: Sequence[Any], x_dots: Sequence[Any]) -> tuple[list, list]:
+        self._refuse_captured()
+        own = self._batched[: self.arity]
+
+        def flat(*values: Any) -> list:
+            ys, y_dots = self._rule.push(values[: self.arity], values[self.arity :])
+            return [*ys, *y_dots]
+
+        results, flags = mapped(flat, self._size, [*xs, *x_dots], (*own, *own))
+        whole = self._whole(results, flags)
+        return whole[: len(whole) // 2], whole[len(whole) // 2 :]

@@ -1,0 +1,157 @@
+"""Graphs derived from a graph, with tangents or cotangents, whole or cut in two: for primitives that hold graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval, is_inexact
+from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var
+from funcgrad._core.graph.simplify import lift_tracers, simplify
+from funcgrad._core.trace.derivative import CONSTANT
+from funcgrad._core.trace.forward import ForwardTrace, ForwardTracer
+from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer, backward_pass
+from funcgrad._core.trace.staging import StagingTrace
+from funcgrad._ops.layout.broadcast import broadcast_to_p
+from funcgrad._ops.layout.fill import zeros_like
+
+Mask = tuple[bool, ...]
+
+
+def staged_graph(f: Callable[..., Sequence[Any]], avals: Sequence[Aval], name: str) -> Graph:
+    """The simplified graph of a function of flat values."""
+    staging = StagingTrace()
+    inputs = [staging.input(aval) for aval in avals]
+    with staging:
+        return simplify(staging.graph(f(*inputs), name))
+
+
+def moving_outputs(graph: Graph, active: Mask) -> Mask:
+    """Which outputs may carry a derivative by the active inputs; a look at the equations, without running a rule."""
+    found = graph.compiled.get(("moving", active))
+    if found is None:
+        pairs = zip(graph.inputs, active, strict=True)
+        moving = {var for var, is_active in pairs if is_active and is_inexact(var.aval.dtype)}
+        for equation in graph.equations:
+            if equation.primitive.derivative is not CONSTANT and any(x in moving for x in equation.operands):
+                moving.update(var for var in equation.results if is_inexact(var.aval.dtype))
+        found = graph.compiled["moving", active] = tuple([x in moving for x in graph.outputs])
+    return found
+
+
+def pushed_graph(graph: Graph, active: Sequence[bool], wanted: Sequence[bool]) -> Graph:
+    """The inputs, then a tangent for each active one; to the outputs, then a tangent for each wanted one."""
+    staging = StagingTrace()
+    with staging:
+        values = [staging.input(var.aval) for var in graph.inputs]
+        primals, tangents = _pushed(graph, values, active, wanted, staging)
+        return simplify(staging.graph([*primals, *tangents], f"jvp_{graph.name}"))
+
+
+def _pushed(
+    graph: Graph, values: Sequence[Any], active: Sequence[bool], wanted: Sequence[bool], staging: StagingTrace
+) -> tuple[list[Any], list[Any]]:
+    """Outputs and wanted tangents for these inputs and tangents that are staged as inputs of ``staging``."""
+    forward = ForwardTrace()
+    with forward:
+        pairs = zip(values, active, strict=True)
+        ys = graph.evaluate(*[forward.input(x, staging.input(x.aval)) if is_active else x for x, is_active in pairs])
+    primals, tangents = [], []
+    for y, is_wanted in zip(ys, wanted, strict=True):
+        moves = type(y) is ForwardTracer and y.owner is forward
+        primals.append(y.value if moves else y)
+        if is_wanted:
+            tangents.append(y.tangent if moves else zeros_like(y))
+    return primals, tangents
+
+
+def linearized_graphs(graph: Graph, active: Sequence[bool], wanted: Sequence[bool]) -> tuple[Graph, Graph]:
+    """The same in two: the inputs to the outputs and residuals; residuals and tangents to the wanted tangents.
+
+    The tangents are staged on an inner level, so that primitives met on the way keep the two apart as well.
+    """
+    outer = StagingTrace()
+    with outer:
+        values = [outer.input(var.aval) for var in graph.inputs]
+        inner = StagingTrace()
+        with inner:
+            primals, tangents = _pushed(graph, values, active, wanted, inner)
+            second = simplify(inner.graph(tangents, f"jvp_{graph.name}"))
+        second, residuals = lift_tracers(second)
+        first = simplify(outer.graph([*primals, *residuals], graph.name))
+    own = len(second.inputs) - len(residuals)
+    order = [*range(own, len(second.inputs)), *range(own)]
+    return first, permuted(second, order, range(len(second.outputs)))
+
+
+def pulled_graph(graph: Graph, active: Sequence[bool], seeded: Sequence[bool]) -> Graph:
+    """The inputs, then a cotangent for each seeded output; to the outputs, then a cotangent for each active input."""
+    staging = StagingTrace()
+    with staging:
+        values = [staging.input(var.aval) for var in graph.inputs]
+        reverse = ReverseTrace()
+        with reverse:
+            pairs = zip(values, active, strict=True)
+            xs = [reverse.input(x) if is_active else x for x, is_active in pairs]
+            ys = graph.evaluate(*xs)
+        primals, seeds = [], []
+        for y, var, is_seeded in zip(ys, graph.outputs, seeded, strict=True):
+            moves = type(y) is ReverseTracer and y.owner is reverse
+            primals.append(y.value if moves else y)
+            if is_seeded:
+                seed = staging.input(Aval(var.aval.shape, var.aval.dtype))
+                if moves:
+                    seeds.append((y.node, seed))
+        bars = backward_pass(seeds)
+        x_bars = [bars.get(x.node) for x in xs if type(x) is ReverseTracer]
+        whole = [
+            zeros_like(x) if x_bar is None else x_bar
+            for x, x_bar in zip(
+                [x for x, is_active in zip(values, active, strict=True) if is_active], x_bars, strict=True
+            )
+        ]
+        return simplify(staging.graph([*primals, *whole], f"vjp_{graph.name}"))
+
+
+def permuted(graph: Graph, inputs: Sequence[int], outputs: Sequence[int]) -> Graph:
+    """The graph with its inputs and outputs in another order."""
+    return Graph(
+        [graph.inputs[i] for i in inputs],
+        graph.constants,
+        graph.equations,
+        [graph.outputs[i] for i in outputs],
+        graph.name,
+    )
+
+
+def invariants(graph: Graph, fixed: int) -> set[Operand]:
+    """The variables that the first ``fixed`` inputs determine."""
+    found: set[Any] = {*graph.inputs[:fixed], *[var for var, _ in graph.constants]}
+    for equation in graph.equations:
+        if all(type(x) is Literal or x in found for x in equation.operands):
+            found.update(equation.results)
+    return found
+
+
+def zeros_equation(aval: Aval) -> Equation:
+    """An equation that makes zeros: a constant array would be carried along with the program."""
+    zero = Literal(np.zeros((), aval.dtype)[()])
+    return Equation(broadcast_to_p, (zero,), {"shape": aval.shape}, (Var(Aval(aval.shape, aval.dtype)),), None)
+
+
+def zeros_of(aval: Aval) -> Any:
+    """Zeros of a type, on no engine in particular."""
+    return np.zeros(aval.shape, aval.dtype)[()]
+
+
+def chosen(values: Sequence[Any], mask: Sequence[bool]) -> list[Any]:
+    """The values where the mask says so."""
+    return [x for x, flag in zip(values, mask, strict=True) if flag]
+
+
+def spread_out(values: Sequence[Any], mask: Sequence[bool]) -> list[Any]:
+    """The reverse of `chosen`: ``None`` where the mask does not say so."""
+    rest = iter(values)
+    return [next(rest) if flag else None for flag in mask]

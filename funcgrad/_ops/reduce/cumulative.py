@@ -1,0 +1,185 @@
+"""Running sums, products and extrema along an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval
+from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.derivative import Multilinear, PerOperand
+from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.index.gather import slice_axis
+from funcgrad._ops.index.join import concatenate
+from funcgrad._ops.layout.batching import batch_axes
+from funcgrad._ops.layout.broadcast import batch_all
+from funcgrad._ops.layout.fill import ones_like, zeros_like
+from funcgrad._ops.reduce.sort import gather_along_axis, scatter_along_axis
+
+# Up to this length a loop over the axis beats halving it.
+_LOOP_LIMIT = 16
+
+
+def _running(ufunc: np.ufunc) -> Callable[..., Any]:
+    def run(x: Any, *, axis: int, reverse: bool) -> Any:
+        if not reverse:
+            return ufunc.accumulate(x, axis, x.dtype)
+        return np.flip(ufunc.accumulate(np.flip(x, axis), axis, x.dtype), axis)
+
+    return run
+
+
+def _xla(name: str) -> Callable[..., Any]:
+    return lambda lax, x, *, axis, reverse: getattr(lax, name)(x, axis, reverse)
+
+
+def _cumulative(name: str, ufunc: np.ufunc, derivative: Any) -> Primitive:
+    return Primitive(
+        name,
+        operands=("x",),
+        numpy=_running(ufunc),
+        xla=_xla(name),
+        aval=lambda x, *, axis, reverse: Aval(x.shape, x.dtype),
+        derivative=derivative,
+        batch=batch_axes("axis"),
+        cost=lambda y, x, **_: x.size,
+    )
+
+
+cumsum_p = _cumulative(
+    "cumsum", np.add, Multilinear(("x",), [lambda y_bar, axis, reverse: cumsum(y_bar, axis, reverse=not reverse)])
+)
+
+
+def cumsum(x: Any, axis: int, *, reverse: bool = False) -> Any:
+    """Running sums along an axis, from its end where ``reverse``."""
+    return cumsum_p(x, axis=axis, reverse=reverse)
+
+
+def _recurrence_numpy(a: Any, b: Any, *, axis: int, reverse: bool) -> Any:
+    a, b = np.moveaxis(a, axis, 0), np.moveaxis(b, axis, 0)
+    y = _recur(a[::-1], b[::-1])[::-1] if reverse else _recur(a, b)
+    return np.moveaxis(y, 0, axis)
+
+
+def _recur(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The recurrence along the first axis: two steps at a time are a recurrence of half the length."""
+    n = len(b)
+    y = np.empty(b.shape, b.dtype)
+    if n <= _LOOP_LIMIT:
+        y[:1] = b[:1]
+        for i in range(1, n):
+            y[i] = a[i] * y[i - 1] + b[i]
+        return y
+    first, second = slice(0, n // 2 * 2, 2), slice(1, None, 2)
+    y[1::2] = _recur(a[second] * a[first], a[second] * b[first] + b[second])
+    y[:1] = b[:1]
+    y[2::2] = a[2::2] * y[1 : n - 1 : 2] + b[2::2]
+    return y
+
+
+def _recurrence_xla(lax: Any, a: Any, b: Any, *, axis: int, reverse: bool) -> Any:
+    def join(x: tuple, y: tuple) -> tuple:
+        return lax.mul(x[0], y[0]), lax.add(lax.mul(y[0], x[1]), y[1])
+
+    return lax.associative_scan(join, (a, b), reverse=reverse, axis=axis)[1] if b.size else b
+
+
+def _recurrence_b_bar(y_bar: Any, a: Any, axis: int, reverse: bool) -> Any:
+    # The cotangent runs the other way; what multiplied y[i] to make y[i + 1] multiplies it on the way back.
+    return recurrence(shifted(a, axis, reverse=not reverse), y_bar, axis, reverse=not reverse)
+
+
+def _recurrence_a_bar(y_bar: Any, a: Any, y: Any, axis: int, reverse: bool) -> Any:
+    return _recurrence_b_bar(y_bar, a, axis, reverse) * shifted(y, axis, reverse=reverse)
+
+
+def _recurrence_a_push(a_dot: Any, a: Any, y: Any, axis: int, reverse: bool) -> Any:
+    return recurrence(a, a_dot * shifted(y, axis, reverse=reverse), axis, reverse=reverse)
+
+
+# Running products, and their derivatives of every order, are such recurrences; no division, so zeros do no harm.
+recurrence_p = Primitive(
+    "recurrence",
+    operands=("a", "b"),
+    numpy=_recurrence_numpy,
+    xla=_recurrence_xla,
+    aval=lambda a, b, *, axis, reverse: Aval(b.shape, b.dtype),
+    derivative=PerOperand(
+        ("a", "b"),
+        [_recurrence_a_bar, _recurrence_b_bar],
+        [_recurrence_a_push, lambda b_dot, a, axis, reverse: recurrence(a, b_dot, axis, reverse=reverse)],
+    ),
+    batch=batch_all("axis"),
+    cost=lambda y, a, b, **_: 2 * b.size,
+)
+
+
+def recurrence(a: Any, b: Any, axis: int, *, reverse: bool = False) -> Any:
+    """``y[i] = a[i] * y[i - 1] + b[i]`` along an axis, from ``y[-1] = 0``; from its end where ``reverse``.
+
+    Both of one shape and dtype; ``a[0]`` is not used.
+    """
+    return recurrence_p(a, b, axis=axis, reverse=reverse)
+
+
+def shifted(x: Any, axis: int, *, reverse: bool = False, fill: int = 0) -> Any:
+    """``y[i] = x[i - 1]`` along an axis, ``y[0]`` zero or one; ``y[i] = x[i + 1]`` where ``reverse``."""
+    n = x.shape[axis]
+    if not n:
+        return x
+    edge = slice_axis(x, axis, 0, 1)
+    edge = ones_like(edge) if fill else zeros_like(edge)
+    return concatenate([slice_axis(x, axis, 1, n), edge] if reverse else [edge, slice_axis(x, axis, 0, n - 1)], axis)
+
+
+def _cumprod_bar(y_bar: Any, x: Any, y: Any, axis: int, reverse: bool) -> Any:
+    before = shifted(y, axis, reverse=reverse, fill=1)
+    return before * _recurrence_b_bar(y_bar, x, axis, reverse)
+
+
+def _cumprod_push(x_dot: Any, x: Any, y: Any, axis: int, reverse: bool) -> Any:
+    return recurrence(x, x_dot * shifted(y, axis, reverse=reverse, fill=1), axis, reverse=reverse)
+
+
+cumprod_p = _cumulative("cumprod", np.multiply, PerOperand(("x",), [_cumprod_bar], [_cumprod_push]))
+
+
+def cumprod(x: Any, axis: int, *, reverse: bool = False) -> Any:
+    """Running products along an axis, from its end where ``reverse``."""
+    return cumprod_p(x, axis=axis, reverse=reverse)
+
+
+def products_of_others(x: Any, axis: int) -> Any:
+    """For each element the product of all others along an axis: the derivative of the product, whatever is zero."""
+    before = shifted(cumprod(x, axis), axis, fill=1)
+    after = shifted(cumprod(x, axis, reverse=True), axis, reverse=True, fill=1)
+    return before * after
+
+
+def _places(x: Any, y: Any, axis: int, *, reverse: bool) -> Any:
+    """For each running extremum the place of the latest element that attains it."""
+    n = x.shape[axis]
+    places = np.arange(n).reshape((n,) + (1,) * (len(x.shape) - axis - 1))
+    if reverse:
+        return cummin_p(select(x == y, places, n - 1), axis=axis, reverse=True)
+    return cummax_p(select(x == y, places, 0), axis=axis, reverse=False)
+
+
+def _unless_nan(t: Any, y: Any) -> Any:
+    """From the first NaN on no element is the extremum: the derivative is 0, as that of `maximum` and as JAX's."""
+    return select(y == y, t, 0)  # noqa: PLR0124  (NaN alone differs from itself)
+
+
+def _extremum_bar(y_bar: Any, x: Any, y: Any, axis: int, reverse: bool) -> Any:
+    return scatter_along_axis(_unless_nan(y_bar, y), _places(x, y, axis, reverse=reverse), axis, x.shape[axis])
+
+
+def _extremum_push(x_dot: Any, x: Any, y: Any, axis: int, reverse: bool) -> Any:
+    return _unless_nan(gather_along_axis(x_dot, _places(x, y, axis, reverse=reverse), axis), y)
+
+
+cummax_p = _cumulative("cummax", np.maximum, PerOperand(("x",), [_extremum_bar], [_extremum_push]))
+cummin_p = _cumulative("cummin", np.minimum, PerOperand(("x",), [_extremum_bar], [_extremum_push]))

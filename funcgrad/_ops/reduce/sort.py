@@ -1,0 +1,262 @@
+"""Order: sort and argsort, search in what is sorted, and picking along an axis, which carries their derivative."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval
+from funcgrad._core.bind import bind
+from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.derivative import CONSTANT, Multilinear
+from funcgrad._ops.elementwise.arithmetic import ordered
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.layout.batching import batch_axes
+from funcgrad._ops.layout.broadcast import batch_all, reduce_sum, with_batch
+from funcgrad._ops.layout.shape import reshape
+
+INDEX_DTYPE = np.dtype(np.int64)
+
+
+@lru_cache(maxsize=1024)
+def _grid(shape: tuple[int, ...], axis: int) -> tuple[Any, ...]:
+    """Index arrays that run through every axis but one."""
+    ndim = len(shape)
+    return tuple(
+        None if i == axis else np.arange(n).reshape((1,) * i + (n,) + (1,) * (ndim - i - 1))
+        for i, n in enumerate(shape)
+    )
+
+
+def _along(indices: np.ndarray, shape: tuple[int, ...], axis: int) -> tuple[Any, ...]:
+    if len(shape) == 1:
+        return (indices,)
+    return tuple([indices if each is None else each for each in _grid(shape, axis)])
+
+
+def _gather_numpy(x: Any, indices: Any, *, axis: int, unique: bool) -> Any:
+    return x[_along(indices, x.shape, axis)]
+
+
+def _gather_xla(lax: Any, x: Any, indices: Any, *, axis: int, unique: bool) -> Any:
+    if not x.shape[axis]:
+        return lax.full(indices.shape, 0, x.dtype)
+    others = tuple(i for i in range(x.ndim) if i != axis)
+    numbers = lax.GatherDimensionNumbers(
+        offset_dims=(),
+        collapsed_slice_dims=(axis,),
+        start_index_map=(axis,),
+        operand_batching_dims=others,
+        start_indices_batching_dims=others,
+    )
+    starts = _wrapped(lax, indices, x.shape[axis])
+    return lax.gather(x, starts, numbers, (1,) * x.ndim, unique_indices=unique, mode="clip")
+
+
+def _wrapped(lax: Any, indices: Any, n: int) -> Any:
+    """Negative indices counted from the end, with the axis of index components that ``lax`` asks for."""
+    zero, length = lax.full_like(indices, 0), lax.full_like(indices, n)
+    wrapped = lax.select(lax.lt(indices, zero), lax.add(indices, length), indices)
+    return lax.expand_dims(wrapped, (indices.ndim,))
+
+
+def _gather_transpose(y_bar: Any, indices: Any, x_aval: Aval, axis: int, unique: bool) -> Any:
+    return scatter_along_axis(y_bar, indices, axis, x_aval.shape[axis], unique=unique)
+
+
+gather_along_axis_p = Primitive(
+    "gather_along_axis",
+    operands=("x", "indices"),
+    numpy=_gather_numpy,
+    xla=_gather_xla,
+    aval=lambda x, indices, *, axis, unique: Aval(indices.shape, x.dtype),
+    derivative=Multilinear(("x", "indices"), [_gather_transpose, None]),
+    batch=batch_all("axis"),
+    cost=lambda y, x, indices, **_: 0,
+)
+
+
+def gather_along_axis(x: Any, indices: Any, axis: int, *, unique: bool = False) -> Any:
+    """``y[..., i, ...] = x[..., indices[..., i, ...], ...]`` along an axis.
+
+    ``indices`` has the shape of ``x`` but along the axis; ``unique`` says that no element is picked twice.
+    """
+    return gather_along_axis_p(x, indices, axis=axis, unique=unique)
+
+
+def _scatter_numpy(x: Any, indices: Any, *, axis: int, length: int, unique: bool) -> np.ndarray:
+    shape = (*x.shape[:axis], length, *x.shape[axis + 1 :])
+    y = np.zeros(shape, x.dtype)
+    if unique:
+        y[_along(indices, shape, axis)] = x
+    else:
+        np.add.at(y, _along(indices, shape, axis), x)
+    return y
+
+
+def _scatter_xla(lax: Any, x: Any, indices: Any, *, axis: int, length: int, unique: bool) -> Any:
+    zeros = lax.full((*x.shape[:axis], length, *x.shape[axis + 1 :]), 0, x.dtype)
+    if not zeros.size or not x.size:
+        return zeros
+    others = tuple(i for i in range(x.ndim) if i != axis)
+    numbers = lax.ScatterDimensionNumbers(
+        update_window_dims=(),
+        inserted_window_dims=(axis,),
+        scatter_dims_to_operand_dims=(axis,),
+        operand_batching_dims=others,
+        scatter_indices_batching_dims=others,
+    )
+    starts = _wrapped(lax, indices, length)
+    return lax.scatter_add(zeros, starts, x, numbers, unique_indices=unique, mode="clip")
+
+
+scatter_along_axis_p = Primitive(
+    "scatter_along_axis",
+    operands=("x", "indices"),
+    numpy=_scatter_numpy,
+    xla=_scatter_xla,
+    aval=lambda x, indices, *, axis, length, unique: Aval((*x.shape[:axis], length, *x.shape[axis + 1 :]), x.dtype),
+    derivative=Multilinear(
+        ("x", "indices"),
+        [lambda y_bar, indices, axis, unique: gather_along_axis(y_bar, indices, axis, unique=unique), None],
+    ),
+    batch=batch_all("axis"),
+    cost=lambda y, x, indices, **_: x.size,
+)
+
+
+def scatter_along_axis(x: Any, indices: Any, axis: int, length: int, *, unique: bool = False) -> Any:
+    """Zeros of ``length`` along the axis, to which each element of ``x`` is added where its index says."""
+    return scatter_along_axis_p(x, indices, axis=axis, length=length, unique=unique)
+
+
+def _argsort_xla(lax: Any, x: Any, *, axis: int) -> Any:
+    places = lax.broadcasted_iota(lax.canonical_dtype(INDEX_DTYPE), x.shape, axis)
+    return lax.sort((x, places), dimension=axis, is_stable=True, num_keys=1)[1]
+
+
+# Stable, so that ties are broken alike on both engines.
+argsort_p = Primitive(
+    "argsort",
+    operands=("x",),
+    numpy=lambda x, *, axis: np.argsort(x, axis, "stable"),
+    xla=_argsort_xla,
+    aval=lambda x, *, axis: Aval(x.shape, INDEX_DTYPE),
+    derivative=CONSTANT,
+    batch=batch_axes("axis"),
+    cost=lambda y, x, **_: _comparisons(x),
+)
+
+
+def argsort(x: Any, axis: int) -> Any:
+    """The indices that sort along an axis; equal elements stay in their order."""
+    return argsort_p(x, axis=axis)
+
+
+def _comparisons(x: Aval) -> int:
+    return x.size * max(x.size.bit_length(), 1)
+
+
+class _SortDerivative:
+    """Sorting permutes: where it is differentiated, the permutation is what is computed, and kept."""
+
+    __slots__ = ()
+
+    def record(self, primitive: Primitive, primals: tuple, active: int, params: dict) -> tuple[list, Any, tuple]:
+        (x,), axis = primals, params["axis"]
+        permutation = argsort(x, axis)
+        return [gather_along_axis(x, permutation, axis, unique=True)], _unsort, (permutation, axis)
+
+    def jvp(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> tuple[list, list]:
+        (x,), (x_dot,), axis = primals, tangents, params["axis"]
+        permutation = argsort(x, axis)
+        y, y_dot = (gather_along_axis(each, permutation, axis, unique=True) for each in (x, x_dot))
+        return [y], [y_dot]
+
+
+def _unsort(y_bars: list, permutation: Any, axis: int) -> list:
+    return [scatter_along_axis(y_bars[0], permutation, axis, permutation.shape[axis], unique=True)]
+
+
+sort_p = Primitive(
+    "sort",
+    operands=("x",),
+    numpy=lambda x, *, axis: [np.sort(x, axis)],
+    xla=lambda lax, x, *, axis: [lax.sort(x, dimension=axis)],
+    aval=lambda x, *, axis: [Aval(x.shape, x.dtype)],
+    derivative=_SortDerivative(),
+    batch=batch_axes("axis"),
+    cost=lambda y, x, **_: _comparisons(x),
+    multiple_results=True,
+)
+
+
+def sort(x: Any, axis: int) -> Any:
+    """The elements in ascending order along an axis."""
+    return sort_p(x, axis=axis)[0]
+
+
+def _searchsorted_xla(lax: Any, a: Any, v: Any, *, side: str) -> Any:
+    """Bisection: as many steps as the length of ``a`` has bits."""
+    n = a.shape[0]
+    dtype = lax.canonical_dtype(INDEX_DTYPE)
+    low = lax.full(v.shape, 0, dtype)
+    if not n:
+        return low
+
+    def step(_: Any, bounds: tuple) -> tuple:
+        low, high = bounds
+        middle = lax.div(lax.add(low, high), lax.full_like(low, 2))
+        right = _belongs_right(lax, _taken(lax, a, middle), v, side)
+        open_ = lax.lt(low, high)
+        low = lax.select(lax.bitwise_and(open_, right), lax.add(middle, lax.full_like(low, 1)), low)
+        return low, lax.select(lax.bitwise_and(open_, lax.bitwise_not(right)), middle, high)
+
+    return lax.fori_loop(0, n.bit_length(), step, (low, lax.full(v.shape, n, dtype)))[0]
+
+
+def _taken(lax: Any, a: Any, indices: Any) -> Any:
+    numbers = lax.GatherDimensionNumbers(offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,))
+    return lax.gather(a, lax.expand_dims(indices, (indices.ndim,)), numbers, (1,), mode="clip")
+
+
+def _belongs_right(lax: Any, x: Any, v: Any, side: str) -> Any:
+    """Whether ``v`` belongs to the right of ``x``; NaN is the greatest of all."""
+    before = ordered(lax, x, v, "lt" if side == "left" else "le")
+    if x.dtype.kind in "biu":
+        return before
+    nan = lax.ne(v, v)
+    return lax.bitwise_or(before, lax.bitwise_and(nan, lax.eq(x, x)) if side == "left" else nan)
+
+
+def _searchsorted_batch(
+    primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict
+) -> Any:
+    """One sorted array for all: one search. Arrays of their own: the elements before each value are counted."""
+    a, v = operands
+    if not batched[0]:
+        return bind(primitive, operands, params)
+    v = with_batch(v, size, batched[1])
+    expanded = reshape(a, (size, *[1] * (len(v.shape) - 1), a.shape[1]))
+    column = reshape(v, (*v.shape, 1))
+    before = expanded < column if params["side"] == "left" else expanded <= column
+    return reduce_sum(cast(before, INDEX_DTYPE), (len(v.shape),))
+
+
+searchsorted_p = Primitive(
+    "searchsorted",
+    operands=("a", "v"),
+    numpy=lambda a, v, *, side: np.searchsorted(a, v, side),
+    xla=_searchsorted_xla,
+    aval=lambda a, v, *, side: Aval(v.shape, INDEX_DTYPE),
+    derivative=CONSTANT,
+    batch=_searchsorted_batch,
+    cost=lambda y, a, v, **_: v.size * max(a.size.bit_length(), 1),
+)
+
+
+def searchsorted(a: Any, v: Any, side: str = "left") -> Any:
+    """Where each element of ``v`` belongs in the sorted vector ``a``; both of one dtype."""
+    return searchsorted_p(a, v, side=side)

@@ -1,0 +1,75 @@
+"""What turns a tracer into a plain value: refused where the derivative would be lost, given where none is at stake."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from funcgrad._core.bind import Tracer
+from funcgrad._core.trace.staging import user_line
+from funcgrad.errors import ConcretizationTypeError, TracerBoolConversionError, TracerIntegerConversionError
+
+_REMEDY = (
+    "Stay in NumPy's functions to keep the derivative; where the number is meant to count as a constant, "
+    "take it from fg.stop_gradient(x)."
+)
+_STAGED_REMEDY = (
+    "Compute it from shapes or static arguments (static_argnums; in_axes=None in vmap), or keep it an array."
+)
+
+
+def innermost(x: Any) -> Any:
+    """The bare value beneath tracers; a staged tracer where there is none."""
+    while isinstance(x, Tracer) and x.owner.concrete:
+        x = x.value  # type: ignore[attr-defined]
+    return x
+
+
+def concrete_value(x: Any, asked: str) -> Any:
+    """The bare value, for results that carry no derivative; refused where it is not known yet."""
+    value = innermost(x)
+    if isinstance(value, Tracer):
+        raise ConcretizationTypeError(
+            f"{asked} needs the numbers of a value {value.aval}{_place()}, and under {value.owner.transform} "
+            f"{value.owner.unknown}. {_STAGED_REMEDY}"
+        )
+    return value
+
+
+def _place() -> str:
+    line = user_line()
+    return f" at {line}" if line else ""
+
+
+def to_bool(self: Tracer) -> bool:
+    """``bool(x)``: the branch that the number takes; which one it is carries no derivative."""
+    value = innermost(self)
+    if isinstance(value, Tracer):
+        raise TracerBoolConversionError(
+            f"bool() was asked of a value {value.aval}{_place()}, and under {value.owner.transform} "
+            f"{value.owner.unknown}, so the branch cannot be chosen. "
+            "Compute both sides and choose with np.where (or fg.cond), or make the argument static (static_argnums; "
+            "in_axes=None in vmap)."
+        )
+    return bool(value)
+
+
+def refuse(asked: str, error: type[ConcretizationTypeError] = ConcretizationTypeError) -> Any:
+    """A conversion that would cut the derivative silently."""
+
+    def convert(self: Tracer, *_: Any) -> Any:
+        value = innermost(self)
+        staged = isinstance(value, Tracer)
+        trace = value.owner if staged else self.owner
+        why = trace.unknown if staged else "the plain number would carry no derivative"
+        remedy = _STAGED_REMEDY if staged else _REMEDY
+        raise error(f"{asked} was asked of a value {self.aval}{_place()}, and under {trace.transform} {why}. {remedy}")
+
+    return convert
+
+
+to_float = refuse("float()")
+to_complex = refuse("complex()")
+to_int = refuse("int()", TracerIntegerConversionError)
+to_index = refuse("an integer index", TracerIntegerConversionError)
+to_item = refuse("item()")
+to_list = refuse("tolist()")

@@ -1,0 +1,212 @@
+"""What comes in: lists, object arrays of tracers, scalars; and the dtypes NumPy's ufuncs would compute in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from funcgrad._core.aval import aval_of, common_dtype, result_dtype
+from funcgrad._core.bind import NUMPY_TYPES, Tracer, bind, is_foreign, is_value, set_guest_rule
+from funcgrad._core.numbers import PYTHON_NUMBERS, array_of
+from funcgrad._core.primitive import Primitive
+from funcgrad._ops.elementwise.cast import cast, cast_p
+from funcgrad._ops.index.join import stack
+from funcgrad._ops.layout.shape import reshape
+from funcgrad.errors import ForeignArrayError
+from funcgrad.numpy._base.guests import holds_tracer, hosted, is_guest, is_number_dtype, is_object_array, number_of
+from funcgrad.tree import leaves
+
+
+def as_value(x: Any) -> Any:
+    """``x`` as something a primitive takes: arrays, numbers and tracers as they are, all else as one array of numbers.
+
+    This is the door for what a user hands to our functions. What is no array of numbers, and none can be made of it
+    (text, an object array with something else than numbers), comes back as NumPy's array of it: among bare values it is
+    NumPy's affair, and beside a traced one no common dtype is found, or `cast` refuses.
+    """
+    if type(x) is np.ndarray:
+        return from_objects(x) if x.dtype.kind == "O" else x
+    if isinstance(x, list | tuple) and not all(type(leaf) in NUMPY_TYPES for leaf in leaves(x)):
+        return from_sequence(x)
+    if is_value(x):
+        return x
+    x = np.asarray(x) if isinstance(x, list | tuple) else hosted(x)
+    return from_objects(x) if is_object_array(x) else x
+
+
+def from_sequence(xs: Sequence[Any]) -> Any:
+    """Nested lists in which tracers or arrays of another engine stand, as one array."""
+    values = [as_value(x) for x in xs]
+    # In a list a Python float is as strong as any float64: np.array([np.float32(1), 1.0]) is float64.
+    return stack(list(promote(*values)), 0)
+
+
+def from_objects(x: np.ndarray) -> Any:
+    """An object array as what it stands for: one traced array of its tracers, or the array of its numbers.
+
+    Where there is something else in it, it is refused beside a tracer, and stays as it is otherwise.
+    """
+    found = list(np.asarray(x).flat)
+    elements = [_element(each) for each in found]
+    strange = [each for each, element in zip(found, elements, strict=True) if element is None]
+    if strange:
+        if any(map(holds_tracer, found)):
+            _refuse_elements(x, strange[0])
+        return x
+    if any(hasattr(element, "aval") or is_foreign(element) for element in elements):
+        return reshape(from_sequence(elements), x.shape)
+    y = np.array(elements)
+    # Integers beyond 64 bits are objects to NumPy.
+    return (y.astype(float) if y.dtype.kind == "O" else y).reshape(x.shape)
+
+
+def _element(x: Any) -> Any:
+    """An element of an object array as a number or a 0-d array; ``None`` where it is no single number."""
+    if isinstance(x, np.ndarray):
+        x = as_value(x) if x.ndim == 0 else None
+    elif not is_value(x):
+        return number_of(x)
+    return None if x is None or aval_of(x).shape or not is_number_dtype(aval_of(x).dtype) else x
+
+
+def _refuse_elements(x: np.ndarray, element: Any) -> NoReturn:
+    what = str(aval_of(element)) if hasattr(element, "dtype") else f"a {type(element).__name__}"
+    raise ForeignArrayError(
+        f"an array of objects {aval_of(x)} holds traced values. One of its elements is {what}; needed numbers and 0-d "
+        "traced values alone. Make the array with np.stack or fnp.asarray, and keep what is no number out of it."
+    )
+
+
+def promote(*values: Any) -> tuple:
+    """Values as arrays of their common dtype; a Python number is an array of its own, and no weaker than others."""
+    arrays = [x if getattr(x, "shape", ()) else strong(x) for x in values]
+    dtype = common_dtype(*[x.dtype for x in arrays])
+    return tuple([cast(x, dtype) for x in arrays])
+
+
+def promote_weakly(*values: Any) -> tuple:
+    """Values as arrays of their common dtype; Python numbers are weak, as in ufuncs (NEP 50)."""
+    dtype = result_dtype(*values)
+    # A number needs no primitive to be cast by, which would take ten times as long.
+    return tuple([dtype.type(x) if type(x) in PYTHON_NUMBERS else cast(x, dtype) for x in values])
+
+
+def strong(x: Any) -> Any:
+    """A value as NumPy's ``asarray`` has it: of a Python number an array, whose dtype others do not narrow."""
+    x = array_of(as_value(x))
+    return cast_p(x, dtype=x.dtype) if isinstance(x, Tracer) and x.aval.weak else x
+
+
+def dtype_of(x: Any) -> np.dtype:
+    """The dtype; for a Python scalar the one it has on its own."""
+    return x.dtype if hasattr(x, "dtype") else aval_of(x).dtype
+
+
+def kind_of(x: Any) -> Any:
+    """What stands for ``x`` in NumPy's dtype resolution: its dtype, or the Python type of a weak scalar."""
+    aval = aval_of(x)
+    if aval.weak:
+        return {"i": int, "f": float, "c": complex}[aval.dtype.kind]
+    return aval.dtype
+
+
+_resolved: dict[tuple[Any, ...], tuple[np.dtype, ...]] = {}
+
+
+def operands_for(ufunc: np.ufunc, values: tuple) -> tuple:
+    """The operands cast to the dtypes in which NumPy's ufunc would compute (NEP 50), Python scalars left weak.
+
+    bfloat16 and the other floats of ml_dtypes stay what they are beside a Python number, as float16 does. NumPy knows
+    too little of these types for it, and makes float32 of a bare ``x * 2.0``.
+    """
+    for x in values:
+        if (x.dtype.kind == "O" if type(x) is np.ndarray else not is_value(x)) and _is_numpys(values):
+            return values
+    values = tuple([as_value(x) for x in values])
+    kinds = tuple([kind_of(x) for x in values])
+    key = (ufunc, *kinds)
+    dtypes = _resolved.get(key)
+    if dtypes is None:
+        dtypes = _resolve(ufunc, kinds)
+        if not all(map(is_number_dtype, dtypes)):
+            return _without_numbers(ufunc, values, dtypes)
+        _resolved[key] = dtypes
+    alone = not any(isinstance(kind, np.dtype) for kind in kinds)
+    operands = tuple([_operand(x, dtype, alone) for x, dtype in zip(values, dtypes, strict=False)])
+    return _compared(*operands) if ufunc in _COMPARISONS and not alone else operands
+
+
+_COMPARISONS = frozenset({np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal})
+
+
+def _compared(x: Any, y: Any) -> tuple:
+    """The operands of a comparison: a Python int outside an integer dtype is beyond every element, an infinity."""
+    for number, array in ((x, y), (y, x)):
+        if type(number) is int and array.dtype.kind in "iu":
+            bounds = np.iinfo(array.dtype)
+            if not bounds.min <= number <= bounds.max:
+                beyond, floats = np.float64(np.inf if number > 0 else -np.inf), cast(array, np.dtype(float))
+                return (beyond, floats) if number is x else (floats, beyond)
+    return x, y
+
+
+def _operand(x: Any, dtype: np.dtype, alone: bool) -> Any:
+    """A value in the dtype of the computation; a Python number weak, though of the kind that the computation has."""
+    if type(x) not in PYTHON_NUMBERS or dtype.kind == "V":
+        return cast(x, dtype)
+    return _PYTHON_KINDS.get(dtype.kind, type(x))(x) if alone else x
+
+
+_PYTHON_KINDS: dict[str, Any] = {"f": float, "c": complex}
+
+
+def _resolve(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype, ...]:
+    """The dtypes of operands and results, by their dtypes and the types of Python numbers."""
+    results = [None] * ufunc.nout
+    strong = [kind for kind in kinds if isinstance(kind, np.dtype)]
+    if any(kind.kind == "V" for kind in strong):
+        try:
+            common = np.result_type(*strong)
+            return ufunc.resolve_dtypes((*[common if kind in (int, float) else kind for kind in kinds], *results))
+        except TypeError:
+            # No number beside an array: an integer array, or the exponent of ldexp.
+            pass
+    if not strong and ufunc in _COMPARISONS:
+        # Of Python's ints alone NumPy answers with its loop for objects.
+        kinds = tuple([np.dtype(kind) for kind in kinds])
+    return ufunc.resolve_dtypes((*kinds, *results))
+
+
+def _is_numpys(values: tuple) -> bool:
+    """Whether a ufunc of these is NumPy's affair: object arrays and guests, and nothing traced or of another engine."""
+    arrays = all(is_value(x) or is_guest(x) for x in values)
+    return arrays and not any(isinstance(x, Tracer) or is_foreign(x) or holds_tracer(x) for x in values)
+
+
+def _without_numbers(ufunc: np.ufunc, values: tuple, dtypes: tuple[np.dtype, ...]) -> tuple:
+    """Operands of a ufunc that computes with objects, dates or text: refused where one of them is traced."""
+    if any(isinstance(x, Tracer) for x in values):
+        given = ", ".join(str(aval_of(x)) for x in values)
+        raise ForeignArrayError(
+            f"numpy.{ufunc.__name__}: a traced value met what is no array of numbers. The operands are {given}; needed "
+            "numbers, or objects that are real numbers each. Convert the array with .astype(float) first."
+        )
+    return tuple([cast(x, dtype) for x, dtype in zip(values, dtypes, strict=False)])
+
+
+def _with_guests(primitive: Primitive, operands: tuple, params: dict) -> Any:
+    """Guests beside traced values are taken as arrays, or refused; among themselves NumPy computes with them."""
+    if any(isinstance(x, Tracer) or is_foreign(x) for x in operands):
+        return bind(primitive, tuple([x if is_value(x) else as_value(x) for x in operands]), params)
+    for x in operands:
+        if not is_value(x) and not is_guest(x):
+            raise TypeError(
+                f"an operand is a {type(x).__module__}.{type(x).__qualname__}; needed a NumPy array or scalar, "
+                "a Python number, or a jax.Array. Convert it with numpy.asarray first."
+            )
+    return primitive.numpy(*operands, **params)
+
+
+set_guest_rule(_with_guests)

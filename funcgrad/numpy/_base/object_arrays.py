@@ -1,0 +1,122 @@
+"""``np.asarray(x)`` and ``np.array([x[0], f(x)])``: NumPy offers tracers no hook, so their elements are handed over.
+
+An object array of 0-d tracers computes with their operators and methods. It is stacked back into one traced array where
+it meets one of our functions or leaves a transform.
+"""
+
+from __future__ import annotations
+
+import opcode
+import os
+import sys
+import warnings
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import is_inexact
+from funcgrad._core.bind import Tracer
+from funcgrad._core.tracebacks import PACKAGE, WRITTEN_INTO_PLAIN
+from funcgrad._ops.layout.shape import reshape
+from funcgrad.errors import ForeignArrayError, ObjectArrayWarning, TracerArrayConversionError, TracerAssignmentError
+
+MAX_OBJECTS = 4096
+# NumPy has no hook where it refuses such an array: the error that comes out of it is told what to do instead.
+_NOTE = (
+    "Before this, NumPy (or pandas) made an array of objects of traced values, by np.array([...]), np.asarray(x) or "
+    "df @ x. Operators and NumPy's own functions of single elements work on it; linear algebra, SciPy's functions and "
+    "pandas do not. Write np.stack([...]) or fnp.array([...]) instead of np.array([...]), leave np.asarray out, and "
+    "take df.to_numpy() @ x."
+)
+_SKIPPED = (PACKAGE, os.path.dirname(os.path.abspath(np.__file__)) + os.sep)
+
+
+_STATISTICS = {"_mean": "mean", "_var": "var", "_std": "std"}
+
+
+def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    """What NumPy gets when it makes an array of a tracer: an object array of its elements."""
+    del copy
+    asking = sys._getframe(1)
+    if asking.f_globals.get("__name__", "").startswith("scipy.sparse"):
+        return _for_sparse(self, asking.f_code.co_name)
+    if not is_inexact(self.dtype) and _at_subscript(asking):
+        raise TracerArrayConversionError(
+            f"an index was asked of a value {self.aval}: a NumPy array, which has no hook for it, met an index that is "
+            f"traced under {self.owner.transform}. Write funcgrad.numpy.take(array, i, axis=0) for array[i], or make "
+            "the array an argument of the transformed function, which traces it too."
+        )
+    if asking.f_code.co_name in _STATISTICS and asking.f_globals.get("__name__", "").endswith("_core._methods"):
+        raise TracerArrayConversionError(
+            f"numpy.{_STATISTICS[asking.f_code.co_name]}: the array is one of objects, traced values one by one under "
+            f"{self.owner.transform}, and NumPy makes a plain number {np.dtype(dtype).name} of the result, which would "
+            "carry no derivative. Write np.stack([...]) or fnp.array([...]) instead of np.array([...]), and leave "
+            "np.asarray(x) out."
+        )
+    if dtype is not None and np.dtype(dtype) != object:
+        if asking.f_code.co_code[asking.f_lasti] == _STORE:
+            raise TracerAssignmentError(WRITTEN_INTO_PLAIN)
+        raise TracerArrayConversionError(
+            f"numpy.asarray: a traced value {self.aval} was to become an array of dtype {np.dtype(dtype).name}, "
+            f"which would carry no derivative under {self.owner.transform}. "
+            "Leave the conversion out, use fnp.asarray(x, dtype), or take the plain values with fg.stop_gradient(x). "
+            "Where NumPy converts an argument by itself, as np.take(array, i) does, call the function of fnp: fnp.take."
+        )
+    shape = self.shape
+    size = int(np.prod(shape))
+    if size > MAX_OBJECTS:
+        raise TracerArrayConversionError(
+            f"numpy.asarray: a traced value {self.aval} was to become a numpy.ndarray under {self.owner.transform}; "
+            f"element by element this is done up to {MAX_OBJECTS} elements, and here are {size}. "
+            "Leave the conversion out or use fnp.asarray(x), which keeps the traced array whole."
+        )
+    self.owner.note = _NOTE
+    warnings.warn(
+        "numpy made an object array of traced values: derivatives are right, but each element is computed on its own. "
+        "Write np.stack([...]) or fnp.asarray(x) instead of np.array([...]) or np.asarray(x).",
+        ObjectArrayWarning,
+        stacklevel=_caller_level(),
+    )
+    objects = np.empty(size, object)
+    flat: Any = reshape(self, (size,)) if shape else None
+    for i in range(size):
+        objects[i] = flat[i] if shape else self
+    return objects.reshape(shape)
+
+
+def _for_sparse(self: Tracer, asking: str) -> np.ndarray:
+    """What SciPy's sparse matrices get: a product of theirs leaves what becomes a 0-d object to our ``__rmatmul__``."""
+    if asking != "_matmul_dispatch":
+        raise ForeignArrayError(
+            f"an operation of scipy.sparse other than a product with @ met a traced value {self.aval}, whose elements "
+            "it would take out of the array. The product of a sparse matrix and a traced vector or matrix is "
+            f"supported under {self.owner.transform}. Write A @ x, or take A.toarray()."
+        )
+    whole = np.empty((), object)
+    whole[()] = self
+    return whole
+
+
+# From Python 3.14 on an index is one of the operators of BINARY_OP, told by the argument.
+_SUBSCRIPTS = {opcode.opmap.get(name) for name in ("BINARY_SUBSCR", "STORE_SUBSCR", "DELETE_SUBSCR")}
+_OPERATOR = opcode.opmap["BINARY_OP"]
+_OPERATORS = [name for name, *_ in getattr(opcode, "_nb_ops", ())]
+_SUBSCRIPT_ARGUMENT = _OPERATORS.index("NB_SUBSCR") if "NB_SUBSCR" in _OPERATORS else None
+_STORE = opcode.opmap["STORE_SUBSCR"]
+
+
+def _at_subscript(frame: FrameType) -> bool:
+    """Whether a frame stands at ``array[i]``: NumPy would refuse the object array that it asks for."""
+    operation, argument = frame.f_code.co_code[frame.f_lasti : frame.f_lasti + 2]
+    return operation in _SUBSCRIPTS or (operation == _OPERATOR and argument == _SUBSCRIPT_ARGUMENT)
+
+
+def _caller_level() -> int:
+    """The ``stacklevel`` of the innermost frame outside funcgrad and NumPy, as seen from the caller's ``warn``."""
+    level = 2
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_SKIPPED):
+        frame = frame.f_back
+        level += 1
+    return level

@@ -1,0 +1,32 @@
+"""How tracers print."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.bind import Tracer
+from funcgrad.numpy._base.concrete import concrete_value
+from funcgrad.numpy._base.dispatch import implements
+
+
+def to_text(self: Tracer) -> str:
+    """``Traced<f64[3]> by grad, value=array([...])``; without the value where there is none yet."""
+    value = f", value={self.value!r}" if self.owner.concrete else ""  # type: ignore[attr-defined]
+    return f"Traced<{self.aval}> by {self.owner.transform}{value}"
+
+
+@implements(np.array_repr, np.array_str, np.array2string)
+def array_repr(x: Tracer, *args: Any, **kwargs: Any) -> str:
+    """``numpy.array_repr`` and its like: a tracer prints in one way."""
+    del args, kwargs
+    return to_text(x)
+
+
+def to_format(self: Tracer, spec: str) -> str:
+    """Text in an f-string; a format such as ``.3f`` is applied to the number."""
+    if not spec:
+        return str(self)
+    value = concrete_value(self, f"the format {spec!r}")
+    return format(value.item() if getattr(value, "shape", None) == () else value, spec)

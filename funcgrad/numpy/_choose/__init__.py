@@ -1,0 +1,1 @@
+"""Functions that choose elements: indexing, conditions, and updates."""

@@ -1,0 +1,163 @@
+"""``x.at[index].set(v)``: what stands for assignment into an array that is not to change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.index.gather import index_p
+from funcgrad._ops.index.plan import Index, resolve
+from funcgrad._ops.index.scatter import scatter_add_p, scatter_set_p
+from funcgrad._ops.layout.broadcast import broadcast_to
+from funcgrad._ops.layout.shape import reshape
+from funcgrad.errors import TracerAssignmentError, UnsupportedFunctionError
+from funcgrad.numpy._base.convert import as_value, dtype_of
+from funcgrad.numpy._base.dispatch import implements
+from funcgrad.numpy._choose.indexing import parse
+from funcgrad.numpy._math import elementwise
+
+
+class At:
+    """Stands before the brackets in ``x.at[index]``."""
+
+    __slots__ = ("_x",)
+
+    def __init__(self, x: Any) -> None:
+        self._x = x
+
+    def __getitem__(self, key: Any) -> Selection:
+        return Selection(self._x, key)
+
+
+class Selection:
+    """Some elements of an array. Each method returns a new array that differs from the old one in those elements.
+
+    Where an index array selects an element several times, ``add`` and ``subtract`` count each; of several values that
+    are ``set`` the last one stays (on XLA, any one of them).
+    """
+
+    __slots__ = ("_arrays", "_index", "_shape", "_x")
+
+    def __init__(self, x: Any, key: Any) -> None:
+        self._shape = x.shape
+        self._x, self._index, self._arrays = parse(x, key)
+
+    def get(self) -> Any:
+        """The elements, ``x[index]``."""
+        return index_p(self._x, *self._arrays, index=self._index)
+
+    def set(self, value: Any) -> Any:
+        """The array with other elements in their place."""
+        return self._updated(scatter_set_p, "set", value)
+
+    def add(self, value: Any) -> Any:
+        """The array with a value added to the elements."""
+        return self._updated(scatter_add_p, "add", value)
+
+    def subtract(self, value: Any) -> Any:
+        """The array with a value subtracted from the elements."""
+        return self._updated(scatter_add_p, "subtract", elementwise.negative(value))
+
+    def multiply(self, value: Any, *, unique_indices: bool = False) -> Any:
+        """The array with the elements multiplied."""
+        return self._combined(elementwise.multiply, "multiply", value, unique_indices)
+
+    def divide(self, value: Any, *, unique_indices: bool = False) -> Any:
+        """The array with the elements divided."""
+        return self._combined(elementwise.divide, "divide", value, unique_indices)
+
+    def power(self, value: Any, *, unique_indices: bool = False) -> Any:
+        """The array with the elements raised to a power."""
+        return self._combined(elementwise.power, "power", value, unique_indices)
+
+    def min(self, value: Any, *, unique_indices: bool = False) -> Any:
+        """The array with the smaller of element and value."""
+        return self._combined(elementwise.minimum, "min", value, unique_indices)
+
+    def max(self, value: Any, *, unique_indices: bool = False) -> Any:
+        """The array with the greater of element and value."""
+        return self._combined(elementwise.maximum, "max", value, unique_indices)
+
+    def apply(self, function: Callable[[Any], Any], *, unique_indices: bool = False) -> Any:
+        """The array with a function of the elements in their place."""
+        self._check_distinct("apply", unique_indices)
+        return self.set(function(self.get()))
+
+    def _updated(self, primitive: Any, method: str, value: Any) -> Any:
+        value = as_value(value)
+        dtype = self._x.dtype
+        if not isinstance(value, int | float | complex) and not np.can_cast(value.dtype, dtype, "same_kind"):
+            raise TypeError(
+                f"x.at[...].{method}: the value is of dtype {value.dtype}, the array of dtype {dtype}, which cannot "
+                "hold it. Convert one of them with astype."
+            )
+        shape = resolve(self._index, self._x.shape, tuple([a.shape for a in self._arrays])).shape
+        value = broadcast_to(cast(value, dtype), shape)
+        return reshape(primitive(self._x, value, *self._arrays, index=self._index), self._shape)
+
+    def _combined(self, function: Callable[[Any, Any], Any], method: str, value: Any, unique_indices: bool) -> Any:
+        self._check_distinct(method, unique_indices)
+        return self._updated(scatter_set_p, method, function(self.get(), value))
+
+    def _check_distinct(self, method: str, unique_indices: bool) -> None:
+        if not unique_indices and not _are_distinct(self._index, self._arrays, self._x.shape):
+            raise UnsupportedFunctionError(
+                f"x.at[...].{method}: the index arrays select an element twice, or are traced so that this cannot be "
+                f"told, and {method} has no rule for that. Pass unique_indices=True if they are known to be distinct."
+            )
+
+
+def _are_distinct(index: Index, arrays: tuple, shape: tuple[int, ...]) -> bool:
+    if not arrays or index.unique:
+        return True
+    if not all(isinstance(a, np.ndarray) for a in arrays):
+        return False
+    selected = np.arange(int(np.prod(shape))).reshape(shape)[index.filled(arrays)]
+    return len(np.unique(selected)) == selected.size
+
+
+def at(x: Any) -> At:
+    """Select elements of any array for a functional update; traced and JAX arrays have it as the property ``.at``.
+
+    Args:
+        x: an array of either engine, or a tracer.
+
+    Returns:
+        What to index: ``at(x)[index]`` has the methods ``set``, ``add``, ``subtract``, ``multiply``, ``divide``,
+        ``power``, ``min``, ``max``, ``apply`` and ``get``; none changes ``x``.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad.numpy as fnp
+        >>> x = np.zeros(3)
+        >>> fnp.at(x)[1:].add(2.0)
+        array([0., 2., 2.])
+        >>> x
+        array([0., 0., 0.])
+    """
+    x = as_value(x)
+    return At(x if hasattr(x, "shape") else cast(x, dtype_of(x)))
+
+
+def _refused(name: str, remedy: str) -> None:
+    def function(*_: Any, **__: Any) -> NoReturn:
+        raise TracerAssignmentError(
+            f"numpy.{name} writes into an array, and a traced value is involved: its history would be lost. {remedy}"
+        )
+
+    function.__name__ = name
+    implements(getattr(np, name))(function)
+
+
+for _name, _remedy in {
+    "put_along_axis": "Use x.at[index].set(values), with the index arrays of the other axes written out.",
+    "put": "Use x.ravel().at[indices].set(values).reshape(x.shape).",
+    "place": "Use np.where(mask, values, x).",
+    "putmask": "Use np.where(mask, values, x).",
+    "copyto": "Use the source itself, or np.where(mask, source, x).",
+    "fill_diagonal": "Use x.at[np.diag_indices_from(x)].set(value).",
+}.items():
+    _refused(_name, _remedy)

@@ -1,0 +1,192 @@
+"""What stands between brackets: NumPy's indexing rules on tracers, and iteration."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from types import EllipsisType, NoneType
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import aval_of
+from funcgrad._core.bind import Tracer, is_foreign, is_value
+from funcgrad._engines import load_xla
+from funcgrad._ops.index.gather import index_p
+from funcgrad._ops.index.plan import SLOT, Index, normalized_slice
+from funcgrad._ops.layout.shape import expand_dims
+from funcgrad.errors import NonConcreteBooleanIndexError
+from funcgrad.numpy._base.concrete import innermost
+from funcgrad.numpy._base.convert import as_value
+from funcgrad.numpy._base.guests import is_guest
+
+_PLAIN = frozenset({int, NoneType, EllipsisType})
+_ENDS = frozenset({int, NoneType})
+_INVALID = (
+    "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid "
+    "indices"
+)
+
+
+def getitem(self: Tracer, key: Any, /) -> Any:
+    """``x[key]``. An integer, a slice, and tuples of what is static, go straight to the trace."""
+    kind = type(key)
+    if kind is int:
+        entries = (key,)
+    elif kind is tuple:
+        for entry in key:
+            if type(entry) not in _PLAIN and not _is_plain_slice(entry):
+                return _general(self, key)
+        entries = key
+    elif _is_plain_slice(key) or kind in _PLAIN:
+        entries = (key,)
+    else:
+        return _general(self, key)
+    return self.owner.apply(index_p, (self,), {"index": Index(entries)})
+
+
+def _is_plain_slice(entry: Any) -> bool:
+    return (
+        type(entry) is slice and type(entry.start) in _ENDS and type(entry.stop) in _ENDS and type(entry.step) in _ENDS
+    )
+
+
+def _general(x: Any, key: Any) -> Any:
+    x, index, arrays = parse(x, key)
+    return index_p(x, *arrays, index=index)
+
+
+def parse(x: Any, key: Any) -> tuple[Any, Index, tuple]:
+    """The array (with a new axis for each mask without axes), the static part of the index, and the index arrays."""
+    entries = key if type(key) is tuple else (key,)
+    values = [_entry(entry) for entry in entries]
+    if not any(_is_mask(value) for value in values):
+        arrays = tuple([value for value in values if hasattr(value, "dtype")])
+        return x, Index(tuple([SLOT if hasattr(value, "dtype") else value for value in values])), arrays
+    return _without_masks(x, values)
+
+
+def _entry(entry: Any) -> Any:
+    """One entry as an int, a slice of ints, ``None``, ``...``, or an array of integers or booleans."""
+    if type(entry) in _PLAIN:
+        return entry
+    if isinstance(entry, slice):
+        return normalized_slice(entry)
+    if isinstance(entry, range):
+        entry = list(entry)
+    if isinstance(entry, bool | np.bool_):
+        return np.asarray(entry)
+    if isinstance(entry, list | tuple) and len(entry) == 0:
+        return np.zeros(0, np.intp)
+    if not is_value(entry) and not isinstance(entry, list | tuple) and not is_guest(entry):
+        return _to_integer(entry)
+    return _array_entry(as_value(entry))
+
+
+def _to_integer(entry: Any) -> int:
+    try:
+        return operator.index(entry)
+    except TypeError:
+        raise IndexError(_INVALID) from None
+
+
+def _array_entry(value: Any) -> Any:
+    kind = aval_of(value).dtype.kind
+    if kind not in "iub":
+        raise IndexError("arrays used as indices must be of integer (or boolean) type" if np.shape(value) else _INVALID)
+    if kind != "b" and isinstance(value, np.ndarray | np.generic) and value.ndim == 0:
+        return int(value)
+    return value
+
+
+def _is_mask(value: Any) -> bool:
+    return hasattr(value, "dtype") and value.dtype.kind == "b"
+
+
+def _without_masks(x: Any, values: list[Any]) -> tuple[Any, Index, tuple]:
+    """Masks replaced by the positions of their true elements."""
+    masks = sum(_is_mask(value) for value in values)
+    entries: list[Any] = []
+    arrays: list[Any] = []
+    from_masks = 0
+    axis = 0
+    for i, value in enumerate(values):
+        if value is Ellipsis:
+            axis = len(x.shape) - sum(map(_consumed, values[i + 1 :]))
+        elif value is not None and not _is_mask(value):
+            axis += 1
+        if not _is_mask(value):
+            entries.append(SLOT if hasattr(value, "dtype") else value)
+            arrays += [value] if hasattr(value, "dtype") else []
+            continue
+        mask = _concrete_mask(value)
+        if mask.ndim == 0:
+            x = expand_dims(x, (axis,))
+            positions: tuple[np.ndarray, ...] = (np.zeros(int(mask), np.intp),)
+        else:
+            _check_mask(mask, x.shape, axis)
+            positions = np.nonzero(mask)
+        entries += [SLOT] * len(positions)
+        arrays += positions
+        from_masks += len(positions)
+        axis += len(positions)
+    return x, Index(tuple(entries), unique=masks == 1 and entries.count(SLOT) == from_masks), tuple(arrays)
+
+
+def _consumed(value: Any) -> int:
+    if value is None:
+        return 0
+    return len(value.shape) if _is_mask(value) else 1
+
+
+def _concrete_mask(mask: Any) -> np.ndarray:
+    value = innermost(mask)
+    if isinstance(value, Tracer) or (is_foreign(value) and load_xla().is_jax_tracer(value)):
+        raise NonConcreteBooleanIndexError(
+            f"an array was indexed by a traced mask {aval_of(mask)}: the shape of the result would depend on numbers "
+            "that are not known yet. Write np.where(mask, x, 0) instead of x[mask], which keeps the shape."
+        )
+    return np.asarray(value)
+
+
+def _check_mask(mask: np.ndarray, shape: tuple[int, ...], start: int) -> None:
+    if start + mask.ndim > len(shape):
+        raise IndexError(
+            f"too many indices for array: array is {len(shape)}-dimensional, but {start + mask.ndim} were indexed"
+        )
+    for axis, n in enumerate(mask.shape, start):
+        if n != shape[axis]:
+            raise IndexError(
+                f"boolean index did not match indexed array along axis {axis}; size of axis is {shape[axis]} but size "
+                f"of corresponding boolean axis is {n}"
+            )
+
+
+def length(self: Tracer) -> int:
+    """``len(x)``."""
+    if not self.shape:
+        raise TypeError("len() of unsized object")
+    return self.shape[0]
+
+
+def iterate(self: Tracer) -> Iterator[Any]:
+    """``iter(x)``, over the first axis."""
+    if not self.shape:
+        raise TypeError("iteration over a 0-d array")
+    return (getitem(self, i) for i in range(self.shape[0]))
+
+
+class Indexable(np.ndarray):
+    """An array of NumPy's that tracers may index, which ``ndarray`` itself knows no way for; in all else it is one."""
+
+    def __getitem__(self, key: Any, /) -> Any:
+        return _general(np.asarray(self), key) if _is_traced(key) else super().__getitem__(key)
+
+
+def _is_traced(key: Any) -> bool:
+    return isinstance(key, Tracer) or (isinstance(key, tuple | list) and any(map(_is_traced, key)))
+
+
+def indexable(x: Any) -> Any:
+    """A plain array as one that tracers may index; anything else as it is."""
+    return x.view(Indexable) if type(x) is np.ndarray and x.ndim else x

@@ -1,0 +1,149 @@
+"""Functions that select elements: take and its relatives, diagonals, triangles."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from funcgrad._ops.index.gather import index_p
+from funcgrad._ops.index.plan import FULL, SLOT, Index
+from funcgrad._ops.layout.broadcast import broadcast_to
+from funcgrad._ops.layout.diagonal import diagonal, embed_diagonal
+from funcgrad._ops.layout.shape import reshape
+from funcgrad._ops.layout.triangle import lower_triangle, upper_triangle
+from funcgrad.numpy._base.axes import normalize_axis
+from funcgrad.numpy._base.concrete import concrete_value
+from funcgrad.numpy._base.convert import as_value, dtype_of, promote_weakly
+from funcgrad.numpy._base.dispatch import implements, refuse_out
+from funcgrad.numpy._layout.shape import broadcast_arrays, ravel
+from funcgrad.numpy._math.elementwise import maximum, minimum
+
+Mode = Literal["raise", "wrap", "clip"]
+
+
+@implements(np.take)
+def take(a: Any, indices: Any, axis: int | None = None, out: None = None, mode: Mode = "raise") -> Any:
+    """``numpy.take``. Under ``jit`` an index out of bounds cannot raise: the result is NaN there."""
+    refuse_out("take", out)
+    a, indices = as_value(a), as_value(indices)
+    if dtype_of(indices).kind not in "iu":
+        raise TypeError(f"numpy.take: the indices are of dtype {dtype_of(indices)}; needed integers.")
+    if axis is None:
+        a, axis = ravel(a), 0
+    axis = normalize_axis(axis, len(a.shape))
+    if mode != "raise":
+        indices = _bounded(indices, a.shape[axis], mode)
+    entries = (FULL,) * axis
+    if type(indices) is int:
+        return index_p(a, index=Index((*entries, indices)))
+    return index_p(a, indices, index=Index((*entries, SLOT)))
+
+
+def _bounded(indices: Any, length: int, mode: str) -> Any:
+    if mode == "wrap":
+        return indices % length
+    if mode != "clip":
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    return minimum(maximum(indices, 0), length - 1)
+
+
+@implements(np.take_along_axis)
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
+    """``numpy.take_along_axis``."""
+    arr, indices = as_value(arr), as_value(indices)
+    if axis is None:
+        arr, axis = ravel(arr), 0
+    ndim = len(arr.shape)
+    if dtype_of(indices).kind not in "iu":
+        raise IndexError("`indices` must be an integer array")
+    if len(indices.shape) != ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    axis = normalize_axis(axis, ndim)
+    arrays = [
+        indices if i == axis else np.arange(n).reshape((1,) * i + (-1,) + (1,) * (ndim - i - 1))
+        for i, n in enumerate(arr.shape)
+    ]
+    return index_p(arr, *arrays, index=Index((SLOT,) * ndim))
+
+
+@implements(np.compress)
+def compress(condition: Any, a: Any, axis: int | None = None, out: None = None) -> Any:
+    """``numpy.compress``."""
+    refuse_out("compress", out)
+    (positions,) = np.nonzero(concrete_value(as_value(condition), "numpy.compress"))
+    return take(a, positions, axis)
+
+
+@implements(np.extract)
+def extract(condition: Any, arr: Any) -> Any:
+    """``numpy.extract``."""
+    return compress(ravel(condition), arr)
+
+
+@implements(np.choose)
+def choose(a: Any, choices: Any, out: None = None, mode: Mode = "raise") -> Any:
+    """``numpy.choose``."""
+    refuse_out("choose", out)
+    a = as_value(a)
+    values = promote_weakly(*[as_value(choice) for choice in choices])
+    if mode != "raise":
+        a = _bounded(a, len(values), mode)
+    a, *values = broadcast_arrays(a, *values)
+    return take_along_axis(values, reshape(a, (1, *a.shape)), 0)[0]
+
+
+@implements(np.diag)
+def diag(v: Any, k: int = 0) -> Any:
+    """``numpy.diag``: the matrix with a diagonal, or the diagonal of a matrix."""
+    v = as_value(v)
+    if len(v.shape) == 1:
+        size = v.shape[0] + abs(k)
+        return embed_diagonal(v, (size, size), k)
+    if len(v.shape) != 2:
+        raise ValueError("Input must be 1- or 2-d.")
+    return diagonal(v, k)
+
+
+@implements(np.diagflat)
+def diagflat(v: Any, k: int = 0) -> Any:
+    """``numpy.diagflat``."""
+    return diag(ravel(v), k)
+
+
+def _triangle(m: Any, k: int, *, lower: bool) -> Any:
+    m = as_value(m)
+    if len(m.shape) == 1:
+        # NumPy repeats a vector as the rows of a square.
+        m = broadcast_to(m, m.shape * 2)
+    return lower_triangle(m, int(k)) if lower else upper_triangle(m, int(k))
+
+
+@implements(np.tril)
+def tril(m: Any, k: int = 0) -> Any:
+    """``numpy.tril``."""
+    return _triangle(m, k, lower=True)
+
+
+@implements(np.triu)
+def triu(m: Any, k: int = 0) -> Any:
+    """``numpy.triu``."""
+    return _triangle(m, k, lower=False)
+
+
+@implements(np.nonzero)
+def nonzero(a: Any) -> tuple[np.ndarray, ...]:
+    """``numpy.nonzero``: plain arrays, as positions carry no derivative; it needs the numbers."""
+    return np.nonzero(concrete_value(as_value(a), "numpy.nonzero"))
+
+
+@implements(np.flatnonzero)
+def flatnonzero(a: Any) -> np.ndarray:
+    """``numpy.flatnonzero``."""
+    return np.flatnonzero(concrete_value(as_value(a), "numpy.flatnonzero"))
+
+
+@implements(np.argwhere)
+def argwhere(a: Any) -> np.ndarray:
+    """``numpy.argwhere``."""
+    return np.argwhere(concrete_value(as_value(a), "numpy.argwhere"))

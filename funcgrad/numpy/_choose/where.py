@@ -1,0 +1,160 @@
+"""Choices between values: where, select, piecewise, clip, nan_to_num."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import is_inexact, result_dtype
+from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.lazy import LazyModule
+from funcgrad._ops.elementwise import arithmetic, logic
+from funcgrad._ops.elementwise.cast import cast, complex_p, imag_p, real_p
+from funcgrad._ops.elementwise.select import select_p
+from funcgrad._ops.layout.copy import copy
+from funcgrad._ops.layout.fill import zeros_like
+from funcgrad.numpy._base.concrete import concrete_value
+from funcgrad.numpy._base.convert import as_value, dtype_of, promote, promote_weakly, strong
+from funcgrad.numpy._base.dispatch import implements, refuse_out
+from funcgrad.numpy._base.guests import is_number_dtype
+from funcgrad.numpy._math.elementwise import not_equal
+
+ml_dtypes = LazyModule("ml_dtypes")
+
+_MISSING: Any = getattr(np, "_NoValue", None)
+
+
+def _truth(condition: Any) -> Any:
+    condition = as_value(condition)
+    if isinstance(condition, np.ndarray) and not is_number_dtype(condition.dtype):
+        # Of text and objects it is Python's truth: None != 0, and yet it is false.
+        return condition.astype(bool)
+    return strong(condition) if dtype_of(condition).kind == "b" else not_equal(condition, 0)
+
+
+@implements(np.where)
+def where(condition: Any, x: Any = _MISSING, y: Any = _MISSING, /) -> Any:
+    """``numpy.where``; with a condition alone its non-zero indices, which need its values."""
+    if x is _MISSING and y is _MISSING:
+        return np.nonzero(np.asarray(concrete_value(as_value(condition), "numpy.where of one argument")))
+    if x is _MISSING or y is _MISSING:
+        raise ValueError("either both or neither of x and y should be given")
+    return bind(select_p, (_truth(condition), *promote_weakly(as_value(x), as_value(y))), NO_PARAMS)
+
+
+@implements(np.select)
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+    """``numpy.select``: of each element the choice of the first condition that holds."""
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if len(condlist) == 0:
+        raise ValueError("select with an empty condition list is not possible")
+    result = as_value(default)
+    choices = [as_value(choice) for choice in choicelist]
+    dtype = result_dtype(*choices, result)
+    result = cast(result, dtype)
+    for condition, choice in zip(condlist[::-1], choices[::-1], strict=True):
+        result = where(condition, cast(choice, dtype), result)
+    return result
+
+
+@implements(np.piecewise)
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
+    """``numpy.piecewise``: each function sees the elements of its condition, and 1 in the places of the others."""
+    x = strong(x)
+    conditions = _conditions(x, condlist)
+    functions = list(funclist)
+    if len(functions) == len(conditions) + 1:
+        y = cast(as_value(_piece(functions.pop(), x, _none_of(conditions), args, kw)), x.dtype)
+    elif len(functions) == len(conditions):
+        y = zeros_like(x)
+    else:
+        raise ValueError(f"with {len(conditions)} condition(s), either {len(conditions)} or one more function needed")
+    for condition, function in zip(conditions, functions, strict=True):
+        y = where(condition, cast(as_value(_piece(function, x, condition, args, kw)), x.dtype), y)
+    return y
+
+
+def _conditions(x: Any, condlist: Any) -> list[Any]:
+    """A single condition may stand without its list."""
+    if np.isscalar(condlist):
+        return [condlist]
+    conditions: Any = condlist
+    listed = isinstance(conditions[0], list) or bool(getattr(conditions[0], "shape", ()))
+    return list(conditions) if listed or len(x.shape) == 0 else [conditions]
+
+
+def _none_of(conditions: Sequence[Any]) -> Any:
+    result = logic.logical_not_p(_truth(conditions[0]))
+    for condition in conditions[1:]:
+        result = logic.logical_and_p(result, logic.logical_not_p(_truth(condition)))
+    return result
+
+
+def _piece(function: Any, x: Any, condition: Any, args: tuple, kw: dict) -> Any:
+    # Outside its condition a function may have no finite value, whose derivative would reach x as NaN.
+    return function(where(condition, x, 1), *args, **kw) if callable(function) else function
+
+
+@implements(np.clip)
+def clip(
+    a: Any,
+    a_min: Any = _MISSING,
+    a_max: Any = _MISSING,
+    out: None = None,
+    *,
+    min: Any = _MISSING,  # noqa: A002 - NumPy's name
+    max: Any = _MISSING,  # noqa: A002 - NumPy's name
+) -> Any:
+    """``numpy.clip``; at the bounds themselves the derivative is that of the value."""
+    refuse_out("clip", out)
+    low = _given(min if a_min is _MISSING else a_min)
+    high = _given(max if a_max is _MISSING else a_max)
+    # The array's own method does the work in NumPy: a Python number that is clipped is no weaker than its bounds.
+    x = strong(a)
+    bounds = [bound for bound in (low, high) if bound is not None]
+    dtype = result_dtype(x, *bounds)
+    x, *bounds = (cast(value, dtype) for value in (x, *bounds))
+    if not bounds:
+        return copy(x)
+    if dtype.kind not in "fc" and len(bounds) == 1:
+        return bind(arithmetic.min_p if low is None else arithmetic.max_p, (x, *bounds), NO_PARAMS)
+    low = dtype.type(-np.inf) if low is None else bounds[0]
+    high = dtype.type(np.inf) if high is None else bounds[-1]
+    return bind(logic.clip_p, (x, low, high), NO_PARAMS)
+
+
+def clip_method(
+    self: Any,
+    min: Any = None,  # noqa: A002 - NumPy's name
+    max: Any = None,  # noqa: A002 - NumPy's name
+    out: None = None,
+) -> Any:
+    """``ndarray.clip``."""
+    return clip(self, min, max, out)
+
+
+def _given(bound: Any) -> Any:
+    return None if bound is None or bound is _MISSING else as_value(bound)
+
+
+@implements(np.nan_to_num)
+def nan_to_num(
+    x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> Any:
+    """``numpy.nan_to_num``: what replaces a NaN or an infinity is a constant."""
+    x = as_value(x)
+    (x,) = promote(x)
+    if x.dtype.kind == "c":
+        return complex_p(*(nan_to_num(part(x), copy, nan, posinf, neginf) for part in (real_p, imag_p)))
+    if not is_inexact(x.dtype):
+        return x
+    info = (ml_dtypes if x.dtype.kind == "V" else np).finfo(x.dtype)
+    highest = float(info.max) if posinf is None else posinf
+    lowest = float(info.min) if neginf is None else neginf
+    # The replacements do not widen the result: NumPy copies them in.
+    nan, highest, lowest = [cast(v, x.dtype) if hasattr(v, "dtype") else v for v in (nan, highest, lowest)]
+    y = where(arithmetic.eq_p(x, np.inf), highest, where(arithmetic.eq_p(x, -np.inf), lowest, x))
+    return where(logic.isnan_p(x), nan, y)

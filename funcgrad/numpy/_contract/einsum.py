@@ -1,0 +1,188 @@
+"""Contractions by labelled axes: einsum, and all that is most plainly said in its terms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.lazy import LazyModule
+from funcgrad._ops.contract.dot import NO_BATCH, Pair, dot_general
+from funcgrad._ops.layout.broadcast import reduce_sum
+from funcgrad._ops.layout.copy import fresh
+from funcgrad._ops.layout.diagonal import diagonal
+from funcgrad._ops.layout.shape import reshape, transpose
+from funcgrad.numpy._base.convert import as_value, promote
+from funcgrad.numpy._base.dispatch import implements, refuse_out
+
+opt_einsum = LazyModule("opt_einsum")
+einsum_parser = LazyModule("opt_einsum.parser")
+
+Labels = tuple[Any, ...]
+Term = tuple[Any, Labels]
+
+
+@lru_cache(maxsize=4096)
+def _pair_plan(x: Labels, y: Labels, out: Labels) -> tuple[Pair, Pair, Labels]:
+    """Contract and batch axes, and the labels of the result as ``dot_general`` orders it."""
+    shared = [label for label in x if label in y]
+    batch = [label for label in shared if label in out]
+    contract = [label for label in shared if label not in out]
+    kept = [label for label in (*x, *y) if label not in shared]
+    pairs = [(tuple(map(x.index, labels)), tuple(map(y.index, labels))) for labels in (contract, batch)]
+    return pairs[0], pairs[1] if batch else NO_BATCH, (*batch, *kept)
+
+
+def contract_labelled(x: Any, x_labels: Labels, y: Any, y_labels: Labels, out: Labels) -> Any:
+    """The product of two arrays, summed over the labels that both have and ``out`` lacks."""
+    contract, batch, labels = _pair_plan(x_labels, y_labels, out)
+    if labels != out:
+        # The other order of the operands may give the order of axes that is asked for.
+        turned_contract, turned_batch, turned = _pair_plan(y_labels, x_labels, out)
+        if turned == out:
+            return dot_general(y, x, turned_contract, turned_batch)
+    return arranged(dot_general(x, y, contract, batch), labels, out)
+
+
+def arranged(x: Any, labels: Labels, out: Labels) -> Any:
+    """The axes in the order of ``out``."""
+    return x if labels == out else transpose(x, tuple([labels.index(label) for label in out]))
+
+
+def contract_stacks(x: Any, y: Any, core: tuple[str, str, str]) -> Any:
+    """The product described by ``core`` (labels of the last axes of x, y and result), over stacks that broadcast.
+
+    Only axes that both stacks have are matched; none is repeated.
+    """
+    x_stack = x.shape[: len(x.shape) - len(core[0])]
+    y_stack = y.shape[: len(y.shape) - len(core[1])]
+    stack = x_stack if x_stack == y_stack else np.broadcast_shapes(x_stack, y_stack)
+    x, x_labels = _own_axes(x, x_stack, stack)
+    y, y_labels = _own_axes(y, y_stack, stack)
+    labels = (*range(len(stack)), *core[2])
+    return contract_labelled(x, (*x_labels, *core[0]), y, (*y_labels, *core[1]), labels)
+
+
+def _own_axes(x: Any, own: tuple[int, ...], stack: tuple[int, ...]) -> tuple[Any, Labels]:
+    """``x`` without the axes in which it would be repeated, and the labels of the stack's axes that it keeps."""
+    offset = len(stack) - len(own)
+    labels = tuple(i for i, n in enumerate(own, offset) if n == stack[i])
+    return reshape(x, (*(stack[i] for i in labels), *x.shape[len(own) :])), labels
+
+
+@implements(np.einsum)
+def einsum(*operands: Any, out: None = None, dtype: Any = None, optimize: Any = "auto", **_: Any) -> Any:
+    """``numpy.einsum``; the order of contraction is opt_einsum's."""
+    refuse_out("einsum", out)
+    subscripts, values = _subscripts_and_values(operands)
+    values = list(promote(*values))
+    if dtype is not None:
+        values = list(promote(*values, np.empty(0, dtype))[:-1])
+    path = _path_option(optimize)
+    inputs, result, sizes, steps = _plan(subscripts, tuple([x.shape for x in values]), path)
+    terms = [_prepared(x, labels, sizes) for x, labels in zip(values, inputs, strict=True)]
+    for step in steps:
+        taken = [terms.pop(i) for i in step]
+        terms.append(_contract_terms(taken, terms, result))
+    ((x, labels),) = terms
+    y = arranged(*_summed(x, labels, set(result)), result)
+    return y if result else fresh(y, values[0])
+
+
+def _contract_terms(terms: list[Term], rest: list[Term], result: Labels) -> Term:
+    """The product of terms, pair by pair, summed over the labels that neither the rest nor the result has."""
+    product = terms.pop()
+    while terms:
+        term = terms.pop()
+        needed = {*result, *_all_labels(rest), *_all_labels(terms)}
+        x, x_labels = _summed(*product, needed.union(term[1]))
+        y, y_labels = _summed(*term, needed.union(x_labels))
+        kept = tuple([label for label in dict.fromkeys((*x_labels, *y_labels)) if label in needed])
+        last = not terms and not rest and set(kept) == set(result)
+        out = result if last else _pair_plan(x_labels, y_labels, kept)[2]
+        product = contract_labelled(x, x_labels, y, y_labels, out), out
+    return product
+
+
+def _all_labels(terms: list[Term]) -> Labels:
+    return tuple([label for _, labels in terms for label in labels])
+
+
+def _summed(x: Any, labels: Labels, needed: set) -> Term:
+    """The sum over the labels that are not needed."""
+    axes = tuple([i for i, label in enumerate(labels) if label not in needed])
+    if not axes:
+        return x, labels
+    return reduce_sum(x, axes), tuple([label for label in labels if label in needed])
+
+
+def _prepared(x: Any, labels: Labels, sizes: dict) -> Term:
+    """A term without axes that only broadcast, and with each label once: repeated ones are diagonals."""
+    own = tuple([i for i, label in enumerate(labels) if x.shape[i] == sizes[label]])
+    if len(own) != len(labels):
+        x, labels = reshape(x, tuple([x.shape[i] for i in own])), tuple([labels[i] for i in own])
+    while len(set(labels)) != len(labels):
+        label = next(label for label in labels if labels.count(label) > 1)
+        i = labels.index(label)
+        j = labels.index(label, i + 1)
+        rest = [k for k in range(len(labels)) if k not in (i, j)]
+        x = diagonal(transpose(x, (*rest, i, j)))
+        labels = (*(labels[k] for k in rest), label)
+    return x, labels
+
+
+def _subscripts_and_values(operands: tuple) -> tuple[str, list[Any]]:
+    """The subscripts as a string without blanks, and the operands; axes given as lists become letters."""
+    if isinstance(operands[0], str):
+        return operands[0].replace(" ", ""), [as_value(x) for x in operands[1:]]
+    pairs, rest = operands[: len(operands) // 2 * 2], operands[len(operands) // 2 * 2 :]
+    values = [as_value(x) for x in pairs[::2]]
+    terms = [_letters(labels) for labels in pairs[1::2]]
+    return ",".join(terms) + (f"->{_letters(rest[0])}" if rest else ""), values
+
+
+def _letters(labels: Sequence[Any]) -> str:
+    return "".join("..." if label is Ellipsis else opt_einsum.get_symbol(label) for label in labels)
+
+
+def _path_option(optimize: Any) -> Any:
+    """NumPy's ``optimize`` as opt_einsum's: every order gives the same numbers, up to rounding."""
+    if isinstance(optimize, str):
+        return optimize
+    if isinstance(optimize, bool):
+        return "auto"
+    steps = optimize[1:] if optimize and isinstance(optimize[0], str) else optimize
+    return optimize[0] if steps and isinstance(steps[0], int) else tuple(tuple(step) for step in steps)
+
+
+@lru_cache(maxsize=1024)
+def _plan(subscripts: str, shapes: tuple, path: Any) -> tuple[list[Labels], Labels, dict, list]:
+    """Labels of the operands and of the result, the length of each label, and which terms each step takes."""
+    # opt_einsum reads shapes only; views of nothing stand for the operands.
+    stand_ins = [np.broadcast_to(np.float64(0), shape) for shape in shapes]
+    inputs, result, _ = einsum_parser.parse_einsum_input((subscripts, *stand_ins))
+    labels = [tuple(term) for term in inputs.split(",")]
+    sizes: dict[str, int] = {}
+    for term, shape in zip(labels, shapes, strict=True):
+        _check_lengths(subscripts, term, shape, sizes)
+    optimize = [*path] if isinstance(path, tuple) else path
+    steps = opt_einsum.contract_path(f"{inputs}->{result}", *shapes, shapes=True, optimize=optimize)[0]
+    return labels, tuple(result), sizes, [tuple(sorted(step, reverse=True)) for step in steps if len(step) > 1]
+
+
+def _check_lengths(subscripts: str, term: Labels, shape: tuple[int, ...], sizes: dict[str, int]) -> None:
+    if len(term) != len(shape):
+        raise ValueError(
+            f"einsum {subscripts!r}: an operand has {len(shape)} axes, its subscripts name {len(term)}. Name each."
+        )
+    for label, n in zip(term, shape, strict=True):
+        known = sizes.setdefault(label, n)
+        if n != known and 1 not in (n, known):
+            raise ValueError(
+                f"einsum {subscripts!r}: label {label!r} has length {known} in one place and {n} in another. "
+                "Give axes that are not of one length labels of their own."
+            )
+        if known == 1:
+            sizes[label] = n

@@ -1,0 +1,280 @@
+"""Products summed over axes: matmul and its relatives, tensordot, inner, outer, kron, cross, trace."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._ops.contract.dot import dot_general, matmul_p
+from funcgrad._ops.elementwise.arithmetic import mul_p
+from funcgrad._ops.elementwise.cast import cast, conj_p
+from funcgrad._ops.index.gather import slice_axis
+from funcgrad._ops.index.join import concatenate
+from funcgrad._ops.layout.broadcast import reduce_sum
+from funcgrad._ops.layout.diagonal import diagonal
+from funcgrad._ops.layout.fill import zeros_like
+from funcgrad._ops.layout.shape import expand_dims, reshape, transpose
+from funcgrad.numpy._base.axes import normalize_axis
+from funcgrad.numpy._base.convert import as_value, promote
+from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_out
+from funcgrad.numpy._contract.einsum import contract_stacks, einsum
+
+
+@implements(np.matmul, np.linalg.matmul)
+def matmul(x: Any, y: Any, /) -> Any:
+    """``numpy.matmul``."""
+    try:
+        # Vectors and matrices of one dtype need no preparation.
+        if x.dtype is y.dtype and 0 < len(x.shape) < 3 and 0 < len(y.shape) < 3:
+            return bind(matmul_p, (x, y), NO_PARAMS)
+    except AttributeError:
+        # A list or a Python number.
+        pass
+    x, y = _arrays("matmul", x, y)
+    x_ndim, y_ndim = len(x.shape), len(y.shape)
+    if (x_ndim < 3 and y_ndim < 3) or (x.shape[:-2] == y.shape[:-2] and x_ndim == y_ndim):
+        return bind(matmul_p, (x, y), NO_PARAMS)
+    return contract_stacks(x, y, _MATMUL_CORES[x_ndim > 1, y_ndim > 1])
+
+
+# By whether each operand has rows and columns.
+_MATMUL_CORES = {(True, True): ("mk", "kn", "mn"), (False, True): ("k", "kn", "n"), (True, False): ("mk", "k", "m")}
+
+
+def _arrays(name: str, x: Any, y: Any) -> tuple[Any, Any]:
+    """Both operands in their common dtype, scalars refused."""
+    x, y = promote(as_value(x), as_value(y))
+    if not x.shape or not y.shape:
+        raise ValueError(
+            f"{name}: an operand is a scalar; needed arrays with at least one axis. Multiply with * instead."
+        )
+    return x, y
+
+
+def _core_product(name: str, core: tuple[str, str, str], *, conjugate: bool) -> Any:
+    def function(x: Any, y: Any, /) -> Any:
+        x, y = _arrays(name, x, y)
+        return contract_stacks(conjugated(x) if conjugate else x, y, core)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``numpy.{name}``."
+    # matvec and vecmat came with NumPy 2.2.
+    return implements(getattr(np, name))(function) if hasattr(np, name) else function
+
+
+matvec = _core_product("matvec", ("mk", "k", "m"), conjugate=False)
+vecmat = _core_product("vecmat", ("k", "kn", "n"), conjugate=True)
+_vecdot = _core_product("vecdot", ("k", "k", ""), conjugate=True)
+
+
+@implements(np.vecdot, np.linalg.vecdot)
+def vecdot(x: Any, y: Any, /, *, axis: int = -1) -> Any:
+    """``numpy.vecdot``: conjugates its first operand."""
+    return _vecdot(x, y) if axis == -1 else _vecdot(_axis_last(as_value(x), axis), _axis_last(as_value(y), axis))
+
+
+def conjugated(x: Any) -> Any:
+    """The complex conjugate; a real array as it is."""
+    return conj_p(x) if x.dtype.kind == "c" else x
+
+
+def _axis_last(x: Any, axis: int) -> Any:
+    axis = normalize_axis(axis, len(x.shape))
+    return transpose(x, (*(i for i in range(len(x.shape)) if i != axis), axis))
+
+
+@implements(np.dot)
+def dot(a: Any, b: Any, out: None = None) -> Any:
+    """``numpy.dot``."""
+    refuse_out("dot", out)
+    a, b = promote(as_value(a), as_value(b))
+    a_ndim, b_ndim = len(a.shape), len(b.shape)
+    if not a_ndim or not b_ndim:
+        return bind(mul_p, (a, b), NO_PARAMS)
+    if a_ndim < 3 and b_ndim < 3:
+        return bind(matmul_p, (a, b), NO_PARAMS)
+    return dot_general(a, b, ((a_ndim - 1,), (max(b_ndim - 2, 0),)))
+
+
+@implements(np.vdot)
+def vdot(a: Any, b: Any, /) -> Any:
+    """``numpy.vdot``: conjugates its first operand."""
+    a, b = promote(as_value(a), as_value(b))
+    return bind(matmul_p, (conjugated(_flat(a)), _flat(b)), NO_PARAMS)
+
+
+def _flat(x: Any) -> Any:
+    size = 1
+    for n in x.shape:
+        size *= n
+    return reshape(x, (size,))
+
+
+@implements(np.inner)
+def inner(a: Any, b: Any, /) -> Any:
+    """``numpy.inner``."""
+    a, b = promote(as_value(a), as_value(b))
+    a_ndim, b_ndim = len(a.shape), len(b.shape)
+    return dot_general(a, b, ((a_ndim - 1,), (b_ndim - 1,))) if a_ndim and b_ndim else mul_p(a, b)
+
+
+@implements(np.outer, np.linalg.outer)
+def outer(a: Any, b: Any, out: None = None) -> Any:
+    """``numpy.outer``."""
+    refuse_out("outer", out)
+    a, b = promote(as_value(a), as_value(b))
+    return mul_p(expand_dims(_flat(a), (1,)), _flat(b))
+
+
+@implements(np.tensordot, np.linalg.tensordot)
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    """``numpy.tensordot``."""
+    a, b = promote(as_value(a), as_value(b))
+    if isinstance(axes, int | np.integer):
+        a_axes, b_axes = range(len(a.shape) - int(axes), len(a.shape)), range(int(axes))
+    else:
+        a_axes, b_axes = ((each,) if isinstance(each, int | np.integer) else each for each in axes)
+    a_axes = tuple([normalize_axis(i, len(a.shape)) for i in a_axes])
+    b_axes = tuple([normalize_axis(i, len(b.shape)) for i in b_axes])
+    if [a.shape[i] for i in a_axes] != [b.shape[i] for i in b_axes]:
+        raise ValueError(
+            f"tensordot: axes {a_axes} of the first operand have lengths {tuple(a.shape[i] for i in a_axes)}, axes "
+            f"{b_axes} of the second {tuple(b.shape[i] for i in b_axes)}; needed equal lengths, pair by pair."
+        )
+    return dot_general(a, b, (a_axes, b_axes))
+
+
+@implements(np.kron)
+def kron(a: Any, b: Any) -> Any:
+    """``numpy.kron``."""
+    a, b = promote(as_value(a), as_value(b))
+    ndim = max(len(a.shape), len(b.shape))
+    a_shape = (1,) * (ndim - len(a.shape)) + a.shape
+    b_shape = (1,) * (ndim - len(b.shape)) + b.shape
+    spaced = [reshape(a, _interleaved(a_shape, (1,) * ndim)), reshape(b, _interleaved((1,) * ndim, b_shape))]
+    return reshape(mul_p(*spaced), tuple([m * n for m, n in zip(a_shape, b_shape, strict=True)]))
+
+
+def _interleaved(xs: tuple[int, ...], ys: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple([n for pair in zip(xs, ys, strict=True) for n in pair])
+
+
+@implements(np.cross)
+@in_numpys_mode
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+    """``numpy.cross``; as in NumPy, vectors of two components lie in a plane, and are deprecated."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = promote(as_value(a), as_value(b))
+    a, b = _axis_last(a, axisa), _axis_last(b, axisb)
+    lengths = {a.shape[-1], b.shape[-1]}
+    if not lengths <= {2, 3}:
+        raise ValueError(
+            f"cross: the vectors have {a.shape[-1]} and {b.shape[-1]} components; needed 2 or 3. "
+            "Check which axis the components lie along: axis=, axisa= and axisb= say it."
+        )
+    if 2 in lengths:
+        warnings.warn(_FLAT_VECTORS, DeprecationWarning, stacklevel=_CALLER)
+    if lengths == {2}:
+        return _component(a, 0) * _component(b, 1) - _component(a, 1) * _component(b, 0)
+    a, b = _in_space(a), _in_space(b)
+    c = _rolled(a, 1) * _rolled(b, 2) - _rolled(a, 2) * _rolled(b, 1)
+    last = len(c.shape) - 1
+    order = list(range(last))
+    order.insert(normalize_axis(axisc, last + 1), last)
+    return c if order[-1] == last else transpose(c, tuple(order))
+
+
+_FLAT_VECTORS = (
+    "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors instead. "
+    "(deprecated in NumPy 2.0)"
+)
+# From here over the mode and NumPy's dispatch to the line that called numpy.cross.
+_CALLER = 5
+
+
+def _component(x: Any, i: int) -> Any:
+    axis = len(x.shape) - 1
+    return reshape(slice_axis(x, axis, i, i + 1), x.shape[:-1])
+
+
+def _in_space(x: Any) -> Any:
+    """Vectors of two components with a third one, 0."""
+    axis = len(x.shape) - 1
+    return x if x.shape[-1] == 3 else concatenate([x, zeros_like(slice_axis(x, axis, 0, 1))], axis)
+
+
+@implements(np.linalg.cross)
+def linalg_cross(a: Any, b: Any, /, *, axis: int = -1) -> Any:
+    """``numpy.linalg.cross``: of vectors of three components."""
+    a, b = as_value(a), as_value(b)
+    if a.shape[axis] != 3 or b.shape[axis] != 3:
+        raise ValueError(
+            f"linalg.cross: the vectors have {a.shape[axis]} and {b.shape[axis]} components; needed 3 each. "
+            "For two components, write a[0] * b[1] - a[1] * b[0]."
+        )
+    return cross(a, b, axis=axis)
+
+
+def _rolled(x: Any, shift: int) -> Any:
+    """The three components of the last axis, ``shift`` places on."""
+    axis = len(x.shape) - 1
+    return concatenate([slice_axis(x, axis, shift, 3), slice_axis(x, axis, 0, shift)], axis)
+
+
+@implements(np.diagonal)
+def diagonal_(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """``numpy.diagonal``."""
+    x = as_value(x)
+    ndim = len(x.shape)
+    if ndim < 2:
+        raise ValueError(
+            f"diagonal: the array has {ndim} axes; needed at least two. Put vectors on one with numpy.diag."
+        )
+    axis1, axis2 = normalize_axis(axis1, ndim), normalize_axis(axis2, ndim)
+    if axis1 == axis2:
+        raise ValueError(f"diagonal: axis1 and axis2 are both {axis1}; needed two different axes.")
+    order = (*(i for i in range(ndim) if i not in (axis1, axis2)), axis1, axis2)
+    return diagonal(x if order == tuple(range(ndim)) else transpose(x, order), int(offset))
+
+
+@implements(np.trace)
+def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
+    """``numpy.trace``."""
+    refuse_out("trace", out)
+    elements = diagonal_(x, offset, axis1, axis2)
+    if dtype is None and elements.dtype.kind in "biu":
+        dtype = np.add.reduce(np.empty(0, elements.dtype)).dtype
+    return reduce_sum(elements if dtype is None else cast(elements, dtype), (len(elements.shape) - 1,))
+
+
+@implements(np.linalg.diagonal)
+def linalg_diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    """``numpy.linalg.diagonal``: of the last two axes."""
+    return diagonal_(x, offset, -2, -1)
+
+
+@implements(np.linalg.trace)
+def linalg_trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    """``numpy.linalg.trace``: over the last two axes."""
+    return trace(x, offset, -2, -1, dtype)
+
+
+@implements(np.linalg.multi_dot)
+def multi_dot(arrays: Sequence[Any], *, out: None = None) -> Any:
+    """``numpy.linalg.multi_dot``: the product of matrices in the cheapest order."""
+    refuse_out("linalg.multi_dot", out)
+    values = [as_value(x) for x in arrays]
+    if len(values) < 2:
+        raise ValueError(f"multi_dot: {len(values)} arrays were given; needed at least two.")
+    labels = [[i, i + 1] for i in range(len(values))]
+    if len(values[0].shape) == 1:
+        labels[0] = [1]
+    if len(values[-1].shape) == 1:
+        labels[-1] = [len(values) - 1]
+    result = labels[0][: len(labels[0]) - 1] + labels[-1][1:]
+    return einsum(*[each for pair in zip(values, labels, strict=True) for each in pair], result)

@@ -1,0 +1,1 @@
+"""Functions that make, shape, join and rearrange arrays."""

@@ -1,0 +1,238 @@
+"""Arrays from lists, numbers and other arrays; conversion of dtypes; questions about dtypes."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from funcgrad._core.bind import Tracer
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.layout import fill
+from funcgrad._ops.layout.broadcast import broadcast_to as broadcast_op
+from funcgrad._ops.layout.copy import copy as copy_op
+from funcgrad._ops.layout.copy import copy_p, fresh
+from funcgrad._ops.layout.shape import reshape
+from funcgrad.numpy._base.convert import as_value, promote_weakly
+from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_option
+from funcgrad.numpy._layout.shape import as_array, broadcast_arrays, to_shape
+
+Order = Literal["C", "F", "A", "K"]
+
+arange = np.arange
+broadcast_shapes = np.broadcast_shapes
+diag_indices = np.diag_indices
+empty = np.empty
+eye = np.eye
+identity = np.identity
+indices = np.indices
+ix_ = np.ix_
+ones = np.ones
+tri = np.tri
+tril_indices = np.tril_indices
+triu_indices = np.triu_indices
+zeros = np.zeros
+
+
+def asarray(a: Any, dtype: Any = None, *, copy: bool | None = None) -> Any:
+    """``numpy.asarray`` that keeps derivatives: tracers, and nested lists in which they stand, become traced arrays.
+
+    Args:
+        a: an array of either engine, a tracer, a number, or a nested list of these.
+        dtype: the dtype of the result; that of ``a`` unless given.
+        copy: whether to copy a ``numpy.ndarray``; only if needed, unless given. Other arrays never change.
+
+    Returns:
+        An array of the same engine, or a tracer.
+
+    Example:
+        >>> import funcgrad as fg
+        >>> import funcgrad.numpy as fnp
+        >>> float(fg.grad(lambda x: fnp.asarray([x, 2 * x]).sum())(1.0))
+        3.0
+    """
+    value = as_array(a)
+    if isinstance(value, np.ndarray | np.generic):
+        return np.array(value, dtype) if copy else np.asarray(value, dtype)
+    return value if dtype is None else cast(value, np.dtype(dtype))
+
+
+def array(object: Any, dtype: Any = None, *, copy: bool | None = True, order: Order = "K", ndmin: int = 0) -> Any:  # noqa: A002 - NumPy's name
+    """``numpy.array`` that keeps derivatives, as `asarray` does.
+
+    Args:
+        object: what to make an array of.
+        dtype: the dtype of the result; the common one of what is there unless given.
+        copy: whether to copy a ``numpy.ndarray``.
+        order: the memory order of a ``numpy.ndarray``; a traced array has none.
+        ndmin: axes of length 1 are put first until there are as many.
+
+    Returns:
+        An array, or a tracer.
+
+    Example:
+        >>> import funcgrad.numpy as fnp
+        >>> fnp.array([1.0, 2.0], ndmin=2)
+        array([[1., 2.]])
+    """
+    value = asarray(object, dtype, copy=copy)
+    if isinstance(value, np.ndarray):
+        return np.array(value, order=order, ndmin=ndmin, copy=None)
+    return reshape(value, (1,) * (ndmin - len(value.shape)) + value.shape)
+
+
+@implements(np.astype)
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: None = None) -> Any:
+    """``numpy.astype``."""
+    del device
+    x = as_array(x)
+    if isinstance(x, np.ndarray):
+        return x.astype(dtype, copy=copy)
+    y = cast(x, np.dtype(dtype))
+    return fresh(y, x) if copy else y
+
+
+def astype_method(
+    self: Tracer, dtype: Any, order: Order = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
+) -> Any:
+    """``x.astype(dtype)``."""
+    del order, subok
+    if not np.can_cast(self.dtype, dtype, casting):
+        raise TypeError(
+            f"Cannot cast array data from {self.dtype!r} to {np.dtype(dtype)!r} according to the rule {casting!r}"
+        )
+    y = cast(self, np.dtype(dtype))
+    return fresh(y, self) if copy else y
+
+
+@implements(np.copy)
+def copy(a: Any, order: Order = "K", subok: bool = False) -> Any:
+    """``numpy.copy``."""
+    a = as_array(a)
+    return np.array(a, order=order, subok=subok) if isinstance(a, np.ndarray) else copy_p(a)
+
+
+@implements(np.full_like)
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: Order = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: None = None,
+) -> Any:
+    """``numpy.full_like``; a traced fill value keeps its derivative."""
+    del order, subok, device
+    a, fill_value = as_array(a), as_value(fill_value)
+    dtype = a.dtype if dtype is None else np.dtype(dtype)
+    lengths = tuple(a.shape) if shape is None else to_shape(shape)
+    if type(fill_value) in (int, float, complex, bool):
+        if lengths == a.shape and dtype == a.dtype:
+            return fill.full_like_p(a, value=fill_value)
+        return np.full(lengths, fill_value, dtype)
+    return copy_op(broadcast_op(cast(fill_value, dtype), lengths))
+
+
+@implements(np.zeros_like)
+def zeros_like(
+    a: Any, dtype: Any = None, order: Order = "K", subok: bool = True, shape: Any = None, *, device: None = None
+) -> Any:
+    """``numpy.zeros_like``: of the engine of ``a``, and a constant."""
+    return full_like(a, 0, dtype, order, subok, shape, device=device)
+
+
+@implements(np.ones_like)
+def ones_like(
+    a: Any, dtype: Any = None, order: Order = "K", subok: bool = True, shape: Any = None, *, device: None = None
+) -> Any:
+    """``numpy.ones_like``: of the engine of ``a``, and a constant."""
+    return full_like(a, 1, dtype, order, subok, shape, device=device)
+
+
+@implements(np.empty_like)
+def empty_like(
+    prototype: Any, dtype: Any = None, order: Order = "K", subok: bool = True, shape: Any = None, *, device: None = None
+) -> Any:
+    """``numpy.empty_like``: zeros, as nothing could be written into it."""
+    return full_like(prototype, 0, dtype, order, subok, shape, device=device)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
+    """``numpy.full``; a traced fill value keeps its derivative."""
+    fill_value = asarray(fill_value, dtype)
+    if isinstance(fill_value, np.ndarray):
+        return np.full(shape, fill_value)
+    return copy_op(broadcast_op(fill_value, to_shape(shape)))
+
+
+@implements(np.linspace)
+@in_numpys_mode
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    *,
+    axis: int = 0,
+    device: None = None,
+) -> Any:
+    """``numpy.linspace``, differentiable by its ends."""
+    del device
+    if num < 0:
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    if axis != 0:
+        refuse_option("linspace", "axis", "Move the axis with numpy.moveaxis.")
+    start, stop = broadcast_arrays(*promote_weakly(as_value(start), as_value(stop)))
+    if start.dtype.kind not in "fc":
+        start, stop = cast(start, np.dtype(float)), cast(stop, np.dtype(float))
+    parts = num - 1 if endpoint else num
+    # As NumPy computes it, to the last bit: the last element is the end itself.
+    step = (stop - start) / max(parts, 1)
+    numbers = np.arange(num).reshape((num,) + (1,) * len(start.shape))
+    y = cast(numbers, start.dtype) * step + start
+    if endpoint and num > 1:
+        y = select(numbers == num - 1, broadcast_op(stop, y.shape), y)
+    y = y if dtype is None else cast(y, np.dtype(dtype))
+    return (y, step if parts else np.nan) if retstep else y
+
+
+@implements(np.meshgrid)
+def meshgrid(
+    *xi: Any, copy: bool = True, sparse: bool = False, indexing: Literal["xy", "ij"] = "xy"
+) -> tuple[Any, ...]:
+    """``numpy.meshgrid``."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    ndim = len(xi)
+    axes = list(range(ndim))
+    if indexing == "xy" and ndim > 1:
+        axes[:2] = [1, 0]
+    vectors = [reshape(x, (1,) * i + x.shape + (1,) * (ndim - i - 1)) for i, x in _vectors(xi, axes)]
+    arrays = vectors if sparse else broadcast_arrays(*vectors)
+    return tuple([copy_op(x) for x in arrays] if copy else arrays)
+
+
+def _vectors(xi: tuple, axes: list[int]) -> list[tuple[int, Any]]:
+    arrays = [as_array(x) for x in xi]
+    return [(i, reshape(x, (int(np.prod(x.shape)),))) for i, x in zip(axes, arrays, strict=True)]
+
+
+def _untraced(x: Any) -> Any:
+    return x.dtype if isinstance(x, Tracer) else x
+
+
+@implements(np.result_type)
+def result_type(*arrays_and_dtypes: Any) -> np.dtype:
+    """``numpy.result_type``."""
+    return np.result_type(*map(_untraced, arrays_and_dtypes))
+
+
+@implements(np.can_cast)
+def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
+    """``numpy.can_cast``."""
+    return np.can_cast(_untraced(from_), _untraced(to), casting)

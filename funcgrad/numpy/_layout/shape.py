@@ -1,0 +1,275 @@
+"""Functions that rearrange axes and elements."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from funcgrad._core.aval import aval_of
+from funcgrad._core.bind import Tracer, bind
+from funcgrad._ops.layout import shape as ops
+from funcgrad._ops.layout.broadcast import broadcast_to as broadcast_op
+from funcgrad._ops.layout.copy import copy
+from funcgrad.numpy._base.axes import normalize_axis
+from funcgrad.numpy._base.convert import as_value, strong
+from funcgrad.numpy._base.dispatch import implements, refuse_option
+
+Axes = int | Sequence[int]
+Order = Literal["C", "F", "A", "K"]
+
+
+def as_array(x: Any) -> Any:
+    """``x`` as a value that has a shape and a dtype: Python numbers become 0-d arrays, traced ones no longer weak."""
+    x = as_value(x)
+    return x if getattr(x, "shape", ()) else strong(x)
+
+
+def normalize_tuple(axis: Axes, ndim: int, name: str = "axis") -> tuple[int, ...]:
+    """The axes as distinct non-negative numbers, in the order given."""
+    axes = (axis,) if isinstance(axis, int | np.integer) else tuple(axis)
+    normalized = tuple([normalize_axis(operator.index(i), ndim) for i in axes])
+    if len(set(normalized)) != len(normalized):
+        raise ValueError(f"repeated axis in `{name}` argument")
+    return normalized
+
+
+def to_shape(shape: Axes) -> tuple[int, ...]:
+    """A shape from an integer or a sequence of integers."""
+    lengths: Any = shape if isinstance(shape, Iterable) and getattr(shape, "shape", None) != () else (shape,)
+    return tuple(map(operator.index, lengths))
+
+
+@implements(np.reshape)
+def reshape(a: Any, /, shape: Axes, order: Order = "C", *, copy: bool | None = None) -> Any:
+    """``numpy.reshape``; order 'F' is read and written with the first axis changing fastest."""
+    if copy is False:
+        refuse_option("reshape", "copy=False", "Leave it out: results never change, so sharing makes no difference.")
+    if order == "C" and isinstance(a, Tracer):
+        return _reshaped(a, shape)
+    a = as_array(a)
+    whole = _completed(to_shape(shape), math.prod(a.shape))
+    if order == "F":
+        return ops.transpose(ops.reshape(_reversed(a), whole[::-1]), tuple(range(len(whole)))[::-1])
+    return ops.reshape(a, whole)
+
+
+def reshape_method(self: Any, *shape: Any, order: Order = "C", copy: bool | None = None) -> Any:
+    """``x.reshape(2, 3)`` or ``x.reshape((2, 3))``."""
+    lengths: Any = shape[0] if len(shape) == 1 else shape
+    if order != "C" or copy is False:
+        return reshape(self, lengths, order, copy=copy)
+    return _reshaped(self, lengths)
+
+
+def _reshaped(self: Tracer, shape: Any) -> Any:
+    """The common case, straight to the trace: half of what a reshape costs otherwise."""
+    lengths = tuple(map(operator.index, shape)) if type(shape) is tuple else to_shape(shape)
+    whole = _completed(lengths, math.prod(self.shape))
+    return self if whole == self.shape else self.owner.apply(ops.reshape_p, (self,), {"shape": whole})
+
+
+def _completed(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+    """The shape with its one ``-1``, if any, computed."""
+    known = math.prod(shape)
+    if known == size and min(shape, default=0) >= 0:
+        return shape
+    unknown = [i for i, n in enumerate(shape) if n < 0]
+    if len(unknown) > 1:
+        raise ValueError("can only specify one unknown dimension")
+    if unknown and known and size % known == 0:
+        return (*shape[: unknown[0]], size // -known, *shape[unknown[0] + 1 :])
+    raise ValueError(f"cannot reshape array of size {size} into shape {shape}")
+
+
+def _reversed(x: Any) -> Any:
+    return x if len(x.shape) < 2 else ops.transpose(x, tuple(range(len(x.shape)))[::-1])
+
+
+@implements(np.ravel)
+def ravel(a: Any, order: Order = "C") -> Any:
+    """``numpy.ravel``."""
+    a = as_array(a)
+    return reshape(a, (math.prod(a.shape),), order)
+
+
+def flatten_method(self: Any, order: Order = "C") -> Any:
+    """``x.flatten()``."""
+    return copy(ravel(self, order))
+
+
+@implements(np.transpose)
+def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
+    """``numpy.transpose``."""
+    a = as_array(a)
+    ndim = len(a.shape)
+    if axes is None:
+        return _reversed(a)
+    permutation = normalize_tuple(axes, ndim, "axes")
+    if len(permutation) != ndim:
+        raise ValueError("axes don't match array")
+    return a if permutation == tuple(range(ndim)) else ops.transpose(a, permutation)
+
+
+def transpose_method(self: Any, *axes: Any) -> Any:
+    """``x.transpose()``, ``x.transpose(1, 0)`` or ``x.transpose((1, 0))``."""
+    if not axes or axes == (None,):
+        return _reversed(self)
+    return transpose(self, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes)
+
+
+permute_dims = transpose
+
+
+@implements(np.matrix_transpose, np.linalg.matrix_transpose)
+def matrix_transpose(x: Any, /) -> Any:
+    """``numpy.matrix_transpose``: the last two axes exchanged."""
+    x = as_array(x)
+    if len(x.shape) < 2:
+        raise ValueError(f"Input array must be at least 2-dimensional, but it is {len(x.shape)}")
+    return swapaxes(x, -1, -2)
+
+
+@implements(np.swapaxes)
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    """``numpy.swapaxes``."""
+    a = as_array(a)
+    order = list(range(len(a.shape)))
+    i, j = normalize_axis(axis1, len(order)), normalize_axis(axis2, len(order))
+    order[i], order[j] = order[j], order[i]
+    return transpose(a, order)
+
+
+@implements(np.moveaxis)
+def moveaxis(a: Any, source: Axes, destination: Axes) -> Any:
+    """``numpy.moveaxis``."""
+    a = as_array(a)
+    ndim = len(a.shape)
+    sources = normalize_tuple(source, ndim, "source")
+    destinations = normalize_tuple(destination, ndim, "destination")
+    if len(sources) != len(destinations):
+        raise ValueError("`source` and `destination` arguments must have the same number of elements")
+    order = [i for i in range(ndim) if i not in sources]
+    for to, axis in sorted(zip(destinations, sources, strict=True)):
+        order.insert(to, axis)
+    return transpose(a, order)
+
+
+@implements(np.rollaxis)
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    """``numpy.rollaxis``."""
+    a = as_array(a)
+    ndim = len(a.shape)
+    axis = normalize_axis(axis, ndim)
+    if not -ndim <= start <= ndim:
+        raise np.exceptions.AxisError(f"'start' arg requires {-ndim} <= start < {ndim + 1}, but {start} was passed in")
+    start += ndim * (start < 0)
+    return moveaxis(a, axis, start - (axis < start))
+
+
+@implements(np.squeeze)
+def squeeze(a: Any, axis: Axes | None = None) -> Any:
+    """``numpy.squeeze``."""
+    a = as_array(a)
+    ones = tuple([i for i, n in enumerate(a.shape) if n == 1])
+    axes = ones if axis is None else normalize_tuple(axis, len(a.shape))
+    if any(a.shape[i] != 1 for i in axes):
+        raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    return ops.reshape(a, ops.squeezed_shape(aval_of(a), axes))
+
+
+@implements(np.expand_dims)
+def expand_dims(a: Any, axis: Axes) -> Any:
+    """``numpy.expand_dims``."""
+    a = as_array(a)
+    count = 1 if isinstance(axis, int | np.integer) else len(axis)
+    return ops.expand_dims(a, normalize_tuple(axis, len(a.shape) + count))
+
+
+@implements(np.broadcast_to)
+def broadcast_to(array: Any, shape: Axes, subok: bool = False) -> Any:
+    """``numpy.broadcast_to``."""
+    del subok
+    array = as_array(array)
+    whole = to_shape(shape)
+    if type(array) is np.ndarray:
+        return np.broadcast_to(array, whole)
+    try:
+        fits = np.broadcast_shapes(array.shape, whole) == whole
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"operands could not be broadcast together with remapped shapes [original->remapped]: {array.shape} and "
+            f"requested shape {whole}"
+        )
+    return broadcast_op(array, whole)
+
+
+@implements(np.broadcast_arrays)
+def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
+    """``numpy.broadcast_arrays``."""
+    del subok
+    arrays = [as_array(x) for x in args]
+    shape = np.broadcast_shapes(*[x.shape for x in arrays])
+    return tuple([broadcast_op(x, shape) for x in arrays])
+
+
+def _at_least(x: Any, ndim: int) -> Any:
+    x = as_array(x)
+    shape = x.shape
+    if len(shape) >= ndim:
+        return x
+    if ndim == 3 and len(shape) == 2:
+        return ops.reshape(x, (*shape, 1))
+    if ndim == 3 and len(shape) == 1:
+        return ops.reshape(x, (1, *shape, 1))
+    return ops.reshape(x, (1,) * (ndim - len(shape)) + shape)
+
+
+@implements(np.atleast_1d)
+def atleast_1d(*arys: Any) -> Any:
+    """``numpy.atleast_1d``."""
+    arrays = tuple([_at_least(x, 1) for x in arys])
+    return arrays[0] if len(arrays) == 1 else arrays
+
+
+@implements(np.atleast_2d)
+def atleast_2d(*arys: Any) -> Any:
+    """``numpy.atleast_2d``."""
+    arrays = tuple([_at_least(x, 2) for x in arys])
+    return arrays[0] if len(arrays) == 1 else arrays
+
+
+@implements(np.atleast_3d)
+def atleast_3d(*arys: Any) -> Any:
+    """``numpy.atleast_3d``."""
+    arrays = tuple([_at_least(x, 3) for x in arys])
+    return arrays[0] if len(arrays) == 1 else arrays
+
+
+@implements(np.shape)
+def shape(a: Any) -> tuple[int, ...]:
+    """``numpy.shape``."""
+    return tuple(as_array(a).shape)
+
+
+@implements(np.ndim)
+def ndim(a: Any) -> int:
+    """``numpy.ndim``."""
+    return len(as_array(a).shape)
+
+
+@implements(np.size)
+def size(a: Any, axis: Axes | None = None) -> int:
+    """``numpy.size``."""
+    lengths = as_array(a).shape
+    return math.prod(lengths if axis is None else [lengths[i] for i in normalize_tuple(axis, len(lengths))])
+
+
+def t_attribute(self: Any) -> Any:
+    """``x.T``."""
+    return bind(ops.transpose_p, (self,), {"permutation": (1, 0)}) if len(self.shape) == 2 else _reversed(self)

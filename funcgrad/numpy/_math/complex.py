@@ -1,0 +1,60 @@
+"""Complex numbers: their parts, conjugates and angles."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.bind import NO_PARAMS, Tracer, bind
+from funcgrad._ops.elementwise.arithmetic import lt_p
+from funcgrad._ops.elementwise.cast import conj_p, imag_p, real_p
+from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.elementwise.trigonometric import arctan2_p
+from funcgrad._ops.layout.copy import fresh
+from funcgrad._ops.layout.fill import zeros_like
+from funcgrad.numpy._base.convert import as_value, dtype_of, operands_for, promote
+from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
+
+
+@implements(np.conjugate)
+def conjugate(x: Any, /) -> Any:
+    """``numpy.conjugate``."""
+    (z,) = operands_for(np.conjugate, (x,))
+    return bind(conj_p, (z,), NO_PARAMS) if dtype_of(z).kind == "c" else fresh(z, x)
+
+
+def conjugate_method(self: Tracer) -> Any:
+    """``x.conj()``; of a real array the array itself."""
+    return conjugate(self) if self.dtype.kind == "c" else self
+
+
+conj = conjugate
+
+
+@implements(np.real)
+def real(val: Any) -> Any:
+    """``numpy.real``."""
+    x = as_value(val)
+    return bind(real_p, (x,), NO_PARAMS) if dtype_of(x).kind == "c" else x
+
+
+@implements(np.imag)
+def imag(val: Any) -> Any:
+    """``numpy.imag``."""
+    x = as_value(val)
+    return bind(imag_p, (x,), NO_PARAMS) if dtype_of(x).kind == "c" else zeros_like(x)
+
+
+@implements(np.angle)
+@in_numpys_mode
+def angle(z: Any, deg: bool = False) -> Any:
+    """``numpy.angle``: the argument of a complex number, in radians or degrees."""
+    (z,) = promote(as_value(z))
+    if z.dtype.kind == "c":
+        result = arctan2_p(imag_p(z), real_p(z))
+    else:
+        z = operands_for(np.arctan2, (0, z))[1]
+        result = select(lt_p(z, 0), math.pi, zeros_like(z))
+    return result * (180 / math.pi) if deg else result

@@ -1,0 +1,150 @@
+"""Elementwise functions: NumPy's ufuncs over our primitives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.numbers import PYTHON_NUMBERS
+from funcgrad._core.primitive import Primitive
+from funcgrad._ops.elementwise import arithmetic as ops
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.layout.copy import fresh
+from funcgrad._ops.layout.shape import reshape
+from funcgrad.numpy._base.convert import as_value, dtype_of, operands_for, strong
+from funcgrad.numpy._base.dispatch import direct_ufuncs, implements, ufuncs
+
+
+def _fast_kinds(ufunc: np.ufunc) -> str:
+    """The dtype kinds for which the ufunc computes in the very dtype it is given, so that nothing is to be resolved."""
+    loops = [loop.partition("->")[0] for loop in ufunc.types]
+    return "".join(kind for kind, letter in (("f", "f"), ("c", "F")) if letter * ufunc.nin in loops)
+
+
+def unary(ufunc: np.ufunc, primitive: Primitive) -> Callable[[Any], Any]:
+    """Our function for a ufunc of one operand."""
+    kinds = _fast_kinds(ufunc)
+    direct_ufuncs[ufunc] = primitive, kinds
+
+    def function(x: Any, /) -> Any:
+        try:
+            if x.dtype.kind in kinds:
+                return bind(primitive, (x,), NO_PARAMS)
+        except AttributeError:
+            # A Python scalar or a list.
+            pass
+        return bind(primitive, operands_for(ufunc, (x,)), NO_PARAMS)
+
+    return named(function, ufunc)
+
+
+def binary(ufunc: np.ufunc, primitive: Primitive) -> Callable[[Any, Any], Any]:
+    """Our function for a ufunc of two operands.
+
+    The common cases (one dtype, or a Python int or float beside inexact values) need no resolution; it costs 2 us.
+    """
+    kinds = _fast_kinds(ufunc)
+
+    def function(x: Any, y: Any, /) -> Any:
+        try:
+            if type(y) is float or type(y) is int:
+                if x.dtype.kind in kinds:
+                    return bind(primitive, (x, y), NO_PARAMS)
+            elif type(x) is float or type(x) is int:
+                if y.dtype.kind in kinds:
+                    return bind(primitive, (x, y), NO_PARAMS)
+            elif x.dtype is y.dtype and x.dtype.kind in kinds:
+                return bind(primitive, (x, y), NO_PARAMS)
+        except AttributeError:
+            # A Python complex or bool, or a list.
+            pass
+        return bind(primitive, operands_for(ufunc, (x, y)), NO_PARAMS)
+
+    return named(function, ufunc)
+
+
+def named(function: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
+    function.__name__ = function.__qualname__ = ufunc.__name__
+    function.__doc__ = f"``numpy.{ufunc.__name__}`` for arrays of either engine and tracers."
+    return implements(ufunc)(function)
+
+
+def outer(ufunc: np.ufunc, x: Any, y: Any) -> Any:
+    """``ufunc.outer``: the function of every pair of elements."""
+    x, y = strong(x), strong(y)
+    if y.shape:
+        x = reshape(x, x.shape + (1,) * len(y.shape))
+    return ufuncs[ufunc](x, y)
+
+
+add = binary(np.add, ops.add_p)
+subtract = binary(np.subtract, ops.sub_p)
+multiply = binary(np.multiply, ops.mul_p)
+divide = true_divide = binary(np.true_divide, ops.div_p)
+negative = unary(np.negative, ops.neg_p)
+absolute = unary(np.absolute, ops.abs_p)
+sqrt = unary(np.sqrt, ops.sqrt_p)
+log = unary(np.log, ops.log_p)
+maximum = binary(np.maximum, ops.max_p)
+minimum = binary(np.minimum, ops.min_p)
+equal = binary(np.equal, ops.eq_p)
+not_equal = binary(np.not_equal, ops.ne_p)
+less = binary(np.less, ops.lt_p)
+less_equal = binary(np.less_equal, ops.le_p)
+greater = binary(np.greater, ops.gt_p)
+greater_equal = binary(np.greater_equal, ops.ge_p)
+
+_general_power = binary(np.power, ops.pow_p)
+
+
+@implements(np.power)
+def power(x: Any, y: Any, /) -> Any:
+    """``numpy.power``: an exponent that is a Python number keeps its own, cheaper primitive."""
+    if type(y) is not int and type(y) is not float and not hasattr(y, "dtype"):
+        y = as_value(y)
+    if type(y) is int or type(y) is float:
+        x = as_value(x)
+        if type(x) in PYTHON_NUMBERS:
+            # Of Python's numbers alone too the ufunc gives NumPy's number.
+            return np.power(x, y)
+        (x,) = (x,) if getattr(x, "dtype", np.dtype(object)).kind in "fc" else operands_for(np.power, (x, y))[:1]
+        return bind(ops.power_p, (x,), {"exponent": y})
+    return _general_power(x, y)
+
+
+def power_by_operator(x: Any, y: Any, /) -> Any:
+    """``x ** y``: as NumPy's operator does it, a square is ``np.square``, of booleans an int8."""
+    return ufuncs[np.square](x) if type(y) is int and y == 2 and dtype_of(x).kind == "b" else power(x, y)
+
+
+@implements(np.sign)
+def sign(x: Any, /) -> Any:
+    """``numpy.sign``: of a complex number, the number divided by its size."""
+    (x,) = operands_for(np.sign, (x,))
+    if dtype_of(x).kind != "c":
+        return bind(ops.sign_p, (x,), NO_PARAMS)
+    size = ops.abs_p(x)
+    return x / cast(select(size == 0, 1, size), x.dtype)
+
+
+@implements(np.positive)
+def positive(x: Any, /) -> Any:
+    """``numpy.positive``: the same numbers, in an array of their own."""
+    return fresh(operands_for(np.positive, (x,))[0], x)
+
+
+@implements(np.float_power)
+def float_power(x: Any, y: Any, /) -> Any:
+    """``numpy.float_power``: a power in double precision at least."""
+    dtypes = np.float_power.resolve_dtypes((dtype_of(as_value(x)), dtype_of(as_value(y)), None))
+    return _general_power(cast(as_value(x), dtypes[0]), cast(as_value(y), dtypes[1]))
+
+
+@implements(np.divmod)
+def divmod_(x: Any, y: Any, /) -> tuple[Any, Any]:
+    """``numpy.divmod``: quotient and remainder, rounded down."""
+    return ufuncs[np.floor_divide](x, y), ufuncs[np.remainder](x, y)

@@ -1,0 +1,82 @@
+"""Rounding, division with remainder, and the parts of floating-point numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.numbers import PYTHON_NUMBERS
+from funcgrad._ops.elementwise import logic, rounding
+from funcgrad._ops.elementwise.cast import cast, complex_p, imag_p, real_p
+from funcgrad._ops.elementwise.select import select
+from funcgrad.numpy._base.convert import as_value, dtype_of, operands_for
+from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_out
+from funcgrad.numpy._math.elementwise import binary, unary
+
+floor = unary(np.floor, rounding.floor_p)
+ceil = unary(np.ceil, rounding.ceil_p)
+trunc = unary(np.trunc, rounding.trunc_p)
+rint = unary(np.rint, rounding.rint_p)
+floor_divide = binary(np.floor_divide, rounding.floor_divide_p)
+remainder = mod = binary(np.remainder, rounding.remainder_p)
+fmod = binary(np.fmod, rounding.fmod_p)
+signbit = unary(np.signbit, rounding.signbit_p)
+copysign = binary(np.copysign, rounding.copysign_p)
+nextafter = binary(np.nextafter, rounding.nextafter_p)
+spacing = unary(np.spacing, rounding.spacing_p)
+_ldexp = binary(np.ldexp, rounding.ldexp_p)
+
+
+@implements(np.ldexp)
+def ldexp(x: Any, exponent: Any, /) -> Any:
+    """``numpy.ldexp``; a Python number among its operands, which differ in kind, takes its dtype from NumPy's."""
+    x, exponent = as_value(x), as_value(exponent)
+    if type(x) not in PYTHON_NUMBERS and type(exponent) not in PYTHON_NUMBERS:
+        return _ldexp(x, exponent)
+    dtype = np.ldexp(*[np.ones(1, v.dtype) if hasattr(v, "dtype") else v for v in (x, exponent)]).dtype
+    if type(exponent) in PYTHON_NUMBERS:
+        # Beyond 32 bits every exponent is the same; the floats of ml_dtypes have no loop for more.
+        exponent = np.intc(min(max(exponent, -(2**31)), 2**31 - 1))
+    return bind(rounding.ldexp_p, (cast(x, dtype), exponent), NO_PARAMS)
+
+
+@implements(np.round, np.around)
+def round_(a: Any, decimals: int = 0, out: None = None) -> Any:
+    """``numpy.round``: half to even; it carries no derivative."""
+    refuse_out("round", out)
+    x = as_value(a)
+    if dtype_of(x).kind == "b":
+        x = cast(x, np.dtype(np.float16))
+    if dtype_of(x).kind == "c":
+        real, imag = (bind(rounding.round_p, (part(x),), {"decimals": int(decimals)}) for part in (real_p, imag_p))
+        return complex_p(real, imag)
+    return bind(rounding.round_p, (x,), {"decimals": int(decimals)})
+
+
+around = round_
+
+
+@implements(np.fix)
+def fix(x: Any, out: None = None) -> Any:
+    """``numpy.fix``: rounded towards zero."""
+    refuse_out("fix", out)
+    return trunc(x)
+
+
+@implements(np.modf)
+@in_numpys_mode
+def modf(x: Any, /) -> tuple[Any, Any]:
+    """``numpy.modf``: fractional and integral part; the derivative goes with the fraction."""
+    (x,) = operands_for(np.modf, (x,))
+    whole = bind(rounding.trunc_p, (x,), NO_PARAMS)
+    return select(logic.isinf_p(x), 0, x - whole), whole
+
+
+@implements(np.frexp)
+def frexp(x: Any, /) -> tuple[Any, Any]:
+    """``numpy.frexp``: mantissa and exponent; the derivative goes with the mantissa."""
+    (x,) = operands_for(np.frexp, (x,))
+    exponent = bind(rounding.exponent_p, (x,), NO_PARAMS)
+    return bind(rounding.ldexp_p, (x, -exponent), NO_PARAMS), exponent

@@ -1,0 +1,1 @@
+"""Functions along axes."""

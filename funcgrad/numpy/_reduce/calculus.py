@@ -1,0 +1,217 @@
+"""Differences, slopes, integrals and interpolation of sampled functions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import result_dtype
+from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._ops.elementwise.arithmetic import eq_p, gt_p, max_p, min_p, ne_p
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.elementwise.logic import isnan_p, logical_and_p, logical_or_p
+from funcgrad._ops.elementwise.rounding import remainder_p
+from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.index.gather import slice_axis
+from funcgrad._ops.index.join import concatenate
+from funcgrad._ops.layout.broadcast import broadcast_to
+from funcgrad._ops.layout.shape import reshape
+from funcgrad._ops.reduce.sort import argsort, gather_along_axis, searchsorted
+from funcgrad.numpy._base.axes import normalize_axes, normalize_axis
+from funcgrad.numpy._base.convert import as_value, promote
+from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
+from funcgrad.numpy._reduce.cumulative import flat
+from funcgrad.numpy._reduce.reductions import as_array, sum_
+from funcgrad.numpy._reduce.statistics import inexact
+
+
+@implements(np.diff)
+@in_numpys_mode
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """``numpy.diff``."""
+    if n < 0:
+        raise ValueError(f"diff: the order is {n}; needed a non-negative one.")
+    a = as_array(a)
+    if not a.shape:
+        raise ValueError("diff: the array has no axis; needed at least one.")
+    axis = normalize_axis(axis, len(a.shape))
+    ends = [None if end is None else _end(end, a.shape, axis) for end in (prepend, append)]
+    parts = [x for x in (ends[0], a, ends[1]) if x is not None]
+    a = concatenate(list(promote(*parts)), axis) if len(parts) > 1 else a
+    for _ in range(n):
+        later, earlier = (
+            slice_axis(a, axis, 1, max(a.shape[axis], 1)),
+            slice_axis(a, axis, 0, max(a.shape[axis] - 1, 0)),
+        )
+        a = bind(ne_p, (later, earlier), NO_PARAMS) if a.dtype.kind == "b" else later - earlier
+    return a
+
+
+def _end(x: Any, shape: tuple[int, ...], axis: int) -> Any:
+    """What is put before or after: a scalar stands for one row of it."""
+    x = as_array(x)
+    if x.shape:
+        return x
+    row = (*shape[:axis], 1, *shape[axis + 1 :])
+    return reshape(x, (1,) * len(shape)) + np.zeros(row, x.dtype)
+
+
+@implements(np.ediff1d)
+@in_numpys_mode
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """``numpy.ediff1d``."""
+    steps = diff(flat(as_array(ary)))
+    before, after = ([] if x is None else [_end_step(x, steps.dtype)] for x in (to_begin, to_end))
+    return concatenate([*before, steps, *after], 0) if before or after else steps
+
+
+def _end_step(x: Any, dtype: np.dtype) -> Any:
+    """What is put before or after differences has their dtype, or is refused, as by NumPy."""
+    x = flat(as_array(x))
+    if not np.can_cast(x.dtype, dtype, "same_kind"):
+        raise TypeError(
+            f"ediff1d: to_begin or to_end is of dtype {x.dtype}, the array of dtype {dtype}, which cannot hold it. "
+            "Convert one of them with astype."
+        )
+    return cast(x, dtype)
+
+
+@implements(np.trapezoid)
+@in_numpys_mode
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """``numpy.trapezoid``."""
+    y = as_array(y)
+    axis = normalize_axis(axis, len(y.shape))
+    n = y.shape[axis]
+    widths = dx if x is None else _widths(as_array(x), len(y.shape), axis)
+    both = slice_axis(y, axis, 1, max(n, 1)) + slice_axis(y, axis, 0, max(n - 1, 0))
+    return sum_(widths * both / 2.0, axis)
+
+
+def _widths(x: Any, ndim: int, axis: int) -> Any:
+    """The distances between the points, along the axis of the values."""
+    if len(x.shape) != 1:
+        return diff(x, axis=axis)
+    steps = diff(x)
+    return reshape(steps, tuple([steps.shape[0] if i == axis else 1 for i in range(ndim)]))
+
+
+@implements(np.gradient)
+@in_numpys_mode
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """``numpy.gradient``."""
+    f = inexact(f)
+    axes = normalize_axes(axis, len(f.shape))
+    if len(varargs) not in (0, 1, len(axes)):
+        raise TypeError(
+            f"gradient: {len(varargs)} spacings were given; needed none, one, or one for each of {len(axes)} axes."
+        )
+    if edge_order not in (1, 2):
+        raise ValueError(f"gradient: edge_order is {edge_order}; needed 1 or 2.")
+    spacings = varargs if len(varargs) == len(axes) else (varargs or (1.0,)) * len(axes)
+    slopes = [_slope(f, spacing, i, edge_order) for spacing, i in zip(spacings, axes, strict=True)]
+    return slopes[0] if len(axes) == 1 else tuple(slopes)
+
+
+def _slope(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
+    n = f.shape[axis]
+    if n <= edge_order:
+        raise ValueError(f"gradient: axis {axis} has length {n}; needed at least {edge_order + 1} for this edge_order.")
+    values = [slice_axis(f, axis, i, i + 1) for i in range(edge_order + 1)]
+    mirrored = [slice_axis(f, axis, n - 1 - i, n - i) for i in range(edge_order + 1)]
+    spacing = as_value(spacing)
+    if not getattr(spacing, "shape", ()):
+        inner = (slice_axis(f, axis, 2, n) - slice_axis(f, axis, 0, n - 2)) / (2.0 * spacing)
+        first, last = _edge(values, [spacing] * 2), -_edge(mirrored, [spacing] * 2)
+    else:
+        steps = _widths(spacing, len(f.shape), axis)
+        widths = [slice_axis(steps, axis, i, i + 1) for i in range(n - 1)[:2]]
+        mirrored_widths = [slice_axis(steps, axis, n - 2 - i, n - 1 - i) for i in range(n - 1)[:2]]
+        inner = _uneven_slope(f, steps, axis)
+        first, last = _edge(values, widths), -_edge(mirrored, mirrored_widths)
+    return concatenate(list(promote(first, inner, last)), axis)
+
+
+def _uneven_slope(f: Any, steps: Any, axis: int) -> Any:
+    """The slope of second order between points that stand unevenly."""
+    n = f.shape[axis]
+    before, after = slice_axis(steps, axis, 0, n - 2), slice_axis(steps, axis, 1, n - 1)
+    return (
+        -after / (before * (before + after)) * slice_axis(f, axis, 0, n - 2)
+        + (after - before) / (before * after) * slice_axis(f, axis, 1, n - 1)
+        + before / (after * (before + after)) * slice_axis(f, axis, 2, n)
+    )
+
+
+def _edge(values: list[Any], widths: list[Any]) -> Any:
+    """The one-sided slope from the edge inwards, of as many points as there are values."""
+    if len(values) == 2:
+        return (values[1] - values[0]) / widths[0]
+    f0, f1, f2 = values
+    h1, h2 = widths
+    return -(2.0 * h1 + h2) / (h1 * (h1 + h2)) * f0 + (h1 + h2) / (h1 * h2) * f1 - h1 / (h2 * (h1 + h2)) * f2
+
+
+@implements(np.interp)
+@in_numpys_mode
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: float | None = None) -> Any:
+    """``numpy.interp``: differentiable by ``x``, ``xp`` and ``fp``."""
+    x, xp = promote(inexact(x), inexact(xp), np.float64(0))[:2]
+    fp = cast(as_array(fp), result_dtype(as_array(fp), np.float64(0)))
+    if len(xp.shape) != 1 or xp.shape != fp.shape or not xp.shape[0]:
+        raise ValueError(f"interp: xp has shape {xp.shape} and fp {fp.shape}; needed vectors of one length, not empty.")
+    if period is not None:
+        x, xp, fp = _unrolled(x, xp, fp, abs(period))
+        left = right = None
+    n = xp.shape[0]
+    place = searchsorted(xp, x, "right")
+    if n == 1:
+        y = broadcast_to(fp, x.shape) if x.shape else fp[0]
+    else:
+        after = bind(min_p, (bind(max_p, (place, 1), NO_PARAMS), n - 1), NO_PARAMS)
+        x0, x1, y0, y1 = (_picked(v, i) for v in (xp, fp) for i in (after - 1, after))
+        with np.errstate(all="ignore"):
+            # NumPy's function, which is no ufunc, does not warn.
+            y = _between(x, x0, x1, y0, y1)
+    y = select(place == 0, _picked_edge(fp, 0) if left is None else cast(as_value(left), fp.dtype), y)
+    beyond = bind(gt_p, (x, _picked_edge(xp, n - 1)), NO_PARAMS)
+    return select(beyond, _picked_edge(fp, n - 1) if right is None else cast(as_value(right), fp.dtype), y)
+
+
+def _between(x: Any, x0: Any, x1: Any, y0: Any, y1: Any) -> Any:
+    """On the line through two points, from one of them: where that is no number, from the other, as in NumPy.
+
+    At the points themselves the value is theirs, and the slope still that of the line.
+    """
+    slope = (y1 - y0) / (x1 - x0)
+    at_start, at_end = eq_p(x, x0), eq_p(x, x1)
+    missed = isnan_p(slope * (x - x0) + y0)
+    from_end = logical_or_p(at_end, logical_and_p(missed, ne_p(x, x0)))
+    start = select(from_end, y1, y0)
+    y = slope * (x - select(from_end, x1, x0)) + start
+    level = logical_and_p(eq_p(y0, y1), eq_p(x, x))
+    known = logical_or_p(logical_or_p(at_start, at_end), level)
+    return select(logical_and_p(isnan_p(y), known), start, y)
+
+
+def _unrolled(x: Any, xp: Any, fp: Any, period: float) -> tuple[Any, Any, Any]:
+    """One period of points in order, with a neighbour from the period before and the one after."""
+    x, xp = (bind(remainder_p, (v, period), NO_PARAMS) for v in (x, xp))
+    order = argsort(xp, 0)
+    xp, fp = _picked(xp, order), _picked(fp, order)
+    n = xp.shape[0]
+    first, last = slice_axis(xp, 0, 0, 1), slice_axis(xp, 0, n - 1, n)
+    xp = concatenate([last - period, xp, first + period], 0)
+    return x, xp, concatenate([slice_axis(fp, 0, n - 1, n), fp, slice_axis(fp, 0, 0, 1)], 0)
+
+
+def _picked(x: Any, places: Any) -> Any:
+    """The elements of a vector at the given places, in their shape."""
+    shape = getattr(places, "shape", ())
+    return reshape(gather_along_axis(x, reshape(places, (math.prod(shape),)), 0), shape)
+
+
+def _picked_edge(x: Any, i: int) -> Any:
+    return reshape(slice_axis(x, 0, i, i + 1), ())

@@ -1,0 +1,140 @@
+"""Reductions that leave NaN out; what is left out has derivative zero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._ops.elementwise.arithmetic import eq_p, sqrt_p
+from funcgrad._ops.elementwise.select import select
+from funcgrad.numpy._base.axes import Axis, normalize_axes
+from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_out
+from funcgrad.numpy._reduce import reductions, statistics
+from funcgrad.numpy._reduce.cumulative import cumprod, cumsum
+from funcgrad.numpy._reduce.reductions import as_array, sum_
+from funcgrad.numpy._reduce.statistics import inexact
+
+
+def _present(a: Any) -> Any:
+    """Which elements are numbers: NaN alone differs from itself."""
+    return bind(eq_p, (a, a), NO_PARAMS)
+
+
+def _filled(name: str, plain: Callable[..., Any], fill: int) -> Callable[..., Any]:
+    """The reduction with a number in place of NaN."""
+
+    def function(a: Any, axis: Any = None, dtype: Any = None, out: None = None, **options: Any) -> Any:
+        refuse_out(name, out)
+        a = as_array(a)
+        return plain(select(_present(a), a, fill) if a.dtype.kind in "fc" else a, axis, dtype, **options)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``numpy.{name}``."
+    return implements(getattr(np, name))(function)
+
+
+nansum = _filled("nansum", reductions.sum_, 0)
+nanprod = _filled("nanprod", reductions.prod, 1)
+nancumsum = _filled("nancumsum", cumsum, 0)
+nancumprod = _filled("nancumprod", cumprod, 1)
+
+
+def _extremum(name: str, plain: Callable[..., Any], fill: float) -> Callable[..., Any]:
+    def function(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, **options: Any) -> Any:
+        refuse_out(name, out)
+        a = as_array(a)
+        if a.dtype.kind not in "fc":
+            return plain(a, axis, None, keepdims, **options)
+        present = _present(a)
+        y = plain(select(present, a, fill), axis, None, keepdims, **options)
+        return select(reductions.any_(present, axis, None, keepdims), y, np.nan)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``numpy.{name}``; NaN where there is nothing else."
+    return implements(getattr(np, name))(function)
+
+
+nanmax = _extremum("nanmax", reductions.max_, -np.inf)
+nanmin = _extremum("nanmin", reductions.min_, np.inf)
+
+
+def _place(name: str, plain: Callable[..., Any], fill: float) -> Callable[..., Any]:
+    def function(a: Any, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
+        refuse_out(name, out)
+        a = as_array(a)
+        return plain(select(_present(a), a, fill) if a.dtype.kind in "fc" else a, axis, keepdims=keepdims)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``numpy.{name}``; the result carries no derivative."
+    return implements(getattr(np, name))(function)
+
+
+nanargmax = _place("nanargmax", reductions.argmax, -np.inf)
+nanargmin = _place("nanargmin", reductions.argmin, np.inf)
+
+
+@implements(np.nanmean)
+@in_numpys_mode
+def nanmean(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True
+) -> Any:
+    """``numpy.nanmean``."""
+    refuse_out("nanmean", out)
+    a = inexact(a, dtype)
+    return statistics.mean(a, axis, None, None, keepdims, where=_counted(a, where))
+
+
+def _counted(a: Any, where: Any) -> Any:
+    present = _present(a)
+    return present if where is True else select(present, where, False)
+
+
+@implements(np.nanvar)
+@in_numpys_mode
+def nanvar(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    correction: float | None = None,
+) -> Any:
+    """``numpy.nanvar``."""
+    refuse_out("nanvar", out)
+    if dtype is None and as_array(a).dtype.kind not in "fc":
+        return statistics.var(a, axis, None, None, ddof, keepdims, where=where, correction=correction)
+    a = inexact(a, dtype)
+    counted = _counted(a, where)
+    axes = normalize_axes(axis, len(a.shape))
+    # NaN is taken out before the difference, and not after: a zero cotangent times NaN would be NaN again.
+    a = select(counted, a, 0)
+    center = sum_(a, axes, keepdims=True) / statistics.count(a, axes, True, counted)
+    squares = select(counted, statistics.squared(a - center), 0)
+    lost = ddof if correction is None else correction
+    left = statistics.count(squares, axes, keepdims, counted) - lost
+    # NumPy's answer where no degree of freedom is left; the divisor is 1 there.
+    none = left <= 0
+    return select(none, np.nan, sum_(squares, axes, keepdims=keepdims) / select(none, 1, left))
+
+
+@implements(np.nanstd)
+def nanstd(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    correction: float | None = None,
+) -> Any:
+    """``numpy.nanstd``."""
+    variance = nanvar(a, axis, dtype, out, ddof, keepdims, where=where, correction=correction)
+    return bind(sqrt_p, (variance,), NO_PARAMS)

@@ -1,0 +1,183 @@
+"""Reductions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.bind import NO_PARAMS, Tracer, bind, bind_one
+from funcgrad._ops.elementwise.arithmetic import add_p, max_p, min_p, mul_p, ne_p
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum, reduce_sum_p, reduced_shape
+from funcgrad._ops.layout.shape import reshape
+from funcgrad._ops.reduce import reduce as ops
+from funcgrad.numpy._base.axes import ALL_AXES, Axis, is_axis_of_scalar, normalize_axis, reduction_axes
+from funcgrad.numpy._base.convert import as_value, dtype_of, strong
+from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_out
+
+INDEX = np.dtype(np.int64)
+
+
+@implements(np.sum)
+def sum_(
+    x: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
+    """``numpy.sum``."""
+    if out is not None:
+        refuse_out("sum", out)
+    if dtype is not None or not isinstance(x, Tracer) or x.dtype.kind not in "fc":
+        x = summand(x, dtype)
+    if where is not True:
+        x = masked(x, where, 0)
+    axes = ALL_AXES[len(x.shape)] if axis is None else reduction_axes(axis, len(x.shape))
+    y = bind_one(reduce_sum_p, x, {"axes": axes, "keepdims": bool(keepdims)})
+    return y if initial is None else bind(add_p, (y, _start(initial, y.dtype)), NO_PARAMS)
+
+
+def summand(x: Any, dtype: Any) -> Any:
+    """``x`` as an array in the dtype in which NumPy adds and multiplies: small integers in the platform's."""
+    x = as_value(x)
+    if dtype is None and dtype_of(x).kind in "biu":
+        dtype = np.add.reduce(np.empty(0, dtype_of(x))).dtype
+    return as_array(cast(x, dtype_of(x) if dtype is None else np.dtype(dtype)))
+
+
+def as_array(x: Any) -> Any:
+    """``x`` as something with a shape and a dtype, which a Python number has as an array of its own."""
+    x = as_value(x)
+    return x if getattr(x, "shape", ()) else strong(x)
+
+
+def masked(x: Any, where: Any, fill: Any) -> Any:
+    """``x`` where a mask that broadcasts against it is true, ``fill`` elsewhere."""
+    return select(truth(where), x, fill)
+
+
+def _start(initial: Any, dtype: np.dtype) -> Any:
+    """The value from which a reduction starts, in the dtype of its result, as in NumPy."""
+    initial = as_array(initial)
+    if initial.dtype.kind == "c" and dtype.kind != "c":
+        raise TypeError(
+            f"initial is of dtype {initial.dtype}, the reduction of dtype {dtype}, which cannot hold it. Convert the "
+            "array with astype, or pass dtype=."
+        )
+    return cast(initial, dtype)
+
+
+@implements(np.prod)
+def prod(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
+    """``numpy.prod``."""
+    refuse_out("prod", out)
+    a = summand(a, dtype)
+    if where is not True:
+        a = masked(a, where, 1)
+    y = ops.reduce_prod(a, reduction_axes(axis, len(a.shape)), bool(keepdims))
+    return y if initial is None else bind(mul_p, (y, _start(initial, y.dtype)), NO_PARAMS)
+
+
+def _extremum(name: str, reduce: Callable[..., Any], pair: Any) -> Callable[..., Any]:
+    def function(
+        a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    ) -> Any:
+        if out is not None:
+            refuse_out(name, out)
+        if not isinstance(a, Tracer):
+            a = as_array(a)
+        axes = reduction_axes(axis, len(a.shape))
+        if initial is None and where is True:
+            return reduce(a, axes, bool(keepdims))
+        if initial is None:
+            raise ValueError(f"{name}: where= needs initial=, the value where nothing is selected. Pass it.")
+        initial = _start(initial, a.dtype)
+        a = a if where is True else masked(a, where, initial)
+        shape = reduced_shape(a.shape, axes, bool(keepdims))
+        if 0 in a.shape:
+            return broadcast_to(initial, shape)
+        return bind(pair, (reduce(a, axes, bool(keepdims)), initial), NO_PARAMS)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``numpy.{name}``; elements that tie share the derivative."
+    return implements(getattr(np, name), getattr(np, f"a{name}"))(function)
+
+
+max_ = _extremum("max", ops.reduce_max, max_p)
+min_ = _extremum("min", ops.reduce_min, min_p)
+
+
+@implements(np.ptp)
+@in_numpys_mode
+def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
+    """``numpy.ptp``: the greatest element less the least."""
+    refuse_out("ptp", out)
+    return max_(a, axis, None, keepdims) - min_(a, axis, None, keepdims)
+
+
+def _place(name: str, find: Callable[..., Any]) -> Callable[..., Any]:
+    def function(a: Any, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
+        refuse_out(name, out)
+        a = as_array(a)
+        if axis is None or is_axis_of_scalar(axis, len(a.shape)):
+            shape = (1,) * len(a.shape)
+            place = find(reshape(a, (math.prod(a.shape),)), 0)
+            return reshape(place, shape) if keepdims else place
+        axis = normalize_axis(axis, len(a.shape))
+        place = find(a, axis)
+        return reshape(place, reduced_shape(a.shape, (axis,), True)) if keepdims else place
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``numpy.{name}``; the result carries no derivative."
+    return implements(getattr(np, name))(function)
+
+
+argmax = _place("argmax", ops.argmax)
+argmin = _place("argmin", ops.argmin)
+
+
+def _truth(name: str, reduce: Callable[..., Any], neutral: bool) -> Callable[..., Any]:
+    def function(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
+        refuse_out(name, out)
+        a = truth(a)
+        if where is not True:
+            a = masked(a, where, neutral)
+        return reduce(a, reduction_axes(axis, len(a.shape)), bool(keepdims))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``numpy.{name}``."
+    return implements(getattr(np, name))(function)
+
+
+def truth(a: Any) -> Any:
+    """Which elements are not zero."""
+    a = as_array(a)
+    return a if a.dtype.kind == "b" else bind(ne_p, (a, 0), NO_PARAMS)
+
+
+all_ = _truth("all", ops.reduce_and, neutral=True)
+any_ = _truth("any", ops.reduce_or, neutral=False)
+
+
+@implements(np.count_nonzero)
+def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
+    """``numpy.count_nonzero``."""
+    a = truth(a)
+    return reduce_sum(cast(a, INDEX), reduction_axes(axis, len(a.shape)), bool(keepdims))

@@ -1,0 +1,157 @@
+"""Mean, variance, standard deviation and weighted average."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.bind import NO_PARAMS, Tracer, bind, bind_one
+from funcgrad._ops.elementwise.arithmetic import div_p, max_p, power_p, sqrt_p
+from funcgrad._ops.elementwise.cast import cast, imag_p, real_dtype, real_p
+from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum, reduce_sum_p
+from funcgrad._ops.layout.shape import reshape
+from funcgrad.numpy._base.axes import ALL_AXES, Axis, normalize_axes
+from funcgrad.numpy._base.convert import promote
+from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_out
+from funcgrad.numpy._reduce.reductions import as_array, masked, truth
+
+SINGLE = np.dtype(np.float32)
+DOUBLE = np.dtype(np.float64)
+
+
+@implements(np.mean)
+def mean(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+) -> Any:
+    """``numpy.mean``."""
+    if out is not None:
+        refuse_out("mean", out)
+    if dtype is not None or not isinstance(a, Tracer) or a.dtype.kind not in "fc":
+        a = inexact(a, dtype)
+    axes = ALL_AXES[len(a.shape)] if axis is None else normalize_axes(axis, len(a.shape))
+    if where is not True:
+        total = _sum(masked(a, where, 0), axes, keepdims)
+        return bind(div_p, (total, count(a, axes, keepdims, where)), NO_PARAMS)
+    total = _sum(a, axes, keepdims)
+    count_of_all = math.prod([a.shape[i] for i in axes])
+    if isinstance(total, Tracer):
+        return total.owner.apply(div_p, (total, count_of_all), NO_PARAMS)
+    return bind(div_p, (total, count_of_all), NO_PARAMS)
+
+
+def inexact(a: Any, dtype: Any = None) -> Any:
+    """``a`` as an array in ``dtype``; without one, integers and booleans as float64."""
+    a = as_array(a)
+    if dtype is None:
+        return cast(a, DOUBLE) if a.dtype.kind in "biu" else a
+    return cast(a, np.dtype(dtype))
+
+
+def _sum(a: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    """The sum from which a mean is taken: of half precision it is added up in single, as in NumPy."""
+    if a.dtype.itemsize > 2:
+        return bind_one(reduce_sum_p, a, {"axes": axes, "keepdims": bool(keepdims)})
+    return cast(reduce_sum(cast(a, SINGLE), axes, bool(keepdims)), a.dtype)
+
+
+def count(a: Any, axes: tuple[int, ...], keepdims: bool, where: Any) -> Any:
+    """How many elements a mask selects, in the dtype of ``a``."""
+    selected = broadcast_to(truth(where), a.shape)
+    return cast(reduce_sum(cast(selected, real_dtype(a.dtype)), axes, bool(keepdims)), a.dtype)
+
+
+@implements(np.var)
+@in_numpys_mode
+def var(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    mean: Any = None,
+    correction: float | None = None,
+) -> Any:
+    """``numpy.var``; of complex numbers the mean squared distance."""
+    refuse_out("var", out)
+    a = inexact(a, dtype)
+    axes = normalize_axes(axis, len(a.shape))
+    squares = squared(a - (_mean(a, axes, keepdims=True, where=where) if mean is None else mean))
+    lost = ddof if correction is None else correction
+    if where is True:
+        return _sum(squares, axes, keepdims) / max(math.prod([a.shape[i] for i in axes]) - lost, 0)
+    return _sum(masked(squares, where, 0), axes, keepdims) / bind(
+        max_p, (count(squares, axes, keepdims, where) - lost, 0), NO_PARAMS
+    )
+
+
+_mean = mean
+
+
+def squared(x: Any) -> Any:
+    """The square of the absolute value."""
+    if x.dtype.kind == "c":
+        return squared(bind(real_p, (x,), NO_PARAMS)) + squared(bind(imag_p, (x,), NO_PARAMS))
+    return bind(power_p, (x,), {"exponent": 2})
+
+
+@implements(np.std)
+def std(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    mean: Any = None,
+    correction: float | None = None,
+) -> Any:
+    """``numpy.std``."""
+    variance = var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
+    return bind(sqrt_p, (variance,), NO_PARAMS)
+
+
+@implements(np.average)
+@in_numpys_mode
+def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
+    """``numpy.average``."""
+    a = as_array(a)
+    axes = normalize_axes(axis, len(a.shape))
+    if weights is None:
+        y = mean(a, axes, keepdims=keepdims)
+        total = broadcast_to(np.asarray(math.prod([a.shape[i] for i in axes]), y.dtype), y.shape)
+    else:
+        a, weights = promote(inexact(a), as_array(weights))
+        weights = _spread_weights(a, weights, axis, axes)
+        total = reduce_sum(weights, axes, bool(keepdims))
+        y = reduce_sum(a * weights, axes, bool(keepdims)) / total
+    return (y, total) if returned else y
+
+
+def _spread_weights(a: Any, weights: Any, axis: Axis, axes: tuple[int, ...]) -> Any:
+    """Weights of the shape of ``a``; given along the averaged axes alone, they are repeated along the others."""
+    if weights.shape == a.shape:
+        return weights
+    if axis is None:
+        raise TypeError(
+            f"average: weights have shape {weights.shape}, the array {a.shape}; needed one shape. "
+            "Pass axis= to say along which axes the weights lie."
+        )
+    if weights.shape != tuple([a.shape[i] for i in axes]):
+        raise ValueError(
+            f"average: weights have shape {weights.shape}; needed {tuple(a.shape[i] for i in axes)}, the lengths of "
+            f"axes {axes}. Reshape them."
+        )
+    return broadcast_to(reshape(weights, tuple([n if i in axes else 1 for i, n in enumerate(a.shape)])), a.shape)

@@ -1,0 +1,48 @@
+"""``numpy.linalg`` for arrays of either engine and for tracers; NumPy's own functions find these."""
+
+from numpy.linalg import LinAlgError
+
+from funcgrad._public import publish
+from funcgrad.numpy._contract.products import linalg_cross as cross
+from funcgrad.numpy._contract.products import linalg_diagonal as diagonal
+from funcgrad.numpy._contract.products import linalg_trace as trace
+from funcgrad.numpy._contract.products import matmul, multi_dot, outer, tensordot, vecdot
+from funcgrad.numpy._layout.shape import matrix_transpose
+from funcgrad.numpy.linalg._eigen import cond, eigh, eigvalsh, lstsq, matrix_rank, pinv, qr, svd, svdvals
+from funcgrad.numpy.linalg._norms import matrix_norm, norm, vector_norm
+from funcgrad.numpy.linalg._systems import cholesky, det, inv, matrix_power, slogdet, solve, tensorinv, tensorsolve
+
+__all__ = [
+    "LinAlgError",
+    "cholesky",
+    "cond",
+    "cross",
+    "det",
+    "diagonal",
+    "eigh",
+    "eigvalsh",
+    "inv",
+    "lstsq",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "matrix_transpose",
+    "multi_dot",
+    "norm",
+    "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+    "tensordot",
+    "tensorinv",
+    "tensorsolve",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]
+
+__dir__ = publish(__name__)

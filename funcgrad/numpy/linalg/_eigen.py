@@ -1,0 +1,197 @@
+"""Eigenvalues, singular values, orthonormal columns, and what follows from them: ``numpy.linalg``'s.
+
+Where eigenvalues or singular values are equal, their vectors have no derivative: it is NaN.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from funcgrad._core.aval import type_text
+from funcgrad._core.bind import NO_PARAMS, Tracer, bind
+from funcgrad._ops.elementwise.arithmetic import ne_p
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.index.gather import slice_axis
+from funcgrad._ops.index.join import concatenate
+from funcgrad._ops.layout.broadcast import reduce_sum
+from funcgrad._ops.layout.shape import expand_dims
+from funcgrad._ops.linalg import orthogonal, spectral
+from funcgrad._ops.linalg.matrices import adjoint, product
+from funcgrad.numpy._base.convert import promote
+from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_option
+from funcgrad.numpy._contract.products import matmul
+from funcgrad.numpy._reduce.reductions import INDEX, any_, as_array, count_nonzero, max_, min_
+from funcgrad.numpy._reduce.statistics import squared
+from funcgrad.numpy.linalg._matrices import matrices, numbers, squares
+from funcgrad.numpy.linalg._norms import norm
+from funcgrad.numpy.linalg._systems import inv
+
+# NumPy has no public names for the types of these results.
+_ONE = np.ones((1, 1))
+_EighResult = type(np.linalg.eigh(_ONE))
+_SVDResult = type(np.linalg.svd(_ONE))
+_QRResult = type(np.linalg.qr(_ONE))
+
+_UNSET: Any = object()
+Triangle = Literal["L", "U", "l", "u"]
+
+
+@implements(np.linalg.eigh)
+def eigh(a: Any, UPLO: Triangle = "L") -> Any:  # noqa: N803 - NumPy's name
+    """``numpy.linalg.eigh``: of each matrix one triangle is read.
+
+    The derivative is that of a Hermitian matrix, by all elements, as PyTorch's; that of the vectors is NaN where
+    eigenvalues are equal.
+    """
+    return _EighResult(*_eigh("linalg.eigh", a, UPLO))
+
+
+@implements(np.linalg.eigvalsh)
+def eigvalsh(a: Any, UPLO: Triangle = "L") -> Any:  # noqa: N803 - NumPy's name
+    """``numpy.linalg.eigvalsh``: of each matrix one triangle is read; see `eigh`."""
+    return _eigh("linalg.eigvalsh", a, UPLO)[0]
+
+
+def _eigh(name: str, a: Any, triangle: str) -> tuple[Any, Any]:
+    if triangle not in ("L", "U", "l", "u"):
+        raise ValueError(
+            f"{name}: UPLO is {triangle!r}; needed 'L' or 'U', the triangle that is read. Leave it out for the lower."
+        )
+    return spectral.eigh(squares(name, a), lower=triangle in ("L", "l"))
+
+
+@implements(np.linalg.svd)
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    """``numpy.linalg.svd``: of matrices that are not square, with ``full_matrices=False`` or without the vectors.
+
+    The further vectors that complete a basis are not unique, and have no derivative. That of the vectors is NaN where
+    singular values are equal.
+    """
+    a = matrices("linalg.svd", a)
+    _refuse_hermitian("linalg.svd", hermitian)
+    if not compute_uv:
+        return spectral.svd(a)[1]
+    if full_matrices and a.shape[-2] != a.shape[-1]:
+        refuse_option(
+            "linalg.svd",
+            f"full_matrices=True for matrices that are not square, as {type_text(a.shape, a.dtype)},",
+            "Pass full_matrices=False, or compute_uv=False for the singular values alone.",
+        )
+    return _SVDResult(*spectral.svd(a))
+
+
+def _refuse_hermitian(name: str, hermitian: bool) -> None:
+    if hermitian:
+        refuse_option(name, "hermitian=True", "Leave it out: the result is the same.")
+
+
+@implements(np.linalg.svdvals)
+def svdvals(x: Any, /) -> Any:
+    """``numpy.linalg.svdvals``."""
+    return spectral.svd(matrices("linalg.svdvals", x, "x"))[1]
+
+
+@implements(np.linalg.qr)
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """``numpy.linalg.qr``: in the modes 'reduced' and 'r', and 'complete' where that is the same as 'reduced'."""
+    a = matrices("linalg.qr", a)
+    rows, columns = a.shape[-2:]
+    if mode not in ("reduced", "r") and not (mode == "complete" and rows <= columns):
+        refuse_option("linalg.qr", f"mode={mode!r}", "Use 'reduced' or 'r'.")
+    if rows < columns:
+        # The columns beyond the square take no part in the choice of q.
+        axis = len(a.shape) - 1
+        q, r = orthogonal.qr(slice_axis(a, axis, 0, rows))
+        r = concatenate([r, product(adjoint(q), slice_axis(a, axis, rows, columns))], axis)
+    else:
+        q, r = orthogonal.qr(a)
+    return r if mode == "r" else _QRResult(q, r)
+
+
+@implements(np.linalg.pinv)
+def pinv(a: Any, rcond: float | None = None, hermitian: bool = False, *, rtol: Any = _UNSET) -> Any:
+    """``numpy.linalg.pinv``, with one cutoff for all matrices; its derivative holds while the rank does not change."""
+    a = matrices("linalg.pinv", a)
+    _refuse_hermitian("linalg.pinv", hermitian)
+    if rcond is not None and rtol is not _UNSET:
+        raise ValueError("linalg.pinv: both rcond and rtol were given; needed one of them, which are the same.")
+    cutoff: Any = rcond
+    if rcond is None:
+        cutoff = 1e-15 if rtol is _UNSET else _precision(a) if rtol is None else rtol
+    if np.shape(cutoff):
+        refuse_option("linalg.pinv", "rtol for each matrix on its own", "Pass one number.")
+    return orthogonal.pinv(a, float(cutoff))
+
+
+def _precision(a: Any) -> float:
+    """NumPy's cutoff for what counts as zero beside the greatest singular value."""
+    return max(a.shape[-2:]) * float(np.finfo(a.dtype).eps)
+
+
+@implements(np.linalg.lstsq)
+@in_numpys_mode
+def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, Any, Any, Any]:
+    """``numpy.linalg.lstsq``: the solution by the pseudoinverse, sums of squared residuals, rank and singular values.
+
+    NumPy leaves the sums out where the rank is less than the number of columns. Where the numbers are not known, as
+    under ``jit``, they are there whenever there are more rows than columns.
+    """
+    a, b = promote(matrices("linalg.lstsq", a), numbers("linalg.lstsq", b, "b"))
+    if len(a.shape) != 2 or len(b.shape) not in (1, 2) or a.shape[0] != b.shape[0]:
+        raise np.linalg.LinAlgError(
+            f"linalg.lstsq: a is {type_text(a.shape, a.dtype)} and b {type_text(b.shape, b.dtype)}; needed a matrix, "
+            "and a vector or a matrix with as many rows. For stacks, use linalg.pinv, or vmap."
+        )
+    cutoff = _precision(a) if rcond is None else float(np.finfo(a.dtype).eps) if rcond == -1 else float(rcond)
+    x = matmul(orthogonal.pinv(a, cutoff), b)
+    values = spectral.svd(a)[1]
+    rank = matrix_rank(a, rtol=cutoff)
+    left = squared(b - matmul(a, x))
+    short = not isinstance(rank, Tracer) and int(rank) < a.shape[1]
+    if a.shape[0] <= a.shape[1] or short:
+        return x, np.empty(0, left.dtype), rank, values
+    columns = left if len(b.shape) == 2 else expand_dims(left, (1,))
+    return x, reduce_sum(columns, (0,)), rank, values
+
+
+@implements(np.linalg.matrix_rank)
+@in_numpys_mode
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:  # noqa: N803
+    """``numpy.linalg.matrix_rank``; a count, which carries no derivative."""
+    if tol is not None and rtol is not None:
+        raise ValueError("linalg.matrix_rank: both tol and rtol were given; needed one of them.")
+    _refuse_hermitian("linalg.matrix_rank", hermitian)
+    a = numbers("linalg.matrix_rank", A, "A")
+    if len(a.shape) < 2:
+        return cast(any_(bind(ne_p, (a, 0), NO_PARAMS)), INDEX)
+    values = spectral.svd(a)[1]
+    if tol is None:
+        relative = _precision(a) if rtol is None else _column(rtol)
+        tol = max_(values, -1, keepdims=True, initial=0.0) * relative
+    else:
+        tol = _column(tol)
+    return count_nonzero(values > tol, -1)
+
+
+def _column(x: Any) -> Any:
+    """A number for each matrix, to be compared with each of its singular values."""
+    x = as_array(x)
+    return expand_dims(x, (len(x.shape),))
+
+
+@implements(np.linalg.cond)
+@in_numpys_mode
+def cond(x: Any, p: Any = None) -> Any:
+    """``numpy.linalg.cond``; of a singular matrix on NumPy it is infinite for the orders 2 and -2, else an error."""
+    x = matrices("linalg.cond", x, "x")
+    if not x.shape[-2] or not x.shape[-1]:
+        raise np.linalg.LinAlgError(
+            f"linalg.cond: the argument x is {type_text(x.shape, x.dtype)}; needed matrices that are not empty."
+        )
+    if p not in (None, 2, -2):
+        return norm(x, p, axis=(-2, -1)) * norm(inv(x), p, axis=(-2, -1))
+    values = spectral.svd(x)[1]
+    greatest, least = max_(values, -1), min_(values, -1)
+    return least / greatest if p == -2 else greatest / least

@@ -1,0 +1,168 @@
+"""The tape as data: what a node holds, how long it lives, and how the pass goes down."""
+
+import gc
+import re
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+
+import funcgrad as fg
+from funcgrad._core.trace.reverse import ReverseTrace, backward_pass
+from funcgrad._core.trace.tape import LEAF, kept_by, parents_of, primitive_of, pulled
+
+
+def recorded(f: Any, *values: Any) -> tuple[Any, list[Any]]:
+    """The tracers of a result and of the inputs."""
+    trace = ReverseTrace()
+    inputs = [trace.input(value) for value in values]
+    with trace:
+        return f(*inputs), inputs
+
+
+def test_a_node_is_a_tuple_of_plain_parts() -> None:
+    a, b = np.array([2.0, 3.0]), np.array([5.0, 7.0])
+    y, (x, z) = recorded(lambda x, z: x * z, a, b)
+    assert type(y.node) is tuple
+    assert primitive_of(y.node).name == "mul"
+    assert [parent is tracer.node for parent, tracer in zip(parents_of(y.node), (x, z), strict=True)] == [True, True]
+    assert [value is array for value, array in zip(kept_by(y.node), (b, a), strict=True)] == [True, True]
+    assert x.node[1] == LEAF
+    np.testing.assert_array_equal(pulled(np.ones(2), y.node), [b, a])
+
+
+def test_serial_numbers_order_the_tape() -> None:
+    y, (x,) = recorded(lambda x: np.exp(np.sin(x)), np.ones(2))
+    (parent,) = parents_of(y.node)
+    assert y.node[0] > parent[0] > x.node[0]
+
+
+def test_only_active_operands_are_parents() -> None:
+    y, (x,) = recorded(lambda x: x * np.ones(2), np.ones(2))
+    assert [parent is x.node for parent in parents_of(y.node)] == [True]
+
+
+@pytest.mark.parametrize("twice", [lambda x: x * x, lambda x: (x + 1) * (x + 2), lambda x: np.sin(x) * x + np.exp(x)])
+def test_a_value_that_is_used_several_times(twice: Any) -> None:
+    x = np.array([0.5, -1.0])
+    gradient = fg.grad(lambda x: np.sum(twice(x)))(x)
+    step = 1e-6
+    np.testing.assert_allclose(gradient, (twice(x + step) - twice(x - step)) / (2 * step), rtol=1e-8)
+
+
+def test_a_long_chain_with_side_branches() -> None:
+    def f(x: Any) -> Any:
+        total = 0.0
+        for _ in range(500):
+            x = np.sin(x) + 0.1 * x
+            total = total + x[0] * x[1]
+        return total
+
+    x = np.array([0.3, 0.4])
+    step = 1e-6
+    differences = [(f(x + step * row) - f(x - step * row)) / (2 * step) for row in np.eye(2)]
+    np.testing.assert_allclose(fg.grad(f)(x), differences, rtol=1e-6)
+
+
+def test_depth_needs_no_recursion() -> None:
+    def f(x: Any) -> Any:
+        for _ in range(50_000):
+            x = x + 1.0
+        return x
+
+    assert float(fg.grad(f)(2.0)) == 1.0
+    y, _ = recorded(f, np.float64(2.0))
+    # Dropping the tape goes as deep as the chain is long.
+    del y
+
+
+def test_what_is_dropped_is_freed_at_once() -> None:
+    gc.disable()
+    try:
+        seen = []
+
+        def f(x: Any) -> Any:
+            branch = np.exp(x) * 2.0
+            seen.append(weakref.ref(branch.value))
+            del branch
+            return np.sum(x)
+
+        fg.grad(f)(np.ones(3))
+        assert seen[0]() is None
+    finally:
+        gc.enable()
+
+
+def test_the_pass_frees_as_it_goes() -> None:
+    alive: list[Any] = []
+
+    @fg.custom_vjp
+    def probe(x: Any) -> Any:
+        return x * 1.0
+
+    def backward(_: Any, y_bar: Any) -> tuple[Any]:
+        # Called before the pass comes to what was recorded earlier, after it has left what came later.
+        counts.append(sum(ref() is not None for ref in alive))
+        return (y_bar,)
+
+    probe.defvjp(lambda x: (x * 1.0, ()), backward)
+    counts: list[int] = []
+
+    def f(x: Any) -> Any:
+        for _ in range(4):
+            x = np.exp(probe(x) * 0.1)
+            alive.append(weakref.ref(x.value))
+        return np.sum(x)
+
+    fg.grad(f)(np.ones(3))
+    # Each exp keeps its result, which goes with its node.
+    assert counts == [3, 2, 1, 0]
+
+
+def test_a_seed_for_several_nodes() -> None:
+    trace = ReverseTrace()
+    x: Any = trace.input(np.array([1.0, 2.0]))
+    with trace:
+        y, z = x * 3.0, np.exp(x)
+    bars = backward_pass([(y.node, np.ones(2)), (z.node, np.ones(2))])
+    np.testing.assert_allclose(bars[x.node], 3 + np.exp([1.0, 2.0]))
+
+
+def test_lines_of_a_staged_gradient_are_the_users() -> None:
+    text = str(fg.make_graph(fg.grad(lambda x: np.sum(np.tanh(x) * x)))(np.ones(3)))
+    lines = set(re.findall(r"# (\S+):\d+", text))
+    assert lines == {"test_tape.py"}
+
+
+def _shared(x: Any) -> Any:
+    """Some cotangents of ``y`` depend on ``y`` and others do not: the pass adds bare arrays and traced ones."""
+    y = np.exp(x)
+    return np.sum(y * 3.0 + y * y + y * 2.0 + y * 5.0)
+
+
+@pytest.mark.parametrize("outer", ["reverse", "forward", "batched", "staged"])
+def test_a_buffer_that_became_a_tracer_is_left_alone(outer: str) -> None:
+    x = np.array([0.5, 2.0, -1.0])
+    gradient = fg.grad(_shared)
+    compute = {
+        "reverse": lambda x: fg.grad(lambda x: np.sum(gradient(x)))(x),
+        "forward": lambda x: fg.jvp(gradient, (x,), (np.ones(3),))[1],
+        "batched": lambda x: np.diag(fg.jacrev(gradient)(x)),
+        "staged": lambda x: fg.jit(fg.grad(lambda x: np.sum(gradient(x))), engine="numpy")(x),
+    }
+    np.testing.assert_allclose(compute[outer](x), 10 * np.exp(x) + 4 * np.exp(2 * x), rtol=1e-14)
+
+
+def test_a_buffer_is_written_to_only_while_the_pass_alone_has_it() -> None:
+    """``a + b`` hands one cotangent to both, and what each gets besides is added apart."""
+    a, b = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+
+    def f(a: Any, b: Any) -> Any:
+        a, b = np.sin(a), np.sin(b)
+        both = a + b
+        return np.sum(both * 2.0 + both * both + both + a * 3.0 + a + b)
+
+    got = fg.grad(f, (0, 1))(a, b)
+    both = 2 * (np.sin(a) + np.sin(b)) + 3
+    np.testing.assert_allclose(got, [(both + 4) * np.cos(a), (both + 1) * np.cos(b)], rtol=1e-14)

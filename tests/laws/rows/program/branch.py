@@ -1,0 +1,38 @@
+"""Rows for ``funcgrad._ops.program.branch``."""
+
+from typing import Any
+
+import numpy as np
+
+import funcgrad as fg
+from funcgrad._core.aval import Aval
+from funcgrad._core.graph.ir import Graph
+from funcgrad._ops.program.branch import Branches, While, cond_p, while_p
+from tests.laws.rows._row import Row
+
+
+def graph(f: Any, *shapes: tuple[int, ...]) -> Graph:
+    return fg.make_graph(f)(*[Aval(shape, np.dtype(float)) for shape in shapes])
+
+
+def branches(*shapes: tuple[int, ...]) -> dict[str, Any]:
+    true = graph(lambda x, y: [np.sin(x) * y, np.sum(y)], *shapes)
+    return {"branches": Branches(true, graph(lambda x, y: [x * x, np.sum(np.exp(x))], *shapes))}
+
+
+def doubled(shape: tuple[int, ...]) -> dict[str, Any]:
+    """Double the carry until it is greater than a limit."""
+    condition = graph(lambda limit, x: [np.sum(x * x) < limit], (), shape)
+    return {"loop": While(condition, graph(lambda factor, x: [x * (2 + factor * factor)], (), shape), 1, 1)}
+
+
+DOUBLE = ("float64",)
+FORWARD_ONLY = "while_loop has no reverse mode; tests/_transforms/test_control.py holds its forward mode"
+
+ROWS = [
+    Row(cond_p, (np.array(True), (2, 3), (2, 3)), branches((2, 3), (2, 3)), dtypes=DOUBLE, name="true"),
+    Row(cond_p, (np.array(False), (2, 3), (2, 3)), branches((2, 3), (2, 3)), dtypes=DOUBLE, name="false"),
+    Row(cond_p, (np.array(False), (0,), (0,)), branches((0,), (0,)), dtypes=DOUBLE, name="empty"),
+    Row(while_p, (np.array(9.0), (), (3,)), doubled((3,)), dtypes=DOUBLE, elsewhere=FORWARD_ONLY),
+    Row(while_p, (np.array(9.0), (), ()), doubled(()), dtypes=DOUBLE, elsewhere=FORWARD_ONLY, name="scalar"),
+]
