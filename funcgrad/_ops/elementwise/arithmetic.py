@@ -71,17 +71,42 @@ def squared(x: Any) -> Any:
     return x * x if type(x) is np.ndarray else power_p(x, exponent=2)
 
 
-def _pow_base_map(t: Any, a: Any, b: Any, y_aval: Aval) -> Any:
-    # A Python exponent has no dtype of its own.
-    b = cast(b, y_aval.dtype)
+def _steep(x: Any, at: Any) -> Any:
+    """Zero where ``x`` is, and its derivative infinite: the slope of 0 ** 0 is taken as 0, and no other one near it."""
+    return sqrt_p(select(at, x, 1))
+
+
+def _pow_base_map(t: Any, a: Any, b: Any) -> Any:
     # Of 0 ** 0 it is 0, where 0 * 0 ** -1 would be NaN. Other bases keep b - 1 at b = 0: by b this has a derivative.
-    return t * (b * pow_p(a, select((a == 0) & (b == 0), 1, b - 1)))
+    both = (a == 0) & (b == 0)
+    return t * select(both, _steep(b, both), b * pow_log_p(a, select(both, 1, b - 1), degree=0))
 
 
-def _pow_exponent_map(t: Any, y: Any, y_aval: Aval, a: Any) -> Any:
-    # The limit of y * log(a) at a = 0 is 0; a Python base has no dtype of its own.
-    a = cast(a, y_aval.dtype)
-    return t * (y * log_p(select(a == 0, 1, a)))
+def _pow_exponent_map(t: Any, y: Any, y_aval: Aval, a: Any, b: Any) -> Any:
+    if isinstance(a, int | float | complex | np.generic):
+        # A fixed base needs its logarithm once, and not the power again; a Python base has no dtype of its own.
+        a = cast(a, y_aval.dtype)
+        return t * (y * log_p(select(a == 0, 1, a)))
+    both = (a == 0) & (b == 0)
+    return t * select(both, _steep(a, both), pow_log_p(a, select(both, 1, b), degree=1))
+
+
+def _pow_log_base_map(t: Any, a: Any, b: Any, degree: int) -> Any:
+    if degree == 0:
+        return _pow_base_map(t, a, b)
+    lower, lowest = (pow_log_p(a, b - 1, degree=n) for n in (degree, degree - 1))
+    return t * (b * lower + degree * lowest)
+
+
+def _pow_log_numpy(a: Any, b: Any, *, degree: int) -> Any:
+    y = np.power(a, b)
+    return y * np.log(np.where(y == 0, 1, a)) ** degree if degree else y
+
+
+def _pow_log_xla(lax: Any, a: Any, b: Any, *, degree: int) -> Any:
+    y = lax.pow(a, b)
+    logs = lax.log(lax.select(lax.eq(y, lax.full_like(y, 0)), lax.full_like(y, 1), a))
+    return lax.mul(y, lax.integer_pow(logs, degree)) if degree else y
 
 
 def _pow_xla(lax: Any, a: Any, b: Any) -> Any:
@@ -99,6 +124,15 @@ def _pow_xla(lax: Any, a: Any, b: Any) -> Any:
 
 pow_p = elementwise(
     "pow", "a b", numpy=np.power, xla=_pow_xla, maps=[_pow_base_map, _pow_exponent_map], flops=10, operator=True
+)
+# The derivatives of a power, a ** b * log(a) ** degree; at a = 0 their limits: 0 where the power is, or infinite.
+pow_log_p = elementwise(
+    "pow_log",
+    "a b",
+    numpy=_pow_log_numpy,
+    xla=_pow_log_xla,
+    maps=[_pow_log_base_map, lambda t, a, b, degree: t * pow_log_p(a, b, degree=degree + 1)],
+    flops=20,
 )
 log_p = elementwise("log", "x", numpy=np.log, xla="log", maps=[lambda t, x: t / x], flops=10)
 sqrt_p = elementwise("sqrt", "x", numpy=np.sqrt, xla="sqrt", maps=[lambda t, y: t / (2 * y)])

@@ -204,6 +204,35 @@ def test_second_derivatives_of_a_power_at_exponent_zero(name: str, nest: str) ->
     )
 
 
+# By the base twice, by both, and by the exponent twice; NaN where a number would be wrong. Beside an infinite one the
+# others are NaN too: a direction that is zero in one argument is multiplied by it.
+AT_BASE_ZERO = {
+    0.0: (np.nan, np.nan, np.nan),
+    1.0: (np.nan, np.nan, np.nan),
+    2.0: (2, 0, 0),
+    3.0: (0, 0, 0),
+    0.5: (np.nan, np.nan, np.nan),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("nest", ["hessian", "reverse over reverse", "forward over forward", "compiled", "xla"])
+def test_second_derivatives_of_a_power_at_base_zero(nest: str) -> None:
+    """The mixed one is ``a ** (b - 1) * (1 + b * log(a))``, infinite up to the exponent 1."""
+    f, both = np.power, (0, 1)
+    second = {
+        "hessian": fg.hessian(f, both),
+        "reverse over reverse": fg.jacrev(fg.grad(f, both), both),
+        "forward over forward": fg.jacfwd(fg.jacfwd(f, both), both),
+        "compiled": fg.jit(fg.hessian(f, both), engine="numpy"),
+        "xla": fg.jit(fg.hessian(f, both)),
+    }[nest]
+    for exponent, (by_base, mixed, by_exponent) in AT_BASE_ZERO.items():
+        (aa, ab), (ba, bb) = second(np.array(0.0), np.array(exponent))
+        for got, exact in ((aa, by_base), (ab, mixed), (ba, mixed), (bb, by_exponent)):
+            assert got == exact if np.isfinite(exact) else not np.isfinite(got), (exponent, got, exact)
+
+
 @pytest.mark.parametrize("exponent", [0, 1, 2, 3])
 @pytest.mark.parametrize("base", [0.0, -2.0])
 @pytest.mark.parametrize("kind", [int, float, np.float64, np.array])
