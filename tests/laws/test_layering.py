@@ -1,4 +1,4 @@
-"""The layers of the package: imports go down the list, at the top of the file, without cycles; JAX behind its door.
+"""The layers of the package and the rooms of its parts: imports go down the lists, without cycles; JAX behind its door.
 
 The rules read source text, so each is also tried on a planted offence: a rule that never objects would be worthless.
 """
@@ -6,10 +6,11 @@ The rules read source text, so each is also tried on a planted offence: a rule t
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import pytest
 
@@ -31,10 +32,37 @@ LAYERS = [
     {""},  # funcgrad/__init__.py
 ]
 RANKS = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
+# Within a part: its rooms, lowest first. FILES are what lies beside them in the part's own folder, FRONT is its
+# ``__init__.py``, and a file that is named has a place of its own.
+FILES = "files"
+FRONT = "front"
+ROOMS = {
+    "_core": [{FILES}, {"graph"}, {"trace"}, {FRONT}],
+    "_engines": [{FILES}, {"source", "xla"}, {FRONT}],
+    "_ops": [
+        {"layout"},
+        {"elementwise"},
+        {"contract", "index", "fft", "random"},
+        {"reduce"},
+        {"linalg", "program"},
+        {FRONT},
+    ],
+    "numpy": [
+        {"_base"},
+        {"_layout"},
+        {"_math", "_reduce", "_contract"},
+        {"_choose", "linalg", "fft"},
+        {"_array"},
+        {FRONT},
+    ],
+    "optim": [{"_rules"}, {"_run", "_state"}, {FILES}, {"_torch"}, {FRONT}],
+}
+ROOM_RANKS = {part: {room: rank for rank, rooms in enumerate(order) for room in rooms} for part, order in ROOMS.items()}
 XLA_ENGINE = f"{PACKAGE}._engines.xla"
 # Where imports may stand in functions: the loader of the XLA engine, and the lazily imported modules.
 LOADERS = {f"{PACKAGE}._engines", f"{PACKAGE}._core.lazy"}
 MAX_LINES = 400
+MAX_FILES = 18
 
 Sources = dict[str, str]  # module name -> text
 
@@ -79,7 +107,7 @@ def edges(sources: Sources, *, for_types: bool) -> dict[str, set[str]]:
 
 def layer(module: str) -> int:
     """The rank of a module's layer, 0 the lowest."""
-    part = module.partition(".")[2].partition(".")[0]
+    part = part_of(module)
     assert part in RANKS, f"{module} has no place in the list of layers"
     return RANKS[part]
 
@@ -91,6 +119,49 @@ def upward_imports(sources: Sources) -> list[str]:
         for target in sorted(targets)
         if layer(target) > layer(module)
     ]
+
+
+def part_of(module: str) -> str:
+    """The first folder or file below the package: ``numpy`` of ``funcgrad.numpy._base.axes``."""
+    return module.partition(".")[2].partition(".")[0]
+
+
+def room(module: str, sources: Sources) -> str:
+    """The folder in its part that a module lies in: ``_base`` of ``funcgrad.numpy._base.axes``."""
+    parts = module.split(".")[2:]
+    if not parts:
+        return FRONT
+    if parts[0] in ROOM_RANKS[part_of(module)]:
+        return parts[0]
+    has_modules = any(other.startswith(f"{PACKAGE}.{part_of(module)}.{parts[0]}.") for other in sources)
+    assert not has_modules, f"{module} is in a room that has no place in the list of rooms"
+    return FILES
+
+
+def imports_up_the_rooms(sources: Sources) -> list[str]:
+    """Imports from one room of a part into another that does not come before it."""
+    offences = []
+    for module, targets in edges(sources, for_types=True).items():
+        order = ROOM_RANKS.get(part_of(module))
+        for target in sorted(targets):
+            if order is None or part_of(target) != part_of(module):
+                continue
+            here, there = room(module, sources), room(target, sources)
+            if here != there and order[there] >= order[here]:
+                offences.append(f"{module} imports {target}")
+    return offences
+
+
+def rooms_without_order(sources: Sources) -> list[str]:
+    """Parts with folders in them that no list of rooms puts in an order."""
+    deep = {part_of(module) for module in sources if module.count(".") > 2}
+    return sorted(deep - ROOMS.keys())
+
+
+def crowded(files: Iterable[Path]) -> dict[str, int]:
+    """The folders with more files than one takes in at a glance."""
+    counts = Counter(str(path.parent) for path in files)
+    return {folder: count for folder, count in counts.items() if count > MAX_FILES}
 
 
 def cycle(sources: Sources) -> list[str]:
@@ -138,6 +209,20 @@ def test_imports_go_down_the_list() -> None:
     assert upward_imports(package_sources()) == []
 
 
+def test_imports_go_up_no_room() -> None:
+    assert imports_up_the_rooms(package_sources()) == []
+
+
+def test_each_part_with_rooms_has_an_order() -> None:
+    assert rooms_without_order(package_sources()) == []
+
+
+@pytest.mark.parametrize("folder", [PACKAGE, "docs", "examples"])
+def test_no_folder_over_the_limit(folder: str) -> None:
+    paths = [path.relative_to(ROOT) for path in (ROOT / folder).rglob("*") if path.suffix in {".py", ".md"}]
+    assert crowded(paths) == {}
+
+
 def test_no_cycle_between_modules() -> None:
     assert cycle(package_sources()) == []
 
@@ -174,13 +259,34 @@ def test_importing_funcgrad_does_not_import_jax() -> None:
     assert done.returncode == 0, done.stderr
 
 
-OFFENCES = {
+OFFENCES: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "upward": (upward_imports, {"funcgrad._core.aval": "from funcgrad.optim import sgd", "funcgrad.optim.sgd": ""}),
     "upward to the root": (upward_imports, {"funcgrad.tree": "from funcgrad import grad", "funcgrad": ""}),
     "upward for types only": (
         upward_imports,
         {"funcgrad.errors": "if TYPE_CHECKING:\n    import funcgrad.tree", "funcgrad.tree": ""},
     ),
+    "into a later room": (
+        imports_up_the_rooms,
+        {"funcgrad._ops.layout.shape": "from funcgrad._ops.linalg import solve", "funcgrad._ops.linalg.solve": ""},
+    ),
+    "into the room beside it": (
+        imports_up_the_rooms,
+        {"funcgrad.numpy._math.a": "from funcgrad.numpy._reduce.b import c", "funcgrad.numpy._reduce.b": ""},
+    ),
+    "into a later room for types only": (
+        imports_up_the_rooms,
+        {
+            "funcgrad._core.bind": "if TYPE_CHECKING:\n    from funcgrad._core.trace import tape",
+            "funcgrad._core.trace.tape": "",
+        },
+    ),
+    "from a room to the front": (
+        imports_up_the_rooms,
+        {"funcgrad.optim._rules.sgd": "from funcgrad.optim import SGD", "funcgrad.optim": ""},
+    ),
+    "rooms without order": (rooms_without_order, {"funcgrad.nn._layers.linear": ""}),
+    "a crowded folder": (crowded, [Path(f"funcgrad/nn/{i}.py") for i in range(MAX_FILES + 1)]),
     "cycle": (
         cycle,
         {"funcgrad._core.a": "from funcgrad._core import b", "funcgrad._core.b": "import funcgrad._core.a"},
@@ -210,8 +316,19 @@ def test_harmless_imports_are_let_through() -> None:
         "funcgrad.tree": "import optree\nfrom funcgrad.errors import TreeMismatchError",
         "funcgrad.errors": "",
         "funcgrad.optim": "from funcgrad.optim._sgd import sgd_init",
-        "funcgrad.optim._sgd": "import numpy as np\nfrom funcgrad import tree\nfrom funcgrad.optim import _state",
-        "funcgrad.optim._state": "if TYPE_CHECKING:\n    from funcgrad.optim import _sgd",
+        "funcgrad.optim._sgd": "import numpy as np\nfrom funcgrad import tree\nfrom funcgrad.optim._state import sgd",
+        "funcgrad.optim._state.sgd": "if TYPE_CHECKING:\n    from funcgrad.optim._state import state",
+        "funcgrad.optim._state.state": "",
+        "funcgrad.numpy.linalg._norms": "import funcgrad.numpy._math.elementwise",
+        "funcgrad.numpy._math.elementwise": "",
     }
-    rules = [upward_imports, cycle, imports_inside_functions, jax_imports, star_imports]
+    rules = [
+        upward_imports,
+        imports_up_the_rooms,
+        rooms_without_order,
+        cycle,
+        imports_inside_functions,
+        jax_imports,
+        star_imports,
+    ]
     assert [rule(sources) for rule in rules] == [[]] * len(rules)
