@@ -7,8 +7,8 @@ operand  ::= variable | literal
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,10 @@ from funcgrad.tree import TreeDef, flatten_up_to, key_path_str, unflatten
 
 if TYPE_CHECKING:
     from funcgrad._core.primitive import Primitive
+
+T = TypeVar("T")
+
+_ABSENT: Any = object()
 
 
 class Var:
@@ -93,7 +97,7 @@ class Graph:
         trees: the structures of arguments and result, where it stands for a function of pytrees.
     """
 
-    __slots__ = ("__weakref__", "compiled", "constants", "equations", "inputs", "name", "outputs", "trees")
+    __slots__ = ("__weakref__", "_made", "constants", "equations", "inputs", "name", "outputs", "trees")
 
     def __init__(
         self,
@@ -110,8 +114,16 @@ class Graph:
         self.outputs = tuple(outputs)
         self.name = name
         self.trees = trees
-        # What engines and transforms made of this graph, kept as long as it lives.
-        self.compiled: dict[Any, Any] = {}
+        self._made: dict[tuple, Any] = {}
+
+    def made(self, make: Callable[..., T], *key: Any) -> T:
+        """``make(graph, *key)``: programs, derivatives, batches. Made once, and kept as long as the graph lives.
+
+        Two threads that come at once may both make it; both get what the first of them left.
+        """
+        entry = (make, *key)
+        found = self._made.get(entry, _ABSENT)
+        return self._made.setdefault(entry, make(self, *key)) if found is _ABSENT else found
 
     def with_trees(self, in_tree: TreeDef, out_tree: TreeDef) -> Graph:
         """The same program, called with arguments of structure ``in_tree`` (``(args, kwargs)``)."""

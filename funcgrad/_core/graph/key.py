@@ -39,10 +39,7 @@ def canonical(graph: Graph) -> Graph:
 
 def graph_key(graph: Graph) -> Any:
     """What two graphs have in common that are the same program, source lines aside; made once for each graph."""
-    key = graph.compiled.get("key")
-    if key is None:
-        key = graph.compiled["key"] = _graph_key(graph)
-    return key
+    return graph.made(_graph_key)
 
 
 def _graph_key(graph: Graph) -> Any:

@@ -28,10 +28,7 @@ def batched_graph(graph: Graph, size: int, batched: Mask, wanted: Mask | None = 
 
     Those flagged in ``wanted`` do in any case.
     """
-    key = ("batch", size, batched, wanted)
-    if key not in graph.compiled:
-        graph.compiled[key] = _stage(graph, size, batched, wanted or (False,) * len(graph.outputs))
-    return graph.compiled[key]
+    return graph.made(_stage, size, batched, wanted or (False,) * len(graph.outputs))
 
 
 def _stage(graph: Graph, size: int, batched: Mask, wanted: Mask) -> tuple[Graph, Mask]:

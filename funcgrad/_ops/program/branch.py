@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from funcgrad._core.aval import Aval, is_inexact
 from funcgrad._core.bind import level_of
 from funcgrad._core.graph.ir import Graph, Var
-from funcgrad._core.graph.simplify import partition
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines.source.numpy import compile_numpy
 from funcgrad._ops.elementwise.select import select
@@ -21,7 +20,7 @@ from funcgrad._ops.program.derived import (
     linearized_graphs,
     moving_outputs,
     permuted,
-    pulled_graph,
+    pulled_graphs,
     pushed_graph,
     spread_out,
     staged_graph,
@@ -30,13 +29,6 @@ from funcgrad._ops.program.derived import (
 )
 from funcgrad._ops.reduce.reduce import reduce_or
 from funcgrad.errors import NotDifferentiableError
-
-
-def _compiled(graph: Graph) -> Any:
-    run = graph.compiled.get(compile_numpy)
-    if run is None:
-        run = graph.compiled[compile_numpy] = compile_numpy(graph)
-    return run
 
 
 class Branches(NamedTuple):
@@ -58,7 +50,7 @@ class Branches(NamedTuple):
 
 
 def _cond_numpy(pred: Any, *operands: Any, branches: Branches) -> list[Any]:
-    return _compiled(branches.true if pred else branches.false)(*operands)
+    return (branches.true if pred else branches.false).made(compile_numpy)(*operands)
 
 
 def _cond_xla(lax: Any, pred: Any, *operands: Any, branches: Branches) -> list[Any]:
@@ -68,10 +60,11 @@ def _cond_xla(lax: Any, pred: Any, *operands: Any, branches: Branches) -> list[A
         )
     # Without a program around it one branch runs, compiled as a program.
     graph = branches.true if pred else branches.false
-    run = graph.compiled.get(("branch", branches))
-    if run is None:
-        run = graph.compiled["branch", branches] = lax.compiled(_lowered(lax, graph, branches))
-    return run(*operands)
+    return graph.made(_compiled_branch, lax, branches)(*operands)
+
+
+def _compiled_branch(graph: Graph, lax: Any, branches: Branches) -> Callable[..., list]:
+    return lax.compiled(_lowered(lax, graph, branches))
 
 
 def _lowered(lax: Any, graph: Graph, branches: Branches) -> Any:
@@ -90,13 +83,7 @@ class _CondDerivative:
         outputs = _moving(branches, moving)
         if not any(outputs):
             return branches(*primals), None, ()
-        key = ("reverse", branches, moving)
-        if key not in branches.true.compiled:
-            joints = [pulled_graph(graph, moving, outputs) for graph in branches]
-            known, count = len(branches.true.inputs), len(branches.avals)
-            cuts = [partition(joint, known, count) for joint in joints]
-            branches.true.compiled[key] = _share_places(branches, cuts)
-        first, second = branches.true.compiled[key]
+        first, second = branches.true.made(_cut_branches, pulled_graphs, branches, moving, outputs)
         results = first(*primals)
         count, avals = len(branches.avals), chosen(branches.avals, outputs)
 
@@ -113,19 +100,12 @@ class _CondDerivative:
         outputs = _moving(branches, moving)
         x_dots, count = chosen(tangents[1:], moving), len(branches.avals)
         if level_of(x_dots) > level_of(primals):
-            key = ("linearized", branches, moving)
-            if key not in branches.true.compiled:
-                cuts = [linearized_graphs(graph, moving, outputs) for graph in branches]
-                branches.true.compiled[key] = _share_places(branches, cuts)
-            first, second = branches.true.compiled[key]
+            first, second = branches.true.made(_cut_branches, linearized_graphs, branches, moving, outputs)
             results = first(*primals)
             y_dots = second(primals[0], *results[count:], *x_dots)
         else:
-            key = ("forward", branches, moving)
-            if key not in branches.true.compiled:
-                joints = [pushed_graph(graph, moving, outputs) for graph in branches]
-                branches.true.compiled[key] = Branches(*joints)
-            results = branches.true.compiled[key](*primals, *x_dots)
+            pushed = Branches(*[graph.made(pushed_graph, moving, outputs) for graph in branches])
+            results = pushed(*primals, *x_dots)
             y_dots = results[count:]
         return results[:count], spread_out(y_dots, outputs)
 
@@ -133,6 +113,13 @@ class _CondDerivative:
 def _moving(branches: Branches, moving: Mask) -> Mask:
     pairs = zip(*[moving_outputs(graph, moving) for graph in branches], strict=True)
     return tuple([a or b for a, b in pairs])
+
+
+def _cut_branches(
+    true: Graph, cut: Callable[..., tuple[Graph, Graph]], branches: Branches, moving: Mask, outputs: Mask
+) -> tuple[Branches, Branches]:
+    """Both branches, each cut in two, as two conditions."""
+    return _share_places(branches, [cut(graph, moving, outputs) for graph in branches])
 
 
 def _share_places(branches: Branches, cuts: Sequence[tuple[Graph, Graph]]) -> tuple[Branches, Branches]:
@@ -228,7 +215,7 @@ class While(NamedTuple):
 
 
 def _while_numpy(*operands: Any, loop: While) -> list[Any]:
-    condition, body = _compiled(loop.condition), _compiled(loop.body)
+    condition, body = loop.condition.made(compile_numpy), loop.body.made(compile_numpy)
     condition_constants, body_constants, carry = loop.parts(operands)
     while condition(*condition_constants, *carry)[0]:
         carry = body(*body_constants, *carry)
@@ -238,10 +225,11 @@ def _while_numpy(*operands: Any, loop: While) -> list[Any]:
 def _while_xla(lax: Any, *operands: Any, loop: While) -> list[Any]:
     if any(lax.is_traced(x) for x in operands):
         return _lower_while(lax, operands, loop)
-    run = loop.body.compiled.get(loop)
-    if run is None:
-        run = loop.body.compiled[loop] = lax.compiled(lambda *operands: _lower_while(lax, operands, loop))
-    return run(*operands)
+    return loop.body.made(_compiled_while, lax, loop)(*operands)
+
+
+def _compiled_while(body: Graph, lax: Any, loop: While) -> Callable[..., list]:
+    return lax.compiled(lambda *operands: _lower_while(lax, operands, loop))
 
 
 def _lower_while(lax: Any, operands: Sequence[Any], loop: While) -> list[Any]:
@@ -278,7 +266,7 @@ class _WhileDerivative:
         if not any(carry):
             return loop(*primals), [None] * len(carry)
         _, constant_dots, carry_dots = loop.parts(tangents)
-        pushed = _pushed_loop(loop, constants, carry)
+        pushed = loop.body.made(_pushed_loop, loop, constants, carry)
         condition_operands, body_operands, init = loop.parts(primals)
         pairs = chosen(list(zip(carry_dots, loop.body.outputs, strict=True)), carry)
         dots = [zeros_of(y.aval) if x_dot is None else x_dot for x_dot, y in pairs]
@@ -289,7 +277,7 @@ class _WhileDerivative:
         return ys, spread_out(results[count:], carry)
 
 
-def _moving_carry(loop: While, active: Sequence[bool]) -> tuple[list[bool], list[bool]]:
+def _moving_carry(loop: While, active: Sequence[bool]) -> tuple[Mask, Mask]:
     """Which of the body's constants and of the carry move when these operands do."""
     avals = [var.aval for var in (*loop.condition.inputs[: loop.condition_constants], *loop.body.inputs)]
     flags = [flag and is_inexact(aval.dtype) for flag, aval in zip(active, avals, strict=True)]
@@ -298,25 +286,22 @@ def _moving_carry(loop: While, active: Sequence[bool]) -> tuple[list[bool], list
         outputs = moving_outputs(loop.body, (*constants, *carry))
         grown = [a or b for a, b in zip(carry, outputs, strict=True)]
         if grown == list(carry):
-            return list(constants), grown
+            return tuple(constants), tuple(grown)
         carry = grown
 
 
-def _pushed_loop(loop: While, constants: list[bool], carry: list[bool]) -> While:
+def _pushed_loop(body: Graph, loop: While, constants: Mask, carry: Mask) -> While:
     """The loop that carries primals and tangents; the condition looks at the primals."""
-    key = ("forward", loop, tuple(constants), tuple(carry))
-    if key not in loop.body.compiled:
-        joint = pushed_graph(loop.body, [*constants, *carry], carry)
-        fixed, total = loop.body_constants, len(loop.body.inputs)
-        moving = sum(constants)
-        order = [*range(fixed), *range(total, total + moving), *range(fixed, total)]
-        order += range(total + moving, len(joint.inputs))
-        body = permuted(joint, order, range(len(joint.outputs)))
-        spare = [Var(aval.aval) for aval in chosen(loop.body.outputs, carry)]
-        old = loop.condition
-        condition = Graph([*old.inputs, *spare], old.constants, old.equations, old.outputs, old.name)
-        loop.body.compiled[key] = While(condition, body, loop.condition_constants, fixed + moving)
-    return loop.body.compiled[key]
+    joint = pushed_graph(body, [*constants, *carry], carry)
+    fixed, total = loop.body_constants, len(body.inputs)
+    moving = sum(constants)
+    order = [*range(fixed), *range(total, total + moving), *range(fixed, total)]
+    order += range(total + moving, len(joint.inputs))
+    spare = [Var(y.aval) for y in chosen(body.outputs, carry)]
+    old = loop.condition
+    condition = Graph([*old.inputs, *spare], old.constants, old.equations, old.outputs, old.name)
+    pushed = permuted(joint, order, range(len(joint.outputs)))
+    return While(condition, pushed, loop.condition_constants, fixed + moving)
 
 
 def _while_batch(
@@ -336,31 +321,26 @@ def _while_batch(
     fixed, others, carry = loop.parts(operands)
     init = [with_batch(x, size, had) if flag else x for x, had, flag in zip(carry, carry_flags, flags, strict=True)]
     if ends_apart:
-        return _until_all_end(loop, condition, body)(*fixed, *fixed, *others, *init)
+        pair = loop.condition_constants, loop.body_constants
+        return body.made(_until_all_end, condition, *pair)(*fixed, *fixed, *others, *init)
     return shared(loop._replace(condition=condition, body=body)(*fixed, *others, *init), flags)
 
 
-def _until_all_end(loop: While, condition: Graph, body: Graph) -> While:
+def _until_all_end(body: Graph, condition: Graph, fixed: int, others: int) -> While:
     """The loop of a mapped condition and body; its body also takes the constants of the condition."""
-    key = ("until all end", condition, loop.condition_constants, loop.body_constants)
-    if key not in body.compiled:
-        fixed, others = loop.condition_constants, loop.body_constants
 
-        def goes_on(*values: Any) -> list[Any]:
-            return [reduce_or(condition.evaluate(*values)[0], (0,))]
+    def goes_on(*values: Any) -> list[Any]:
+        return [reduce_or(condition.evaluate(*values)[0], (0,))]
 
-        def step(*values: Any) -> list[Any]:
-            carry = values[fixed + others :]
-            preds = condition.evaluate(*values[:fixed], *carry)[0]
-            ys = body.evaluate(*values[fixed:])
-            return [_select_rows(preds, y, x) for y, x in zip(ys, carry, strict=True)]
+    def step(*values: Any) -> list[Any]:
+        carry = values[fixed + others :]
+        preds = condition.evaluate(*values[:fixed], *carry)[0]
+        ys = body.evaluate(*values[fixed:])
+        return [_select_rows(preds, y, x) for y, x in zip(ys, carry, strict=True)]
 
-        avals = [[var.aval for var in graph.inputs] for graph in (condition, body)]
-        staged = staged_graph(goes_on, avals[0], condition.name)
-        body.compiled[key] = While(
-            staged, staged_graph(step, [*avals[0][:fixed], *avals[1]], body.name), fixed, fixed + others
-        )
-    return body.compiled[key]
+    avals = [[var.aval for var in graph.inputs] for graph in (condition, body)]
+    staged = staged_graph(goes_on, avals[0], condition.name)
+    return While(staged, staged_graph(step, [*avals[0][:fixed], *avals[1]], body.name), fixed, fixed + others)
 
 
 while_p = Primitive(

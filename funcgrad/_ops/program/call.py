@@ -8,14 +8,13 @@ from typing import Any
 from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import bind, level_of
 from funcgrad._core.graph.ir import Graph
-from funcgrad._core.graph.simplify import partition
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops.program.batch import batched_graph, shared
 from funcgrad._ops.program.derived import (
     chosen,
     linearized_graphs,
     moving_outputs,
-    pulled_graph,
+    pulled_graphs,
     pushed_graph,
     spread_out,
     zeros_of,
@@ -31,10 +30,7 @@ def call(graph: Graph, operands: Sequence[Any], compiler: Compiler) -> list[Any]
 
 
 def _run(*operands: Any, graph: Graph, compiler: Compiler) -> list[Any]:
-    compiled = graph.compiled.get(compiler)
-    if compiled is None:
-        compiled = graph.compiled[compiler] = compiler(graph)
-    return compiled(*operands)
+    return graph.made(compiler)(*operands)
 
 
 class _CallDerivative:
@@ -48,11 +44,7 @@ class _CallDerivative:
         carried = moving_outputs(graph, moving)
         if not any(carried):
             return call(graph, primals, compiler), None, ()
-        key = ("reverse", moving)
-        if key not in graph.compiled:
-            joint = pulled_graph(graph, moving, carried)
-            graph.compiled[key] = partition(joint, len(graph.inputs), len(graph.outputs))
-        forward, backward = graph.compiled[key]
+        forward, backward = graph.made(pulled_graphs, moving, carried)
         results = call(forward, primals, compiler)
         count = len(graph.outputs)
 
@@ -69,16 +61,10 @@ class _CallDerivative:
         carried = moving_outputs(graph, moving)
         x_dots, count = chosen(tangents, moving), len(graph.outputs)
         if level_of(x_dots) <= level_of(primals):
-            key = ("forward", moving)
-            if key not in graph.compiled:
-                graph.compiled[key] = pushed_graph(graph, moving, carried)
-            results = call(graph.compiled[key], (*primals, *x_dots), compiler)
+            results = call(graph.made(pushed_graph, moving, carried), (*primals, *x_dots), compiler)
             return results[:count], spread_out(results[count:], carried)
         # The tangents belong to an inner transform that has no primals: two calls keep the results out of it.
-        key = ("linearized", moving)
-        if key not in graph.compiled:
-            graph.compiled[key] = linearized_graphs(graph, moving, carried)
-        first, second = graph.compiled[key]
+        first, second = graph.made(linearized_graphs, moving, carried)
         results = call(first, primals, compiler)
         return results[:count], spread_out(call(second, (*results[count:], *x_dots), compiler), carried)
 

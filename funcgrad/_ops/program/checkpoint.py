@@ -12,6 +12,7 @@ from funcgrad._core.primitive import Primitive
 from funcgrad._engines.source.numpy import compile_numpy
 from funcgrad._ops.program.batch import batched_graph, shared
 from funcgrad._ops.program.derived import (
+    Mask,
     chosen,
     moving_outputs,
     permuted,
@@ -64,11 +65,7 @@ class _CheckpointDerivative:
         def pull(y_bars: list, *kept: Any) -> list:
             pairs = chosen(list(zip(y_bars, graph.outputs, strict=True)), carried)
             seeds = [zeros_of(y.aval) if y_bar is None else y_bar for y_bar, y in pairs]
-            key = ("recomputing vjp", moving)
-            if key not in graph.compiled:
-                joint = pulled_graph(graph, moving, carried)
-                graph.compiled[key] = _last(joint, len(graph.outputs))
-            return spread_out(checkpointed(graph.compiled[key], barrier_p(*kept, *seeds)), moving)
+            return spread_out(checkpointed(graph.made(_cotangents, moving, carried), barrier_p(*kept, *seeds)), moving)
 
         return ys, pull, primals
 
@@ -77,16 +74,21 @@ class _CheckpointDerivative:
         moving = tuple([x_dot is not None for x_dot in tangents])
         carried = moving_outputs(graph, moving)
         x_dots, count = chosen(tangents, moving), len(graph.outputs)
-        key = ("recomputing jvp", moving)
-        if key not in graph.compiled:
-            joint = pushed_graph(graph, moving, carried)
-            graph.compiled[key] = joint, _last(joint, count)
-        joint, tangents_only = graph.compiled[key]
         if level_of(x_dots) > level_of(primals):
-            y_dots = checkpointed(tangents_only, barrier_p(*primals, *x_dots))
+            y_dots = checkpointed(graph.made(_tangents, moving, carried), barrier_p(*primals, *x_dots))
             return checkpointed(graph, primals), spread_out(y_dots, carried)
-        results = checkpointed(joint, (*primals, *x_dots))
+        results = checkpointed(graph.made(pushed_graph, moving, carried), (*primals, *x_dots))
         return results[:count], spread_out(results[count:], carried)
+
+
+def _cotangents(graph: Graph, moving: Mask, carried: Mask) -> Graph:
+    """Operands and cotangents to the cotangents of the operands alone."""
+    return _last(pulled_graph(graph, moving, carried), len(graph.outputs))
+
+
+def _tangents(graph: Graph, moving: Mask, carried: Mask) -> Graph:
+    """Operands and tangents to the tangents of the results alone."""
+    return _last(graph.made(pushed_graph, moving, carried), len(graph.outputs))
 
 
 def _last(joint: Graph, count: int) -> Graph:
@@ -94,10 +96,7 @@ def _last(joint: Graph, count: int) -> Graph:
 
 
 def _run(*xs: Any, graph: Graph) -> list[Any]:
-    run = graph.compiled.get(compile_numpy)
-    if run is None:
-        run = graph.compiled[compile_numpy] = compile_numpy(graph)
-    return run(*xs)
+    return graph.made(compile_numpy)(*xs)
 
 
 def _run_xla(lax: Any, *xs: Any, graph: Graph) -> list[Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, is_inexact
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var
-from funcgrad._core.graph.simplify import lift_tracers, simplify
+from funcgrad._core.graph.simplify import lift_tracers, partition, simplify
 from funcgrad._core.trace.derivative import CONSTANT
 from funcgrad._core.trace.forward import ForwardTrace, ForwardTracer
 from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer, backward_pass
@@ -30,15 +30,16 @@ def staged_graph(f: Callable[..., Sequence[Any]], avals: Sequence[Aval], name: s
 
 def moving_outputs(graph: Graph, active: Mask) -> Mask:
     """Which outputs may carry a derivative by the active inputs; a look at the equations, without running a rule."""
-    found = graph.compiled.get(("moving", active))
-    if found is None:
-        pairs = zip(graph.inputs, active, strict=True)
-        moving = {var for var, is_active in pairs if is_active and is_inexact(var.aval.dtype)}
-        for equation in graph.equations:
-            if equation.primitive.derivative is not CONSTANT and any(x in moving for x in equation.operands):
-                moving.update(var for var in equation.results if is_inexact(var.aval.dtype))
-        found = graph.compiled["moving", active] = tuple([x in moving for x in graph.outputs])
-    return found
+    return graph.made(_moving_outputs, active)
+
+
+def _moving_outputs(graph: Graph, active: Mask) -> Mask:
+    pairs = zip(graph.inputs, active, strict=True)
+    moving = {var for var, is_active in pairs if is_active and is_inexact(var.aval.dtype)}
+    for equation in graph.equations:
+        if equation.primitive.derivative is not CONSTANT and any(x in moving for x in equation.operands):
+            moving.update(var for var in equation.results if is_inexact(var.aval.dtype))
+    return tuple([x in moving for x in graph.outputs])
 
 
 def pushed_graph(graph: Graph, active: Sequence[bool], wanted: Sequence[bool]) -> Graph:
@@ -113,6 +114,11 @@ def pulled_graph(graph: Graph, active: Sequence[bool], seeded: Sequence[bool]) -
             )
         ]
         return simplify(staging.graph([*primals, *whole], f"vjp_{graph.name}"))
+
+
+def pulled_graphs(graph: Graph, active: Sequence[bool], seeded: Sequence[bool]) -> tuple[Graph, Graph]:
+    """The same in two: the inputs to the outputs and residuals; residuals and cotangents to the cotangents."""
+    return partition(pulled_graph(graph, active, seeded), len(graph.inputs), len(graph.outputs))
 
 
 def permuted(graph: Graph, inputs: Sequence[int], outputs: Sequence[int]) -> Graph:

@@ -10,7 +10,7 @@ is computed once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ import numpy as np
 from funcgrad._core.aval import Aval, is_inexact
 from funcgrad._core.bind import level_of
 from funcgrad._core.graph.ir import Graph, Literal
-from funcgrad._core.graph.simplify import drop_dead, partition
+from funcgrad._core.graph.simplify import drop_dead
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines.source.numpy import compile_numpy
 from funcgrad._ops.layout.broadcast import with_batch
@@ -32,7 +32,7 @@ from funcgrad._ops.program.derived import (
     linearized_graphs,
     moving_outputs,
     permuted,
-    pulled_graph,
+    pulled_graphs,
     pushed_graph,
     spread_out,
     staged_graph,
@@ -71,9 +71,7 @@ class Loop(NamedTuple):
 
 
 def _run_numpy(*operands: Any, loop: Loop) -> list[Any]:
-    step = loop.body.compiled.get(compile_numpy)
-    if step is None:
-        step = loop.body.compiled[compile_numpy] = compile_numpy(loop.body)
+    step = loop.body.made(compile_numpy)
     constants, carry, xs = loop.parts(operands)
     count = loop.carry
     stacks = [np.empty(aval.shape, aval.dtype) for aval in loop.results()[count:]]
@@ -89,11 +87,12 @@ def _run_numpy(*operands: Any, loop: Loop) -> list[Any]:
 def _run_xla(lax: Any, *operands: Any, loop: Loop) -> list[Any]:
     if any(lax.is_traced(x) for x in operands):
         return _lower(lax, operands, loop)
-    run = loop.body.compiled.get(loop)
-    if run is None:
-        # Without a program around it, the loop is compiled as one.
-        run = loop.body.compiled[loop] = lax.compiled(lambda *operands: _lower(lax, operands, loop))
-    return run(*operands)
+    return loop.body.made(_compiled, lax, loop)(*operands)
+
+
+def _compiled(body: Graph, lax: Any, loop: Loop) -> Callable[..., list]:
+    """The loop as a program, for where none is around it."""
+    return lax.compiled(lambda *operands: _lower(lax, operands, loop))
 
 
 def _lower(lax: Any, operands: Sequence[Any], loop: Loop) -> list[Any]:
@@ -128,20 +127,18 @@ class _Moves(NamedTuple):
 
 def _moves(loop: Loop, active: Sequence[bool]) -> _Moves:
     """What moves when these operands do: a carry that moves once moves from then on."""
-    key = ("moves", loop, tuple(active))
-    found = loop.body.compiled.get(key)
-    if found is None:
-        flags = [flag and is_inexact(var.aval.dtype) for flag, var in zip(active, loop.body.inputs, strict=True)]
-        constants, carry, xs = loop.parts(flags)
-        while True:
-            outputs = moving_outputs(loop.body, (*constants, *carry, *xs))
-            grown = [a or b for a, b in zip(carry, outputs[: loop.carry], strict=True)]
-            if grown == list(carry):
-                break
-            carry = grown
-        found = _Moves(tuple(constants), tuple(carry), tuple(xs), outputs[loop.carry :])
-        loop.body.compiled[key] = found
-    return found
+    return loop.body.made(_find_moves, loop, tuple(active))
+
+
+def _find_moves(body: Graph, loop: Loop, active: Mask) -> _Moves:
+    flags = [flag and is_inexact(var.aval.dtype) for flag, var in zip(active, body.inputs, strict=True)]
+    constants, carry, xs = loop.parts(flags)
+    while True:
+        outputs = moving_outputs(body, (*constants, *carry, *xs))
+        grown = [a or b for a, b in zip(carry, outputs[: loop.carry], strict=True)]
+        if grown == list(carry):
+            return _Moves(tuple(constants), tuple(carry), tuple(xs), outputs[loop.carry :])
+        carry = grown
 
 
 class _Cut(NamedTuple):
@@ -207,15 +204,10 @@ class _ScanDerivative:
         moves = _moves(loop, [bool(active >> i & 1) for i in range(len(primals))])
         if not any(moves.outputs):
             return loop(*primals), None, ()
-        key = ("reverse", loop, moves)
-        if key not in loop.body.compiled:
-            joint = pulled_graph(loop.body, moves.inputs, moves.outputs)
-            parts = partition(joint, len(loop.body.inputs), len(loop.body.outputs))
-            loop.body.compiled[key] = _cut(loop, *parts)
-        cut: _Cut = loop.body.compiled[key]
+        cut, backward = loop.body.made(_reverse_loops, loop, moves)
         avals = loop.results()
         ys, once, rows = cut.run(primals, len(avals))
-        backward, rows_count = _backward_loop(loop, cut, moves), len(once)
+        rows_count = len(once)
         constant_avals = chosen([x.aval for x in loop.body.inputs[: loop.constants]], moves.constants)
 
         def pull(y_bars: list, *kept: Any) -> list:
@@ -248,16 +240,7 @@ class _ScanDerivative:
 def _pushed_at_once(loop: Loop, moves: _Moves, primals: tuple, dots: list[list]) -> tuple[list, list]:
     """One loop of primals and tangents."""
     moving, count = sum(moves.carry), len(loop.body.outputs)
-    key = ("forward", loop, moves)
-    if key not in loop.body.compiled:
-        joint = pushed_graph(loop.body, moves.inputs, moves.outputs)
-        fixed, carry, xs = loop.parts(range(len(loop.body.inputs)))
-        fixed_dots, carry_dots, x_dots = _runs(len(loop.body.inputs), map(len, dots))
-        _, out_carry_dots, out_dots = _runs(0, [count, moving, sum(moves.stacks)])
-        inputs = [*fixed, *fixed_dots, *carry, *carry_dots, *xs, *x_dots]
-        outputs = [*range(loop.carry), *out_carry_dots, *range(loop.carry, count), *out_dots]
-        loop.body.compiled[key] = permuted(joint, inputs, outputs)
-    body = loop.body.compiled[key]
+    body = loop.body.made(_pushed_body, loop, moves)
     pushed = loop._replace(body=body, constants=loop.constants + len(dots[0]), carry=loop.carry + moving)
     parts = zip(loop.parts(primals), dots, strict=True)
     results = pushed(*[x for part, part_dots in parts for x in (*part, *part_dots)])
@@ -267,15 +250,27 @@ def _pushed_at_once(loop: Loop, moves: _Moves, primals: tuple, dots: list[list])
     return ys, [*results[loop.carry : carry_end], *results[stacks_end:]]
 
 
+def _pushed_body(body: Graph, loop: Loop, moves: _Moves) -> Graph:
+    """Constants, carry and rows, each with tangents behind; the same of the results."""
+    count = len(body.outputs)
+    joint = pushed_graph(body, moves.inputs, moves.outputs)
+    fixed, carry, xs = loop.parts(range(len(body.inputs)))
+    fixed_dots, carry_dots, x_dots = _runs(len(body.inputs), map(sum, moves[:3]))
+    _, out_carry_dots, out_dots = _runs(0, [count, sum(moves.carry), sum(moves.stacks)])
+    inputs = [*fixed, *fixed_dots, *carry, *carry_dots, *xs, *x_dots]
+    return permuted(joint, inputs, [*range(loop.carry), *out_carry_dots, *range(loop.carry, count), *out_dots])
+
+
 def _pushed_in_two(loop: Loop, moves: _Moves, primals: tuple, dots: list[list]) -> tuple[list, list]:
     """A loop of primals, and one of tangents: where those belong to an inner transform that has no primals."""
-    key = ("linearized", loop, moves)
-    if key not in loop.body.compiled:
-        cut = _cut(loop, *linearized_graphs(loop.body, moves.inputs, moves.outputs))
-        loop.body.compiled[key] = cut, _tangent_loop(loop, cut, list(map(len, dots)))
-    cut, second = loop.body.compiled[key]
+    cut, second = loop.body.made(_linearized_loops, loop, moves)
     ys, once, rows = cut.run(primals, len(loop.body.outputs))
     return ys, second(*once, *dots[0], *dots[1], *rows, *dots[2])
+
+
+def _linearized_loops(body: Graph, loop: Loop, moves: _Moves) -> tuple[_Cut, Loop]:
+    cut = _cut(loop, *linearized_graphs(body, moves.inputs, moves.outputs))
+    return cut, _tangent_loop(loop, cut, list(map(sum, moves[:3])))
 
 
 def _tangent_loop(loop: Loop, cut: _Cut, counts: list[int]) -> Loop:
@@ -293,12 +288,13 @@ def _runs(start: int, counts: Iterable[int]) -> list[range]:
     return [range(a, b) for a, b in pairwise(ends)]
 
 
+def _reverse_loops(body: Graph, loop: Loop, moves: _Moves) -> tuple[_Cut, Loop]:
+    cut = _cut(loop, *pulled_graphs(body, moves.inputs, moves.outputs))
+    return cut, _backward_loop(loop, cut, moves)
+
+
 def _backward_loop(loop: Loop, cut: _Cut, moves: _Moves) -> Loop:
     """The loop in the other direction: it carries the carry's cotangents and sums those of the constants."""
-    key = ("backward", loop, moves)
-    found = loop.body.compiled.get(key)
-    if found is not None:
-        return found
     once = sum(kind == "once" for kind, _ in cut.sources)
     rows = len(cut.sources) - once
     carried, constants = sum(moves.carry), sum(moves.constants)
@@ -318,9 +314,7 @@ def _backward_loop(loop: Loop, cut: _Cut, moves: _Moves) -> Loop:
     sums_avals = [Aval(aval.shape, aval.dtype) for aval in constant_avals]
     order = [*avals[:once], *carry_avals, *sums_avals, *avals[once : once + rows], *avals[once + rows + carried :]]
     graph = staged_graph(body, order, f"transpose_{loop.body.name}")
-    found = Loop(graph, once, carried + constants, loop.length, not loop.reverse, loop.unroll)
-    loop.body.compiled[key] = found
-    return found
+    return Loop(graph, once, carried + constants, loop.length, not loop.reverse, loop.unroll)
 
 
 def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> list[Any]:
