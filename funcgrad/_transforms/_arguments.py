@@ -17,8 +17,7 @@ from funcgrad._core.trace.staging import StagedTracer
 from funcgrad._engines import lasting
 from funcgrad._ops.layout.copy import copy
 from funcgrad.errors import ForeignArrayError, NotDifferentiableError
-from funcgrad.numpy._base.convert import as_value
-from funcgrad.numpy._base.guests import is_guest, is_object_array
+from funcgrad.numpy.extend import as_value, is_guest, is_object_array
 from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, unflatten
 
 

@@ -16,8 +16,7 @@ from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._transforms._arguments import name_of, returned
 from funcgrad.errors import TreeMismatchError
-from funcgrad.numpy._base.convert import as_value
-from funcgrad.numpy._base.guests import is_object_array
+from funcgrad.numpy.extend import as_value, is_object_array
 from funcgrad.tree import TreeDef, flatten
 
 

@@ -16,7 +16,7 @@ from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.copy import fresh
 from funcgrad._transforms._arguments import name_of, returned, taken
 from funcgrad.errors import NotDifferentiableError, TreeMismatchError
-from funcgrad.numpy._base.convert import as_value
+from funcgrad.numpy.extend import as_value
 from funcgrad.tree import TreeDef, flatten, flatten_up_to, unflatten
 
 

@@ -11,7 +11,7 @@ from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.tracebacks import folded
 from funcgrad._ops.program.callback import callback_p
 from funcgrad._transforms._arguments import check_callable, name_of
-from funcgrad.numpy._base.convert import as_value
+from funcgrad.numpy.extend import as_value
 from funcgrad.tree import flatten, flatten_up_to, unflatten
 
 

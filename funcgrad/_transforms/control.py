@@ -21,7 +21,7 @@ from funcgrad._ops.program.scan import Loop
 from funcgrad._transforms._arguments import check_callable, name_of
 from funcgrad._transforms._bodies import Body, stage_body, stage_loop_body
 from funcgrad.errors import TreeMismatchError
-from funcgrad.numpy._base.convert import as_value
+from funcgrad.numpy.extend import as_value
 from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, structure, unflatten
 
 

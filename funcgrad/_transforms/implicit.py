@@ -19,8 +19,8 @@ from funcgrad._transforms.custom import custom_jvp
 from funcgrad._transforms.forward import jvp
 from funcgrad._transforms.higher_order import jacfwd
 from funcgrad.errors import NotDifferentiableError, TreeMismatchError
-from funcgrad.numpy._base.convert import as_value
-from funcgrad.numpy.linalg._systems import solve
+from funcgrad.numpy.extend import as_value
+from funcgrad.numpy.linalg import solve
 from funcgrad.tree import flatten, unflatten
 
 optimize = LazyModule("scipy.optimize")

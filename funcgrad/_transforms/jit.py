@@ -29,8 +29,7 @@ from funcgrad._transforms._arguments import (
 )
 from funcgrad._transforms.stage import abstract, is_stageable, stage_leaves
 from funcgrad.errors import UnsupportedFunctionError
-from funcgrad.numpy._base.guests import is_guest, is_object_array
-from funcgrad.numpy._choose.indexing import Indexable
+from funcgrad.numpy.extend import Indexable, is_guest, is_object_array
 from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, leaves, unflatten
 from funcgrad.tree import map as map_tree
 

@@ -35,8 +35,7 @@ from funcgrad._transforms._arguments import (
 )
 from funcgrad._transforms.stage import stage_flat
 from funcgrad.errors import NonScalarOutputError, TreeMismatchError
-from funcgrad.numpy._base.convert import as_value
-from funcgrad.numpy._base.guests import holds_tracer, is_guest, is_object_array
+from funcgrad.numpy.extend import as_value, holds_tracer, is_guest, is_object_array
 from funcgrad.tree import LEAF, TreeDef, flatten, flatten_with_path, key_path_str, unflatten
 
 P = ParamSpec("P")

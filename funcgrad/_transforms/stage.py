@@ -19,7 +19,7 @@ from funcgrad._transforms._arguments import (
     taken,
 )
 from funcgrad.errors import ForeignArrayError
-from funcgrad.numpy._base.guests import is_number_dtype
+from funcgrad.numpy.extend import is_number_dtype
 from funcgrad.tree import TreeDef, flatten, unflatten
 
 P = ParamSpec("P")

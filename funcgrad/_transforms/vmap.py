@@ -23,7 +23,7 @@ from funcgrad._transforms._arguments import (
     taken,
 )
 from funcgrad.errors import TreeMismatchError
-from funcgrad.numpy._choose.indexing import Indexable, indexable
+from funcgrad.numpy.extend import Indexable, indexable
 from funcgrad.tree import TreeDef, broadcast_prefix, flatten, key_path_str, leaves, unflatten
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -16,7 +16,7 @@ from funcgrad._core.bind import bind
 from funcgrad._ops.elementwise.cast import cast, real_dtype
 from funcgrad._ops.reduce.softmax import log_softmax_p
 from funcgrad.autograd._views import copied, hold
-from funcgrad.numpy._base.axes import normalize_axes, normalize_axis
+from funcgrad.numpy.extend import normalize_axes, normalize_axis
 
 
 def check_of_scalar(axes: Iterable[Any]) -> None:

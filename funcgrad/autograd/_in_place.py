@@ -16,8 +16,7 @@ from funcgrad.autograd._mode import recording
 from funcgrad.autograd._torch import array_of, is_torchs
 from funcgrad.autograd._writes import note_writes
 from funcgrad.errors import TracerAssignmentError
-from funcgrad.numpy._base.convert import as_value
-from funcgrad.numpy._choose.at import At
+from funcgrad.numpy.extend import At, as_value
 
 _ASSIGNED = "x[i] = v"
 

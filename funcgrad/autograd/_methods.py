@@ -19,9 +19,7 @@ from funcgrad.autograd import _ambiguous as ambiguous
 from funcgrad.autograd import _dims as dims
 from funcgrad.autograd._to import to
 from funcgrad.autograd._views import copied, copying, expanded, hold, viewing
-from funcgrad.numpy._choose.where import clip_method
-from funcgrad.numpy._layout.creation import astype_method
-from funcgrad.numpy._layout.shape import reshape_method
+from funcgrad.numpy.extend import astype_method, clip_method, reshape_method
 
 
 class Size(int):

@@ -20,8 +20,8 @@ from funcgrad._ops.layout.broadcast import broadcast_to_p
 from funcgrad._ops.layout.shape import reshape_p
 from funcgrad.autograd._base import TRACE, TensorBase, is_tensor
 from funcgrad.autograd._torch import array_of, is_torchs
-from funcgrad.numpy._base.dispatch import functions
-from funcgrad.numpy._choose.indexing import getitem as index
+from funcgrad.numpy.extend import functions
+from funcgrad.numpy.extend import getitem as index
 
 # What is attached to every tracer.
 _array_function: Callable[..., Any] = vars(Tracer)["__array_function__"]

@@ -12,9 +12,7 @@ import numpy as np
 from funcgrad._core.bind import is_value
 from funcgrad._public import publish
 from funcgrad.autograd import Tensor
-from funcgrad.autograd._base import is_tensor
-from funcgrad.autograd._tensor import rebuild
-from funcgrad.autograd._torch import array_of, is_torchs
+from funcgrad.autograd.extend import array_of, is_tensor, is_torchs, rebuild
 
 __all__ = ["from_torch", "to_torch"]
 

@@ -14,8 +14,8 @@ from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._ops.reduce.reduce import reduce_max
 from funcgrad._ops.reduce.softmax import log_softmax_p
 from funcgrad.nn._convert import inexact
-from funcgrad.numpy._base.axes import normalize_axes
-from funcgrad.numpy._math.elementwise import add, divide, multiply, power, subtract
+from funcgrad.numpy import add, divide, multiply, power, subtract
+from funcgrad.numpy.extend import normalize_axes
 
 
 def relu(x: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 
 from funcgrad._core.aval import is_inexact
 from funcgrad._ops.elementwise.cast import cast
-from funcgrad.numpy._base.convert import as_value, dtype_of
+from funcgrad.numpy.extend import as_value, dtype_of
 
 _PYTHON_NUMBERS = frozenset({bool, int, float})
 

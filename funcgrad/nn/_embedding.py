@@ -11,7 +11,7 @@ from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.index.rows import embedding_p
 from funcgrad.nn._convert import inexact
-from funcgrad.numpy._base.convert import as_value
+from funcgrad.numpy.extend import as_value
 
 
 def embedding(table: Any, ids: Any, *, sparse_grad: bool = False) -> Any:

@@ -14,7 +14,7 @@ from funcgrad.nn import _activations as activations
 from funcgrad.nn._linear import linear
 from funcgrad.nn._module import Module
 from funcgrad.nn._parameter import Parameter
-from funcgrad.numpy._base.axes import normalize_axis
+from funcgrad.numpy.extend import normalize_axis
 
 _generators = [np.random.default_rng()]
 

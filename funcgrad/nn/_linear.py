@@ -9,8 +9,8 @@ from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops.contract.dense import affine_p
 from funcgrad._ops.contract.dot import dot_general
 from funcgrad.nn._convert import inexact
-from funcgrad.numpy._base.convert import as_value, promote
-from funcgrad.numpy._math.elementwise import add
+from funcgrad.numpy import add
+from funcgrad.numpy.extend import as_value, promote
 
 
 def linear(x: Any, weight: Any, bias: Any = None) -> Any:

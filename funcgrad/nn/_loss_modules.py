@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.autograd._base import is_tensor
+from funcgrad.autograd.extend import is_tensor
 from funcgrad.nn._losses import Reduction, cross_entropy, mse_loss, nll_loss
 from funcgrad.nn._module import Module
 

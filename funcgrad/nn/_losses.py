@@ -18,10 +18,8 @@ from funcgrad._ops.layout.fill import ones_like
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.reduce.softmax import log_softmax_p
 from funcgrad.nn._convert import inexact
-from funcgrad.numpy._base.convert import as_value, dtype_of, promote
-from funcgrad.numpy._choose.take import take, take_along_axis
-from funcgrad.numpy._math.elementwise import add, divide, equal, multiply, negative, power, subtract
-from funcgrad.numpy._reduce.reductions import ALL_AXES
+from funcgrad.numpy import add, divide, equal, multiply, negative, power, subtract, take, take_along_axis
+from funcgrad.numpy.extend import ALL_AXES, as_value, dtype_of, promote
 
 Reduction = Literal["mean", "sum", "none"]
 

@@ -11,8 +11,7 @@ import numpy as np
 from funcgrad._core.aval import is_inexact
 from funcgrad.autograd import Tensor, no_grad
 from funcgrad.autograd import tensor as make_tensor
-from funcgrad.autograd._base import is_tensor
-from funcgrad.autograd._torch import array_of, is_torchs
+from funcgrad.autograd.extend import array_of, is_tensor, is_torchs
 from funcgrad.nn._parameter import Parameter
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from funcgrad.autograd import Tensor, tensor
-from funcgrad.autograd._base import is_tensor
+from funcgrad.autograd.extend import is_tensor
 
 
 class _ParameterType(type):

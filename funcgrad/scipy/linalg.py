@@ -14,9 +14,8 @@ from funcgrad._ops.linalg import exponential, factor
 from funcgrad._ops.linalg.matrices import adjoint
 from funcgrad._ops.linalg.triangular import triangular_solve
 from funcgrad._public import publish
-from funcgrad.numpy.linalg import _systems as systems
-from funcgrad.numpy.linalg._matrices import squares
-from funcgrad.numpy.linalg._matrices import systems as system
+from funcgrad.numpy.extend import squares, systems
+from funcgrad.numpy.linalg import det, inv, solve
 
 __all__ = [
     "cho_factor",
@@ -78,7 +77,7 @@ def solve_triangular(a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_d
     section 2.3, with the cotangent of ``a`` cut to the triangle that is read.
     """
     form = _form("solve_triangular", trans)
-    a, b, vector = system("scipy.linalg.solve_triangular", a, b)
+    a, b, vector = systems("scipy.linalg.solve_triangular", a, b)
     return _shaped(triangular_solve(a, b, lower=bool(lower), unit_diagonal=bool(unit_diagonal), **form), vector)
 
 
@@ -145,7 +144,7 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: Any) -> Any:
         array([1., 2.])
     """
     c, lower = c_and_lower
-    c, b, vector = system("scipy.linalg.cho_solve", c, b)
+    c, b, vector = systems("scipy.linalg.cho_solve", c, b)
     turned = {"transpose_a": True, "conjugate_a": True}
     first, second = ({}, turned) if lower else (turned, {})
     y = triangular_solve(c, b, lower=bool(lower), **first)
@@ -194,7 +193,7 @@ def lu_solve(lu_and_piv: tuple[Any, Any], b: Any, trans: Any = 0) -> Any:
     form = _form("lu_solve", trans)
     factors, pivots = lu_and_piv
     permutation = factor.permutation_of_pivots(pivots)
-    factors, b, vector = system("scipy.linalg.lu_solve", factors, b)
+    factors, b, vector = systems("scipy.linalg.lu_solve", factors, b)
     permutation = broadcast_to(permutation, factors.shape[:-1])
     return _shaped(factor.lu_solve(factors, permutation, b, **form), vector)
 
@@ -223,9 +222,5 @@ def expm(A: Any) -> Any:  # noqa: N803 - SciPy's name
     """
     return exponential.expm(squares("scipy.linalg.expm", A, "A"))
 
-
-solve = systems.solve
-inv = systems.inv
-det = systems.det
 
 __dir__ = publish(__name__)

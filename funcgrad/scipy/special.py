@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad import numpy as fnp
 from funcgrad._core.aval import result_dtype
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._core.lazy import LazyModule
@@ -29,10 +30,7 @@ from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._ops.reduce.reduce import reduce_max
 from funcgrad._public import publish
 from funcgrad.errors import UnsupportedFunctionError
-from funcgrad.numpy._base.axes import normalize_axes
-from funcgrad.numpy._base.convert import as_value, dtype_of, kind_of
-from funcgrad.numpy._base.dispatch import special_functions
-from funcgrad.numpy._math import elementwise, transcendental
+from funcgrad.numpy.extend import as_value, dtype_of, kind_of, normalize_axes, special_functions
 
 scipy_special = LazyModule("scipy.special")
 
@@ -128,7 +126,7 @@ i1e = _special("i1e", ops.i1e_p)
 
 def _like_numpys(name: str, primitive: Primitive) -> Callable[..., Any]:
     """Ours for a ufunc that NumPy has too; SciPy's computes in dtypes of its own, and complex numbers as NumPy's."""
-    numpys, scipys = getattr(transcendental, name), _special(name, primitive)
+    numpys, scipys = getattr(fnp, name), _special(name, primitive)
 
     def function(x: Any, /) -> Any:
         x = as_value(x)
@@ -148,12 +146,12 @@ log1p = _like_numpys("log1p", elementary.log1p_p)
 
 def exp10(x: Any, /) -> Any:
     """``scipy.special.exp10``: ten to the power of ``x``."""
-    return elementwise.power(10.0, _real("exp10", x)[0])
+    return fnp.power(10.0, _real("exp10", x)[0])
 
 
 def log_expit(x: Any, /) -> Any:
     """``scipy.special.log_expit``: the logarithm of the logistic function, also where that rounds to 0."""
-    return elementwise.negative(transcendental.logaddexp(elementwise.negative(_real("log_expit", x)[0]), 0.0))
+    return fnp.negative(fnp.logaddexp(fnp.negative(_real("log_expit", x)[0]), 0.0))
 
 
 special_functions.update(exp10=exp10, log_expit=log_expit)
@@ -209,10 +207,10 @@ def logsumexp(
     highest = _finite_maximum(a, axes)
     terms = exp_p(a - highest)
     if b is not None:
-        terms = elementwise.multiply(terms, _real("logsumexp", b)[0])
+        terms = fnp.multiply(terms, _real("logsumexp", b)[0])
     total = reduce_sum(terms, axes, keepdims=True)
-    sign = elementwise.sign(total)
-    result = elementwise.log(abs(total) if return_sign else total) + highest
+    sign = fnp.sign(total)
+    result = fnp.log(abs(total) if return_sign else total) + highest
     if not keepdims:
         shape = squeezed_shape(result, axes)
         result, sign = reshape(result, shape), reshape(sign, shape)

@@ -12,9 +12,7 @@ import numpy as np
 from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import is_foreign, is_value
 from funcgrad._ops.layout.fill import zeros_like
-from funcgrad.autograd._base import is_tensor
-from funcgrad.autograd._tensor import rebuild
-from funcgrad.autograd._writes import note_writes
+from funcgrad.autograd.extend import is_tensor, note_writes, rebuild
 from funcgrad.optim._torch.groups import UNORDERED, checked_group, required, typename
 from funcgrad.optim._torch.hooks import Hooks, RemovableHandle
 from funcgrad.optim._torch.state_dict import load_groups, load_state, pack_groups, pack_state

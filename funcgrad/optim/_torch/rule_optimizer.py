@@ -12,9 +12,7 @@ import numpy as np
 from funcgrad._engines import engine_scope
 from funcgrad._transforms.jit import jit
 from funcgrad.autograd import enable_grad
-from funcgrad.autograd._base import TRACE, is_tensor, set_value
-from funcgrad.autograd._mode import recorded
-from funcgrad.autograd._writes import note_writes
+from funcgrad.autograd.extend import TRACE, is_tensor, note_writes, recorded, set_value
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._rules.rule import Flag, Number, Row, Rule, Slot
 from funcgrad.optim._run.leaf import Leaf, Stepper

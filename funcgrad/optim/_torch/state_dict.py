@@ -14,9 +14,7 @@ from funcgrad._core.bind import is_foreign
 from funcgrad._ops.elementwise.arithmetic import add_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.fill import zeros_like
-from funcgrad.autograd._base import is_tensor
-from funcgrad.autograd._tensor import rebuild
-from funcgrad.autograd._torch import array_of, converted, is_torchs
+from funcgrad.autograd.extend import array_of, converted, is_tensor, is_torchs, rebuild
 
 Groups = list[dict[str, Any]]
 

@@ -1,0 +1,45 @@
+"""What the rest of the library builds on, beside NumPy's functions themselves: the only door to this room's insides.
+
+What is exported here may be relied upon by other parts of the library; `funcgrad.extend` names what others may.
+"""
+
+from funcgrad._public import publish
+from funcgrad.numpy._base.axes import ALL_AXES, normalize_axes, normalize_axis
+from funcgrad.numpy._base.convert import as_value, dtype_of, kind_of, operands_for, promote
+from funcgrad.numpy._base.dispatch import functions, implements, special_functions
+from funcgrad.numpy._base.guests import holds_tracer, is_guest, is_number_dtype, is_object_array
+from funcgrad.numpy._choose.at import At
+from funcgrad.numpy._choose.indexing import Indexable, getitem, indexable
+from funcgrad.numpy._choose.where import clip_method
+from funcgrad.numpy._layout.creation import astype_method
+from funcgrad.numpy._layout.shape import reshape_method
+from funcgrad.numpy.linalg._matrices import squares, systems
+
+__all__ = [
+    "ALL_AXES",
+    "At",
+    "Indexable",
+    "as_value",
+    "astype_method",
+    "clip_method",
+    "dtype_of",
+    "functions",
+    "getitem",
+    "holds_tracer",
+    "implements",
+    "indexable",
+    "is_guest",
+    "is_number_dtype",
+    "is_object_array",
+    "kind_of",
+    "normalize_axes",
+    "normalize_axis",
+    "operands_for",
+    "promote",
+    "reshape_method",
+    "special_functions",
+    "squares",
+    "systems",
+]
+
+__dir__ = publish(__name__)
