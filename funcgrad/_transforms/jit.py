@@ -27,6 +27,7 @@ from funcgrad._transforms._arguments import (
     owned,
     taken,
 )
+from funcgrad._transforms._fits import with_fits, without_fits
 from funcgrad._transforms.stage import abstract, is_stageable, stage_leaves
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import Indexable, is_guest, is_object_array
@@ -252,25 +253,26 @@ class XlaFunction(_Jitted):
 
     def _evaluate(self, args: tuple, kwargs: dict) -> Any:
         """Run by JAX on its tracers, when it meets new types."""
-        _, out_tree, results = self._run(args, kwargs)
-        return unflatten(out_tree, results)
+        graph, out_tree, results, _ = self._run(args, kwargs)
+        return unflatten(out_tree, results[: len(graph.outputs)])
 
     def _evaluate_packed(self, args: tuple, kwargs: dict) -> Any:
         """The results as they are; where some are wide, with the plan of what the caller gets in their place."""
-        graph, out_tree, results = self._run(args, kwargs)
+        graph, out_tree, results, fits = self._run(args, kwargs)
         wide = [j for j, x in enumerate(graph.outputs) if load_xla().is_wide(x.aval.dtype)]
-        if not wide:
+        if not wide and not fits:
             return unflatten(out_tree, results)
         found, in_tree = flatten(self._static.bind(args, kwargs)[1:3])
         places = [place for place, leaf in zip(in_tree.accessors(), found, strict=True) if is_stageable(leaf)]
         inputs: dict[Operand, Any] = dict(zip(graph.inputs, places, strict=True))
-        return load_xla().Packed(Plan([(j, inputs.get(graph.outputs[j])) for j in wide], out_tree), results)
+        return load_xla().Packed(Plan([(j, inputs.get(graph.outputs[j])) for j in wide], out_tree, fits), results)
 
-    def _run(self, args: tuple, kwargs: dict) -> tuple[Graph, TreeDef, list[Any]]:
+    def _run(self, args: tuple, kwargs: dict) -> tuple[Graph, TreeDef, list[Any], Sequence[Any]]:
         graph, _, dynamic, out_tree = self._stage(args, kwargs)
         if any(isinstance(value, Tracer) for _, value in graph.constants):
             raise ClosedOverTracerError
-        return graph, out_tree, graph.evaluate(*dynamic)
+        wider, fits = with_fits(graph)
+        return graph, out_tree, wider.evaluate(*dynamic), fits
 
     def _in_our_words(self, args: tuple, kwargs: dict) -> TypeError | None:
         """Where JAX refused an argument that is no array: which it is, and what becomes of things of its kind."""
@@ -305,14 +307,15 @@ class Plan:
     Outside JAX's 64-bit mode such a result is a NumPy array, and an argument handed through is the object that it was.
     """
 
-    def __init__(self, wide: Sequence[tuple[int, Any]], out_tree: TreeDef) -> None:
+    def __init__(self, wide: Sequence[tuple[int, Any]], out_tree: TreeDef, fits: Sequence[Any]) -> None:
         # For each wide result its position and, where it is an argument, what finds that in ``(args, kwargs)``.
         self._wide = wide
         self._out_tree = out_tree
+        self._fits = fits
 
     def results(self, values: Sequence[Any], given: tuple[tuple, dict]) -> Any:
         """The result of a call with these arguments."""
-        found = list(values)
+        found = without_fits(values, self._fits)
         if not load_xla().wide_last():
             for j, place in self._wide:
                 handed = None if place is None else place(given)
@@ -350,12 +353,13 @@ def _as_numbers(x: Any) -> Any:
 def compile_xla(graph: Graph) -> Callable[..., list]:
     """A graph compiled by ``jax.jit``."""
     xla = load_xla()
-    compiled = xla.compile_function(graph.evaluate)
+    wider, fits = with_fits(graph)
+    compiled = xla.compile_function(wider.evaluate)
     wide = any(xla.is_wide(x.aval.dtype) for x in graph.outputs)
 
     def run(*operands: Any) -> list:
         with xla.scope():
-            results = compiled(*operands)
+            results = without_fits(compiled(*operands), fits)
         return [lasting(y, operands) for y in results] if wide else results
 
     return run

@@ -13,6 +13,7 @@ import pytest
 import funcgrad as fg
 import funcgrad.numpy as fnp
 from funcgrad.numpy._base.dispatch import ufuncs
+from funcgrad.tree import leaves
 
 CONDITION = np.array([True, False, True])
 ARRAYS = {
@@ -248,3 +249,54 @@ def test_a_complex_exponent_keeps_the_precision() -> None:
     assert (value.dtype, tangent.dtype) == (np.complex64, np.complex64)
     np.testing.assert_allclose(tangent, 2j * x**2j, rtol=1e-6)
     np.testing.assert_allclose(fg.jit(lambda x: fg.jvp(f, (x,), (x,))[1], engine="numpy")(x), tangent, rtol=1e-6)
+
+
+X8, X32 = np.array([1, 2, 3], np.int8), np.ones(3, np.float32)
+# Of a number that a jitted function was given, and an array.
+GIVEN: dict[str, tuple[Callable[[Any, Any], Any], Any, Any]] = {
+    "times a float": (lambda n, x: n * 0.5 * x, 3, X32),
+    "halved": (lambda n, x: 1 + n / 2 + x, 3, X32),
+    "complex": (lambda n, x: (n + 1j) * x, 0.5, X32),
+    "to a power": (lambda n, x: n**0.5 * x, 4, X32),
+    "less": (lambda n, x: x < n, 300, X8),
+    "computed and compared": (lambda n, x: (n * n >= x, x != n * n), 20, X8),
+    "in range": (lambda n, x: n * n + x, 11, X8),
+    "out of range": (lambda n, x: x + n, 300, X8),
+    "negative beside unsigned": (lambda n, x: x + n, -1, X8.astype(np.uint8)),
+    "computed and out of range": (lambda n, x: np.maximum(n * n, x), 20, X8),
+    "out of range and differentiated": (lambda n, x: fg.grad(lambda s: np.sum(s * (x + n)))(1.0), 300, X8),
+}
+
+
+@pytest.mark.parametrize("name", GIVEN)
+@pytest.mark.parametrize("engine", ["numpy", "xla"])
+def test_a_number_given_to_a_jitted_function_is_weak_and_is_not_wrapped(name: str, engine: str) -> None:
+    f, n, x = GIVEN[name]
+    try:
+        expected = f(n, x)
+    except OverflowError:
+        with pytest.raises(OverflowError, match="out of bounds for u?int8"):
+            fg.jit(f, engine=engine)(n, x)
+    else:
+        for got, each in zip(leaves(fg.jit(f, engine=engine)(n, x)), leaves(expected), strict=True):
+            assert got.dtype == each.dtype
+            np.testing.assert_allclose(got, each, rtol=1e-6)
+
+
+COMPARED = {"300": 300, "-300": -300, "2**70": 2**70, "-2**70": -(2**70)}
+
+
+@pytest.mark.parametrize("n", COMPARED.values(), ids=COMPARED.keys())
+@pytest.mark.parametrize("dtype", [np.int8, np.uint64])
+def test_integers_are_compared_with_any_integer(n: int, dtype: Any) -> None:
+    x = np.array([0, 1, 44], dtype)
+    f = lambda x: (x < n, x <= n, n > x, x >= n, x == n, n != x)  # noqa: E731
+    for engine in ("numpy", "xla") if n == 300 else ("numpy",):
+        np.testing.assert_array_equal(fg.jit(f, engine=engine)(x), f(x))
+
+
+def test_a_number_is_not_wrapped_in_a_call_that_is_differentiated() -> None:
+    f = fg.jit(lambda s, n, x: np.sum(s * (x + n)))
+    assert float(fg.grad(f)(1.0, 3, X8)) == 15
+    with pytest.raises(OverflowError, match="out of bounds for int8"):
+        fg.grad(f)(1.0, 300, X8)

@@ -9,7 +9,7 @@ import numpy as np
 from funcgrad._core.aval import Aval, is_inexact, result_dtype
 from funcgrad._core.bind import Tracer
 from funcgrad._core.primitive import Primitive
-from funcgrad._core.trace.derivative import Multilinear, NodeMaker
+from funcgrad._core.trace.derivative import CONSTANT, Multilinear, NodeMaker
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.layout.batching import batch_same
 from funcgrad.errors import ForeignArrayError
@@ -71,7 +71,51 @@ def cast(x: Any, dtype: np.dtype) -> Any:
     dtype = np.dtype(dtype)
     if dtype.kind in "OSUMm" and isinstance(x, Tracer):
         _refuse_dtype(x, dtype)
+    if dtype.kind in "iu" and isinstance(x, Tracer) and x.dtype.kind == "i" and x.aval.weak:
+        return fit_p(x, dtype=dtype)
     return cast_p(x, dtype=dtype)
+
+
+# A Python number under a transform as one of another kind, which is as weak: 3 * 0.5.
+weak_cast_p = Primitive(
+    "weak_cast",
+    operands=("x",),
+    numpy=_cast_numpy,
+    xla=_cast_xla,
+    aval=lambda x, *, dtype: Aval(x.shape, dtype, weak=not x.shape),
+    derivative=_CastDerivative(("x",), [_cast_transpose]),
+    batch=batch_same,
+    cost=lambda y, x, **_: 0,
+)
+weak_cast_p.operator = True
+
+
+def _fit_numpy(x: Any, *, dtype: np.dtype) -> Any:
+    y = np.asarray(x).astype(dtype)
+    if not np.array_equal(y, x):
+        refuse_number(x, dtype)
+    return y[()]
+
+
+def refuse_number(x: Any, dtype: np.dtype) -> NoReturn:
+    """Refuse a Python integer, or what was computed of such alone, beside an array that has no room for it."""
+    raise OverflowError(
+        f"Python integer {x} out of bounds for {dtype.name}, the dtype of the array beside it. It is not wrapped, as "
+        "NumPy does not; cast the array to a wider dtype first."
+    )
+
+
+# A Python integer under a transform in the dtype of the integers beside it, where it must have room.
+fit_p = Primitive(
+    "fit",
+    operands=("x",),
+    numpy=_fit_numpy,
+    xla=_cast_xla,
+    aval=lambda x, *, dtype: Aval(x.shape, dtype),
+    derivative=CONSTANT,
+    batch=batch_same,
+    cost=lambda y, x, **_: 0,
+)
 
 
 def _refuse_dtype(x: Tracer, dtype: np.dtype) -> NoReturn:

@@ -11,7 +11,7 @@ from funcgrad._core.aval import aval_of, common_dtype, result_dtype
 from funcgrad._core.bind import NUMPY_TYPES, Tracer, bind, is_foreign, is_value, set_guest_rule
 from funcgrad._core.numbers import PYTHON_NUMBERS, array_of
 from funcgrad._core.primitive import Primitive
-from funcgrad._ops.elementwise.cast import cast, cast_p
+from funcgrad._ops.elementwise.cast import cast, cast_p, weak_cast_p
 from funcgrad._ops.index.join import stack
 from funcgrad._ops.layout.shape import reshape
 from funcgrad.errors import ForeignArrayError
@@ -125,6 +125,8 @@ def operands_for(ufunc: np.ufunc, values: tuple) -> tuple:
         if (x.dtype.kind == "O" if type(x) is np.ndarray else not is_value(x)) and _is_numpys(values):
             return values
     values = tuple([as_value(x) for x in values])
+    if ufunc in _COMPARISONS:
+        values = _comparable(*values)
     kinds = tuple([kind_of(x) for x in values])
     key = (ufunc, *kinds)
     dtypes = _resolved.get(key)
@@ -152,10 +154,28 @@ def _compared(x: Any, y: Any) -> tuple:
     return x, y
 
 
+_COMPARISONS = frozenset({np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal})
+
+
+def _comparable(x: Any, y: Any) -> tuple[Any, Any]:
+    """Integers that are compared with a Python integer need not have room for it."""
+    first, second = aval_of(x), aval_of(y)
+    if first.weak == second.weak or (first.dtype.kind + second.dtype.kind) not in ("ii", "iu", "ui"):
+        return x, y
+    if first.weak:
+        return _comparable(y, x)[::-1]
+    room = np.iinfo(first.dtype)
+    if type(y) is int:
+        # Beyond all integers of a dtype is as good as infinite.
+        return (x, y) if room.min <= y <= room.max else (cast(x, np.dtype(float)), np.copysign(np.inf, y))
+    return (cast(x, second.dtype), y) if first.dtype.itemsize < second.dtype.itemsize else (x, y)
+
+
 def _operand(x: Any, dtype: np.dtype, alone: bool) -> Any:
     """A value in the dtype of the computation; a Python number weak, though of the kind that the computation has."""
     if type(x) not in PYTHON_NUMBERS or dtype.kind == "V":
-        return cast(x, dtype)
+        weak = alone and isinstance(x, Tracer) and x.aval.weak and x.dtype != dtype
+        return weak_cast_p(x, dtype=dtype) if weak else cast(x, dtype)
     return _PYTHON_KINDS.get(dtype.kind, type(x))(x) if alone else x
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from funcgrad._ops.elementwise.cast import cast_p, complex_p, conj_p, imag_p, real_p
+from funcgrad._ops.elementwise.cast import cast_p, complex_p, conj_p, fit_p, imag_p, real_p, weak_cast_p
 from tests.laws.rows._row import Row
 
 ROWS = [
@@ -13,6 +13,9 @@ ROWS = [
     Row(cast_p, ((2, 3),), {"dtype": np.dtype("int32")}, differentiable=False, name="integer"),
     Row(cast_p, ((2, 3),), {"dtype": np.dtype("bool")}, differentiable=False, name="bool"),
     Row(cast_p, (np.array([1, 2]),), {"dtype": np.dtype("float32")}, differentiable=False, name="from-integer"),
+    Row(weak_cast_p, ((2,),), {"dtype": np.dtype("complex128")}),
+    Row(weak_cast_p, (np.array([1, 2]),), {"dtype": np.dtype("float64")}, differentiable=False, name="from-integer"),
+    Row(fit_p, (np.array([1, -2]),), {"dtype": np.dtype("int8")}, differentiable=False),
     Row(real_p, ((2, 3),), complex="only"),
     Row(real_p, ((),), complex="only", name="scalar"),
     Row(imag_p, ((2, 3),), complex="only"),
