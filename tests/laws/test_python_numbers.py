@@ -275,7 +275,7 @@ def test_a_number_given_to_a_jitted_function_is_weak_and_is_not_wrapped(name: st
     try:
         expected = f(n, x)
     except OverflowError:
-        with pytest.raises(OverflowError, match="out of bounds for u?int8"):
+        with pytest.raises(OverflowError, match=r"out of bounds for u?int8"):
             fg.jit(f, engine=engine)(n, x)
     else:
         for got, each in zip(leaves(fg.jit(f, engine=engine)(n, x)), leaves(expected), strict=True):

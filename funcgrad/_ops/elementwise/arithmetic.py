@@ -76,7 +76,9 @@ def _steep(x: Any, at: Any) -> Any:
     return sqrt_p(select(at, x, 1))
 
 
-def _pow_base_map(t: Any, a: Any, b: Any) -> Any:
+def _pow_base_map(t: Any, a: Any, b: Any, y_aval: Aval) -> Any:
+    # A Python exponent has no dtype of its own.
+    b = cast(b, y_aval.dtype)
     # Of 0 ** 0 it is 0, where 0 * 0 ** -1 would be NaN. Other bases keep b - 1 at b = 0: by b this has a derivative.
     both = (a == 0) & (b == 0)
     return t * select(both, _steep(b, both), b * pow_log_p(a, select(both, 1, b - 1), degree=0))
@@ -87,13 +89,14 @@ def _pow_exponent_map(t: Any, y: Any, y_aval: Aval, a: Any, b: Any) -> Any:
         # A fixed base needs its logarithm once, and not the power again; a Python base has no dtype of its own.
         a = cast(a, y_aval.dtype)
         return t * (y * log_p(select(a == 0, 1, a)))
+    b = cast(b, y_aval.dtype)
     both = (a == 0) & (b == 0)
     return t * select(both, _steep(a, both), pow_log_p(a, select(both, 1, b), degree=1))
 
 
-def _pow_log_base_map(t: Any, a: Any, b: Any, degree: int) -> Any:
+def _pow_log_base_map(t: Any, a: Any, b: Any, y_aval: Aval, degree: int) -> Any:
     if degree == 0:
-        return _pow_base_map(t, a, b)
+        return _pow_base_map(t, a, b, y_aval)
     lower, lowest = (pow_log_p(a, b - 1, degree=n) for n in (degree, degree - 1))
     return t * (b * lower + degree * lowest)
 
