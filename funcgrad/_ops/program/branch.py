@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
-from funcgrad._core.aval import Aval, is_inexact
-from funcgrad._core.bind import level_of
+from funcgrad._core.aval import Aval
 from funcgrad._core.graph.ir import Graph, Var
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines.source.numpy import compile_numpy
@@ -14,21 +13,27 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.layout.broadcast import with_batch
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.program.batch import batched_graph, shared
+from funcgrad._ops.program.derivative import Moves, ProgramDerivative
 from funcgrad._ops.program.derived import (
     Mask,
     chosen,
     linearized_graphs,
+    moving_carry,
     moving_outputs,
     permuted,
     pulled_graphs,
     pushed_graph,
-    spread_out,
     staged_graph,
     zeros_equation,
-    zeros_of,
 )
 from funcgrad._ops.reduce.reduce import reduce_or
 from funcgrad.errors import NotDifferentiableError
+
+T = TypeVar("T")
+
+
+# A graph, what of its inputs moves and what of its outputs: its derivative in two, cut at the residuals.
+CutInTwo = Callable[[Graph, Mask, Mask], tuple[Graph, Graph]]
 
 
 class Branches(NamedTuple):
@@ -47,6 +52,28 @@ class Branches(NamedTuple):
     @property
     def avals(self) -> list[Aval]:
         return [Aval(x.aval.shape, x.aval.dtype) for x in self.true.outputs]
+
+    def moves(self, active: Mask) -> Moves:
+        pairs = zip(*[moving_outputs(graph, active[1:]) for graph in self], strict=True)
+        return Moves((False, *active[1:]), tuple([a or b for a, b in pairs]))
+
+    def pulled(self, moves: Moves, primals: tuple) -> tuple[list, Callable[..., list], list]:
+        """The taken branch leaves its residuals, the other one zeros."""
+        return self._cut(pulled_graphs, moves, primals)
+
+    def pushed(self, moves: Moves, primals: tuple, x_dots: list, apart: bool) -> tuple[list, list]:
+        if apart:
+            ys, second, kept = self._cut(linearized_graphs, moves, primals)
+            return ys, second(*kept, *x_dots)
+        pushed = Branches(*[graph.made(pushed_graph, moves.operands[1:], moves.results) for graph in self])
+        results, count = pushed(*primals, *x_dots), len(self.avals)
+        return results[:count], results[count:]
+
+    def _cut(self, cut: CutInTwo, moves: Moves, primals: tuple) -> tuple[list, Branches, list]:
+        """The results, what runs of each branch later, and what that one reads."""
+        first, second = self.true.made(_cut_branches, cut, self, moves)
+        results, count = first(*primals), len(self.avals)
+        return results[:count], second, [primals[0], *results[count:]]
 
 
 def _cond_numpy(pred: Any, *operands: Any, branches: Branches) -> list[Any]:
@@ -72,54 +99,9 @@ def _lowered(lax: Any, graph: Graph, branches: Branches) -> Any:
     return lambda *xs: [lax.strong(y, aval) for y, aval in zip(graph.evaluate(*xs), avals, strict=True)]
 
 
-class _CondDerivative:
-    """Each branch is differentiated; in reverse the taken one leaves its residuals, the other one zeros."""
-
-    __slots__ = ()
-
-    def record(self, primitive: Primitive, primals: tuple, active: int, params: dict) -> tuple[list, Any, tuple]:
-        branches: Branches = params["branches"]
-        moving = tuple([bool(active >> i & 1) for i in range(1, len(primals))])
-        outputs = _moving(branches, moving)
-        if not any(outputs):
-            return branches(*primals), None, ()
-        first, second = branches.true.made(_cut_branches, pulled_graphs, branches, moving, outputs)
-        results = first(*primals)
-        count, avals = len(branches.avals), chosen(branches.avals, outputs)
-
-        def pull(y_bars: list, pred: Any, *residuals: Any) -> list:
-            bars = chosen(y_bars, outputs)
-            seeds = [zeros_of(aval) if bar is None else bar for bar, aval in zip(bars, avals, strict=True)]
-            return [None, *spread_out(second(pred, *residuals, *seeds), moving)]
-
-        return results[:count], pull, (primals[0], *results[count:])
-
-    def jvp(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> tuple[list, list]:
-        branches: Branches = params["branches"]
-        moving = tuple([x_dot is not None for x_dot in tangents[1:]])
-        outputs = _moving(branches, moving)
-        x_dots, count = chosen(tangents[1:], moving), len(branches.avals)
-        if level_of(x_dots) > level_of(primals):
-            first, second = branches.true.made(_cut_branches, linearized_graphs, branches, moving, outputs)
-            results = first(*primals)
-            y_dots = second(primals[0], *results[count:], *x_dots)
-        else:
-            pushed = Branches(*[graph.made(pushed_graph, moving, outputs) for graph in branches])
-            results = pushed(*primals, *x_dots)
-            y_dots = results[count:]
-        return results[:count], spread_out(y_dots, outputs)
-
-
-def _moving(branches: Branches, moving: Mask) -> Mask:
-    pairs = zip(*[moving_outputs(graph, moving) for graph in branches], strict=True)
-    return tuple([a or b for a, b in pairs])
-
-
-def _cut_branches(
-    true: Graph, cut: Callable[..., tuple[Graph, Graph]], branches: Branches, moving: Mask, outputs: Mask
-) -> tuple[Branches, Branches]:
+def _cut_branches(true: Graph, cut: CutInTwo, branches: Branches, moves: Moves) -> tuple[Branches, Branches]:
     """Both branches, each cut in two, as two conditions."""
-    return _share_places(branches, [cut(graph, moving, outputs) for graph in branches])
+    return _share_places(branches, [cut(graph, moves.operands[1:], moves.results) for graph in branches])
 
 
 def _share_places(branches: Branches, cuts: Sequence[tuple[Graph, Graph]]) -> tuple[Branches, Branches]:
@@ -186,7 +168,7 @@ cond_p = Primitive(
     numpy=_cond_numpy,
     xla=_cond_xla,
     aval=lambda pred, *xs, branches: branches.avals,
-    derivative=_CondDerivative(),
+    derivative=ProgramDerivative(lambda branches: branches),
     batch=_cond_batch,
     cost=lambda y, pred, *xs, branches: max(graph.flops for graph in branches),
     multiple_results=True,
@@ -208,10 +190,36 @@ class While(NamedTuple):
     def name(self) -> str:
         return f"({self.condition.name}, {self.body.name})"
 
-    def parts(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
+    def parts(self, operands: tuple[T, ...]) -> tuple[tuple[T, ...], tuple[T, ...], tuple[T, ...]]:
         """The constants of the condition, those of the body, and the carry."""
         split = self.condition_constants + self.body_constants
         return operands[: self.condition_constants], operands[self.condition_constants : split], operands[split:]
+
+    @property
+    def avals(self) -> list[Aval]:
+        return [Aval(y.aval.shape, y.aval.dtype) for y in self.body.outputs]
+
+    def moves(self, active: Mask) -> Moves:
+        condition, constants, carry = self.parts(active)
+        carry, _ = moving_carry(self.body, constants, carry)
+        return Moves((*[False] * len(condition), *constants, *carry), carry)
+
+    def pulled(self, moves: Moves, primals: tuple) -> NoReturn:
+        """Reverse mode would need room for an unknown number of steps."""
+        raise NotDifferentiableError(
+            f"while_loop: reverse mode was asked through {self.name}, whose number of steps is known only when it has "
+            "run, so that there is no room for what the reverse pass reads. Use fori_loop with integer bounds, or scan "
+            "with a length (and keep the carry as it is once the loop is over), or forward mode: fg.jvp, fg.jacfwd."
+        )
+
+    def pushed(self, moves: Moves, primals: tuple, x_dots: list, apart: bool) -> tuple[list, list]:
+        """The tangents are carried along; where they must be apart, the loop of primals runs once more on its own."""
+        _, constants, carry = self.parts(moves.operands)
+        condition, others, init = self.parts(primals)
+        moving, count = sum(constants), len(init)
+        pushed = self.body.made(_pushed_loop, self, constants, carry)
+        results = pushed(*condition, *others, *x_dots[:moving], *init, *x_dots[moving:])
+        return self(*primals) if apart else results[:count], results[count:]
 
 
 def _while_numpy(*operands: Any, loop: While) -> list[Any]:
@@ -232,7 +240,7 @@ def _compiled_while(body: Graph, lax: Any, loop: While) -> Callable[..., list]:
     return lax.compiled(lambda *operands: _lower_while(lax, operands, loop))
 
 
-def _lower_while(lax: Any, operands: Sequence[Any], loop: While) -> list[Any]:
+def _lower_while(lax: Any, operands: tuple, loop: While) -> list[Any]:
     condition_constants, body_constants, carry = loop.parts(operands)
     avals = [x.aval for x in loop.body.outputs]
 
@@ -242,52 +250,6 @@ def _lower_while(lax: Any, operands: Sequence[Any], loop: While) -> list[Any]:
 
     init = [lax.strong(x, aval) for x, aval in zip(carry, avals, strict=True)]
     return lax.while_loop(lambda carry: loop.condition.evaluate(*condition_constants, *carry)[0], step, init)
-
-
-class _WhileDerivative:
-    """Forward mode carries the tangents along; reverse mode would need room for an unknown number of steps."""
-
-    __slots__ = ()
-
-    def record(self, primitive: Primitive, primals: tuple, active: int, params: dict) -> tuple[list, Any, tuple]:
-        loop: While = params["loop"]
-        _, carry = _moving_carry(loop, [bool(active >> i & 1) for i in range(len(primals))])
-        if not any(carry):
-            return loop(*primals), None, ()
-        raise NotDifferentiableError(
-            f"while_loop: reverse mode was asked through {loop.name}, whose number of steps is known only when it has "
-            "run, so that there is no room for what the reverse pass reads. Use fori_loop with integer bounds, or scan "
-            "with a length (and keep the carry as it is once the loop is over), or forward mode: fg.jvp, fg.jacfwd."
-        )
-
-    def jvp(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> tuple[list, list]:
-        loop: While = params["loop"]
-        constants, carry = _moving_carry(loop, [x_dot is not None for x_dot in tangents])
-        if not any(carry):
-            return loop(*primals), [None] * len(carry)
-        _, constant_dots, carry_dots = loop.parts(tangents)
-        pushed = loop.body.made(_pushed_loop, loop, constants, carry)
-        condition_operands, body_operands, init = loop.parts(primals)
-        pairs = chosen(list(zip(carry_dots, loop.body.outputs, strict=True)), carry)
-        dots = [zeros_of(y.aval) if x_dot is None else x_dot for x_dot, y in pairs]
-        results = pushed(*condition_operands, *body_operands, *chosen(constant_dots, constants), *init, *dots)
-        count = len(init)
-        # Where the tangents belong to an inner transform that has no primals, the loop of primals runs on its own.
-        ys = loop(*primals) if level_of(tangents) > level_of(primals) else results[:count]
-        return ys, spread_out(results[count:], carry)
-
-
-def _moving_carry(loop: While, active: Sequence[bool]) -> tuple[Mask, Mask]:
-    """Which of the body's constants and of the carry move when these operands do."""
-    avals = [var.aval for var in (*loop.condition.inputs[: loop.condition_constants], *loop.body.inputs)]
-    flags = [flag and is_inexact(aval.dtype) for flag, aval in zip(active, avals, strict=True)]
-    _, constants, carry = loop.parts(flags)
-    while True:
-        outputs = moving_outputs(loop.body, (*constants, *carry))
-        grown = [a or b for a, b in zip(carry, outputs, strict=True)]
-        if grown == list(carry):
-            return tuple(constants), tuple(grown)
-        carry = grown
 
 
 def _pushed_loop(body: Graph, loop: While, constants: Mask, carry: Mask) -> While:
@@ -348,8 +310,8 @@ while_p = Primitive(
     operands=("*xs",),
     numpy=_while_numpy,
     xla=_while_xla,
-    aval=lambda *xs, loop: [Aval(x.aval.shape, x.aval.dtype) for x in loop.body.outputs],
-    derivative=_WhileDerivative(),
+    aval=lambda *xs, loop: loop.avals,
+    derivative=ProgramDerivative(lambda loop: loop),
     batch=_while_batch,
     # Of one step: how many there will be is not known.
     cost=lambda y, *xs, loop: loop.condition.flops + loop.body.flops,

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from funcgrad._core.aval import is_inexact
-from funcgrad._core.bind import bind, level_of
+from funcgrad._core.aval import Aval
+from funcgrad._core.bind import bind
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops.program.batch import batched_graph, shared
+from funcgrad._ops.program.derivative import Moves, ProgramDerivative
 from funcgrad._ops.program.derived import (
-    chosen,
+    Mask,
     linearized_graphs,
     moving_outputs,
     pulled_graphs,
     pushed_graph,
-    spread_out,
-    zeros_of,
 )
 
 # Turns a graph into a function of flat arrays that returns a flat list.
@@ -33,40 +32,35 @@ def _run(*operands: Any, graph: Graph, compiler: Compiler) -> list[Any]:
     return graph.made(compiler)(*operands)
 
 
-class _CallDerivative:
+class _Call(NamedTuple):
     """Reverse mode runs a compiled forward, which returns residuals, and later a compiled backward."""
 
-    __slots__ = ()
+    graph: Graph
+    compiler: Compiler
 
-    def record(self, primitive: Primitive, primals: tuple, active: int, params: dict) -> tuple[list, Any, tuple]:
-        graph, compiler = params["graph"], params["compiler"]
-        moving = tuple([bool(active >> i & 1) and is_inexact(var.aval.dtype) for i, var in enumerate(graph.inputs)])
-        carried = moving_outputs(graph, moving)
-        if not any(carried):
-            return call(graph, primals, compiler), None, ()
-        forward, backward = graph.made(pulled_graphs, moving, carried)
-        results = call(forward, primals, compiler)
-        count = len(graph.outputs)
+    def __call__(self, *operands: Any) -> list[Any]:
+        return call(self.graph, operands, self.compiler)
 
-        def pull(y_bars: list, *residuals: Any) -> list:
-            pairs = chosen(list(zip(y_bars, graph.outputs, strict=True)), carried)
-            seeds = [zeros_of(y.aval) if y_bar is None else y_bar for y_bar, y in pairs]
-            return spread_out(call(backward, (*residuals, *seeds), compiler), moving)
+    @property
+    def avals(self) -> list[Aval]:
+        return [y.aval for y in self.graph.outputs]
 
-        return results[:count], pull, tuple(results[count:])
+    def moves(self, active: Mask) -> Moves:
+        return Moves(active, moving_outputs(self.graph, active))
 
-    def jvp(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> tuple[list, list]:
-        graph, compiler = params["graph"], params["compiler"]
-        moving = tuple([x_dot is not None for x_dot in tangents])
-        carried = moving_outputs(graph, moving)
-        x_dots, count = chosen(tangents, moving), len(graph.outputs)
-        if level_of(x_dots) <= level_of(primals):
-            results = call(graph.made(pushed_graph, moving, carried), (*primals, *x_dots), compiler)
-            return results[:count], spread_out(results[count:], carried)
-        # The tangents belong to an inner transform that has no primals: two calls keep the results out of it.
-        first, second = graph.made(linearized_graphs, moving, carried)
-        results = call(first, primals, compiler)
-        return results[:count], spread_out(call(second, (*results[count:], *x_dots), compiler), carried)
+    def pulled(self, moves: Moves, primals: tuple) -> tuple[list, Callable[..., list], list]:
+        forward, backward = self.graph.made(pulled_graphs, *moves)
+        results, count = call(forward, primals, self.compiler), len(self.graph.outputs)
+        return results[:count], self._replace(graph=backward), results[count:]
+
+    def pushed(self, moves: Moves, primals: tuple, x_dots: list, apart: bool) -> tuple[list, list]:
+        count = len(self.graph.outputs)
+        if not apart:
+            results = call(self.graph.made(pushed_graph, *moves), (*primals, *x_dots), self.compiler)
+            return results[:count], results[count:]
+        first, second = self.graph.made(linearized_graphs, *moves)
+        results = call(first, primals, self.compiler)
+        return results[:count], call(second, (*results[count:], *x_dots), self.compiler)
 
 
 def _call_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> list[Any]:
@@ -81,7 +75,7 @@ call_p = Primitive(
     numpy=_run,
     xla=lambda lax, *xs, graph, compiler: _run(*xs, graph=graph, compiler=compiler),
     aval=lambda *xs, graph, compiler: [x.aval for x in graph.outputs],
-    derivative=_CallDerivative(),
+    derivative=ProgramDerivative(_Call),
     batch=_call_batch,
     cost=lambda y, *xs, graph, compiler: graph.flops,
     multiple_results=True,

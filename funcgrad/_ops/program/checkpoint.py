@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
-from funcgrad._core.aval import Aval, is_inexact
-from funcgrad._core.bind import level_of
+from funcgrad._core.aval import Aval
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines.source.numpy import compile_numpy
 from funcgrad._ops.program.batch import batched_graph, shared
+from funcgrad._ops.program.derivative import Moves, ProgramDerivative
 from funcgrad._ops.program.derived import (
     Mask,
-    chosen,
     moving_outputs,
     permuted,
     pulled_graph,
     pushed_graph,
-    spread_out,
-    zeros_of,
 )
 
 
@@ -49,36 +46,33 @@ barrier_p = Primitive(
 )
 
 
-class _CheckpointDerivative:
+class _Checkpointed(NamedTuple):
     """The derivative starts from the operands again, behind a barrier that waits for the cotangents or tangents."""
 
-    __slots__ = ()
+    graph: Graph
 
-    def record(self, primitive: Primitive, primals: tuple, active: int, params: dict) -> tuple[list, Any, tuple]:
-        graph: Graph = params["graph"]
-        moving = tuple([bool(active >> i & 1) and is_inexact(var.aval.dtype) for i, var in enumerate(graph.inputs)])
-        carried = moving_outputs(graph, moving)
-        ys = checkpointed(graph, primals)
-        if not any(carried):
-            return ys, None, ()
+    def __call__(self, *operands: Any) -> list[Any]:
+        return checkpointed(self.graph, operands)
 
-        def pull(y_bars: list, *kept: Any) -> list:
-            pairs = chosen(list(zip(y_bars, graph.outputs, strict=True)), carried)
-            seeds = [zeros_of(y.aval) if y_bar is None else y_bar for y_bar, y in pairs]
-            return spread_out(checkpointed(graph.made(_cotangents, moving, carried), barrier_p(*kept, *seeds)), moving)
+    @property
+    def avals(self) -> list[Aval]:
+        return [y.aval for y in self.graph.outputs]
 
-        return ys, pull, primals
+    def moves(self, active: Mask) -> Moves:
+        return Moves(active, moving_outputs(self.graph, active))
 
-    def jvp(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> tuple[list, list]:
-        graph: Graph = params["graph"]
-        moving = tuple([x_dot is not None for x_dot in tangents])
-        carried = moving_outputs(graph, moving)
-        x_dots, count = chosen(tangents, moving), len(graph.outputs)
-        if level_of(x_dots) > level_of(primals):
-            y_dots = checkpointed(graph.made(_tangents, moving, carried), barrier_p(*primals, *x_dots))
-            return checkpointed(graph, primals), spread_out(y_dots, carried)
-        results = checkpointed(graph.made(pushed_graph, moving, carried), (*primals, *x_dots))
-        return results[:count], spread_out(results[count:], carried)
+    def pulled(self, moves: Moves, primals: tuple) -> tuple[list, Callable[..., list], tuple]:
+        def backward(*values: Any) -> list:
+            return checkpointed(self.graph.made(_cotangents, *moves), barrier_p(*values))
+
+        return self(*primals), backward, primals
+
+    def pushed(self, moves: Moves, primals: tuple, x_dots: list, apart: bool) -> tuple[list, list]:
+        if apart:
+            y_dots = checkpointed(self.graph.made(_tangents, *moves), barrier_p(*primals, *x_dots))
+            return self(*primals), y_dots
+        results, count = checkpointed(self.graph.made(pushed_graph, *moves), (*primals, *x_dots)), len(self.avals)
+        return results[:count], results[count:]
 
 
 def _cotangents(graph: Graph, moving: Mask, carried: Mask) -> Graph:
@@ -114,7 +108,7 @@ checkpoint_p = Primitive(
     numpy=_run,
     xla=_run_xla,
     aval=lambda *xs, graph: [x.aval for x in graph.outputs],
-    derivative=_CheckpointDerivative(),
+    derivative=ProgramDerivative(_Checkpointed),
     batch=_batch,
     cost=lambda y, *xs, graph: graph.flops,
     multiple_results=True,

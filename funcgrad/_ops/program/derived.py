@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from itertools import accumulate, pairwise
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from funcgrad._ops.layout.broadcast import broadcast_to_p
 from funcgrad._ops.layout.fill import zeros_like
 
 Mask = tuple[bool, ...]
+T = TypeVar("T")
 
 
 def staged_graph(f: Callable[..., Sequence[Any]], avals: Sequence[Aval], name: str) -> Graph:
@@ -40,6 +42,16 @@ def _moving_outputs(graph: Graph, active: Mask) -> Mask:
         if equation.primitive.derivative is not CONSTANT and any(x in moving for x in equation.operands):
             moving.update(var for var in equation.results if is_inexact(var.aval.dtype))
     return tuple([x in moving for x in graph.outputs])
+
+
+def moving_carry(body: Graph, constants: Mask, carry: Mask, xs: Mask = ()) -> tuple[Mask, Mask]:
+    """Of a loop: the carry that moves when these do (once it moves it always does), and the body's outputs that do."""
+    while True:
+        outputs = moving_outputs(body, (*constants, *carry, *xs))
+        grown = tuple([a or b for a, b in zip(carry, outputs, strict=False)])
+        if grown == carry:
+            return carry, outputs
+        carry = grown
 
 
 def pushed_graph(graph: Graph, active: Sequence[bool], wanted: Sequence[bool]) -> Graph:
@@ -155,6 +167,12 @@ def zeros_of(aval: Aval) -> Any:
 def chosen(values: Sequence[Any], mask: Sequence[bool]) -> list[Any]:
     """The values where the mask says so."""
     return [x for x, flag in zip(values, mask, strict=True) if flag]
+
+
+def split(values: Sequence[T], *counts: int) -> list[Sequence[T]]:
+    """Consecutive parts of these lengths, and the rest."""
+    ends = [*accumulate(counts, initial=0), len(values)]
+    return [values[a:b] for a, b in pairwise(ends)]
 
 
 def spread_out(values: Sequence[Any], mask: Sequence[bool]) -> list[Any]:

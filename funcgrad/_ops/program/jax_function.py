@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from funcgrad._core.aval import Aval, is_inexact
-from funcgrad._core.bind import level_of
 from funcgrad._core.primitive import Primitive
-from funcgrad._ops.program.derived import chosen, spread_out, zeros_of
+from funcgrad._ops.program.derivative import Moves, ProgramDerivative
+from funcgrad._ops.program.derived import Mask
 
 
 class Function(Protocol):
@@ -30,38 +30,29 @@ class Function(Protocol):
     def mapped(self, batched: tuple[bool, ...], size: int) -> Function: ...
 
 
-class _JaxDerivative:
-    """By ``jax.vjp`` and ``jax.jvp`` of the function: functions of the same kind."""
+class _Written(NamedTuple):
+    """The derivatives are ``jax.vjp`` and ``jax.jvp`` of the function: functions of the same kind."""
 
-    __slots__ = ()
+    function: Function
 
-    def record(self, primitive: Primitive, primals: tuple, active: int, params: dict) -> tuple[list, Any, tuple]:
-        function: Function = params["function"]
-        moving = tuple([bool(active >> i & 1) for i in range(len(primals))])
-        inexact = [is_inexact(y.dtype) for y in function.results]
-        if not any(inexact):
-            return apply(function, primals), None, ()
-        forward, backward = function.pulled(moving)
-        results = apply(forward, primals)
+    def __call__(self, *operands: Any) -> list[Any]:
+        return apply(self.function, operands)
 
-        def pull(y_bars: list, *kept: Any) -> list:
-            pairs = chosen(list(zip(y_bars, function.results, strict=True)), inexact)
-            seeds = [zeros_of(y) if y_bar is None else y_bar for y_bar, y in pairs]
-            return spread_out(apply(backward, (*kept, *seeds)), moving)
+    @property
+    def avals(self) -> list[Aval]:
+        return self.function.results
 
-        count = len(inexact)
-        return results[:count], pull, tuple(results[count:])
+    def moves(self, active: Mask) -> Moves:
+        return Moves(active, tuple([is_inexact(y.dtype) for y in self.avals]))
 
-    def jvp(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> tuple[list, list]:
-        function: Function = params["function"]
-        moving = tuple([x_dot is not None for x_dot in tangents])
-        inexact = [is_inexact(y.dtype) for y in function.results]
-        x_dots = chosen(tangents, moving)
-        results = apply(function.pushed(moving), (*primals, *x_dots))
-        count = len(inexact)
-        # Where the tangents belong to an inner transform that has no primals, the results stay out of it.
-        ys = apply(function, primals) if level_of(x_dots) > level_of(primals) else results[:count]
-        return ys, spread_out(results[count:], inexact)
+    def pulled(self, moves: Moves, primals: tuple) -> tuple[list, Callable[..., list], list]:
+        forward, backward = self.function.pulled(moves.operands)
+        results, count = apply(forward, primals), len(self.avals)
+        return results[:count], _Written(backward), results[count:]
+
+    def pushed(self, moves: Moves, primals: tuple, x_dots: list, apart: bool) -> tuple[list, list]:
+        results, count = apply(self.function.pushed(moves.operands), (*primals, *x_dots)), len(self.avals)
+        return self(*primals) if apart else results[:count], results[count:]
 
 
 def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> list[Any]:
@@ -74,7 +65,7 @@ jax_function_p = Primitive(
     numpy=lambda *xs, function: function.on_numpy(*xs),
     xla=lambda lax, *xs, function: function(*xs),
     aval=lambda *xs, function: function.results,
-    derivative=_JaxDerivative(),
+    derivative=ProgramDerivative(_Written),
     batch=_batch,
     cost=lambda y, *xs, function: 0,
     multiple_results=True,

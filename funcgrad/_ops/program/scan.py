@@ -10,14 +10,12 @@ is computed once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from funcgrad._core.aval import Aval, is_inexact
-from funcgrad._core.bind import level_of
+from funcgrad._core.aval import Aval
 from funcgrad._core.graph.ir import Graph, Literal
 from funcgrad._core.graph.simplify import drop_dead
 from funcgrad._core.primitive import Primitive
@@ -25,19 +23,22 @@ from funcgrad._engines.source.numpy import compile_numpy
 from funcgrad._ops.layout.broadcast import with_batch
 from funcgrad._ops.layout.shape import transpose
 from funcgrad._ops.program.batch import batched_graph, shared
+from funcgrad._ops.program.derivative import Moves, ProgramDerivative
 from funcgrad._ops.program.derived import (
     Mask,
     chosen,
     invariants,
     linearized_graphs,
-    moving_outputs,
+    moving_carry,
     permuted,
     pulled_graphs,
     pushed_graph,
-    spread_out,
+    split,
     staged_graph,
     zeros_of,
 )
+
+T = TypeVar("T")
 
 
 class Loop(NamedTuple):
@@ -58,23 +59,44 @@ class Loop(NamedTuple):
         direction = ", reverse" if self.reverse else ""
         return f"({self.body.name}, length={self.length}, constants={self.constants}, carry={self.carry}{direction})"
 
-    def parts(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
+    def parts(self, operands: tuple[T, ...]) -> tuple[tuple[T, ...], tuple[T, ...], tuple[T, ...]]:
         """Constants, carry, and what is mapped over."""
         split = self.constants + self.carry
         return operands[: self.constants], operands[self.constants : split], operands[split:]
 
-    def results(self) -> list[Aval]:
+    @property
+    def avals(self) -> list[Aval]:
         """The types of the results: the carry, then the stacks."""
         avals = [x.aval for x in self.body.outputs]
         stacks = [Aval((self.length, *aval.shape), aval.dtype) for aval in avals[self.carry :]]
         return [*avals[: self.carry], *stacks]
+
+    def moves(self, active: Mask) -> Moves:
+        constants, carry, xs = self.parts(active)
+        carry, outputs = moving_carry(self.body, constants, carry, xs)
+        return Moves((*constants, *carry, *xs), (*carry, *outputs[self.carry :]))
+
+    def moving_parts(self, moves: Moves, values: Sequence[Any]) -> list[Sequence[Any]]:
+        """What there is for each operand that moves, by constants, carry, and what is mapped over."""
+        constants, carry, _ = self.parts(moves.operands)
+        return split(values, sum(constants), sum(carry))
+
+    def pulled(self, moves: Moves, primals: tuple) -> tuple[list, Callable[..., list], list]:
+        """A loop that stacks what the backward body reads, and one in the other direction that runs that body."""
+        cut, backward = self.body.made(_reverse_loops, self, moves)
+        ys, once, rows = cut.run(primals, len(self.body.outputs))
+        return ys, backward, [*once, *rows]
+
+    def pushed(self, moves: Moves, primals: tuple, x_dots: list, apart: bool) -> tuple[list, list]:
+        push = _pushed_in_two if apart else _pushed_at_once
+        return push(self, moves, primals, self.moving_parts(moves, x_dots))
 
 
 def _run_numpy(*operands: Any, loop: Loop) -> list[Any]:
     step = loop.body.made(compile_numpy)
     constants, carry, xs = loop.parts(operands)
     count = loop.carry
-    stacks = [np.empty(aval.shape, aval.dtype) for aval in loop.results()[count:]]
+    stacks = [np.empty(aval.shape, aval.dtype) for aval in loop.avals[count:]]
     times = range(loop.length)
     for t in reversed(times) if loop.reverse else times:
         ys = step(*constants, *carry, *[x[t] for x in xs])
@@ -95,7 +117,7 @@ def _compiled(body: Graph, lax: Any, loop: Loop) -> Callable[..., list]:
     return lax.compiled(lambda *operands: _lower(lax, operands, loop))
 
 
-def _lower(lax: Any, operands: Sequence[Any], loop: Loop) -> list[Any]:
+def _lower(lax: Any, operands: tuple, loop: Loop) -> list[Any]:
     constants, carry, xs = loop.parts(operands)
     avals = [x.aval for x in loop.body.outputs]
 
@@ -106,39 +128,6 @@ def _lower(lax: Any, operands: Sequence[Any], loop: Loop) -> list[Any]:
     init = [lax.strong(x, aval) for x, aval in zip(carry, avals, strict=False)]
     last, stacks = lax.scan(step, init, list(xs), loop.length, loop.reverse, loop.unroll)
     return [*last, *stacks]
-
-
-class _Moves(NamedTuple):
-    """Which parts of a scan carry derivatives: by operand, and by result."""
-
-    constants: Mask
-    carry: Mask
-    xs: Mask
-    stacks: Mask
-
-    @property
-    def inputs(self) -> Mask:
-        return (*self.constants, *self.carry, *self.xs)
-
-    @property
-    def outputs(self) -> Mask:
-        return (*self.carry, *self.stacks)
-
-
-def _moves(loop: Loop, active: Sequence[bool]) -> _Moves:
-    """What moves when these operands do: a carry that moves once moves from then on."""
-    return loop.body.made(_find_moves, loop, tuple(active))
-
-
-def _find_moves(body: Graph, loop: Loop, active: Mask) -> _Moves:
-    flags = [flag and is_inexact(var.aval.dtype) for flag, var in zip(active, body.inputs, strict=True)]
-    constants, carry, xs = loop.parts(flags)
-    while True:
-        outputs = moving_outputs(body, (*constants, *carry, *xs))
-        grown = [a or b for a, b in zip(carry, outputs[: loop.carry], strict=True)]
-        if grown == list(carry):
-            return _Moves(tuple(constants), tuple(carry), tuple(xs), outputs[loop.carry :])
-        carry = grown
 
 
 class _Cut(NamedTuple):
@@ -153,7 +142,13 @@ class _Cut(NamedTuple):
     second: Graph
     sources: tuple[tuple[str, int], ...]
 
-    def run(self, operands: Sequence[Any], results: int) -> tuple[list, list, list]:
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many residuals were computed once, and how many have a row for each step."""
+        once = sum(kind == "once" for kind, _ in self.sources)
+        return once, len(self.sources) - once
+
+    def run(self, operands: tuple, results: int) -> tuple[list, list, list]:
         """The first loop's results; and the residuals: those that are constant, and those with a row per step."""
         ys = self.first(*operands)
         xs = self.first.parts(operands)[2]
@@ -194,127 +189,80 @@ def _before(graph: Graph, fixed: set) -> list:
     return [equation for equation in graph.equations if equation.results[0] in fixed]
 
 
-class _ScanDerivative:
-    """Forward mode scans the body with tangents; reverse mode scans forward with residuals, then backward."""
-
-    __slots__ = ()
-
-    def record(self, primitive: Primitive, primals: tuple, active: int, params: dict) -> tuple[list, Any, tuple]:
-        loop: Loop = params["loop"]
-        moves = _moves(loop, [bool(active >> i & 1) for i in range(len(primals))])
-        if not any(moves.outputs):
-            return loop(*primals), None, ()
-        cut, backward = loop.body.made(_reverse_loops, loop, moves)
-        avals = loop.results()
-        ys, once, rows = cut.run(primals, len(avals))
-        rows_count = len(once)
-        constant_avals = chosen([x.aval for x in loop.body.inputs[: loop.constants]], moves.constants)
-
-        def pull(y_bars: list, *kept: Any) -> list:
-            pairs = chosen(list(zip(y_bars, avals, strict=True)), moves.outputs)
-            bars = [zeros_of(aval) if y_bar is None else y_bar for y_bar, aval in pairs]
-            carry_bars, stack_bars = bars[: sum(moves.carry)], bars[sum(moves.carry) :]
-            sums = [zeros_of(aval) for aval in constant_avals]
-            once, rows = kept[:rows_count], kept[rows_count:]
-            found = backward(*once, *carry_bars, *sums, *rows, *stack_bars)
-            carry_end = len(carry_bars)
-            sums_end = carry_end + len(sums)
-            in_order = [*found[carry_end:sums_end], *found[:carry_end], *found[sums_end:]]
-            return [bar if active >> i & 1 else None for i, bar in enumerate(spread_out(in_order, moves.inputs))]
-
-        return ys, pull, (*once, *rows)
-
-    def jvp(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> tuple[list, list]:
-        loop: Loop = params["loop"]
-        moves = _moves(loop, [x_dot is not None for x_dot in tangents])
-        x_dots = [
-            zeros_of(var.aval) if x_dot is None and i < loop.constants + loop.carry else x_dot
-            for i, (x_dot, var) in enumerate(zip(tangents, loop.body.inputs, strict=True))
-        ]
-        dots = [chosen(part, mask) for part, mask in zip(loop.parts(x_dots), moves[:3], strict=True)]
-        push = _pushed_in_two if level_of(tangents) > level_of(primals) else _pushed_at_once
-        ys, y_dots = push(loop, moves, primals, dots)
-        return ys, spread_out(y_dots, moves.outputs)
-
-
-def _pushed_at_once(loop: Loop, moves: _Moves, primals: tuple, dots: list[list]) -> tuple[list, list]:
+def _pushed_at_once(loop: Loop, moves: Moves, primals: tuple, dots: list) -> tuple[list, list]:
     """One loop of primals and tangents."""
-    moving, count = sum(moves.carry), len(loop.body.outputs)
+    constants, carry, _ = map(len, dots)
     body = loop.body.made(_pushed_body, loop, moves)
-    pushed = loop._replace(body=body, constants=loop.constants + len(dots[0]), carry=loop.carry + moving)
+    pushed = loop._replace(body=body, constants=loop.constants + constants, carry=loop.carry + carry)
     parts = zip(loop.parts(primals), dots, strict=True)
     results = pushed(*[x for part, part_dots in parts for x in (*part, *part_dots)])
-    carry_end = loop.carry + moving
-    stacks_end = carry_end + count - loop.carry
-    ys = [*results[: loop.carry], *results[carry_end:stacks_end]]
-    return ys, [*results[loop.carry : carry_end], *results[stacks_end:]]
+    stacks = len(loop.body.outputs) - loop.carry
+    last, last_dots, rows, row_dots = split(results, loop.carry, carry, stacks)
+    return [*last, *rows], [*last_dots, *row_dots]
 
 
-def _pushed_body(body: Graph, loop: Loop, moves: _Moves) -> Graph:
-    """Constants, carry and rows, each with tangents behind; the same of the results."""
-    count = len(body.outputs)
-    joint = pushed_graph(body, moves.inputs, moves.outputs)
-    fixed, carry, xs = loop.parts(range(len(body.inputs)))
-    fixed_dots, carry_dots, x_dots = _runs(len(body.inputs), map(sum, moves[:3]))
-    _, out_carry_dots, out_dots = _runs(0, [count, sum(moves.carry), sum(moves.stacks)])
-    inputs = [*fixed, *fixed_dots, *carry, *carry_dots, *xs, *x_dots]
-    return permuted(joint, inputs, [*range(loop.carry), *out_carry_dots, *range(loop.carry, count), *out_dots])
+def _pushed_body(body: Graph, loop: Loop, moves: Moves) -> Graph:
+    """Constants, carry and rows, each with its tangents behind it; the same of the results."""
+    joint = pushed_graph(body, *moves)
+    total = len(body.inputs)
+    parts, dots = loop.parts(tuple(range(total))), loop.moving_parts(moves, range(total, len(joint.inputs)))
+    inputs = [i for part, part_dots in zip(parts, dots, strict=True) for i in (*part, *part_dots)]
+    stacks = len(body.outputs) - loop.carry
+    last, rows, last_dots, row_dots = split(range(len(joint.outputs)), loop.carry, stacks, len(dots[1]))
+    return permuted(joint, inputs, [*last, *last_dots, *rows, *row_dots])
 
 
-def _pushed_in_two(loop: Loop, moves: _Moves, primals: tuple, dots: list[list]) -> tuple[list, list]:
+def _pushed_in_two(loop: Loop, moves: Moves, primals: tuple, dots: list) -> tuple[list, list]:
     """A loop of primals, and one of tangents: where those belong to an inner transform that has no primals."""
     cut, second = loop.body.made(_linearized_loops, loop, moves)
     ys, once, rows = cut.run(primals, len(loop.body.outputs))
     return ys, second(*once, *dots[0], *dots[1], *rows, *dots[2])
 
 
-def _linearized_loops(body: Graph, loop: Loop, moves: _Moves) -> tuple[_Cut, Loop]:
-    cut = _cut(loop, *linearized_graphs(body, moves.inputs, moves.outputs))
-    return cut, _tangent_loop(loop, cut, list(map(sum, moves[:3])))
-
-
-def _tangent_loop(loop: Loop, cut: _Cut, counts: list[int]) -> Loop:
+def _linearized_loops(body: Graph, loop: Loop, moves: Moves) -> tuple[_Cut, Loop]:
     """The second body takes what is constant, what has rows, and the tangents of constants, carry and rows."""
-    once = sum(kind == "once" for kind, _ in cut.sources)
-    fixed, rows, fixed_dots, carry_dots, x_dots = _runs(0, [once, len(cut.sources) - once, *counts])
-    order = [*fixed, *fixed_dots, *carry_dots, *rows, *x_dots]
-    body = permuted(cut.second, order, range(len(cut.second.outputs)))
-    return loop._replace(body=body, constants=once + counts[0], carry=counts[1])
+    cut = _cut(loop, *linearized_graphs(body, *moves))
+    second = cut.second
+    once, rows, dots = split(range(len(second.inputs)), *cut.counts)
+    constants, carry, xs = loop.moving_parts(moves, dots)
+    second = permuted(second, [*once, *constants, *carry, *rows, *xs], range(len(second.outputs)))
+    return cut, loop._replace(body=second, constants=len(once) + len(constants), carry=len(carry))
 
 
-def _runs(start: int, counts: Iterable[int]) -> list[range]:
-    """Consecutive ranges of these lengths."""
-    ends = list(accumulate(counts, initial=start))
-    return [range(a, b) for a, b in pairwise(ends)]
+class _Transposed(NamedTuple):
+    """The loop in the other direction: it carries the carry's cotangents and sums those of the constants.
+
+    It is called with the residuals and the cotangents of the results; ``counts`` says how many residuals were computed
+    once, how many have rows, and how many carries move.
+    """
+
+    loop: Loop
+    counts: tuple[int, int, int]
+    sums: list[Aval]
+
+    def __call__(self, *values: Any) -> list[Any]:
+        once, rows, carry_bars, stack_bars = split(values, *self.counts)
+        found = self.loop(*once, *carry_bars, *map(zeros_of, self.sums), *rows, *stack_bars)
+        carry, sums, x_bars = split(found, len(carry_bars), len(self.sums))
+        return [*sums, *carry, *x_bars]
 
 
-def _reverse_loops(body: Graph, loop: Loop, moves: _Moves) -> tuple[_Cut, Loop]:
-    cut = _cut(loop, *pulled_graphs(body, moves.inputs, moves.outputs))
-    return cut, _backward_loop(loop, cut, moves)
+def _reverse_loops(body: Graph, loop: Loop, moves: Moves) -> tuple[_Cut, _Transposed]:
+    cut = _cut(loop, *pulled_graphs(body, *moves))
+    once, rows = cut.counts
+    moving, carried, _ = loop.moving_parts(moves, [x.aval for x in chosen(body.inputs, moves.operands)])
+    sums, constants, carry = [Aval(aval.shape, aval.dtype) for aval in moving], len(moving), len(carried)
 
-
-def _backward_loop(loop: Loop, cut: _Cut, moves: _Moves) -> Loop:
-    """The loop in the other direction: it carries the carry's cotangents and sums those of the constants."""
-    once = sum(kind == "once" for kind, _ in cut.sources)
-    rows = len(cut.sources) - once
-    carried, constants = sum(moves.carry), sum(moves.constants)
-    avals = [var.aval for var in cut.second.inputs]
-    constant_avals = chosen([var.aval for var in loop.body.inputs[: loop.constants]], moves.constants)
-
-    def body(*values: Any) -> list[Any]:
-        fixed, rest = values[:once], values[once:]
-        carry_bars, rest = rest[:carried], rest[carried:]
-        sums, rest = rest[:constants], rest[constants:]
-        residuals, stack_bars = rest[:rows], rest[rows:]
+    def step(*values: Any) -> list[Any]:
+        fixed, carry_bars, sums, residuals, stack_bars = split(values, once, carry, constants, rows)
         bars = cut.second.evaluate(*fixed, *residuals, *carry_bars, *stack_bars)
-        more, new_carry, row_bars = bars[:constants], bars[constants : constants + carried], bars[constants + carried :]
-        return [*new_carry, *[a + b for a, b in zip(sums, more, strict=True)], *row_bars]
+        more, new_carry, x_bars = split(bars, constants, carry)
+        return [*new_carry, *[a + b for a, b in zip(sums, more, strict=True)], *x_bars]
 
-    carry_avals = avals[once + rows : once + rows + carried]
-    sums_avals = [Aval(aval.shape, aval.dtype) for aval in constant_avals]
-    order = [*avals[:once], *carry_avals, *sums_avals, *avals[once : once + rows], *avals[once + rows + carried :]]
-    graph = staged_graph(body, order, f"transpose_{loop.body.name}")
-    return Loop(graph, once, carried + constants, loop.length, not loop.reverse, loop.unroll)
+    fixed, row_avals, carry_avals, stack_avals = split([x.aval for x in cut.second.inputs], once, rows, carry)
+    graph = staged_graph(step, [*fixed, *carry_avals, *sums, *row_avals, *stack_avals], f"transpose_{body.name}")
+    backward = Loop(graph, once, carry + constants, loop.length, not loop.reverse, loop.unroll)
+    return cut, _Transposed(backward, (once, rows, carry), sums)
 
 
 def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> list[Any]:
@@ -353,8 +301,8 @@ scan_p = Primitive(
     operands=("*xs",),
     numpy=_run_numpy,
     xla=_run_xla,
-    aval=lambda *xs, loop: loop.results(),
-    derivative=_ScanDerivative(),
+    aval=lambda *xs, loop: loop.avals,
+    derivative=ProgramDerivative(lambda loop: loop),
     batch=_batch,
     cost=lambda y, *xs, loop: loop.length * loop.body.flops,
     multiple_results=True,
