@@ -182,3 +182,14 @@ def folded(function: F) -> F:
     # With the function's own globals it belongs to the module that defines it, which is where doctest looks.
     own = FunctionType(door.__code__, getattr(function, "__globals__", globals()), None, None, door.__closure__)
     return functools.wraps(function)(own)  # pyright: ignore[reportReturnType]  (wraps keeps the signature)
+
+
+def caller_level() -> int:
+    """The ``stacklevel`` of the innermost frame outside funcgrad and NumPy, as seen from the caller's ``warn``."""
+    skipped = PACKAGE, os.path.dirname(os.path.abspath(np.__file__)) + os.sep
+    level = 2
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(skipped):
+        frame = frame.f_back
+        level += 1
+    return level

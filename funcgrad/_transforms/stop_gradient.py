@@ -21,7 +21,7 @@ def stop_gradient(x: Any) -> Any:
     Example:
         >>> import funcgrad as fg
         >>> fg.grad(lambda x: x * fg.stop_gradient(x))(3.0)
-        3.0
+        np.float64(3.0)
 
     Source: ``jax.lax.stop_gradient``.
     """

@@ -20,8 +20,8 @@ from funcgrad.numpy._base.dispatch import ufuncs
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 DTYPES = [BFLOAT16, np.dtype(np.float16)]
-# Not of floats, or of double precision in any case.
-OTHERS = {"float_power", "ldexp", "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift"}
+# Not of floats, of double precision in any case, or without a derivative.
+OTHERS = {"float_power", "nextafter", "ldexp", "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift"}
 BINARY = sorted({u.__name__ for u in ufuncs if u.nin == 2 and u.nout == 1 and u.signature is None} - OTHERS)
 VALUES = [0.5, 1.5, 0.75]
 Function = Callable[[Any], Any]

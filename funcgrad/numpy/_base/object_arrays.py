@@ -7,7 +7,6 @@ it meets one of our functions or leaves a transform.
 from __future__ import annotations
 
 import opcode
-import os
 import sys
 import warnings
 from types import FrameType
@@ -17,7 +16,7 @@ import numpy as np
 
 from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import Tracer
-from funcgrad._core.tracebacks import PACKAGE, WRITTEN_INTO_PLAIN
+from funcgrad._core.tracebacks import WRITTEN_INTO_PLAIN, caller_level
 from funcgrad._ops.layout.shape import reshape
 from funcgrad.errors import ForeignArrayError, ObjectArrayWarning, TracerArrayConversionError, TracerAssignmentError
 
@@ -29,8 +28,6 @@ _NOTE = (
     "pandas do not. Write np.stack([...]) or fnp.array([...]) instead of np.array([...]), leave np.asarray out, and "
     "take df.to_numpy() @ x."
 )
-_SKIPPED = (PACKAGE, os.path.dirname(os.path.abspath(np.__file__)) + os.sep)
-
 
 _STATISTICS = {"_mean": "mean", "_var": "var", "_std": "std"}
 
@@ -76,7 +73,7 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
         "numpy made an object array of traced values: derivatives are right, but each element is computed on its own. "
         "Write np.stack([...]) or fnp.asarray(x) instead of np.array([...]) or np.asarray(x).",
         ObjectArrayWarning,
-        stacklevel=_caller_level(),
+        stacklevel=caller_level(),
     )
     objects = np.empty(size, object)
     flat: Any = reshape(self, (size,)) if shape else None
@@ -110,13 +107,3 @@ def _at_subscript(frame: FrameType) -> bool:
     """Whether a frame stands at ``array[i]``: NumPy would refuse the object array that it asks for."""
     operation, argument = frame.f_code.co_code[frame.f_lasti : frame.f_lasti + 2]
     return operation in _SUBSCRIPTS or (operation == _OPERATOR and argument == _SUBSCRIPT_ARGUMENT)
-
-
-def _caller_level() -> int:
-    """The ``stacklevel`` of the innermost frame outside funcgrad and NumPy, as seen from the caller's ``warn``."""
-    level = 2
-    frame = sys._getframe(2)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_SKIPPED):
-        frame = frame.f_back
-        level += 1
-    return level

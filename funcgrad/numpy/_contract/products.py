@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.tracebacks import caller_level
 from funcgrad._ops.contract.dot import dot_general, matmul_p
 from funcgrad._ops.elementwise.arithmetic import mul_p
 from funcgrad._ops.elementwise.cast import cast, conj_p
@@ -178,7 +179,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
             "Check which axis the components lie along: axis=, axisa= and axisb= say it."
         )
     if 2 in lengths:
-        warnings.warn(_FLAT_VECTORS, DeprecationWarning, stacklevel=_CALLER)
+        warnings.warn(_FLAT_VECTORS, DeprecationWarning, stacklevel=caller_level())
     if lengths == {2}:
         return _component(a, 0) * _component(b, 1) - _component(a, 1) * _component(b, 0)
     a, b = _in_space(a), _in_space(b)
@@ -193,8 +194,6 @@ _FLAT_VECTORS = (
     "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors instead. "
     "(deprecated in NumPy 2.0)"
 )
-# From here over the mode and NumPy's dispatch to the line that called numpy.cross.
-_CALLER = 5
 
 
 def _component(x: Any, i: int) -> Any:

@@ -151,8 +151,8 @@ def test_mistakes(rng: np.random.Generator) -> None:
         fg.vjp(lambda a, b: np.einsum("ij,jk", a, b), a, b)
     with pytest.raises(ValueError, match="2 axes, its subscripts name 3"):
         fg.vjp(lambda a: np.einsum("ijk->", a), a)
-    with pytest.raises(ValueError, match="needed 3 each"):
-        fg.vjp(lambda a: np.cross(a, b), b)
+    with pytest.raises(ValueError, match="needed 2 or 3"):
+        fg.vjp(lambda a: np.cross(a, np.ones(4)), b)
     with pytest.raises(ValueError, match="needed at least two"):
         fg.vjp(lambda a: np.diagonal(a[0] if hasattr(a, "__getitem__") else a.sum(0)), a)
     with pytest.raises(TracerAssignmentError, match="out="):
