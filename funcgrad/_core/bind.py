@@ -9,7 +9,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar, Token
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Protocol, Self
 
 import numpy as np
 
@@ -94,22 +95,22 @@ def bind(primitive: Primitive, operands: tuple, params: dict) -> Any:
     top: Trace | None = None
     foreign = None
     for x in operands:
-        engine = _engines.get(type(x), _UNKNOWN)
-        if engine is not None:
-            if engine is _UNKNOWN:
-                engine = _engine_of(x)
-                if engine is _GUEST:
+        home = _homes.get(type(x), _GUEST)
+        if home is not None:
+            if home is _GUEST:
+                home = _home_of(x)
+                if home is _GUEST:
                     return _guest_rules[0](primitive, operands, params)
-            if engine is _TRACED:
+            if home is _TRACED:
                 trace = x.owner
                 if top is None or trace.level > top.level:
                     top = trace
-            elif engine is not None:
-                foreign = engine
+            elif home is not None:
+                foreign = home
     if top is not None:
         return top.apply(primitive, operands, params)
     if foreign is not None:
-        return foreign(primitive, operands, params)
+        return foreign.run(primitive, operands, params)
     y = primitive.numpy(*operands, **params)
     return keep_weak(y, operands) if primitive.operator and type(y) in _SCALAR_RESULTS else y
 
@@ -122,26 +123,29 @@ def bind_one(primitive: Primitive, x: Any, params: dict) -> Any:
 _SCALAR_RESULTS = frozenset({np.float64, np.complex128})
 
 
-def _unknown_engine(*_: Any) -> NoReturn:
-    raise AssertionError("an unknown type must be resolved before it is run")
+class Runner(Protocol):
+    """What runs primitives on values of its own: a record of ``funcgrad._engines``."""
+
+    @property
+    def run(self) -> Callable[[Primitive, tuple, dict], Any]:
+        """Apply a primitive to bare values, of which at least one is of this engine."""
+        ...
 
 
-def _traced_engine(*_: Any) -> NoReturn:
-    raise AssertionError("a tracer is run by its trace")
+class _Home(Enum):
+    """Where values are at home that no engine runs."""
+
+    # With a trace.
+    TRACED = "traced"
+    # What is no value of ours, or has yet to be looked at. It is never remembered: so guests cost the others nothing.
+    GUEST = "guest"
 
 
-def _guest_engine(*_: Any) -> NoReturn:
-    raise AssertionError("a guest is settled before it is run")
+_TRACED: Final = _Home.TRACED
+_GUEST: Final = _Home.GUEST
 
-
-Engine = Callable[["Primitive", tuple, dict], Any]
-_UNKNOWN: Engine = _unknown_engine
-_TRACED: Engine = _traced_engine
-# What is no value of ours. It is never remembered: so it costs the others nothing to tell it apart.
-_GUEST: Engine = _guest_engine
-
-# What runs values of each type; None is NumPy. Types are added when they are first met.
-_engines: dict[type, Engine | None] = dict.fromkeys(
+# Where values of each type are at home; None is NumPy. Types are added when they are first met.
+_homes: dict[type, Runner | Literal[_Home.TRACED] | None] = dict.fromkeys(
     (
         np.ndarray,
         np.memmap,
@@ -155,13 +159,13 @@ _engines: dict[type, Engine | None] = dict.fromkeys(
     )
 )
 # Values of these types run on NumPy without further look.
-NUMPY_TYPES = frozenset(_engines)
-_engine_finders: list[Callable[[Any], Engine | None]] = []
+NUMPY_TYPES = frozenset(_homes)
+_engine_finders: list[Callable[[Any], Runner | None]] = []
 
 
-def add_engine_finder(finder: Callable[[Any], Engine | None]) -> None:
-    """Add a function that returns the engine for a value of a type not met before, or ``None``."""
-    _engine_finders.append(finder)
+def set_engine_finder(finder: Callable[[Any], Runner | None]) -> None:
+    """Say what finds the engine of a value whose type was not met before; ``None`` where it belongs to none."""
+    _engine_finders[:] = [finder]
 
 
 # ``rule(primitive, operands, params)``: what happens where a guest is among the operands. Set by the NumPy surface.
@@ -173,20 +177,17 @@ def set_guest_rule(rule: Callable[[Primitive, tuple, dict], Any]) -> None:
     _guest_rules[:] = [rule]
 
 
-def _engine_of(x: Any) -> Engine | None:
-    """Resolve the engine of a type not met before, and remember it."""
-    engine = None
+def _home_of(x: Any) -> Runner | Literal[_Home.TRACED, _Home.GUEST] | None:
+    """Where a value of a type not met before is at home; remembered, but of guests."""
+    home = None
     if isinstance(x, Tracer):
-        engine = _TRACED
+        home = _TRACED
     elif not isinstance(x, np.generic):
-        for finder in _engine_finders:
-            engine = finder(x)
-            if engine is not None:
-                break
-        else:
+        home = _engine_finders[0](x)
+        if home is None:
             return _GUEST
-    _engines[type(x)] = engine
-    return engine
+    _homes[type(x)] = home
+    return home
 
 
 def top_trace(values: Iterable[Any]) -> Trace | None:
@@ -199,13 +200,20 @@ def level_of(values: Iterable[Any]) -> int:
     return max((x.owner.level for x in values if isinstance(x, Tracer)), default=0)
 
 
+def engine_of(x: Any) -> Runner | None:
+    """The engine of a bare value; ``None`` for NumPy's, for tracers and for what is no value."""
+    kind = type(x)
+    home = _homes[kind] if kind in _homes else _home_of(x)
+    return None if isinstance(home, _Home) else home
+
+
 def is_foreign(x: Any) -> bool:
     """Whether a bare value belongs to another engine than NumPy."""
     kind = type(x)
-    engine = _engines[kind] if kind in _engines else _engine_of(x)
-    return engine is not None and engine is not _TRACED and engine is not _GUEST
+    home = _homes[kind] if kind in _homes else _home_of(x)
+    return home is not None and home is not _TRACED and home is not _GUEST
 
 
 def is_value(x: Any) -> bool:
     """Whether primitives take this value: an array, a number or a tracer."""
-    return type(x) in _engines or _engine_of(x) is not _GUEST
+    return type(x) in _homes or _home_of(x) is not _GUEST

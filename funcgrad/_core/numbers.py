@@ -7,7 +7,7 @@ have one dtype by then, it is a number of that dtype.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -73,3 +73,11 @@ def _number(x: Any, dtype: np.dtype) -> Any:
     fits = x == 0 or dtype.kind == "V" or _RANKS.index(own) <= _RANKS.index(dtype.kind)
     assert fits, f"a Python {type(x).__name__} beside {dtype.name}"
     return np.asarray(x, dtype)[()]
+
+
+def refuse_number(x: Any, dtype: np.dtype) -> NoReturn:
+    """Refuse a Python integer, or what was computed of such alone, beside an array that has no room for it."""
+    raise OverflowError(
+        f"Python integer {x} out of bounds for {dtype.name}, the dtype of the array beside it. It is not wrapped, as "
+        "NumPy does not; cast the array to a wider dtype first."
+    )

@@ -1,85 +1,84 @@
-"""What implementations run on. NumPy needs no engine; XLA's is loaded when the first of its values appears."""
+"""What primitives and graphs run on: a record for each engine, found by its name or by a value of its own."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from types import ModuleType
 from typing import Any
 
-from funcgrad._core.bind import NUMPY_TYPES, Engine, Tracer, add_engine_finder, is_foreign
+from funcgrad._core import bind
+from funcgrad._core.bind import NUMPY_TYPES, Tracer, set_engine_finder
+from funcgrad._engines.engine import NO_SCOPE as NO_SCOPE
+from funcgrad._engines.engine import Engine, in_use
+from funcgrad._engines.source.numpy import NUMPY
+from funcgrad._engines.xla.door import XLA
+
+# By name. A further engine is a file with its record, and its place here.
+ENGINES: dict[str, Engine] = {engine.name: engine for engine in (XLA, NUMPY)}
 
 
-def load_xla() -> ModuleType:
-    """The XLA engine; this is where JAX is imported, and the only import inside a function."""
-    try:
-        from funcgrad._engines.xla import run as xla
-    except ModuleNotFoundError as error:
-        if error.name not in ("jax", "jaxlib"):
-            raise
-        raise ModuleNotFoundError(
-            f'jit: engine "xla" was asked for, which is JAX\'s compiler; there is no module named {error.name!r}. '
-            'Install it (pip install jax), or compile without it: fg.jit(f, engine="numpy").',
-            name=error.name,
-        ) from None
-    return xla
+def engine_named(name: str) -> Engine:
+    """The engine that ``fg.jit`` was asked for."""
+    engine = ENGINES.get(name) if isinstance(name, str) else None
+    if engine is None:
+        names = " or ".join(f'"{known}"' for known in ENGINES)
+        raise ValueError(f"jit: engine is {name!r}; needed {names}.")
+    return engine
 
 
-def _find_xla(x: Any) -> Engine | None:
-    """The XLA engine for a ``jax.Array`` or one of JAX's own tracers; their existence says that JAX is loaded."""
-    # Another thread may be importing JAX just now: a module without the class has no instances of it either.
-    array_type = getattr(sys.modules.get("jax"), "Array", None)
-    if array_type is not None and isinstance(x, array_type):
-        return load_xla().run
-    return None
+set_engine_finder(lambda x: next((engine for engine in ENGINES.values() if engine.owns(x)), None))
 
 
-add_engine_finder(_find_xla)
+def engine_of(x: Any) -> Engine | None:
+    """The engine of a bare value; ``None`` for NumPy's, for tracers and for what is no value."""
+    engine = bind.engine_of(x)
+    return engine if isinstance(engine, Engine) else None
+
+
+def is_abstract(x: Any) -> bool:
+    """Whether a value that is not traced by us stands for numbers that are not known yet: a tracer of an engine's."""
+    engine = engine_of(x)
+    return engine is not None and engine.is_abstract(x)
+
+
+def place_beside(value: Any, x: Any) -> Any:
+    """A NumPy value where ``x`` lies, if that is another engine's array."""
+    engine = engine_of(x)
+    return value if engine is None else engine.place_beside(value, x)
+
+
+def lasting(value: Any, given: Iterable[Any] = ()) -> Any:
+    """A result as the caller may get it who gave these values.
+
+    A 64-bit ``jax.Array``, outside JAX's 64-bit mode, is a NumPy array; but where some of what was given is such an
+    array already, its user knows of the mode, and the result stays.
+    """
+    if type(value) in NUMPY_TYPES:
+        return value
+    engine = engine_of(value)
+    return value if engine is None else engine.lasting(value, given)
 
 
 def engine_scope(values: Iterable[Any]) -> AbstractContextManager[Any]:
     """The mode in which operators work on these values as NumPy's do: JAX's 64-bit mode if one is a ``jax.Array``."""
-    if "funcgrad._engines.xla.run" in sys.modules and any(map(_stands_on_xla, values)):
-        return load_xla().scope()
+    if in_use:
+        for value in values:
+            engine = _engine_under(value)
+            if engine is not None:
+                return engine.scope()
     return NO_SCOPE
 
 
 def loaded_scope() -> AbstractContextManager[Any]:
     """The same where nobody knows what values there are: JAX's 64-bit mode if its engine is in use."""
-    return load_xla().scope() if "funcgrad._engines.xla.run" in sys.modules else NO_SCOPE
+    return in_use[0].scope() if in_use else NO_SCOPE
 
 
-def _stands_on_xla(value: Any) -> bool:
-    """Whether a value, or what it stands for in the outer transforms, or an element of a list, is a ``jax.Array``."""
+def _engine_under(value: Any) -> Engine | None:
+    """The engine of a value, or of what it stands for in the outer transforms; of a list, that of its elements."""
     while isinstance(value, Tracer):
         # A staged value stands for none.
         value = getattr(value, "value", None)
     if isinstance(value, list | tuple):
-        return any(map(_stands_on_xla, value))
-    return isinstance(value, load_xla().Array)
-
-
-def lasting(value: Any, given: Iterable[Any] = ()) -> Any:
-    """A result as the caller may get it: a 64-bit ``jax.Array`` outside JAX's 64-bit mode as a NumPy array.
-
-    Where some of what was ``given`` is such an array already, its user knows of the mode, and the result stays.
-    """
-    if type(value) in NUMPY_TYPES or not is_foreign(value) or any(map(_is_wide_on_xla, given)):
-        return value
-    return load_xla().lasting(value)
-
-
-def _is_wide_on_xla(value: Any) -> bool:
-    while isinstance(value, Tracer):
-        value = getattr(value, "value", None)
-    return isinstance(value, load_xla().Array) and load_xla().is_wide(value.dtype)
-
-
-class _NoScope:
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, *_: object) -> None: ...
-
-
-NO_SCOPE: Any = _NoScope()
+        return next((engine for engine in map(_engine_under, value) if engine is not None), None)
+    return engine_of(value)

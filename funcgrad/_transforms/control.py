@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of, result_dtype
-from funcgrad._core.bind import Tracer, is_foreign, is_value
+from funcgrad._core.bind import Tracer, is_value
 from funcgrad._core.graph.ir import Graph, Var
 from funcgrad._core.graph.key import canonical
 from funcgrad._core.tracebacks import folded
-from funcgrad._engines import load_xla
+from funcgrad._engines import is_abstract
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._ops.program.branch import Branches, While
 from funcgrad._ops.program.scan import Loop
@@ -289,7 +289,7 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     check_callable("cond", false_fun, "false_fun")
     pred = stop_gradient_p(as_value(pred))
     _check_predicate("cond", "pred", [aval_of(pred)])
-    if not isinstance(pred, Tracer) and not (is_foreign(pred) and load_xla().lax.is_traced(pred)):
+    if not isinstance(pred, Tracer) and not is_abstract(pred):
         return (true_fun if pred else false_fun)(*operands)
     leaves, in_tree = flatten(operands)
     leaves = [as_value(x) for x in leaves]

@@ -7,10 +7,10 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
-from funcgrad._core.bind import NUMPY_TYPES, is_foreign, top_trace
+from funcgrad._core.bind import NUMPY_TYPES, top_trace
 from funcgrad._core.graph.simplify import lift_tracers
 from funcgrad._core.tracebacks import folded
-from funcgrad._engines import load_xla
+from funcgrad._engines import is_abstract
 from funcgrad._ops.program.custom import custom_jvp_p, custom_vjp_p
 from funcgrad._transforms._arguments import checked_argnums, name_of
 from funcgrad._transforms._custom_rules import CustomCall, JvpOfCall, VjpOfCall
@@ -71,7 +71,7 @@ class _Custom(Generic[P, R]):
 
 
 def _is_jax_tracer(x: Any) -> bool:
-    return type(x) not in NUMPY_TYPES and is_foreign(x) and load_xla().lax.is_traced(x)
+    return type(x) not in NUMPY_TYPES and is_abstract(x)
 
 
 class CustomVjp(_Custom[P, R]):

@@ -15,9 +15,10 @@ from funcgrad._core.bind import Tracer, active_trace, is_foreign
 from funcgrad._core.graph.ir import Graph, Operand
 from funcgrad._core.graph.simplify import avals_of, lift_tracers, simplify
 from funcgrad._core.tracebacks import fold, folded
-from funcgrad._engines import lasting, load_xla
-from funcgrad._engines.source.numpy import compile_numpy
+from funcgrad._engines import engine_named, is_abstract, lasting
+from funcgrad._engines.engine import Engine
 from funcgrad._engines.xla.donation import Order, donation_order, reordered, restored
+from funcgrad._engines.xla.fits import with_fits, without_fits
 from funcgrad._ops.program.call import call
 from funcgrad._transforms._arguments import (
     StaticArguments,
@@ -27,7 +28,6 @@ from funcgrad._transforms._arguments import (
     owned,
     taken,
 )
-from funcgrad._transforms._fits import with_fits, without_fits
 from funcgrad._transforms.stage import abstract, is_stageable, stage_leaves
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import Indexable, is_guest, is_object_array
@@ -86,7 +86,7 @@ def jit(
         the object that it was.
 
     Raises:
-        ValueError: ``engine`` is neither of the two.
+        ValueError: there is no ``engine`` of that name.
         ConcretizationTypeError: ``f`` needs a number where only a type is known.
 
     Example:
@@ -98,8 +98,7 @@ def jit(
 
     Source: the signature is ``jax.jit``'s.
     """
-    if engine not in ("xla", "numpy"):
-        raise ValueError(f'jit: engine is {engine!r}; needed "xla" or "numpy".')
+    on = engine_named(engine)
     if f is None:
         return functools.partial(
             jit,
@@ -109,7 +108,7 @@ def jit(
             engine=engine,
         )
     static = StaticArguments(f, static_argnums, static_argnames)
-    jitted = NumpyFunction(f, static) if engine == "numpy" else XlaFunction(f, static, donate_argnums)
+    jitted = GraphFunction(f, static, on) if on.tracing is None else XlaFunction(f, static, on, donate_argnums)
     # Not f's attributes: those of a wrapper around a jitted function are that function's, its program among them.
     return functools.update_wrapper(jitted, f, updated=())
 
@@ -119,11 +118,12 @@ class ClosedOverTracerError(Exception):
 
 
 class _Jitted:
-    """What both engines share: staging, and the call under tracers."""
+    """What all engines share: staging, and the call under tracers."""
 
-    def __init__(self, f: Callable[..., Any], static: StaticArguments) -> None:
+    def __init__(self, f: Callable[..., Any], static: StaticArguments, engine: Engine) -> None:
         self._function = f
         self._static = static
+        self._engine = engine
         self._staged: dict[Any, tuple[Graph, TreeDef]] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -157,7 +157,7 @@ class _Jitted:
                 self._staged[key] = cached
         return cached[0], in_tree, dynamic, cached[1]
 
-    def _call_under_tracers(self, args: tuple, kwargs: dict, compiler: Callable[[Graph], Any]) -> Any:
+    def _call_under_tracers(self, args: tuple, kwargs: dict) -> Any:
         """One call primitive for the whole function; inside a staged function simply its equations."""
         trace = active_trace()
         if trace is not None and not trace.concrete:
@@ -165,7 +165,7 @@ class _Jitted:
         graph, _, dynamic, out_tree = self._stage(args, kwargs)
         graph, captured = lift_tracers(graph)
         operands = [*dynamic, *captured]
-        results = call(graph, operands, compiler)
+        results = call(graph, operands, self._engine.compile)
         given: dict[Operand, Any] = dict(zip(graph.inputs, operands, strict=True))
         constants = [value for _, value in graph.constants]
         computed = [y for y, x in zip(results, graph.outputs, strict=True) if x not in given]
@@ -175,16 +175,14 @@ class _Jitted:
 
 def _is_lasting(value: Any) -> bool:
     """Whether a constant of a graph is more than a tracer, ours or JAX's, that ends with its transform."""
-    if isinstance(value, Tracer):
-        return False
-    return not is_foreign(value) or not load_xla().is_jax_tracer(value)
+    return not isinstance(value, Tracer) and not is_abstract(value)
 
 
 class XlaFunction(_Jitted):
-    """A function compiled by ``jax.jit``."""
+    """A function compiled by ``jax.jit``, which traces it: of the engine it takes the names that JAX's engine has."""
 
-    def __init__(self, f: Callable[..., Any], static: StaticArguments, donate_argnums: Numbers) -> None:
-        super().__init__(f, static)
+    def __init__(self, f: Callable[..., Any], static: StaticArguments, engine: Engine, donate_argnums: Numbers) -> None:
+        super().__init__(f, static, engine)
         numbers = checked_argnums("jit", f, donate_argnums, "donate_argnums")
         self._donated = (numbers,) if isinstance(numbers, int) else numbers
         static.refuse_donated(self._donated)
@@ -222,14 +220,13 @@ class XlaFunction(_Jitted):
                 # JAX has no words for them: they are taken as arrays of numbers, or refused in ours.
                 args, kwargs = map_tree(_as_numbers, (args, kwargs))
                 return self(*args, **kwargs)
-            return self._call_under_tracers(args, kwargs, compile_xla)
+            return self._call_under_tracers(args, kwargs)
         except Exception as error:
             fold(error)
             raise
 
     def _make(self, args: tuple, kwargs: dict) -> tuple[Any, Order | None]:
-        xla = load_xla()
-        self._scope, self._packed = xla.scope, xla.Packed
+        self._scope, self._packed = self._engine.tracing.scope, self._engine.tracing.Packed
         donated, order = self._donated, None
         if donated and not self._static.numbers and not self._static.names:
             with self._scope():
@@ -249,7 +246,7 @@ class XlaFunction(_Jitted):
         def evaluated(*args: Any, **kwargs: Any) -> Any:
             return evaluate(restored(args, order), kwargs)
 
-        return load_xla().compile_function(evaluated, donate_argnums=donated, **self._static.options())
+        return self._engine.tracing.compile_function(evaluated, donate_argnums=donated, **self._static.options())
 
     def _evaluate(self, args: tuple, kwargs: dict) -> Any:
         """Run by JAX on its tracers, when it meets new types."""
@@ -259,13 +256,15 @@ class XlaFunction(_Jitted):
     def _evaluate_packed(self, args: tuple, kwargs: dict) -> Any:
         """The results as they are; where some are wide, with the plan of what the caller gets in their place."""
         graph, out_tree, results, fits = self._run(args, kwargs)
-        wide = [j for j, x in enumerate(graph.outputs) if load_xla().is_wide(x.aval.dtype)]
+        xla = self._engine.tracing
+        wide = [j for j, x in enumerate(graph.outputs) if xla.is_wide(x.aval.dtype)]
         if not wide and not fits:
             return unflatten(out_tree, results)
         found, in_tree = flatten(self._static.bind(args, kwargs)[1:3])
         places = [place for place, leaf in zip(in_tree.accessors(), found, strict=True) if is_stageable(leaf)]
         inputs: dict[Operand, Any] = dict(zip(graph.inputs, places, strict=True))
-        return load_xla().Packed(Plan([(j, inputs.get(graph.outputs[j])) for j in wide], out_tree, fits), results)
+        handed = [(j, inputs.get(graph.outputs[j])) for j in wide]
+        return xla.Packed(Plan(handed, out_tree, fits), results)
 
     def _run(self, args: tuple, kwargs: dict) -> tuple[Graph, TreeDef, list[Any], Sequence[Any]]:
         graph, _, dynamic, out_tree = self._stage(args, kwargs)
@@ -291,7 +290,7 @@ class XlaFunction(_Jitted):
     def _unpacked(self, packed: Any, args: tuple, kwargs: dict) -> Any:
         static = self._static
         given = self._static.bind(args, kwargs)[1:3] if static.numbers or static.names else (args, kwargs)
-        return packed.plan.results(packed.values, given)
+        return packed.plan.results(packed.values, given, self._engine.tracing.wide_last())
 
     @folded
     def lower(self, *args: Any, **kwargs: Any) -> Any:
@@ -313,10 +312,10 @@ class Plan:
         self._out_tree = out_tree
         self._fits = fits
 
-    def results(self, values: Sequence[Any], given: tuple[tuple, dict]) -> Any:
-        """The result of a call with these arguments."""
+    def results(self, values: Sequence[Any], given: tuple[tuple, dict], wide_last: bool) -> Any:
+        """The result of a call with these arguments, in a mode in which 64-bit arrays last or do not."""
         found = without_fits(values, self._fits)
-        if not load_xla().wide_last():
+        if not wide_last:
             for j, place in self._wide:
                 handed = None if place is None else place(given)
                 found[j] = lasting(found[j]) if handed is None or _has_ended(handed) else handed
@@ -350,27 +349,12 @@ def _as_numbers(x: Any) -> Any:
     return y
 
 
-def compile_xla(graph: Graph) -> Callable[..., list]:
-    """A graph compiled by ``jax.jit``."""
-    xla = load_xla()
-    wider, fits = with_fits(graph)
-    compiled = xla.compile_function(wider.evaluate)
-    wide = any(xla.is_wide(x.aval.dtype) for x in graph.outputs)
-
-    def run(*operands: Any) -> list:
-        with xla.scope():
-            results = without_fits(compiled(*operands), fits)
-        return [lasting(y, operands) for y in results] if wide else results
-
-    return run
-
-
-class NumpyFunction(_Jitted):
-    """A function compiled to straight-line NumPy code."""
+class GraphFunction(_Jitted):
+    """A function of which the engine compiles the graph."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
-            return self._call_under_tracers(args, kwargs, compile_numpy)
+            return self._call_under_tracers(args, kwargs)
         except Exception as error:
             fold(error)
             raise

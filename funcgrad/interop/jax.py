@@ -9,7 +9,7 @@ from typing import Any, ParamSpec
 from funcgrad._core.bind import is_value
 from funcgrad._core.graph.simplify import avals_of, simplify
 from funcgrad._core.tracebacks import folded
-from funcgrad._engines import load_xla
+from funcgrad._engines.xla.door import xla
 from funcgrad._ops.program.jax_function import apply
 from funcgrad._public import publish
 from funcgrad._transforms._arguments import check_callable, name_of
@@ -57,7 +57,7 @@ def from_jax(g: Callable[P, Any]) -> Callable[P, Any]:
         if key not in functions:
             out_trees: list[TreeDef] = []
             flat = _flat(g, leaves, in_tree, out_trees)
-            functions[key] = load_xla().JaxFunction(flat, avals_of(dynamic), name_of(g)), out_trees
+            functions[key] = xla.JaxFunction(flat, avals_of(dynamic), name_of(g)), out_trees
         function, out_trees = functions[key]
         if not out_trees:
             # Tracing it for its types tells the structure of its result.
@@ -116,7 +116,7 @@ def to_jax(f: Callable[P, Any]) -> Callable[P, Any]:
         if key not in compiled:
             compiled[key] = _compiled(f, in_tree, key[1:])
         run, out_trees = compiled[key]
-        results = run(*load_xla().as_arrays([x for x in leaves if is_stageable(x)]))
+        results = run(*xla.as_arrays([x for x in leaves if is_stageable(x)]))
         return unflatten(out_trees[0], results)
 
     return wrapped
@@ -129,11 +129,11 @@ def _compiled(f: Callable[..., Any], in_tree: TreeDef, static: Sequence[Any]) ->
     def evaluate(*xs: Any) -> list[Any]:
         rest = iter(xs)
         leaves = [next(rest) if fixed is None else fixed[0] for fixed in static]
-        graph, out_tree = stage_leaves(f, leaves, in_tree, lambda x: isinstance(x, load_xla().Array))
+        graph, out_tree = stage_leaves(f, leaves, in_tree, lambda x: isinstance(x, xla.Array))
         out_trees[:] = [out_tree]
         return simplify(graph).evaluate(*xs)
 
-    return load_xla().compile_function(evaluate), out_trees
+    return xla.compile_function(evaluate), out_trees
 
 
 __dir__ = publish(__name__)

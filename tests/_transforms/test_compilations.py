@@ -14,7 +14,7 @@ import pytest
 import funcgrad as fg
 from funcgrad._core.graph import key as structure
 from funcgrad._core.graph.ir import Graph
-from funcgrad._engines import load_xla
+from funcgrad._engines import XLA
 
 Count = Callable[[Callable[[], Any]], int]
 
@@ -46,7 +46,7 @@ def count() -> Iterator[Count]:
 
 
 def on_xla(x: Any) -> Any:
-    with load_xla().scope():
+    with XLA.scope():
         return jnp.asarray(x)
 
 

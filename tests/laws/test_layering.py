@@ -62,8 +62,8 @@ ROOM_RANKS = {part: {room: rank for rank, rooms in enumerate(order) for room in 
 # What other parts use of these beside public names, they take from its ``extend.py``.
 DOORS = {"numpy", "autograd"}
 XLA_ENGINE = f"{PACKAGE}._engines.xla"
-# Where imports may stand in functions: the loader of the XLA engine, and the lazily imported modules.
-LOADERS = {f"{PACKAGE}._engines", f"{PACKAGE}._core.lazy"}
+# Where imports may stand in functions: the loader of modules that are imported when they are first used.
+LOADERS = {f"{PACKAGE}._core.lazy"}
 MAX_LINES = 400
 MAX_FILES = 18
 

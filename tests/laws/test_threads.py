@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-from funcgrad._engines import load_xla
+from funcgrad._engines import XLA
 
 THREADS = 8
 ROOT = Path(__file__).parents[2]
@@ -160,7 +160,7 @@ def together(work: Callable[[int], None]) -> None:
 
 
 def as_engine(x: np.ndarray, engine: str) -> Any:
-    with load_xla().scope():
+    with XLA.scope():
         return jnp.asarray(x) if engine == "xla" else x
 
 

@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.bind import is_foreign
+from funcgrad._core.bind import NUMPY_TYPES, bind, is_foreign
 from funcgrad._core.graph.ir import Equation, Graph, Literal
+from funcgrad._engines.engine import NO_SCOPE, Engine
 
 
 def compile_numpy(graph: Graph) -> Callable[..., list]:
@@ -114,3 +115,17 @@ def _last_uses(graph: Graph) -> dict[int, list[Any]]:
     for var, i in last.items():
         found.setdefault(i, []).append(var)
     return found
+
+
+NUMPY = Engine(
+    name="numpy",
+    owns=lambda x: type(x) in NUMPY_TYPES,
+    # It runs them itself: the shortest way through it.
+    run=bind,
+    compile=compile_numpy,
+    scope=lambda: NO_SCOPE,
+    is_abstract=lambda x: False,
+    place_beside=lambda value, x: value,
+    lasting=lambda value, given: value,
+    tracing=None,
+)

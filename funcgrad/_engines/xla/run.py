@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
@@ -15,9 +15,11 @@ import numpy as np
 from jax import lax as _jax_lax
 
 from funcgrad._core.aval import Aval, aval_of, is_inexact
-from funcgrad._core.bind import active_trace
+from funcgrad._core.bind import Tracer, active_trace
+from funcgrad._core.graph.ir import Graph
 from funcgrad._core.numbers import typed
 from funcgrad._core.primitive import Primitive
+from funcgrad._engines.xla.fits import with_fits, without_fits
 from funcgrad._engines.xla.layouts import Spread, result_layout
 
 Array = jax.Array
@@ -130,15 +132,22 @@ def wide_last() -> bool:
     return mode.jax_enable_x64 or inside_jax_trace()
 
 
-def lasting(x: Any) -> Any:
-    """A value as it may leave our scope.
+def lasting(x: Any, given: Iterable[Any] = ()) -> Any:
+    """A value as it may leave our scope, to somebody who gave these.
 
     Outside JAX's 64-bit mode the next operation would cut a 64-bit array to 32: there it is a NumPy array, its own,
-    which may be written to. Inside somebody else's trace their mode holds; what lies on other machines stays there.
+    which may be written to, unless there is such an array among those given. Inside somebody else's trace their mode
+    holds; what lies on other machines stays there.
     """
-    if x.dtype not in _WIDE or wide_last() or is_jax_tracer(x):
+    if x.dtype not in _WIDE or wide_last() or is_jax_tracer(x) or any(map(_is_wide_array, given)):
         return x
     return np.array(x) if x.is_fully_addressable else x
+
+
+def _is_wide_array(x: Any) -> bool:
+    while isinstance(x, Tracer):
+        x = getattr(x, "value", None)
+    return isinstance(x, Array) and is_wide(x.dtype)
 
 
 @jax.tree_util.register_pytree_node_class
@@ -235,6 +244,20 @@ def _expand_ones(x: Any, shape: tuple[int, ...], offset: int) -> Any:
 def compile_function(function: Callable[..., Any], **options: Any) -> Any:
     """``jax.jit`` of a function that evaluates a graph."""
     return jax.jit(function, **options)
+
+
+def compile_graph(graph: Graph) -> Callable[..., list]:
+    """A graph compiled by ``jax.jit``."""
+    wider, fits = with_fits(graph)
+    compiled = compile_function(wider.evaluate)
+    wide = any(is_wide(x.aval.dtype) for x in graph.outputs)
+
+    def run(*operands: Any) -> list:
+        with scope():
+            results = without_fits(compiled(*operands), fits)
+        return [lasting(y, operands) for y in results] if wide else results
+
+    return run
 
 
 def is_jax_tracer(x: Any) -> bool:

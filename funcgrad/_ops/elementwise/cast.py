@@ -8,6 +8,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, is_inexact, result_dtype
 from funcgrad._core.bind import Tracer
+from funcgrad._core.numbers import refuse_number
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import CONSTANT, Multilinear, NodeMaker
 from funcgrad._ops.elementwise.families import elementwise
@@ -95,14 +96,6 @@ def _fit_numpy(x: Any, *, dtype: np.dtype) -> Any:
     if not np.array_equal(y, x):
         refuse_number(x, dtype)
     return y[()]
-
-
-def refuse_number(x: Any, dtype: np.dtype) -> NoReturn:
-    """Refuse a Python integer, or what was computed of such alone, beside an array that has no room for it."""
-    raise OverflowError(
-        f"Python integer {x} out of bounds for {dtype.name}, the dtype of the array beside it. It is not wrapped, as "
-        "NumPy does not; cast the array to a wider dtype first."
-    )
 
 
 # A Python integer under a transform in the dtype of the integers beside it, where it must have room.

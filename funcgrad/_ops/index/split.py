@@ -11,7 +11,7 @@ import numpy as np
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import Tracer, is_foreign, is_value
 from funcgrad._core.primitive import Primitive
-from funcgrad._engines import load_xla
+from funcgrad._engines import is_abstract
 from funcgrad._ops.elementwise.arithmetic import mul_p
 from funcgrad._ops.index.gather import slice_axis
 from funcgrad._ops.index.join import concatenate
@@ -95,7 +95,7 @@ def join(xs: Sequence[Any]) -> Any:
 
 def _place(x: Any) -> tuple[np.dtype, Any]:
     """What arrays must share to lie in one: the dtype, and where a device holds them."""
-    return x.dtype, x.sharding if is_foreign(x) and not load_xla().is_jax_tracer(x) else None
+    return x.dtype, x.sharding if is_foreign(x) and not is_abstract(x) else None
 
 
 def _array(x: Any) -> Any:

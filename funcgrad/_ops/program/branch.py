@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 from funcgrad._core.aval import Aval
 from funcgrad._core.graph.ir import Graph, Var
 from funcgrad._core.primitive import Primitive
-from funcgrad._engines.source.numpy import compile_numpy
+from funcgrad._engines import NUMPY
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.layout.broadcast import with_batch
 from funcgrad._ops.layout.shape import reshape
@@ -77,7 +77,7 @@ class Branches(NamedTuple):
 
 
 def _cond_numpy(pred: Any, *operands: Any, branches: Branches) -> list[Any]:
-    return (branches.true if pred else branches.false).made(compile_numpy)(*operands)
+    return (branches.true if pred else branches.false).made(NUMPY.compile)(*operands)
 
 
 def _cond_xla(lax: Any, pred: Any, *operands: Any, branches: Branches) -> list[Any]:
@@ -223,7 +223,7 @@ class While(NamedTuple):
 
 
 def _while_numpy(*operands: Any, loop: While) -> list[Any]:
-    condition, body = loop.condition.made(compile_numpy), loop.body.made(compile_numpy)
+    condition, body = loop.condition.made(NUMPY.compile), loop.body.made(NUMPY.compile)
     condition_constants, body_constants, carry = loop.parts(operands)
     while condition(*condition_constants, *carry)[0]:
         carry = body(*body_constants, *carry)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from funcgrad._core.aval import Aval
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.primitive import Primitive
-from funcgrad._engines.source.numpy import compile_numpy
+from funcgrad._engines import NUMPY
 from funcgrad._ops.program.batch import batched_graph, shared
 from funcgrad._ops.program.derivative import Moves, ProgramDerivative
 from funcgrad._ops.program.derived import (
@@ -90,7 +90,7 @@ def _last(joint: Graph, count: int) -> Graph:
 
 
 def _run(*xs: Any, graph: Graph) -> list[Any]:
-    return graph.made(compile_numpy)(*xs)
+    return graph.made(NUMPY.compile)(*xs)
 
 
 def _run_xla(lax: Any, *xs: Any, graph: Graph) -> list[Any]:

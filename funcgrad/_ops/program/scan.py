@@ -19,7 +19,7 @@ from funcgrad._core.aval import Aval
 from funcgrad._core.graph.ir import Graph, Literal
 from funcgrad._core.graph.simplify import drop_dead
 from funcgrad._core.primitive import Primitive
-from funcgrad._engines.source.numpy import compile_numpy
+from funcgrad._engines import NUMPY
 from funcgrad._ops.layout.broadcast import with_batch
 from funcgrad._ops.layout.shape import transpose
 from funcgrad._ops.program.batch import batched_graph, shared
@@ -93,7 +93,7 @@ class Loop(NamedTuple):
 
 
 def _run_numpy(*operands: Any, loop: Loop) -> list[Any]:
-    step = loop.body.made(compile_numpy)
+    step = loop.body.made(NUMPY.compile)
     constants, carry, xs = loop.parts(operands)
     count = loop.carry
     stacks = [np.empty(aval.shape, aval.dtype) for aval in loop.avals[count:]]

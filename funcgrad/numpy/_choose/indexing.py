@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import aval_of
-from funcgrad._core.bind import Tracer, is_foreign, is_value
-from funcgrad._engines import load_xla
+from funcgrad._core.bind import Tracer, is_value
+from funcgrad._engines import is_abstract
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import SLOT, Index, normalized_slice
 from funcgrad._ops.layout.shape import expand_dims
@@ -141,7 +141,7 @@ def _consumed(value: Any) -> int:
 
 def _concrete_mask(mask: Any) -> np.ndarray:
     value = innermost(mask)
-    if isinstance(value, Tracer) or (is_foreign(value) and load_xla().is_jax_tracer(value)):
+    if isinstance(value, Tracer) or is_abstract(value):
         raise NonConcreteBooleanIndexError(
             f"an array was indexed by a traced mask {aval_of(mask)}: the shape of the result would depend on numbers "
             "that are not known yet. Write np.where(mask, x, 0) instead of x[mask], which keeps the shape."

@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.bind import is_foreign, is_value
-from funcgrad._engines import load_xla
+from funcgrad._engines import place_beside
 from funcgrad._ops.elementwise.cast import cast_p
 from funcgrad._ops.layout.fill import full_like_p, zeros_like
 from funcgrad.optim._rules.rule import Slot, Structure
@@ -92,8 +92,7 @@ def _placed(values: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
     reference = next((leaf for leaf in leaves if is_foreign(leaf)), None)
     if reference is None:
         return list(values)
-    beside = load_xla().beside
-    return [beside(x, reference) if isinstance(x, np.generic | np.ndarray) else x for x in values]
+    return [place_beside(x, reference) if isinstance(x, np.generic | np.ndarray) else x for x in values]
 
 
 def _wide_dtype(asked: str, given: Any) -> np.dtype:

@@ -15,7 +15,7 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import is_foreign, is_value
-from funcgrad._engines import load_xla
+from funcgrad._engines import is_abstract
 from funcgrad._ops.elementwise.cast import cast_p
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._rules.rule import Flag, Number
@@ -92,7 +92,7 @@ def number(value: Any) -> Any:
     """The value as a Python number; ``None`` while it is traced, and for a schedule."""
     if is_host(value):
         return value
-    if is_value(value) and is_foreign(value) and not load_xla().is_jax_tracer(value):
+    if is_value(value) and is_foreign(value) and not is_abstract(value):
         return value.item()
     return None
 

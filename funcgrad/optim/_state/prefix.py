@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.bind import is_foreign, is_value
-from funcgrad._engines import load_xla
+from funcgrad._engines import is_abstract
 from funcgrad._ops.elementwise.cast import cast_p
 from funcgrad._ops.index.split import join, split
 from funcgrad._ops.layout.shape import reshape
@@ -146,7 +146,7 @@ def of_vector(vector: Any) -> Sequence[Any]:
     if type(vector) is np.ndarray:
         return vector.tolist()
     if is_foreign(vector):
-        if not load_xla().is_jax_tracer(vector):
+        if not is_abstract(vector):
             return np.asarray(vector).tolist()
         # In a JAX trace without 64 bits this makes float32 of the float64 that a step under fg.jit left.
         vector = cast_p(vector, dtype=FLOAT64)

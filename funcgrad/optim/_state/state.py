@@ -8,8 +8,7 @@ from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 
-from funcgrad._core.bind import Tracer, is_foreign
-from funcgrad._engines import load_xla
+from funcgrad._engines import place_beside
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._rules.rule import Row, Rule, Structure
 from funcgrad.optim._state.hyperparameters import Schedule, check_range, is_host
@@ -143,7 +142,7 @@ class State:
         check_together(self.rule, hypers, numbers, treedef, asked)
         vector = as_vector(numbers)
         if vector is not None and self.numbers is not None and type(vector) is np.ndarray:
-            vector = _beside(vector, self.numbers)
+            vector = place_beside(vector, self.numbers)
         new = dataclasses.replace(self, numbers=vector, hypers=hypers)
         if hypers == self.hypers:
             return new
@@ -297,8 +296,3 @@ def unpacked(tree: Any) -> Any:
 
 def _is_none(x: Any) -> bool:
     return x is None
-
-
-def _beside(value: Any, old: Any) -> Any:
-    """A NumPy value on the device of the one that it replaces, so that what was compiled for that takes it."""
-    return value if isinstance(old, Tracer) or not is_foreign(old) else load_xla().beside(value, old)

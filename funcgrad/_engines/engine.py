@@ -1,0 +1,54 @@
+"""The engine as a record: all that the rest of the package asks of what runs primitives and compiles graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from funcgrad._core.graph.ir import Graph
+    from funcgrad._core.primitive import Primitive
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Engine:
+    """What runs primitives and compiles graphs.
+
+    Args:
+        name: what ``fg.jit`` knows it by.
+        owns: whether a value of a type not met before is this engine's, which then runs what it is an operand of.
+        run: ``run(primitive, operands, params)`` on bare values, of which at least one is its own.
+        compile: a graph as a function of flat bare values that returns a flat list. It is made once for each graph.
+        scope: the mode in which operators work on its values as NumPy's do.
+        is_abstract: whether one of its values stands for numbers that are not known yet, in a trace of its own.
+        place_beside: ``place_beside(value, x)``, a NumPy value where its array ``x`` lies.
+        lasting: ``lasting(value, given)``, a result as the caller may get it who gave these values.
+        tracing: what compiles whole functions of pytrees in place of ``fg.jit``, by tracing them itself, so that a call
+            runs none of our Python (``XlaFunction`` says which names it needs); ``None`` where ``fg.jit`` stages the
+            function and ``compile`` takes the graph.
+    """
+
+    name: str
+    owns: Callable[[Any], bool]
+    run: Callable[[Primitive, tuple, dict], Any]
+    compile: Callable[[Graph], Callable[..., list]]
+    scope: Callable[[], AbstractContextManager[Any]]
+    is_abstract: Callable[[Any], bool]
+    place_beside: Callable[[Any, Any], Any]
+    lasting: Callable[[Any, Any], Any]
+    tracing: Any
+
+
+class _NoScope:
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+NO_SCOPE: Any = _NoScope()
+
+# Engines beside NumPy that something has been asked of. Before that their modes are nobody's concern, and nobody asks
+# of a value whether it is theirs.
+in_use: list[Engine] = []

@@ -1,0 +1,82 @@
+"""The XLA engine as the rest of the package sees it: JAX is imported when the first name is asked for, not before."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+from funcgrad._core.lazy import LazyModule
+from funcgrad._engines.engine import Engine, in_use
+
+if TYPE_CHECKING:
+    from funcgrad._core.graph.ir import Graph
+    from funcgrad._core.primitive import Primitive
+
+
+class _Xla(LazyModule):
+    """The module ``run`` beside this one."""
+
+    def __getattr__(self, attribute: str) -> Any:
+        try:
+            value = super().__getattr__(attribute)
+        except ModuleNotFoundError as error:
+            if error.name not in ("jax", "jaxlib"):
+                raise
+            raise ModuleNotFoundError(
+                'jit: engine "xla" was asked for, which is JAX\'s compiler; there is no module named '
+                f'{error.name!r}. Install it (pip install jax), or compile without it: fg.jit(f, engine="numpy").',
+                name=error.name,
+            ) from None
+        if XLA not in in_use:
+            in_use.append(XLA)
+        return value
+
+
+xla: Any = _Xla("funcgrad._engines.xla.run")
+
+
+def _owns(x: Any) -> bool:
+    """Whether it is a ``jax.Array`` or one of JAX's own tracers; their existence says that JAX is loaded."""
+    # Another thread may be importing JAX just now: a module without the class has no instances of it either.
+    array_type = getattr(sys.modules.get("jax"), "Array", None)
+    # The class is asked for once more by way of the engine, which is in use from here on.
+    return array_type is not None and isinstance(x, array_type) and isinstance(x, xla.Array)
+
+
+def _run(primitive: Primitive, operands: tuple, params: dict) -> Any:
+    return xla.run(primitive, operands, params)
+
+
+def _compile(graph: Graph) -> Callable[..., list]:
+    return xla.compile_graph(graph)
+
+
+def _scope() -> AbstractContextManager[Any]:
+    return xla.scope()
+
+
+def _is_abstract(x: Any) -> bool:
+    return xla.is_jax_tracer(x)
+
+
+def _place_beside(value: Any, x: Any) -> Any:
+    return xla.beside(value, x)
+
+
+def _lasting(value: Any, given: Iterable[Any]) -> Any:
+    return xla.lasting(value, given)
+
+
+XLA = Engine(
+    name="xla",
+    owns=_owns,
+    run=_run,
+    compile=_compile,
+    scope=_scope,
+    is_abstract=_is_abstract,
+    place_beside=_place_beside,
+    lasting=_lasting,
+    tracing=xla,
+)
