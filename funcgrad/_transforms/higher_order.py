@@ -26,6 +26,7 @@ from funcgrad._transforms._arguments import (
     owned,
     refuse_repeated,
     require_inexact,
+    taken,
 )
 from funcgrad._transforms.forward import jvp
 from funcgrad._transforms.reverse import Argnums, grad, split_aux, vjp
@@ -54,6 +55,7 @@ class Linearized:
         return unflatten(out_tree, owned(out_dots, [*given, *[value for _, value in self.graph.constants]]))
 
     def _checked(self, x_dot: Any, needed: Aval) -> Any:
+        x_dot = taken(x_dot)
         if not hasattr(x_dot, "dtype"):
             x_dot = number_like(x_dot, needed, f"linearize: a tangent passed to {self.graph.name}")
         if x_dot.shape != needed.shape or x_dot.dtype != needed.dtype:

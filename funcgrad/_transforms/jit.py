@@ -11,6 +11,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
+import numpy as np
+
 from funcgrad._core.bind import Tracer, active_trace, is_foreign
 from funcgrad._core.graph.ir import Graph, Operand
 from funcgrad._core.graph.simplify import avals_of, lift_tracers, simplify
@@ -194,6 +196,9 @@ class XlaFunction(_Jitted):
         guests = False
         try:
             jitted, order = self._made or self._make(args, kwargs)
+            if np.matrix in map(type, args):
+                # JAX takes it for an array, alone of all subclasses.
+                raise TypeError("numpy.matrix")
             with self._scope():
                 out = jitted(*(args if order is None else reordered(args, order)), **kwargs)
         except ClosedOverTracerError:

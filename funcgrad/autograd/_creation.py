@@ -13,6 +13,7 @@ from funcgrad.autograd._base import TensorBase
 from funcgrad.autograd._tensor import Tensor, rebuild
 from funcgrad.autograd._to import number_dtype
 from funcgrad.autograd._torch import converted
+from funcgrad.numpy.extend import as_value, is_guest
 
 
 def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
@@ -45,6 +46,8 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
 
 def _copied(data: Any, dtype: np.dtype | None) -> Any:
     data = data.value if isinstance(data, TensorBase) else converted(data)
+    if isinstance(data, np.ndarray) and is_guest(data):
+        data = as_value(data)
     if isinstance(data, np.ndarray | np.generic) or not hasattr(data, "dtype"):
         strong = hasattr(data, "dtype")
         array = np.array(_plain(data))

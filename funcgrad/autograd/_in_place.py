@@ -16,7 +16,7 @@ from funcgrad.autograd._mode import recording
 from funcgrad.autograd._torch import array_of, is_torchs
 from funcgrad.autograd._writes import note_writes
 from funcgrad.errors import TracerAssignmentError
-from funcgrad.numpy.extend import At, as_value
+from funcgrad.numpy.extend import At, as_value, is_guest
 
 _ASSIGNED = "x[i] = v"
 
@@ -135,6 +135,7 @@ def copy(self: Any, source: Any) -> Any:
     _check(self, source, "copy_")
     if is_torchs(source):
         source = array_of(source)
+    source = as_value(source) if is_guest(source) else source
     if is_foreign(self.value):
         return _give(self, "copy_", lambda value: _filled(value, _value(source)))
     np.copyto(_writable(self), np.asarray(_value(source)), casting="unsafe")

@@ -19,6 +19,7 @@ from funcgrad.autograd._methods import METHODS, Size, size_of
 from funcgrad.autograd._text import tensor_text
 from funcgrad.autograd._views import alias, array_function, copied, getitem, iterate
 from funcgrad.autograd._writes import note_writes
+from funcgrad.numpy.extend import as_value, is_guest
 from funcgrad.tree import register_leaf
 
 
@@ -149,6 +150,7 @@ class Tensor(TensorBase):
             backward_from(self, retain=bool(retain_graph))
             return
         if gradient is not None and type(gradient) is not Tensor:
+            gradient = as_value(gradient) if is_guest(gradient) else gradient
             gradient = TRACE.constant(np.asarray(gradient, None if hasattr(gradient, "dtype") else self.dtype))
         backward((self,), (gradient,), retain_graph, create_graph, inputs=inputs)
 

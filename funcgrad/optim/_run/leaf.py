@@ -163,7 +163,7 @@ class Stepper:
     def conformed(self, i: int, g: Any, p: Any) -> Any:
         """A gradient in the dtype of its parameter; what does not fit is refused."""
         try:
-            if g.shape == p.shape and g.dtype == p.dtype:
+            if g.shape == p.shape and g.dtype == p.dtype and (type(g) is np.ndarray or is_value(g)):
                 return g
         except AttributeError:
             # A Python number, or no value at all.

@@ -348,3 +348,27 @@ def test_pint() -> None:
             fg.grad(lambda x, f=f: np.sum(f(x)))(X)
         with pytest.raises(ForeignArrayError, match=r"pint\.Quantity.*x\.magnitude"):
             fg.vjp(f, X)
+
+
+GUESTS = {
+    "masked": np.ma.masked_array([[1.0, 2.0], [3.0, 4.0]], np.eye(2, dtype=bool)),
+    "matrix": np.ones((2, 2)).view(np.matrix),
+}
+TAKEN: dict[str, Callable[[Any], Any]] = {
+    "tensor": fg.autograd.tensor,
+    "parameter": fg.nn.Parameter,
+    "copied into a tensor": lambda m: fg.autograd.tensor(np.ones((2, 2))).copy_(m),
+    "backward": lambda m: fg.autograd.tensor(np.ones((2, 2)), requires_grad=True).sin().backward(m),
+    "gradient of a step": lambda m: fg.optim.sgd_update(m, fg.optim.sgd_init(np.ones((2, 2)), lr=0.1), np.ones((2, 2))),
+    "graph": fg.make_graph(lambda x: x * x)(np.ones((2, 2))),
+    "tangent": fg.linearize(lambda x: x * x, np.ones((2, 2)))[1],
+    "jit": fg.jit(lambda x: x * x),
+    "jit of a number too": lambda m: fg.jit(lambda n, x: n * x)(2.0, m),
+}
+
+
+@pytest.mark.parametrize("guest", GUESTS)
+@pytest.mark.parametrize("name", TAKEN)
+def test_no_door_takes_a_guest_that_computes_its_own_way(name: str, guest: str) -> None:
+    with pytest.raises((ForeignArrayError, fg.errors.TreeMismatchError), match=type(GUESTS[guest]).__name__):
+        TAKEN[name](GUESTS[guest])
