@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import multiprocessing
 import sys
 import time
@@ -12,6 +13,8 @@ from typing import Any
 from tests.laws.fuzz import tensors
 from tests.laws.fuzz.check import Report
 from tests.laws.fuzz.runner import Found, run_scripts, run_seeds
+
+CHUNK = 50
 
 
 def main() -> int:
@@ -24,20 +27,39 @@ def main() -> int:
     first = int(time.time()) * 1000 if options.first is None else options.first
     say(f"seeds from {first}")
     start = time.monotonic()
-    with multiprocessing.get_context("spawn").Pool(options.workers) as pool:
-        jobs = [
-            (first + i, options.workers, options.programs // options.workers, options.seconds)
-            for i in range(options.workers)
-        ]
-        results = pool.starmap(run_seeds, jobs)
+    results: list[tuple[Report, list[Found], int]] = []
+    with multiprocessing.get_context("spawn").Pool(options.workers, maxtasksperchild=10) as pool:
+        begin, end = first, first + options.programs
+        while begin < end and time.monotonic() < start + options.seconds:
+            ranges = chunks(begin, min(end, begin + 4 * CHUNK * options.workers))
+            for result in pool.starmap(run_seeds, ranges, chunksize=1):
+                results.append(result)
+                for found in result[1]:
+                    say(f"\n#### {found.key}\n{found.text}")
+            begin = ranges[-1][0] + CHUNK
+            say(f"{sum(report.programs for report, *_ in results)} programs, {time.monotonic() - start:.0f} s")
+    results += beside_pytorch(first, sum(report.programs for report, *_ in results) // 10)
+    return conclude(results, first, time.monotonic() - start)
+
+
+def chunks(begin: int, end: int) -> list[tuple[int, int, int, float]]:
+    """The arguments of `run_seeds` for consecutive ranges."""
+    return [(seed, 1, min(CHUNK, end - seed), math.inf) for seed in range(begin, end, CHUNK)]
+
+
+def beside_pytorch(first: int, count: int) -> list[tuple[Report, list[Found], int]]:
+    """Scripts of tensors, where PyTorch is there, and schedules of SGD."""
+    results = []
     for kind in ("tensors", "schedules"):
         if kind == "schedules" or tensors.peers() is not None:
-            seeds = range(first, first + sum(report.programs for report, *_ in results) // 10)
-            report, found = run_scripts(kind, seeds)
+            report, found = run_scripts(kind, range(first, first + count))
             say(f"{report.programs} {kind}")
-            results.append((Report(), found, first))
-            results[-1][0].refusals.update(report.refusals)
-    return conclude(results, first, time.monotonic() - start)
+            only = Report()
+            only.refusals.update(report.refusals)
+            results.append((only, found, first))
+            for f in found:
+                say(f"\n#### {f.key}\n{f.text}")
+    return results
 
 
 def conclude(results: list[tuple[Report, list[Found], int]], first: int, seconds: float) -> int:
@@ -47,7 +69,7 @@ def conclude(results: list[tuple[Report, list[Found], int]], first: int, seconds
         for f in findings:
             found.setdefault(f.key, []).append(f)
     for key, group in sorted(found.items(), key=lambda item: -len(item[1])):
-        say(f"\n#### {len(group)}x {key} (seeds {[f.seed for f in group][:8]})\n{group[0].text}")
+        say(f"{len(group):4d}x {key} (seeds {[f.seed for f in group][:8]})")
     last = max(last for *_, last in results)
     rate, checks, count = total.programs / seconds, sum(total.checks.values()), sum(map(len, found.values()))
     say(f"\n{total.programs} programs, seeds {first} to {last}, {checks} checks, {rate:.1f} programs a second")
