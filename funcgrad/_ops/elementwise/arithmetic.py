@@ -174,13 +174,12 @@ _EXTREMUM_MAPS = [lambda t, y, a, b: _winner_map(t, a, b, y), lambda t, y, a, b:
 max_p = elementwise("max", "a b", numpy=np.maximum, xla="max", maps=_EXTREMUM_MAPS)
 min_p = elementwise("min", "a b", numpy=np.minimum, xla="min", maps=_EXTREMUM_MAPS)
 
-eq_p = predicate("eq", "a b", numpy=np.equal, xla="eq")
-ne_p = predicate("ne", "a b", numpy=np.not_equal, xla="ne")
-
 
 def ordered(lax: Any, a: Any, b: Any, name: str) -> Any:
     """NumPy's order of complex numbers: by real parts, then by imaginary parts; a NaN in one is in no order."""
-    if a.dtype.kind != "c":
+    if a.dtype != b.dtype:
+        return _ordered_integers(lax, a, b, name)
+    if a.dtype.kind != "c" or name in {"eq", "ne"}:
         return getattr(lax, name)(a, b)
     (a_real, a_imag), (b_real, b_imag) = ((lax.real(x), lax.imag(x)) for x in (a, b))
     numbers = lax.bitwise_and(lax.eq(a_imag, a_imag), lax.eq(b_imag, b_imag))
@@ -188,10 +187,24 @@ def ordered(lax: Any, a: Any, b: Any, name: str) -> Any:
     return lax.bitwise_or(before, lax.bitwise_and(lax.eq(a_real, b_real), getattr(lax, name)(a_imag, b_imag)))
 
 
+def _ordered_integers(lax: Any, a: Any, b: Any, name: str) -> Any:
+    """The order of a signed and an unsigned number, which no dtype has both of: what is negative is less than all."""
+    if a.dtype.kind == "u":
+        return _ordered_integers(lax, b, a, _TURNED[name])
+    negative = lax.lt(a, lax.full_like(a, 0))
+    compared = getattr(lax, name)(lax.convert_element_type(a, b.dtype), b)
+    return lax.select(negative, lax.full_like(negative, name in {"lt", "le", "ne"}), compared)
+
+
+_TURNED = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
+
+
 def _ordered_xla(name: str) -> Any:
     return lambda lax, a, b: ordered(lax, a, b, name)
 
 
+eq_p = predicate("eq", "a b", numpy=np.equal, xla=_ordered_xla("eq"))
+ne_p = predicate("ne", "a b", numpy=np.not_equal, xla=_ordered_xla("ne"))
 lt_p = predicate("lt", "a b", numpy=np.less, xla=_ordered_xla("lt"))
 le_p = predicate("le", "a b", numpy=np.less_equal, xla=_ordered_xla("le"))
 gt_p = predicate("gt", "a b", numpy=np.greater, xla=_ordered_xla("gt"))

@@ -13,7 +13,7 @@ from funcgrad._ops.layout.batching import batch_same
 copy_p = Primitive(
     "copy",
     operands=("x",),
-    numpy=lambda x: x.copy(),
+    numpy=lambda x: x.copy() if hasattr(x, "copy") else np.asarray(x)[()],
     # XLA's values never change.
     xla=lambda lax, x: x,
     aval=lambda x: x,
@@ -25,7 +25,10 @@ copy_p = Primitive(
 
 def copy(x: Any) -> Any:
     """What NumPy returns as a new array where it has nothing to compute; a number is its own copy."""
-    return x if isinstance(x, int | float | complex | np.generic) else copy_p(x)
+    if isinstance(x, int | float | complex) and not isinstance(x, np.generic):
+        # Of Python's number, NumPy's.
+        return np.asarray(x)[()]
+    return x if isinstance(x, np.generic) else copy_p(x)
 
 
 def fresh(y: Any, x: Any) -> Any:

@@ -44,6 +44,12 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
             f"traced under {self.owner.transform}. Write funcgrad.numpy.take(array, i, axis=0) for array[i], or make "
             "the array an argument of the transformed function, which traces it too."
         )
+    if self.dtype == bool:
+        # Objects that are bools are added by "or", where NumPy counts.
+        raise TracerArrayConversionError(
+            f"numpy.asarray: a traced value {self.aval} was to become an array of objects under "
+            f"{self.owner.transform}, whose sums would not count. Write np.stack([...]) or fnp.asarray(x) instead."
+        )
     if asking.f_code.co_name in _STATISTICS and asking.f_globals.get("__name__", "").endswith("_core._methods"):
         raise TracerArrayConversionError(
             f"numpy.{_STATISTICS[asking.f_code.co_name]}: the array is one of objects, traced values one by one under "

@@ -6,9 +6,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from funcgrad._core.aval import aval_of
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import FULL, SLOT, Index
 from funcgrad._ops.layout.broadcast import broadcast_to
+from funcgrad._ops.layout.copy import copy
 from funcgrad._ops.layout.diagonal import diagonal, embed_diagonal
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.layout.triangle import lower_triangle, upper_triangle
@@ -36,8 +38,10 @@ def take(a: Any, indices: Any, axis: int | None = None, out: None = None, mode: 
         indices = _bounded(indices, a.shape[axis], mode)
     entries = (FULL,) * axis
     if type(indices) is int:
-        return index_p(a, index=Index((*entries, indices)))
-    return index_p(a, indices, index=Index((*entries, SLOT)))
+        return copy(index_p(a, index=Index((*entries, indices))))
+    taken = index_p(a, indices, index=Index((*entries, SLOT)))
+    # At one place NumPy's indexing gives a view.
+    return taken if aval_of(indices).shape else copy(taken)
 
 
 def _bounded(indices: Any, length: int, mode: str) -> Any:

@@ -41,7 +41,19 @@ def where(condition: Any, x: Any = _MISSING, y: Any = _MISSING, /) -> Any:
         return np.nonzero(np.asarray(concrete_value(as_value(condition), "numpy.where of one argument")))
     if x is _MISSING or y is _MISSING:
         raise ValueError("either both or neither of x and y should be given")
-    return bind(select_p, (_truth(condition), *promote_weakly(as_value(x), as_value(y))), NO_PARAMS)
+    x, y = _wrapped(as_value(x), as_value(y))
+    return bind(select_p, (_truth(condition), *promote_weakly(x, y)), NO_PARAMS)
+
+
+def _wrapped(x: Any, y: Any) -> tuple:
+    """The operands of ``where``: a Python int that the other's integer dtype does not hold is cast, as by NumPy."""
+    if type(x) is int and type(y) is not int:
+        return _wrapped(y, x)[::-1]
+    if type(y) is int and type(x) is not int and dtype_of(x).kind in "iu":
+        bounds = np.iinfo(dtype_of(x))
+        if not bounds.min <= y <= bounds.max:
+            return x, np.asarray(y).astype(dtype_of(x))[()]
+    return x, y
 
 
 @implements(np.select)

@@ -130,6 +130,8 @@ def full_like(
     dtype = a.dtype if dtype is None else np.dtype(dtype)
     lengths = tuple(a.shape) if shape is None else to_shape(shape)
     if type(fill_value) in (int, float, complex, bool):
+        if type(fill_value) is complex and dtype.kind in "biuf":
+            fill_value = np.asarray(fill_value).astype(dtype).item()
         if lengths == a.shape and dtype == a.dtype:
             return fill.full_like_p(a, value=fill_value)
         return np.full(lengths, fill_value, dtype)

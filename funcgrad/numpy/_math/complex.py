@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.bind import NO_PARAMS, Tracer, bind
-from funcgrad._ops.elementwise.arithmetic import lt_p
+from funcgrad._ops.elementwise.arithmetic import ne_p
 from funcgrad._ops.elementwise.cast import conj_p, imag_p, real_p
+from funcgrad._ops.elementwise.rounding import signbit_p
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.trigonometric import arctan2_p
 from funcgrad._ops.layout.copy import fresh
@@ -56,5 +57,7 @@ def angle(z: Any, deg: bool = False) -> Any:
         result = arctan2_p(imag_p(z), real_p(z))
     else:
         z = operands_for(np.arctan2, (0, z))[1]
-        result = select(lt_p(z, 0), math.pi, zeros_like(z))
+        # The arc tangent of 0 and z, without a derivative that is NaN at z = 0.
+        result = select(signbit_p(z), math.pi, zeros_like(z))
+        result = select(ne_p(z, z), np.nan, result)
     return result * (180 / math.pi) if deg else result

@@ -127,6 +127,8 @@ def sign(x: Any, /) -> Any:
     (x,) = operands_for(np.sign, (x,))
     if dtype_of(x).kind != "c":
         return bind(ops.sign_p, (x,), NO_PARAMS)
+    if type(x) is complex:
+        return np.sign(x)
     size = ops.abs_p(x)
     return x / cast(select(size == 0, 1, size), x.dtype)
 

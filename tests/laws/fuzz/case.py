@@ -34,6 +34,8 @@ class Case:
         self.objects = any(t.kind == "O" for t in dtypes)
         inexact = [s.target for s in program.statements if np.asarray(scope[s.target]).dtype.kind in "fc"]
         self.finite = all(np.all(np.isfinite(scope[name])) for name in inexact)
+        # Whether the derivatives are the slopes of the values.
+        self.sloped = self.finite and not self.objects and all(s.op != "one triangle" for s in program.statements)
         self.floats = [i for i, y in enumerate(self.results) if np.asarray(y).dtype.kind in "fc"]
 
     @property

@@ -122,7 +122,8 @@ def _where(d: Draw) -> str:
 @op("select", 0.6)
 def _select(d: Draw) -> str:
     x = d.name()
-    default = d.one("", f", {d.number()}", f", default={d.beside(x)}")
+    # NumPy looks for arrays like ours among the conditions and choices, not at the default.
+    default = d.one("", f", {d.number()}")
     return f"np.select([{x} > 0, {x} < -1], [{d.beside(x)}, {d.one(x, d.number())}]{default})"
 
 

@@ -121,7 +121,7 @@ def _product(d: Draw) -> str:
     pair = f"{x}, {other}" if d.chance(0.8) else f"{other}, {x}"
     if name.startswith("tensordot"):
         return f"np.tensordot({pair}, axes={name[-1]})"
-    return d.one(f"np.{name}({pair})", f"np.{name}({pair})", f"{x} @ {other}", f"{x}.dot({other})")
+    return d.one(f"np.{name}({pair})", f"np.{name}({pair})", f"{x} @ {other}")
 
 
 @op("einsum", 1)
@@ -173,8 +173,7 @@ def _linalg(d: Draw) -> str:
         f"np.linalg.det({regular})",
         f"np.linalg.slogdet({regular})[{d.integer(0, 1)}]",
         f"np.linalg.cholesky({positive})",
-        f"np.linalg.eigvalsh({d.one(x, positive)})",
-        f"np.linalg.cholesky({x} + 4 * np.eye({d.value(x).shape[-1]}))",
+        f"np.linalg.eigvalsh({positive})",
         f"np.linalg.eigh({positive})[0]",
         f"np.linalg.matrix_power({regular}, {d.integer(-1, 3)})",
         f"np.linalg.svd({x}, compute_uv=False)",
@@ -183,6 +182,13 @@ def _linalg(d: Draw) -> str:
         f"np.linalg.svdvals({x})",
         f"np.linalg.cond({regular})",
     )
+
+
+@op("one triangle", 0.3)
+def _one_triangle(d: Draw) -> str:
+    """The values read one triangle, and the derivatives are those of a Hermitian matrix: no slopes of the values."""
+    x = _square(d)
+    return d.one(f"np.linalg.eigvalsh({x})", f"np.linalg.cholesky({x} + 4 * np.eye({d.value(x).shape[-1]}))")
 
 
 @op("solve", 0.8)

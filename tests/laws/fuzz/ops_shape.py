@@ -271,17 +271,17 @@ def _meshgrid(d: Draw) -> str:
     return f"np.meshgrid({x}, {x}{d.one('', ', indexing=' + repr('ij'))})[{d.integer(0, 1)}]"
 
 
-@op("asarray", 0.4)
+@op("asarray", 0.3)
 def _asarray(d: Draw) -> str:
-    x = d.name()
+    """Arrays of traced numbers, to NumPy arrays of objects: doubles alone, and what loops over objects do."""
+    x = d.array(1, lambda x: x.dtype == float and x.size > 0)
     return d.one(
         f"np.stack([{x}[0], {x}[-1]])",
         f"np.copy({x})",
-        f"np.sum([{x}, {x}], axis=0)",
-        f"np.array([{x}, {x}])",
-        f"np.mean([{x}, {x}])",
-        f"np.array({x})",
-        f"np.asarray({x})",
+        f"np.sum([{x}, {x}], axis=0) * 1.0",
+        f"np.exp(np.array([{x}, {x}])) + 1.0",
+        f"np.array([{x}[0], {x}[-1]]) * {x}[0]",
+        f"np.asarray({x}) * 2.0 + {x}",
     )
 
 

@@ -213,3 +213,32 @@ def test_truth_of_python_numbers_when_staged() -> None:
     """A comparison of Python numbers is a bool like any other: it is no weak number."""
     assert fg.jit(lambda x: (x > 1) * np.float32(2) + ((x > 1) & (x < 5)))(2.0) == 3.0
     assert fg.make_graph(lambda x: (x > 1) * np.float32(2))(2.0).outputs[0].aval.dtype == np.float32
+
+
+def test_where_casts_integers_as_numpy_does() -> None:
+    f = lambda c, x: (np.where(c, x, -2), np.where(c, 300, x))  # noqa: E731
+    c, x = np.array([True, False]), np.array([3, 7], np.uint8)
+    for got, expected in zip(fg.jit(f, engine="numpy")(c, x), f(c, x), strict=True):
+        assert got.dtype == expected.dtype
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_angle_of_real_numbers() -> None:
+    x = np.array([2.0, -0.0, 0.0, -1.0, np.nan])
+    np.testing.assert_array_equal(fg.vjp(np.angle, x)[0], np.angle(x))
+    np.testing.assert_array_equal(fg.vjp(np.angle, x)[1](np.ones(5))[0], np.zeros(5))
+
+
+def test_one_element_taken_is_no_view() -> None:
+    x = np.ones((2, 2))
+    for index in (1, np.array(1), np.int64(1)):
+        for y in (fg.numpy.take(x, index, axis=0), fg.vjp(lambda x, i=index: np.take(x, i, axis=0), x)[0]):
+            assert not np.shares_memory(x, y)
+
+
+@pytest.mark.parametrize("name", ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"])
+def test_signed_and_unsigned_integers_are_compared_on_xla(name: str) -> None:
+    f = getattr(np, name)
+    a, b = np.array([-1, 3, 2**62, 7]), np.array([2**64 - 1, 3, 5, 0], np.uint64)
+    got = fg.jit(lambda a, b: (f(a, b), f(b, a)))(a, b)
+    np.testing.assert_array_equal(got, (f(a, b), f(b, a)))
