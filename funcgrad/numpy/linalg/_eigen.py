@@ -11,8 +11,9 @@ import numpy as np
 
 from funcgrad._core.aval import type_text
 from funcgrad._core.bind import NO_PARAMS, Tracer, bind
-from funcgrad._ops.elementwise.arithmetic import ne_p
+from funcgrad._ops.elementwise.arithmetic import eq_p, ne_p
 from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.gather import slice_axis
 from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.layout.broadcast import reduce_sum
@@ -22,7 +23,7 @@ from funcgrad._ops.linalg.matrices import adjoint, product
 from funcgrad.numpy._base.convert import promote
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_option
 from funcgrad.numpy._contract.products import matmul
-from funcgrad.numpy._reduce.reductions import INDEX, any_, as_array, count_nonzero, max_, min_
+from funcgrad.numpy._reduce.reductions import INDEX, all_, any_, as_array, count_nonzero, max_, min_
 from funcgrad.numpy._reduce.statistics import squared
 from funcgrad.numpy.linalg._matrices import matrices, numbers, squares
 from funcgrad.numpy.linalg._norms import norm
@@ -194,4 +195,7 @@ def cond(x: Any, p: Any = None) -> Any:
         return norm(x, p, axis=(-2, -1)) * norm(inv(x), p, axis=(-2, -1))
     values = spectral.svd(x)[1]
     greatest, least = max_(values, -1), min_(values, -1)
-    return least / greatest if p == -2 else greatest / least
+    ratio = least / greatest if p == -2 else greatest / least
+    # Where the ratio of infinities is NaN and the matrix has none, NumPy says that it is singular.
+    known = all_(bind(eq_p, (x, x), NO_PARAMS), (-2, -1))
+    return select(known & bind(ne_p, (ratio, ratio), NO_PARAMS), np.inf, ratio)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.laws.fuzz.draw import Draw, is_bool, is_float, is_inexact, is_real
+from tests.laws.fuzz.draw import Draw, UnfitError, is_bool, is_float, is_inexact, is_real
 from tests.laws.fuzz.table import OPS, op, words
 
 UNARY = words(
@@ -42,6 +42,9 @@ def _unary(name: str) -> None:
     @op(name, 0.35)
     def sample(d: Draw) -> str:
         x = d.name() if d.chance(0.95) else d.number()
+        # The parts of Python's bools are Python's ints.
+        if x in {"True", "False"} or type(d.values.get(x)) is bool:
+            raise UnfitError
         return f"np.{name}({x})"
 
 

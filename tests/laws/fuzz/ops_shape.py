@@ -275,14 +275,15 @@ def _meshgrid(d: Draw) -> str:
 def _asarray(d: Draw) -> str:
     """Arrays of traced numbers, to NumPy arrays of objects: doubles alone, and what loops over objects do."""
     x = d.array(1, lambda x: x.dtype == float and x.size > 0)
-    return d.one(
-        f"np.stack([{x}[0], {x}[-1]])",
-        f"np.copy({x})",
-        f"np.sum([{x}, {x}], axis=0) * 1.0",
-        f"np.exp(np.array([{x}, {x}])) + 1.0",
-        f"np.array([{x}[0], {x}[-1]]) * {x}[0]",
-        f"np.asarray({x}) * 2.0 + {x}",
+    objects = d.one(
+        f"np.sum([{x}, {x}], axis=0)",
+        f"np.exp(np.array([{x}, {x}]))",
+        f"np.array([{x}[0], {x}[-1]])",
+        f"np.asarray({x}) * 2.0",
+        f"np.sqrt(np.abs(np.array([{x}])) + 1)",
     )
+    # What meets a traced value is an array of numbers again.
+    return f"np.sum({x}) * 0.0 + {objects}"
 
 
 @op("loop", 0.4)

@@ -242,3 +242,10 @@ def test_powers_of_zero_and_of_negative_numbers(base: float, exponent: int, kind
     for expected in power:
         f = fg.grad(f)
         np.testing.assert_allclose(f(np.float64(base)), expected, rtol=1e-14)
+
+
+def test_i0_of_halves() -> None:
+    x = np.array([0.5, 2.0], np.float16)
+    for got in (fg.vjp(np.i0, x)[0], fg.jit(np.i0, engine="numpy")(x)):
+        assert got.dtype == np.float16
+        np.testing.assert_allclose(got, np.i0(x), rtol=2e-3)

@@ -210,3 +210,9 @@ def test_mistakes() -> None:
     for f in (lambda: linalg.pinv(square, 0.1, rtol=0.1), lambda: linalg.matrix_rank(square, 0.1, rtol=0.1)):
         with pytest.raises(ValueError, match="needed one of them"):
             f()
+
+
+def test_the_condition_of_infinities() -> None:
+    x = np.array([[[1.0, 1.0], [np.inf, np.inf]], [[1.0, 0.0], [0.0, 4.0]]])
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(fg.vjp(np.linalg.cond, x)[0], np.linalg.cond(x))
