@@ -29,6 +29,7 @@ LAYERS = [
     {"nn", "sparse"},
     {"optim"},
     {"interop", "io", "testing"},
+    {"extend"},
     {""},  # funcgrad/__init__.py
 ]
 RANKS = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}

@@ -47,6 +47,9 @@ class SlotTree:
     def __init__(self, slot: str) -> None:
         self.slot = slot
 
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
     @overload
     def __get__(self, state: None, owner: type) -> Self: ...
     @overload
@@ -86,6 +89,7 @@ class State:
     master_dtype: str | None = None
 
     def __init_subclass__(cls) -> None:
+        _attach(cls)
         called = {x.slot: name for name, x in vars(cls).items() if isinstance(x, SlotTree)}
         cls.slot_names = tuple([called[slot.name] for slot in cls.rule.slots])
 
@@ -210,6 +214,22 @@ class State:
             if count
         ]
         return np.array(taken, np.int32)
+
+
+def _attach(cls: type[State]) -> None:
+    """Give a state the attributes that its class does not write out; a slot is called as its rule calls it."""
+    written = {x.slot for x in vars(cls).values() if isinstance(x, SlotTree)}
+    made: list[tuple[str, Any]] = [(name, Hyperparameter()) for name in cls.rule.names if name not in vars(cls)]
+    made += [(slot.name, SlotTree(slot.name)) for slot in cls.rule.slots if slot.name not in written]
+    for name, attribute in made:
+        if hasattr(cls, name) or name in State.__annotations__:
+            raise TypeError(
+                f"{cls.__name__}: the rule {cls.rule.name} calls a hyperparameter or slot {name!r}, and a state has an "
+                "attribute of that name already. Needed names that differ from each other and from those of fg.extend."
+                "State. Rename it in the rule."
+            )
+        attribute.__set_name__(cls, name)
+        setattr(cls, name, attribute)
 
 
 def _known(entry: Any, numbers: Sequence[Any]) -> bool:

@@ -1,0 +1,75 @@
+"""What is needed to add to funcgrad from outside: primitives of one's own, and optimizers.
+
+A *primitive* is one record: a name, an implementation on NumPy, one on XLA, a rule for shape and dtype, a derivative,
+a batching rule and a cost. Declared, it is differentiated, batched, staged, compiled and checked as ours are:
+
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> from funcgrad import extend
+    >>> softplus_p = extend.elementwise(
+    ...     "softplus",
+    ...     "x",
+    ...     numpy=lambda x: np.logaddexp(x, 0),
+    ...     xla=lambda lax, x: lax.add(lax.max(x, lax.full_like(x, 0)), lax.log1p(lax.exp(lax.neg(lax.abs(x))))),
+    ...     maps=[lambda t, x: t / (1 + np.exp(-x))],
+    ... )
+    >>> x = np.array([-1.0, 0.0, 2.0])
+    >>> fg.grad(lambda x: np.sum(softplus_p(x)))(x).round(3)
+    array([0.269, 0.5  , 0.881])
+    >>> fg.check_grads(softplus_p, (x,))
+
+An *optimizer* is one record too, a `Rule`: its hyperparameters, what it keeps of a parameter from step to step, and
+the step, written once; `optimizer` makes its functions and PyTorch's class of it.
+
+``docs/extending/primitive.md`` and ``docs/extending/optimizer.md`` go through an example of each.
+"""
+
+from funcgrad._core.aval import Aval, aval_of, is_inexact, result_dtype
+from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.derivative import CONSTANT, JointlyLinear, Multilinear, PerOperand, Undefined
+from funcgrad._ops.elementwise.families import Elementwise, broadcast_aval, elementwise, predicate
+from funcgrad._ops.layout.batching import batch_axes, batch_same
+from funcgrad._ops.layout.broadcast import batch_all, with_batch
+from funcgrad._public import publish
+from funcgrad.numpy.extend import as_value, dtype_of, implements, operands_for, promote
+from funcgrad.optim._rules.rule import REQUIRED, Flag, Number, Rule, Slot
+from funcgrad.optim._state.state import State
+from funcgrad.optim._torch.declare import Declared, optimizer
+from funcgrad.optim._torch.rule_optimizer import RuleOptimizer
+
+__all__ = [
+    "CONSTANT",
+    "REQUIRED",
+    "Aval",
+    "Declared",
+    "Elementwise",
+    "Flag",
+    "JointlyLinear",
+    "Multilinear",
+    "Number",
+    "PerOperand",
+    "Primitive",
+    "Rule",
+    "RuleOptimizer",
+    "Slot",
+    "State",
+    "Undefined",
+    "as_value",
+    "aval_of",
+    "batch_all",
+    "batch_axes",
+    "batch_same",
+    "broadcast_aval",
+    "dtype_of",
+    "elementwise",
+    "implements",
+    "is_inexact",
+    "operands_for",
+    "optimizer",
+    "predicate",
+    "promote",
+    "result_dtype",
+    "with_batch",
+]
+
+__dir__ = publish(__name__)
