@@ -1,13 +1,13 @@
 """Elementwise graphs as code that writes to given memory: a ufunc for each equation, or one loop over the elements.
 
-    def run(a0, a1, a2, s0, s1, o0, o1, w0):           def run(a0, a1, a2, s0, s1, o0, o1):
+    def run(a0, a1, a2, s0, s1, o0, o1, w0=None):      def run(a0, a1, a2, s0, s1, o0, o1):
         multiply(a2, s1, o1)                               for i in range(a0.size):
         add(o1, a1, o1)                                        x0 = a0[i]; x1 = a1[i]; x2 = a2[i]
         w0 = multiply(o1, s0, w0)                              v0 = x2 * s1
         subtract(a0, w0, o0)                                   ...
 
 ``a`` are the arrays, ``s`` the scalars, ``o`` the memory of the results. The memory of output ``k`` may be that of
-array ``aliases[k]``: it is written to when that array is not read any more. ``w`` is scratch; ``None`` makes it.
+array ``aliases[k]``: it is written to when that array is not read any more. ``w`` is scratch, made where none is given.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class UfuncWriter:
             if k in kept or self._names.get(x) != f"o{k}":
                 lines.append(f"copyto(o{k}, {f'r{k}' if k in kept else self._name(x)})")
         outputs = [f"o{k}" for k in range(len(self._graph.outputs))]
-        scratch = [f"w{k}" for k in range(self.scratch)]
+        scratch = [f"w{k}=None" for k in range(self.scratch)]
         names = [*[self._names[x] for x in self._graph.inputs], *outputs, *scratch]
         return "\n    ".join([f"def run({', '.join(names)}):", *(lines or ["pass"])])
 

@@ -155,15 +155,16 @@ class Structure:
 class Row:
     """The hyperparameters of one parameter: their structure, and the numbers that are data."""
 
-    __slots__ = ("known", "numbers", "ready", "structure")
+    __slots__ = ("begun", "known", "numbers", "ready", "structure")
 
     def __init__(self, structure: Structure, numbers: Sequence[Any]) -> None:
         self.structure = structure
         self.numbers = tuple(numbers)
         # Whether Python knows the numbers.
         self.known = {float}.issuperset(map(type, numbers))
-        # The programs, by dtype, with what they make of the numbers alone.
+        # The programs, by dtype, with what they make of the numbers alone; and those of a first step.
         self.ready: dict[Any, Any] = {}
+        self.begun: dict[Any, Any] = {} if structure.rule.begins else self.ready
 
     @property
     def hyper(self) -> SimpleNamespace:

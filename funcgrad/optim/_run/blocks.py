@@ -11,7 +11,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import copy_context
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,10 @@ THREADED = 1 << 18
 
 
 class Move(NamedTuple):
-    """One parameter's step: what is read, and where the results go, which may be the same memory."""
+    """One parameter's step: what is read, and where the results go, which may be the same memory.
+
+    Steps are handed over as plain tuples of this form, which take a fifth of the time to make.
+    """
 
     program: Program
     # Parameter, gradient, slots.
@@ -37,13 +40,22 @@ class Move(NamedTuple):
     results: tuple[np.ndarray, ...]
 
 
-def write_steps(moves: Sequence[Move]) -> None:
+Step = tuple[Program, tuple[np.ndarray, ...], Sequence[Any], tuple[np.ndarray, ...]]
+
+
+def write_steps(steps: Sequence[Step]) -> None:
     """Take the steps of several parameters."""
-    total = sum([move.arrays[0].size for move in moves])
+    total = 0
+    for _, arrays, _, _ in steps:
+        total += arrays[0].size
     if total <= BLOCK:
-        for move in moves:
-            _write(move)
-        return
+        for step in steps:
+            _write(*step)
+    else:
+        _write_large([Move(*step) for step in steps], total)
+
+
+def _write_large(moves: Sequence[Move], total: int) -> None:
     threaded = total >= THREADED
     compiled = threaded and loops.usable()
     blocks: list[Move] = []
@@ -56,7 +68,7 @@ def write_steps(moves: Sequence[Move]) -> None:
         elif move.arrays[0].size > BLOCK:
             blocks += _blocks(move, BLOCK)
         else:
-            _write(move)
+            _write(*move)
     workers = _workers() if threaded else 1
     if workers == 1 or len(blocks) < 2:
         _write_blocks(blocks, compiled)
@@ -109,7 +121,7 @@ def _write_blocks(moves: Sequence[Move], compiled: bool) -> None:
             continue
         p = move.arrays[0]
         if p.size > BLOCK or p.ndim != 1:
-            _write(move)
+            _write(*move)
             continue
         held = scratch.setdefault(p.dtype, [])
         while len(held) < move.program.ufuncs[1]:
@@ -118,8 +130,7 @@ def _write_blocks(moves: Sequence[Move], compiled: bool) -> None:
         run(*move.arrays, *move.scalars, *move.results, *[x[: p.size] for x in held[:count]])
 
 
-def _write(move: Move) -> None:
-    program, arrays, scalars, results = move
+def _write(program: Program, arrays: Sequence[Any], scalars: Sequence[Any], results: Sequence[Any]) -> None:
     if not program.rule.elementwise:
         for place, value in zip(results, program.run(arrays, scalars, separated=False), strict=True):
             np.copyto(place, value)
@@ -127,8 +138,7 @@ def _write(move: Move) -> None:
     if not arrays[0].shape:
         # Without memory to write to, ufuncs make scalars of these.
         arrays, results = ([x.reshape(1) for x in xs] for xs in (arrays, results))
-    run, count = program.ufuncs
-    run(*arrays, *scalars, *results, *[None] * count)
+    program.ufuncs[0](*arrays, *scalars, *results)
 
 
 _threads: list[ThreadPoolExecutor] = []

@@ -14,7 +14,7 @@ from funcgrad._ops.index.rows import Rows
 from funcgrad._ops.layout.copy import fresh
 from funcgrad.errors import TreeMismatchError
 from funcgrad.optim._rules.rule import Row, Rule
-from funcgrad.optim._run.blocks import Move, write_steps
+from funcgrad.optim._run.blocks import Step, write_steps
 from funcgrad.optim._run.program import Program, program_of
 from funcgrad.optim._run.rows import check_rows, step_rows
 
@@ -54,13 +54,17 @@ class Stepper:
     def __init__(self, rule: Rule, path: Callable[[int], str]) -> None:
         self.rule = rule
         self._path = path
-        self._moves: list[Move] = []
+        self._steps: list[Step] = []
         # What was made of hyperparameters and a count of steps.
         self._scalars: dict[Any, Any] = {}
 
     def step(self, i: int, leaf: Leaf) -> Result:
         """The new parameter, slots and master copy of leaf ``i``."""
         p, g, slots, master, taken, row, into = leaf
+        if master is None:
+            places = self.gathered(p, g, slots, taken, row, into)
+            if places is not None:
+                return Result(places[0], places[1:])
         if g is None:
             return Result(p, *_kept(slots, master, into))
         if type(g) is Rows:
@@ -77,6 +81,27 @@ class Stepper:
             return Result(cast(new, p.dtype), slots, new)
         return Result(*self.step_flat(p, g, slots, taken, row, into))
 
+    def gathered(
+        self, p: Any, g: Any, slots: tuple[Any, ...], taken: Any, row: Row, into: tuple[Any, ...] | None
+    ) -> tuple[Any, ...] | None:
+        """The memory that `finish` writes parameter and slots to, in the common case; else ``None``, and no more.
+
+        That is NumPy's arrays of one type whose program was met before. Tens of thousands of small steps a second are
+        taken here: it asks for no more than it must.
+        """
+        if type(p) is not np.ndarray or type(g) is not np.ndarray or p.dtype is not g.dtype or p.shape != g.shape:
+            return None
+        ready = (row.begun if type(taken) is int and taken == 0 else row.ready).get(p.dtype)
+        if ready is None or not _ARRAYS.issuperset(map(type, slots)):
+            return None
+        if into is None:
+            if not p.shape:
+                # 0-d arrays become NumPy scalars, which cannot be written to.
+                return None
+            into = (np.empty_like(p), *[np.empty_like(x) for x in slots])
+        self._steps.append((ready[0], (p, g, *slots), ready[1], into))
+        return into
+
     def _takes_rows(self, p: Any, master: Any, row: Row) -> bool:
         return row.structure.by_rows and master is None and p.dtype.kind != "V" and p.dtype.itemsize > 2
 
@@ -88,17 +113,13 @@ class Stepper:
         if dtype.itemsize == 2 or dtype.kind == "V":
             return self._step_half(p, g, slots, taken, row, into)
         first = self.rule.begins and type(taken) is int and taken == 0
-        ready = row.ready.get((dtype, first, type(p) is float))
-        if ready is None:
-            program = program_of(row.structure, dtype, first, getattr(p, "shape", ()))
-            if True in row.structure.scalars:
-                return self._step_mixed(program, (p, g), slots, taken, row, into)
-            # Beside Python's numbers they stay such.
-            scalars = self._numbers(program, row, taken, None if type(p) is float else dtype)
-            if self.rule.elementwise and not program.reads_t:
-                row.ready[dtype, first, type(p) is float] = program, scalars
-        else:
-            program, scalars = ready
+        program = program_of(row.structure, dtype, first, getattr(p, "shape", ()))
+        if True in row.structure.scalars:
+            return self._step_mixed(program, (p, g), slots, taken, row, into)
+        # Beside Python's numbers they stay such.
+        scalars = self._numbers(program, row, taken, None if type(p) is float else dtype)
+        if row.known and self.rule.elementwise and not program.reads_t and type(p) is np.ndarray:
+            (row.begun if first else row.ready)[dtype] = program, scalars
         results = self._run(program, (p, g, *slots), scalars, taken, row, into)
         return results[0], tuple(results[1:])
 
@@ -138,7 +159,7 @@ class Stepper:
         if known and _ARRAYS.issuperset(map(type, arrays)) and (p.shape or into is not None):
             if into is None:
                 into = (np.empty_like(p), *[np.empty_like(x) for x in arrays[2:]])
-            self._moves.append(Move(program, arrays, scalars, into))
+            self._steps.append((program, arrays, scalars, into))
             return into
         separated = not row.known and program.rule.elementwise and aval_of(p).size >= _SEPARATED
         # The first buffer is not the gradient itself: it is written to later.
@@ -156,9 +177,9 @@ class Stepper:
 
     def finish(self) -> None:
         """Write what is to be written."""
-        if self._moves:
-            moves, self._moves = self._moves, []
-            write_steps(moves)
+        if self._steps:
+            steps, self._steps = self._steps, []
+            write_steps(steps)
 
     def conformed(self, i: int, g: Any, p: Any) -> Any:
         """A gradient in the dtype of its parameter; what does not fit is refused."""

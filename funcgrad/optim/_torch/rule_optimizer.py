@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -20,7 +21,7 @@ from funcgrad.optim._state.begin import begun
 from funcgrad.optim._state.prefix import Place, Prefix, Prefixes, as_vector
 from funcgrad.optim._state.state import State
 from funcgrad.optim._torch.optimizer import Optimizer, required
-from funcgrad.optim._update import step_leaves, update
+from funcgrad.optim._update import update
 from funcgrad.tree import flatten, structure
 
 # A parameter and its gradient; a group, its hyperparameters and those of its parameters that have a gradient.
@@ -31,6 +32,8 @@ _Members = tuple[dict[str, Any], Row, list[_Pair]]
 _PLAIN = frozenset({bool, int, float})
 # How many are kept; a schedule makes new ones at each step.
 _ROWS = 64
+# Of a parameter without slots whose steps do not count.
+_NOTHING_HELD: tuple[list[Any], int] = [], 1
 
 
 class RuleOptimizer(Optimizer):
@@ -45,11 +48,17 @@ class RuleOptimizer(Optimizer):
     # The step of JAX values, which takes the memory of the old ones.
     compiled_update: ClassVar[Callable[..., Any]]
     _rows: ClassVar[dict[Any, Row]]
+    # Whether a step leaves counts or scalar slots to put back.
+    _advances: ClassVar[bool]
+    # The hyperparameters among the options of a group.
+    _options: ClassVar[Callable[[dict[str, Any]], tuple[Any, ...]]]
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "kind" in vars(cls):
             cls._rows = {}
+            cls._advances = cls.kind.rule.counted is not None or any(x.scalar for x in cls.kind.rule.slots)
+            cls._options = staticmethod(_reader(cls.kind.rule))
             cls.compiled_update = staticmethod(jit(functools.partial(update, cls.kind), donate_argnums=(1, 2)))
 
     def __init__(self, params: Any, options: dict[str, Any]) -> None:
@@ -81,7 +90,7 @@ class RuleOptimizer(Optimizer):
         others: list[_Members] = []
         for group in self.param_groups:
             if given is None:
-                pairs = [(p, gradient) for p in group["params"] if (gradient := p.grad) is not None]
+                pairs = [(p, g) for p in group["params"] if (g := p.grad) is not None]
             else:
                 pairs = [(p, g) for p in group["params"] if (g := next(given)) is not None]
             if not pairs:
@@ -114,15 +123,16 @@ class RuleOptimizer(Optimizer):
 
     def _row(self, group: dict[str, Any]) -> Row:
         """The hyperparameters of a group, found again while they are what they were."""
-        rule = self.kind.rule
-        given = tuple([option_of(group, kind) for kind in rule.hyperparameters])
-        if not _PLAIN.issuperset(map(type, given)):
-            return self._new_row(given)
-        row = self._rows.get(given)
-        if row is None:
+        given = self._options(group)
+        try:
+            # No other options are kept, nor equal to such.
+            return self._rows[given]
+        except (KeyError, TypeError):
+            row = self._new_row(given)
+        if _PLAIN.issuperset(map(type, given)):
             if len(self._rows) >= _ROWS:
                 self._rows.clear()
-            row = self._rows[given] = self._new_row(given)
+            self._rows[given] = row
         return row
 
     def _new_row(self, given: Sequence[Any]) -> Row:
@@ -142,46 +152,52 @@ class RuleOptimizer(Optimizer):
     def _step_in_place(self, members: list[_Members]) -> None:
         """Step parameters that are NumPy arrays, in their memory."""
         rule = self.kind.rule
-        stepper = Stepper(rule, lambda i: f"[{i}]")
-        slots = [[self._held(p, row) for p, _ in pairs] for _, row, pairs in members]
+        stepper = Stepper(rule, _index_path)
+        written = []
+        todo = []
+        for _, row, pairs in members:
+            bare = not row.structure.slots and rule.counted is None
+            for p, gradient in pairs:
+                written.append(p)
+                held, taken = _NOTHING_HELD if bare else self._held(p, row)
+                written += held
+                todo.append((p, gradient, held, taken, row))
         # Before anything else refers to the values: what nothing refers to is in no graph.
-        note_writes([p for _, _, pairs in members for p, _ in pairs])
-        note_writes([x for of_group in slots for held, _ in of_group for x in held])
-        leaves = []
-        for (_, row, pairs), of_group in zip(members, slots, strict=True):
-            for (p, gradient), (held, taken) in zip(pairs, of_group, strict=True):
-                value = p.value
-                arrays = tuple([x.value for x in held])
-                into = (value, *arrays) if True not in row.structure.scalars else _arrays_of(value, arrays, row)
-                g = gradient.value if is_tensor(gradient) else gradient
-                leaves.append(Leaf(value, g, arrays, None, taken, row, into))
-        results: list[Any] = [None] * len(leaves)
-        step_leaves(stepper, leaves, results, together=False)
-        if rule.counted or any(slot.scalar for slot in rule.slots):
-            done = iter(results)
-            for _, row, pairs in members:
-                for p, _ in pairs:
-                    self._advance(p, row, next(done).slots)
+        note_writes(written)
+        gathered, tensor = stepper.gathered, TRACE.tracer_type
+        new_slots: dict[int, Sequence[Any]] = {}
+        for i, (p, gradient, held, taken, row) in enumerate(todo):
+            value = p.value
+            arrays = tuple([x.value for x in held]) if held else ()
+            g = gradient.value if type(gradient) is tensor else gradient
+            if gathered(value, g, arrays, taken, row, (value, *arrays)) is None:
+                leaf = Leaf(value, g, arrays, None, taken, row, _arrays_of(value, arrays, row))
+                new_slots[i] = stepper.step(i, leaf).slots
+        stepper.finish()
+        if self._advances:
+            for i, (p, _, _, _, row) in enumerate(todo):
+                self._advance(p, row, new_slots.get(i, ()))
 
     def _held(self, p: Any, row: Row) -> tuple[list[Any], int]:
         """The slots of a parameter as tensors, begun where they are not there, and how many steps it has taken."""
         slots = row.structure.slots
         state = self.state[p] if slots else self.state.get(p, {})
-        rule = self.kind.rule
-        taken = 1 if rule.counted is None else int(state.get(rule.counted, 0))
+        counted = self.kind.rule.counted
+        taken = 1 if counted is None else int(state.get(counted, 0))
         held = []
         for slot in slots:
             tensor = state.get(slot.key)
             if tensor is None:
                 tensor = state[slot.key] = TRACE.constant(_begun(slot, p.value, row))
-                taken = 0 if rule.counted is None else taken
+                taken = 0 if counted is None else taken
             held.append(tensor)
         return held, taken
 
     def _advance(self, p: Any, row: Row, slots: Sequence[Any]) -> None:
         """Put back what is no array that was written in place: counts of steps and scalar slots."""
         self._count(p)
-        for slot, value in zip(row.structure.slots, slots, strict=True):
+        # Of what is written in place there is nothing to put back.
+        for slot, value in zip(row.structure.slots, slots, strict=False):
             if slot.scalar:
                 self.state[p][slot.key] = TRACE.constant(np.asarray(value))
 
@@ -250,6 +266,10 @@ class RuleOptimizer(Optimizer):
                 self._count(p)
 
 
+def _index_path(i: int) -> str:
+    return f"[{i}]"
+
+
 def _begun(slot: Slot, value: Any, row: Row) -> Any:
     first = begun(slot, value, row.hyper)
     return np.asarray(first) if slot.scalar else first
@@ -276,6 +296,13 @@ def _laid_out(rule: Rule, rows: Sequence[Row]) -> tuple[Prefixes, list[float]]:
             entries.append(entry)
         prefixes.append(Prefix(treedef, tuple(entries)))
     return Prefixes(tuple(prefixes)), numbers
+
+
+def _reader(rule: Rule) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
+    kinds = rule.hyperparameters
+    if len(kinds) > 1 and not any(type(kind) is Number and kind.option for kind in kinds):
+        return operator.itemgetter(*rule.names)
+    return lambda options: tuple([option_of(options, kind) for kind in kinds])
 
 
 def option_of(options: dict[str, Any], kind: Number | Flag) -> Any:
