@@ -35,7 +35,7 @@ class Move(NamedTuple):
     # Parameter, gradient, slots.
     arrays: tuple[np.ndarray, ...]
     # The numbers that meet them, in their dtype.
-    scalars: tuple[np.generic, ...]
+    scalars: Sequence[Any]
     # Parameter, slots.
     results: tuple[np.ndarray, ...]
 

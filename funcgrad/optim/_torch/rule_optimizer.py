@@ -51,7 +51,7 @@ class RuleOptimizer(Optimizer):
     # Whether a step leaves counts or scalar slots to put back.
     _advances: ClassVar[bool]
     # The hyperparameters among the options of a group.
-    _options: ClassVar[Callable[[dict[str, Any]], tuple[Any, ...]]]
+    _options: ClassVar[Callable[..., tuple[Any, ...]]]
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
