@@ -9,7 +9,7 @@ from typing import Any, ParamSpec
 from funcgrad._core.bind import is_value
 from funcgrad._core.graph.simplify import avals_of, simplify
 from funcgrad._core.tracebacks import folded
-from funcgrad._engines.xla.door import xla
+from funcgrad._engines.xla.door import jax_functions, xla
 from funcgrad._ops.program.jax_function import apply
 from funcgrad._public import publish
 from funcgrad._transforms._arguments import check_callable, name_of
@@ -57,7 +57,7 @@ def from_jax(g: Callable[P, Any]) -> Callable[P, Any]:
         if key not in functions:
             out_trees: list[TreeDef] = []
             flat = _flat(g, leaves, in_tree, out_trees)
-            functions[key] = xla.JaxFunction(flat, avals_of(dynamic), name_of(g)), out_trees
+            functions[key] = jax_functions.JaxFunction(flat, avals_of(dynamic), name_of(g)), out_trees
         function, out_trees = functions[key]
         if not out_trees:
             # Tracing it for its types tells the structure of its result.

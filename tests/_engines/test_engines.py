@@ -3,7 +3,6 @@
 import dataclasses
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +65,7 @@ def test_a_name_that_is_none_is_refused(name: Any) -> None:
 
 
 @pytest.fixture
-def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Graph]]:
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Graph]:
     """The graphs that a third engine has compiled: it is NumPy's but for its name, and for noting them."""
     graphs: list[Graph] = []
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class _Xla(LazyModule):
-    """The module ``run`` beside this one."""
+    """A module beside this one, which imports JAX."""
 
     def __getattr__(self, attribute: str) -> Any:
         try:
@@ -35,6 +35,7 @@ class _Xla(LazyModule):
 
 
 xla: Any = _Xla("funcgrad._engines.xla.run")
+jax_functions: Any = _Xla("funcgrad._engines.xla.function")
 
 
 def _owns(x: Any) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property
 from typing import Any
 
 import jax
@@ -14,7 +13,7 @@ import jax.extend.core
 import numpy as np
 from jax import lax as _jax_lax
 
-from funcgrad._core.aval import Aval, aval_of, is_inexact
+from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import Tracer, active_trace
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.numbers import typed
@@ -292,97 +291,3 @@ def as_arrays(xs: Sequence[Any]) -> list[Any]:
 def _as_array(x: Any) -> Array:
     dtype = jax.dtypes.canonicalize_dtype(x.dtype)
     return jax.numpy.asarray(np.asarray(x, dtype), dtype=dtype)
-
-
-class JaxFunction:
-    """A flat function written in JAX, for operands of given types, and what JAX makes of it.
-
-    Its derivatives are such functions again, so that derivatives of any order are JAX's.
-    """
-
-    def __init__(self, call: Callable[..., Sequence[Any]], avals: Sequence[Aval], name: str) -> None:
-        self.name = name
-        self._call = call
-        self._avals = list(avals)
-        self._jitted = jax.jit(call)
-        self._derived: dict[Any, Any] = {}
-
-    def __call__(self, *xs: Any) -> list[Any]:
-        """Run on values or JAX's tracers."""
-        return list(self._jitted(*as_arrays(xs)))
-
-    def on_numpy(self, *xs: Any) -> list[np.ndarray]:
-        """Run on NumPy values; so are the results."""
-        with scope():
-            return [np.array(y) for y in self._jitted(*as_arrays(xs))]
-
-    @cached_property
-    def results(self) -> list[Aval]:
-        """The types of the results."""
-        structs = [jax.ShapeDtypeStruct(x.shape, x.dtype, weak_type=x.weak) for x in self._avals]
-        with scope():
-            return [Aval(y.shape, np.dtype(y.dtype)) for y in jax.eval_shape(self._call, *structs)]
-
-    def pushed(self, moving: tuple[bool, ...]) -> JaxFunction:
-        """The function of operands, then tangents of those that move: results, then tangents of the inexact ones."""
-
-        def call(*values: Any) -> list[Any]:
-            xs, x_dots = values[: len(moving)], values[len(moving) :]
-            function, moved = self._of_moving(xs, moving)
-            ys, y_dots = jax.jvp(function, moved, list(x_dots))
-            return [*ys, *[y_dot for y, y_dot in zip(ys, y_dots, strict=True) if is_inexact(y.dtype)]]
-
-        return self._derive(("jvp", moving), call, [*self._avals, *self._moved(moving)], "jvp")
-
-    def pulled(self, moving: tuple[bool, ...]) -> tuple[JaxFunction, JaxFunction]:
-        """Operands to results and residuals; and residuals with cotangents of the inexact results to cotangents."""
-        key = "vjp", moving
-        if key not in self._derived:
-            # Both at once: the second reads the structure of the residuals that tracing its own first has noted, not
-            # that of one which another thread made in the meantime.
-            self._derived.setdefault(key, self._pulled(moving))
-        return self._derived[key]
-
-    def _pulled(self, moving: tuple[bool, ...]) -> tuple[JaxFunction, JaxFunction]:
-        trees = []
-
-        def forward(*xs: Any) -> list[Any]:
-            function, moved = self._of_moving(xs, moving)
-            ys, pull = jax.vjp(function, *moved)
-            residuals, treedef = jax.tree.flatten(pull)
-            trees[:] = [treedef]
-            return [*ys, *residuals]
-
-        def backward(*values: Any) -> list[Any]:
-            residuals, bars = values[: len(kept)], iter(values[len(kept) :])
-            pull = jax.tree.unflatten(trees[0], residuals)
-            return pull([next(bars) if is_inexact(y.dtype) else np.zeros(y.shape, jax.dtypes.float0) for y in ys])
-
-        ys = self.results
-        first = JaxFunction(forward, self._avals, f"vjp_{self.name}")
-        kept = first.results[len(ys) :]
-        bars = [y for y in ys if is_inexact(y.dtype)]
-        return first, JaxFunction(backward, [*kept, *bars], f"transpose_{self.name}")
-
-    def mapped(self, batched: tuple[bool, ...], size: int) -> JaxFunction:
-        """The function of operands of which some have a leading batch axis; all results have it."""
-        axes = tuple([0 if flag else None for flag in batched])
-        call = jax.vmap(self._call, axes, axis_size=size)
-        pairs = zip(self._avals, batched, strict=True)
-        avals = [Aval((size, *x.shape), x.dtype) if flag else x for x, flag in pairs]
-        return self._derive(("vmap", batched, size), call, avals, "vmap")
-
-    def _derive(self, key: Any, call: Callable[..., Any], avals: Sequence[Aval], prefix: str) -> JaxFunction:
-        if key not in self._derived:
-            self._derived[key] = JaxFunction(call, avals, f"{prefix}_{self.name}")
-        return self._derived[key]
-
-    def _of_moving(self, xs: Sequence[Any], moving: Sequence[bool]) -> tuple[Callable[..., list[Any]], list[Any]]:
-        def function(*moved: Any) -> list[Any]:
-            rest = iter(moved)
-            return list(self._call(*[next(rest) if flag else x for x, flag in zip(xs, moving, strict=True)]))
-
-        return function, [x for x, flag in zip(xs, moving, strict=True) if flag]
-
-    def _moved(self, moving: Sequence[bool]) -> list[Aval]:
-        return [Aval(x.shape, x.dtype) for x, flag in zip(self._avals, moving, strict=True) if flag]

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._engines.xla.run import JaxFunction
+from funcgrad._engines.xla.function import JaxFunction
 from funcgrad._ops.program.jax_function import jax_function_p
 from tests.laws.rows._row import Row
 
