@@ -6,18 +6,22 @@ VENV ?= .venv
 WORKERS ?= 2
 ARGS ?=
 LOWEST_TESTS ?= tests/_core tests/_engines tests/_transforms/test_jit.py tests/interop/test_jax.py tests/optim/test_rows.py \
-	tests/laws/test_aliasing.py tests/laws/test_nesting.py tests/numpy/test_creation.py tests/numpy/test_elementwise.py tests/tree
+	tests/laws/test_aliasing.py tests/laws/test_nesting.py tests/numpy/_layout/test_creation.py \
+	tests/numpy/_math/test_elementwise.py tests/tree
+TESTS_WITHOUT_JAX := tests/_core/trace tests/autograd/test_against_torch.py tests/autograd/test_methods.py \
+	tests/autograd/test_views.py tests/interop/test_linear_operator.py tests/nn/test_loops.py \
+	tests/numpy/_base/test_object_arrays.py tests/optim/test_blocks.py tests/tree/test_align.py tests/tree/test_flatten.py
 SECONDS ?= 60
 # Pinned: where a CPU build of this release is at hand, a plain range would pass it over for one with CUDA.
 TORCH ?= torch==2.13.0
 
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(PIP_PRE),--pre)
 
-.PHONY: help train test test-lowest fuzz lint format types bench torch clean
+.PHONY: help train test test-lowest test-without-jax fuzz lint format types bench torch clean
 
 help:
-	@echo "make train | test | test-lowest | fuzz | lint | format | types | bench | torch | clean"
+	@echo "make train | test | test-lowest | test-without-jax | fuzz | lint | format | types | bench | torch | clean"
 
 train: $(VENV)/.has-examples
 	$(BIN)/python examples/digits.py $(ARGS)
@@ -32,6 +36,10 @@ fuzz: $(VENV)/.has-test
 # The core tests on the lowest releases that pyproject.toml allows.
 test-lowest: .venv-lowest/.has-lowest
 	.venv-lowest/bin/python -m pytest $(LOWEST_TESTS) $(ARGS)
+
+# What needs no JAX, where JAX is not installed.
+test-without-jax: .venv-without-jax/.has-all-but-jax
+	.venv-without-jax/bin/python -m pytest $(TESTS_WITHOUT_JAX) $(ARGS)
 
 lint: $(VENV)/.has-test
 	$(BIN)/python -m ruff format --check .
@@ -51,7 +59,7 @@ bench: $(VENV)/.has-bench
 torch: $(VENV)/.has-torch
 
 clean:
-	rm -rf $(VENV) .venv-lowest build dist .pytest_cache .ruff_cache .hypothesis examples/output
+	rm -rf $(VENV) .venv-lowest .venv-without-jax build dist .pytest_cache .ruff_cache .hypothesis examples/output
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -70,6 +78,13 @@ $(VENV)/.has-test: pyproject.toml | $(BIN)/python
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check \
 		--constraint tests/lowest.txt --editable . hypothesis 'pytest>=8.3'
+	@touch $@
+
+.venv-without-jax/.has-all-but-jax: pyproject.toml
+	$(PYTHON) -m venv .venv-without-jax
+	.venv-without-jax/bin/python -m pip install --quiet --disable-pip-version-check \
+		hypothesis ml_dtypes numpy opt_einsum optree 'pytest>=8.3' scipy
+	.venv-without-jax/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@
 
 $(VENV)/.has-bench: pyproject.toml $(VENV)/.has-torch | $(BIN)/python
