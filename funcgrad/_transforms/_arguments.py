@@ -15,10 +15,13 @@ from funcgrad._core.graph.ir import Var
 from funcgrad._core.numbers import differentiated
 from funcgrad._core.trace.staging import StagedTracer
 from funcgrad._engines import lasting
+from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.copy import copy
 from funcgrad.errors import ForeignArrayError, NotDifferentiableError
 from funcgrad.numpy.extend import as_value, is_guest, is_object_array
 from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, unflatten
+
+_NDARRAY = np.ndarray
 
 
 def name_of(f: Callable[..., Any]) -> str:
@@ -181,16 +184,31 @@ def owned(results: Iterable[Any], others: Iterable[Any], *, views: bool = False)
     result or of one of ``others``.
     """
     given = list(others)
-    seen = {id(_owner(x)) for x in given}
-    mine = []
-    for y in results:
-        owner = _owner(y)
-        if owner is not None:
-            if id(owner) in seen or (owner is not y and type(y) is np.ndarray and not (views and y.flags.writeable)):
-                owner = _owner(y := copy(y))
-            seen.add(id(owner))
-        mine.append(lasting(y, given))
-    return mine
+    seen = set(map(memory_of, given))
+    return [lasting(_apart(y, seen, views=views), given) for y in results]
+
+
+def own(y: Any, dtype: np.dtype, seen: set[int]) -> Any:
+    """The same for one cotangent: in this dtype, in memory that is not in ``seen``, where it is entered."""
+    if type(y) is _NDARRAY and y.base is None and y.dtype is dtype and id(y) not in seen:
+        # Nearly every one, so without a search.
+        seen.add(id(y))
+        return y
+    return _apart(cast(y, dtype), seen, views=False)
+
+
+def memory_of(x: Any) -> int:
+    """The identity of the memory that a value lies in, or of what it stands for."""
+    return id(_owner(x))
+
+
+def _apart(y: Any, seen: set[int], *, views: bool) -> Any:
+    owner = _owner(y)
+    if owner is not None:
+        if id(owner) in seen or (owner is not y and type(y) is np.ndarray and not (views and y.flags.writeable)):
+            owner = _owner(y := copy(y))
+        seen.add(id(owner))
+    return y
 
 
 def _owner(x: Any) -> Any:

@@ -12,31 +12,24 @@ from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.bind import Tracer, is_value
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.numbers import plain
-from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer, backward_pass
-from funcgrad._core.trace.tape import Node
+from funcgrad._core.trace.reverse import ReverseTracer
 from funcgrad._core.tracebacks import fold, folded
 from funcgrad._engines import engine_scope, lasting
-from funcgrad._ops.elementwise.cast import cast
-from funcgrad._ops.index.rows import Rows
-from funcgrad._ops.layout.copy import copy
-from funcgrad._ops.layout.fill import ones_like, zeros_like
+from funcgrad._ops.layout.fill import ones_like
 from funcgrad._transforms._arguments import (
-    argument_name,
     check_callable,
     checked_argnums,
-    differentiable_leaves,
     name_of,
     number_like,
-    owned,
     refuse_repeated,
     require_inexact,
     returned,
     taken,
 )
+from funcgrad._transforms._recording import Recording, record
 from funcgrad._transforms.stage import stage_flat
 from funcgrad.errors import NonScalarOutputError, TreeMismatchError
-from funcgrad.numpy.extend import as_value, holds_tracer, is_guest, is_object_array
-from funcgrad.tree import LEAF, TreeDef, flatten, flatten_with_path, key_path_str, unflatten
+from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, unflatten
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -44,9 +37,6 @@ R = TypeVar("R")
 Argnums = int | Sequence[int]
 
 _ONE = np.float64(1)
-
-# Arguments of these types are one differentiable leaf where their dtype is inexact: no tree is looked for.
-_LEAF_TYPES = (np.ndarray, ReverseTracer)
 
 
 def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
@@ -125,50 +115,21 @@ def _computation(f: Callable[..., Any], argnums: Argnums, has_aux: bool, transfo
 
     @functools.wraps(f)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
-        trace = ReverseTrace()
-        new_args = list(args)
-        inputs = []
         if mixed:
             refuse_repeated(transform, f, [number % max(len(args), 1) for number in numbers])
-        for number in numbers:
-            new_args[number], leaves, treedef = _trace_argument(trace, f, number, args)
-            inputs.append((leaves, treedef))
-        with trace:
-            out = f(*new_args, **kwargs)
-            if type(out) is not ReverseTracer:
-                out = without_object_arrays(out)
-        aux = None
-        if has_aux:
-            out, aux = split_aux(f, out)
-            aux = untraced(aux, trace)
-        value, seeds = _seeded(f, out, trace)
-        # From here on nobody but the pass holds on to the tape, so it goes as the pass does.
-        del out
-        grads = _gradients(value, seeds, inputs)
-        if type(value) is not np.float64:
-            value = lasting(value, [x for tracers, _ in inputs for x in tracers])
+        recording = record("grad", f, args, kwargs, numbers)
+        aux = _aux(f, recording) if has_aux else None
+        value, seeds = _seeded(f, recording)
+        if type(value) is np.float64:
+            grads = recording.pull(seeds, sparse=True)
+        else:
+            grads = recording.pull(seeds, scope=engine_scope((value,)), sparse=True)
+            value = lasting(value, recording.primals)
         result = grads[0] if isinstance(argnums, int) else tuple(grads)
         return ((value, aux), result) if has_aux else (value, result)
 
     value_and_gradient.__name__ = f"value_and_grad_{name_of(f)}"
     return value_and_gradient
-
-
-def _trace_argument(
-    trace: ReverseTrace, f: Callable[..., Any], number: int, args: tuple
-) -> tuple[Any, list[ReverseTracer], TreeDef]:
-    if not -len(args) <= number < len(args):
-        raise TypeError(
-            f"grad: {argument_name(f, number)} is to be differentiated, but the call has {len(args)} positional "
-            "arguments. Pass it by position, or change argnums."
-        )
-    arg = args[number]
-    if type(arg) in _LEAF_TYPES and is_inexact(arg.dtype):
-        tracer = trace.input(arg)
-        return tracer, [tracer], LEAF
-    leaves, treedef = differentiable_leaves("grad", f, number, arg)
-    tracers = [trace.input(leaf) for leaf in leaves]
-    return unflatten(treedef, tracers), tracers, treedef
 
 
 def split_aux(f: Callable[..., Any], out: Any) -> tuple[Any, Any]:
@@ -181,9 +142,16 @@ def split_aux(f: Callable[..., Any], out: Any) -> tuple[Any, Any]:
     )
 
 
-def _seeded(f: Callable[..., Any], out: Any, trace: ReverseTrace) -> tuple[Any, Iterator[tuple[Any, Any]]]:
+def _aux(f: Callable[..., Any], recording: Recording) -> Any:
+    """The auxiliary data, without tracers; the output alone stays behind."""
+    recording.out, aux = split_aux(f, recording.out)
+    return recording.untraced(aux)
+
+
+def _seeded(f: Callable[..., Any], recording: Recording) -> tuple[Any, Iterator[tuple[Any, Any]]]:
     """The value, and what the pass starts from; an iterator, since that holds on to nothing once it was used."""
-    if type(out) is ReverseTracer and out.owner is trace:
+    out = recording.out
+    if type(out) is ReverseTracer and out.owner is recording.trace:
         if out.shape or out.dtype.kind == "c":
             _refuse_output(f, out)
         if type(out.value) is np.float64:
@@ -193,23 +161,6 @@ def _seeded(f: Callable[..., Any], out: Any, trace: ReverseTrace) -> tuple[Any, 
         _refuse_output(f, out)
     require_inexact("grad", f, [out])
     return out, iter(())
-
-
-def _gradients(
-    value: Any, seeds: Iterator[tuple[Any, Any]], inputs: list[tuple[list[ReverseTracer], TreeDef]]
-) -> list[Any]:
-    if type(value) is np.float64:
-        bars = backward_pass(seeds, sparse=True)
-    else:
-        with engine_scope((value,)):
-            bars = backward_pass(seeds, sparse=True)
-    seen: set[int] = set()
-    return [
-        _gradient(tracers[0], bars, seen)
-        if treedef is LEAF
-        else unflatten(treedef, [_gradient(x, bars, seen) for x in tracers])
-        for tracers, treedef in inputs
-    ]
 
 
 def _is_real_scalar(out: Any) -> bool:
@@ -238,51 +189,6 @@ def _refuse_output(f: Callable[..., Any], out: Any) -> Any:
     )
 
 
-def _gradient(x: ReverseTracer, bars: dict[Any, Any], seen: set[int]) -> Any:
-    """The gradient of one leaf: zeros where nothing depends on it, and an array of its own that may be written to."""
-    bar = bars.get(x.node)
-    if bar is None:
-        return zeros_like(x.value)
-    if type(bar) is np.ndarray:
-        if bar.dtype is not x.dtype:
-            bar = bar.astype(x.dtype, copy=False)
-        if bar.base is not None or id(bar) in seen:
-            bar = bar.copy()
-        seen.add(id(bar))
-        return bar
-    if isinstance(bar, Tracer):
-        if id(bar) in seen:
-            bar = copy(bar)
-        seen.add(id(bar))
-    if type(bar) is Rows:
-        values = bar.values.copy() if type(bar.values) is np.ndarray else bar.values
-        return Rows(bar.indices, lasting(cast(values, x.dtype), (x,)), bar.shape)
-    return lasting(cast(bar, x.dtype), (x,))
-
-
-def without_object_arrays(tree: Any) -> Any:
-    """A pytree whose object arrays of tracers are stacked back into traced arrays, while their trace is running.
-
-    Object arrays of numbers become those numbers. What else is no array may be auxiliary data, and stays.
-    """
-    leaves, treedef = flatten(tree)
-    return unflatten(treedef, [as_value(x) if is_object_array(x) or _hides_tracer(x) else x for x in leaves])
-
-
-def _hides_tracer(x: Any) -> bool:
-    return is_guest(x) and holds_tracer(x)
-
-
-def untraced(tree: Any, trace: ReverseTrace) -> Any:
-    """A pytree in which the tracers of an ended trace are replaced by their values."""
-    leaves, treedef = flatten(tree)
-    return unflatten(treedef, [_value_of(leaf, trace) for leaf in leaves])
-
-
-def _value_of(leaf: Any, trace: ReverseTrace) -> Any:
-    return lasting(plain(leaf.value)) if type(leaf) is ReverseTracer and leaf.owner is trace else leaf
-
-
 class Pullback:
     """The transposed derivative at a point: cotangents of the outputs in, cotangents of the primals out.
 
@@ -290,11 +196,11 @@ class Pullback:
     constants.
     """
 
-    def __init__(self, f_name: str, outputs: list[Any], out_tree: TreeDef, inputs: list[tuple[list, TreeDef]]) -> None:
+    def __init__(self, f_name: str, recording: Recording, outputs: list[Any], out_tree: TreeDef) -> None:
         self._f_name = f_name
+        self._recording = recording
         self._outputs = outputs
         self._out_tree = out_tree
-        self._inputs = inputs
 
     @folded
     def __call__(self, cotangent: Any) -> tuple[Any, ...]:
@@ -319,16 +225,8 @@ class Pullback:
             seed = self._checked(value, bar)
             if node is not None:
                 seeds.append((node, seed))
-        with engine_scope([*bars, *(value for value, _ in self._outputs)]):
-            leaves = backward_pass(seeds)
-        results = []
-        for tracers, treedef in self._inputs:
-            found = [leaves.get(x.node) for x in tracers]
-            whole = [zeros_like(x.value) if bar is None else bar for x, bar in zip(tracers, found, strict=True)]
-            results.append((treedef, whole))
-        primals = [x for tracers, _ in self._inputs for x in tracers]
-        mine = iter(owned([x_bar for _, whole in results for x_bar in whole], [*bars, *primals]))
-        return tuple([unflatten(treedef, [next(mine) for _ in whole]) for treedef, whole in results])
+        scope = engine_scope([*bars, *[value for value, _ in self._outputs]])
+        return tuple(self._recording.pull(seeds, [*bars, *self._recording.primals], scope))
 
     def _checked(self, value: Any, bar: Any) -> Any:
         needed, bar = aval_of(value), taken(bar)
@@ -366,29 +264,11 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
         array([1., 0.])
     """
     check_callable("vjp", f)
-    trace = ReverseTrace()
-    new_args = []
-    inputs = []
-    for number, primal in enumerate(primals):
-        leaves, treedef = differentiable_leaves("vjp", f, number, primal)
-        tracers = [trace.input(leaf) for leaf in leaves]
-        new_args.append(unflatten(treedef, tracers))
-        inputs.append((tracers, treedef))
-    with trace:
-        out, aux = f(*new_args), None
-        if has_aux:
-            out, aux = split_aux(f, out)
-            aux = without_object_arrays(aux)
-        leaves, out_tree = flatten(out)
-        leaves = [returned("vjp", name_of(f), y) for y in leaves]
-    outputs = [_value_and_node(leaf, trace) for leaf in leaves]
-    pullback = Pullback(name_of(f), outputs, out_tree, inputs)
-    given = [x for tracers, _ in inputs for x in tracers]
-    result = unflatten(out_tree, [lasting(value, given) for value, _ in outputs]), pullback
-    return (*result, untraced(aux, trace)) if has_aux else result
-
-
-def _value_and_node(leaf: Any, trace: ReverseTrace) -> tuple[Any, Node | None]:
-    if type(leaf) is ReverseTracer and leaf.owner is trace:
-        return plain(leaf.value), leaf.node
-    return leaf, None
+    recording = record("vjp", f, primals, {}, range(len(primals)))
+    aux = _aux(f, recording) if has_aux else None
+    leaves, out_tree = flatten(recording.out)
+    outputs = [recording.taken_apart(returned("vjp", name_of(f), y)) for y in leaves]
+    given = recording.primals
+    values = unflatten(out_tree, [lasting(value, given) for value, _ in outputs])
+    result = values, Pullback(name_of(f), recording, outputs, out_tree)
+    return (*result, aux) if has_aux else result

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.bind import active_trace
 from funcgrad._core.trace.reverse import backward_pass
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines import loaded_scope
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.fill import zeros_like
-from funcgrad.autograd._base import TRACE, LeafNode, TensorBase, is_tensor, owned_array, retained, set_value
+from funcgrad._transforms._arguments import memory_of, own
+from funcgrad.autograd._base import TRACE, LeafNode, TensorBase, is_tensor, retained, set_value
 from funcgrad.autograd._graph import Visitor, needed_nodes
 from funcgrad.autograd._mode import recorded
 from funcgrad.autograd._seeds import (
@@ -24,7 +24,6 @@ from funcgrad.autograd._seeds import (
     check_inputs,
     conjugated,
     implicit_seed,
-    memory_of,
     outputs_of,
     seeds_of,
     sequence,
@@ -240,14 +239,8 @@ def _gradient(x: TensorBase, bar: Any, taken: set[int], create: bool) -> TensorB
     if create:
         bar = cast(bar, x.dtype)
         return bar if is_tensor(bar) else TRACE.constant(bar)
-    if type(bar) is np.ndarray:
-        if bar.dtype is not x.dtype:
-            bar = bar.astype(x.dtype, copy=False)
-        if bar.base is not None or id(bar) in taken:
-            bar = bar.copy()
-        taken.add(id(bar))
-        return TRACE.constant(bar)
-    dtype = x.dtype if is_inexact(x.dtype) else aval_of(bar).dtype
-    made = TRACE.constant(owned_array(cast(bar, dtype)))
-    made.source = None
+    made = TRACE.constant(own(bar, x.dtype, taken))
+    if type(bar) is not np.ndarray:
+        # Of JAX's values another one is put into a tensor that is written to; nothing else stands on this one.
+        made.source = None
     return made

@@ -105,8 +105,3 @@ def implicit_seed(i: int, x: TensorBase) -> Seed:
 
 def _size_text(shape: tuple[int, ...]) -> str:
     return f"Size({list(shape)})"
-
-
-def memory_of(bar: Any) -> int:
-    """The identity of the array that a cotangent stands on."""
-    return id(bar.value if is_tensor(bar) else bar)

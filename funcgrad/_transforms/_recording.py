@@ -1,0 +1,146 @@
+"""A function's run on a tape and the passes back over it: what all of reverse mode stands on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import is_inexact
+from funcgrad._core.numbers import plain
+from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer, backward_pass
+from funcgrad._core.trace.tape import Node
+from funcgrad._engines import lasting
+from funcgrad._ops.index.rows import Rows
+from funcgrad._ops.layout.fill import zeros_like
+from funcgrad._transforms._arguments import argument_name, differentiable_leaves, memory_of, own
+from funcgrad.numpy.extend import as_value, holds_tracer, is_guest, is_object_array
+from funcgrad.tree import LEAF, TreeDef, flatten, unflatten
+
+_NDARRAY = np.ndarray
+
+
+class Recording:
+    """A run of a function on a tape.
+
+    Args:
+        trace: the trace, which has ended.
+        inputs: of each argument that is differentiated the tracers, and their structure.
+        out: what the function returned, with tracers, until the first pass.
+    """
+
+    __slots__ = ("inputs", "out", "trace")
+
+    def __init__(self, trace: ReverseTrace, inputs: list[tuple[list[ReverseTracer], TreeDef]], out: Any) -> None:
+        self.trace = trace
+        self.inputs = inputs
+        self.out = out
+
+    @property
+    def primals(self) -> list[ReverseTracer]:
+        """The leaves of the arguments by which it differentiates."""
+        return [x for tracers, _ in self.inputs for x in tracers]
+
+    def pull(
+        self,
+        seeds: Iterable[tuple[Any, Any]],
+        given: Sequence[Any] = (),
+        scope: AbstractContextManager[Any] | None = None,
+        *,
+        sparse: bool = False,
+    ) -> list[Any]:
+        """The cotangent of each argument, of its structure and dtypes, in memory of its own.
+
+        Args:
+            seeds: nodes with their cotangents; an iterator holds on to nothing that it has handed out.
+            given: what the caller holds, from which the results lie apart.
+            scope: the mode in which the engine works on these values, where it needs one.
+            sparse: whether what is known in some rows may stay so.
+        """
+        # From here on nobody but the pass holds on to the tape, so it goes as the pass does.
+        self.out = None
+        if scope is None:
+            bars = backward_pass(seeds, sparse=sparse)
+        else:
+            with scope:
+                bars = backward_pass(seeds, sparse=sparse)
+        seen = set(map(memory_of, given)) if given else set()
+        return [
+            _cotangent(tracers[0], bars, seen, given)
+            if treedef is LEAF
+            else unflatten(treedef, [_cotangent(x, bars, seen, given) for x in tracers])
+            for tracers, treedef in self.inputs
+        ]
+
+    def taken_apart(self, y: Any) -> tuple[Any, Node | None]:
+        """The value of a leaf of what was returned, and its node if it has one."""
+        if type(y) is ReverseTracer and y.owner is self.trace:
+            return plain(y.value), y.node
+        return y, None
+
+    def untraced(self, tree: Any) -> Any:
+        """A pytree in which the tracers of this run are replaced by their values."""
+        leaves, treedef = flatten(tree)
+        pairs = [(leaf, self.taken_apart(leaf)[0]) for leaf in leaves]
+        return unflatten(treedef, [leaf if value is leaf else lasting(value) for leaf, value in pairs])
+
+
+def record(transform: str, f: Callable[..., Any], args: tuple, kwargs: dict, numbers: Iterable[int]) -> Recording:
+    """Run a function with the arguments of these numbers as inputs of a tape."""
+    trace = ReverseTrace()
+    new_args = list(args)
+    inputs = []
+    for number in numbers:
+        new_args[number], leaves, treedef = _trace_argument(transform, trace, f, number, args)
+        inputs.append((leaves, treedef))
+    with trace:
+        out = f(*new_args, **kwargs)
+        if type(out) is not ReverseTracer:
+            out = _without_object_arrays(out)
+    return Recording(trace, inputs, out)
+
+
+def _trace_argument(
+    transform: str, trace: ReverseTrace, f: Callable[..., Any], number: int, args: tuple
+) -> tuple[Any, list[ReverseTracer], TreeDef]:
+    try:
+        arg = args[number]
+    except IndexError:
+        raise TypeError(
+            f"{transform}: {argument_name(f, number)} is to be differentiated, but the call has {len(args)} positional "
+            "arguments. Pass it by position, or change argnums."
+        ) from None
+    # One differentiable leaf, as most arguments are: no tree is looked for.
+    if (type(arg) is _NDARRAY and arg.dtype.kind in "fc") or (type(arg) is ReverseTracer and is_inexact(arg.dtype)):
+        tracer = trace.input(arg)
+        return tracer, [tracer], LEAF
+    leaves, treedef = differentiable_leaves(transform, f, number, arg)
+    tracers = [trace.input(leaf) for leaf in leaves]
+    return unflatten(treedef, tracers), tracers, treedef
+
+
+def _without_object_arrays(tree: Any) -> Any:
+    """A pytree whose object arrays of tracers are stacked back into traced arrays, while their trace is running.
+
+    Object arrays of numbers become those numbers. What else is no array may be auxiliary data, and stays.
+    """
+    leaves, treedef = flatten(tree)
+    return unflatten(treedef, [as_value(x) if is_object_array(x) or _hides_tracer(x) else x for x in leaves])
+
+
+def _hides_tracer(x: Any) -> bool:
+    return is_guest(x) and holds_tracer(x)
+
+
+def _cotangent(x: ReverseTracer, bars: dict[Any, Any], seen: set[int], given: Sequence[Any]) -> Any:
+    """The cotangent of one leaf: zeros where nothing depends on it."""
+    bar = bars.get(x.node)
+    if type(bar) is _NDARRAY:
+        return own(bar, x.dtype, seen)
+    if bar is None:
+        return zeros_like(x.value)
+    if type(bar) is Rows:
+        return Rows(bar.indices, lasting(own(bar.values, x.dtype, seen), given or (x,)), bar.shape)
+    return lasting(own(bar, x.dtype, seen), given or (x,))
