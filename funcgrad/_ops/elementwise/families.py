@@ -105,6 +105,13 @@ def elementwise(
         dtype: the result dtype from the operands' avals, where it is not their common one.
         flops: operations per element.
         operator: whether Python's numbers have it as an operator.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> cosine_p = fg.extend.elementwise("cosine", "x", numpy=np.cos, xla="cos", maps=[lambda t, x: -t * np.sin(x)])
+        >>> fg.grad(cosine_p)(np.pi / 2).round(6)
+        np.float64(-1.0)
     """
     names = tuple(operands.split())
     primitive = Primitive(
@@ -123,5 +130,19 @@ def elementwise(
 
 
 def predicate(name: str, operands: str, *, numpy: Callable[..., Any], xla: str | Callable[..., Any]) -> Primitive:
-    """Declare an elementwise primitive with a boolean result: it carries no derivative."""
+    """Declare an elementwise primitive with a boolean result: it carries no derivative.
+
+    Args:
+        name: what graphs print.
+        operands: their names, space separated.
+        numpy: the implementation on NumPy values.
+        xla: the name of a ``jax.lax`` function, or a function of ``lax`` and the operands.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> above_p = fg.extend.predicate("above", "x y", numpy=np.greater, xla="gt")
+        >>> above_p(np.array([1.0, 3.0]), 2.0)
+        array([False,  True])
+    """
     return elementwise(name, operands, numpy=numpy, xla=xla, maps=CONSTANT, dtype=lambda *_: np.dtype(bool))

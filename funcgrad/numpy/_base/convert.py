@@ -80,7 +80,14 @@ def _refuse_elements(x: np.ndarray, element: Any) -> NoReturn:
 
 
 def promote(*values: Any) -> tuple:
-    """Values as arrays of their common dtype; a Python number is an array of its own, and no weaker than others."""
+    """Values as arrays of their common dtype; a Python number is an array of its own, and no weaker than others.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> [x.dtype.name for x in fg.extend.promote(np.float32([1.0]), np.int64([2]), 3.0)]
+        ['float64', 'float64', 'float64']
+    """
     arrays = [x if getattr(x, "shape", ()) else strong(x) for x in values]
     dtype = common_dtype(*[x.dtype for x in arrays])
     return tuple([cast(x, dtype) for x in arrays])
@@ -120,6 +127,16 @@ def operands_for(ufunc: np.ufunc, values: tuple) -> tuple:
 
     bfloat16 and the other floats of ml_dtypes stay what they are beside a Python number, as float16 does. NumPy knows
     too little of these types for it, and makes float32 of a bare ``x * 2.0``.
+
+    Args:
+        ufunc: a ufunc of NumPy's or SciPy's, which says what dtypes there are.
+        values: as a user hands them in: arrays of either engine, tracers, numbers, lists.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> fg.extend.operands_for(np.arctan2, (np.array([1, 2]), 3.0))
+        (array([1., 2.]), 3.0)
     """
     for x in values:
         if (x.dtype.kind == "O" if type(x) is np.ndarray else not is_value(x)) and _is_numpys(values):

@@ -26,7 +26,25 @@ special_functions: dict[str, Callable[..., Any]] = {}
 
 
 def implements(*numpy_functions: Callable[..., Any]) -> Callable[[F], F]:
-    """Register a function as ours for each given NumPy function or ufunc."""
+    """Register a function as ours for each given NumPy function or ufunc.
+
+    Args:
+        numpy_functions: functions of NumPy, or ufuncs, SciPy's too. Where one of them meets a traced array, the
+            decorated function is called in its place, with the same arguments.
+
+    Returns:
+        The decorator; it leaves the function as it is.
+
+    Example:
+        >>> import numpy as np
+        >>> import scipy.special
+        >>> import funcgrad as fg
+        >>> @fg.extend.implements(scipy.special.pseudo_huber)
+        ... def pseudo_huber(delta, r):
+        ...     return delta**2 * (np.sqrt(1 + (r / delta) ** 2) - 1)
+        >>> fg.grad(lambda r: scipy.special.pseudo_huber(1.0, r))(0.75).round(6)
+        np.float64(0.6)
+    """
 
     def register(function: F) -> F:
         for numpy_function in numpy_functions:
