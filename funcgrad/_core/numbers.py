@@ -15,6 +15,7 @@ from funcgrad._core.aval import WeakComplex, WeakFloat, aval_of
 
 PYTHON_NUMBERS = frozenset({int, float, complex})
 _WEAK_NUMBERS = frozenset({*PYTHON_NUMBERS, WeakFloat, WeakComplex})
+_WITHOUT_DTYPE = _WEAK_NUMBERS | {bool}
 _DIFFERENTIATED: dict[type, Any] = {float: WeakFloat, complex: WeakComplex}
 _PLAIN: dict[type, Any] = {WeakFloat: np.float64, WeakComplex: np.complex128}
 _WEAK_RESULTS: dict[type, Any] = {np.float64: WeakFloat, np.complex128: WeakComplex}
@@ -48,6 +49,8 @@ def typed(operands: tuple) -> tuple:
 
     Conditions, of dtype bool, say nothing of the dtype of numbers where there are other arrays.
     """
+    if _WITHOUT_DTYPE.isdisjoint(map(type, operands)):
+        return operands
     if any(type(x) is bool for x in operands):
         operands = tuple([np.bool_(x) if type(x) is bool else x for x in operands])
     if not any(type(x) in _WEAK_NUMBERS for x in operands):
