@@ -97,6 +97,16 @@ def is_inexact(dtype: np.dtype) -> bool:
     return dtype.kind in "fc" or (dtype.kind == "V" and "float" in dtype.name)
 
 
+def is_integral(dtype: np.dtype) -> bool:
+    """Whether its values are integers or bools, which NumPy makes float64 where it divides."""
+    return dtype.kind in "biu"
+
+
+def is_real(dtype: np.dtype) -> bool:
+    """Whether its values are real numbers, ml_dtypes' floats and bools among them."""
+    return dtype.kind in "biuf" or (dtype.kind == "V" and "float" in dtype.name)
+
+
 def aval_of(value: Any) -> Aval:
     """The aval of an array, scalar or tracer."""
     if type(value) is np.ndarray:

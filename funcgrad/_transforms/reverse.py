@@ -8,7 +8,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from funcgrad._core.aval import aval_of, is_inexact
+from funcgrad._core.aval import aval_of, is_inexact, is_real
 from funcgrad._core.bind import Tracer, is_value
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.numbers import plain
@@ -165,7 +165,7 @@ def _seeded(f: Callable[..., Any], recording: Recording) -> tuple[Any, Iterator[
 
 def _is_real_scalar(out: Any) -> bool:
     aval = aval_of(out) if is_value(out) else None
-    return aval is not None and aval.shape == () and aval.dtype.kind in "biufV"
+    return aval is not None and aval.shape == () and is_real(aval.dtype)
 
 
 def _refuse_output(f: Callable[..., Any], out: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import is_inexact
+from funcgrad._core.aval import is_inexact, is_integral
 from funcgrad._core.bind import is_foreign
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad.autograd._base import TensorBase
@@ -53,7 +53,7 @@ def _copied(data: Any, dtype: np.dtype | None) -> Any:
         array = np.array(_plain(data))
         if dtype is None and not strong and not _has_strong(data):
             dtype = {"f": np.dtype(np.float32), "c": np.dtype(np.complex64)}.get(array.dtype.kind)
-        if array.dtype.kind not in "biu" and not is_inexact(array.dtype):
+        if not is_integral(array.dtype) and not is_inexact(array.dtype):
             raise TypeError(
                 f"tensor: data is a {type(data).__name__} that makes no array of numbers. Pass numbers or arrays."
             )

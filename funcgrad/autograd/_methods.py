@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._core.aval import is_integral
 from funcgrad._core.bind import NO_PARAMS, bind, is_foreign
 from funcgrad._ops.elementwise.activation import logistic_p, relu_p
 from funcgrad._ops.elementwise.cast import cast
@@ -151,7 +152,7 @@ def _masked_fill(self: Any, mask: Any, value: Any) -> Any:
     if hasattr(value, "dtype"):
         return fnp.where(mask, cast(value, self.dtype), self)
     number = self.dtype.type(value)
-    if self.dtype.kind in "biu" and number != value:
+    if is_integral(self.dtype) and number != value:
         raise RuntimeError(f"value cannot be converted to type {self.dtype} without overflow")
     return fnp.where(mask, number, self)
 
@@ -170,7 +171,7 @@ def _to(dtype: Any) -> Callable[[Any], Any]:
 
 
 def _inexact(self: Any) -> Any:
-    return cast(self, np.dtype(np.float64)) if self.dtype.kind in "biu" else self
+    return cast(self, np.dtype(np.float64)) if is_integral(self.dtype) else self
 
 
 def _itself(self: Any) -> Any:

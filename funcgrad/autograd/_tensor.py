@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._core.aval import is_inexact
+from funcgrad._core.aval import is_inexact, is_integral
 from funcgrad._core.bind import Tracer
 from funcgrad._core.tracebacks import folded
 from funcgrad.autograd import _in_place
@@ -266,7 +266,7 @@ class Tensor(TensorBase):
         return self.item()
 
     def __index__(self) -> int:
-        if self.dtype.kind not in "biu" or self.size != 1:
+        if not is_integral(self.dtype) or self.size != 1:
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.item())
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import is_inexact
+from funcgrad._core.aval import is_inexact, is_integral
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad.autograd._base import is_tensor
 from funcgrad.autograd._views import copied
@@ -25,7 +25,7 @@ def number_dtype(name: str, dtype: Any) -> np.dtype:
         known = str(dtype).removeprefix("torch.")
         remedy = f"Write np.{known}." if str(dtype).startswith("torch.") else "Write np.float32, for example."
         raise TypeError(f"{name}: the dtype {dtype!r} was asked for; needed one of NumPy's. {remedy}") from None
-    if made.kind not in "biu" and not is_inexact(made):
+    if not is_integral(made) and not is_inexact(made):
         raise TypeError(
             f"{name}: the dtype {made} was asked for; needed one of numbers. Write np.float32, for example."
         )

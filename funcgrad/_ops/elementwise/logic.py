@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._core.aval import is_integral
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import CONSTANT
 from funcgrad._ops.elementwise.arithmetic import eq_p
@@ -21,13 +22,13 @@ def _isnan_xla(lax: Any, x: Any) -> Any:
 def _isfinite_xla(lax: Any, x: Any) -> Any:
     if x.dtype.kind == "c":
         return lax.bitwise_and(lax.is_finite(lax.real(x)), lax.is_finite(lax.imag(x)))
-    return lax.full_like(x, True, bool) if x.dtype.kind in "biu" else lax.is_finite(x)
+    return lax.full_like(x, True, bool) if is_integral(x.dtype) else lax.is_finite(x)
 
 
 def _isinf_xla(lax: Any, x: Any) -> Any:
     if x.dtype.kind == "c":
         return lax.bitwise_or(_isinf_xla(lax, lax.real(x)), _isinf_xla(lax, lax.imag(x)))
-    if x.dtype.kind in "biu":
+    if is_integral(x.dtype):
         return lax.full_like(x, False, bool)
     return lax.eq(lax.abs(x), lax.full_like(x, np.inf))
 

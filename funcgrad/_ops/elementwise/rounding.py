@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._core.aval import is_integral
 from funcgrad._core.trace.derivative import CONSTANT, Undefined
 from funcgrad._ops.elementwise.arithmetic import sign_p
 from funcgrad._ops.elementwise.families import elementwise
@@ -16,7 +17,7 @@ _ROUND_TO_EVEN = 1  # jax.lax.RoundingMethod.TO_NEAREST_EVEN
 
 def _unless_integer(name: str) -> Any:
     """A ``jax.lax`` function of floats that leaves integers as they are, as NumPy does."""
-    return lambda lax, x: getattr(lax, name)(x) if x.dtype.kind not in "biu" else x
+    return lambda lax, x: getattr(lax, name)(x) if not is_integral(x.dtype) else x
 
 
 def _rint_xla(lax: Any, x: Any) -> Any:
@@ -27,7 +28,7 @@ def _rint_xla(lax: Any, x: Any) -> Any:
 
 
 def _trunc_xla(lax: Any, x: Any) -> Any:
-    return x if x.dtype.kind in "biu" else lax.mul(lax.sign(x), lax.floor(lax.abs(x)))
+    return x if is_integral(x.dtype) else lax.mul(lax.sign(x), lax.floor(lax.abs(x)))
 
 
 floor_p = elementwise("floor", "x", numpy=np.floor, xla=_unless_integer("floor"), maps=CONSTANT)
@@ -37,7 +38,7 @@ rint_p = elementwise("rint", "x", numpy=np.rint, xla=_rint_xla, maps=CONSTANT)
 
 
 def _round_xla(lax: Any, x: Any, *, decimals: int) -> Any:
-    if x.dtype.kind in "biu":
+    if is_integral(x.dtype):
         if decimals >= 0:
             return x
         return lax.convert_element_type(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import Aval
+from funcgrad._core.aval import Aval, is_integral
 from funcgrad._core.bind import bind
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import CONSTANT, Multilinear
@@ -225,7 +225,7 @@ def _taken(lax: Any, a: Any, indices: Any) -> Any:
 def _belongs_right(lax: Any, x: Any, v: Any, side: str) -> Any:
     """Whether ``v`` belongs to the right of ``x``; NaN is the greatest of all."""
     before = ordered(lax, x, v, "lt" if side == "left" else "le")
-    if x.dtype.kind in "biu":
+    if is_integral(x.dtype):
         return before
     nan = lax.ne(v, v)
     return lax.bitwise_or(before, lax.bitwise_and(nan, lax.eq(x, x)) if side == "left" else nan)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._core.aval import is_integral
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._core.tracebacks import caller_level
 from funcgrad._ops.contract.dot import dot_general, matmul_p
@@ -246,7 +247,7 @@ def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
     """``numpy.trace``."""
     refuse_out("trace", out)
     elements = diagonal_(x, offset, axis1, axis2)
-    if dtype is None and elements.dtype.kind in "biu":
+    if dtype is None and is_integral(elements.dtype):
         dtype = np.add.reduce(np.empty(0, elements.dtype)).dtype
     return reduce_sum(elements if dtype is None else cast(elements, dtype), (len(elements.shape) - 1,))
 

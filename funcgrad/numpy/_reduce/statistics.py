@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._core.aval import is_integral
 from funcgrad._core.bind import NO_PARAMS, Tracer, bind, bind_one
 from funcgrad._ops.elementwise.arithmetic import div_p, max_p, power_p, sqrt_p
 from funcgrad._ops.elementwise.cast import cast, imag_p, real_dtype, real_p
@@ -51,7 +52,7 @@ def inexact(a: Any, dtype: Any = None) -> Any:
     """``a`` as an array in ``dtype``; without one, integers and booleans as float64."""
     a = as_array(a)
     if dtype is None:
-        return cast(a, DOUBLE) if a.dtype.kind in "biu" else a
+        return cast(a, DOUBLE) if is_integral(a.dtype) else a
     return cast(a, np.dtype(dtype))
 
 

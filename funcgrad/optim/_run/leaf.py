@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from funcgrad._core.aval import aval_of
+from funcgrad._core.aval import aval_of, is_integral
 from funcgrad._core.bind import NUMPY_TYPES, is_value
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.rows import Rows
@@ -192,7 +192,7 @@ class Stepper:
         if not is_value(g):
             self._refuse(i, f"a {type(g).__name__}", p)
         g_aval, p_aval = aval_of(g), aval_of(p)
-        kind_fits = g_aval.dtype.kind not in "biu" and (g_aval.dtype.kind != "c" or p_aval.dtype.kind == "c")
+        kind_fits = not is_integral(g_aval.dtype) and (g_aval.dtype.kind != "c" or p_aval.dtype.kind == "c")
         if g_aval.shape != p_aval.shape or not (kind_fits or g_aval.weak):
             self._refuse(i, str(g_aval), p)
         return g if g_aval.weak else cast(g, p_aval.dtype)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import aval_of
+from funcgrad._core.aval import aval_of, is_real
 from funcgrad._core.bind import is_foreign, is_value
 from funcgrad._engines import is_abstract
 from funcgrad._ops.elementwise.cast import cast_p
@@ -58,7 +58,7 @@ def as_entry(rule: str, kind: Number | Flag, given: Any, path: str = "") -> Any:
         return None
     if is_host(value):
         return float(value)
-    if not is_value(value) or aval_of(value).shape != () or aval_of(value).dtype.kind not in "biufV":
+    if not is_value(value) or aval_of(value).shape != () or not is_real(aval_of(value).dtype):
         arrived = aval_of(value) if is_value(value) else f"a {type(value).__name__}"
         raise TypeError(
             f"{rule}: {kind.name}{path} is {arrived}; needed a real number or an array of shape []. Pass a number, or "
