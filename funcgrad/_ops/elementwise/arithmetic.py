@@ -177,7 +177,7 @@ min_p = elementwise("min", "a b", numpy=np.minimum, xla="min", maps=_EXTREMUM_MA
 
 def ordered(lax: Any, a: Any, b: Any, name: str) -> Any:
     """NumPy's order of complex numbers: by real parts, then by imaginary parts; a NaN in one is in no order."""
-    if a.dtype != b.dtype:
+    if {a.dtype.kind, b.dtype.kind} == {"i", "u"}:
         return _ordered_integers(lax, a, b, name)
     if a.dtype.kind != "c" or name in {"eq", "ne"}:
         return getattr(lax, name)(a, b)
@@ -192,7 +192,7 @@ def _ordered_integers(lax: Any, a: Any, b: Any, name: str) -> Any:
     if a.dtype.kind == "u":
         return _ordered_integers(lax, b, a, _TURNED[name])
     negative = lax.lt(a, lax.full_like(a, 0))
-    compared = getattr(lax, name)(lax.convert_element_type(a, b.dtype), b)
+    compared = getattr(lax, name)(lax.convert_element_type(a, lax.canonical_dtype(b.dtype)), b)
     return lax.select(negative, lax.full_like(negative, name in {"lt", "le", "ne"}), compared)
 
 
