@@ -300,3 +300,10 @@ def test_a_number_is_not_wrapped_in_a_call_that_is_differentiated() -> None:
     assert float(fg.grad(f)(1.0, 3, X8)) == 15
     with pytest.raises(OverflowError, match="out of bounds for int8"):
         fg.grad(f)(1.0, 300, X8)
+
+
+def test_comparisons_of_python_numbers_count() -> None:
+    f = lambda x, y: ((x > y) + (x <= 0.5) + (x == 0.5)) * x  # noqa: E731
+    value, pullback = fg.vjp(f, 0.5, 0.25)
+    assert value == f(0.5, 0.25) == 1.5
+    assert pullback(1.0)[0] == 3.0

@@ -11,6 +11,7 @@ import numpy as np
 
 from funcgrad import errors
 from funcgrad._core.bind import NO_PARAMS, Tracer
+from funcgrad._core.numbers import is_weak
 from funcgrad._ops.contract.dot import matmul_p
 from funcgrad._ops.elementwise import arithmetic as ops
 from funcgrad._ops.layout.copy import copy_p
@@ -110,12 +111,16 @@ def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
 
 
 def _comparison(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """What is no value (``x == None``) is compared by Python's rule for unlike things."""
+    """What is no value (``x == None``) is compared by Python's rule for unlike things.
+
+    Of Python's numbers alone the result is Python's bool, which counts where it is added.
+    """
 
     def compare(self: Tracer, other: Any) -> Any:
         if other is None or isinstance(other, str) or (defers_to(other) and not isinstance(other, np.ndarray)):
             return NotImplemented
-        return function(self, other)
+        result = function(self, other)
+        return bool(result) if type(result) is np.bool_ and is_weak(self) and is_weak(other) else result
 
     return compare
 

@@ -17,6 +17,9 @@ from tests.laws.fuzz.program import Program, run_with_noise
 Function = Callable[[Any], list[Any]]
 
 
+_NARROW = (("float32", 2.0**-23), ("complex64", 2.0**-23), ("float16", 2.0**-10))
+
+
 class Case:
     """The reference: arguments, results, who shares memory, and the coarsest precision on the way."""
 
@@ -31,9 +34,14 @@ class Case:
         self.shares = sharing(self.results, self.inputs)
         dtypes = [np.asarray(scope[s.target]).dtype for s in (*program.inputs, *program.statements)]
         self.eps = max([float(np.finfo(t).eps) for t in dtypes if t.kind in "fc"], default=2.0**-52)
+        # Of narrow numbers in the middle of a statement nothing else tells.
+        narrow = [eps for word, eps in _NARROW if any(word in s.expression for s in program.statements)]
+        self.eps = max([self.eps, *narrow])
         self.objects = any(t.kind == "O" for t in dtypes)
         inexact = [s.target for s in program.statements if np.asarray(scope[s.target]).dtype.kind in "fc"]
         self.finite = all(np.all(np.isfinite(scope[name])) for name in inexact)
+        kinds = {t.kind for t in dtypes}
+        self.mixed = "b" in kinds or "c" in kinds
         # Whether the derivatives are the slopes of the values.
         self.sloped = self.finite and not self.objects and all(s.op != "one triangle" for s in program.statements)
         self.floats = [i for i, y in enumerate(self.results) if np.asarray(y).dtype.kind in "fc"]

@@ -94,8 +94,8 @@ def differences(f: Scalar, t: Any, t_dot: Any) -> float | None:
             a, b, c, d = at(-2 * h), at(-h), at(h), at(2 * h)
             found.append((8 * (c - b) - (d - a)) / (12 * h))
             bends.append(abs(c - 2 * centre + b) / h)
-    except ValueError:
-        # A mask that changes makes a result of another length.
+    except (ValueError, TypeError):
+        # A mask that changes makes a result of another length; Python has no order of complex numbers.
         return None
     size = abs(found[1]) + 1e-3
     if not all(np.isfinite(found)) or not abs(found[0] - found[1]) <= 1e-6 * size + 1e-8 * abs(centre):

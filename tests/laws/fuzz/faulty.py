@@ -13,6 +13,8 @@ import funcgrad as fg
 from funcgrad import errors
 
 _PACKAGE = os.path.dirname(os.path.abspath(fg.__file__)) + os.sep
+CHECKS_ON_JAX = "on jax"
+_JAX = f"{os.sep}site-packages{os.sep}jax"
 _OURS = tuple(getattr(errors, name) for name in errors.__all__)
 # What no message of our own comes with; a library beneath may raise them for the user's mistakes.
 _RAW = (
@@ -54,3 +56,19 @@ def _own_words(error: BaseException) -> bool:
         return False
     first, end = last.lineno or 0, last.end_lineno or last.lineno or 0
     return any("raise" in linecache.getline(last.filename, n) for n in range(max(first - 3, 1), end + 1))
+
+
+def is_anothers(error: BaseException, refusal: Refusal, check: str, objects: bool) -> bool:
+    """Whether an error that is not in our words is NumPy's, JAX's or Python's to raise."""
+    if check == "eager":
+        # funcgrad.numpy has functions where NumPy has ufuncs: their attributes and options are not promised. Of arrays
+        # of objects we take numbers alone; of a number that does not fit, NumPy says the same.
+        return refusal.place == "outside" or objects or refusal.error == "OverflowError"
+    if CHECKS_ON_JAX in check:
+        # A value without derivative is a plain array of JAX, which not all functions of NumPy take, or take to JAX.
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        return "ArrayImpl" in refusal.text or (_JAX in last.filename and refusal.place.startswith("_transforms"))
+    # A Python int under a trace is an integer array, of which NumPy refuses negative powers; NumPy's bool has no sign.
+    if "negative integer powers" in refusal.text or "to negative powers" in refusal.text:
+        return True
+    return refusal.error == "UFuncTypeError" and "BoolDType" in refusal.text

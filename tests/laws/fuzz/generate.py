@@ -79,7 +79,8 @@ def _next(draw: Draw, names: list[str], weights: list[float], target: str, scope
 
 def acceptable(value: Any, style: Style) -> bool:
     """Whether a value is a number or array that is small, of a dtype that JAX has too, and not huge."""
-    if not isinstance(value, np.ndarray | np.generic | bool | int | float | complex):
+    # Python counts with its bools and has a sign of them; under a compiler they are NumPy's.
+    if not isinstance(value, np.ndarray | np.generic | int | float | complex) or isinstance(value, bool):
         return False
     x = np.asarray(value)
     if x.size > MAX_SIZE or x.ndim > 5 or x.dtype.kind not in ("buifcO" if style.objects else "buifc"):

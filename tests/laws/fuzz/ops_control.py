@@ -19,7 +19,7 @@ BODIES = (
     "c - np.sum(c) * 0.1",
     "np.sort(c)",
     "np.flip(c) + 1",
-    "np.cumsum(c)",
+    "np.cumsum(c, axis=-1)",
 )
 
 
