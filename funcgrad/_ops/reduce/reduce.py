@@ -68,12 +68,17 @@ def _extremum_bar(y_bar: Any, x: Any, y: Any, axes: Axes, keepdims: bool) -> Any
     if not axes:
         return y_bar
     if type(y_bar) is np.ndarray and type(x) is np.ndarray and type(y) is np.ndarray:
-        # Recorded as operations these take twice the time on small arrays.
-        kept = reduced_shape(x.shape, axes, True)
-        mask = x == y.reshape(kept)
-        count = np.add.reduce(mask, axes, y_bar.dtype, keepdims=True)
-        if count.all():
-            return np.where(mask, y_bar.reshape(kept) / count, 0)
+        # Recorded as operations these take twice the time on small arrays. The product finds a NaN in a third of the
+        # time of a reduction.
+        flat = y.reshape(-1)
+        square = flat.dot(flat)
+        if square == square:  # noqa: PLR0124  (NaN alone differs from itself)
+            kept = reduced_shape(x.shape, axes, True)
+            mask = x == y.reshape(kept)
+            share = y_bar.reshape(kept) / np.add.reduce(mask.astype(y_bar.dtype), axes, keepdims=True)
+            x_bar = np.zeros(mask.shape, share.dtype)
+            np.copyto(x_bar, share, where=mask)
+            return x_bar
     mask, count, fill = _winners(x, y, axes, keepdims)
     share = _kept(y_bar / count, x.shape, axes, keepdims)
     return select(mask, share, _kept(fill, x.shape, axes, keepdims))
