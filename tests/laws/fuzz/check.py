@@ -98,7 +98,9 @@ def _of_route(route: Route) -> Check:
         f, tree = case.function(names, rng)
         got = route.run(f, tree, rng)
         yield from [w for w in _compared(case, got, 64 if route.xla else 4) if not _is_anothers(case, route, w)]
-        if wrong := wrong_sharing(case.shares, sharing(got, case.inputs), views=False):
+        wrong = wrong_sharing(case.shares, sharing(got, case.inputs), views=False)
+        # Whether these copy is a matter of memory layout, of which a traced value has none.
+        if wrong and not any(word in case.program.source() for word in ("ravel(", "reshape(")):
             yield wrong
 
     return check

@@ -127,6 +127,18 @@ def _product(d: Draw) -> str:
     return d.one(f"np.{name}({pair})", f"np.{name}({pair})", f"{x} @ {other}")
 
 
+@op("product with a number", 1)
+def _product_with_a_number(d: Draw) -> str:
+    """Where NumPy makes an array of a number, it is not weak: most of all that shows beside narrow dtypes."""
+    x = d.name(lambda x: x.dtype.kind in "buif" and x.dtype.itemsize < 8) if d.chance(0.8) else d.name()
+    pair = [x, d.number()]
+    d.rng.shuffle(pair)
+    name = d.one("dot", "dot", "inner", "vdot", "kron", "outer", "tensordot", "multiply.outer", "einsum")
+    if name == "einsum":
+        return f"np.einsum(',...->...', {d.number()}, {x})"
+    return f"np.{name}({', '.join(pair)}{', axes=0' if name == 'tensordot' else ''})"
+
+
 @op("einsum", 1)
 def _einsum(d: Draw) -> str:
     # Which products are summed first decides where infinities meet zeros: with those there is no one value.
@@ -163,7 +175,10 @@ def _trace(d: Draw) -> str:
 
 
 def _square(d: Draw) -> str:
-    return d.array(2, lambda x: is_inexact(x) and x.shape[-1] == x.shape[-2] and x.shape[-1] > 0)
+    """Of finite numbers: by what LAPACK makes of others the values go by its order of operations."""
+    return d.array(
+        2, lambda x: is_inexact(x) and x.shape[-1] == x.shape[-2] and x.shape[-1] > 0 and bool(np.all(np.isfinite(x)))
+    )
 
 
 @op("linalg of one", 1.5)
