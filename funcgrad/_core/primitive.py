@@ -9,7 +9,7 @@ from funcgrad._core.bind import bind
 
 
 class Derivative(Protocol):
-    """How a primitive with one result is differentiated; the kinds are in ``derivative.py``."""
+    """How a primitive with one result is differentiated; the kinds are in ``trace/derivative.py``."""
 
     def node_maker(self, primitive: Primitive, active: int) -> Callable[[Any, Any, Any, dict], Any]:
         """For a set of active operands (bit i: operand i), what records an application.
@@ -48,7 +48,7 @@ class Primitive:
         numpy: the implementation on NumPy values, ``numpy(*operands, **params)``.
         xla: the name of a ``jax.lax`` function, or ``xla(lax, *operands, **params)``.
         aval: the shape and dtype rule, ``aval(*avals, **params)``; a list of avals where there are several results.
-        derivative: one of the kinds in ``derivative.py``; a ``JointDerivative`` where there are several results.
+        derivative: one of the kinds in ``trace/derivative.py``; a ``JointDerivative`` where there are several results.
         batch: the batching rule, ``batch(primitive, size, operands, batched, params)``; see `BatchTrace`.
         cost: floating-point operations, ``cost(y_aval, *avals, **params)``.
         fold: what the result is already, where the operands' types say so: ``fold(operands, aval, **params)`` gives an
@@ -70,6 +70,7 @@ class Primitive:
         "operands",
         "operator",
         "recorders",
+        "recorders_with_params",
         "xla",
     )
 
@@ -101,9 +102,9 @@ class Primitive:
         # Whether Python's numbers have it as an operator, so that of them alone the result is weak.
         self.operator = False
         self.multiple_results = multiple_results
-        # For up to three operands: what applies to bare values and records at once, by set of active operands, and
-        # again where there are parameters.
-        self.recorders: list[Callable[..., Any] | None] = [None] * 16
+        # For up to three operands: what applies to bare values and records at once, by set of active operands.
+        self.recorders: list[Callable[..., Any] | None] = [None] * 8
+        self.recorders_with_params: list[Callable[..., Any] | None] = [None] * 8
         # The derivative's node makers by set of active operands, as they are first needed.
         self.node_makers: dict[int, Callable[..., Any]] = {}
         primitives[name] = self

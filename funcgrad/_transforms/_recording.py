@@ -10,7 +10,8 @@ import numpy as np
 
 from funcgrad._core.aval import is_inexact
 from funcgrad._core.numbers import plain
-from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer, backward_pass
+from funcgrad._core.trace.backward import backward_pass
+from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
 from funcgrad._core.trace.tape import Node
 from funcgrad._engines import lasting
 from funcgrad._ops.index.rows import Rows

@@ -10,7 +10,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.bind import active_trace
-from funcgrad._core.trace.reverse import backward_pass
+from funcgrad._core.trace.backward import backward_pass
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines import loaded_scope
 from funcgrad._ops.elementwise.cast import cast

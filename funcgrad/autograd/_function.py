@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from funcgrad._core.trace.reverse import is_hub
-from funcgrad._core.trace.tape import operands_of, parents_of, primitive_of
+from funcgrad._core.trace.tape import is_joint, operands_of, parents_of, primitive_of
 from funcgrad.autograd._base import LeafNode
 
 # Where PyTorch's name is not our primitive's.
@@ -50,7 +49,7 @@ class Function:
         ``(None, 0)`` stands for an operand that requires no gradient.
         """
         parents = operands_of(self._node)
-        if parents and parents[0] is not None and is_hub(parents[0]):
+        if parents and parents[0] is not None and is_joint(parents[0]):
             parents = parents_of(parents[0])
         return tuple([(None if parent is None else Function(parent), 0) for parent in parents])
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from funcgrad._core.trace.reverse import is_hub
-from funcgrad._core.trace.tape import is_freed, kept_by, parents_of, primitive_of, pulled
+from funcgrad._core.trace.tape import is_freed, is_joint, kept_by, parents_of, primitive_of, pulled
 from funcgrad.autograd._base import TRACE, TensorBase, TensorNode
 from funcgrad.autograd._writes import check_unwritten, last_write
 
@@ -61,7 +60,7 @@ class Visitor:
         if node[0] < last_write[0]:
             check_unwritten(node)
         if self._linked:
-            x_bars = _recorded_split(node, y_bar) if is_hub(node) else pulled(y_bar, _linked_node(node))
+            x_bars = _recorded_split(node, y_bar) if is_joint(node) else pulled(y_bar, _linked_node(node))
         else:
             x_bars = pulled(y_bar, node)
         pairs = zip(parents, x_bars, strict=True)
@@ -71,7 +70,7 @@ class Visitor:
 def _linked_node(node: Any) -> Any:
     """The node with its kept values as tensors, where these have a history."""
     parents = parents_of(node)
-    sources = {parent.value_id: parent for parent in parents if not is_hub(parent)}
+    sources = {parent.value_id: parent for parent in parents if not is_joint(parent)}
     sources.setdefault(node.value_id, node)
     return *node[: 2 + len(parents)], *_linked(tuple(kept_by(node)), sources)
 

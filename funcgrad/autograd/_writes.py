@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.trace.reverse import is_hub
-from funcgrad._core.trace.tape import kept_by, next_serial, parents_of
+from funcgrad._core.trace.tape import is_joint, kept_by, next_serial, parents_of
 from funcgrad.autograd._base import TRACE, LeafNode, TensorBase, TensorNode
 from funcgrad.autograd._function import Function
 
@@ -99,7 +98,7 @@ def _owner(array: Any) -> Any:
 def check_unwritten(node: Any) -> None:
     """Refuse a node that keeps a value which was written to after the node was recorded; in PyTorch's words."""
     # Of an operation as a whole, its operands are kept too, for who wants to record it anew.
-    kept = kept_by(node)[:2] if is_hub(node) else kept_by(node)
+    kept = kept_by(node)[:2] if is_joint(node) else kept_by(node)
     for value in _arrays(kept):
         record = _records.get(id(_owner(value)))
         if record is not None and record.serials[-1] > node[0]:

@@ -12,52 +12,20 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from funcgrad._core.aval import aval_of
+from funcgrad._core.trace import recorder
+from funcgrad._core.trace.recorder import Operands, Rule
 from funcgrad._core.trace.tape import Node, Pull, bits, new_kind, next_serial
 from funcgrad.errors import NotDifferentiableError
 
 if TYPE_CHECKING:
     from funcgrad._core.primitive import Primitive
 
-Rule = Callable[..., Any]
 # ``maker(primals, nodes, y, params)``: the node of one application, ``None`` where the result carries no derivative.
 NodeMaker = Callable[[Sequence[Any], Sequence[Any], Any, dict], Node | None]
 # The parent, the rule towards it, and the values that the rule reads.
 Edge = tuple[Any, Rule, tuple]
 # ``recorder(trace, params, *primals, *nodes)``: the tracer of the result.
 Recorder = Callable[..., Any]
-# What the compiled sources refer to.
-_SCOPE = {"aval_of": aval_of, "next_serial": next_serial}
-
-
-def _source(name: str, positions: dict[str, int]) -> str:
-    """The expression that reads what a rule calls ``name``, where operands are ``x0, x1, ...``."""
-    if name == "y":
-        return "y"
-    if name == "y_aval":
-        return "aval_of(y)"
-    if name in positions:
-        return f"x{positions[name]}"
-    if name.endswith("_aval") and name[:-5] in positions:
-        return f"aval_of(x{positions[name[:-5]]})"
-    if name.endswith("_shape") and name[:-6] in positions:
-        return shape_source(positions[name[:-6]])
-    return f"params[{name!r}]"
-
-
-def shape_source(i: int) -> str:
-    """The expression that reads the shape of an operand, which may be a Python number."""
-    return f"getattr(x{i}, 'shape', ())"
-
-
-def names_read(rule: Rule) -> Sequence[str]:
-    """The names of what the rule reads: of its arguments after the first."""
-    code = rule.__code__
-    return code.co_varnames[1 : code.co_argcount]
-
-
-def _compiled(source: str, scope: dict[str, Any]) -> Callable[..., Any]:
-    """The function that an expression describes; in tracebacks and for source lines it belongs to this file."""
-    return eval(compile(source, __file__, "eval"), scope)
 
 
 def _no_node(primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> None:
@@ -67,102 +35,75 @@ def _no_node(primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict)
 class PerOperand:
     """One rule per operand and direction: the *general* kind; ``None`` for an operand without derivative.
 
-    What a rule reads is fixed by its argument names, so the function that makes the node, and the one that pulls a
-    cotangent through it, are compiled once per set of active operands, each from a one-line source: a loop over the
-    names costs 0.7 us more per recorded operation.
+    What makes a node, and what pulls a cotangent through it, is written out for each set of active operands: see
+    ``recorder.py``.
     """
 
-    __slots__ = ("_operands", "_readers", "jvps", "vjps")
+    __slots__ = ("_nodes", "_operands", "_readers", "jvps", "vjps")
+
+    # Where operands broadcast against each other: what sums a cotangent to the shape of its operand.
+    unbroadcast: Callable[[Any, tuple[int, ...]], Any] | None = None
 
     def __init__(self, operands: Sequence[str], vjps: Sequence[Rule | None], jvps: Sequence[Rule | None]) -> None:
-        self._operands = tuple(operands)
+        self._operands = Operands(operands)
         self.vjps = tuple(vjps)
         self.jvps = tuple(jvps)
+        self._nodes: dict[tuple[Primitive, int], str] = {}
         self._readers: dict[int, Callable[..., tuple]] = {}
 
     def node_maker(self, primitive: Primitive, active: int) -> NodeMaker:
-        source = self._node_source_of(primitive, active)
-        if not source:
-            return _no_node
-        make = _compiled(f"lambda y, params, {self._arguments()}: {source}", _SCOPE)
-        return lambda primals, nodes, y, params: make(y, params, *primals, *nodes)
+        made = self._node_of(primitive, active)
+        return recorder.node_maker(_title("node", primitive, active), self._operands, made) if made else _no_node
 
     def recorder(self, primitive: Primitive, active: int, has_params: bool) -> Recorder | None:
         """The application to bare NumPy values and its recording as one function."""
-        source = self._node_source_of(primitive, active)
-        if not source:
-            return None
-        operands = ", ".join(f"x{i}" for i in range(len(self._operands)))
-        call = f"run({operands}, **params)" if has_params else f"run({operands})"
-        scope = {**_SCOPE, "run": primitive.numpy}
-        return _compiled(
-            f"lambda trace, params, {self._arguments()}: trace.tracer_type(trace, y := {call}, {source})", scope
-        )
+        made = self._node_of(primitive, active)
+        title = _title("recorder with params" if has_params else "recorder", primitive, active)
+        return recorder.recorder(title, self._operands, made, primitive.numpy, has_params) if made else None
 
-    def _arguments(self) -> str:
-        """The names of the operands and their nodes."""
-        numbers = range(len(self._operands))
-        return ", ".join([*[f"x{i}" for i in numbers], *[f"n{i}" for i in numbers]])
+    def _node_of(self, primitive: Primitive, active: int) -> str:
+        """The source of a node; empty where no active operand has a derivative."""
+        made = self._nodes.get((primitive, active))
+        if made is None:
+            rules = {i: rule for i in bits(active) if (rule := self.vjps[i]) is not None}
+            made = self._nodes[primitive, active] = self._written(primitive, rules) if rules else ""
+        return made
 
-    def _node_source_of(self, primitive: Primitive, active: int) -> str:
-        indices = [i for i in bits(active) if self.vjps[i] is not None]
-        return self._node_source(primitive, indices) if indices else ""
+    def _written(self, primitive: Primitive, rules: dict[int, Rule]) -> str:
+        names = recorder.names_read(rules.values())
+        whole = self._node(primitive, rules, names, None)
+        if self.unbroadcast is None or len(self.vjps) == 1:
+            return whole
+        # Most operands have the shape of the result: only nodes of the others keep shapes, and sum to them.
+        shapes = [self._operands.shape_name(i) for i in rules]
+        summed = self._node(primitive, rules, list(dict.fromkeys([*shapes, *names])), self.unbroadcast)
+        return recorder.either(whole, summed, self._operands, rules)
 
-    def _node_source(self, primitive: Primitive, indices: list[int]) -> str:
-        """The source of a node, from the operands ``x0, ...``, their nodes ``n0, ...``, ``y`` and ``params``."""
-        names = self._names(indices)
-        pull = self._pull(indices, names, lambda i, x_bar: x_bar)
-        return self._node(self._kind(primitive, indices, pull), indices, self._sources(names))
-
-    def _kind(self, primitive: Primitive, indices: list[int], pull: Pull) -> int:
-        active = [i in indices for i, rule in enumerate(self.vjps) if rule is not None]
-        return new_kind(primitive, len(indices), pull, active)
-
-    def _node(self, kind: int, indices: list[int], kept: Sequence[str]) -> str:
-        parents = [f"n{i}" for i in indices]
-        return f"(next_serial(), {kind}, {', '.join([*parents, *kept])})"
-
-    def _pull(self, indices: list[int], kept: list[str], finished: Callable[[int, str], str], **scope: Any) -> Pull:
-        """The compiled pull of nodes that keep values of these names; ``finished`` adds to the source of one part."""
-        slots = {name: f"node[{slot}]" for slot, name in enumerate(kept, 2 + len(indices))}
-        parts = [
-            finished(i, f"rule_{i}({', '.join(['y_bar', *[slots[name] for name in names_read(self._rule(i))]])})")
-            for i in indices
-        ]
-        body = parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
-        rules = {f"rule_{i}": self.vjps[i] for i in indices}
-        return _compiled(f"lambda y_bar, node: {body}", {**rules, **scope})
-
-    def _rule(self, i: int) -> Rule:
-        rule = self.vjps[i]
-        assert rule is not None
-        return rule
-
-    def _names(self, indices: list[int]) -> list[str]:
-        """What the rules towards these operands read together."""
-        return list(dict.fromkeys(name for i in indices for name in names_read(self._rule(i))))
-
-    def _sources(self, names: Sequence[str]) -> list[str]:
-        """The expressions that read what rules name."""
-        positions = {name: i for i, name in enumerate(self._operands)}
-        return [_source(name, positions) for name in names]
+    def _node(
+        self, primitive: Primitive, rules: dict[int, Rule], kept: list[str], unbroadcast: Callable[..., Any] | None
+    ) -> str:
+        """A kind of node, and the source that makes one."""
+        title = _title("pull" if unbroadcast is None else "summing pull", primitive, sum(1 << i for i in rules))
+        pull = recorder.pull(title, rules, kept, self._operands, unbroadcast)
+        active = [i in rules for i, rule in enumerate(self.vjps) if rule is not None]
+        kind = new_kind(primitive, len(rules), pull, active)
+        return recorder.node(kind, rules, map(self._operands.read, kept))
 
     def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
         y_dot = None
         for i, x_dot in enumerate(tangents):
             rule = self.jvps[i]
             if x_dot is not None and rule is not None:
-                part = rule(x_dot, *self._read(i, rule)(y, params, *primals))
+                read = self._readers.get(i)
+                if read is None:
+                    read = self._readers[i] = recorder.reader(_title("reads", primitive, 1 << i), self._operands, rule)
+                part = rule(x_dot, *read(y, params, *primals))
                 y_dot = part if y_dot is None else y_dot + part
         return y_dot
 
-    def _read(self, i: int, rule: Rule) -> Callable[..., tuple]:
-        read = self._readers.get(i)
-        if read is None:
-            source = "".join(f"{one}, " for one in self._sources(names_read(rule)))
-            operands = ", ".join(f"x{i}" for i in range(len(self._operands)))
-            read = self._readers[i] = _compiled(f"lambda y, params, {operands}: ({source})", _SCOPE)
-        return read
+
+def _title(role: str, primitive: Primitive, active: int) -> str:
+    return f"{role} of {primitive.name} by operand {' and '.join(map(str, bits(active)))}"
 
 
 class Multilinear(PerOperand):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from funcgrad._core.primitive import Primitive
@@ -23,20 +23,38 @@ Pull: TypeAlias = Callable[[Any, Node], Any]
 next_serial = itertools.count().__next__
 """A number greater than all before: descending order is a topological order of any part of the tape."""
 
-# By kind: how many parents a node has, how a cotangent is pulled to them, and the primitive (for names).
+
+class Kind(NamedTuple):
+    """What the nodes of one kind share, as far as only those who look at the tape read it."""
+
+    primitive: Primitive | None
+    # Which of the operation's differentiable operands the parents are. ``None`` is all of them.
+    active: Sequence[bool] | None = None
+    # Whether the cotangents of several results are gathered here: see ``joint.py``.
+    joint: bool = False
+    # Whether a pass has freed the nodes.
+    freed: bool = False
+
+
+# By the number of a kind. What the pass reads of every node stands in lists of its own: how many parents there are, and
+# how a cotangent is pulled to them.
 parent_counts: list[int] = []
 pulls: list[Any] = []
-_primitives: list[Any] = []
-# For who shows the tape: which of an operation's differentiable operands the parents are. ``None`` is all of them.
-_active: list[Sequence[bool] | None] = []
+_kinds: list[Kind] = []
 
 
-def new_kind(primitive: Primitive | None, count: int, pull: Pull | None, active: Sequence[bool] | None = None) -> int:
+def new_kind(
+    primitive: Primitive | None,
+    count: int,
+    pull: Pull | None,
+    active: Sequence[bool] | None = None,
+    *,
+    joint: bool = False,
+) -> int:
     """A kind of node, with ``count`` parents. The number after it is the kind of such nodes once they were freed."""
     parent_counts.extend((count, 0))
     pulls.extend((pull, None))
-    _primitives.extend((primitive, primitive))
-    _active.extend((active, None))
+    _kinds.extend((Kind(primitive, active, joint), Kind(primitive, freed=True)))
     return len(pulls) - 2
 
 
@@ -50,7 +68,17 @@ def new_leaf() -> Node:
 
 def is_freed(node: Node) -> bool:
     """Whether a pass has freed the node."""
-    return bool(node[1] & 1)
+    return _kinds[node[1]].freed
+
+
+def freed_kind(node: Node) -> int:
+    """The kind that a node gets when it is freed: it still knows what it was."""
+    return node[1] + 1
+
+
+def is_joint(node: Node) -> bool:
+    """Whether a node stands for an operation whose cotangents are computed together."""
+    return _kinds[node[1]].joint
 
 
 def parents_of(node: Node) -> Sequence[Any]:
@@ -61,13 +89,13 @@ def parents_of(node: Node) -> Sequence[Any]:
 def operands_of(node: Node) -> Sequence[Any]:
     """The nodes of all differentiable operands, ``None`` for those that the result does not depend on."""
     parents = iter(parents_of(node))
-    active = _active[node[1]]
+    active = _kinds[node[1]].active
     return tuple(parents) if active is None else tuple([next(parents) if one else None for one in active])
 
 
 def primitive_of(node: Node) -> Any:
     """The operation that a node stands for; ``None`` for an input."""
-    return _primitives[node[1]]
+    return _kinds[node[1]].primitive
 
 
 def kept_by(node: Node) -> Sequence[Any]:

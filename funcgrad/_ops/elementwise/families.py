@@ -10,7 +10,8 @@ import numpy as np
 from funcgrad._core.aval import Aval, result_dtype
 from funcgrad._core.bind import bind
 from funcgrad._core.primitive import Derivative, Primitive
-from funcgrad._core.trace.derivative import CONSTANT, PerOperand, Rule, shape_source
+from funcgrad._core.trace.derivative import CONSTANT, PerOperand
+from funcgrad._core.trace.recorder import Rule
 from funcgrad._ops.layout.broadcast import broadcast_to, sum_to_shape
 from funcgrad._ops.layout.shape import reshape
 
@@ -24,23 +25,12 @@ class Elementwise(PerOperand):
 
     __slots__ = ()
 
+    unbroadcast = staticmethod(sum_to_shape)
+
     def __init__(
         self, operands: Sequence[str], maps: Sequence[Rule | None], jvps: Sequence[Rule | None] | None = None
     ) -> None:
         super().__init__(operands, maps, maps if jvps is None else jvps)
-
-    def _node_source(self, primitive: Primitive, indices: list[int]) -> str:
-        """Which kind of node it is, is seen from the shapes: most operands have the shape of the result."""
-        whole = super()._node_source(primitive, indices)
-        if len(self.vjps) == 1:
-            return whole
-        names = self._names(indices)
-        shapes = {i: shape_source(i) for i in indices}
-        kept = [*[f"shape_{i}" for i in indices], *names]
-        slot = {i: f"node[{2 + len(indices) + place}]" for place, i in enumerate(indices)}
-        pull = self._pull(indices, kept, lambda i, x_bar: f"unbroadcast({x_bar}, {slot[i]})", unbroadcast=sum_to_shape)
-        summed = self._node(self._kind(primitive, indices, pull), indices, [*shapes.values(), *self._sources(names)])
-        return f"{whole} if getattr(y, 'shape', ()) == {' == '.join(shapes.values())} else {summed}"
 
     def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
         y_dot = super().push(primitive, primals, tangents, y, params)

@@ -10,8 +10,8 @@ import numpy as np
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NUMPY_TYPES
 from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.backward import Pieces
 from funcgrad._core.trace.derivative import ByEdges, Edge, NodeMaker
-from funcgrad._core.trace.reverse import Pieces
 from funcgrad._core.trace.tape import Node, new_kind, next_serial
 from funcgrad._ops.index.batch import index_batch, scatter_batch
 from funcgrad._ops.index.plan import FULL, SLOT, Index, resolve

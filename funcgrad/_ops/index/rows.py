@@ -11,8 +11,8 @@ import numpy as np
 
 from funcgrad._core.aval import type_text
 from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.backward import Pieces
 from funcgrad._core.trace.derivative import ByEdges, Edge
-from funcgrad._core.trace.reverse import Pieces
 from funcgrad._ops.elementwise.arithmetic import add_p
 from funcgrad._ops.index.gather import index_aval, index_p, scatter
 from funcgrad._ops.index.join import concatenate

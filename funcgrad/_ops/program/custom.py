@@ -14,7 +14,8 @@ import numpy as np
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.primitive import Primitive
-from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer, backward_pass
+from funcgrad._core.trace.backward import backward_pass
+from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._ops.program.batch import batched_graph
 from funcgrad._ops.program.custom_batch import JvpRule, MappedJvp, MappedVjp, VjpRule

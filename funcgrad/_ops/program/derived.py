@@ -11,9 +11,10 @@ import numpy as np
 from funcgrad._core.aval import Aval, is_inexact
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var
 from funcgrad._core.graph.simplify import lift_tracers, partition, simplify
+from funcgrad._core.trace.backward import backward_pass
 from funcgrad._core.trace.derivative import CONSTANT
 from funcgrad._core.trace.forward import ForwardTrace, ForwardTracer
-from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer, backward_pass
+from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
 from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._ops.layout.broadcast import broadcast_to_p
 from funcgrad._ops.layout.fill import zeros_like

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-from funcgrad._core.trace.reverse import ReverseTrace, backward_pass
+from funcgrad._core.trace.backward import backward_pass
+from funcgrad._core.trace.reverse import ReverseTrace
 from funcgrad._core.trace.tape import LEAF, kept_by, parents_of, primitive_of, pulled
 
 

@@ -1,0 +1,139 @@
+"""The reverse pass: cotangents carried down the tape, as a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from heapq import heappop, heappush
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.trace.tape import freed_kind, parent_counts, parents_of, pulls
+
+_NDARRAY = np.ndarray
+
+
+class Pieces:
+    """A cotangent that arrives in pieces (of ``x[i]``, for one ``x``): one buffer takes them all."""
+
+    __slots__ = ()
+
+    def add(self, other: Any) -> Any:
+        """Take a further cotangent, whole or in pieces; returns what stands for the sum."""
+        raise NotImplementedError
+
+    def total(self) -> Any:
+        """The cotangent as one array."""
+        raise NotImplementedError
+
+    def result(self) -> Any:
+        """The cotangent of an input as the user gets it, who may take less than a whole array."""
+        return self.total()
+
+
+# One loop: a call for each node would cost as much as what it does.
+def backward_pass(  # noqa: C901, PLR0912, PLR0915
+    seeds: Iterable[tuple[Any, Any]],
+    *,
+    free: bool = False,
+    visit: Callable[[Any, Any], list[tuple[Any, Any]]] | None = None,
+    sparse: bool = False,
+    suspect: int = -1,
+    check: Callable[[Any], None] | None = None,
+) -> dict[Any, Any]:
+    """Carry cotangents from the given nodes down the tape.
+
+    The node with the greatest serial is always next: all that depends on it came later and is done. A heap finds it, so
+    the pass visits only what carries a cotangent, needs no recursion and no separate sort. A parent that is later than
+    all that waits is next without having been on the heap, which would cost 0.4 us.
+
+    Args:
+        seeds: the nodes to start from, each with its cotangent.
+        free: empty each node that was used, for a tape of lists; tuples go when nobody refers to them.
+        visit: called with each node that has parents and with its cotangent; it returns a list of pairs, of a parent
+            and its cotangent, to go on with; none to stop there, which leaves the node as it is.
+        suspect: without ``visit``, nodes of lower serial numbers go to ``check`` before they are used.
+        check: raises where a node must not be used.
+        sparse: leave it to `Pieces` what the cotangents of leaves are; else all are arrays.
+
+    Returns:
+        the cotangents of the nodes without parents, by node.
+    """
+    nodes: dict[int, Any] = {}
+    bars: dict[int, Any] = {}
+    heap: list[int] = []
+    owned: set[int] = set()
+    leaves: dict[Any, Any] = {}
+    pairs: Any = seeds
+    while True:
+        # The parent that comes next, unless a later one turns up.
+        ahead = y_bar = None
+        for parent, x_bar in pairs:
+            if parent is None or x_bar is None:
+                continue
+            serial = parent[0]
+            if not parent_counts[parent[1]]:
+                leaves[parent] = _accumulate(leaves[parent], x_bar, serial, owned) if parent in leaves else x_bar
+            elif serial in bars:
+                bars[serial] = _accumulate(bars[serial], x_bar, serial, owned)
+            elif ahead is None and (not heap or serial > -heap[0]):
+                ahead, y_bar = parent, x_bar
+            elif parent is ahead:
+                y_bar = _accumulate(y_bar, x_bar, serial, owned)
+            else:
+                if ahead is not None and serial > ahead[0]:
+                    ahead, y_bar, parent, x_bar = parent, x_bar, ahead, y_bar  # noqa: PLW2901  (the other one waits)
+                    serial = parent[0]
+                bars[serial], nodes[serial] = x_bar, parent
+                heappush(heap, -serial)
+        # Nothing here may outlive its use: these are arrays.
+        pairs = x_bars = x_bar = parent = None
+        if ahead is None:
+            if not heap:
+                break
+            serial = -heappop(heap)
+            ahead, y_bar = nodes.pop(serial), bars.pop(serial)
+        while pairs is None:
+            node = ahead
+            if type(y_bar) is not _NDARRAY and isinstance(y_bar, Pieces):
+                y_bar = y_bar.total()
+            if visit is not None:
+                pairs = visit(node, y_bar)
+            else:
+                if node[0] < suspect and check is not None:
+                    check(node)
+                kind = node[1]
+                x_bars = pulls[kind](y_bar, node)
+                count = parent_counts[kind]
+                if count == 2:
+                    pairs = ((node[2], x_bars[0]), (node[3], x_bars[1]))
+                elif count != 1:
+                    pairs = zip(parents_of(node), x_bars, strict=True)
+                else:
+                    ahead = node[2]
+                    if x_bars is None or not parent_counts[ahead[1]] or (heap and ahead[0] <= -heap[0]):
+                        pairs = ((ahead, x_bars),)
+                    else:
+                        y_bar = x_bars
+            if free and (visit is None or pairs):
+                node[1:] = (freed_kind(node),)
+    for node, x_bar in leaves.items():
+        if type(x_bar) is not _NDARRAY and isinstance(x_bar, Pieces):
+            leaves[node] = x_bar.result() if sparse else x_bar.total()
+    return leaves
+
+
+def _accumulate(old: Any, new: Any, serial: int, owned: set[int]) -> Any:
+    """The sum of two cotangents of one node, in place where the buffer is this pass's own."""
+    if isinstance(old, Pieces):
+        return old.add(new)
+    if isinstance(new, Pieces):
+        return new.add(old)
+    # What was a buffer may have become a tracer since, by a cotangent that an outer transform traces.
+    bare = serial in owned and type(old) is type(new) is _NDARRAY
+    if bare and new.dtype == old.dtype and new.shape == old.shape:
+        return np.add(old, new, out=old)
+    total = old + new
+    if type(total) is np.ndarray:
+        owned.add(serial)
+    return total

@@ -1,0 +1,64 @@
+"""Operations whose cotangents are computed together: several results, or one rule for all operands.
+
+Such an operation is one node, the hub: ``(serial, kind, *parents, rule, kept, origin)``; a parent may be ``None``.
+``rule(y_bars, *kept)`` gets a cotangent or ``None`` per result and returns one or ``None`` per parent. Each result is a
+node that hands its cotangent on to the hub: ``(serial, kind, hub, index, count)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from funcgrad._core.trace.backward import Pieces
+from funcgrad._core.trace.tape import Node, Pull, new_kind, next_serial
+
+if TYPE_CHECKING:
+    from funcgrad._core.primitive import Primitive
+
+
+class Components(Pieces):
+    """The cotangents of the results of a joint node, as they come in; ``None`` for a result that gets none."""
+
+    __slots__ = ("bars",)
+
+    def __init__(self, y_bar: Any, index: int, count: int) -> None:
+        self.bars = [None] * count
+        self.bars[index] = y_bar
+
+    def add(self, other: Any) -> Components:
+        self.bars = [mine if its is None else its for mine, its in zip(self.bars, other.bars, strict=True)]
+        return self
+
+    def total(self) -> list:
+        return self.bars
+
+
+_hub_kinds: dict[tuple[Primitive, int], int] = {}
+_component_kinds: dict[Primitive, int] = {}
+
+
+def hub(primitive: Primitive, parents: Sequence[Any], rule: Any, kept: tuple, origin: Any) -> Node:
+    """The node of the operation as a whole."""
+    count = len(parents)
+    kind = _hub_kinds.get((primitive, count))
+    if kind is None:
+        kind = _hub_kinds[primitive, count] = new_kind(primitive, count, _hub_pull(count), joint=True)
+    return next_serial(), kind, *parents, rule, kept, origin
+
+
+def _hub_pull(count: int) -> Pull:
+    def pull(y_bars: Any, node: Node) -> Any:
+        rule, kept, _ = node[2 + count :]
+        x_bars = rule(y_bars, *kept)
+        return x_bars[0] if count == 1 else x_bars
+
+    return pull
+
+
+def component(primitive: Primitive, whole: Node, index: int, count: int) -> Node:
+    """The node of one result of several."""
+    kind = _component_kinds.get(primitive)
+    if kind is None:
+        kind = _component_kinds[primitive] = new_kind(primitive, 1, lambda y_bar, node: Components(y_bar, *node[3:]))
+    return next_serial(), kind, whole, index, count
