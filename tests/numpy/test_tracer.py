@@ -23,6 +23,8 @@ from funcgrad.errors import (
     TracerBoolConversionError,
     TracerIntegerConversionError,
 )
+from funcgrad.numpy._array.attach import ATTRIBUTES, METHODS
+from funcgrad.numpy._array.operators import OPERATORS
 
 X = np.array([1.0, 2.0, 3.0])
 objects = pytest.mark.filterwarnings("ignore::funcgrad.errors.ObjectArrayWarning")
@@ -234,3 +236,9 @@ def test_copies_and_namespace() -> None:
         return np.sum(+x - (-x) + abs(x))
 
     np.testing.assert_array_equal(fg.grad(f)(X), [3.0, 3.0, 3.0])
+
+
+def test_what_is_attached_has_one_place() -> None:
+    tables = OPERATORS, METHODS, ATTRIBUTES
+    assert len(set().union(*tables)) == sum(map(len, tables))
+    assert all(hasattr(Tracer, name) for table in tables for name in table)

@@ -1,4 +1,7 @@
-"""The operators of tracers: the common cases go straight to the trace, the others through the NumPy-named function."""
+"""The operators of tracers, in one table: the common cases go straight to the trace, the others to NumPy's function.
+
+Rules of derivatives, in the rooms below, write ``*`` and ``+`` as well: what these do on tracers is said here.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,23 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.bind import NO_PARAMS, NUMPY_TYPES, Tracer
+from funcgrad._core.numbers import is_weak
 from funcgrad._core.primitive import Primitive
+from funcgrad._ops.contract.dot import matmul_p
+from funcgrad._ops.elementwise import arithmetic as ops
+from funcgrad.numpy._base import concrete
 from funcgrad.numpy._base.guests import defers_to
+from funcgrad.numpy._contract.sparse import matmul_or_sparse
+from funcgrad.numpy._math import elementwise as e
+from funcgrad.numpy._math import logic, rounding
 
 Function = Callable[[Any, Any], Any]
+# What stands for ``x op y`` where the tracer is ``x``, and where it is ``y``.
+Methods = tuple[Function, Function]
 
 
-def operators(primitive: Primitive, function: Function) -> tuple[Function, Function]:
-    """The methods ``__op__`` and ``__rop__``.
+def _arithmetic(primitive: Primitive, function: Function) -> Methods:
+    """Of an operator that is a primitive.
 
     A Python int or float beside an inexact tracer, and an array or tracer of its dtype, need neither promotion nor a
     search for the innermost trace: leaving both out saves 0.4 us of the 1.2 that an operation costs.
@@ -41,19 +53,19 @@ def operators(primitive: Primitive, function: Function) -> tuple[Function, Funct
     return method, reflected
 
 
-def power_operator(primitive: Primitive, function: Function) -> Function:
-    """The method ``__pow__``, where an exponent that is a Python number is a parameter of its own primitive."""
+def _power(primitive: Primitive, function: Function) -> Methods:
+    """Of ``**``, where an exponent that is a Python integer is a parameter of its own primitive."""
 
     def method(self: Tracer, other: Any, /) -> Any:
         if type(other) is int and self.dtype.kind in "fc":
             return self.owner.apply(primitive, (self,), {"exponent": other})
         return NotImplemented if type(other) not in NUMPY_TYPES and defers_to(other) else function(self, other)
 
-    return method
+    return method, _reflected(function)
 
 
-def unary_operator(primitive: Primitive, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The method of an operator of one operand."""
+def _unary(primitive: Primitive, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The method of an operator of one operand that is a primitive."""
 
     def method(self: Tracer, /) -> Any:
         return self.owner.apply(primitive, (self,), NO_PARAMS) if self.dtype.kind in "fc" else function(self)
@@ -61,8 +73,8 @@ def unary_operator(primitive: Primitive, function: Callable[[Any], Any]) -> Call
     return method
 
 
-def matmul_operator(primitive: Primitive, function: Function) -> Function:
-    """The method ``__matmul__``: vectors and matrices of one dtype need no preparation."""
+def _product(primitive: Primitive, function: Function) -> Methods:
+    """Of ``@``: vectors and matrices of one dtype need no preparation."""
 
     def method(self: Tracer, other: Any, /) -> Any:
         kind = type(other)
@@ -75,9 +87,72 @@ def matmul_operator(primitive: Primitive, function: Function) -> Function:
             return self.owner.apply(primitive, (self, other), NO_PARAMS)
         return NotImplemented if kind not in NUMPY_TYPES and defers_to(other) else function(self, other)
 
-    return method
+    return method, _reflected(function)
 
 
-def deferring(function: Function) -> Function:
-    """The method of another operator of two operands."""
-    return lambda self, other: NotImplemented if defers_to(other) else function(self, other)
+def _other(function: Function) -> Methods:
+    """Of another operator of two operands."""
+    return lambda self, other: NotImplemented if defers_to(other) else function(self, other), _reflected(function)
+
+
+def _reflected(function: Function) -> Function:
+    return lambda self, other: function(other, self)
+
+
+def _comparison(function: Function) -> Function:
+    """What is no value (``x == None``) is compared by Python's rule for unlike things.
+
+    Of Python's numbers alone the result is Python's bool, which counts where it is added.
+    """
+
+    def compare(self: Tracer, other: Any) -> Any:
+        if other is None or isinstance(other, str) or (defers_to(other) and not isinstance(other, np.ndarray)):
+            return NotImplemented
+        result = function(self, other)
+        return bool(result) if type(result) is np.bool_ and is_weak(self) and is_weak(other) else result
+
+    return compare
+
+
+_BINARY: dict[str, Methods] = {
+    "add": _arithmetic(ops.add_p, e.add),
+    "sub": _arithmetic(ops.sub_p, e.subtract),
+    "mul": _arithmetic(ops.mul_p, e.multiply),
+    "truediv": _arithmetic(ops.div_p, e.divide),
+    "pow": _power(ops.power_p, e.power_by_operator),
+    "matmul": _product(matmul_p, matmul_or_sparse),
+    "floordiv": _other(rounding.floor_divide),
+    "mod": _other(rounding.remainder),
+    "divmod": _other(e.divmod_),
+    "and": _other(logic.bitwise_and),
+    "or": _other(logic.bitwise_or),
+    "xor": _other(logic.bitwise_xor),
+    "lshift": _other(logic.left_shift),
+    "rshift": _other(logic.right_shift),
+}
+_OTHERS: dict[str, Callable[..., Any]] = {
+    "eq": _comparison(e.equal),
+    "ne": _comparison(e.not_equal),
+    "lt": _comparison(e.less),
+    "le": _comparison(e.less_equal),
+    "gt": _comparison(e.greater),
+    "ge": _comparison(e.greater_equal),
+    "neg": _unary(ops.neg_p, e.negative),
+    "abs": e.absolute,
+    "pos": e.positive,
+    "invert": logic.invert,
+    "round": lambda self, ndigits=None: rounding.round_(self, ndigits or 0),
+    "floor": rounding.floor,
+    "ceil": rounding.ceil,
+    "trunc": rounding.trunc,
+    "bool": concrete.to_bool,
+    "float": concrete.to_float,
+    "int": concrete.to_int,
+    "complex": concrete.to_complex,
+    "index": concrete.to_index,
+}
+OPERATORS: dict[str, Callable[..., Any]] = {
+    **{f"__{name}__": method for name, (method, _) in _BINARY.items()},
+    **{f"__r{name}__": reflected for name, (_, reflected) in _BINARY.items()},
+    **{f"__{name}__": method for name, method in _OTHERS.items()},
+}
