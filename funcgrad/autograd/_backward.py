@@ -16,7 +16,7 @@ from funcgrad._engines import loaded_scope
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._transforms._arguments import memory_of, own
-from funcgrad.autograd._base import TRACE, LeafNode, TensorBase, is_tensor, retained, set_value
+from funcgrad.autograd._base import LeafNode, TensorBase, TensorTrace, is_tensor, retained, set_value
 from funcgrad.autograd._graph import Visitor, needed_nodes
 from funcgrad.autograd._mode import recorded
 from funcgrad.autograd._seeds import (
@@ -28,7 +28,7 @@ from funcgrad.autograd._seeds import (
     seeds_of,
     sequence,
 )
-from funcgrad.autograd._writes import check_unwritten, last_write, note_writes
+from funcgrad.autograd._writes import WRITES
 
 Tensors = Any | Sequence[Any]
 
@@ -91,14 +91,14 @@ def backward(
     check_inputs(chosen or (), "can't retain_grad on Tensor that has requires_grad=False")
     if not seeds:
         return
-    found = _run(seeds, retain_graph, create_graph, chosen)
+    found = _run(seeds, retain_graph, outputs[0].owner if create_graph else None, chosen)
     _accumulate(found, {memory_of(bar) for _, bar in seeds}, create_graph)
 
 
 def backward_from(x: TensorBase, *, retain: bool) -> None:
     """``backward`` of one scalar, the common case: the general way costs a small network's step 2 us more, of 45."""
     _refuse_inside_transforms("backward")
-    _accumulate(_run([implicit_seed(0, x)], retain, create=False, inputs=None), set(), create=False)
+    _accumulate(_run([implicit_seed(0, x)], retain, None, None), set(), create=False)
 
 
 @folded
@@ -148,7 +148,8 @@ def grad(  # noqa: PLR0917  (PyTorch's signature)
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     seeds = seeds_of(outputs_of(outputs), grad_outputs)
     check_inputs(chosen, "One of the differentiated Tensors does not require grad")
-    found = _run(seeds, create_graph if retain_graph is None else retain_graph, create_graph, chosen)
+    retain = create_graph if retain_graph is None else retain_graph
+    found = _run(seeds, retain, chosen[0].owner if create_graph else None, chosen)
     taken = {memory_of(bar) for _, bar in seeds}
     bars = {id(x): _gradient(x, bar, taken, create_graph) for x, bar in found}
     unused = [i for i, x in enumerate(chosen) if id(x) not in bars]
@@ -157,7 +158,7 @@ def grad(  # noqa: PLR0917  (PyTorch's signature)
             f"The differentiated Tensor at index {unused[0]} appears to not have been used in the graph. Set "
             "allow_unused=True if this is the desired behavior."
         )
-    zeros = [TRACE.constant(zeros_like(x.value)) if materialize_grads and id(x) not in bars else None for x in chosen]
+    zeros = [x.owner.constant(zeros_like(x.value)) if materialize_grads and id(x) not in bars else None for x in chosen]
     results = tuple([bars.get(id(x), zero) for x, zero in zip(chosen, zeros, strict=True)])
     return dict(zip(inputs, results, strict=True)) if isinstance(inputs, Mapping) else results
 
@@ -170,22 +171,29 @@ def _refuse_inside_transforms(name: str) -> None:
         )
 
 
-def _run(seeds: list[Seed], retain: bool, create: bool, inputs: Sequence[Any] | None) -> list[tuple[Any, Any]]:
-    """The pass itself: the tensors that get a gradient, each with it. Gradients are tensors where recorded."""
-    if not create:
+def _run(
+    seeds: list[Seed], retain: bool, trace: TensorTrace | None, inputs: Sequence[Any] | None
+) -> list[tuple[Any, Any]]:
+    """The pass itself: the tensors that get a gradient, each with it.
+
+    Where a trace is to record the pass, the gradients are tensors.
+    """
+    if trace is None:
         seeds = [(node, bar.value if is_tensor(bar) else bar) for node, bar in seeds]
         if inputs is None and not retained:
             return _receivers(_pass(seeds, not retain, None))
-        return _run_watched(seeds, retain, create, inputs)
+        return _run_watched(seeds, retain, None, inputs)
     with recorded(True):
-        seeds = [(node, bar if is_tensor(bar) else TRACE.constant(bar)) for node, bar in seeds]
-        return _run_watched(seeds, retain, create, inputs)
+        seeds = [(node, bar if is_tensor(bar) else trace.constant(bar)) for node, bar in seeds]
+        return _run_watched(seeds, retain, trace, inputs)
 
 
-def _run_watched(seeds: list[Seed], retain: bool, create: bool, inputs: Sequence[Any] | None) -> list[tuple[Any, Any]]:
+def _run_watched(
+    seeds: list[Seed], retain: bool, trace: TensorTrace | None, inputs: Sequence[Any] | None
+) -> list[tuple[Any, Any]]:
     wanted: Any = retained if inputs is None else {x.node for x in inputs}
     needed = None if inputs is None else needed_nodes([node for node, _ in seeds], wanted)
-    visitor = Visitor(wanted, needed, create)
+    visitor = Visitor(wanted, needed, trace)
     leaves = _pass(seeds, not retain, visitor)
     if inputs is None:
         kept = [(retained.get(node), bar) for node, bar in visitor.captured.items()]
@@ -198,7 +206,7 @@ def _run_watched(seeds: list[Seed], retain: bool, create: bool, inputs: Sequence
 
 def _pass(seeds: list[Seed], free: bool, visit: Visitor | None) -> dict[Any, Any]:
     with loaded_scope():
-        return backward_pass(seeds, free=free, visit=visit, suspect=last_write[0], check=check_unwritten)
+        return backward_pass(seeds, free=free, visit=visit, suspect=WRITES.last, check=WRITES.check)
 
 
 def _receivers(leaves: dict[Any, Any]) -> list[tuple[Any, Any]]:
@@ -222,11 +230,11 @@ def _accumulate(found: list[tuple[Any, Any]], taken: set[int], create: bool) -> 
             tensor.gradient = made.clone() if create else made
         elif create:
             with recorded(True):
-                tensor.gradient = old + (bar if is_tensor(bar) else TRACE.constant(bar))
+                tensor.gradient = old + (bar if is_tensor(bar) else tensor.owner.constant(bar))
             tensor.gradient.source = None
         else:
             # It stays the tensor that it was, with its history.
-            note_writes((old,))
+            WRITES.note((old,))
             if type(old.value) is np.ndarray:
                 np.add(old.value, bar, out=old.value, casting="same_kind")
             else:
@@ -238,8 +246,8 @@ def _gradient(x: TensorBase, bar: Any, taken: set[int], create: bool) -> TensorB
     """A cotangent as a gradient: of the tensor's dtype, in memory of its own where it is no recorded value."""
     if create:
         bar = cast(bar, x.dtype)
-        return bar if is_tensor(bar) else TRACE.constant(bar)
-    made = TRACE.constant(own(bar, x.dtype, taken))
+        return bar if is_tensor(bar) else x.owner.constant(bar)
+    made = x.owner.constant(own(bar, x.dtype, taken))
     if type(bar) is not np.ndarray:
         # Of JAX's values another one is put into a tensor that is written to; nothing else stands on this one.
         made.source = None

@@ -52,6 +52,7 @@ class TensorBase(ReverseTracer):
 
     __slots__ = ("__weakref__", "gradient", "is_parameter", "source")
 
+    owner: TensorTrace
     node: TensorNode | None
     gradient: TensorBase | None
     is_parameter: bool
@@ -80,12 +81,12 @@ class TensorTrace(ReverseTrace):
     """Records what happens to tensors that require gradients, as long as recording is on. It never ends."""
 
     transform = "backward"
-    tracer_type = TensorBase
     node_type = TensorNode
 
-    def __init__(self) -> None:
+    def __init__(self, tracer_type: type[TensorBase]) -> None:
         super().__init__()
         self.level = 0
+        self.tracer_type = tracer_type
 
     def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
         if recording.get():
@@ -115,14 +116,12 @@ _new = object.__new__
 _NDARRAY = np.ndarray
 _asarray = np.asarray
 
-TRACE = TensorTrace()
-
 # Tensors, not leaves, whose gradients are to be kept, by node.
 retained: weakref.WeakValueDictionary[TensorNode, TensorBase] = weakref.WeakValueDictionary()
 
 
 def is_tensor(x: Any) -> bool:
-    return type(x) is TRACE.tracer_type
+    return isinstance(x, TensorBase)
 
 
 def owned_array(value: Any) -> Any:

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from funcgrad._core.trace.tape import is_freed, is_joint, kept_by, parents_of, primitive_of, pulled
-from funcgrad.autograd._base import TRACE, TensorBase, TensorNode
-from funcgrad.autograd._writes import check_unwritten, last_write
+from funcgrad.autograd._base import TensorBase, TensorNode, TensorTrace
+from funcgrad.autograd._writes import WRITES
 
 
 def needed_nodes(roots: Iterable[TensorNode], inputs: set[TensorNode]) -> set[Any]:
@@ -40,13 +40,13 @@ class Visitor:
     Args:
         wanted: nodes whose cotangents are to be kept.
         needed: the nodes to which the pass is confined; ``None`` for all.
-        linked: whether the pass is to be recorded.
+        trace: the trace that is to record the pass, if it is to be recorded.
     """
 
-    def __init__(self, wanted: Any, needed: set[Any] | None, linked: bool) -> None:
+    def __init__(self, wanted: Any, needed: set[Any] | None, trace: TensorTrace | None) -> None:
         self._wanted = wanted
         self._needed = needed
-        self._linked = linked
+        self._trace = trace
         self.captured: dict[Any, Any] = {}
 
     def __call__(self, node: Any, y_bar: Any) -> list[tuple[Any, Any]]:
@@ -57,46 +57,45 @@ class Visitor:
         parents = parents_of(node)
         if needed is not None and not any(parent in needed for parent in parents):
             return []
-        if node[0] < last_write[0]:
-            check_unwritten(node)
-        if self._linked:
-            x_bars = _recorded_split(node, y_bar) if is_joint(node) else pulled(y_bar, _linked_node(node))
-        else:
+        if node[0] < WRITES.last:
+            WRITES.check(node)
+        if self._trace is None:
             x_bars = pulled(y_bar, node)
+        elif is_joint(node):
+            x_bars = _recorded_split(self._trace, node, y_bar)
+        else:
+            x_bars = pulled(y_bar, _linked_node(self._trace, node))
         pairs = zip(parents, x_bars, strict=True)
         return [pair for pair in pairs if needed is None or pair[0] in needed]
 
 
-def _linked_node(node: Any) -> Any:
+def _linked_node(trace: TensorTrace, node: Any) -> Any:
     """The node with its kept values as tensors, where these have a history."""
     parents = parents_of(node)
     sources = {parent.value_id: parent for parent in parents if not is_joint(parent)}
     sources.setdefault(node.value_id, node)
-    return *node[: 2 + len(parents)], *_linked(tuple(kept_by(node)), sources)
+    return *node[: 2 + len(parents)], *_linked(trace, tuple(kept_by(node)), sources)
 
 
-def _linked(kept: tuple, sources: dict[int, Any]) -> tuple:
-    return tuple(
-        [
-            _linked(x, sources) if type(x) is tuple else _tensor(x, sources[id(x)]) if id(x) in sources else x
-            for x in kept
-        ]
-    )
+def _linked(trace: TensorTrace, kept: Any, sources: dict[int, Any]) -> Any:
+    if type(kept) is tuple:
+        return tuple([_linked(trace, x, sources) for x in kept])
+    return _tensor(trace, kept, sources[id(kept)]) if id(kept) in sources else kept
 
 
-def _tensor(value: Any, node: Any) -> TensorBase:
+def _tensor(trace: TensorTrace, value: Any, node: Any) -> TensorBase:
     """The value as the result of a node that is on the tape already."""
-    tensor = TRACE.constant(value)
+    tensor = trace.constant(value)
     tensor.node = node
     return tensor
 
 
-def _recorded_split(node: Any, y_bars: list) -> Any:
+def _recorded_split(trace: TensorTrace, node: Any, y_bars: list) -> Any:
     """The cotangents of an operation whose rule may keep anything: it is run anew, on tensors."""
     primitive: Any = primitive_of(node)
     primals, active, params = kept_by(node)[2]
     operands = [
-        _tensor(x, parent) if active >> i & 1 else x
+        _tensor(trace, x, parent) if active >> i & 1 else x
         for i, (x, parent) in enumerate(zip(primals, parents_of(node), strict=True))
     ]
     _, rule, kept = primitive.derivative.record(primitive, tuple(operands), active, params)

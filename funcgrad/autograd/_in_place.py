@@ -14,7 +14,7 @@ from funcgrad._ops.layout.fill import zeros_like
 from funcgrad.autograd._base import LeafNode, TensorBase, set_value
 from funcgrad.autograd._mode import recording
 from funcgrad.autograd._torch import array_of, is_torchs
-from funcgrad.autograd._writes import note_writes
+from funcgrad.autograd._writes import WRITES
 from funcgrad.errors import TracerAssignmentError
 from funcgrad.numpy.extend import At, as_value, is_guest
 
@@ -43,7 +43,7 @@ def _writable(tensor: TensorBase) -> np.ndarray:
             "Please clone() the tensor before performing the operation."
         )
     # Which counts the references to the value: there is none here.
-    note_writes((tensor,))
+    WRITES.note((tensor,))
     return tensor.value
 
 
@@ -68,7 +68,7 @@ def _give(tensor: TensorBase, asked: str, compute: Callable[[Any], Any]) -> Any:
         )
     if not np.can_cast(new.dtype, tensor.dtype, "same_kind"):
         raise RuntimeError(f"result type {new.dtype} can't be cast to the desired output type {tensor.dtype}")
-    note_writes((tensor,))
+    WRITES.note((tensor,))
     new = cast(new, tensor.dtype)
     for one in sharing:
         set_value(one, new)

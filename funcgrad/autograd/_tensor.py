@@ -13,12 +13,12 @@ from funcgrad._core.bind import Tracer
 from funcgrad._core.tracebacks import folded
 from funcgrad.autograd import _in_place
 from funcgrad.autograd._backward import backward, backward_from
-from funcgrad.autograd._base import TRACE, LeafNode, TensorBase, owned_array, retained, set_value
+from funcgrad.autograd._base import LeafNode, TensorBase, TensorTrace, owned_array, retained, set_value
 from funcgrad.autograd._function import Function
 from funcgrad.autograd._methods import METHODS, Size, size_of
 from funcgrad.autograd._text import tensor_text
 from funcgrad.autograd._views import alias, array_function, copied, getitem, iterate
-from funcgrad.autograd._writes import note_writes
+from funcgrad.autograd._writes import WRITES
 from funcgrad.numpy.extend import as_value, is_guest
 from funcgrad.tree import register_leaf
 
@@ -151,12 +151,12 @@ class Tensor(TensorBase):
             return
         if gradient is not None and type(gradient) is not Tensor:
             gradient = as_value(gradient) if is_guest(gradient) else gradient
-            gradient = TRACE.constant(np.asarray(gradient, None if hasattr(gradient, "dtype") else self.dtype))
+            gradient = self.owner.constant(np.asarray(gradient, None if hasattr(gradient, "dtype") else self.dtype))
         backward((self,), (gradient,), retain_graph, create_graph, inputs=inputs)
 
     def detach(self) -> Tensor:
         """Return a tensor with the same memory and without history."""
-        made = TRACE.constant(self.value)
+        made = self.owner.constant(self.value)
         if type(self.value) is not np.ndarray and hasattr(self, "source"):
             made.source = self
         return made
@@ -176,7 +176,7 @@ class Tensor(TensorBase):
     def data(self, value: Tensor) -> None:
         if type(value) is not Tensor:
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-        note_writes((self,))
+        WRITES.note((self,))
         set_value(self, value.value)
         self.source = None
 
@@ -323,7 +323,8 @@ class Tensor(TensorBase):
 
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)
-TRACE.tracer_type = Tensor
+# The tape that all tensors are on.
+TRACE = TensorTrace(Tensor)
 
 
 def rebuild(value: Any, requires_grad: bool, is_parameter: bool = False) -> Tensor:

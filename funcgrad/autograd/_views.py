@@ -18,7 +18,7 @@ from funcgrad._core.bind import Tracer
 from funcgrad._ops.elementwise.cast import cast_p
 from funcgrad._ops.layout.broadcast import broadcast_to_p
 from funcgrad._ops.layout.shape import reshape_p
-from funcgrad.autograd._base import TRACE, TensorBase, is_tensor
+from funcgrad.autograd._base import TensorBase, is_tensor
 from funcgrad.autograd._torch import array_of, is_torchs
 from funcgrad.numpy.extend import functions
 from funcgrad.numpy.extend import getitem as index
@@ -38,7 +38,7 @@ _NAMES = frozenset(_VIEWS.split())
 
 def alias(x: TensorBase) -> Any:
     """Another tensor with the same memory, recorded as a view is."""
-    made = TRACE.apply(reshape_p, (x,), {"shape": x.shape})
+    made = x.owner.apply(reshape_p, (x,), {"shape": x.shape})
     # JAX hands back what does not change.
     return hold(made, x.value.copy()) if made.value is x.value else made
 
@@ -82,7 +82,7 @@ def copying(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def expanded(x: Any, shape: tuple[int, ...]) -> Any:
     """A view in which axes of length 1 repeat."""
-    y = TRACE.apply(broadcast_to_p, (x,), {"shape": shape})
+    y = x.owner.apply(broadcast_to_p, (x,), {"shape": shape})
     if type(x.value) is not np.ndarray:
         return y
     # What repeats nothing can be written to.

@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from sys import getrefcount
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from funcgrad._core.trace.tape import is_joint, kept_by, next_serial, parents_of
-from funcgrad.autograd._base import TRACE, LeafNode, TensorBase, TensorNode
+from funcgrad.autograd._base import LeafNode, TensorBase, TensorNode
 from funcgrad.autograd._function import Function
 
 # Of how many writes to an array the serial numbers are kept: they only serve the text of the error.
@@ -47,44 +48,67 @@ class _Record:
 
     __slots__ = ("array", "count", "serials")
 
-    def __init__(self, array: Any) -> None:
-        # An array that dies takes its record along, before another one can have its identity.
-        self.array = weakref.ref(array, partial(_records.pop, id(array)))
+    def __init__(self, array: Any, forget: Callable[[Any], Any]) -> None:
+        self.array = weakref.ref(array, forget)
         self.count = 0
         self.serials: deque[int] = deque(maxlen=_REMEMBERED)
 
 
-# By the identity of the array that owns the memory.
-_records: dict[int, _Record] = {}
-# The serial number of the last write that was noted.
-last_write = [0]
-
-
-def _references(tensor: TensorBase) -> int:
+def _references(tensor: Any) -> int:
     """How many references to a value there are, as counted below."""
     value = tensor.value
     return getrefcount(value)
 
 
 # The same for a value that nothing but its tensor refers to.
-_ALONE = _references(TRACE.constant(np.empty(0)))
+_ALONE = _references(SimpleNamespace(value=np.empty(0)))
 
 
-def note_writes(tensors: Iterable[TensorBase]) -> None:
-    """Note that values are written to; or, of JAX's, that their memory is given away."""
-    for tensor in tensors:
-        value = tensor.value
-        if getrefcount(value) > _ALONE or type(value) is not np.ndarray or value.base is not None:
-            _note(_owner(value))
+class Writes:
+    """The writes that were noted: what a pass asks before it reads what nodes keep."""
 
+    __slots__ = ("_records", "last")
 
-def _note(array: Any) -> None:
-    last_write[0] = serial = next_serial()
-    record = _records.get(id(array))
-    if record is None:
-        record = _records[id(array)] = _Record(array)
-    record.count += 1
-    record.serials.append(serial)
+    def __init__(self) -> None:
+        # The serial number of the last of them.
+        self.last = 0
+        # By the identity of the array that owns the memory.
+        self._records: dict[int, _Record] = {}
+
+    def __len__(self) -> int:
+        """To how many arrays that are still there."""
+        return len(self._records)
+
+    def note(self, tensors: Iterable[TensorBase]) -> None:
+        """Note that values are written to; or, of JAX's, that their memory is given away."""
+        for tensor in tensors:
+            value = tensor.value
+            if getrefcount(value) > _ALONE or type(value) is not np.ndarray or value.base is not None:
+                self._note(_owner(value))
+
+    def _note(self, array: Any) -> None:
+        self.last = serial = next_serial()
+        record = self._records.get(id(array))
+        if record is None:
+            # An array that dies takes its record along, before another one can have its identity.
+            record = self._records[id(array)] = _Record(array, partial(self._records.pop, id(array)))
+        record.count += 1
+        record.serials.append(serial)
+
+    def check(self, node: Any) -> None:
+        """Refuse a node that keeps a value which was written to after the node was recorded; in PyTorch's words."""
+        # Of an operation as a whole, its operands are kept too, for who wants to record it anew.
+        kept = kept_by(node)[:2] if is_joint(node) else kept_by(node)
+        for value in _arrays(kept):
+            record = self._records.get(id(_owner(value)))
+            if record is not None and record.serials[-1] > node[0]:
+                raise RuntimeError(
+                    "one of the variables needed for gradient computation has been modified by an inplace operation: "
+                    f"[{_TYPE_NAMES.get(value.dtype.name, value.dtype.name)} {list(value.shape)}]"
+                    f"{_origin(node, value)} is at version {record.count}; expected {_expected(record, node[0])} "
+                    "instead. Hint: compute a new value (x = x + y), write to a copy (x.clone()), or write after the "
+                    "last backward."
+                )
 
 
 def _owner(array: Any) -> Any:
@@ -93,21 +117,6 @@ def _owner(array: Any) -> Any:
         while isinstance(array.base, np.ndarray):
             array = array.base
     return array
-
-
-def check_unwritten(node: Any) -> None:
-    """Refuse a node that keeps a value which was written to after the node was recorded; in PyTorch's words."""
-    # Of an operation as a whole, its operands are kept too, for who wants to record it anew.
-    kept = kept_by(node)[:2] if is_joint(node) else kept_by(node)
-    for value in _arrays(kept):
-        record = _records.get(id(_owner(value)))
-        if record is not None and record.serials[-1] > node[0]:
-            raise RuntimeError(
-                "one of the variables needed for gradient computation has been modified by an inplace operation: "
-                f"[{_TYPE_NAMES.get(value.dtype.name, value.dtype.name)} {list(value.shape)}]{_origin(node, value)} is "
-                f"at version {record.count}; expected {_expected(record, node[0])} instead. Hint: compute a new value "
-                "(x = x + y), write to a copy (x.clone()), or write after the last backward."
-            )
 
 
 def _arrays(kept: Any) -> Iterator[Any]:
@@ -130,3 +139,6 @@ def _origin(node: Any, value: np.ndarray) -> str:
 def _expected(record: _Record, serial: int) -> str:
     newer = sum(written > serial for written in record.serials)
     return f"version {record.count - newer}" if newer < _REMEMBERED else "an earlier version"
+
+
+WRITES = Writes()

@@ -12,7 +12,7 @@ import numpy as np
 from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import is_foreign, is_value
 from funcgrad._ops.layout.fill import zeros_like
-from funcgrad.autograd.extend import is_tensor, note_writes, rebuild
+from funcgrad.autograd.extend import WRITES, is_tensor, rebuild
 from funcgrad.optim._torch.groups import UNORDERED, checked_group, required, typename
 from funcgrad.optim._torch.hooks import Hooks, RemovableHandle
 from funcgrad.optim._torch.state_dict import load_groups, load_state, pack_groups, pack_state
@@ -133,7 +133,7 @@ class Optimizer:
                 else:
                     if gradient.node is not None:
                         gradient.detach_()
-                    note_writes((gradient,))
+                    WRITES.note((gradient,))
                     gradient.value.fill(0)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:

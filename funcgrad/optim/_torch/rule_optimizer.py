@@ -13,7 +13,7 @@ import numpy as np
 from funcgrad._engines import engine_scope
 from funcgrad._transforms.jit import jit
 from funcgrad.autograd import enable_grad
-from funcgrad.autograd.extend import TRACE, is_tensor, note_writes, recorded, set_value
+from funcgrad.autograd.extend import TRACE, WRITES, is_tensor, recorded, set_value
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._rules.rule import Flag, Number, Row, Rule, Slot
 from funcgrad.optim._run.leaf import Leaf, Stepper
@@ -163,7 +163,7 @@ class RuleOptimizer(Optimizer):
                 written += held
                 todo.append((p, gradient, held, taken, row))
         # Before anything else refers to the values: what nothing refers to is in no graph.
-        note_writes(written)
+        WRITES.note(written)
         gathered, tensor = stepper.gathered, TRACE.tracer_type
         new_slots: dict[int, Sequence[Any]] = {}
         for i, (p, gradient, held, taken, row) in enumerate(todo):
@@ -210,7 +210,7 @@ class RuleOptimizer(Optimizer):
 
     def _step_compiled(self, members: list[_Members]) -> None:
         """Step all parameters that are JAX's by one compiled update, which takes the memory of the old values."""
-        note_writes([p for _, _, pairs in members for p, _ in pairs])
+        WRITES.note([p for _, _, pairs in members for p, _ in pairs])
         values = [[p.value for p, _ in pairs] for _, _, pairs in members]
         grads = [[g.value if is_tensor(g) else g for _, g in pairs] for _, _, pairs in members]
         # In the 64-bit mode what JAX holds stays there: outside, wide results would come back in NumPy.
