@@ -55,11 +55,13 @@ class Trace:
     unknown = "only its shape and dtype are known"
     # What an error of NumPy's is to be told when it comes out of the user's function.
     note: str | None = None
+    # Until the transform ends.
+    alive = True
+    # From when it is entered.
+    _token: Token[Trace | None]
 
     def __init__(self) -> None:
         self.level = next(_levels)
-        self.alive = True
-        self._token: Token[Trace | None] | None = None
 
     def __enter__(self) -> Self:
         self._token = _active.set(self)
@@ -67,11 +69,10 @@ class Trace:
 
     def __exit__(self, kind: object, error: BaseException | None, where: object) -> None:
         """Restore the outer trace and end this one, whatever the user's code raised."""
-        assert self._token is not None
         _active.reset(self._token)
         self.alive = False
-        if self.note and isinstance(error, TypeError | ValueError) and self.note not in getattr(error, "__notes__", ()):
-            error.add_note(self.note)
+        if error is not None and self.note:
+            _note(error, self.note)
 
     def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
         """Apply a primitive of whose operands at least one is a tracer of this trace."""
@@ -83,6 +84,11 @@ class Trace:
             f"It was kept, in a global, an attribute or a closure, beyond the function that {self.transform} ran. "
             "Return the value from that function instead of storing it, or store fg.stop_gradient of it."
         )
+
+
+def _note(error: BaseException, note: str) -> None:
+    if isinstance(error, TypeError | ValueError) and note not in getattr(error, "__notes__", ()):
+        error.add_note(note)
 
 
 def active_trace() -> Trace | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import is_inexact
-from funcgrad._core.numbers import plain
+from funcgrad._core.numbers import differentiated, plain
 from funcgrad._core.trace.backward import backward_pass
 from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
 from funcgrad._core.trace.tape import Node
@@ -21,6 +21,7 @@ from funcgrad.numpy.extend import as_value, holds_tracer, is_guest, is_object_ar
 from funcgrad.tree import LEAF, TreeDef, flatten, unflatten
 
 _NDARRAY = np.ndarray
+_FLOAT64 = np.float64
 
 
 class Recording:
@@ -113,9 +114,15 @@ def _trace_argument(
             f"{transform}: {argument_name(f, number)} is to be differentiated, but the call has {len(args)} positional "
             "arguments. Pass it by position, or change argnums."
         ) from None
-    # One differentiable leaf, as most arguments are: no tree is looked for.
-    if (type(arg) is _NDARRAY and arg.dtype.kind in "fc") or (type(arg) is ReverseTracer and is_inexact(arg.dtype)):
-        tracer = trace.input(arg)
+    # One differentiable leaf, as most arguments are: no tree is looked for, which costs 1.8 us.
+    kind = type(arg)
+    if (
+        (kind is _NDARRAY and arg.dtype.kind in "fc")
+        or kind is _FLOAT64
+        or kind is float
+        or (kind is ReverseTracer and is_inexact(arg.dtype))
+    ):
+        tracer = trace.input(differentiated(arg) if kind is float else arg)
         return tracer, [tracer], LEAF
     leaves, treedef = differentiable_leaves(transform, f, number, arg)
     tracers = [trace.input(leaf) for leaf in leaves]
@@ -140,6 +147,9 @@ def _cotangent(x: ReverseTracer, bars: dict[Any, Any], seen: set[int], given: Se
     bar = bars.get(x.node)
     if type(bar) is _NDARRAY:
         return own(bar, x.dtype, seen)
+    if type(bar) is _FLOAT64 and type(x.value) is _FLOAT64:
+        # A number has no memory.
+        return bar
     if bar is None:
         return zeros_like(x.value)
     if type(bar) is Rows:

@@ -72,7 +72,7 @@ def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Ca
     def gradient(*args: Any, **kwargs: Any) -> Any:
         # A door (see `folded`) without the call that one costs.
         try:
-            value, grads = compute(*args, **kwargs)
+            value, grads = compute(args, kwargs)
         except Exception as error:
             fold(error)
             raise
@@ -104,17 +104,30 @@ def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = Fals
         >>> float(value), gradient
         (5.0, array([2., 4.]))
     """
-    return folded(_computation(f, argnums, has_aux, "value_and_grad"))
+    compute = _computation(f, argnums, has_aux, "value_and_grad")
+
+    @functools.wraps(f)
+    def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return compute(args, kwargs)
+        except Exception as error:
+            fold(error)
+            raise
+
+    value_and_gradient.__name__ = f"value_and_grad_{name_of(f)}"
+    return value_and_gradient
 
 
-def _computation(f: Callable[..., Any], argnums: Argnums, has_aux: bool, transform: str) -> Callable[..., Any]:
+def _computation(
+    f: Callable[..., Any], argnums: Argnums, has_aux: bool, transform: str
+) -> Callable[[tuple, dict], tuple[Any, Any]]:
+    """What computes value and gradient for given arguments; the doors around it unpack them once."""
     argnums = checked_argnums(transform, f, argnums)
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
 
     mixed = len(numbers) > 1 and min(numbers) < 0
 
-    @functools.wraps(f)
-    def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
+    def compute(args: tuple, kwargs: dict) -> tuple[Any, Any]:
         if mixed:
             refuse_repeated(transform, f, [number % max(len(args), 1) for number in numbers])
         recording = record("grad", f, args, kwargs, numbers)
@@ -128,8 +141,7 @@ def _computation(f: Callable[..., Any], argnums: Argnums, has_aux: bool, transfo
         result = grads[0] if isinstance(argnums, int) else tuple(grads)
         return ((value, aux), result) if has_aux else (value, result)
 
-    value_and_gradient.__name__ = f"value_and_grad_{name_of(f)}"
-    return value_and_gradient
+    return compute
 
 
 def split_aux(f: Callable[..., Any], out: Any) -> tuple[Any, Any]:

@@ -11,7 +11,7 @@ from funcgrad._core.aval import Aval, aval_of, is_inexact
 from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, bind
 from funcgrad._core.trace.derivative import NodeMaker, PerOperand
 from funcgrad._core.trace.joint import component, hub
-from funcgrad._core.trace.tape import Node, new_leaf
+from funcgrad._core.trace.tape import LEAF, Node, next_serial
 from funcgrad.tree import register_leaf
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class ReverseTrace(Trace):
     node_type: Callable[[Any], Node] = tuple
 
     def input(self, value: Any) -> ReverseTracer:
-        return ReverseTracer(self, value, new_leaf())
+        return ReverseTracer(self, value, (next_serial(), LEAF))
 
     # The common cases are here and in one piece: each call that were split off would cost a tenth of the operation.
     def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:  # noqa: C901
