@@ -9,6 +9,15 @@ import pytest
 # A failing test shows the frames of the library.
 os.environ.setdefault("FUNCGRAD_FULL_TRACEBACKS", "1")
 
+# XLA programs of tests are small, run once, and differ: LLVM's optimizations and the emitter of fused loops, which give
+# the same numbers faster, cost four times what the rest of their compilation does. ``XLA_FLAGS= make test`` compiles as
+# users do, and so does ``make fuzz``.
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "
+    "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1",
+)
+
 # A first call may compile for seconds, and other work may share the machine: time is no property of the code here.
 hypothesis.settings.register_profile("default", deadline=None, max_examples=50)
 hypothesis.settings.register_profile("ci", deadline=None, max_examples=50, derandomize=True)
