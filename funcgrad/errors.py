@@ -16,6 +16,7 @@ __all__ = [
     "NonScalarOutputError",
     "NotDifferentiableError",
     "ObjectArrayWarning",
+    "SparseGradientError",
     "TracerArrayConversionError",
     "TracerAssignmentError",
     "TracerBoolConversionError",
@@ -298,6 +299,26 @@ class HyperparameterError(ValueError):
     Learning rates are zero or positive; to go uphill, turn the direction around:
 
     >>> state = fg.sgd_init({"weight": 1.0}, lr=0.1, maximize=True)
+    """
+
+
+class SparseGradientError(HyperparameterError, RuntimeError):
+    """An optimizer was given a gradient in rows (`fg.sparse.Rows`) that its rule, or its weight decay, does not take.
+
+    PyTorch raises a ``RuntimeError`` there. Weight decay, say, would move the rows that are there and not the others:
+
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> table = np.ones((4, 2))
+    >>> rows = fg.sparse.Rows(np.array([1]), np.ones((1, 2)), (4, 2))
+    >>> state = fg.sgd_init(table, lr=0.1, weight_decay=0.01)
+    >>> fg.sgd_update(rows, state, table)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    funcgrad.errors.SparseGradientError
+
+    Turn the term off, or pass the gradient in full:
+
+    >>> table, state = fg.sgd_update(rows.todense(), state, table)
     """
 
 

@@ -285,8 +285,8 @@ def test_options_that_are_none() -> None:
         fg.sgd_init(np.ones(2), lr=0.1, foreach=cast(Any, "yes"))
     with pytest.raises(TypeError, match="master_dtype is 'float31'; needed a float dtype"):
         fg.sgd_init(np.ones(2), lr=0.1, master_dtype="float31")
-    with pytest.raises(TypeError, match=r"SGDState.replace: 'learning_rate' is no field .* needed one of lr, "):
-        fg.sgd_init(np.ones(2), lr=0.1).replace(learning_rate=0.1)
+    with pytest.raises(TypeError, match=r"SGDState.replace: 'learning' is no field .* needed one of lr, "):
+        fg.sgd_init(np.ones(2), lr=0.1).replace(**cast(Any, {"learning": 0.1}))
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.9])

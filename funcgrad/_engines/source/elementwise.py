@@ -26,6 +26,16 @@ _OPERATORS = {
     np.true_divide: "{} / {}",
     np.negative: "-{}",
 }
+# Where a loop has one number, an operator or an expression of Python does what these do.
+_EXPRESSIONS = {
+    **_OPERATORS,
+    np.where: "({1} if {0} else {2})",
+    np.greater: "{} > {}",
+    np.greater_equal: "{} >= {}",
+    np.less: "{} < {}",
+    np.less_equal: "{} <= {}",
+    np.equal: "{} == {}",
+}
 # What compilers of loops know as functions of numbers, with NumPy's results.
 _FUNCTIONS = frozenset({np.sqrt, np.absolute, np.maximum, np.minimum, np.exp, np.log, np.sign, np.square})
 
@@ -156,10 +166,10 @@ def loop_program(
     body = [f"x{i} = a{i}[i]" for i, x in enumerate(graph.inputs[:arrays]) if x in read]
     for i, equation in enumerate(graph.equations):
         function = equation.primitive.numpy
-        if equation.params or (function not in _OPERATORS and function not in _FUNCTIONS):
+        if equation.params or (function not in _EXPRESSIONS and function not in _FUNCTIONS):
             return None
         operands = [name(x) for x in equation.operands]
-        form = _OPERATORS.get(function)
+        form = _EXPRESSIONS.get(function)
         if form is None:
             scope[f"f{i}"] = function
             form = f"f{i}({', '.join(['{}'] * len(operands))})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -22,6 +23,7 @@ class Number:
         optional: whether the Python number 0 turns a term off, which is then no part of the program.
         schedule: whether it may be a function of the steps already taken.
         option: its place among the options of PyTorch's groups where that is not its name: ``("betas", 0)``.
+        about: what it does, with its unit, for the documentation that is made of the rule.
     """
 
     name: str
@@ -31,14 +33,38 @@ class Number:
     optional: bool = False
     schedule: bool = False
     option: tuple[str, int] | None = None
+    about: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
-class Flag:
-    """A hyperparameter that is true or false: structure."""
+class Choice:
+    """A hyperparameter that is one of some values, which say what the program is: structure.
+
+    Args:
+        name: how the rule, the state and the functions call it.
+        default: what it is where none is given.
+        convert: what makes the value, hashable, of what is given.
+        message: the refusal, with ``{}`` for the value; ``None`` where every value is taken.
+        valid: what is not refused.
+        fixed: whether it is always the default, and no argument: in PyTorch's groups it stands all the same.
+        about: what it does, for the documentation that is made of the rule.
+    """
 
     name: str
+    default: Any = None
+    convert: Callable[[Any], Any] = lambda value: value
+    message: str | None = None
+    valid: Callable[[Any], bool] = lambda value: True
+    fixed: bool = False
+    about: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Flag(Choice):
+    """A hyperparameter that is true or false: structure."""
+
     default: bool = False
+    convert: Callable[[Any], Any] = bool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,7 +76,7 @@ class Slot:
         key: its name in PyTorch's checkpoints.
         exists: whether there is one, by the hyperparameters as ``step`` gets them.
         begin: the number that all of it begins with, or a function of the numbers at the start:
-            ``lambda hyper: hyper.initial_accumulator_value``.
+            ``lambda hyper: hyper.initial_accumulator_value``. Of a complex parameter both parts begin with it.
         scalar: whether it is one float64 number for the whole parameter, and no array like it.
     """
 
@@ -81,26 +107,54 @@ class Rule:
         begins: whether the first step has a form of its own, ``t`` being the Python number 1, in which slots are
             written and not read.
         counted: under what name PyTorch's checkpoints keep the number of steps of a parameter, if they do.
+        counted_in_tensors: whether they keep it as a tensor, or as a number of Python.
         by_rows: whether the step adds to the parameter what depends on the gradient alone, so that of a gradient in
             some rows it touches no others.
-        sparse: where it is not so, the refusal of a gradient in rows; ``None`` takes it in full.
+        masked: whether of a gradient in some rows it touches these rows of parameter and slots, and no others.
+        sparse: the refusal of a gradient in rows; ``None`` takes it, in full where it is neither ``by_rows`` nor
+            ``masked``.
+        dense: the refusal of a gradient in full; ``None`` takes it.
         elementwise: whether the step handles each element by itself. If so, it may be run in blocks and in loops, and
-            on parameters of several shapes together.
+            on parameters of several shapes together; and a complex parameter is stepped as its two parts.
+        fits: given the types of the parameters, group by group, what is wrong with one of them, or ``None``.
+        arguments: the arguments of PyTorch's constructor behind ``params``, as they stand in a signature. Those that
+            are no hyperparameters, ``foreach`` and ``differentiable`` are taken and kept for the reader of a PyTorch
+            program.
+        check_options: what PyTorch's constructor refuses by more than the values of hyperparameters: given its options,
+            the text of a refusal or ``None``.
+        eager: whether PyTorch's optimizer makes the slots when it is made, and not at the first step.
+        title: what its class is called, where that is not the name in capitals.
+        formula: what a step does to a parameter ``p`` with gradient ``g``, for the documentation made of the rule.
+        source: where the formula is from, with each departure from it.
     """
 
     name: str
-    hyperparameters: tuple[Number | Flag, ...]
+    hyperparameters: tuple[Number | Choice, ...]
     slots: tuple[Slot, ...]
     step: Callable[[Any, Any, dict[str, Any], Any, Any], tuple[Any, dict[str, Any]]]
     check: Callable[[Sequence[Any]], str | None] = lambda rows: None
     counts: Callable[[Any], bool] = lambda hyper: False
     begins: bool = False
     counted: str | None = None
+    counted_in_tensors: bool = True
     by_rows: Callable[[Any], bool] = lambda hyper: False
+    masked: bool = False
     sparse: Callable[[Any], str | None] = lambda hyper: None
+    dense: str | None = None
     elementwise: bool = True
+    fits: Callable[[Sequence[Sequence[Any]]], str | None] | None = None
+    arguments: str | None = None
+    check_options: Callable[[dict[str, Any]], str | None] = lambda options: None
+    eager: bool = False
+    title: str = ""
+    formula: str = ""
+    source: str = ""
     # What steps are written for, as they are met.
     structures: dict[Any, Structure] = dataclasses.field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        title = self.title or "".join([word.capitalize() for word in self.name.split("_")])
+        object.__setattr__(self, "title", title)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -112,7 +166,21 @@ class Rule:
         """The hyperparameters that are numbers."""
         return tuple([x for x in self.hyperparameters if type(x) is Number])
 
-    def structure(self, on: tuple[bool | None, ...]) -> Structure:
+    @functools.cached_property
+    def options(self) -> dict[str, tuple[str, ...]]:
+        """PyTorch's tuples, with the names of the hyperparameters that are their parts."""
+        found: dict[str, tuple[str, ...]] = {}
+        for x in self.numbers:
+            if x.option is not None:
+                found[x.option[0]] = (*found.get(x.option[0], ()), x.name)
+        return found
+
+    @functools.cached_property
+    def fixed(self) -> dict[str, Any]:
+        """The choices that are none."""
+        return {x.name: x.default for x in self.hyperparameters if isinstance(x, Choice) and x.fixed}
+
+    def structure(self, on: tuple[Any, ...]) -> Structure:
         """The structure, one object for all parameters that have it; see `Structure`."""
         found = self.structures.get(on)
         return self.structures.setdefault(on, Structure(self, on)) if found is None else found
@@ -123,12 +191,13 @@ class Structure:
 
     Args:
         rule: the rule.
-        on: for each hyperparameter whether there is a number, ``None`` where its term is turned off; or the flag.
+        on: for each hyperparameter whether there is a number, ``None`` where its term is turned off; or the value of a
+            choice.
     """
 
     __slots__ = ("by_rows", "count", "counts", "index", "on", "programs", "rule", "scalars", "slots", "sparse")
 
-    def __init__(self, rule: Rule, on: tuple[bool | None, ...]) -> None:
+    def __init__(self, rule: Rule, on: tuple[Any, ...]) -> None:
         self.rule = rule
         self.on = on
         # ``True`` stands where there is a number.
@@ -149,7 +218,7 @@ class Structure:
         """The hyperparameters as ``step`` reads them."""
         rest = iter(numbers)
         pairs = zip(self.rule.hyperparameters, self.on, strict=True)
-        return SimpleNamespace(**{x.name: next(rest) if on and type(x) is Number else on for x, on in pairs})
+        return SimpleNamespace(**{x.name: next(rest) if type(x) is Number and on else on for x, on in pairs})
 
 
 class Row:

@@ -56,6 +56,7 @@ def _sparse(hyper: Any) -> str | None:
 
 SGD_RULE = Rule(
     "sgd",
+    title="SGD",
     hyperparameters=(
         Number("lr", message="Invalid learning rate: {}", schedule=True),
         Number("momentum", 0.0, "Invalid momentum value: {}", optional=True),

@@ -9,14 +9,14 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of, is_integral
 from funcgrad._core.bind import NUMPY_TYPES, is_value
-from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.elementwise.cast import cast, imag_p, make_complex, real_p
 from funcgrad._ops.index.rows import Rows
 from funcgrad._ops.layout.copy import fresh
-from funcgrad.errors import TreeMismatchError
+from funcgrad.errors import SparseGradientError, TreeMismatchError
 from funcgrad.optim._rules.rule import Row, Rule
 from funcgrad.optim._run.blocks import Step, write_steps
 from funcgrad.optim._run.program import Program, program_of
-from funcgrad.optim._run.rows import check_rows, step_rows
+from funcgrad.optim._run.rows import check_rows, coalesced, rows_at, step_rows, with_rows
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _ARRAYS = frozenset({np.ndarray})
@@ -72,7 +72,13 @@ class Stepper:
             if self._takes_rows(p, master, row):
                 program = program_of(row.structure, p.dtype, False, p.shape)
                 return Result(step_rows(program, p, g, self._numbers(program, row, taken, p.dtype)), ())
+            if self.rule.masked and master is None:
+                return Result(*self._step_masked(p, g, slots, taken, row, into))
             g = g.todense()
+        elif self.rule.dense is not None:
+            raise SparseGradientError(
+                f"{self.rule.name}_update: the gradient of params{self._path(i)} is dense: {self.rule.dense}"
+            )
         g = self.conformed(i, g, p)
         if master is not None:
             new, slots = self.step_flat(master, cast(g, master.dtype), slots, taken, row)
@@ -112,6 +118,8 @@ class Stepper:
         dtype = p.dtype if type(p) is np.ndarray else aval_of(p).dtype
         if dtype.itemsize == 2 or dtype.kind == "V":
             return self._step_half(p, g, slots, taken, row, into)
+        if dtype.kind == "c" and self.rule.elementwise:
+            return self._step_parts(p, g, slots, taken, row, into)
         first = self.rule.begins and type(taken) is int and taken == 0
         program = program_of(row.structure, dtype, first, getattr(p, "shape", ()))
         if True in row.structure.scalars:
@@ -134,6 +142,43 @@ class Stepper:
         rounded = [cast(p, dtype), *[cast(x, dtype) if a is not b else x for x, a, b in triples]]
         p, *rest = rounded if into is None else _written(rounded, into)
         return p, tuple(rest)
+
+    def _step_parts(
+        self, p: Any, g: Any, slots: tuple[Any, ...], taken: Any, row: Row, into: tuple[Any, ...] | None
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """The step of a complex parameter: its real and imaginary parts as parameters of their own, as in PyTorch."""
+        scalar = row.structure.scalars
+        if (
+            into is None
+            and type(p) is np.ndarray
+            and all(type(x) is np.ndarray or s for x, s in zip(slots, scalar, strict=True))
+        ):
+            into = (np.empty_like(p), *[np.empty_like(x) for x, s in zip(slots, scalar, strict=True) if not s])
+        halves = []
+        for part in (real_part, imaginary_part):
+            of_slots = [x if s else part(x) for x, s in zip(slots, scalar, strict=True)]
+            places = None if into is None else tuple([part(x) for x in into])
+            halves.append(self.step_flat(part(p), part(g), tuple(of_slots), taken, row, places))
+        (p, slots), (imaginary, others) = halves
+        if into is not None:
+            rest = iter(into[1:])
+            return into[0], tuple([x if s else next(rest) for x, s in zip(slots, scalar, strict=True)])
+        joined = [x if s else make_complex(x, y) for x, y, s in zip(slots, others, scalar, strict=True)]
+        return make_complex(p, imaginary), tuple(joined)
+
+    def _step_masked(
+        self, p: Any, g: Rows, slots: tuple[Any, ...], taken: Any, row: Row, into: tuple[Any, ...] | None
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """The step in the rows of a gradient, which are the parameter there."""
+        indices, values = coalesced(g, p)
+        scalar = row.structure.scalars
+        held = [x if s else rows_at(x, indices) for x, s in zip(slots, scalar, strict=True)]
+        new, new_slots = self.step_flat(rows_at(p, indices), cast(values, p.dtype), tuple(held), taken, row)
+        self.finish()
+        whole = with_rows(p, indices, new, None if into is None else into[0])
+        rest = iter([None] * len(slots) if into is None else into[1:])
+        pairs = zip(slots, new_slots, scalar, strict=True)
+        return whole, tuple([y if s else with_rows(x, indices, y, next(rest)) for x, y, s in pairs])
 
     def _step_mixed(
         self, program: Program, pair: tuple[Any, Any], slots: tuple[Any, ...], taken: Any, row: Row, into: Any
@@ -209,6 +254,18 @@ class Stepper:
         )
 
 
+def real_part(x: Any) -> Any:
+    """The real part; of a NumPy array the memory of it."""
+    return np.real(x) if type(x) is np.ndarray else real_p(x) if aval_of(x).dtype.kind == "c" else x
+
+
+def imaginary_part(x: Any) -> Any:
+    """The imaginary part; of a NumPy array the memory of it."""
+    if aval_of(x).dtype.kind != "c":
+        return 0 * x
+    return np.imag(x) if type(x) is np.ndarray else imag_p(x)
+
+
 def _is_like(x: Any, p: Any) -> bool:
     return aval_of(x).shape == aval_of(p).shape and aval_of(x).dtype == p.dtype
 
@@ -247,5 +304,6 @@ def _computed(
     if dtype is None:
         return scalars, new
     if row.known and (taken is None or type(taken) is int) and NUMPY_TYPES.issuperset(map(type, scalars)):
-        return tuple([np.array(x, dtype) for x in scalars]), new
-    return tuple([x if type(x) is float else cast(x, dtype) for x in scalars]), new
+        return tuple([np.array(x, kind) for x, kind in zip(scalars, program.kinds, strict=True)]), new
+    pairs = zip(scalars, program.kinds, strict=True)
+    return tuple([x if type(x) is float else cast(x, kind) for x, kind in pairs]), new

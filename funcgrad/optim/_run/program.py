@@ -54,7 +54,10 @@ class Program:
         array_count = 2 + self.scalar_slots.count(False)
         self.numbers, arrays = _cut(staged, array_count, self.scalar_slots)
         self.array_count = array_count
-        avals = [Aval(shape, dtype)] * array_count + [Aval((), dtype)] * (len(arrays.inputs) - array_count)
+        # Numbers meet the arrays in their dtype; what is of another on purpose, conditions first of all, stays such.
+        kinds = [x.aval.dtype for x in arrays.inputs[array_count:]]
+        self.kinds = [dtype if kind == _FLOAT64 else kind for kind in kinds]
+        avals = [Aval(shape, dtype)] * array_count + [Aval((), kind) for kind in self.kinds]
         # The same equations for the dtype of the parameter.
         self.arrays = simplify(stage_flat(arrays.evaluate, avals, f"{rule.name}_step"))
         # The memory that each result may take: that of the parameter, and of its slots.

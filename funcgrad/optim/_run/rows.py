@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,18 +10,24 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import is_value
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.index.rows import Rows
-from funcgrad._ops.index.scatter import scatter_add_p
-from funcgrad.errors import HyperparameterError, TreeMismatchError
+from funcgrad._ops.index.scatter import scatter_add_p, scatter_set_p
+from funcgrad._ops.layout.fill import zeros_like
+from funcgrad._ops.layout.shape import reshape
+from funcgrad.errors import SparseGradientError, TreeMismatchError
 from funcgrad.optim._rules.rule import Structure
 from funcgrad.optim._run.program import Program
+
+_ROWS = Index((SLOT,))
 
 
 def check_rows(structure: Structure, g: Rows, p: Any) -> tuple[type[Exception], str] | None:
     """What is wrong with rows as the gradient of a parameter, if anything."""
     if structure.sparse is not None:
-        return HyperparameterError, f"is sparse: {structure.sparse}"
+        return SparseGradientError, f"is sparse: {structure.sparse}"
     if tuple(g.shape) != tuple(p.shape):
         return TreeMismatchError, f"is {g}; needed rows of {aval_of(p)}, the type of the parameter."
     if not (is_value(g.indices) and is_value(g.values)):
@@ -48,4 +55,40 @@ def check_rows(structure: Structure, g: Rows, p: Any) -> tuple[type[Exception], 
 def step_rows(program: Program, p: Any, g: Rows, scalars: Sequence[Any]) -> Any:
     """``p`` with a step in the given rows: what the rule makes of 0 there is what it adds to anything."""
     (added,) = program.run((0.0, g.values), scalars, separated=False)
-    return scatter_add_p(p, added, g.indices, index=Index((SLOT,)))
+    return scatter_add_p(p, added, g.indices, index=_ROWS)
+
+
+def coalesced(g: Rows, p: Any) -> tuple[Any, Any]:
+    """Indices and rows with the sum in each row that is named twice.
+
+    NumPy's are then named once. Others stay as many, since shapes are known before values: one of those that name a
+    row is found by all of them.
+    """
+    rest = tuple(g.shape[1:])
+    if type(g.indices) is np.ndarray and type(g.values) is np.ndarray:
+        indices, places = np.unique(g.indices, return_inverse=True)
+        return indices, scatter_add_p(np.zeros((len(indices), *rest), g.values.dtype), g.values, places, index=_ROWS)
+    count = g.indices.shape[0]
+    if 0 in rest:
+        return g.indices, g.values
+    # One integer for each row of the parameter, on its engine.
+    nowhere = cast(zeros_like(reshape(p, (g.shape[0], math.prod(rest)))[:, 0]), np.dtype(np.int32))
+    one = index_p(
+        scatter_set_p(nowhere, np.arange(count, dtype=np.int32), g.indices, index=_ROWS), g.indices, index=_ROWS
+    )
+    return g.indices, index_p(scatter_add_p(zeros_like(g.values), g.values, one, index=_ROWS), one, index=_ROWS)
+
+
+def rows_at(x: Any, indices: Any) -> Any:
+    """The rows of ``x`` at some indices."""
+    return index_p(x, indices, index=_ROWS)
+
+
+def with_rows(x: Any, indices: Any, rows: Any, into: Any = None) -> Any:
+    """``x`` with other rows at some indices, in given memory."""
+    if type(into) is not np.ndarray:
+        return scatter_set_p(x, rows, indices, index=_ROWS)
+    if into is not x:
+        np.copyto(into, x)
+    into[np.asarray(indices)] = rows
+    return into

@@ -12,6 +12,7 @@ from funcgrad._core.bind import is_foreign, is_value
 from funcgrad._engines import place_beside
 from funcgrad._ops.elementwise.cast import cast_p
 from funcgrad._ops.layout.fill import full_like_p, zeros_like
+from funcgrad.errors import HyperparameterError
 from funcgrad.optim._rules.rule import Slot, Structure
 from funcgrad.optim._state.prefix import as_vector, check_together, laid_out
 from funcgrad.optim._state.state import State, packed, rows_of, structures_of
@@ -34,6 +35,9 @@ def begin(
     asked = f"{rule.name}_init"
     found, treedef = flatten(params)
     _check_leaves(asked, found, treedef)
+    refusal = None if rule.fits is None else rule.fits([[aval_of(leaf) for leaf in found]])
+    if refusal is not None:
+        raise HyperparameterError(f"{asked}: {refusal}")
     if foreach not in (True, False, None):
         raise TypeError(f"{asked}: foreach is {foreach!r}; needed True, False or None. None lets each step decide.")
     hypers, numbers = laid_out(rule, given)
@@ -81,10 +85,16 @@ def begun(slot: Slot, leaf: Any, hyper: Any) -> Any:
     value = slot.begin(hyper) if callable(slot.begin) else slot.begin
     if slot.scalar:
         return np.float64(value)
+    if is_complex(leaf) and value != 0:
+        value = complex(value, value)
     if value == 0:
         # np.zeros leaves fresh pages alone until they are written: no pass over memory.
         return np.zeros(leaf.shape, leaf.dtype) if type(leaf) is np.ndarray else zeros_like(leaf)
     return np.full(leaf.shape, value, leaf.dtype) if type(leaf) is np.ndarray else full_like_p(leaf, value=value)
+
+
+def is_complex(x: Any) -> bool:
+    return aval_of(x).dtype.kind == "c"
 
 
 def _placed(values: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:

@@ -8,7 +8,7 @@ sees one type from the first step to the last.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from funcgrad._core.bind import is_foreign, is_value
 from funcgrad._engines import is_abstract
 from funcgrad._ops.elementwise.cast import cast_p
 from funcgrad.errors import HyperparameterError
-from funcgrad.optim._rules.rule import Flag, Number
+from funcgrad.optim._rules.rule import Choice, Flag, Number, Rule
 from funcgrad.tree import register_dataclass
 
 FLOAT64 = np.dtype(np.float64)
@@ -47,11 +47,42 @@ def is_function(value: Any) -> bool:
     return callable(value) and not is_value(value)
 
 
-def as_entry(rule: str, kind: Number | Flag, given: Any, path: str = "") -> Any:
+def with_lr(rule: Rule, given: Mapping[str, Any], asked: str) -> dict[str, Any]:
+    """Hyperparameters in which ``learning_rate`` is ``lr``."""
+    found = dict(given)
+    if "learning_rate" in given and "lr" in rule.names:
+        if "lr" in given:
+            raise TypeError(f"{asked}: lr and learning_rate are given; needed one of them. They are the same.")
+        found["lr"] = found.pop("learning_rate")
+    return found
+
+
+def by_name(rule: Rule, given: Mapping[str, Any], asked: str) -> dict[str, Any]:
+    """Hyperparameters by the rule's names: ``learning_rate`` is ``lr``, and PyTorch's tuples are their parts."""
+    found = with_lr(rule, given, asked)
+    for name, parts in rule.options.items():
+        if name not in found:
+            continue
+        values = found.pop(name)
+        if not isinstance(values, tuple | list) or len(values) != len(parts):
+            raise TypeError(
+                f"{asked}: {name} is {values!r}; needed a tuple of {len(parts)}. For trees of values give "
+                f"{' and '.join(parts)} by themselves."
+            )
+        twice = [part for part in parts if part in found]
+        if twice:
+            raise TypeError(f"{asked}: {name} and {twice[0]} are given; needed one of them. {twice[0]} is in {name}.")
+        found.update(zip(parts, values, strict=True))
+    return found
+
+
+def as_entry(rule: str, kind: Number | Choice, given: Any, path: str = "") -> Any:
     """A hyperparameter, or its part at a key path: a flag, ``None`` for a term turned off, a schedule, a number."""
     value: Any = given[()] if isinstance(given, np.ndarray) and given.shape == () else given
     if isinstance(kind, Flag):
         return _flag(rule, kind, value, path)
+    if isinstance(kind, Choice):
+        return kind.convert(value)
     if isinstance(value, Schedule) or is_function(value):
         return _schedule(rule, kind, value, path)
     if kind.optional and type(value) in _PYTHON_TYPES and value == 0:
@@ -97,8 +128,9 @@ def number(value: Any) -> Any:
     return None
 
 
-def check_range(kind: Number | Flag, value: Any, path: str = "") -> None:
+def check_range(kind: Number | Choice, value: Any, path: str = "") -> None:
     """Refuse a number out of range, in PyTorch's words; NaN is out of every range."""
-    known = number(value) if type(kind) is Number else None
-    if known is not None and type(kind) is Number and kind.message is not None and not kind.valid(known):
+    known = number(value) if type(kind) is Number else value
+    there = type(kind) is not Number or known is not None
+    if there and kind.message is not None and not kind.valid(known):
         raise HyperparameterError(kind.message.format(known) + (f" at {kind.name}{path}" if path else ""))

@@ -20,7 +20,7 @@ from funcgrad._ops.index.split import join, split
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.program.barrier import separate_p
 from funcgrad.errors import HyperparameterError
-from funcgrad.optim._rules.rule import Flag, Number, Rule
+from funcgrad.optim._rules.rule import Choice, Number, Rule
 from funcgrad.optim._state.hyperparameters import FLOAT64, Schedule, as_entry, check_range, is_host, number
 from funcgrad.tree import TreeDef, broadcast_prefix, flatten_with_path, key_path_str, unflatten
 
@@ -29,8 +29,8 @@ class Place(int):
     """Where a number lies in the vector."""
 
 
-# A flag, a schedule, the place of a number, or ``None`` for a term turned off.
-Entry = bool | Schedule | Place | None
+# The value of a choice, a schedule, the place of a number, or ``None`` for a term turned off.
+Entry = Any
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,7 +109,7 @@ def laid_out(rule: Rule, given: Mapping[str, Any]) -> tuple[Prefixes, list[Any]]
             check_range(kind, value, path)
         placed: list[Entry] = []
         for entry in entries:
-            if type(kind) is Flag or entry is None or isinstance(entry, Schedule):
+            if isinstance(kind, Choice) or entry is None or isinstance(entry, Schedule):
                 placed.append(entry)
             else:
                 placed.append(Place(len(numbers)))

@@ -10,8 +10,8 @@ import numpy as np
 
 from funcgrad._engines import place_beside
 from funcgrad.errors import HyperparameterError
-from funcgrad.optim._rules.rule import Row, Rule, Structure
-from funcgrad.optim._state.hyperparameters import Schedule, check_range, is_host
+from funcgrad.optim._rules.rule import Choice, Row, Rule, Structure
+from funcgrad.optim._state.hyperparameters import Schedule, by_name, check_range, is_host
 from funcgrad.optim._state.prefix import NO_PREFIXES, Place, Prefixes, as_vector, check_together, laid_out, of_vector
 from funcgrad.tree import Packed, TreeDef, flatten, key_paths, leaves, ravel, register_dataclass, structure, unflatten
 
@@ -39,6 +39,20 @@ class Hyperparameter:
     def __get__(self, state: State, owner: type) -> Any: ...
     def __get__(self, state: State | None, owner: type) -> Any:
         return self if state is None else state.value_of(self.name)
+
+
+class Options:
+    """An attribute of a state: the hyperparameters that are one tuple in PyTorch's groups."""
+
+    def __init__(self, parts: tuple[str, ...]) -> None:
+        self.parts = parts
+
+    @overload
+    def __get__(self, state: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, state: State, owner: type) -> tuple[Any, ...]: ...
+    def __get__(self, state: State | None, owner: type) -> Any:
+        return self if state is None else tuple([state.value_of(part) for part in self.parts])
 
 
 class SlotTree:
@@ -95,7 +109,10 @@ class State:
 
     def value_of(self, name: str) -> Any:
         """A hyperparameter: a number, a schedule, a flag, or a tree of them."""
-        prefix = self.hypers.prefixes[self.rule.names.index(name)]
+        place = self.rule.names.index(name)
+        prefix = self.hypers.prefixes[place]
+        if isinstance(self.rule.hyperparameters[place], Choice):
+            return prefix.tree(prefix.entries)
         numbers = of_vector(self.numbers)
         return prefix.tree([_value(entry, numbers) for entry in prefix.entries])
 
@@ -124,6 +141,7 @@ class State:
         """
         asked = f"{type(self).__name__}.replace"
         names = self.rule.names
+        changes = by_name(self.rule, changes, asked)
         slots = self.slot_names
         fields = [x.name for x in dataclasses.fields(self) if x.name not in ("numbers", "slots", "hypers")]
         allowed = [*names, *slots, *fields]
@@ -221,14 +239,15 @@ def _attach(cls: type[State]) -> None:
     written = {x.slot for x in vars(cls).values() if isinstance(x, SlotTree)}
     made: list[tuple[str, Any]] = [(name, Hyperparameter()) for name in cls.rule.names if name not in vars(cls)]
     made += [(slot.name, SlotTree(slot.name)) for slot in cls.rule.slots if slot.name not in written]
-    for name, attribute in made:
+    for name, attribute in [*made, *[(name, Options(parts)) for name, parts in cls.rule.options.items()]]:
         if hasattr(cls, name) or name in State.__annotations__:
             raise TypeError(
                 f"{cls.__name__}: the rule {cls.rule.name} calls a hyperparameter or slot {name!r}, and a state has an "
                 "attribute of that name already. Needed names that differ from each other and from those of fg.extend."
                 "State. Rename it in the rule."
             )
-        attribute.__set_name__(cls, name)
+        if not isinstance(attribute, Options):
+            attribute.__set_name__(cls, name)
         setattr(cls, name, attribute)
 
 

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from inspect import Parameter, Signature
 from typing import Any, NamedTuple
 
-from funcgrad.optim._rules.rule import REQUIRED, Flag, Rule
+from funcgrad.optim._rules.rule import REQUIRED, Choice, Rule
 from funcgrad.optim._state.begin import begin
+from funcgrad.optim._state.hyperparameters import by_name, with_lr
 from funcgrad.optim._state.state import STATIC, State
+from funcgrad.optim._torch.documents import of_class, of_init, of_update
 from funcgrad.optim._torch.optimizer import required
 from funcgrad.optim._torch.rule_optimizer import RuleOptimizer
 from funcgrad.optim._update import update
@@ -17,7 +19,7 @@ from funcgrad.tree import register_dataclass
 
 # Beside the hyperparameters: what functions take, and what classes take.
 _OF_INIT = {"foreach": None, "differentiable": False, "master_dtype": None}
-_OF_CLASS = {"foreach": None, "differentiable": False}
+_OF_CLASS = {"foreach": None, "differentiable": False, "capturable": False, "fused": None}
 
 
 class Declared(NamedTuple):
@@ -37,7 +39,7 @@ class Declared(NamedTuple):
     optimizer: type[Any]
 
 
-def optimizer(rule: Rule) -> Declared:
+def optimizer(rule: Rule, base: type[RuleOptimizer] = RuleOptimizer) -> Declared:
     """Make a rule's state class, its pair of pure functions, and PyTorch's class.
 
     All that `funcgrad.sgd_init`, `funcgrad.sgd_update` and `funcgrad.optim.SGD` do is done here too: hyperparameters
@@ -47,6 +49,7 @@ def optimizer(rule: Rule) -> Declared:
     Args:
         rule: the record. Called ``lion``, it gives ``LionState``, ``lion_init``, ``lion_update`` and ``Lion``; states
             and optimizers are pickled if these are the names that they get in the caller's module.
+        base: what the class is derived from.
 
     Returns:
         ``(state, init, update, optimizer)``. The state has an attribute for each hyperparameter and each slot. The
@@ -70,10 +73,10 @@ def optimizer(rule: Rule) -> Declared:
         array([0.5, 2.5])
     """
     where = {"__module__": sys._getframe(1).f_globals.get("__name__", __name__)}
-    name = "".join([word.capitalize() for word in rule.name.split("_")])
-    state = type(f"{name}State", (State,), {"rule": rule, "__doc__": f"The state of ``{rule.name}``.", **where})
+    doc = f"What {rule.title} carries from step to step; see `{rule.name}_init`."
+    state = type(f"{rule.title}State", (State,), {"rule": rule, "__doc__": doc, **where})
     state = register_dataclass(state, meta_fields=STATIC, when_made=True)
-    return Declared(state, _init(state, where), _update(state, where), _class(name, state, where))
+    return Declared(state, _init(state, where), _update(state, where), _class(state, base, where))
 
 
 def _named(function: Any, name: str, doc: str, where: dict[str, str]) -> Any:
@@ -86,16 +89,17 @@ def _named(function: Any, name: str, doc: str, where: dict[str, str]) -> Any:
 def _init(state: type[State], where: dict[str, str]) -> Callable[..., State]:
     rule = state.rule
     name = f"{rule.name}_init"
-    defaults = {x.name: Parameter.empty if x.default is REQUIRED else x.default for x in rule.hyperparameters}
+    kinds = [x for x in rule.hyperparameters if x.name not in rule.fixed]
+    defaults = {x.name: Parameter.empty if x.default is REQUIRED else x.default for x in kinds}
     signature = _signature({**defaults, **_OF_INIT}, Parameter.KEYWORD_ONLY)
 
     def init(*args: Any, **options: Any) -> State:
-        given = _bound(name, signature, args, options)
+        given = _bound(name, signature, args, by_name(rule, options, name))
         params, others = given.pop("params"), {x: given.pop(x) for x in _OF_INIT}
-        return begin(state, params, given, **others)
+        return begin(state, params, {**given, **rule.fixed}, **others)
 
     init.__signature__ = signature
-    return _named(init, name, f"Make the state with which `{rule.name}_update` begins.", where)
+    return _named(init, name, of_init(rule), where)
 
 
 def _update(state: type[State], where: dict[str, str]) -> Callable[..., tuple[Any, State]]:
@@ -103,27 +107,30 @@ def _update(state: type[State], where: dict[str, str]) -> Callable[..., tuple[An
         return update(kind, grads, state, params, into)
 
     kind, name = state, state.rule.name
-    return _named(step, f"{name}_update", f"Take one step of ``{name}``: ``(params, state)``, new ones.", where)
+    return _named(step, f"{name}_update", of_update(state.rule), where)
 
 
-def _class(name: str, state: type[State], where: dict[str, str]) -> type[RuleOptimizer]:
-    signature = _signature({**_options(state.rule), **_OF_CLASS}, Parameter.POSITIONAL_OR_KEYWORD)
+def _class(state: type[State], base: type[RuleOptimizer], where: dict[str, str]) -> type[RuleOptimizer]:
+    rule = state.rule
+    name = rule.title
+    signature = _signature_of_class(rule)
 
     def init(self: RuleOptimizer, *args: Any, **options: Any) -> None:
-        given = _bound(name, signature, args, options)
-        RuleOptimizer.__init__(self, given.pop("params"), given)
+        given = _bound(name, signature, args, with_lr(rule, options, name))
+        RuleOptimizer.__init__(self, given.pop("params"), {**given, **rule.fixed})
 
     def step(self: RuleOptimizer, closure: Callable[[], Any] | None = None, *, grads: Any = None) -> Any:
         return self.take_step(closure, grads)
 
     body = {
         "kind": state,
-        "__init__": _named(init, "__init__", f"Begin with parameters; see `{state.rule.name}_update`.", where),
+        "kept": {x: _OF_CLASS[x] for x in signature.parameters if x in _OF_CLASS},
+        "__init__": _named(init, "__init__", f"Begin with parameters; see `{rule.name}_update`.", where),
         "__signature__": signature,
         "step": _named(step, "step", "Take one step with the gradients of `backward`, or with given ones.", where),
-        "__doc__": f"PyTorch's optimizer over the rule ``{state.rule.name}``.",
+        "__doc__": of_class(rule, [x for x in signature.parameters if x != "params"]),
     }
-    return type(name, (RuleOptimizer,), {**body, **where})
+    return type(name, (base,), {**body, **where})
 
 
 def _options(rule: Rule) -> dict[str, Any]:
@@ -131,11 +138,27 @@ def _options(rule: Rule) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for x in rule.hyperparameters:
         default = required if x.default is REQUIRED else x.default
-        if isinstance(x, Flag) or x.option is None:
+        if isinstance(x, Choice) or x.option is None:
             found[x.name] = default
         else:
             found[x.option[0]] = (*found.get(x.option[0], ()), default)
     return found
+
+
+def _signature_of_class(rule: Rule) -> Signature:
+    """The arguments of PyTorch's constructor; those before ``*`` may be given by their place."""
+    options = {name: default for name, default in _options(rule).items() if name not in rule.fixed}
+    if rule.arguments is None:
+        others = {"foreach": None, "differentiable": False}
+        return _signature({**options, **others}, Parameter.POSITIONAL_OR_KEYWORD)
+    kind: Any = Parameter.POSITIONAL_OR_KEYWORD
+    given = [Parameter("params", kind)]
+    for name in rule.arguments.split(", "):
+        if name == "*":
+            kind = Parameter.KEYWORD_ONLY
+        else:
+            given.append(Parameter(name, kind, default={**_OF_CLASS, **options}[name]))
+    return Signature(given)
 
 
 def _signature(defaults: dict[str, Any], kind: Any) -> Signature:

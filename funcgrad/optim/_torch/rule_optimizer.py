@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from funcgrad._core.aval import Aval, aval_of
 from funcgrad._engines import engine_scope
 from funcgrad._transforms.jit import jit
 from funcgrad.autograd import enable_grad
 from funcgrad.autograd.extend import TRACE, WRITES, is_tensor, recorded, set_value
 from funcgrad.errors import HyperparameterError
-from funcgrad.optim._rules.rule import Flag, Number, Row, Rule, Slot
+from funcgrad.optim._rules.rule import Choice, Number, Row, Rule, Slot
 from funcgrad.optim._run.leaf import Leaf, Stepper
 from funcgrad.optim._state.begin import begun
 from funcgrad.optim._state.prefix import Place, Prefix, Prefixes, as_vector
@@ -29,7 +30,7 @@ _Pair = tuple[Any, Any]
 _Members = tuple[dict[str, Any], Row, list[_Pair]]
 
 # Options of these types are the same as long as they are equal.
-_PLAIN = frozenset({bool, int, float})
+_PLAIN = frozenset({bool, int, float, str, type(None)})
 # How many are kept; a schedule makes new ones at each step.
 _ROWS = 64
 # Of a parameter without slots whose steps do not count.
@@ -45,6 +46,8 @@ class RuleOptimizer(Optimizer):
     """
 
     kind: ClassVar[type[State]]
+    # The options beside hyperparameters, with what they are where a checkpoint lacks them.
+    kept: ClassVar[dict[str, Any]] = {"foreach": None, "differentiable": False}
     # The step of JAX values, which takes the memory of the old ones.
     compiled_update: ClassVar[Callable[..., Any]]
     _rows: ClassVar[dict[Any, Row]]
@@ -63,21 +66,52 @@ class RuleOptimizer(Optimizer):
 
     def __init__(self, params: Any, options: dict[str, Any]) -> None:
         rule = self.kind.rule
-        for kind in rule.numbers:
+        for kind in rule.hyperparameters:
             _check(kind, option_of(options, kind))
         values = {x.name: option_of(options, x) for x in rule.hyperparameters}
-        refusal = rule.check([SimpleNamespace(**values)])
+        refusal = rule.check([SimpleNamespace(**values)]) or rule.check_options(options)
         if refusal is not None:
             raise HyperparameterError(refusal)
+        if options.get("fused"):
+            _check_fused(options)
         super().__init__(params, options)
+        if rule.fits is not None:
+            self._check_params(rule.fits)
+        if rule.eager:
+            for group in self.param_groups:
+                row = self._row(group)
+                for p in group["params"]:
+                    self._held(p, row)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add a group of parameters, with options of its own where it has some."""
+        super().add_param_group(param_group)
+        fits = self.kind.rule.fits
+        if fits is not None and len(self.param_groups) > 1:
+            try:
+                self._check_params(fits)
+            except HyperparameterError:
+                self.param_groups.pop()
+                raise
+
+    def _check_params(self, fits: Callable[[list[list[Aval]]], str | None]) -> None:
+        refusal = fits([[aval_of(p.value) for p in group["params"]] for group in self.param_groups])
+        if refusal is not None:
+            raise HyperparameterError(refusal)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
+        rule = self.kind.rule
         # What older checkpoints may lack.
-        later = {x.name: x.default for x in self.kind.rule.hyperparameters if type(x) is Flag}
+        later = {x.name: x.default for x in rule.hyperparameters if isinstance(x, Choice)}
         for group in self.param_groups:
-            for name, default in {**later, "foreach": None, "differentiable": False}.items():
+            for name, default in {**later, **self.kept}.items():
                 group.setdefault(name, default)
+            group.update(rule.fixed)
+            for p in group["params"] if rule.counted is not None else ():
+                count = self.state.get(p, {}).get(rule.counted)
+                if count is not None and is_tensor(count) != rule.counted_in_tensors:
+                    self.state[p][rule.counted] = _new_count(int(count), rule)
 
     def take_step(self, closure: Callable[[], Any] | None, grads: Any) -> Any:
         """What a subclass's ``step`` does."""
@@ -96,7 +130,7 @@ class RuleOptimizer(Optimizer):
             if not pairs:
                 continue
             row = self._row(group)
-            if group["differentiable"]:
+            if group.get("differentiable"):
                 self._step_recorded(group, row, pairs)
                 continue
             foreign = [pair for pair in pairs if type(pair[0].value) is not np.ndarray]
@@ -137,11 +171,11 @@ class RuleOptimizer(Optimizer):
 
     def _new_row(self, given: Sequence[Any]) -> Row:
         """The hyperparameters as a step takes them: what is 0 is turned off."""
-        on: list[bool | None] = []
+        on: list[Any] = []
         numbers = []
         for kind, value in zip(self.kind.rule.hyperparameters, given, strict=True):
-            if type(kind) is Flag:
-                on.append(bool(value))
+            if isinstance(kind, Choice):
+                on.append(kind.convert(value))
                 continue
             number = float(_number(value))
             there = number != 0 or not (type(kind) is Number and kind.optional)
@@ -182,8 +216,14 @@ class RuleOptimizer(Optimizer):
         """The slots of a parameter as tensors, begun where they are not there, and how many steps it has taken."""
         slots = row.structure.slots
         state = self.state[p] if slots else self.state.get(p, {})
-        counted = self.kind.rule.counted
-        taken = 1 if counted is None else int(state.get(counted, 0))
+        rule = self.kind.rule
+        counted = rule.counted
+        taken = 1
+        if counted is not None:
+            count = state.get(counted)
+            if count is None:
+                count = state[counted] = _new_count(0, rule)
+            taken = int(count.value) if rule.counted_in_tensors else count
         held = []
         for slot in slots:
             tensor = state.get(slot.key)
@@ -205,8 +245,12 @@ class RuleOptimizer(Optimizer):
         """Note the step, where checkpoints keep their number."""
         counted = self.kind.rule.counted
         if counted is not None:
-            state = self.state[p]
-            state[counted] = TRACE.constant(np.array(int(state.get(counted, 0)) + 1, np.float32))
+            count = self.state[p][counted]
+            if self.kind.rule.counted_in_tensors:
+                # In its memory, as PyTorch's.
+                count.value += 1
+            else:
+                self.state[p][counted] = count + 1
 
     def _step_compiled(self, members: list[_Members]) -> None:
         """Step all parameters that are JAX's by one compiled update, which takes the memory of the old values."""
@@ -266,6 +310,18 @@ class RuleOptimizer(Optimizer):
                 self._count(p)
 
 
+def _new_count(taken: int, rule: Rule) -> Any:
+    """A number of steps as PyTorch keeps it."""
+    return TRACE.constant(np.array(taken, np.float32)) if rule.counted_in_tensors else taken
+
+
+def _check_fused(options: dict[str, Any]) -> None:
+    if options.get("differentiable"):
+        raise RuntimeError("`fused` does not support `differentiable`")
+    if options.get("foreach"):
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+
 def _index_path(i: int) -> str:
     return f"[{i}]"
 
@@ -305,7 +361,7 @@ def _reader(rule: Rule) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
     return lambda options: tuple([option_of(options, kind) for kind in kinds])
 
 
-def option_of(options: dict[str, Any], kind: Number | Flag) -> Any:
+def option_of(options: dict[str, Any], kind: Number | Choice) -> Any:
     """A hyperparameter among the options of a group."""
     if type(kind) is Number and kind.option is not None:
         name, place = kind.option
@@ -317,9 +373,13 @@ def _number(value: Any) -> Any:
     return value.item() if is_tensor(value) or isinstance(value, np.ndarray) else value
 
 
-def _check(kind: Number, value: Any) -> None:
-    """Refuse a number out of range, in PyTorch's words."""
+def _check(kind: Number | Choice, value: Any) -> None:
+    """Refuse what is out of range, in PyTorch's words."""
     if value is required:
+        return
+    if isinstance(kind, Choice):
+        if kind.message is not None and not kind.valid(value):
+            raise HyperparameterError(kind.message.format(value))
         return
     if kind.schedule and is_tensor(value) and value.size != 1:
         raise ValueError(f"Tensor {kind.name} must be 1-element")

@@ -1,0 +1,78 @@
+"""What the rules of the Adam family and their relatives have in common: hyperparameters, and how a step begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from funcgrad.optim._rules.rule import Flag, Number
+
+
+def lr(
+    default: float, message: str = "Invalid learning rate: {}", valid: Callable[[Any], bool] | None = None
+) -> Number:
+    """The learning rate."""
+    about = (
+        "learning rate, zero or positive, in parameter units per unit of the direction: a number, an array of shape "
+        "``[]``, or a function of the number of steps already taken (0 at the first step). A function is static: it is "
+        "compared by identity, so pass the same one each time."
+    )
+    return Number("lr", default, message, valid or (lambda value: value >= 0), schedule=True, about=about)
+
+
+def beta(index: int, default: float, about: str) -> Number:
+    """One of ``betas``."""
+    message = f"Invalid beta parameter at index {index}: {{}}"
+    return Number(
+        f"beta{index + 1}", default, message, lambda value: 0 <= value < 1, option=("betas", index), about=about
+    )
+
+
+def betas(first: float = 0.9, second: float = 0.999, of: str = "square of the gradient") -> tuple[Number, Number]:
+    """What remains of two moving averages after each step."""
+    return (
+        beta(0, first, "what remains of the moving average of the gradient after each step, dimensionless."),
+        beta(1, second, f"what remains of the moving average of the {of} after each step, dimensionless."),
+    )
+
+
+def eps(default: float, about: str = "what is added to the root, in gradient units.") -> Number:
+    """What keeps denominators from zero."""
+    return Number("eps", default, "Invalid epsilon value: {}", about=about)
+
+
+def weight_decay(default: float = 0.0) -> Number:
+    """Weight decay, which the Python number 0 turns off."""
+    about = (
+        "the factor of the penalty ``weight_decay / 2 * params**2``, in gradient units per parameter unit; where it is "
+        "decoupled, parameters shrink by ``lr * weight_decay`` of themselves instead."
+    )
+    return Number("weight_decay", default, "Invalid weight_decay value: {}", optional=True, about=about)
+
+
+MAXIMIZE = Flag("maximize", about="go uphill.")
+DECOUPLED = Flag("decoupled_weight_decay", about="shrink the parameters themselves, and leave the gradient as it is.")
+
+
+# The line of a formula that says the other way of decaying weights.
+COUPLED = "p = p - lr * weight_decay * p        where decoupled_weight_decay, in its place"
+
+
+def begun(p: Any, g: Any, hyper: Any) -> tuple[Any, Any]:
+    """The parameter and the direction with which a step goes on: uphill or downhill, with the weights decayed."""
+    d = -g if hyper.maximize else g
+    if hyper.weight_decay is None:
+        return p, d
+    if getattr(hyper, "decoupled_weight_decay", False):
+        return p * (1 - hyper.lr * hyper.weight_decay), d
+    return p, d + hyper.weight_decay * p
+
+
+def average(held: Any, new: Any, kept: Any) -> Any:
+    """The moving average of which a part is kept."""
+    return kept * held + (1 - kept) * new
+
+
+def refuses_rows(name: str, instead: str = "") -> Callable[[Any], str]:
+    """PyTorch's refusal of a sparse gradient."""
+    return lambda hyper: f"{name} does not support sparse gradients{instead}. Pass g.todense()."

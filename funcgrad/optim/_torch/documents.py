@@ -1,0 +1,190 @@
+"""What the documentation of a rule's functions and class says, made of its record."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from funcgrad.optim._rules.rule import Choice, Rule
+
+OTHERS = {
+    "foreach": "how many small parameters are handled: ``True`` keeps the slots packed (`fg.tree.ravel`), ``False`` "
+    "takes one parameter at a time, ``None`` decides in each step. The numbers are the same.",
+    "differentiable": "kept for the reader of a PyTorch program; derivatives go through the step in any case.",
+    "master_dtype": 'a float dtype such as ``"float32"``: the state holds a copy in it of each parameter of a narrower '
+    "dtype, steps that copy, and rounds it to the parameter.",
+}
+OF_CLASS = {
+    "foreach": "kept for the reader of a PyTorch program: every step handles all parameters together.",
+    "differentiable": "record the step, so that gradients flow through it.",
+    "capturable": "kept for the reader of a PyTorch program.",
+    "fused": "kept for the reader of a PyTorch program: every step is.",
+}
+_EXAMPLE = """
+Example:
+    >>> import numpy as np
+    >>> from funcgrad.optim import {0}_init, {0}_update
+    >>> params = {{"weight": np.array([[1.0, 2.0], [3.0, 4.0]])}}
+    >>> state = {0}_init(params, lr=0.5)
+    >>> params, state = {0}_update({{"weight": {2}}}, state, params)
+    >>> params["weight"].shape, int(state.step)
+    ((2, 2), 1)
+"""
+_CLASS_EXAMPLE = """
+Example:
+    >>> import numpy as np
+    >>> from funcgrad.optim import {1}
+    >>> optimizer = {1}([np.array([[1.0, 2.0], [3.0, 4.0]])], lr=0.5)
+    >>> (params,) = optimizer.step(grads=[{2}])
+    >>> params.shape
+    (2, 2)
+"""
+
+
+def of_init(rule: Rule) -> str:
+    """The documentation of ``init``."""
+    slots = ", ".join([f"``{slot.name}``" for slot in rule.slots]) or "nothing"
+    args = [("params", "a pytree of float or complex arrays; only structure, shapes, dtypes and devices are used.")]
+    args += [(x.name, x.about) for x in rule.hyperparameters if not (isinstance(x, Choice) and x.fixed)]
+    return "\n".join(
+        [
+            f"Make the state with which `{rule.name}_update` begins.",
+            "",
+            *_wrapped(
+                "Any hyperparameter may be a pytree that is a prefix of ``params``, with a value for each part of it: "
+                "what parameter groups are to an optimizer with state. ``learning_rate`` is another name of ``lr``."
+                + _of_tuples(rule)
+            ),
+            "",
+            *_listed("Args", [*args, *OTHERS.items()]),
+            "",
+            *_section(
+                "Returns",
+                f"The state: the hyperparameters by name, {slots} as pytrees like ``params``, and ``step``. A number in "
+                "it is data, to be changed by its ``replace`` without recompilation; a flag, or a weight decay or the "
+                "like given as the Python number 0, is structure.",
+            ),
+            "",
+            "Raises:",
+            "    HyperparameterError: a value is out of range (NaN is out of every range).",
+            "    TypeError: a parameter is not a float or complex array, or a hyperparameter is not a single number.",
+            *_example(rule, _EXAMPLE),
+        ]
+    )
+
+
+def of_update(rule: Rule) -> str:
+    """The documentation of ``update``."""
+    return "\n".join(
+        [
+            f"Take one step of {rule.title}: PyTorch's rule, as a pure function."
+            if rule.arguments and "torch" in rule.source
+            else f"Take one step of {rule.title}, as a pure function.",
+            "",
+            *_formula(rule),
+            "",
+            *_wrapped(
+                "It works on NumPy and JAX arrays, inside ``fg.jit`` and ``jax.jit`` (donate ``state`` and ``params``)"
+                ", and under ``fg.grad``. float16 and bfloat16 parameters are computed with in float32 and rounded once."
+            ),
+            "",
+            *_listed(
+                "Args",
+                [
+                    ("grads", "a pytree like ``params``; where it has ``None``, parameter and slots stay as they are."),
+                    ("state", f"what `{rule.name}_init` or the previous step returned."),
+                    ("params", "a pytree of float or complex arrays."),
+                    ("into", "memory to write the results to, as ``(params, state)``; see `funcgrad.sgd_update`."),
+                ],
+            ),
+            "",
+            "Returns:",
+            "    ``(params, state)``, new ones; what was given is not modified.",
+            "",
+            "Raises:",
+            "    TypeError: ``state`` is no state of this rule.",
+            "    TreeMismatchError: gradients, hyperparameters or state do not fit the parameters; names the leaf.",
+            "    HyperparameterError: a schedule gives a number out of range.",
+            *([] if rule.masked else ["    SparseGradientError: a gradient in rows, which this rule does not take."]),
+            *_example(rule, _EXAMPLE),
+            *_source(rule),
+        ]
+    )
+
+
+def of_class(rule: Rule, names: Sequence[str]) -> str:
+    """The documentation of PyTorch's class, with these arguments."""
+    about = {x.name: x.about for x in rule.hyperparameters}
+    for name, parts in rule.options.items():
+        about[name] = "; ".join([about[part].removesuffix(".") for part in parts]) + "."
+    args = [("params", "tensors, ``(name, tensor)`` pairs, parameter groups, or a pytree of arrays; see `Optimizer`.")]
+    args += [(name, {**about, **OF_CLASS}[name]) for name in names]
+    return "\n".join(
+        [
+            f"{rule.title}: PyTorch's kind of optimizer, over `{rule.name}_update`.",
+            "",
+            *_formula(rule),
+            "",
+            *_wrapped(
+                "Each parameter group has its own options. NumPy values are updated in place; JAX values by one "
+                "compiled step, which takes the memory of the old values."
+            ),
+            "",
+            *_listed("Args", args),
+            "",
+            "Raises:",
+            "    HyperparameterError: a value is out of range, in PyTorch's words; a ``ValueError``.",
+            *_example(rule, _CLASS_EXAMPLE),
+            *_source(rule),
+        ]
+    )
+
+
+def _of_tuples(rule: Rule) -> str:
+    return "".join([f" ``{name}`` may be given for {', '.join(parts)}." for name, parts in rule.options.items()])
+
+
+def _formula(rule: Rule) -> list[str]:
+    if not rule.formula:
+        return [f"The rule is ``{rule.name}``."]
+    lines = textwrap.dedent(rule.formula).strip().split("\n")
+    return [
+        "For each parameter ``p`` with gradient ``g``, at its step ``t``, from 1::",
+        "",
+        *[f"    {x}" for x in lines],
+    ]
+
+
+def _example(rule: Rule, text: str) -> list[str]:
+    gradient = "np.ones((2, 2))"
+    if rule.dense is not None:
+        gradient = "Rows(np.array([1]), np.ones((1, 2)), (2, 2))"
+        text = text.replace(
+            ">>> import numpy as np\n", ">>> import numpy as np\n    >>> from funcgrad.sparse import Rows\n"
+        )
+    return text.format(rule.name, rule.title, gradient).rstrip().split("\n") if rule.arguments else []
+
+
+def _source(rule: Rule) -> list[str]:
+    return ["", *_wrapped(f"Source: {rule.source}")] if rule.source else []
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    return textwrap.wrap(text, 116, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+
+
+def _section(name: str, text: str) -> list[str]:
+    return [f"{name}:", *_wrapped(text, "    ")]
+
+
+def _listed(name: str, pairs: Sequence[tuple[str, str]]) -> list[str]:
+    lines = [f"{name}:"]
+    for each, about in pairs:
+        lines += textwrap.wrap(
+            f"{each}: {about or 'a hyperparameter of the rule.'}",
+            116,
+            initial_indent="    ",
+            subsequent_indent="        ",
+            break_on_hyphens=False,
+        )
+    return lines
