@@ -60,8 +60,8 @@ def of_init(rule: Rule) -> str:
             "",
             *_section(
                 "Returns",
-                f"The state: the hyperparameters by name, {slots} as pytrees like ``params``, and ``step``. A number in "
-                "it is data, to be changed by its ``replace`` without recompilation; a flag, or a weight decay or the "
+                f"The state: the hyperparameters by name, {slots} as pytrees like ``params``, and ``step``. A number "
+                "in it is data, to be changed by its ``replace`` without recompilation; a flag, or a weight decay or the "
                 "like given as the Python number 0, is structure.",
             ),
             "",
@@ -85,7 +85,7 @@ def of_update(rule: Rule) -> str:
             "",
             *_wrapped(
                 "It works on NumPy and JAX arrays, inside ``fg.jit`` and ``jax.jit`` (donate ``state`` and ``params``)"
-                ", and under ``fg.grad``. float16 and bfloat16 parameters are computed with in float32 and rounded once."
+                ", and under ``fg.grad``. float16 and bfloat16 parameters are computed with in float32, rounded once."
             ),
             "",
             *_listed(
