@@ -61,8 +61,8 @@ def of_init(rule: Rule) -> str:
             *_section(
                 "Returns",
                 f"The state: the hyperparameters by name, {slots} as pytrees like ``params``, and ``step``. A number "
-                "in it is data, to be changed by its ``replace`` without recompilation; a flag, or a weight decay or the "
-                "like given as the Python number 0, is structure.",
+                "in it is data, to be changed by its ``replace`` without recompilation; a flag, or a weight decay or "
+                "the like given as the Python number 0, is structure.",
             ),
             "",
             "Raises:",
