@@ -20,6 +20,7 @@ BASES = {
     "TreeMismatchError": ValueError,
     "ForeignArrayError": TypeError,
     "HyperparameterError": ValueError,
+    "SparseGradientError": RuntimeError,
     "GradientMismatchError": AssertionError,
     "ObjectArrayWarning": UserWarning,
 }

@@ -257,6 +257,11 @@ MISTAKES: dict[str, Mistake] = {
         errors.HyperparameterError,
         r"Nesterov momentum requires a momentum and zero dampening",
     ),
+    "gradient in rows": (
+        lambda: fg.optim.adam_update(fg.sparse.Rows(np.array([0]), X[:1], X.shape), fg.optim.adam_init(X), X),
+        errors.SparseGradientError,
+        r"the gradient of params is sparse: Adam does not support sparse gradients, please consider SparseAdam instead",
+    ),
     "a derivative cut off": (
         lambda: fg.check_grads(lambda x: x * fg.stop_gradient(x), (3.0,)),
         errors.GradientMismatchError,
