@@ -14,7 +14,7 @@ from funcgrad.numpy._base.axes import Axis, normalize_axes
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_out
 from funcgrad.numpy._reduce import reductions, statistics
 from funcgrad.numpy._reduce.cumulative import cumprod, cumsum
-from funcgrad.numpy._reduce.reductions import as_array, sum_
+from funcgrad.numpy._reduce.reductions import as_array
 from funcgrad.numpy._reduce.statistics import inexact
 
 
@@ -113,14 +113,11 @@ def nanvar(
     counted = _counted(a, where)
     axes = normalize_axes(axis, len(a.shape))
     # NaN is taken out before the difference, and not after: a zero cotangent times NaN would be NaN again.
-    a = select(counted, a, 0)
-    center = sum_(a, axes, keepdims=True) / statistics.count(a, axes, True, counted)
-    squares = select(counted, statistics.squared(a - center), 0)
-    lost = ddof if correction is None else correction
-    left = statistics.count(squares, axes, keepdims, counted) - lost
-    # NumPy's answer where no degree of freedom is left; the divisor is 1 there.
+    total, count = statistics.squares(select(counted, a, 0), axes, keepdims, counted)
+    left = count - (ddof if correction is None else correction)
+    # NumPy's answer where no degree of freedom is left, where `var` divides by zero; the divisor is 1 there.
     none = left <= 0
-    return select(none, np.nan, sum_(squares, axes, keepdims=keepdims) / select(none, 1, left))
+    return select(none, np.nan, total / select(none, 1, left))
 
 
 @implements(np.nanstd)

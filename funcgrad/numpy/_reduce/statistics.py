@@ -87,16 +87,17 @@ def var(
     refuse_out("var", out)
     a = inexact(a, dtype)
     axes = normalize_axes(axis, len(a.shape))
-    squares = squared(a - (_mean(a, axes, keepdims=True, where=where) if mean is None else mean))
-    lost = ddof if correction is None else correction
+    total, counted = squares(a, axes, keepdims, where, mean)
+    left = counted - (ddof if correction is None else correction)
+    return total / (max(left, 0) if where is True else bind(max_p, (left, 0), NO_PARAMS))
+
+
+def squares(a: Any, axes: tuple[int, ...], keepdims: bool, where: Any, center: Any = None) -> tuple[Any, Any]:
+    """The sum of squared distances from the mean, or from another centre, and of how many elements."""
+    apart = squared(a - (mean(a, axes, keepdims=True, where=where) if center is None else center))
     if where is True:
-        return _sum(squares, axes, keepdims) / max(math.prod([a.shape[i] for i in axes]) - lost, 0)
-    return _sum(masked(squares, where, 0), axes, keepdims) / bind(
-        max_p, (count(squares, axes, keepdims, where) - lost, 0), NO_PARAMS
-    )
-
-
-_mean = mean
+        return _sum(apart, axes, keepdims), math.prod([a.shape[i] for i in axes])
+    return _sum(masked(apart, where, 0), axes, keepdims), count(apart, axes, keepdims, where)
 
 
 def squared(x: Any) -> Any:
