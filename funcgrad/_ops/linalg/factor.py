@@ -8,21 +8,16 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NO_PARAMS, bind
-from funcgrad._core.lazy import LazyModule
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import CONSTANT, PerOperand
 from funcgrad._ops.layout.batching import batch_same
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import expand_dims
 from funcgrad._ops.layout.triangle import lower_triangle, upper_triangle
+from funcgrad._ops.linalg.elimination import PIVOT_DTYPE, eliminated, orders_of_rows
 from funcgrad._ops.linalg.matrices import halved_lower_triangle, hermitian_part, identity_like, product, swapped
 from funcgrad._ops.linalg.triangular import triangular_solve
 from funcgrad._ops.reduce.sort import gather_along_axis, scatter_along_axis
-
-lapack = LazyModule("scipy.linalg.lapack")
-
-PIVOT_DTYPE = np.dtype(np.int32)
-_FACTORIZERS = {"f": "sgetrf", "d": "dgetrf", "F": "cgetrf", "D": "zgetrf"}
 
 
 def _cholesky_push(x_dot: Any, y: Any) -> Any:
@@ -61,31 +56,6 @@ def cholesky(x: Any) -> Any:
     Where one is not positive definite, NumPy raises ``LinAlgError`` and XLA returns NaN.
     """
     return bind(cholesky_p, (x,), NO_PARAMS)
-
-
-def _lu_numpy(x: Any) -> list[np.ndarray]:
-    factors = np.empty(x.shape, x.dtype)
-    pivots = np.empty(x.shape[:-1], PIVOT_DTYPE)
-    if x.size:
-        factorize = getattr(lapack, _FACTORIZERS[x.dtype.char])
-        for i in np.ndindex(x.shape[:-2]):
-            factors[i], pivots[i], _ = factorize(x[i])
-    return [factors, pivots, _permutations(pivots)]
-
-
-def _permutations(pivots: np.ndarray) -> np.ndarray:
-    orders = np.empty_like(pivots)
-    for i in np.ndindex(pivots.shape[:-1]):
-        orders[i] = _permutation(pivots[i])
-    return orders
-
-
-def _permutation(pivots: np.ndarray) -> list[int]:
-    """The order of rows that exchanging each row with its pivot leads to."""
-    order = list(range(len(pivots)))
-    for i, pivot in enumerate(pivots.tolist()):
-        order[i], order[pivot] = order[pivot], order[i]
-    return order
 
 
 class _LuDerivative:
@@ -129,7 +99,7 @@ def _lu_bars(y_bars: list, factors: Any, permutation: Any) -> list:
 lu_p = Primitive(
     "lu",
     operands=("x",),
-    numpy=_lu_numpy,
+    numpy=eliminated,
     xla=lambda lax, x: list(lax.linalg.lu(x)),
     aval=lambda x: [x, Aval(x.shape[:-1], PIVOT_DTYPE), Aval(x.shape[:-1], PIVOT_DTYPE)],
     derivative=_LuDerivative(),
@@ -153,7 +123,7 @@ def lu(x: Any) -> tuple[Any, Any, Any]:
 permutation_of_pivots_p = Primitive(
     "permutation_of_pivots",
     operands=("pivots",),
-    numpy=_permutations,
+    numpy=orders_of_rows,
     xla=lambda lax, pivots: lax.linalg.lu_pivots_to_permutation(pivots, pivots.shape[-1]),
     aval=lambda pivots: pivots,
     derivative=CONSTANT,
