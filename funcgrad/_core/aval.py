@@ -94,7 +94,17 @@ def short_dtype(dtype: np.dtype) -> str:
 
 def is_inexact(dtype: np.dtype) -> bool:
     """Whether derivatives by values of this dtype make sense: float, complex, and ml_dtypes' floats."""
-    return dtype.kind in "fc" or (dtype.kind == "V" and "float" in dtype.name)
+    return dtype.kind in "fc" or is_floating(dtype)
+
+
+def is_floating(dtype: np.dtype) -> bool:
+    """Whether its values are floating numbers and real, ml_dtypes' among them."""
+    return dtype.kind == "f" or (dtype.kind == "V" and "float" in dtype.name)
+
+
+def is_integer(dtype: np.dtype) -> bool:
+    """Whether its values are integers, which bools are not: one can count by them."""
+    return dtype.kind in "iu"
 
 
 def is_integral(dtype: np.dtype) -> bool:
@@ -104,7 +114,7 @@ def is_integral(dtype: np.dtype) -> bool:
 
 def is_real(dtype: np.dtype) -> bool:
     """Whether its values are real numbers, ml_dtypes' floats and bools among them."""
-    return dtype.kind in "biuf" or (dtype.kind == "V" and "float" in dtype.name)
+    return is_integral(dtype) or is_floating(dtype)
 
 
 def aval_of(value: Any) -> Aval:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import Aval, aval_of, result_dtype
+from funcgrad._core.aval import Aval, aval_of, is_integer, is_real, result_dtype
 from funcgrad._core.bind import Tracer, is_value
 from funcgrad._core.graph.ir import Graph, Var
 from funcgrad._core.graph.key import canonical
@@ -208,7 +208,7 @@ def _bounds(lower: Any, upper: Any) -> tuple[tuple[Any, Any], bool]:
         bounds = as_value(lower), as_value(upper)
         for bound in bounds:
             aval = aval_of(bound)
-            if aval.shape or aval.dtype.kind not in "iu":
+            if aval.shape or not is_integer(aval.dtype):
                 raise TypeError(
                     f"fori_loop: a bound is {aval}; needed an integer scalar. Convert it with astype(int)."
                 ) from None
@@ -248,7 +248,7 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
 
     staged, carry = stage_loop_body("while_loop", body, flat, parts, [])
     avals = [aval_of(x) for x in carry]
-    condition = stage_body("while_loop", lambda values: cond(unflatten(parts[1], values)), avals, name_of(cond))
+    condition = stage_body("while_loop", lambda values: _truth(cond(unflatten(parts[1], values))), avals, name_of(cond))
     _check_predicate("while_loop", name_of(cond), condition.outputs)
     loop = While(condition.graph, staged.graph, len(condition.captured), len(staged.captured))
     return unflatten(parts[1], loop(*condition.captured, *staged.captured, *carry))
@@ -303,9 +303,7 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
         _with_inputs(true, [*true.inputs[: counts[0]], *spare[1], *true.inputs[counts[0] :]]),
         _with_inputs(false, [*spare[0], *false.inputs]),
     )
-    if aval_of(pred).dtype.kind != "b":
-        pred = pred != 0
-    return unflatten(bodies[0].out_tree, branches(pred, *captured, *leaves))
+    return unflatten(bodies[0].out_tree, branches(_truth(pred), *captured, *leaves))
 
 
 def _with_inputs(graph: Graph, inputs: list[Var]) -> Graph:
@@ -338,7 +336,13 @@ def _common(true: Body, false: Body, a: Aval, b: Aval) -> Aval:
     )
 
 
+def _truth(x: Any) -> Any:
+    """Whether a real scalar differs from zero; what is none is left to the check."""
+    aval = aval_of(x) if is_value(x) else None
+    return x != 0 if aval and not aval.shape and is_real(aval.dtype) and aval.dtype.kind != "b" else x
+
+
 def _check_predicate(transform: str, name: str, avals: list[Aval]) -> None:
-    if len(avals) != 1 or avals[0].shape or avals[0].dtype.kind not in "biuf":
+    if len(avals) != 1 or avals[0].shape or not is_real(avals[0].dtype):
         arrived = str(avals[0]) if len(avals) == 1 else f"{len(avals)} values"
         raise TypeError(f"{transform}: {name} is {arrived}; needed a boolean scalar. Reduce it with np.all or np.any.")

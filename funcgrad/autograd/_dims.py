@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._core.aval import is_floating, is_inexact
 from funcgrad._core.bind import bind
 from funcgrad._ops.elementwise.cast import cast, real_dtype
 from funcgrad._ops.reduce.softmax import log_softmax_p
@@ -101,7 +102,7 @@ def _one_line(function: Callable[..., Any]) -> Callable[..., Any]:
 @_one_line
 def log_softmax(x: Any, dim: int) -> Any:
     """The logarithm of the softmax along an axis."""
-    if x.dtype.kind not in "fV":
+    if not is_floating(x.dtype):
         raise RuntimeError(f"softmax: the tensor is {x.aval}; needed floating numbers. Convert it with t.float().")
     return bind(log_softmax_p, (x,), {"axes": (dim,)})
 
@@ -117,7 +118,7 @@ def norm(self: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
 
     Where it is 0 the derivative is 0, as in PyTorch.
     """
-    if self.dtype.kind not in "fcV":
+    if not is_inexact(self.dtype):
         raise RuntimeError(f"norm: the tensor is {self.aval}; needed floating or complex numbers. Convert it first.")
     if p not in (None, "fro", 1, 2, np.inf, -np.inf):
         raise NotImplementedError(f"norm: the order is {p!r}; needed 2, 1, inf or -inf. Use np.linalg.norm for others.")

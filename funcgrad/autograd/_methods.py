@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._core.aval import is_integral
+from funcgrad._core.aval import is_floating, is_integral
 from funcgrad._core.bind import NO_PARAMS, bind, is_foreign
 from funcgrad._ops.elementwise.activation import logistic_p, relu_p
 from funcgrad._ops.elementwise.cast import cast
@@ -233,6 +233,6 @@ METHODS: dict[str, Callable[..., Any]] = {
     **dims.METHODS,
     **ambiguous.METHODS,
     "nelement": lambda self: int(self.size),
-    "is_floating_point": lambda self: self.dtype.kind in "fV",
+    "is_floating_point": lambda self: is_floating(self.dtype),
     "is_complex": lambda self: self.dtype.kind == "c",
 }

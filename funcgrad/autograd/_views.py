@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._core.aval import is_integer
 from funcgrad._core.bind import Tracer
 from funcgrad._ops.elementwise.cast import cast_p
 from funcgrad._ops.layout.broadcast import broadcast_to_p
@@ -101,7 +102,7 @@ def getitem(self: Any, key: Any, /) -> Any:
 
 def _entry(entry: Any) -> Any:
     """A tensor that is one integer counts as that: what it selects is a view."""
-    if is_tensor(entry) and not entry.shape and entry.dtype.kind in "iu":
+    if is_tensor(entry) and not entry.shape and is_integer(entry.dtype):
         return int(entry.value)
     return array_of(entry) if is_torchs(entry) else entry
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import aval_of
+from funcgrad._core.aval import aval_of, is_integer
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.index.rows import embedding_p
@@ -48,7 +48,7 @@ def embedding(table: Any, ids: Any, *, sparse_grad: bool = False) -> Any:
     table, ids = inexact(table), as_value(ids)
     if not hasattr(ids, "dtype"):
         ids = np.asarray(ids)
-    if ids.dtype.kind not in "iu" or not table.shape:
+    if not is_integer(ids.dtype) or not table.shape:
         raise TypeError(
             f"embedding: table is {aval_of(table)} and ids are {aval_of(ids)}; needed a table of shape [rows, ...] and "
             "integers. Convert the ids with astype(int)."

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from funcgrad._core.aval import aval_of, is_inexact
+from funcgrad._core.aval import aval_of, is_inexact, is_integer
 from funcgrad._core.bind import NO_PARAMS, NUMPY_TYPES, bind, bind_one
 from funcgrad._ops.contract.dense import inner_p
 from funcgrad._ops.elementwise.arithmetic import div_p
@@ -240,7 +240,7 @@ def _check_reduction(reduction: str) -> None:
 def _check_targets(name: str, log_p: Any, target: Any, weight: Any, axis: int) -> None:
     needed = log_p.shape[:axis] + log_p.shape[axis + 1 :]
     target_aval, aval = aval_of(target), aval_of(log_p)
-    if target_aval.dtype.kind not in "iu" or target_aval.shape != needed:
+    if not is_integer(target_aval.dtype) or target_aval.shape != needed:
         error = ValueError if target_aval.shape != needed else TypeError
         also = " or probabilities shaped like the input" if name == "cross_entropy" else ""
         raise error(

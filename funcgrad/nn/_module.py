@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from funcgrad._core.aval import is_inexact
+from funcgrad._core.aval import is_floating, is_inexact
 from funcgrad.autograd import Tensor, no_grad
 from funcgrad.autograd import tensor as make_tensor
 from funcgrad.autograd.extend import array_of, is_tensor, is_torchs
@@ -228,7 +228,7 @@ class Module:
 
     def to(self, dtype: Any) -> Self:
         """Convert parameters and buffers of floating dtypes, in place; of a device only the present one is taken."""
-        held = [x for x in [*self.parameters(), *self.buffers()] if x.dtype.kind in "fV"]
+        held = [x for x in [*self.parameters(), *self.buffers()] if is_floating(x.dtype)]
         new = [x.detach().to(dtype) for x in held]
         if any(not is_inexact(x.dtype) for x in new):
             raise TypeError(

@@ -287,6 +287,16 @@ def test_traced_bounds_make_a_while_loop(engine: str) -> None:
         fg.fori_loop(0, 2.5, lambda i, y: y, 1.0)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "int8", "bfloat16"])
+@pytest.mark.parametrize("engine", ["xla", "numpy"])
+def test_a_number_is_true_where_it_is_not_zero(engine: str, dtype: str) -> None:
+    def f(x: Any) -> Any:
+        n, y = fg.while_loop(lambda s: s[0].astype(dtype), lambda s: (s[0] - 1, 2 * s[1]), (x, 1))
+        return y + fg.cond(n.astype(dtype), lambda: 0, lambda: 100)
+
+    assert f(np.float64(3.0)) == fg.jit(f, engine=engine)(np.float64(3.0)) == 108
+
+
 def test_while_loop_without_derivative_passes_through_reverse_mode() -> None:
     def f(x: Any) -> Any:
         count = fg.while_loop(lambda n: n < np.sum(x), lambda n: n + 1, 0)

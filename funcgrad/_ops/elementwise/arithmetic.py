@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import Aval
+from funcgrad._core.aval import Aval, is_integer
 from funcgrad._core.trace.derivative import CONSTANT
 from funcgrad._ops.elementwise.cast import cast, conj_p, real_dtype, real_p
 from funcgrad._ops.elementwise.families import elementwise, predicate
@@ -113,7 +113,7 @@ def _pow_log_xla(lax: Any, a: Any, b: Any, *, degree: int) -> Any:
 
 
 def _pow_xla(lax: Any, a: Any, b: Any) -> Any:
-    if a.dtype.kind not in "iu":
+    if not is_integer(a.dtype):
         return lax.pow(a, b)
 
     # lax.pow takes no integer base: square and multiply, a bit of the exponent at a time.

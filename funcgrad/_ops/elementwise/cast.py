@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from funcgrad._core.aval import Aval, is_inexact, result_dtype
+from funcgrad._core.aval import Aval, is_inexact, is_integer, result_dtype
 from funcgrad._core.bind import Tracer
 from funcgrad._core.numbers import refuse_number
 from funcgrad._core.primitive import Primitive
@@ -72,7 +72,7 @@ def cast(x: Any, dtype: np.dtype) -> Any:
     dtype = np.dtype(dtype)
     if dtype.kind in "OSUMm" and isinstance(x, Tracer):
         _refuse_dtype(x, dtype)
-    if dtype.kind in "iu" and isinstance(x, Tracer) and x.dtype.kind == "i" and x.aval.weak:
+    if is_integer(dtype) and isinstance(x, Tracer) and x.dtype.kind == "i" and x.aval.weak:
         return fit_p(x, dtype=dtype)
     return cast_p(x, dtype=dtype)
 

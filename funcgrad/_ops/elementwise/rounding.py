@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import is_integral
+from funcgrad._core.aval import is_integer, is_integral
 from funcgrad._core.trace.derivative import CONSTANT, Undefined
 from funcgrad._ops.elementwise.arithmetic import sign_p
 from funcgrad._ops.elementwise.families import elementwise
@@ -96,13 +96,13 @@ def _float_division(lax: Any, a: Any, b: Any) -> tuple[Any, Any]:
 
 def _division_xla(part: int) -> Any:
     def divide(lax: Any, a: Any, b: Any) -> Any:
-        return (_integer_division if a.dtype.kind in "iu" else _float_division)(lax, a, b)[part]
+        return (_integer_division if is_integer(a.dtype) else _float_division)(lax, a, b)[part]
 
     return divide
 
 
 def _fmod_xla(lax: Any, a: Any, b: Any) -> Any:
-    if a.dtype.kind not in "iu":
+    if not is_integer(a.dtype):
         return lax.rem(a, b)
     by_zero, b = _nonzero_divisor(lax, b)
     return lax.select(by_zero, lax.full_like(a, 0), lax.rem(a, b))
@@ -132,7 +132,7 @@ def _bits(lax: Any, x: Any) -> Any:
 
 
 def _signbit_xla(lax: Any, x: Any) -> Any:
-    bits = _bits(lax, x) if x.dtype.kind not in "iu" else x
+    bits = _bits(lax, x) if not is_integer(x.dtype) else x
     return lax.lt(bits, lax.full_like(bits, 0))
 
 

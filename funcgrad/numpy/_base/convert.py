@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from funcgrad._core.aval import aval_of, common_dtype, result_dtype
+from funcgrad._core.aval import aval_of, common_dtype, is_integer, result_dtype
 from funcgrad._core.bind import NUMPY_TYPES, Tracer, bind, is_foreign, is_value, set_guest_rule
 from funcgrad._core.numbers import PYTHON_NUMBERS, array_of
 from funcgrad._core.primitive import Primitive
@@ -163,7 +163,7 @@ _COMPARISONS = frozenset({np.equal, np.not_equal, np.less, np.less_equal, np.gre
 def _compared(x: Any, y: Any) -> tuple:
     """The operands of a comparison: a Python int outside an integer dtype is beyond every element, an infinity."""
     for number, array in ((x, y), (y, x)):
-        if type(number) is int and array.dtype.kind in "iu":
+        if type(number) is int and is_integer(array.dtype):
             bounds = np.iinfo(array.dtype)
             if not bounds.min <= number <= bounds.max:
                 beyond, floats = np.float64(np.inf if number > 0 else -np.inf), cast(array, np.dtype(float))

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from funcgrad._core.aval import is_inexact
+from funcgrad._core.aval import is_inexact, is_integral
 from funcgrad._core.bind import NUMPY_TYPES, Tracer, is_value
 from funcgrad.errors import ForeignArrayError
 
@@ -39,7 +39,7 @@ def number_of(x: Any) -> Any:
 
 def is_number_dtype(dtype: np.dtype) -> bool:
     """Whether arrays of this dtype hold numbers: no objects, text, dates or records."""
-    return dtype.kind in "biufc" or is_inexact(dtype)
+    return is_integral(dtype) or is_inexact(dtype)
 
 
 def is_object_array(x: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import aval_of
+from funcgrad._core.aval import aval_of, is_integral
 from funcgrad._core.bind import Tracer, is_value
 from funcgrad._engines import is_abstract
 from funcgrad._ops.index.gather import index_p
@@ -91,10 +91,10 @@ def _to_integer(entry: Any) -> int:
 
 
 def _array_entry(value: Any) -> Any:
-    kind = aval_of(value).dtype.kind
-    if kind not in "iub":
+    dtype = aval_of(value).dtype
+    if not is_integral(dtype):
         raise IndexError("arrays used as indices must be of integer (or boolean) type" if np.shape(value) else _INVALID)
-    if kind != "b" and isinstance(value, np.ndarray | np.generic) and value.ndim == 0:
+    if dtype.kind != "b" and isinstance(value, np.ndarray | np.generic) and value.ndim == 0:
         return int(value)
     return value
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from funcgrad._core.aval import aval_of
+from funcgrad._core.aval import aval_of, is_integer
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import FULL, SLOT, Index
 from funcgrad._ops.layout.broadcast import broadcast_to
@@ -29,7 +29,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: None = None, mode: 
     """``numpy.take``. Under ``jit`` an index out of bounds cannot raise: the result is NaN there."""
     refuse_out("take", out)
     a, indices = as_value(a), as_value(indices)
-    if dtype_of(indices).kind not in "iu":
+    if not is_integer(dtype_of(indices)):
         raise TypeError(f"numpy.take: the indices are of dtype {dtype_of(indices)}; needed integers.")
     if axis is None:
         a, axis = ravel(a), 0
@@ -59,7 +59,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     if axis is None:
         arr, axis = ravel(arr), 0
     ndim = len(arr.shape)
-    if dtype_of(indices).kind not in "iu":
+    if not is_integer(dtype_of(indices)):
         raise IndexError("`indices` must be an integer array")
     if len(indices.shape) != ndim:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")

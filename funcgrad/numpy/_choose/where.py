@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import is_inexact, result_dtype
+from funcgrad._core.aval import is_inexact, is_integer, result_dtype
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._core.lazy import LazyModule
 from funcgrad._ops.elementwise import arithmetic, logic
@@ -49,7 +49,7 @@ def _wrapped(x: Any, y: Any) -> tuple:
     """The operands of ``where``: a Python int that the other's integer dtype does not hold is cast, as by NumPy."""
     if type(x) is int and type(y) is not int:
         return _wrapped(y, x)[::-1]
-    if type(y) is int and type(x) is not int and dtype_of(x).kind in "iu":
+    if type(y) is int and type(x) is not int and is_integer(dtype_of(x)):
         bounds = np.iinfo(dtype_of(x))
         if not bounds.min <= y <= bounds.max:
             return x, np.asarray(y).astype(dtype_of(x))[()]

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from funcgrad._core.aval import is_real
 from funcgrad._core.bind import Tracer
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
@@ -130,7 +131,7 @@ def full_like(
     dtype = a.dtype if dtype is None else np.dtype(dtype)
     lengths = tuple(a.shape) if shape is None else to_shape(shape)
     if type(fill_value) in (int, float, complex, bool):
-        if type(fill_value) is complex and dtype.kind in "biuf":
+        if type(fill_value) is complex and is_real(dtype):
             fill_value = np.asarray(fill_value).astype(dtype).item()
         if lengths == a.shape and dtype == a.dtype:
             return fill.full_like_p(a, value=fill_value)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._core.aval import is_integral
 from funcgrad._core.bind import NO_PARAMS, Tracer, bind, bind_one
 from funcgrad._ops.elementwise.arithmetic import add_p, max_p, min_p, mul_p, ne_p
 from funcgrad._ops.elementwise.cast import cast
@@ -48,7 +49,7 @@ def sum_(
 def summand(x: Any, dtype: Any) -> Any:
     """``x`` as an array in the dtype in which NumPy adds and multiplies: small integers in the platform's."""
     x = as_value(x)
-    if dtype is None and dtype_of(x).kind in "biu":
+    if dtype is None and is_integral(dtype_of(x)):
         dtype = np.add.reduce(np.empty(0, dtype_of(x))).dtype
     return as_array(cast(x, dtype_of(x) if dtype is None else np.dtype(dtype)))
 

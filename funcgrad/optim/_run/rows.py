@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import aval_of
+from funcgrad._core.aval import aval_of, is_integer
 from funcgrad._core.bind import is_value
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.gather import index_p
@@ -37,7 +37,7 @@ def check_rows(structure: Structure, g: Rows, p: Any) -> tuple[type[Exception], 
             f"has indices and values that are {arrived}; needed arrays. Convert them with np.array.",
         )
     indices, values = aval_of(g.indices), aval_of(g.values)
-    if len(indices.shape) != 1 or indices.dtype.kind not in "iu" or values.shape != (*indices.shape, *p.shape[1:]):
+    if len(indices.shape) != 1 or not is_integer(indices.dtype) or values.shape != (*indices.shape, *p.shape[1:]):
         return TreeMismatchError, (
             f"is {g} with indices {indices} and values {values}; needed integers of shape [k] and values of shape "
             f"[k{''.join(f',{n}' for n in p.shape[1:])}]."
