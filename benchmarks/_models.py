@@ -24,6 +24,14 @@ class Model:
     labels: np.ndarray
 
 
+def one_layer() -> Model:
+    """A model so small that its steps show what a call costs."""
+    rng = np.random.default_rng(3)
+    params = {"head": _dense(rng, 5, 2)}
+    labels = rng.integers(0, 2, 8).astype(np.int32)
+    return Model("Linear(5, 2)", _models_numpy.linear, _models_jax.linear, params, _normal(rng, 8, 5), labels)
+
+
 def small_mlp() -> Model:
     sizes = (784, 256, 128, 10)
     rng = np.random.default_rng(0)

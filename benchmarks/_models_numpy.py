@@ -14,6 +14,12 @@ def cross_entropy(logits: Any, labels: Any) -> Any:
     return -np.mean(np.take_along_axis(log_p, labels[..., None], axis=-1))
 
 
+def linear(params: Any, x: Any, labels: Any) -> Any:
+    """Return the loss of one dense layer."""
+    w, b = params["head"]
+    return cross_entropy(x @ w + b, labels)
+
+
 def mlp(params: Any, x: Any, labels: Any) -> Any:
     """Return the loss of a ReLU multilayer perceptron."""
     for w, b in params[:-1]:

@@ -61,6 +61,7 @@ def measure(model: Model, suite: Suite, effort: Effort) -> None:
 
 
 CASES: dict[str, Callable[[Suite, Effort], None]] = {
+    "linear": lambda suite, effort: measure(_models.one_layer(), suite, effort),
     "mlp": lambda suite, effort: measure(_models.small_mlp(), suite, effort),
     "residual net": lambda suite, effort: measure(_models.deep_residual_net(), suite, effort),
     "attention": lambda suite, effort: measure(_models.small_transformer(), suite, effort),

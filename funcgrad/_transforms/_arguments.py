@@ -283,6 +283,11 @@ class StaticArguments:
                 f"signature is {inspect.signature(self._function)}. Name an argument that it has."
             )
 
+    def dynamic(self, numbers: Sequence[int], count: int) -> list[int]:
+        """Which of so many arguments these are when the static ones are left out."""
+        rest = [i for i in range(count) if i not in self.numbers and i - count not in self.numbers]
+        return [rest.index(i % count) for i in numbers if -count <= i < count]
+
     def options(self) -> dict[str, Any]:
         """The options of ``jax.jit`` that say the same."""
         return {"static_argnums": self.numbers or None, "static_argnames": self.names or None}

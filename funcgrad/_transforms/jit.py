@@ -13,14 +13,14 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
-from funcgrad._core.bind import Tracer, active_trace, is_foreign
+from funcgrad._core.bind import Tracer, active_trace
 from funcgrad._core.graph.ir import Graph, Operand
 from funcgrad._core.graph.simplify import avals_of, lift_tracers, simplify
 from funcgrad._core.tracebacks import fold, folded
-from funcgrad._engines import engine_named, is_abstract, lasting
+from funcgrad._engines import engine_named, is_abstract
 from funcgrad._engines.engine import Engine
 from funcgrad._engines.xla.donation import Order, donation_order, reordered, restored
-from funcgrad._engines.xla.fits import with_fits, without_fits
+from funcgrad._engines.xla.programs import Program, spans
 from funcgrad._ops.program.call import call
 from funcgrad._transforms._arguments import (
     StaticArguments,
@@ -40,6 +40,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 Names = str | Sequence[str]
 Numbers = int | Sequence[int]
+
+_MATRIX: Any = np.matrix
 
 
 @overload
@@ -146,7 +148,11 @@ class _Jitted:
 
     def _stage(self, args: tuple, kwargs: dict) -> tuple[Graph, TreeDef, list[Any], TreeDef]:
         """The graph for these arguments, staged if it is new, with the dynamic leaves."""
-        function, args, kwargs, static_key = self._static.bind(args, kwargs)
+        return self._stage_bound(*self._static.bind(args, kwargs))
+
+    def _stage_bound(
+        self, function: Callable[..., Any], args: tuple, kwargs: dict, static_key: Any
+    ) -> tuple[Graph, TreeDef, list[Any], TreeDef]:
         found, in_tree = flatten((args, kwargs))
         found = [taken(x) for x in found]
         dynamic = [leaf for leaf in found if is_stageable(leaf)]
@@ -188,28 +194,29 @@ class XlaFunction(_Jitted):
         numbers = checked_argnums("jit", f, donate_argnums, "donate_argnums")
         self._donated = (numbers,) if isinstance(numbers, int) else numbers
         static.refuse_donated(self._donated)
-        # JAX's function, and the positions in which arguments are handed to it where those of the call are others: set
-        # together, since several threads may make the first call, and each finds an order for its own arguments.
-        self._made: tuple[Any, Order | None] | None = None
+        self._fixed = bool(static.numbers or static.names)
+        # By JAX's structure of the arguments and by the static values.
+        self._programs: dict[Any, Program] = {}
+        self._scope: Any = None
+        self._flatten: Any = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        guests = False
         try:
-            jitted, order = self._made or self._make(args, kwargs)
-            if np.matrix in map(type, args):
+            if self._flatten is None:
+                self._scope, self._flatten = self._engine.tracing.scope, self._engine.tracing.flatten
+            _, given, named, static = self._static.bind(args, kwargs) if self._fixed else (None, args, kwargs, None)
+            found, in_tree = self._flatten((given, named))
+            if _MATRIX in map(type, found):
                 # JAX takes it for an array, alone of all subclasses.
                 raise TypeError("numpy.matrix")
-            with self._scope():
-                out = jitted(*(args if order is None else reordered(args, order)), **kwargs)
+            with self._scope() as wide_last:
+                program = self._programs.get((in_tree, static)) or self._made(args, kwargs, found, in_tree)
+                out = program(found, wide_last)
         except ClosedOverTracerError:
-            pass
+            instead = self._call_under_tracers
         except (TypeError, ValueError, UnsupportedFunctionError) as error:
-            # JAX refuses our tracers among the arguments, which is how they are noticed without a look at each.
-            found = leaves((args, kwargs))
-            # Of vmap's own JAX thinks as of any array.
-            others = [leaf for leaf in found if not isinstance(leaf, Indexable)]
-            guests = any(map(is_guest, others)) or any(map(is_object_array, others))
-            if not guests and not any(isinstance(leaf, Tracer) for leaf in found):
+            instead = self._instead(args, kwargs)
+            if instead is None:
                 ours = self._in_our_words(args, kwargs)
                 fold(ours or error)
                 if ours is None:
@@ -219,64 +226,62 @@ class XlaFunction(_Jitted):
             fold(error)
             raise
         else:
-            return out if type(out) is not self._packed else self._unpacked(out, args, kwargs)
+            return program.results(out, found, wide_last)
         try:
-            if guests:
-                # JAX has no words for them: they are taken as arrays of numbers, or refused in ours.
-                args, kwargs = map_tree(_as_numbers, (args, kwargs))
-                return self(*args, **kwargs)
-            return self._call_under_tracers(args, kwargs)
+            return instead(args, kwargs)
         except Exception as error:
             fold(error)
             raise
 
-    def _make(self, args: tuple, kwargs: dict) -> tuple[Any, Order | None]:
-        self._scope, self._packed = self._engine.tracing.scope, self._engine.tracing.Packed
-        donated, order = self._donated, None
-        if donated and not self._static.numbers and not self._static.names:
-            with self._scope():
-                graph, _, _, out_tree = self._stage(args, kwargs)
-                order = donation_order(graph, out_tree, args, donated)
-        if order is not None:
-            donated = tuple(order.index(i) for i in donated)
+    def _instead(self, args: tuple, kwargs: dict) -> Callable[[tuple, dict], Any] | None:
+        """What is done with arguments that JAX refused; ``None`` where it was right.
 
-        self._lowering = self._jitted(self._evaluate, donated, order)
-        self._made = self._jitted(self._evaluate_packed, donated, order), order
-        return self._made
+        It refuses our tracers, which is how they are noticed without a look at each.
+        """
+        found = leaves((args, kwargs))
+        # Of vmap's own JAX thinks as of any array.
+        others = [leaf for leaf in found if not isinstance(leaf, Indexable)]
+        if any(map(is_guest, others)) or any(map(is_object_array, others)):
+            return self._call_on_numbers
+        return self._call_under_tracers if any(isinstance(leaf, Tracer) for leaf in found) else None
 
-    def _jitted(self, evaluate: Callable[[tuple, dict], Any], donated: tuple[int, ...], order: Order | None) -> Any:
-        """``jax.jit`` of the function, evaluated in this way."""
+    def _call_on_numbers(self, args: tuple, kwargs: dict) -> Any:
+        """JAX has no words for guests: they are taken as arrays of numbers, or refused in ours."""
+        args, kwargs = map_tree(_as_numbers, (args, kwargs))
+        return self(*args, **kwargs)
 
-        @functools.wraps(self._function)
-        def evaluated(*args: Any, **kwargs: Any) -> Any:
-            return evaluate(restored(args, order), kwargs)
+    def _made(self, args: tuple, kwargs: dict, found: Sequence[Any], in_tree: Any) -> Program:
+        """The program for arguments of this structure, of which these are the leaves."""
+        function, _, _, static = self._static.bind(args, kwargs)
 
-        return self._engine.tracing.compile_function(evaluated, donate_argnums=donated, **self._static.options())
+        def stage(tracers: Sequence[Any]) -> tuple[Graph, Sequence[Any], TreeDef]:
+            given, named = in_tree.unflatten(tracers)
+            return self._own(*self._stage_bound(function, given, named, static))
 
-    def _evaluate(self, args: tuple, kwargs: dict) -> Any:
-        """Run by JAX on its tracers, when it meets new types."""
-        graph, out_tree, results, _ = self._run(args, kwargs)
-        return unflatten(out_tree, results[: len(graph.outputs)])
+        order, handed = self._donation(args, kwargs)
+        of_args, of_names = spans(in_tree)
+        donated = [i for k in self._static.dynamic(self._donated, len(args)) for i in of_args[k]]
+        donated = [i for i in donated if id(found[i]) not in handed]
+        arranged = [i for k in order or range(len(of_args)) for i in of_args[k]]
+        program = Program(stage, name_of(self._function), self._engine.tracing, [*arranged, *of_names], donated)
+        return self._programs.setdefault((in_tree, static), program)
 
-    def _evaluate_packed(self, args: tuple, kwargs: dict) -> Any:
-        """The results as they are; where some are wide, with the plan of what the caller gets in their place."""
-        graph, out_tree, results, fits = self._run(args, kwargs)
-        xla = self._engine.tracing
-        wide = [j for j, x in enumerate(graph.outputs) if xla.is_wide(x.aval.dtype)]
-        if not wide and not fits:
-            return unflatten(out_tree, results)
-        found, in_tree = flatten(self._static.bind(args, kwargs)[1:3])
-        places = [place for place, leaf in zip(in_tree.accessors(), found, strict=True) if is_stageable(leaf)]
-        inputs: dict[Operand, Any] = dict(zip(graph.inputs, places, strict=True))
-        handed = [(j, inputs.get(graph.outputs[j])) for j in wide]
-        return xla.Packed(Plan(handed, xla.rebuild(out_tree), fits), results)
-
-    def _run(self, args: tuple, kwargs: dict) -> tuple[Graph, TreeDef, list[Any], Sequence[Any]]:
+    def _donation(self, args: tuple, kwargs: dict) -> tuple[Order | None, set[int]]:
+        """The order of arguments by which JAX pairs them with results, and those handed through, which need no pair."""
+        if not self._donated or self._fixed:
+            return None, set()
         graph, _, dynamic, out_tree = self._stage(args, kwargs)
+        wide = {x for x in graph.outputs if self._engine.tracing.is_wide(x.aval.dtype)}
+        handed = {id(leaf) for x, leaf in zip(graph.inputs, dynamic, strict=True) if x in wide}
+        return donation_order(graph, out_tree, args, self._donated), handed
+
+    def _own(
+        self, graph: Graph, in_tree: TreeDef, dynamic: list[Any], out_tree: TreeDef
+    ) -> tuple[Graph, Sequence[Any], TreeDef]:
+        del in_tree
         if any(isinstance(value, Tracer) for _, value in graph.constants):
             raise ClosedOverTracerError
-        wider, fits = with_fits(graph)
-        return graph, out_tree, wider.evaluate(*dynamic), fits
+        return graph, dynamic, out_tree
 
     def _in_our_words(self, args: tuple, kwargs: dict) -> TypeError | None:
         """Where JAX refused an argument that is no array: which it is, and what becomes of things of its kind."""
@@ -292,39 +297,21 @@ class XlaFunction(_Jitted):
                     return TypeError(f"jit: {where} {what}. {_remedy(where != name, leaf)}")
         return None
 
-    def _unpacked(self, packed: Any, args: tuple, kwargs: dict) -> Any:
-        static = self._static
-        given = self._static.bind(args, kwargs)[1:3] if static.numbers or static.names else (args, kwargs)
-        return packed.plan.results(packed.values, given, self._engine.tracing.wide_last())
-
     @folded
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """``jax.jit``'s ``lower``: the program for these arguments, to be inspected or compiled ahead of time."""
-        _, order = self._made or self._make(args, kwargs)
-        with self._scope():
-            return self._lowering.lower(*(args if order is None else reordered(args, order)), **kwargs)
+        xla = self._engine.tracing
+        with xla.scope():
+            order, _ = self._donation(args, kwargs)
+            donated = self._donated if order is None else tuple(order.index(i) for i in self._donated)
 
+            @functools.wraps(self._function)
+            def evaluated(*args: Any, **kwargs: Any) -> Any:
+                graph, operands, out_tree = self._own(*self._stage(restored(args, order), kwargs))
+                return unflatten(out_tree, graph.evaluate(*operands))
 
-class Plan:
-    """What the caller of a program gets where results are of 64 bits, decided once, when it is compiled.
-
-    Outside JAX's 64-bit mode such a result is a NumPy array, and an argument handed through is the object that it was.
-    """
-
-    def __init__(self, wide: Sequence[tuple[int, Any]], rebuild: Callable[[Any], Any], fits: Sequence[Any]) -> None:
-        # For each wide result its position and, where it is an argument, what finds that in ``(args, kwargs)``.
-        self._wide = wide
-        self._rebuild = rebuild
-        self._fits = fits
-
-    def results(self, values: Sequence[Any], given: tuple[tuple, dict], wide_last: bool) -> Any:
-        """The result of a call with these arguments, in a mode in which 64-bit arrays last or do not."""
-        found = without_fits(values, self._fits)
-        if not wide_last:
-            for j, place in self._wide:
-                handed = None if place is None else place(given)
-                found[j] = lasting(found[j]) if handed is None or _has_ended(handed) else handed
-        return self._rebuild(found)
+            jitted = xla.compile_function(evaluated, donate_argnums=donated, **self._static.options())
+            return jitted.lower(*(args if order is None else reordered(args, order)), **kwargs)
 
 
 def _remedy(inside: bool, leaf: Any) -> str:
@@ -339,11 +326,6 @@ def _remedy(inside: bool, leaf: Any) -> str:
         "Instead of a method compile the bound one, step = fg.jit(obj.step); or register the class as a pytree "
         "(fg.tree.register_dataclass), or name the argument in static_argnums."
     )
-
-
-def _has_ended(x: Any) -> bool:
-    """Whether an argument was donated, and its memory taken."""
-    return is_foreign(x) and x.is_deleted()
 
 
 def _as_numbers(x: Any) -> Any:

@@ -72,7 +72,7 @@ class SlotTree:
         return self if state is None else state.slots[[slot.name for slot in state.rule.slots].index(self.slot)]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, init=False)
 class State:
     """What an optimizer carries from step to step: a pytree whose structure stays the same from the first to the last.
 
@@ -101,6 +101,31 @@ class State:
     foreach: bool | None = None
     differentiable: bool = False
     master_dtype: str | None = None
+
+    def __init__(  # noqa: PLR0917  (the fields, as a dataclass takes them)
+        self,
+        numbers: Any,
+        step: Any,
+        slots: tuple[Any, ...],
+        taken: Any,
+        masters: Any = None,
+        hypers: Prefixes = NO_PREFIXES,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        master_dtype: str | None = None,
+    ) -> None:
+        # Each step makes one. Field by field, as a frozen dataclass writes them, it takes three times as long.
+        self.__dict__.update(
+            numbers=numbers,
+            step=step,
+            slots=slots,
+            taken=taken,
+            masters=masters,
+            hypers=hypers,
+            foreach=foreach,
+            differentiable=differentiable,
+            master_dtype=master_dtype,
+        )
 
     def __init_subclass__(cls) -> None:
         _attach(cls)
