@@ -33,7 +33,9 @@ class Tracer:
     NumPy's protocols, the operators and the array methods are attached in ``funcgrad.numpy``.
     """
 
-    __slots__ = ("owner",)
+    # One layout for tracers of all kinds, of which each uses a part: so a tracer that is written to can become a place
+    # (``place.py``) and stay the same object. A view knows what it shows, by which primitive, with which parameters.
+    __slots__ = ("dtype", "node", "owner", "shape", "value", "viewed", "viewed_at", "viewed_by")
 
     owner: Trace
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from funcgrad._core.bind import bind
+from funcgrad._core.bind import Tracer, bind
 
 
 class Derivative(Protocol):
@@ -39,6 +39,28 @@ class JointDerivative(Protocol):
         ...
 
 
+class View(NamedTuple):
+    """What there is to know of a primitive whose result shows a part of its operand, in NumPy, and is no copy.
+
+    Args:
+        put: ``put(x, part, **params)``, which is ``x`` with another value in the place of what is shown; ``None``
+            where NumPy lets nobody write to it.
+        shown: whether it is a view with these parameters, ``shown(x_shape, params)``.
+        may_copy: whether it depends on the strides of the operand too.
+        same_in_cotangents: whether the cotangent of what is shown is what is shown of the cotangent.
+    """
+
+    put: Callable[..., Any] | None
+    shown: Callable[[tuple[int, ...], dict], bool] = lambda shape, params: True
+    may_copy: bool = False
+    same_in_cotangents: bool = True
+
+
+def remember_view(y: Any, x: Any, primitive: Primitive, params: dict) -> None:
+    """Have a traced result know of what it shows a part, for writes to come (``trace/place.py``)."""
+    y.viewed, y.viewed_by, y.viewed_at = x, primitive, params
+
+
 class Primitive:
     """The unit of everything: an operation with its implementations and rules, declared in one place.
 
@@ -54,6 +76,7 @@ class Primitive:
         fold: what the result is already, where the operands' types say so: ``fold(operands, aval, **params)`` gives an
             operand, a number, or ``None``.
         elementwise: whether operands broadcast against each other and may be Python scalars.
+        view: where NumPy's result is a view of the one operand, how it is written to.
     """
 
     __slots__ = (
@@ -71,6 +94,7 @@ class Primitive:
         "operator",
         "recorders",
         "recorders_with_params",
+        "view",
         "xla",
     )
 
@@ -88,6 +112,7 @@ class Primitive:
         fold: Callable[..., Any] | None = None,
         elementwise: bool = False,
         multiple_results: bool = False,
+        view: View | None = None,
     ) -> None:
         self.name = name
         self.operands = operands
@@ -102,6 +127,7 @@ class Primitive:
         # Whether Python's numbers have it as an operator, so that of them alone the result is weak.
         self.operator = False
         self.multiple_results = multiple_results
+        self.view = view
         # For up to three operands: what applies to bare values and records at once, by set of active operands.
         self.recorders: list[Callable[..., Any] | None] = [None] * 8
         self.recorders_with_params: list[Callable[..., Any] | None] = [None] * 8
@@ -111,7 +137,10 @@ class Primitive:
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
         """Apply to values of any kind: bare arrays run at once, tracers record."""
-        return bind(self, operands, params)
+        y = bind(self, operands, params)
+        if self.view is not None and len(operands) == 1 and isinstance(y, Tracer):
+            remember_view(y, operands[0], self, params)
+        return y
 
     def __repr__(self) -> str:
         return f"<primitive {self.name}>"

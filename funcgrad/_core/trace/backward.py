@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.trace.tape import freed_kind, parent_counts, parents_of, pulls
+from funcgrad._core.trace.tape import freed_kind, parent_counts, parents_of, pulls, takes_pieces
 
 _NDARRAY = np.ndarray
 
@@ -95,7 +95,7 @@ def backward_pass(  # noqa: C901, PLR0912, PLR0915
             ahead, y_bar = nodes.pop(serial), bars.pop(serial)
         while pairs is None:
             node = ahead
-            if type(y_bar) is not _NDARRAY and isinstance(y_bar, Pieces):
+            if type(y_bar) is not _NDARRAY and isinstance(y_bar, Pieces) and not takes_pieces(node):
                 y_bar = y_bar.total()
             if visit is not None:
                 pairs = visit(node, y_bar)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class BatchTracer(Tracer):
     """A batch of values along the leading axis of one array."""
 
-    __slots__ = ("value",)
+    __slots__ = ()
 
     def __init__(self, trace: Trace, value: Any) -> None:
         self.owner = trace

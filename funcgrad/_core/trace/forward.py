@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 class ForwardTracer(Tracer):
     """A value and its tangent."""
 
-    __slots__ = ("tangent", "value")
+    __slots__ = ()
+
+    tangent = vars(Tracer)["node"]
 
     def __init__(self, trace: Trace, value: Any, tangent: Any) -> None:
         self.owner = trace

@@ -24,7 +24,7 @@ _NDARRAY = np.ndarray
 class ReverseTracer(Tracer):
     """A value and the node that made it."""
 
-    __slots__ = ("dtype", "node", "shape", "value")
+    __slots__ = ()
 
     # None only where a trace of another kind has values that need no derivative.
     node: Any

@@ -24,21 +24,26 @@ if TYPE_CHECKING:
 class StagedTracer(Tracer):
     """A value of which only shape and dtype are known, and the variable it is bound to."""
 
+    __slots__ = ()
+
     # Not ``var``, which is a method of arrays.
-    __slots__ = ("aval", "variable")
+    variable = vars(Tracer)["node"]
 
     def __init__(self, trace: Trace, var: Var) -> None:
         self.owner = trace
         self.variable = var
-        self.aval = var.aval
+
+    @property
+    def aval(self) -> Aval:
+        return self.variable.aval
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.aval.shape
+        return self.variable.aval.shape
 
     @property
     def dtype(self) -> np.dtype:
-        return self.aval.dtype
+        return self.variable.aval.dtype
 
 
 class StagingTrace(Trace):

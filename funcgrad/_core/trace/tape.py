@@ -32,6 +32,8 @@ class Kind(NamedTuple):
     active: Sequence[bool] | None = None
     # Whether the cotangents of several results are gathered here: see ``joint.py``.
     joint: bool = False
+    # Whether the pull takes a cotangent in pieces as it is, rather than as an array.
+    pieces: bool = False
     # Whether a pass has freed the nodes.
     freed: bool = False
 
@@ -50,11 +52,12 @@ def new_kind(
     active: Sequence[bool] | None = None,
     *,
     joint: bool = False,
+    pieces: bool = False,
 ) -> int:
     """A kind of node, with ``count`` parents. The number after it is the kind of such nodes once they were freed."""
     parent_counts.extend((count, 0))
     pulls.extend((pull, None))
-    _kinds.extend((Kind(primitive, active, joint), Kind(primitive, freed=True)))
+    _kinds.extend((Kind(primitive, active, joint, pieces), Kind(primitive, freed=True)))
     return len(pulls) - 2
 
 
@@ -79,6 +82,11 @@ def freed_kind(node: Node) -> int:
 def is_joint(node: Node) -> bool:
     """Whether a node stands for an operation whose cotangents are computed together."""
     return _kinds[node[1]].joint
+
+
+def takes_pieces(node: Node) -> bool:
+    """Whether a node takes its cotangent in pieces."""
+    return _kinds[node[1]].pieces
 
 
 def parents_of(node: Node) -> Sequence[Any]:

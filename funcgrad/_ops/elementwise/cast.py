@@ -9,7 +9,7 @@ import numpy as np
 from funcgrad._core.aval import Aval, is_inexact, is_integer, result_dtype
 from funcgrad._core.bind import Tracer
 from funcgrad._core.numbers import refuse_number
-from funcgrad._core.primitive import Primitive
+from funcgrad._core.primitive import Primitive, View
 from funcgrad._core.trace.derivative import CONSTANT, Multilinear, NodeMaker
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.layout.batching import batch_same
@@ -144,6 +144,7 @@ real_p = Primitive(
     derivative=Multilinear(("x",), [lambda y_bar: make_complex(y_bar, 0 * y_bar)]),
     batch=batch_same,
     cost=lambda y, x: 0,
+    view=View(lambda x, part: make_complex(part, imag_p(x))),
 )
 imag_p = Primitive(
     "imag",
@@ -154,6 +155,7 @@ imag_p = Primitive(
     derivative=Multilinear(("x",), [lambda y_bar: make_complex(0 * y_bar, -y_bar)]),
     batch=batch_same,
     cost=lambda y, x: 0,
+    view=View(lambda x, part: make_complex(real_p(x), part), same_in_cotangents=False),
 )
 conj_p = Primitive(
     "conj",

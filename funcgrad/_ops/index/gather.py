@@ -175,7 +175,9 @@ class IndexPieces(Pieces):
         self.buffer: np.ndarray | None = None
         self.whole: Any = None
 
-    def add(self, other: Any) -> IndexPieces:
+    def add(self, other: Any) -> Any:
+        if isinstance(other, WrittenBar):
+            return other.add(self)
         if type(other) is not IndexPieces:
             self._add_whole(other.total() if isinstance(other, Pieces) else other)
             return self
@@ -209,6 +211,19 @@ class IndexPieces(Pieces):
             accumulate(self.buffer, index, arrays, v)
         self.pieces = rest
 
+    def add_to(self, buffer: np.ndarray) -> None:
+        """Add what is bare to a buffer, and keep the rest."""
+        rest = []
+        for piece in self.pieces:
+            if _is_bare(piece):
+                v, index, arrays = piece
+                accumulate(buffer, index, arrays, v)
+            else:
+                rest.append(piece)
+        if self.buffer is not None:
+            buffer += self.buffer
+        self.pieces, self.buffer = rest, None
+
     def total(self) -> Any:
         self._settle()
         parts = [part for part in (self.buffer, self.whole) if part is not None]
@@ -218,6 +233,40 @@ class IndexPieces(Pieces):
         for part in parts[1:]:
             total = total + part
         return total
+
+
+class WrittenBar(Pieces):
+    """The cotangent of an array that was written to: whole, in a buffer of this pass, in which it changes.
+
+    What was written to a part takes its cotangent from there and leaves zeros; what was read adds to a part.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, y_bar: Any) -> None:
+        if isinstance(y_bar, IndexPieces):
+            # Its total is a buffer of its own, or traced.
+            y_bar = y_bar.total()
+            self.value: Any = y_bar
+        else:
+            self.value = np.array(y_bar) if type(y_bar) in NUMPY_TYPES else y_bar
+
+    def add(self, other: Any) -> WrittenBar:
+        if isinstance(other, IndexPieces) and type(self.value) is np.ndarray and other.dtype == self.value.dtype:
+            other.add_to(self.value)
+            rest = [part for part in (other.whole, scatter(other.pieces, other.shape) if other.pieces else None)]
+            for part in rest:
+                self.value = self.value if part is None else self.value + part
+            return self
+        other = other.total() if isinstance(other, Pieces) else other
+        if type(self.value) is type(other) is np.ndarray and self.value.dtype == other.dtype:
+            self.value += other
+        else:
+            self.value = self.value + other
+        return self
+
+    def total(self) -> Any:
+        return self.value
 
 
 def _is_bare(piece: Piece) -> bool:

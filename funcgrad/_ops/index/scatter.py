@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.primitive import Primitive
+from funcgrad._core.primitive import Primitive, View
 from funcgrad._core.trace.derivative import ByEdges, Edge
 from funcgrad._ops.elementwise.arithmetic import eq_p
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.batch import update_batch
 from funcgrad._ops.index.gather import accumulate, index_p, scatter
-from funcgrad._ops.index.plan import Index, resolve
+from funcgrad._ops.index.plan import SLOT, Index, resolve
 from funcgrad._ops.index.xla import update_xla
 from funcgrad._ops.layout.fill import zeros_like
 
@@ -127,3 +127,15 @@ scatter_set_p = Primitive(
     batch=update_batch,
     cost=lambda y, x, v, *arrays, **_: 0,
 )
+
+
+def _shows_part(shape: tuple[int, ...], params: dict) -> bool:
+    """Whether NumPy gives a view: not by index arrays, and not a number by an integer for each axis."""
+    entries = params["index"].entries
+    if any(entry is SLOT for entry in entries):
+        return False
+    return len(entries) < len(shape) or any(type(entry) is not int for entry in entries)
+
+
+# Here, since what reads a part is undone by what writes one.
+index_p.view = View(lambda x, part, index: scatter_set_p(x, part, index=index), _shows_part)

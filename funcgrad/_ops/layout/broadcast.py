@@ -10,7 +10,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import bind
-from funcgrad._core.primitive import Primitive
+from funcgrad._core.primitive import Primitive, View
 from funcgrad._core.trace.derivative import Multilinear
 from funcgrad._ops.layout.batching import BatchRule, batch_axes, moved_axes
 from funcgrad._ops.layout.shape import reshape
@@ -52,6 +52,7 @@ broadcast_to_p = Primitive(
     derivative=Multilinear(("x",), [_broadcast_transpose]),
     batch=_broadcast_batch,
     cost=lambda y, x, **_: 0,
+    view=View(None),
 )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.primitive import Primitive
+from funcgrad._core.primitive import Primitive, View
 from funcgrad._core.trace.derivative import Multilinear
 from funcgrad._ops.layout.batching import batch_same
 
@@ -50,6 +50,7 @@ diagonal_p = Primitive(
     derivative=Multilinear(("x",), [_diagonal_transpose]),
     batch=batch_same,
     cost=lambda y, x, **_: 0,
+    view=View(None),
 )
 
 

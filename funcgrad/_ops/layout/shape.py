@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.primitive import Primitive
+from funcgrad._core.primitive import Primitive, View
 from funcgrad._core.trace.derivative import Multilinear
 from funcgrad._ops.layout.batching import batch_axes, moved_axes
 
@@ -25,6 +25,7 @@ reshape_p = Primitive(
     derivative=Multilinear(("x",), [lambda y_bar, x_shape: reshape(y_bar, x_shape)]),
     batch=_reshape_batch,
     cost=lambda y, x, **_: 0,
+    view=View(lambda x, part, shape: reshape(part, x.shape), may_copy=True),
 )
 
 
@@ -54,6 +55,7 @@ transpose_p = Primitive(
     derivative=Multilinear(("x",), [lambda y_bar, permutation: transpose(y_bar, inverse_permutation(permutation))]),
     batch=_transpose_batch,
     cost=lambda y, x, **_: 0,
+    view=View(lambda x, part, permutation: transpose(part, inverse_permutation(permutation))),
 )
 
 
@@ -71,6 +73,7 @@ flip_p = Primitive(
     derivative=Multilinear(("x",), [lambda y_bar, axes: flip(y_bar, axes)]),
     batch=batch_axes("axes"),
     cost=lambda y, x, **_: 0,
+    view=View(lambda x, part, axes: flip(part, axes)),
 )
 
 

@@ -1,0 +1,304 @@
+"""Places: traced arrays that were written to, and the views of them.
+
+A tracer stands for a value, and a value never changes. So the first write turns the tracer into a `Place`, in the same
+Python object, for every name of it must see the write: its `Memory` holds what is there now, a tracer or a bare array,
+and each write puts another value in. A view is its base and the primitive that shows a part of it; what it shows is
+read anew when the memory has changed. All places belong to one trace, above all others: whatever else a primitive
+meets, the places among its operands are replaced by their values first, so that no tape, no graph and no transform
+ever sees a place.
+
+Programs that do not write pay for none of this, but for three references that a view keeps (see `remember_view`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NoReturn
+
+import numpy as np
+
+from funcgrad._core.aval import Aval, aval_of
+from funcgrad._core.bind import Trace, Tracer, active_trace, bind
+from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.batch import BatchTrace, BatchTracer
+from funcgrad._core.trace.forward import ForwardTrace, ForwardTracer
+from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
+from funcgrad._core.trace.staging import StagedTracer, StagingTrace
+from funcgrad.errors import TracerAssignmentError
+from funcgrad.tree import register_leaf
+
+_NDARRAY = np.ndarray
+
+
+class Memory:
+    """What an array holds that was written to.
+
+    ``owned`` says that nobody else, no tape either, holds the buffer of the value: only then a write may change it.
+    ``layout`` is the array there was, where its strides are not those that a copy has.
+    """
+
+    __slots__ = ("home", "layout", "owned", "value", "version")
+
+    def __init__(self, value: Any, home: Trace | None, owned: bool) -> None:
+        self.value = value
+        bare = _bare(value)
+        contiguous = type(bare) is not _NDARRAY or bare.flags.c_contiguous or bare.flags.f_contiguous
+        self.layout = None if contiguous else bare
+        self.home = home
+        self.owned = owned
+        self.version = 0
+
+
+@register_leaf
+class Place(Tracer):
+    """An array that can be written to, or a view of one.
+
+    It is a tracer of another kind that changed its class, and so has the attributes that there are: ``node`` is the
+    memory, and ``value`` of a view is a triple of the memory's version, what the view showed then, and whether that
+    lies in a buffer of its own.
+    """
+
+    __slots__ = ()
+
+    @property
+    def aval(self) -> Aval:
+        return aval_of(current(self))
+
+
+class _PlaceTrace(Trace):
+    """Replaces places by what they hold, before any other trace looks at the operands."""
+
+    transform = "write"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.level = math.inf
+
+    @property
+    def concrete(self) -> bool:
+        """Not to be asked: it depends on the value."""
+        raise NotImplementedError
+
+    def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
+        if primitive.view is not None and type(operands[0]) is Place and _is_view(operands[0], primitive, params):
+            return _view_of(operands[0], primitive, params)
+        return bind(primitive, tuple([current(x) if type(x) is Place else x for x in operands]), params)
+
+
+PLACES = _PlaceTrace()
+
+
+def new_place(value: Any) -> Any:
+    """An array that takes traced values: inside a transform a place that holds this value, else the value itself.
+
+    Args:
+        value: an array in memory of its own, or what stands for one.
+    """
+    home = active_trace()
+    if home is None or getattr(value, "shape", None) is None:
+        return value
+    place = object.__new__(Place)
+    _become(place, Memory(value, home, type(value) is _NDARRAY), value.shape, value.dtype)
+    return place
+
+
+def _become(x: Tracer, memory: Memory, shape: tuple[int, ...], dtype: np.dtype) -> None:
+    """Make a place of a tracer, in the same object."""
+    x.__class__ = Place  # pyright: ignore[reportAttributeAccessIssue]  (tracers are of one layout)
+    x.owner, x.node, x.shape, x.dtype, x.viewed = PLACES, memory, shape, dtype, None
+
+
+def current(place: Tracer) -> Any:
+    """What a place holds now, to be used by others: of an owned buffer a view becomes a copy."""
+    memory = place.node
+    if place.viewed is None:
+        memory.owned = False
+        return memory.value
+    version, value, apart = place.value
+    if version != memory.version:
+        value, apart = shown_by(place), False
+    if memory.owned and not apart:
+        value, apart = _copied(value), True
+    place.value = memory.version, value, apart
+    return value
+
+
+def shown_by(place: Tracer) -> Any:
+    """What a place holds now; it may lie in the memory's own buffer, and is not to be kept."""
+    base = place.viewed
+    return place.node.value if base is None else bind(place.viewed_by, (shown_by(base),), place.viewed_at)
+
+
+def settled(x: Any) -> Any:
+    """A value as it is now: what a place holds, also where a view of it has yet to learn that it is one."""
+    if type(x) is not Place:
+        if not _is_stale(x):
+            return x
+        _learn(x)
+    return current(x) if type(x) is Place else x
+
+
+def frozen(x: Any) -> Any:
+    """A value that stays as it is, for who keeps it: a tracer that a user holds may be written to later."""
+    x = settled(x)
+    return clone(x) if isinstance(x, Tracer) and type(x) in _KINDS else x
+
+
+def clone(x: Tracer) -> Tracer:
+    """Another tracer of the same value."""
+    made = object.__new__(type(x))
+    for name in _KINDS[type(x)]:
+        setattr(made, name, getattr(x, name))
+    return made
+
+
+# The kinds of tracers that can be written to, and what they hold.
+_KINDS: dict[type, tuple[str, ...]] = {
+    ReverseTracer: ("owner", "value", "node", "shape", "dtype"),
+    ForwardTracer: ("owner", "value", "tangent"),
+    BatchTracer: ("owner", "value"),
+    StagedTracer: ("owner", "variable"),
+}
+
+
+def _base_of(x: Any) -> Any:
+    """What a value is a view of, as far as it knows."""
+    return getattr(x, "viewed", None) if isinstance(x, Tracer) else None
+
+
+def _is_stale(x: Any) -> bool:
+    """Whether a tracer that is no place shows, perhaps, a part of one."""
+    if type(x) is Place:
+        return False
+    while (x := _base_of(x)) is not None:
+        if type(x) is Place:
+            return True
+    return False
+
+
+def _learn(x: Any) -> None:
+    """Make a place of a tracer that shows a part of one, or have it forget that it does where it is a copy."""
+    base = x.viewed
+    if type(base) is not Place:
+        _learn(base)
+    primitive, params = x.viewed_by, x.viewed_at
+    if type(base) is not Place or not _is_view(base, primitive, params):
+        x.viewed = None
+        return
+    _become(x, base.node, x.shape, x.dtype)
+    x.viewed, x.value = base, (-1, None, False)
+
+
+def as_place(x: Any, asked: str) -> Any:
+    """Make a place of a tracer that is about to be written to, and of all that it is a view of.
+
+    Raises:
+        TracerAssignmentError: the array is one of another transform than the one that runs.
+    """
+    if type(x) is Place:
+        return x
+    base = _base_of(x)
+    if base is not None and (type(base) is Place or _is_view(base, x.viewed_by, x.viewed_at)):
+        as_place(base, asked)
+        _learn(x)
+        return as_place(x, asked)
+    owner = x.owner
+    if owner is not active_trace() or type(x) not in _KINDS:
+        refuse_outer(owner, x, asked)
+    watching = _WATCHING.get(type(owner))
+    if watching is not None:
+        owner.__class__ = watching
+    _become(x, Memory(clone(x), owner, False), x.shape, x.dtype)
+    return x
+
+
+def check_home(memory: Memory, x: Tracer, asked: str) -> None:
+    """Refuse a write to an array that an outer function has."""
+    if memory.home is not active_trace():
+        refuse_outer(memory.home, x, asked)
+
+
+def refuse_outer(home: Trace | None, x: Tracer, asked: str) -> NoReturn:
+    """Refuse a write that would not be one where the array was made."""
+    active = active_trace()
+    inner = "no transform" if active is None else active.transform
+    outer = "no transform" if home is None else home.transform
+    raise TracerAssignmentError(
+        f"{asked} writes into an array {x.aval} that was made outside of the function that {inner} runs (by the one of "
+        f"{outer}): what is written there would not be seen outside, or not every time. Write into a copy made inside "
+        "(y = x.copy()) and return it."
+    )
+
+
+def _is_view(x: Any, primitive: Primitive, params: dict) -> bool:
+    """Whether what the primitive makes of a value is a view in NumPy, rather than a copy or a number.
+
+    Where that depends on the strides, they are those of the array at hand, or of one in C order where there is none.
+    """
+    view = primitive.view
+    assert view is not None
+    if not view.shown(x.shape, params):
+        return False
+    if not view.may_copy:
+        return True
+    array = _array_like(x)
+    return np.may_share_memory(primitive.numpy(array, **params), array)
+
+
+def _array_like(x: Any) -> np.ndarray:
+    """An array laid out in memory as the value is; what is in it says nothing."""
+    base = _base_of(x)
+    if base is not None and _is_view(base, x.viewed_by, x.viewed_at):
+        return x.viewed_by.numpy(_array_like(base), **x.viewed_at)
+    value = x
+    if type(x) is Place:
+        value = x.node.value if x.node.layout is None else x.node.layout
+    return _bare(value) if isinstance(_bare(value), _NDARRAY) else np.empty(x.shape, x.dtype)
+
+
+def _bare(value: Any) -> Any:
+    while type(value) in (ReverseTracer, ForwardTracer):
+        value = value.value
+    return value
+
+
+def _view_of(base: Tracer, primitive: Primitive, params: dict) -> Tracer:
+    memory = base.node
+    value = bind(primitive, (shown_by(base),), params)
+    made = object.__new__(Place)
+    _become(made, memory, value.shape, value.dtype)
+    made.viewed, made.viewed_by, made.viewed_at = base, primitive, params
+    made.value = memory.version, value, False
+    return made
+
+
+def _copied(value: Any) -> Any:
+    """What lies in an owned buffer, in memory of its own. The tracer is new, and nobody else's yet."""
+    if type(value) is _NDARRAY:
+        return value.copy()
+    if type(value) in (ReverseTracer, BatchTracer, ForwardTracer) and type(value.value) is _NDARRAY:
+        value.value = value.value.copy()
+    if type(value) is ForwardTracer and type(value.tangent) is _NDARRAY:
+        value.tangent = value.tangent.copy()
+    return value
+
+
+class _Watching(Trace):
+    """Mixed into a running trace at the first write: from then on a view may show what is no longer there."""
+
+    def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
+        stale = [x for x in operands if _is_stale(x)]
+        if not stale:
+            return super().apply(primitive, operands, params)
+        for x in stale:
+            _learn(x)
+        return bind(primitive, operands, params)
+
+
+def _watching(kind: type[Trace]) -> type[Trace]:
+    return type(f"Watching{kind.__name__}", (_Watching, kind), {"__module__": __name__})
+
+
+_WATCHING: dict[type, type[Trace]] = {
+    kind: _watching(kind) for kind in (ReverseTrace, ForwardTrace, BatchTrace, StagingTrace)
+}

@@ -1,0 +1,201 @@
+"""Writes: what ``x[index] = v`` does to the memory of a place.
+
+Of bare values, and of values whose trace is the one of the function that writes, the write happens in the buffer, once
+that is the memory's own; what was there is not copied. On the tape it is one node, whose pull works in the buffer of the
+cotangent in the same way: so a loop that fills T rows takes T times as long as one row, forward and backward. In all
+other cases (staged values, nested transforms) it is the pure update that a graph shows, `scatter_set_p`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.bind import NUMPY_TYPES, Tracer
+from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.forward import ForwardTracer
+from funcgrad._core.trace.place import Memory, Place, as_place, check_home, settled, shown_by
+from funcgrad._core.trace.reverse import ReverseTracer
+from funcgrad._core.trace.tape import Node, new_kind, next_serial
+from funcgrad._ops.index.gather import WrittenBar, index_p
+from funcgrad._ops.index.plan import Index
+from funcgrad._ops.index.scatter import _stays, scatter_set_p
+from funcgrad._ops.layout.broadcast import broadcast_to, sum_to_shape
+
+_NDARRAY = np.ndarray
+WHOLE = Index((Ellipsis,))
+# How a view shows a part of its base: a primitive and its parameters.
+Step = tuple[Primitive, dict]
+
+
+def write(x: Tracer, v: Any, index: Index = WHOLE, arrays: tuple = (), asked: str = "x[i] = v") -> None:
+    """Put a value into the memory that a traced array stands for, at an index; all names and views of it see it.
+
+    Args:
+        x: a traced array; it becomes a place.
+        v: a value of the dtype of ``x`` that broadcasts to what the index selects.
+        index: the static part of the index.
+        arrays: index arrays.
+        asked: what the user wrote, for errors.
+
+    Raises:
+        TracerAssignmentError: the array belongs to another function than the one that runs.
+        ValueError: it shows memory that NumPy lets nobody write to.
+    """
+    place = as_place(x, asked)
+    memory = place.node
+    check_home(memory, place, asked)
+    steps = _steps(place)
+    arrays = tuple([settled(a) for a in arrays])
+    v = settled(v)
+    if not _in_buffer(memory, steps, v, index, arrays):
+        memory.value = _replaced(memory.value, steps, v, index, arrays)
+        memory.owned = False
+    memory.version += 1
+
+
+def _steps(place: Any) -> list[Step]:
+    """The way from the memory to what the place shows."""
+    steps: list[Step] = []
+    while place.viewed is not None:
+        if place.viewed_by.view.put is None:
+            raise ValueError("assignment destination is read-only")
+        steps.append((place.viewed_by, place.viewed_at))
+        place = place.viewed
+    return steps[::-1]
+
+
+def _replaced(x: Any, steps: list[Step], v: Any, index: Index, arrays: tuple) -> Any:
+    """``x`` with a value at an index of what the steps show of it."""
+    parts = [x]
+    for primitive, params in steps:
+        parts.append(primitive(parts[-1], **params))
+    part = parts.pop()
+    new = broadcast_to(v, part.shape) if index is WHOLE else scatter_set_p(part, v, *arrays, index=index)
+    for (primitive, params), whole in zip(reversed(steps), reversed(parts), strict=True):
+        new = primitive.view.put(whole, new, **params)
+    return new
+
+
+def _shown(buffer: np.ndarray, steps: Any) -> np.ndarray:
+    """What the steps show of a buffer, as a view."""
+    for primitive, params in steps:
+        buffer = primitive.numpy(buffer, **params)
+    return buffer
+
+
+def _in_buffer(memory: Memory, steps: list[Step], v: Any, index: Index, arrays: tuple) -> bool:
+    """Write to the buffer, where there is one to be had; returns whether there was."""
+    old = memory.value
+    home = memory.home
+    if any(type(a) not in NUMPY_TYPES for a in arrays) or not all(p.view.same_in_cotangents for p, _ in steps):
+        return False
+    if type(old) is ForwardTracer or type(v) is ForwardTracer:
+        return _in_two_buffers(memory, steps, v, index, arrays)
+    old_node = v_node = None
+    if type(old) is ReverseTracer and old.owner is home:
+        old_node, old = old.node, old.value
+    if type(v) is ReverseTracer and v.owner is home:
+        v_node, v = v.node, v.value
+    if type(old) is not _NDARRAY or type(v) not in NUMPY_TYPES:
+        return False
+    buffer = old if memory.owned else np.array(old, order="K")
+    _shown(buffer, steps)[index.filled(arrays)] = v
+    memory.owned = True
+    node = _node(old_node, v_node, steps, v, index, arrays)
+    memory.value = buffer if node is None else ReverseTracer(home, buffer, node)  # pyright: ignore[reportArgumentType]
+    return True
+
+
+def _node(old: Any, v_node: Any, steps: list[Step], v: Any, index: Index, arrays: tuple) -> Node | None:
+    where = (tuple(steps), index, arrays, getattr(v, "shape", ()))
+    if index is WHOLE and not steps:
+        old = None
+    if old is None:
+        return None if v_node is None else (next_serial(), _WRITTEN, v_node, where)
+    if v_node is None:
+        return next_serial(), _OVERWRITTEN, old, where
+    return next_serial(), _UPDATED, old, v_node, where
+
+
+def _pull_updated(y_bar: Any, node: Node) -> Any:
+    bar = y_bar if type(y_bar) is WrittenBar else WrittenBar(y_bar)
+    return bar, _taken(bar, *node[4])
+
+
+def _pull_written(y_bar: Any, node: Node) -> Any:
+    return _taken(y_bar if type(y_bar) is WrittenBar else WrittenBar(y_bar), *node[3])
+
+
+def _pull_overwritten(y_bar: Any, node: Node) -> Any:
+    bar = y_bar if type(y_bar) is WrittenBar else WrittenBar(y_bar)
+    steps, index, arrays, _ = node[3]
+    if type(bar.value) is _NDARRAY:
+        _shown(bar.value, steps)[index.filled(arrays)] = 0
+    else:
+        bar.value = _replaced(bar.value, list(steps), bar.value.dtype.type(0), index, arrays)
+    return bar
+
+
+def _taken(bar: WrittenBar, steps: Any, index: Index, arrays: tuple, shape: tuple[int, ...]) -> Any:
+    """The cotangent of what was written, and zeros where it was."""
+    whole = bar.value
+    if type(whole) is _NDARRAY:
+        part = _shown(whole, steps)
+        place = index.filled(arrays)
+        v_bar = part[place]
+        # A number, or selected by index arrays: no view.
+        v_bar = v_bar.copy() if isinstance(v_bar, _NDARRAY) and v_bar.base is not None else v_bar
+        if arrays and not index.unique:
+            v_bar = np.where(_stays(part.shape, index, arrays), v_bar, v_bar.dtype.type(0))
+        part[place] = 0
+    else:
+        part = whole
+        for primitive, params in steps:
+            part = primitive(part, **params)
+        v_bar = index_p(part, *arrays, index=index)
+        if arrays and not index.unique:
+            v_bar = v_bar * _stays(part.shape, index, arrays)
+        bar.value = _replaced(whole, list(steps), whole.dtype.type(0), index, arrays)
+    return sum_to_shape(v_bar, shape) if v_bar.shape != shape else v_bar
+
+
+_UPDATED = new_kind(scatter_set_p, 2, _pull_updated, pieces=True)
+_WRITTEN = new_kind(scatter_set_p, 1, _pull_written, (False, True), pieces=True)
+_OVERWRITTEN = new_kind(scatter_set_p, 1, _pull_overwritten, (True, False), pieces=True)
+
+
+def _in_two_buffers(memory: Memory, steps: list[Step], v: Any, index: Index, arrays: tuple) -> bool:
+    """The same with a buffer for the value and one for the tangent."""
+    old, home = memory.value, memory.home
+    old_dot = v_dot = None
+    if type(old) is ForwardTracer and old.owner is home:
+        old, old_dot = old.value, old.tangent
+    if type(v) is ForwardTracer and v.owner is home:
+        v, v_dot = v.value, v.tangent
+    if type(old) is not _NDARRAY or type(v) not in NUMPY_TYPES:
+        return False
+    if any(type(dot) not in NUMPY_TYPES for dot in (old_dot, v_dot) if dot is not None):
+        return False
+    buffer = old if memory.owned else np.array(old, order="K")
+    if old_dot is None:
+        old_dot = np.zeros_like(buffer)
+    elif not memory.owned:
+        old_dot = np.array(old_dot)
+    place = index.filled(arrays)
+    _shown(buffer, steps)[place] = v
+    _shown(old_dot, steps)[place] = 0 if v_dot is None else v_dot
+    memory.owned = True
+    memory.value = ForwardTracer(home, buffer, old_dot)  # pyright: ignore[reportArgumentType]
+    return True
+
+
+def is_place(x: Any) -> bool:
+    """Whether a value is an array that was written to."""
+    return type(x) is Place
+
+
+def place_value(x: Any) -> Any:
+    """What a place shows, for a look that keeps nothing of it."""
+    return shown_by(x) if type(x) is Place else x
