@@ -38,6 +38,8 @@ class Tracer:
     __slots__ = ("dtype", "node", "owner", "shape", "value", "viewed", "viewed_at", "viewed_by")
 
     owner: Trace
+    # What a tracer of this kind holds beside its owner, by name; nothing where it cannot be written to.
+    held: tuple[str, ...] = ()
 
     if TYPE_CHECKING:
 

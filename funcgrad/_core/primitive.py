@@ -98,7 +98,7 @@ class Primitive:
         "xla",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that is known of an operation
         self,
         name: str,
         *,

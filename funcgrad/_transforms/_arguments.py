@@ -13,6 +13,7 @@ from funcgrad._core.aval import Aval, aval_of, is_inexact
 from funcgrad._core.bind import Tracer, is_value
 from funcgrad._core.graph.ir import Var
 from funcgrad._core.numbers import differentiated
+from funcgrad._core.trace.place import settled
 from funcgrad._core.trace.staging import StagedTracer
 from funcgrad._engines import lasting
 from funcgrad._ops.elementwise.cast import cast
@@ -101,6 +102,8 @@ def argument_name(f: Callable[..., Any], number: int) -> str:
 
 def taken(x: Any) -> Any:
     """A leaf of an argument: object arrays and guests as arrays of numbers, or refused; all else as it is."""
+    if isinstance(x, Tracer):
+        return settled(x)
     return as_value(x) if is_object_array(x) or is_guest(x) else x
 
 
@@ -213,7 +216,7 @@ def _apart(y: Any, seen: set[int], *, views: bool) -> Any:
 
 def _owner(x: Any) -> Any:
     """The array whose memory a value lies in, or the one it stands for; ``None`` of what is never written to."""
-    while isinstance(x, Tracer):
+    while isinstance(x := settled(x), Tracer):
         # What a staged value will be is known by its variable.
         x = x.variable if type(x) is StagedTracer else x.value
     if not isinstance(x, np.ndarray):

@@ -11,6 +11,7 @@ import numpy as np
 from funcgrad._core.aval import is_inexact
 from funcgrad._core.numbers import differentiated, plain
 from funcgrad._core.trace.backward import backward_pass
+from funcgrad._core.trace.place import had_writes, original, settled
 from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
 from funcgrad._core.trace.tape import Node
 from funcgrad._engines import lasting
@@ -19,6 +20,7 @@ from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._transforms._arguments import argument_name, differentiable_leaves, memory_of, own
 from funcgrad.numpy.extend import as_value, holds_tracer, is_guest, is_object_array
 from funcgrad.tree import LEAF, TreeDef, flatten, unflatten
+from funcgrad.tree import map as tree_map
 
 _NDARRAY = np.ndarray
 _FLOAT64 = np.float64
@@ -101,6 +103,9 @@ def record(transform: str, f: Callable[..., Any], args: tuple, kwargs: dict, num
         out = f(*new_args, **kwargs)
         if type(out) is not ReverseTracer:
             out = _without_object_arrays(out)
+        if had_writes(trace):
+            out = tree_map(settled, out)
+            inputs = [([original(x) for x in tracers], treedef) for tracers, treedef in inputs]
     return Recording(trace, inputs, out)
 
 
@@ -135,7 +140,7 @@ def _without_object_arrays(tree: Any) -> Any:
     Object arrays of numbers become those numbers. What else is no array may be auxiliary data, and stays.
     """
     leaves, treedef = flatten(tree)
-    return unflatten(treedef, [as_value(x) if is_object_array(x) or _hides_tracer(x) else x for x in leaves])
+    return unflatten(treedef, [as_value(x) if is_object_array(x) or _hides_tracer(x) else settled(x) for x in leaves])
 
 
 def _hides_tracer(x: Any) -> bool:

@@ -12,6 +12,7 @@ from funcgrad._core.aval import aval_of, is_inexact, is_real
 from funcgrad._core.bind import Tracer, is_value
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.numbers import plain
+from funcgrad._core.trace.place import frozen, settled
 from funcgrad._core.trace.reverse import ReverseTracer
 from funcgrad._core.tracebacks import fold, folded
 from funcgrad._engines import engine_scope, lasting
@@ -218,6 +219,7 @@ class Pullback:
     def __call__(self, cotangent: Any) -> tuple[Any, ...]:
         """The cotangent of each primal, for a cotangent with the structure, shapes and dtypes of the output."""
         bars, treedef = flatten(cotangent)
+        bars = [settled(bar) for bar in bars]
         if treedef != self._out_tree:
             raise TreeMismatchError(
                 f"vjp: the cotangent passed to the pullback of {self._f_name} has structure {treedef}; needed that of "
@@ -281,6 +283,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
     leaves, out_tree = flatten(recording.out)
     outputs = [recording.taken_apart(returned("vjp", name_of(f), y)) for y in leaves]
     given = recording.primals
-    values = unflatten(out_tree, [lasting(value, given) for value, _ in outputs])
+    # The tape keeps them, and the caller may write to what it gets.
+    values = unflatten(out_tree, [lasting(frozen(value), given) for value, _ in outputs])
     result = values, Pullback(name_of(f), recording, outputs, out_tree)
     return (*result, aux) if has_aux else result

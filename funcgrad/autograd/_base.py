@@ -51,6 +51,7 @@ class TensorBase(ReverseTracer):
     """What a tensor holds: its value, its node if it requires a gradient, and the gradient if it is a leaf."""
 
     __slots__ = ("__weakref__", "gradient", "is_parameter", "source")
+    held = ()
 
     owner: TensorTrace
     node: TensorNode | None

@@ -146,7 +146,11 @@ MISTAKES: dict[str, Mistake] = {
         r"np\.where",
     ),
     "leaked tracer": (leak, errors.UnexpectedTracerError, r"has ended.*Return the value"),
-    "assignment": (lambda: fg.grad(assign)(X), errors.TracerAssignmentError, r"x = x\.at\[index\]\.set\(value\)"),
+    "assignment": (
+        lambda: fg.grad(assign)(X),
+        errors.TracerAssignmentError,
+        r"would be cut.*Make the array of a float dtype",
+    ),
     "out=": (
         lambda: fg.grad(lambda x: np.sum(np.add(x, 1.0, out=np.zeros(2))))(X),
         errors.TracerAssignmentError,

@@ -19,6 +19,7 @@ class BatchTracer(Tracer):
     """A batch of values along the leading axis of one array."""
 
     __slots__ = ()
+    held = ("value",)
 
     def __init__(self, trace: Trace, value: Any) -> None:
         self.owner = trace

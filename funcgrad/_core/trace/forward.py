@@ -21,6 +21,7 @@ class ForwardTracer(Tracer):
     """A value and its tangent."""
 
     __slots__ = ()
+    held = ("value", "tangent")
 
     tangent = vars(Tracer)["node"]
 

@@ -12,6 +12,7 @@ Programs that do not write pay for none of this, but for three references that a
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, NoReturn
 
@@ -20,10 +21,7 @@ import numpy as np
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import Trace, Tracer, active_trace, bind
 from funcgrad._core.primitive import Primitive
-from funcgrad._core.trace.batch import BatchTrace, BatchTracer
-from funcgrad._core.trace.forward import ForwardTrace, ForwardTracer
-from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
-from funcgrad._core.trace.staging import StagedTracer, StagingTrace
+from funcgrad._core.trace.tape import LEAF
 from funcgrad.errors import TracerAssignmentError
 from funcgrad.tree import register_leaf
 
@@ -37,13 +35,15 @@ class Memory:
     ``layout`` is the array there was, where its strides are not those that a copy has.
     """
 
-    __slots__ = ("home", "layout", "owned", "value", "version")
+    __slots__ = ("home", "layout", "original", "owned", "value", "version")
 
     def __init__(self, value: Any, home: Trace | None, owned: bool) -> None:
         self.value = value
         bare = _bare(value)
         contiguous = type(bare) is not _NDARRAY or bare.flags.c_contiguous or bare.flags.f_contiguous
         self.layout = None if contiguous else bare
+        # What an argument was before the first write: its node is where the cotangent is found.
+        self.original: Any = None
         self.home = home
         self.owned = owned
         self.version = 0
@@ -104,7 +104,7 @@ def new_place(value: Any) -> Any:
 
 def _become(x: Tracer, memory: Memory, shape: tuple[int, ...], dtype: np.dtype) -> None:
     """Make a place of a tracer, in the same object."""
-    x.__class__ = Place  # pyright: ignore[reportAttributeAccessIssue]  (tracers are of one layout)
+    x.__class__ = Place
     x.owner, x.node, x.shape, x.dtype, x.viewed = PLACES, memory, shape, dtype, None
 
 
@@ -141,29 +141,26 @@ def settled(x: Any) -> Any:
 def frozen(x: Any) -> Any:
     """A value that stays as it is, for who keeps it: a tracer that a user holds may be written to later."""
     x = settled(x)
-    return clone(x) if isinstance(x, Tracer) and type(x) in _KINDS else x
+    return clone(x) if isinstance(x, Tracer) and x.held else x
 
 
 def clone(x: Tracer) -> Tracer:
     """Another tracer of the same value."""
     made = object.__new__(type(x))
-    for name in _KINDS[type(x)]:
+    made.owner = x.owner
+    for name in x.held:
         setattr(made, name, getattr(x, name))
     return made
-
-
-# The kinds of tracers that can be written to, and what they hold.
-_KINDS: dict[type, tuple[str, ...]] = {
-    ReverseTracer: ("owner", "value", "node", "shape", "dtype"),
-    ForwardTracer: ("owner", "value", "tangent"),
-    BatchTracer: ("owner", "value"),
-    StagedTracer: ("owner", "variable"),
-}
 
 
 def _base_of(x: Any) -> Any:
     """What a value is a view of, as far as it knows."""
     return getattr(x, "viewed", None) if isinstance(x, Tracer) else None
+
+
+def is_view(x: Tracer) -> bool:
+    """Whether a value may show a part of another, or was written to before."""
+    return type(x) is Place or _base_of(x) is not None
 
 
 def _is_stale(x: Any) -> bool:
@@ -203,13 +200,26 @@ def as_place(x: Any, asked: str) -> Any:
         _learn(x)
         return as_place(x, asked)
     owner = x.owner
-    if owner is not active_trace() or type(x) not in _KINDS:
+    if owner is not active_trace() or not x.held:
         refuse_outer(owner, x, asked)
-    watching = _WATCHING.get(type(owner))
-    if watching is not None:
-        owner.__class__ = watching
-    _become(x, Memory(clone(x), owner, False), x.shape, x.dtype)
+    if not isinstance(owner, _Watching):
+        owner.__class__ = _watching(type(owner))
+    made = clone(x)
+    memory = Memory(made, owner, False)
+    if "node" in x.held and x.node[1] == LEAF:
+        memory.original = made
+    _become(x, memory, x.shape, x.dtype)
     return x
+
+
+def original(x: Any) -> Any:
+    """An argument of a function that has run, as it was before anything was written to it."""
+    return x.node.original if type(x) is Place else x
+
+
+def had_writes(trace: Trace) -> bool:
+    """Whether a value of this trace was written to."""
+    return isinstance(trace, _Watching)
 
 
 def check_home(memory: Memory, x: Tracer, asked: str) -> None:
@@ -257,7 +267,7 @@ def _array_like(x: Any) -> np.ndarray:
 
 
 def _bare(value: Any) -> Any:
-    while type(value) in (ReverseTracer, ForwardTracer):
+    while isinstance(value, Tracer) and value.owner.concrete:
         value = value.value
     return value
 
@@ -276,10 +286,9 @@ def _copied(value: Any) -> Any:
     """What lies in an owned buffer, in memory of its own. The tracer is new, and nobody else's yet."""
     if type(value) is _NDARRAY:
         return value.copy()
-    if type(value) in (ReverseTracer, BatchTracer, ForwardTracer) and type(value.value) is _NDARRAY:
-        value.value = value.value.copy()
-    if type(value) is ForwardTracer and type(value.tangent) is _NDARRAY:
-        value.tangent = value.tangent.copy()
+    for name in ("value", "tangent"):
+        if name in value.held and type(getattr(value, name)) is _NDARRAY:
+            setattr(value, name, getattr(value, name).copy())
     return value
 
 
@@ -295,10 +304,6 @@ class _Watching(Trace):
         return bind(primitive, operands, params)
 
 
+@functools.cache
 def _watching(kind: type[Trace]) -> type[Trace]:
     return type(f"Watching{kind.__name__}", (_Watching, kind), {"__module__": __name__})
-
-
-_WATCHING: dict[type, type[Trace]] = {
-    kind: _watching(kind) for kind in (ReverseTrace, ForwardTrace, BatchTrace, StagingTrace)
-}

@@ -11,6 +11,7 @@ from funcgrad._core.aval import Aval, aval_of, is_inexact
 from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, bind
 from funcgrad._core.trace.derivative import NodeMaker, PerOperand
 from funcgrad._core.trace.joint import component, hub
+from funcgrad._core.trace.place import frozen
 from funcgrad._core.trace.tape import LEAF, Node, next_serial
 from funcgrad.tree import register_leaf
 
@@ -25,6 +26,7 @@ class ReverseTracer(Tracer):
     """A value and the node that made it."""
 
     __slots__ = ()
+    held = ("value", "node", "shape", "dtype")
 
     # None only where a trace of another kind has values that need no derivative.
     node: Any
@@ -56,7 +58,7 @@ class ReverseTrace(Trace):
     node_type: Callable[[Any], Node] = tuple
 
     def input(self, value: Any) -> ReverseTracer:
-        return ReverseTracer(self, value, (next_serial(), LEAF))
+        return ReverseTracer(self, frozen(value) if isinstance(value, Tracer) else value, (next_serial(), LEAF))
 
     # The common cases are here and in one piece: each call that were split off would cost a tenth of the operation.
     def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:  # noqa: C901
@@ -118,6 +120,7 @@ class ReverseTrace(Trace):
 
     def _apply(self, primitive: Primitive, primals: tuple, nodes: tuple, params: dict) -> Any:
         """The application to operands of any kind and number."""
+        primals = tuple([x if type(x) in NUMPY_TYPES else frozen(x) for x in primals])
         active = sum([1 << i for i, node in enumerate(nodes) if node is not None])
         if primitive.multiple_results:
             return self._apply_joint(primitive, primals, nodes, active, params)

@@ -13,6 +13,7 @@ from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var
 from funcgrad._core.numbers import is_weak, typed
+from funcgrad._core.trace.place import frozen
 from funcgrad._core.tracebacks import PACKAGE
 from funcgrad.tree import register_leaf
 
@@ -25,6 +26,7 @@ class StagedTracer(Tracer):
     """A value of which only shape and dtype are known, and the variable it is bound to."""
 
     __slots__ = ()
+    held = ("variable",)
 
     # Not ``var``, which is a method of arrays.
     variable = vars(Tracer)["node"]
@@ -56,7 +58,7 @@ class StagingTrace(Trace):
         self.transform = transform
         self.inputs: list[Var] = []
         self.equations: list[Equation] = []
-        self._constants: dict[int, tuple[Var, Any]] = {}
+        self._constants: dict[int, tuple[Var, Any, Any]] = {}
 
     def input(self, aval: Aval) -> StagedTracer:
         var = Var(aval)
@@ -85,14 +87,16 @@ class StagingTrace(Trace):
             # An array may be written to later; the graph keeps the number it had. A 0-d value of another engine may be
             # a tracer there, whose text says nothing of its number: it stays a constant.
             return Literal(x[()] if type(x) is np.ndarray else x)
-        if id(x) not in self._constants:
-            self._constants[id(x)] = (Var(Aval(x.shape, x.dtype)), x)
-        return self._constants[id(x)][0]
+        found = self._constants.get(id(x))
+        if found is None:
+            # By the identity of what the user holds, which is kept too: another value could get it otherwise.
+            found = self._constants[id(x)] = Var(Aval(x.shape, x.dtype)), frozen(x), x
+        return found[0]
 
     def graph(self, outputs: Sequence[Any], name: str) -> Graph:
         """What was recorded, with the given values as outputs."""
         results = [self.operand(x) for x in outputs]
-        return Graph(self.inputs, list(self._constants.values()), self.equations, results, name)
+        return Graph(self.inputs, [(var, x) for var, x, _ in self._constants.values()], self.equations, results, name)
 
 
 def user_line() -> str | None:

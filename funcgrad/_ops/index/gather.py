@@ -254,8 +254,7 @@ class WrittenBar(Pieces):
     def add(self, other: Any) -> WrittenBar:
         if isinstance(other, IndexPieces) and type(self.value) is np.ndarray and other.dtype == self.value.dtype:
             other.add_to(self.value)
-            rest = [part for part in (other.whole, scatter(other.pieces, other.shape) if other.pieces else None)]
-            for part in rest:
+            for part in (other.whole, scatter(other.pieces, other.shape) if other.pieces else None):
                 self.value = self.value if part is None else self.value + part
             return self
         other = other.total() if isinstance(other, Pieces) else other

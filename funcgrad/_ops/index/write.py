@@ -1,9 +1,9 @@
 """Writes: what ``x[index] = v`` does to the memory of a place.
 
 Of bare values, and of values whose trace is the one of the function that writes, the write happens in the buffer, once
-that is the memory's own; what was there is not copied. On the tape it is one node, whose pull works in the buffer of the
-cotangent in the same way: so a loop that fills T rows takes T times as long as one row, forward and backward. In all
-other cases (staged values, nested transforms) it is the pure update that a graph shows, `scatter_set_p`.
+that is the memory's own; what was there is not copied. On the tape it is one node, whose pull works in the buffer of
+the cotangent in the same way: so a loop that fills T rows takes T times as long as one row, forward and backward. In
+all other cases (staged values, nested transforms) it is the pure update that a graph shows, `scatter_set_p`.
 """
 
 from __future__ import annotations
@@ -55,6 +55,11 @@ def write(x: Tracer, v: Any, index: Index = WHOLE, arrays: tuple = (), asked: st
     memory.version += 1
 
 
+def _view(primitive: Primitive) -> Any:
+    """How what the primitive shows is written to."""
+    return primitive.view
+
+
 def _steps(place: Any) -> list[Step]:
     """The way from the memory to what the place shows."""
     steps: list[Step] = []
@@ -74,7 +79,7 @@ def _replaced(x: Any, steps: list[Step], v: Any, index: Index, arrays: tuple) ->
     part = parts.pop()
     new = broadcast_to(v, part.shape) if index is WHOLE else scatter_set_p(part, v, *arrays, index=index)
     for (primitive, params), whole in zip(reversed(steps), reversed(parts), strict=True):
-        new = primitive.view.put(whole, new, **params)
+        new = _view(primitive).put(whole, new, **params)
     return new
 
 
@@ -89,7 +94,7 @@ def _in_buffer(memory: Memory, steps: list[Step], v: Any, index: Index, arrays: 
     """Write to the buffer, where there is one to be had; returns whether there was."""
     old = memory.value
     home = memory.home
-    if any(type(a) not in NUMPY_TYPES for a in arrays) or not all(p.view.same_in_cotangents for p, _ in steps):
+    if any(type(a) not in NUMPY_TYPES for a in arrays) or not all(_view(p).same_in_cotangents for p, _ in steps):
         return False
     if type(old) is ForwardTracer or type(v) is ForwardTracer:
         return _in_two_buffers(memory, steps, v, index, arrays)

@@ -26,6 +26,7 @@ from funcgrad.numpy._base.dispatch import (
 from funcgrad.numpy._choose import at, indexing
 from funcgrad.numpy._choose import take as selection
 from funcgrad.numpy._choose import where as choice
+from funcgrad.numpy._choose.assign import in_place, setitem
 from funcgrad.numpy._contract import products as contractions
 from funcgrad.numpy._layout import creation, rearrange, shape
 from funcgrad.numpy._math import complex as complex_
@@ -101,17 +102,6 @@ def _jax_array(self: Tracer) -> NoReturn:
     )
 
 
-def _setitem(self: Tracer, index: Any, value: Any) -> NoReturn:
-    raise errors.TracerAssignmentError(
-        f"a traced array {_type_of(self)} cannot be assigned into: its history would be lost. "
-        "Write x = x.at[index].set(value) (or .add(value)) instead of x[index] = value."
-    )
-
-
-def _type_of(x: Tracer) -> str:
-    return str(x.aval)
-
-
 def astype(
     self: Tracer, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
 ) -> Any:
@@ -130,7 +120,7 @@ _ELEMENTS = (
 
 METHODS: dict[str, Any] = {
     "__getitem__": indexing.getitem,
-    "__setitem__": _setitem,
+    "__setitem__": setitem,
     "__len__": indexing.length,
     "__iter__": indexing.iterate,
     "reshape": shape.reshape_method,
@@ -202,6 +192,23 @@ ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
     "__jax_array__": _jax_array,
 }
 
+_IN_PLACE = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "truediv": np.true_divide,
+    "pow": np.power,
+    "matmul": np.matmul,
+    "floordiv": np.floor_divide,
+    "mod": np.remainder,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "lshift": np.left_shift,
+    "rshift": np.right_shift,
+}
+for _name, _ufunc in _IN_PLACE.items():
+    METHODS[f"__i{_name}__"] = in_place(_ufunc, OPERATORS[f"__{_name}__"])
 for _name, _method in {**OPERATORS, **METHODS}.items():
     setattr(Tracer, _name, _method)
 for _name, _function in ATTRIBUTES.items():

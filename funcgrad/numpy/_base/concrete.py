@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from funcgrad._core.bind import Tracer
+from funcgrad._core.trace.place import settled
 from funcgrad._core.trace.staging import user_line
 from funcgrad.errors import ConcretizationTypeError, TracerBoolConversionError, TracerIntegerConversionError
 
@@ -19,8 +24,9 @@ _STAGED_REMEDY = (
 
 def innermost(x: Any) -> Any:
     """The bare value beneath tracers; a staged tracer where there is none."""
+    x = settled(x)
     while isinstance(x, Tracer) and x.owner.concrete:
-        x = x.value  # type: ignore[attr-defined]
+        x = x.value
     return x
 
 
@@ -53,11 +59,16 @@ def to_bool(self: Tracer) -> bool:
     return bool(value)
 
 
-def refuse(asked: str, error: type[ConcretizationTypeError] = ConcretizationTypeError) -> Any:
-    """A conversion that would cut the derivative silently."""
+def refuse(
+    asked: str, plainly: Callable[[Any], Any], error: type[ConcretizationTypeError] = ConcretizationTypeError
+) -> Any:
+    """A conversion that would cut the derivative silently; of a place that holds plain numbers it is none."""
 
     def convert(self: Tracer, *_: Any) -> Any:
         value = innermost(self)
+        self = settled(self)
+        if not isinstance(self, Tracer):
+            return plainly(np.asarray(self))
         staged = isinstance(value, Tracer)
         trace = value.owner if staged else self.owner
         why = trace.unknown if staged else "the plain number would carry no derivative"
@@ -67,9 +78,9 @@ def refuse(asked: str, error: type[ConcretizationTypeError] = ConcretizationType
     return convert
 
 
-to_float = refuse("float()")
-to_complex = refuse("complex()")
-to_int = refuse("int()", TracerIntegerConversionError)
-to_index = refuse("an integer index", TracerIntegerConversionError)
-to_item = refuse("item()")
-to_list = refuse("tolist()")
+to_float = refuse("float()", float)
+to_complex = refuse("complex()", complex)
+to_int = refuse("int()", int, TracerIntegerConversionError)
+to_index = refuse("an integer index", operator.index, TracerIntegerConversionError)
+to_item = refuse("item()", np.ndarray.item)
+to_list = refuse("tolist()", np.ndarray.tolist)

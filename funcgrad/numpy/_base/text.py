@@ -6,13 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import Tracer
+from funcgrad._core.trace.place import settled
 from funcgrad.numpy._base.concrete import concrete_value
 from funcgrad.numpy._base.dispatch import implements
 
 
 def to_text(self: Tracer) -> str:
     """``Traced<f64[3]> by grad, value=array([...])``; without the value where there is none yet."""
+    self = settled(self)
+    if not isinstance(self, Tracer):
+        return f"Traced<{aval_of(self)}> by no transform yet, value={self!r}"
     value = f", value={self.value!r}" if self.owner.concrete else ""  # type: ignore[attr-defined]
     return f"Traced<{self.aval}> by {self.owner.transform}{value}"
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of, is_integral
 from funcgrad._core.bind import Tracer, is_value
+from funcgrad._core.primitive import remember_view
 from funcgrad._engines import is_abstract
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import SLOT, Index, normalized_slice
@@ -42,7 +43,11 @@ def getitem(self: Tracer, key: Any, /) -> Any:
         entries = (key,)
     else:
         return _general(self, key)
-    return self.owner.apply(index_p, (self,), {"index": Index(entries)})
+    params = {"index": Index(entries)}
+    y = self.owner.apply(index_p, (self,), params)
+    if isinstance(y, Tracer):
+        remember_view(y, self, index_p, params)
+    return y
 
 
 def _is_plain_slice(entry: Any) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 
 from funcgrad._core.aval import is_real
 from funcgrad._core.bind import Tracer
+from funcgrad._core.trace.place import new_place, settled
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.layout import fill
@@ -133,9 +134,12 @@ def full_like(
     if type(fill_value) in (int, float, complex, bool):
         if type(fill_value) is complex and is_real(dtype):
             fill_value = np.asarray(fill_value).astype(dtype).item()
+        traced = isinstance(a, Tracer)
         if lengths == a.shape and dtype == a.dtype:
-            return fill.full_like_p(a, value=fill_value)
-        return np.full(lengths, fill_value, dtype)
+            y = fill.full_like_p(settled(a), value=fill_value)
+        else:
+            y = np.full(lengths, fill_value, dtype)
+        return new_place(y) if traced else y
     return copy_op(broadcast_op(cast(fill_value, dtype), lengths))
 
 

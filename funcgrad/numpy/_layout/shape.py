@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from funcgrad._core.aval import aval_of
-from funcgrad._core.bind import Tracer, bind
+from funcgrad._core.bind import Tracer
 from funcgrad._ops.layout import shape as ops
 from funcgrad._ops.layout.broadcast import broadcast_to as broadcast_op
 from funcgrad._ops.layout.copy import copy
@@ -69,7 +69,7 @@ def _reshaped(self: Tracer, shape: Any) -> Any:
     """The common case, straight to the trace: half of what a reshape costs otherwise."""
     lengths = tuple(map(operator.index, shape)) if type(shape) is tuple else to_shape(shape)
     whole = _completed(lengths, math.prod(self.shape))
-    return self if whole == self.shape else self.owner.apply(ops.reshape_p, (self,), {"shape": whole})
+    return self if whole == self.shape else ops.reshape_p(self, shape=whole)
 
 
 def _completed(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
@@ -272,4 +272,4 @@ def size(a: Any, axis: Axes | None = None) -> int:
 
 def t_attribute(self: Any) -> Any:
     """``x.T``."""
-    return bind(ops.transpose_p, (self,), {"permutation": (1, 0)}) if len(self.shape) == 2 else _reversed(self)
+    return ops.transpose_p(self, permutation=(1, 0)) if len(self.shape) == 2 else _reversed(self)
