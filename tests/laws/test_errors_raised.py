@@ -25,8 +25,9 @@ def loss(x: Any) -> Any:
 
 
 def assign(x: Any) -> Any:
-    x[0] = 0.0
-    return np.sum(x)
+    counts = np.zeros_like(x, dtype=int)
+    counts[0] = x[0]
+    return np.sum(counts)
 
 
 def leak() -> Any:
