@@ -63,6 +63,8 @@ DRAWN: dict[str, list[Any]] = {
     "ns_steps": [5, 1],
     "adjust_lr_fn": [None, "original", "match_rms_adamw"],
 }
+# Of these PyTorch reads what the constructor is given, and nothing of the groups.
+OF_CONSTRUCTOR = ("initial_accumulator_value",)
 SHAPES = ((3, 2), (4,), (), (2, 2, 2))
 MATRICES = ((3, 2), (2, 5), (4, 4))
 STEPS = 7
@@ -73,6 +75,7 @@ class Run:
     """The options of two groups, the parameters of each, gradients step by step, and where a learning rate changes."""
 
     groups: list[dict[str, Any]]
+    constructor: dict[str, Any]
     starts: list[list[np.ndarray]]
     grads: list[list[Any]]
     lrs: list[float]
@@ -106,7 +109,9 @@ def drawn(made: Made, seed: int, dtype: Any = np.float64) -> Run:
     flat = [p for group in starts for p in group]
     grads = [[None if next(gone) else _gradient(made, rng, p) for p in flat] for _ in range(STEPS)]
     lrs = [0.05 * float(x) for x in 1 + rng.integers(3, size=size)]
-    return Run(groups, starts, grads, lrs, int(rng.integers(1, STEPS)))
+    constructor = {name: groups[0][name] for name in OF_CONSTRUCTOR if name in groups[0]}
+    groups = [{name: x for name, x in group.items() if name not in OF_CONSTRUCTOR} for group in groups]
+    return Run(groups, constructor, starts, grads, lrs, int(rng.integers(1, STEPS)))
 
 
 def _normal(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
@@ -142,7 +147,9 @@ def by_name(made: Made, options: dict[str, Any]) -> dict[str, Any]:
 def by_functions(made: Made, run: Run, transform: Any = None, convert: Any = None, **static: Any) -> list[Any]:
     """The parameters after the last step, flat: hyperparameters are a list with a value for each group."""
     params: Any = [[p if convert is None else convert(p) for p in group] for group in run.starts]
-    rows = [by_name(made, options) for options in run.groups]
+    rows = [by_name(made, {**run.constructor, **options}) for options in run.groups]
+    # In a tree None is an empty tree.
+    rows = [{name: "original" if x is None else x for name, x in row.items()} for row in rows]
     given = {name: [row[name] for row in rows] for name in rows[0] if name not in made.rule.fixed}
     state = made.init(params, **given, **static)
     update = made.update if transform is None else transform(made.update)

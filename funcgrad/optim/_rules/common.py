@@ -73,6 +73,13 @@ def average(held: Any, new: Any, kept: Any) -> Any:
     return kept * held + (1 - kept) * new
 
 
+# Why weight decay refuses a gradient in rows, in PyTorch's words and ours.
+DECAYED_ROWS = (
+    "weight_decay option is not compatible with sparse gradients. It would decay the rows that are there and not the "
+    "others. Set weight_decay to 0 there, or pass g.todense()."
+)
+
+
 def refuses_rows(name: str, instead: str = "") -> Callable[[Any], str]:
     """PyTorch's refusal of a sparse gradient."""
     return lambda hyper: f"{name} does not support sparse gradients{instead}. Pass g.todense()."

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from funcgrad.numpy import where
+from funcgrad.optim._rules.common import DECAYED_ROWS
 from funcgrad.optim._rules.rule import Flag, Number, Rule, Slot
 
 NESTEROV = "Nesterov momentum requires a momentum and zero dampening"
@@ -45,15 +46,6 @@ def _check(rows: Sequence[Any]) -> str | None:
     return NESTEROV if (ahead and all(still)) or any(damped) else None
 
 
-def _sparse(hyper: Any) -> str | None:
-    if hyper.weight_decay is None:
-        return None
-    return (
-        "weight_decay option is not compatible with sparse gradients. It would decay the rows that are there and not "
-        "the others. Set weight_decay to 0 there, or pass g.todense()."
-    )
-
-
 SGD_RULE = Rule(
     "sgd",
     title="SGD",
@@ -71,5 +63,5 @@ SGD_RULE = Rule(
     counts=lambda hyper: hyper.momentum is not None and hyper.dampening is not None,
     begins=True,
     by_rows=lambda hyper: hyper.momentum is None and hyper.weight_decay is None,
-    sparse=_sparse,
+    sparse=lambda hyper: None if hyper.weight_decay is None else DECAYED_ROWS,
 )

@@ -72,8 +72,9 @@ class Stepper:
             if self._takes_rows(p, master, row):
                 program = program_of(row.structure, p.dtype, False, p.shape)
                 return Result(step_rows(program, p, g, self._numbers(program, row, taken, p.dtype)), ())
-            if self.rule.masked and master is None:
-                return Result(*self._step_masked(p, g, slots, taken, row, into))
+            if self.rule.masked:
+                whole, slots = self._step_masked(p if master is None else master, g, slots, taken, row, into)
+                return Result(whole, slots) if master is None else Result(cast(whole, p.dtype), slots, whole)
             g = g.todense()
         elif self.rule.dense is not None:
             raise SparseGradientError(
@@ -170,10 +171,12 @@ class Stepper:
         self, p: Any, g: Rows, slots: tuple[Any, ...], taken: Any, row: Row, into: tuple[Any, ...] | None
     ) -> tuple[Any, tuple[Any, ...]]:
         """The step in the rows of a gradient, which are the parameter there."""
-        indices, values = coalesced(g, p)
+        # Rows that are named twice are added up as wide as the step computes.
+        dtype = _FLOAT32 if p.dtype.itemsize == 2 or p.dtype.kind == "V" else p.dtype
+        indices, values = coalesced(Rows(g.indices, cast(g.values, dtype), g.shape), p)
         scalar = row.structure.scalars
         held = [x if s else rows_at(x, indices) for x, s in zip(slots, scalar, strict=True)]
-        new, new_slots = self.step_flat(rows_at(p, indices), cast(values, p.dtype), tuple(held), taken, row)
+        new, new_slots = self.step_flat(rows_at(p, indices), values, tuple(held), taken, row)
         self.finish()
         whole = with_rows(p, indices, new, None if into is None else into[0])
         rest = iter([None] * len(slots) if into is None else into[1:])

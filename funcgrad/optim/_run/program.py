@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.graph.ir import Graph, Literal
+from funcgrad._core.graph.ir import Equation, Graph, Literal
 from funcgrad._core.graph.simplify import drop_dead, simplify
 from funcgrad._engines.source.elementwise import loop_program, ufunc_program
 from funcgrad._ops.program.barrier import separate_p
@@ -59,7 +59,7 @@ class Program:
         self.kinds = [dtype if kind == _FLOAT64 else kind for kind in kinds]
         avals = [Aval(shape, dtype)] * array_count + [Aval((), kind) for kind in self.kinds]
         # The same equations for the dtype of the parameter.
-        self.arrays = simplify(stage_flat(arrays.evaluate, avals, f"{rule.name}_step"))
+        self.arrays = simplify(stage_flat(_weak(arrays).evaluate, avals, f"{rule.name}_step"))
         # The memory that each result may take: that of the parameter, and of its slots.
         self.aliases = (0, *range(2, array_count))
         # Compiled loops.
@@ -136,6 +136,18 @@ def _staged(structure: Structure, first: bool, reads_t: bool, dtype: np.dtype, s
 
     avals = [wide, wide, *[number if slot.scalar else wide for slot in slots], *[number] * (count + reads_t)]
     return simplify(stage_flat(step, avals, f"{rule.name}_step"))
+
+
+def _weak(graph: Graph) -> Graph:
+    """The graph with literals of double precision as Python's numbers, which take the dtype that they meet."""
+
+    def weak(x: Any) -> Any:
+        return Literal(float(x.value)) if type(x) is Literal and x.aval.dtype == _FLOAT64 else x
+
+    equations = [
+        Equation(e.primitive, tuple(map(weak, e.operands)), e.params, e.results, e.source) for e in graph.equations
+    ]
+    return Graph(graph.inputs, graph.constants, equations, graph.outputs, graph.name)
 
 
 def _cut(graph: Graph, array_count: int, scalar_slots: Sequence[bool]) -> tuple[Graph | None, Graph]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._engines import engine_scope
+from funcgrad._ops.index.rows import Rows
 from funcgrad._transforms.jit import jit
 from funcgrad.autograd import enable_grad
 from funcgrad.autograd.extend import TRACE, WRITES, is_tensor, recorded, set_value
@@ -78,8 +79,9 @@ class RuleOptimizer(Optimizer):
         if rule.fits is not None:
             self._check_params(rule.fits)
         if rule.eager:
+            # With the numbers of the constructor, whatever the groups say, as in PyTorch.
+            row = self._row(options)
             for group in self.param_groups:
-                row = self._row(group)
                 for p in group["params"]:
                     self._held(p, row)
 
@@ -147,7 +149,7 @@ class RuleOptimizer(Optimizer):
 
     def _given(self, grads: Any) -> list[Any]:
         count = sum(len(group["params"]) for group in self.param_groups)
-        leaves = flatten(grads, lambda x: x is None)[0]
+        leaves = flatten(grads, lambda x: x is None or type(x) is Rows)[0]
         if len(leaves) != count:
             raise ValueError(
                 f"{type(self).__name__}.step: grads has {len(leaves)} leaves; needed {count}, one for each parameter. "

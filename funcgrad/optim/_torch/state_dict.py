@@ -94,7 +94,9 @@ def _converted(value: Any, p: Any, key: Any = None) -> Any:
 
 def _like(value: Any, p: Any) -> Any:
     """A copy of a value, with dtype and device of the parameter where that is floating."""
-    dtype = p.dtype if is_inexact(p.dtype) else value.dtype
+    # A real number kept for a complex parameter stays real.
+    converts = is_inexact(p.dtype) and (p.dtype.kind != "c" or value.dtype.kind == "c")
+    dtype = p.dtype if converts else value.dtype
     if is_foreign(p.value):
         # Zeros on the parameter's device take the sum there.
         return add_p(zeros_like(cast(p.value, dtype)), cast(value, dtype)) if value.shape == p.shape else value

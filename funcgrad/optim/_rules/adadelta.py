@@ -1,0 +1,50 @@
+"""The rule of Adadelta, as ``torch.optim.Adadelta`` has it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from funcgrad.numpy import sqrt
+from funcgrad.optim._rules.common import MAXIMIZE, average, begun, eps, lr, refuses_rows, weight_decay
+from funcgrad.optim._rules.rule import Number, Rule, Slot
+
+
+def _step(p: Any, g: Any, slots: dict[str, Any], hyper: Any, t: Any) -> tuple[Any, dict[str, Any]]:
+    p, d = begun(p, g, hyper)
+    squares = average(slots["square_avg"], d * d, hyper.rho)
+    delta = sqrt(slots["acc_delta"] + hyper.eps) / sqrt(squares + hyper.eps) * d
+    steps = average(slots["acc_delta"], delta * delta, hyper.rho)
+    return p - hyper.lr * delta, {"square_avg": squares, "acc_delta": steps}
+
+
+ADADELTA = Rule(
+    "adadelta",
+    hyperparameters=(
+        lr(1.0),
+        Number(
+            "rho",
+            0.9,
+            "Invalid rho value: {}",
+            lambda value: 0 <= value <= 1,
+            about="what remains of the moving averages of squares after each step, dimensionless.",
+        ),
+        eps(1e-6, "what is added to both averages under their roots."),
+        weight_decay(),
+        MAXIMIZE,
+    ),
+    slots=(Slot("square_avg", "square_avg"), Slot("acc_delta", "acc_delta")),
+    step=_step,
+    counted="step",
+    sparse=refuses_rows("Adadelta"),
+    arguments="lr, rho, eps, weight_decay, foreach, *, capturable, maximize, differentiable",
+    formula="""
+d = -g if maximize else g
+d = d + weight_decay * p
+square_avg = rho * square_avg + (1 - rho) * d**2
+delta = sqrt(acc_delta + eps) / sqrt(square_avg + eps) * d
+acc_delta = rho * acc_delta + (1 - rho) * delta**2
+p = p - lr * delta
+""",
+    source="Zeiler, *ADADELTA: An Adaptive Learning Rate Method* (2012), algorithm 1, as in ``torch.optim.Adadelta``, "
+    "which has a learning rate.",
+)

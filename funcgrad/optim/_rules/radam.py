@@ -1,0 +1,67 @@
+"""The rule of RAdam, as ``torch.optim.RAdam`` has it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from funcgrad.numpy import sqrt, where
+from funcgrad.optim._rules.common import (
+    COUPLED,
+    DECOUPLED,
+    MAXIMIZE,
+    average,
+    begun,
+    betas,
+    eps,
+    lr,
+    refuses_rows,
+    weight_decay,
+)
+from funcgrad.optim._rules.rule import Rule, Slot
+
+
+def _step(p: Any, g: Any, slots: dict[str, Any], hyper: Any, t: Any) -> tuple[Any, dict[str, Any]]:
+    p, d = begun(p, g, hyper)
+    first = average(slots["exp_avg"], d, hyper.beta1)
+    second = average(slots["exp_avg_sq"], d * d, hyper.beta2)
+    rectified, factor = _rectification(hyper.beta2, t)
+    adaptive = factor * sqrt(1 - hyper.beta2**t) / (sqrt(second) + hyper.eps)
+    p = p - hyper.lr / (1 - hyper.beta1**t) * (first * where(rectified, adaptive, 1.0))
+    return p, {"exp_avg": first, "exp_avg_sq": second}
+
+
+def _rectification(beta2: Any, t: Any) -> tuple[Any, Any]:
+    """Whether the variance is known well enough to divide by it at this step, and by what it is rectified."""
+    greatest = 2 / (1 - beta2) - 1
+    length = greatest - 2 * t * beta2**t / (1 - beta2**t)
+    rectified = length > 5.0
+    # Numbers with which the root is one of a positive number where it is not asked for.
+    most, length = where(rectified, greatest, 6.0), where(rectified, length, 6.0)
+    return rectified, sqrt((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length))
+
+
+RADAM = Rule(
+    "radam",
+    title="RAdam",
+    hyperparameters=(lr(1e-3), *betas(), eps(1e-8), weight_decay(), DECOUPLED, MAXIMIZE),
+    slots=(Slot("exp_avg", "exp_avg"), Slot("exp_avg_sq", "exp_avg_sq")),
+    step=_step,
+    counts=lambda hyper: True,
+    counted="step",
+    sparse=refuses_rows("RAdam"),
+    arguments="lr, betas, eps, weight_decay, decoupled_weight_decay, *, foreach, maximize, capturable, differentiable",
+    formula=f"""
+d = -g if maximize else g
+d = d + weight_decay * p
+{COUPLED}
+exp_avg = beta1 * exp_avg + (1 - beta1) * d
+exp_avg_sq = beta2 * exp_avg_sq + (1 - beta2) * d**2
+most = 2 / (1 - beta2) - 1
+length = most - 2 * t * beta2**t / (1 - beta2**t)
+r = sqrt((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length))
+a = r * sqrt(1 - beta2**t) / (sqrt(exp_avg_sq) + eps) if length > 5 else 1
+p = p - lr / (1 - beta1**t) * exp_avg * a
+""",
+    source="Liu et al., *On the Variance of the Adaptive Learning Rate and Beyond* (2019), algorithm 2, as in "
+    "``torch.optim.RAdam``, where ``eps`` stands beside the root. Whether a step is rectified is data.",
+)
