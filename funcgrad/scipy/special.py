@@ -169,12 +169,11 @@ def polygamma(n: int, x: Any) -> Any:
     return bind(ops.polygamma_p, (x,), {"order": int(n)}) if n else bind(ops.digamma_p, (x,), NO_PARAMS)
 
 
-def _finite_maximum(x: Any, axes: tuple[int, ...]) -> Any:
-    """The maximum, which cancels in what follows and so has no derivative; 0 where it is infinite, or of nothing."""
+def _maximum(x: Any, axes: tuple[int, ...]) -> Any:
+    """The maximum, which cancels in what follows and so has no derivative; 0 of nothing."""
     if any(x.shape[i] == 0 for i in axes):
         return np.zeros(reduced_shape(x.shape, axes, True), x.dtype)
-    highest = bind(stop_gradient_p, (reduce_max(x, axes, keepdims=True),), NO_PARAMS)
-    return select(isfinite_p(highest), highest, 0)
+    return bind(stop_gradient_p, (reduce_max(x, axes, keepdims=True),), NO_PARAMS)
 
 
 def logsumexp(
@@ -204,7 +203,9 @@ def logsumexp(
     """
     (a,) = _real("logsumexp", a)
     axes = normalize_axes(axis, len(a.shape))
-    highest = _finite_maximum(a, axes)
+    highest = _maximum(a, axes)
+    # Infinity is left to the exponential: inf - inf would be NaN.
+    highest = select(isfinite_p(highest), highest, 0)
     terms = exp_p(a - highest)
     if b is not None:
         terms = fnp.multiply(terms, _real("logsumexp", b)[0])
@@ -228,7 +229,8 @@ def softmax(x: Any, axis: int | tuple[int, ...] | None = None) -> Any:
     """
     (x,) = _real("softmax", x)
     axes = normalize_axes(axis, len(x.shape))
-    terms = exp_p(x - _finite_maximum(x, axes))
+    # Beside infinity everything is NaN, as in SciPy.
+    terms = exp_p(x - _maximum(x, axes))
     return terms / reduce_sum(terms, axes, keepdims=True)
 
 

@@ -107,14 +107,24 @@ def _pow_log_numpy(a: Any, b: Any, *, degree: int) -> Any:
 
 
 def _pow_log_xla(lax: Any, a: Any, b: Any, *, degree: int) -> Any:
-    y = lax.pow(a, b)
+    y = _inexact_pow_xla(lax, a, b)
     logs = lax.log(lax.select(lax.eq(y, lax.full_like(y, 0)), lax.full_like(y, 1), a))
     return lax.mul(y, lax.integer_pow(logs, degree)) if degree else y
 
 
+def _inexact_pow_xla(lax: Any, a: Any, b: Any) -> Any:
+    y = lax.pow(a, b)
+    if a.dtype.kind != "c":
+        return y
+    # XLA has no angle of 0 ** (1 + 2j) and gives NaN: it is 0, as in NumPy, where the real part is positive.
+    real = lax.real(b)
+    vanishes = lax.bitwise_and(lax.eq(a, lax.full_like(a, 0)), lax.gt(real, lax.full_like(real, 0)))
+    return lax.select(vanishes, lax.full_like(y, 0), y)
+
+
 def _pow_xla(lax: Any, a: Any, b: Any) -> Any:
     if not is_integer(a.dtype):
-        return lax.pow(a, b)
+        return _inexact_pow_xla(lax, a, b)
 
     # lax.pow takes no integer base: square and multiply, a bit of the exponent at a time.
     def step(_: Any, state: tuple) -> tuple:

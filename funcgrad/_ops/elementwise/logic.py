@@ -55,7 +55,7 @@ logical_not_p = predicate("logical_not", "x", numpy=np.logical_not, xla=_logical
 
 
 def _bitwise(name: str, operands: str, ufunc: Callable[..., Any], xla: str | Callable[..., Any]) -> Primitive:
-    return elementwise(name, operands, numpy=ufunc, xla=xla, maps=CONSTANT)
+    return elementwise(name, operands, numpy=ufunc, xla=xla, maps=CONSTANT, operator=True)
 
 
 def _right_shift_xla(lax: Any, a: Any, b: Any) -> Any:

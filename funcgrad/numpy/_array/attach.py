@@ -41,7 +41,8 @@ def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, **opt
         direct = direct_ufuncs.get(ufunc)
         if direct is not None and not options and self.dtype.kind in direct[1]:
             # One operand, and nothing to convert: this spares a fifth of what the operation costs.
-            return self.owner.apply(direct[0], inputs, NO_PARAMS)
+            y = self.owner.apply(direct[0], inputs, NO_PARAMS)
+            return y if self.shape else e.numpys_number(y)
         function = ufuncs.get(ufunc) or find_special(ufunc)
         if function is None:
             refuse(

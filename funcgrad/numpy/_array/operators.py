@@ -32,6 +32,7 @@ def _arithmetic(primitive: Primitive, function: Function) -> Methods:
     A Python int or float beside an inexact tracer, and an array or tracer of its dtype, need neither promotion nor a
     search for the innermost trace: leaving both out saves 0.4 us of the 1.2 that an operation costs.
     """
+    function = e.by_operator(function)
 
     def method(self: Tracer, other: Any, /) -> Any:
         kind = type(other)
@@ -66,6 +67,7 @@ def _power(primitive: Primitive, function: Function) -> Methods:
 
 def _unary(primitive: Primitive, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """The method of an operator of one operand that is a primitive."""
+    function = e.by_operator(function)
 
     def method(self: Tracer, /) -> Any:
         return self.owner.apply(primitive, (self,), NO_PARAMS) if self.dtype.kind in "fc" else function(self)
@@ -92,6 +94,7 @@ def _product(primitive: Primitive, function: Function) -> Methods:
 
 def _other(function: Function) -> Methods:
     """Of another operator of two operands."""
+    function = e.by_operator(function)
     return lambda self, other: NotImplemented if defers_to(other) else function(self, other), _reflected(function)
 
 
@@ -123,7 +126,7 @@ _BINARY: dict[str, Methods] = {
     "matmul": _product(matmul_p, matmul_or_sparse),
     "floordiv": _other(rounding.floor_divide),
     "mod": _other(rounding.remainder),
-    "divmod": _other(e.divmod_),
+    "divmod": _other(e.divmod_by_operator),
     "and": _other(logic.bitwise_and),
     "or": _other(logic.bitwise_or),
     "xor": _other(logic.bitwise_xor),
@@ -138,9 +141,9 @@ _OTHERS: dict[str, Callable[..., Any]] = {
     "gt": _comparison(e.greater),
     "ge": _comparison(e.greater_equal),
     "neg": _unary(ops.neg_p, e.negative),
-    "abs": e.absolute,
-    "pos": e.positive,
-    "invert": logic.invert,
+    "abs": e.by_operator(e.absolute),
+    "pos": e.by_operator(e.positive),
+    "invert": e.by_operator(logic.invert),
     "round": lambda self, ndigits=None: rounding.round_(self, ndigits or 0),
     "floor": rounding.floor,
     "ceil": rounding.ceil,

@@ -63,12 +63,12 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
         raise ValueError("list of cases must be same length as list of conditions")
     if len(condlist) == 0:
         raise ValueError("select with an empty condition list is not possible")
-    result = as_value(default)
-    choices = [as_value(choice) for choice in choicelist]
-    dtype = result_dtype(*choices, result)
-    result = cast(result, dtype)
+    values = [as_value(choice) for choice in (*choicelist, default)]
+    dtype = result_dtype(*values)
+    # Python's numbers are weak in the choice of the dtype; then they are arrays, and -1 is the greatest unsigned one.
+    *choices, result = [cast(strong(value), dtype) for value in values]
     for condition, choice in zip(condlist[::-1], choices[::-1], strict=True):
-        result = where(condition, cast(choice, dtype), result)
+        result = where(condition, choice, result)
     return result
 
 

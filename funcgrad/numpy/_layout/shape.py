@@ -93,6 +93,9 @@ def _reversed(x: Any) -> Any:
 def ravel(a: Any, order: Order = "C") -> Any:
     """``numpy.ravel``."""
     a = as_array(a)
+    if isinstance(a, np.ndarray):
+        # A copy of what does not lie in one piece, where reshape gives a view of one axis.
+        return a.ravel(order)
     return reshape(a, (math.prod(a.shape),), order)
 
 

@@ -17,18 +17,20 @@ from funcgrad._ops.layout.copy import fresh
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad.numpy._base.convert import as_value, dtype_of, operands_for, promote
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
+from funcgrad.numpy._math.elementwise import named, of_numbers
 
 
-@implements(np.conjugate)
-def conjugate(x: Any, /) -> Any:
-    """``numpy.conjugate``."""
+def _conjugate(x: Any, /) -> Any:
     (z,) = operands_for(np.conjugate, (x,))
     return bind(conj_p, (z,), NO_PARAMS) if dtype_of(z).kind == "c" else fresh(z, x)
 
 
+conjugate = named(of_numbers(_conjugate), np.conjugate)
+
+
 def conjugate_method(self: Tracer) -> Any:
     """``x.conj()``; of a real array the array itself."""
-    return conjugate(self) if self.dtype.kind == "c" else self
+    return _conjugate(self) if self.dtype.kind == "c" else self
 
 
 conj = conjugate

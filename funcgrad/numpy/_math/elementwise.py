@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.bind import NO_PARAMS, Tracer, bind
 from funcgrad._core.numbers import PYTHON_NUMBERS
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops.elementwise import arithmetic as ops
-from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.elementwise.cast import cast, cast_p
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.layout.copy import fresh
 from funcgrad._ops.layout.shape import reshape
@@ -39,7 +39,7 @@ def unary(ufunc: np.ufunc, primitive: Primitive) -> Callable[[Any], Any]:
             pass
         return bind(primitive, operands_for(ufunc, (x,)), NO_PARAMS)
 
-    return named(function, ufunc)
+    return named(of_numbers(function) if primitive.operator else function, ufunc)
 
 
 def binary(ufunc: np.ufunc, primitive: Primitive) -> Callable[[Any, Any], Any]:
@@ -64,7 +64,27 @@ def binary(ufunc: np.ufunc, primitive: Primitive) -> Callable[[Any, Any], Any]:
             pass
         return bind(primitive, operands_for(ufunc, (x, y)), NO_PARAMS)
 
-    return named(function, ufunc)
+    return named(of_numbers(function) if primitive.operator else function, ufunc)
+
+
+def numpys_number(y: Any) -> Any:
+    """A result of a ufunc: of Python's numbers alone it is NumPy's number, which is not weak."""
+    return cast_p(y, dtype=y.dtype) if isinstance(y, Tracer) and not y.shape and y.aval.weak else y
+
+
+def of_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The ufunc for which a Python operator stands, too; that one, of which numbers stay weak, is ``by_operator``."""
+
+    def ufunc(*operands: Any) -> Any:
+        return numpys_number(function(*operands))
+
+    ufunc.by_operator = function
+    return ufunc
+
+
+def by_operator(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What a Python operator does of which a function is the ufunc."""
+    return getattr(function, "by_operator", function)
 
 
 def named(function: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
@@ -101,9 +121,8 @@ greater_equal = binary(np.greater_equal, ops.ge_p)
 _general_power = binary(np.power, ops.pow_p)
 
 
-@implements(np.power)
-def power(x: Any, y: Any, /) -> Any:
-    """``numpy.power``: an exponent that is a Python number keeps its own, cheaper primitive."""
+def _power(x: Any, y: Any, /) -> Any:
+    """An exponent that is a Python number keeps its own, cheaper primitive."""
     if type(y) is not int and type(y) is not float and not hasattr(y, "dtype"):
         y = as_value(y)
     if type(y) is int or type(y) is float:
@@ -113,12 +132,15 @@ def power(x: Any, y: Any, /) -> Any:
             return np.power(x, y)
         (x,) = (x,) if getattr(x, "dtype", np.dtype(object)).kind in "fc" else operands_for(np.power, (x, y))[:1]
         return bind(ops.power_p, (x,), {"exponent": y})
-    return _general_power(x, y)
+    return by_operator(_general_power)(x, y)
+
+
+power = named(of_numbers(_power), np.power)
 
 
 def power_by_operator(x: Any, y: Any, /) -> Any:
     """``x ** y``: as NumPy's operator does it, a square is ``np.square``, of booleans an int8."""
-    return ufuncs[np.square](x) if type(y) is int and y == 2 and dtype_of(x).kind == "b" else power(x, y)
+    return ufuncs[np.square](x) if type(y) is int and y == 2 and dtype_of(x).kind == "b" else _power(x, y)
 
 
 @implements(np.sign)
@@ -133,10 +155,12 @@ def sign(x: Any, /) -> Any:
     return x / cast(select(size == 0, 1, size), x.dtype)
 
 
-@implements(np.positive)
-def positive(x: Any, /) -> Any:
-    """``numpy.positive``: the same numbers, in an array of their own."""
+def _positive(x: Any, /) -> Any:
+    """The same numbers, in an array of their own."""
     return fresh(operands_for(np.positive, (x,))[0], x)
+
+
+positive = named(of_numbers(_positive), np.positive)
 
 
 @implements(np.float_power)
@@ -150,3 +174,8 @@ def float_power(x: Any, y: Any, /) -> Any:
 def divmod_(x: Any, y: Any, /) -> tuple[Any, Any]:
     """``numpy.divmod``: quotient and remainder, rounded down."""
     return ufuncs[np.floor_divide](x, y), ufuncs[np.remainder](x, y)
+
+
+def divmod_by_operator(x: Any, y: Any, /) -> tuple[Any, Any]:
+    """``divmod(x, y)``, which of Python's numbers alone gives such numbers."""
+    return by_operator(ufuncs[np.floor_divide])(x, y), by_operator(ufuncs[np.remainder])(x, y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Callable
 from random import Random
@@ -53,6 +54,10 @@ class Draw:
 
     def value(self, name: str) -> np.ndarray:
         return np.asarray(self.values[name])
+
+    def text_value(self, text: str) -> np.ndarray:
+        """What an operand's text stands for."""
+        return np.asarray(builtins.eval(text, {"np": np, **self.values}))
 
     def name(self, test: Test = lambda x: True) -> str:
         """A value that passes the test; recent ones are likelier, so that programs hang together."""
