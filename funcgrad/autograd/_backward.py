@@ -151,7 +151,10 @@ def grad(  # noqa: PLR0917  (PyTorch's signature)
     retain = create_graph if retain_graph is None else retain_graph
     found = _run(seeds, retain, chosen[0].owner if create_graph else None, chosen)
     taken = {memory_of(bar) for _, bar in seeds}
-    bars = {id(x): _gradient(x, bar, taken, create_graph) for x, bar in found}
+    # What retains its gradient has it filled by any pass that comes through.
+    _accumulate([(x, bar) for x, bar in found if x.retains_grad], taken, create_graph)
+    asked = {id(x) for x in chosen}
+    bars = {id(x): _gradient(x, bar, taken, create_graph) for x, bar in found if id(x) in asked}
     unused = [i for i, x in enumerate(chosen) if id(x) not in bars]
     if unused and not (materialize_grads or allow_unused):
         raise RuntimeError(
@@ -176,7 +179,8 @@ def _run(
 ) -> list[tuple[Any, Any]]:
     """The pass itself: the tensors that get a gradient, each with it.
 
-    Where a trace is to record the pass, the gradients are tensors.
+    With ``inputs`` these are the inputs, and what retains its gradient on the way to them. Where a trace is to record
+    the pass, the gradients are tensors.
     """
     if trace is None:
         seeds = [(node, bar.value if is_tensor(bar) else bar) for node, bar in seeds]
@@ -191,17 +195,19 @@ def _run(
 def _run_watched(
     seeds: list[Seed], retain: bool, trace: TensorTrace | None, inputs: Sequence[Any] | None
 ) -> list[tuple[Any, Any]]:
-    wanted: Any = retained if inputs is None else {x.node for x in inputs}
+    wanted: set[Any] = set() if inputs is None else {x.node for x in inputs}
     needed = None if inputs is None else needed_nodes([node for node, _ in seeds], wanted)
-    visitor = Visitor(wanted, needed, trace)
+    visitor = Visitor({*wanted, *retained}, needed, trace)
     leaves = _pass(seeds, not retain, visitor)
+    kept = [(retained.get(node), bar) for node, bar in visitor.captured.items()]
+    found = [(x, conjugated(bar)) for x, bar in kept if x is not None]
     if inputs is None:
-        kept = [(retained.get(node), bar) for node, bar in visitor.captured.items()]
-        return [*_receivers(leaves), *[(x, conjugated(bar)) for x, bar in kept if x is not None]]
+        return [*_receivers(leaves), *found]
     if any(type(node) is not LeafNode and node not in wanted for node in leaves):
         raise RuntimeError(_FREED)
     bars = {**leaves, **visitor.captured}
-    return [(x, conjugated(bars[x.node])) for x in dict.fromkeys(inputs) if x.node in bars]
+    asked = [(x, conjugated(bars[x.node])) for x in inputs if x.node in bars]
+    return list({id(x): (x, bar) for x, bar in [*found, *asked]}.values())
 
 
 def _pass(seeds: list[Seed], free: bool, visit: Visitor | None) -> dict[Any, Any]:
@@ -228,8 +234,8 @@ def _accumulate(found: list[tuple[Any, Any]], taken: set[int], create: bool) -> 
             made = _gradient(tensor, bar, taken, create)
             # What is recorded may be the gradient of others too, or a view.
             tensor.gradient = made.clone() if create else made
-        elif create:
-            with recorded(True):
+        elif create or not tensor.is_leaf:
+            with recorded(create):
                 tensor.gradient = old + (bar if is_tensor(bar) else tensor.owner.constant(bar))
             tensor.gradient.source = None
         else:

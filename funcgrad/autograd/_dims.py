@@ -14,7 +14,7 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import is_floating, is_inexact
 from funcgrad._core.bind import bind
-from funcgrad._ops.elementwise.cast import cast, real_dtype
+from funcgrad._ops.elementwise.cast import cast, cast_p, real_dtype
 from funcgrad._ops.reduce.softmax import log_softmax_p
 from funcgrad.autograd._views import copied, hold
 from funcgrad.numpy.extend import normalize_axes, normalize_axis
@@ -78,6 +78,9 @@ def _running(name: str) -> Callable[..., Any]:
         if self.shape or chosen is None:
             return function(self, chosen, dtype)
         check_of_scalar((chosen,))
+        if self.dtype.kind in "fc":
+            # Of a single number it is that number, and so is the derivative.
+            return cast_p(self, dtype=np.dtype(dtype or self.dtype))
         return function(self, None, dtype).reshape()
 
     method.__name__ = name

@@ -169,13 +169,22 @@ class Tensor(TensorBase):
 
     @property
     def data(self) -> Tensor:
-        """The value without history; assigning to it changes this tensor's value and nothing else."""
+        """The value without history; assigning to it changes this tensor's value and nothing else.
+
+        Raises:
+            RuntimeError: a value of another shape or dtype was assigned, and the tensor is the result of an operation.
+        """
         return self.detach()
 
     @data.setter
     def data(self, value: Tensor) -> None:
         if type(value) is not Tensor:
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if not self.is_leaf and (value.shape, value.dtype) != (self.shape, self.dtype):
+            raise RuntimeError(
+                f"data of a tensor with a history, {self.aval}, was to become {value.aval}: its gradient would have no "
+                "meaning for what made the tensor. Assign data of that shape and dtype, or compute with a new tensor."
+            )
         WRITES.note((self,))
         set_value(self, value.value)
         self.source = None

@@ -99,6 +99,61 @@ def test_retain_grad() -> None:
     np.testing.assert_array_equal(x.grad, [12.0])
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x - x,
+        lambda x: -(x + 1),
+        lambda x: x[:, 0],
+        lambda x: x[None, ..., 1:].T,
+        lambda x: x.sum(0),
+        lambda x: x.expand(2, 2, 3).reshape(-1),
+        lambda x: x.cumsum(1).clone(),
+        lambda x: x.float(),
+    ],
+)
+def test_what_keeps_no_values_serves_a_further_pass(f: Any) -> None:
+    x = tensor(np.arange(6.0).reshape(2, 3), requires_grad=True)
+    y = f(x)
+    y.sum().backward()
+    once = x.grad.numpy().copy()
+    y.sum().backward()
+    np.testing.assert_array_equal(x.grad, 2 * once)
+    for freed in (x * x, x * 2, x[[0, 0]], x.exp()):
+        z = freed.sum()
+        z.backward()
+        with pytest.raises(RuntimeError, match="a second time"):
+            z.backward()
+
+
+@pytest.mark.parametrize("create", [False, True])
+def test_grad_fills_what_retains_its_gradient(create: bool) -> None:
+    x = leaf(3.0)
+    hidden = x * 2
+    aside = x * 5
+    y = hidden * hidden
+    for each in (hidden, aside, y):
+        each.retain_grad()
+    (slope,) = autograd.grad((y + aside).sum(), hidden, create_graph=create)
+    np.testing.assert_array_equal(slope.detach(), [12.0])
+    assert x.grad is aside.grad is None
+    np.testing.assert_array_equal(hidden.grad.detach(), [12.0])
+    np.testing.assert_array_equal(y.grad.detach(), [1.0])
+    y = x * x
+    y.retain_grad()
+    y.backward(inputs=[y])
+    np.testing.assert_array_equal(y.grad, [1.0])
+
+
+def test_data_of_another_shape_is_refused_where_there_is_a_history() -> None:
+    x = leaf(1.0, 2.0)
+    y = x * 2
+    with pytest.raises(RuntimeError, match=r"data of a tensor with a history, f64\[2\], was to become f64\[\]"):
+        y.data = tensor(np.array(1.0))
+    x.data = tensor(np.array(1.0))
+    assert x.shape == ()
+
+
 def test_unused_inputs_may_be_allowed() -> None:
     x, y = leaf(1.0), leaf(2.0, 3.0)
     assert autograd.grad(x * 2, [x, y], allow_unused=True)[1] is None

@@ -181,6 +181,42 @@ def test_functions_of_numbers_alone_give_numpys_numbers() -> None:
     assert type(fg.value_and_grad(lambda x: x * x)(0.5)[0]) is np.float64
 
 
+OF_NUMBERS: dict[str, Callable[[Any], Any]] = {
+    **{u.__name__: lambda n, u=u: u(n, n) for u in (np.add, np.subtract, np.multiply, np.floor_divide, np.power)},
+    **{u.__name__: lambda n, u=u: u(n) for u in (np.negative, np.absolute, np.positive, np.conjugate)},
+    "power of a number": lambda n: np.power(n, 2),
+    "operators": lambda n: divmod(abs(-n) ** 2 + n * 3, n)[1] - +n.conjugate(),
+    "bits": lambda n: (~n & 7 | 8 ^ n) << 1 >> n,
+}
+
+
+@pytest.mark.parametrize("f", OF_NUMBERS.values(), ids=OF_NUMBERS.keys())
+@pytest.mark.parametrize("engine", ["numpy", "xla"])
+def test_of_numbers_alone_ufuncs_are_strong_and_operators_weak(f: Callable[[Any], Any], engine: Any) -> None:
+    beside = lambda n: f(n) * np.int8(1)  # noqa: E731
+    expected, got = beside(2), fg.jit(beside, engine=engine)(2)
+    assert np.asarray(got).dtype == expected.dtype
+    np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("engine", ["numpy", "xla"])
+def test_a_number_that_does_not_fit_is_wrapped_by_select(engine: Any) -> None:
+    x = np.array([1, 2, 3], np.uint8)
+    f = lambda x: np.select([x > 1, x > 0], [x, np.uint8(7)], -2)  # noqa: E731
+    for y in (f(x + 2), f(x)):
+        assert y.dtype == np.uint8
+    np.testing.assert_array_equal(fg.jit(f, engine=engine)(np.zeros(2, np.uint8)), [254, 254])
+
+
+def test_numbers_beyond_the_dtype_bound_nothing() -> None:
+    x = np.array([0, 3, 200], np.uint8)
+    for low, high in ((-2, 3), (1, 300), (None, 256), (-1, None)):
+        got = fg.jit(lambda x, low=low, high=high: (np.clip(x, low, high), x.clip(low, high)), engine="numpy")(x)
+        for y in (*got, fnp.clip(x, low, high)):
+            assert y.dtype == np.uint8
+            np.testing.assert_array_equal(y, np.clip(x, low, high))
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, bool])
 def test_numbers_in_functional_updates_on_xla(dtype: Any) -> None:
     y = fg.jit(lambda x: (x.at[0].set(1), x.at[1:].add(1), x.at[[0, 0]].add(1)))(np.zeros(3, dtype))

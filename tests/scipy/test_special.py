@@ -110,6 +110,17 @@ def test_logsumexp_of_nothing_and_infinity() -> None:
     np.testing.assert_array_equal(gradient, [1.0, 0.0])
 
 
+@pytest.mark.parametrize("numbers", [[0, 1, np.inf], [np.inf, np.inf], [-np.inf, -np.inf], [0, np.nan], [-np.inf, 0]])
+def test_beside_infinity(numbers: list[float]) -> None:
+    x = np.array([[2.0, *numbers][-2:], numbers[:2]])
+    with np.errstate(all="ignore"):
+        for name in ("softmax", "log_softmax", "logsumexp"):
+            ours = lambda x, name=name: getattr(special, name)(x, axis=1)  # noqa: E731
+            expected = getattr(scipy.special, name)(x, axis=1)
+            for y in (ours(x), fg.vjp(ours, x)[0], fg.jit(ours, engine="numpy")(x), fg.jit(ours)(x)):
+                np.testing.assert_allclose(y, expected)
+
+
 def test_refused() -> None:
     with pytest.raises(fg.errors.UnsupportedFunctionError, match=r"scipy\.special\.expit: an operand is complex"):
         special.expit(np.array([1j]))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.trace.tape import freed_kind, parent_counts, parents_of, pulls, takes_pieces
+from funcgrad._core.trace.tape import freed_kinds, parent_counts, parents_of, pulls, takes_pieces
 
 _NDARRAY = np.ndarray
 
@@ -49,7 +49,7 @@ def backward_pass(  # noqa: C901, PLR0912, PLR0915
 
     Args:
         seeds: the nodes to start from, each with its cotangent.
-        free: empty each node that was used, for a tape of lists; tuples go when nobody refers to them.
+        free: empty each node that was used and keeps values, for a tape of lists; tuples go when nobody refers to them.
         visit: called with each node that has parents and with its cotangent; it returns a list of pairs, of a parent
             and its cotangent, to go on with; none to stop there, which leaves the node as it is.
         suspect: without ``visit``, nodes of lower serial numbers go to ``check`` before they are used.
@@ -116,7 +116,9 @@ def backward_pass(  # noqa: C901, PLR0912, PLR0915
                     else:
                         y_bar = x_bars
             if free and (visit is None or pairs):
-                node[1:] = (freed_kind(node),)
+                freed = freed_kinds[node[1]]
+                if freed is not None:
+                    node[1:] = (freed,)
     for node, x_bar in leaves.items():
         if type(x_bar) is not _NDARRAY and isinstance(x_bar, Pieces):
             leaves[node] = x_bar.result() if sparse else x_bar.total()

@@ -86,7 +86,8 @@ class PerOperand:
         title = _title("pull" if unbroadcast is None else "summing pull", primitive, sum(1 << i for i in rules))
         pull = recorder.pull(title, rules, kept, self._operands, unbroadcast)
         active = [i in rules for i, rule in enumerate(self.vjps) if rule is not None]
-        kind = new_kind(primitive, len(rules), pull, active)
+        values = {"y", *self._operands.names}
+        kind = new_kind(primitive, len(rules), pull, active, keeps_values=not values.isdisjoint(kept))
         return recorder.node(kind, rules, map(self._operands.read, kept))
 
     def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:

@@ -60,5 +60,7 @@ def component(primitive: Primitive, whole: Node, index: int, count: int) -> Node
     """The node of one result of several."""
     kind = _component_kinds.get(primitive)
     if kind is None:
-        kind = _component_kinds[primitive] = new_kind(primitive, 1, lambda y_bar, node: Components(y_bar, *node[3:]))
+        kind = _component_kinds[primitive] = new_kind(
+            primitive, 1, lambda y_bar, node: Components(y_bar, *node[3:]), keeps_values=False
+        )
     return next_serial(), kind, whole, index, count

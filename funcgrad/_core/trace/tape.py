@@ -38,10 +38,12 @@ class Kind(NamedTuple):
     freed: bool = False
 
 
-# By the number of a kind. What the pass reads of every node stands in lists of its own: how many parents there are, and
-# how a cotangent is pulled to them.
+# By the number of a kind. What the pass reads of every node stands in lists of its own: how many parents there are, how
+# a cotangent is pulled to them, and which kind a node gets when it is freed, which still knows what it was. None for
+# nodes that keep no values: they can serve another pass, as in PyTorch.
 parent_counts: list[int] = []
 pulls: list[Any] = []
+freed_kinds: list[int | None] = []
 _kinds: list[Kind] = []
 
 
@@ -53,8 +55,10 @@ def new_kind(
     *,
     joint: bool = False,
     pieces: bool = False,
+    keeps_values: bool = True,
 ) -> int:
-    """A kind of node, with ``count`` parents. The number after it is the kind of such nodes once they were freed."""
+    """A kind of node, with ``count`` parents."""
+    freed_kinds.extend((len(pulls) + 1 if keeps_values else None, None))
     parent_counts.extend((count, 0))
     pulls.extend((pull, None))
     _kinds.extend((Kind(primitive, active, joint, pieces), Kind(primitive, freed=True)))
@@ -72,11 +76,6 @@ def new_leaf() -> Node:
 def is_freed(node: Node) -> bool:
     """Whether a pass has freed the node."""
     return _kinds[node[1]].freed
-
-
-def freed_kind(node: Node) -> int:
-    """The kind that a node gets when it is freed: it still knows what it was."""
-    return node[1] + 1
 
 
 def is_joint(node: Node) -> bool:

@@ -46,13 +46,22 @@ class _IndexDerivative:
     def node_maker(self, primitive: Primitive, active: int) -> NodeMaker:
         if not active & 1:
             return lambda primals, nodes, y, params: None
-        kind = new_kind(primitive, 1, _pull)
+        kinds = [new_kind(primitive, 1, _pull, keeps_values=arrays) for arrays in (False, True)]
 
         def make(primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> Node:
             x, *arrays = primals
             index = params["index"]
             # Its parts, not the object: plain values are nothing to the garbage collector.
-            return next_serial(), kind, nodes[0], x.shape, x.dtype, index.entries, index.unique, tuple(arrays)
+            return (
+                next_serial(),
+                kinds[bool(arrays)],
+                nodes[0],
+                x.shape,
+                x.dtype,
+                index.entries,
+                index.unique,
+                tuple(arrays),
+            )
 
         return make
 

@@ -82,7 +82,9 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     """``numpy.delete``."""
     arr, axis = _along(arr, axis)
     if not isinstance(obj, slice):
-        obj = concrete_value(as_value(obj), "numpy.delete")
+        places = concrete_value(as_value(obj), "numpy.delete")
+        # Without elements a list is one of places, although as an array it has floats.
+        obj = [] if isinstance(obj, list | tuple) and not np.size(places) else places
     kept = np.delete(np.arange(arr.shape[axis]), obj)
     return index_p(arr, kept, index=Index((*(FULL,) * axis, SLOT), unique=True))
 

@@ -78,8 +78,9 @@ def of_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
     def ufunc(*operands: Any) -> Any:
         return numpys_number(function(*operands))
 
-    ufunc.by_operator = function
-    return ufunc
+    made: Any = ufunc
+    made.by_operator = function
+    return made
 
 
 def by_operator(function: Callable[..., Any]) -> Callable[..., Any]:

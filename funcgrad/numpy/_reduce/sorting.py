@@ -25,7 +25,7 @@ from funcgrad.numpy._base.convert import as_value, promote, strong
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_option, refuse_out
 from funcgrad.numpy._reduce.cumulative import along, flat
 from funcgrad.numpy._reduce.reductions import as_array
-from funcgrad.numpy._reduce.statistics import inexact
+from funcgrad.numpy._reduce.statistics import inexact, mean
 
 
 @implements(np.sort)
@@ -91,8 +91,7 @@ def median(a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = 
     del overwrite_input
     x, shape = _sorted_last(inexact(a), axis, keepdims)
     n, last = x.shape[-1], len(x.shape) - 1
-    upper = slice_axis(x, last, n // 2, n // 2 + 1)
-    middle = upper if n % 2 else (slice_axis(x, last, n // 2 - 1, n // 2) + upper) / 2.0
+    middle = mean(slice_axis(x, last, (n - 1) // 2, n // 2 + 1), last, keepdims=True)
     return reshape(_nan_where_any(middle, x), shape)
 
 

@@ -19,7 +19,7 @@ from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_out
 from funcgrad.numpy._reduce.reductions import as_array, masked, truth
 
 SINGLE = np.dtype(np.float32)
-DOUBLE = np.dtype(np.float64)
+SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 
 @implements(np.mean)
@@ -37,6 +37,9 @@ def mean(
         refuse_out("mean", out)
     if dtype is not None or not isinstance(a, Tracer) or a.dtype.kind not in "fc":
         a = inexact(a, dtype)
+    if a.dtype.char == "e" and dtype is None:
+        # As in NumPy, the sum of half-precision numbers may be too great for one.
+        return cast(mean(cast(a, SINGLE), axis, keepdims=keepdims, where=where), a.dtype)
     axes = ALL_AXES[len(a.shape)] if axis is None else normalize_axes(axis, len(a.shape))
     if where is not True:
         total = _sum(masked(a, where, 0), axes, keepdims)

@@ -40,6 +40,9 @@ class Case:
         self.objects = any(t.kind == "O" for t in dtypes)
         inexact = [s.target for s in program.statements if np.asarray(scope[s.target]).dtype.kind in "fc"]
         self.finite = all(np.all(np.isfinite(scope[name])) for name in inexact)
+        # XLA takes numbers that have no normal form for 0.
+        values = [np.asarray(scope[name]) for name in inexact]
+        self.subnormal = any(np.any((np.abs(x) < np.finfo(x.dtype).tiny) & (x != 0)) for x in values)
         kinds = {t.kind for t in dtypes}
         self.mixed = "b" in kinds or "c" in kinds
         # Whether the derivatives are the slopes of the values.

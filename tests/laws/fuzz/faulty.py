@@ -14,7 +14,6 @@ from funcgrad import errors
 
 _PACKAGE = os.path.dirname(os.path.abspath(fg.__file__)) + os.sep
 CHECKS_ON_JAX = "on jax"
-_JAX = f"{os.sep}site-packages{os.sep}jax"
 _OURS = tuple(getattr(errors, name) for name in errors.__all__)
 # What no message of our own comes with; a library beneath may raise them for the user's mistakes.
 _RAW = (
@@ -65,9 +64,11 @@ def is_anothers(error: BaseException, refusal: Refusal, check: str, objects: boo
         # of objects we take numbers alone; of a number that does not fit, NumPy says the same.
         return refusal.place == "outside" or objects or refusal.error == "OverflowError"
     if CHECKS_ON_JAX in check:
-        # A value without derivative is a plain array of JAX, which not all functions of NumPy take, or take to JAX.
+        # A value without derivative is a plain array of JAX, which not all functions of NumPy take, or take to JAX: so
+        # it is where none of ours lies between the program and what raised.
         last = traceback.extract_tb(error.__traceback__)[-1]
-        return "ArrayImpl" in refusal.text or (_JAX in last.filename and refusal.place.startswith("_transforms"))
+        between = refusal.place.startswith("_transforms") and not last.filename.startswith(_PACKAGE)
+        return "ArrayImpl" in refusal.text or between
     # A Python int under a trace is an integer array, of which NumPy refuses negative powers; NumPy's bool has no sign.
     if "negative integer powers" in refusal.text or "to negative powers" in refusal.text:
         return True

@@ -85,13 +85,13 @@ class Program:
 
 def run_with_noise(program: Program, namespace: Mapping[str, Any], rng: np.random.Generator, size: float) -> list[Any]:
     """The outputs where every inexact value on the way is off by a few units in its last place."""
-    scope = {**namespace, **{name: _noisy(x, rng, size) for name, x in program.arguments().items()}}
+    scope = {**namespace, **{name: noisy(x, rng, size) for name, x in program.arguments().items()}}
     for s in program.statements:
-        scope[s.target] = _noisy(builtins.eval(s.expression, scope), rng, size)
+        scope[s.target] = noisy(builtins.eval(s.expression, scope), rng, size)
     return [scope[name] for name in program.outputs]
 
 
-def _noisy(x: Any, rng: np.random.Generator, size: float) -> Any:
+def noisy(x: Any, rng: np.random.Generator, size: float) -> Any:
     if type(x) in {float, complex}:
         return x * (1 + size * 2.0**-52 * float(rng.standard_normal()))
     dtype: Any = getattr(x, "dtype", None)

@@ -14,6 +14,7 @@ import jax
 import numpy as np
 
 import funcgrad as fg
+from tests.laws.fuzz.compare import same
 
 Function = Callable[[Any], list[Any]]
 
@@ -68,7 +69,8 @@ def _vmap(f: Function, tree: Any, rng: Random, place: Callable[[Any], Any] = lam
     both = fg.vmap(f)(place(stacked))
     for y in both:
         first, second = np.asarray(y[0]), np.asarray(y[1])
-        if not np.array_equal(first, second, equal_nan=first.dtype.kind in "fc"):
+        # The last bits of a product are BLAS's, which may take another kernel for another place in memory.
+        if not same(first, second, 0.01):
             raise BatchError(f"the same example twice gives {first} and {second}")
     return [y[0] for y in both]
 

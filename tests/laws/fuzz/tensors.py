@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import importlib
+import re
 import warnings
 from dataclasses import dataclass
 from random import Random
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+import funcgrad as fg
 from funcgrad import autograd
 from tests.laws.fuzz.check import Report
 from tests.laws.fuzz.faulty import judged
@@ -61,6 +63,12 @@ EFFECTS = (
     "{x}.detach_()",
     "{x}[0] = 2.0",
 )
+
+
+# Where PyTorch refuses what has a plain meaning here: tensors are arrays first, which subtract bools; a detached view
+# cannot lose what is written to it later, since such a write is refused.
+_NOT_REFUSED_HERE = ("with a bool tensor is not supported", "Can't detach views in-place")
+_GRADIENT = re.compile(r"(v\d+) = grad\(")
 
 
 @dataclass(frozen=True)
@@ -162,7 +170,7 @@ def findings(script: Script, report: Report) -> list[str]:
     """Where the two libraries part, at the first line that they do."""
     ours, theirs = scope_of(None), scope_of(peers())
     report.programs += 1
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
+    with warnings.catch_warnings(), np.errstate(all="ignore"), fg.full_tracebacks():
         warnings.simplefilter("ignore")
         for line in script.lines:
             report.checks["tensors"] += 1
@@ -177,19 +185,37 @@ def findings(script: Script, report: Report) -> list[str]:
 
 def _step(line: str, theirs: dict[str, Any], ours: dict[str, Any]) -> tuple[str, str]:
     """What is wrong after a line; empty where nothing is, "refused" where the script ends here."""
+    shapes = {name: tuple(x.shape) for name, x in theirs.items() if hasattr(x, "detach")}
     expected, got = _executed(line, theirs), _executed(line, ours)
-    if got is not None and expected is None:
-        refusal, bad = judged(got)
-        # What our tensors do not have they do not have by Python's own words.
-        if not bad or "'Tensor' object has no attribute" in refusal.text:
-            return "refused", f"{refusal.error} {refusal.place} {refusal.text}"
-        return f"raised {refusal.error} in {refusal.place}", f"{line}: {refusal.text}"
-    if expected is not None and got is None:
-        return "not refused", f"{line}: PyTorch says {str(expected)[:120]}"
+    gradient = _GRADIENT.match(line)
+    if gradient and expected is None and theirs[gradient[1]] is not None:
+        # Ours is memory of its own, PyTorch's of a sum one number repeated, which shows in writes.
+        theirs[gradient[1]] = theirs[gradient[1]].clone()
+    if any(tuple(theirs[name].shape) != shape for name, shape in shapes.items() if hasattr(theirs[name], "detach")):
+        # By ``x.data = ...``: PyTorch's graph then gives gradients of a shape that nothing has.
+        return "refused", "data of another shape"
+    if expected is not None or got is not None:
+        return _refused(line, expected, got)
     for name in [n for n in theirs if n[0] in "tv" and n[1:].isdigit()]:
         if wrong := _unlike(theirs[name], ours[name]):
             return wrong[0], f"{name} after {line}: {wrong[1]}"
     return "", ""
+
+
+def _refused(line: str, expected: Exception | None, got: Exception | None) -> tuple[str, str]:
+    """What is wrong about the errors of a line, of which there is one at least."""
+    if got is None:
+        meant = not any(text in str(expected) for text in _NOT_REFUSED_HERE)
+        return ("not refused", f"{line}: PyTorch says {str(expected)[:120]}") if meant else ("refused", str(expected))
+    if expected is not None:
+        # What PyTorch had accumulated before it raised stays, where ours leaves all gradients as they were.
+        return ("refused", "backward raised in both") if "backward" in line else ("", "")
+    refusal, bad = judged(got)
+    # What our tensors do not have they do not have by Python's own words; an index beyond an axis, which NumPy refuses,
+    # PyTorch lets pass where another axis is empty.
+    if not bad or "'Tensor' object has no attribute" in refusal.text or "is out of bounds for axis" in refusal.text:
+        return "refused", f"{refusal.error} {refusal.place} {refusal.text}"
+    return f"raised {refusal.error} in {refusal.place}", f"{line}: {refusal.text}"
 
 
 def _plain(x: Any) -> Any:

@@ -139,3 +139,10 @@ def test_jax_arrays_stay_on_their_engine() -> None:
 def test_refusals(f: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         fg.vjp(f, np.ones((2, 3)))
+
+
+def test_delete_by_an_empty_list() -> None:
+    x = np.arange(6.0).reshape(3, 2)
+    np.testing.assert_array_equal(fg.vjp(lambda x: np.delete(x, [], axis=0), x)[0], x)
+    with pytest.raises(IndexError):
+        fnp.delete(x, np.array([]), axis=0)

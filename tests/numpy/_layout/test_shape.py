@@ -142,3 +142,11 @@ def test_refusals(f: Any, error: type[Exception], message: str) -> None:
 def test_a_number_of_repeats_without_numbers_is_refused() -> None:
     with pytest.raises(ConcretizationTypeError, match=r"numpy\.repeat"):
         fg.make_graph(lambda x, n: np.repeat(x, n))(np.ones(3), np.array([1, 2, 3]))
+
+
+def test_ravel_copies_what_does_not_lie_in_one_piece() -> None:
+    x = np.arange(6.0)
+    for y in (x, x[::2], x[::-1], x.reshape(2, 3).T, np.broadcast_to(np.array(1.0), (2,))):
+        for order in ("C", "F", "A", "K"):
+            assert np.shares_memory(fnp.ravel(y, order), y) == np.shares_memory(np.ravel(y, order), y)
+            np.testing.assert_array_equal(fnp.ravel(y, order), np.ravel(y, order))

@@ -249,3 +249,13 @@ def test_i0_of_halves() -> None:
     for got in (fg.vjp(np.i0, x)[0], fg.jit(np.i0, engine="numpy")(x)):
         assert got.dtype == np.float16
         np.testing.assert_allclose(got, np.i0(x), rtol=2e-3)
+
+
+def test_complex_powers_of_zero_on_xla() -> None:
+    exponents = np.array([3 + 0.5j, 2, 0, -1 + 1j, 0.5j])
+    with np.errstate(all="ignore"):
+        for base in (0.0, np.zeros(5, complex)):
+            expected = np.power(base, exponents)
+            np.testing.assert_array_equal(fg.jit(lambda b, base=base: np.power(base, b))(exponents), expected)
+    slopes = fg.jit(lambda a, b: fg.jvp(np.power, (a, b), (a + 1, b * 0 + 1))[1])(np.zeros(2, complex), exponents[:2])
+    np.testing.assert_array_equal(slopes, [0, 0])

@@ -228,3 +228,12 @@ def test_spreads_have_numpys_dtypes(name: str) -> None:
     for y in (got, eager):
         assert np.asarray(y).dtype == expected.dtype
         np.testing.assert_allclose(y, expected)
+
+
+def test_means_of_half_precision_do_not_overflow() -> None:
+    x = np.array([60000, 60000, 0, 60000, -0.0], np.float16)
+    for f in (np.mean, np.median, lambda x: np.mean(x, where=x > 1), lambda x: np.median(x[:4])):
+        for y in (fg.vjp(f, x)[0], fg.jit(f, engine="numpy")(x) if f in (np.mean, np.median) else f(x)):
+            assert y.dtype == np.float16
+            np.testing.assert_array_equal(y, f(x))
+    assert not np.signbit(fg.vjp(np.median, np.array([-0.0]))[0])
