@@ -126,7 +126,7 @@ def clip(
     high = _given(max if a_max is _MISSING else a_max)
     # The array's own method does the work in NumPy: a Python number that is clipped is no weaker than its bounds.
     x = strong(a)
-    if x.dtype.kind in "iu":
+    if is_integer(x.dtype):
         # A Python number that the dtype does not reach bounds nothing.
         low = None if type(low) is int and low <= np.iinfo(x.dtype).min else low
         high = None if type(high) is int and high >= np.iinfo(x.dtype).max else high
