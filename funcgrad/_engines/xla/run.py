@@ -20,6 +20,7 @@ from funcgrad._core.numbers import typed
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines.xla.fits import with_fits, without_fits
 from funcgrad._engines.xla.layouts import Spread, result_layout
+from funcgrad._engines.xla.separate import separate_p
 from funcgrad.tree import TreeDef, unflatten
 
 Array = jax.Array
@@ -60,6 +61,11 @@ class _Lax:
     def strong(x: Any, aval: Aval) -> Any:
         """``x`` in the dtype of the aval, as far as JAX's mode has it, and not weak."""
         return _jax_lax.convert_element_type(x, jax.dtypes.canonicalize_dtype(aval.dtype))
+
+    @staticmethod
+    def separate(*xs: Any) -> list[Any]:
+        """The operands, on a CPU finished before what reads the results begins."""
+        return separate_p.bind(*xs)
 
     @staticmethod
     def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
