@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from funcgrad._core.bind import Tracer, bind
+
+_NDARRAY = np.ndarray
 
 
 class Derivative(Protocol):
@@ -76,7 +80,6 @@ class Primitive:
         fold: what the result is already, where the operands' types say so: ``fold(operands, aval, **params)`` gives an
             operand, a number, or ``None``.
         elementwise: whether operands broadcast against each other and may be Python scalars.
-        view: where NumPy's result is a view of the one operand, how it is written to.
     """
 
     __slots__ = (
@@ -98,7 +101,7 @@ class Primitive:
         "xla",
     )
 
-    def __init__(  # noqa: PLR0913 - all that is known of an operation
+    def __init__(
         self,
         name: str,
         *,
@@ -112,7 +115,6 @@ class Primitive:
         fold: Callable[..., Any] | None = None,
         elementwise: bool = False,
         multiple_results: bool = False,
-        view: View | None = None,
     ) -> None:
         self.name = name
         self.operands = operands
@@ -127,7 +129,8 @@ class Primitive:
         # Whether Python's numbers have it as an operator, so that of them alone the result is weak.
         self.operator = False
         self.multiple_results = multiple_results
-        self.view = view
+        # Of a `ViewPrimitive`, what makes its results views.
+        self.view: View | None = None
         # For up to three operands: what applies to bare values and records at once, by set of active operands.
         self.recorders: list[Callable[..., Any] | None] = [None] * 8
         self.recorders_with_params: list[Callable[..., Any] | None] = [None] * 8
@@ -137,13 +140,26 @@ class Primitive:
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
         """Apply to values of any kind: bare arrays run at once, tracers record."""
-        y = bind(self, operands, params)
-        if self.view is not None and len(operands) == 1 and isinstance(y, Tracer):
-            remember_view(y, operands[0], self, params)
-        return y
+        return bind(self, operands, params)
 
     def __repr__(self) -> str:
         return f"<primitive {self.name}>"
+
+
+class ViewPrimitive(Primitive):
+    """A primitive of one array whose result, in NumPy, shows a part of it; its traced results know of what."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str, *, view: View | None = None, **rules: Any) -> None:
+        super().__init__(name, **rules)
+        self.view = view
+
+    def __call__(self, *operands: Any, **params: Any) -> Any:
+        y = bind(self, operands, params)
+        if type(y) is not _NDARRAY and len(operands) == 1 and isinstance(y, Tracer):
+            remember_view(y, operands[0], self, params)
+        return y
 
 
 primitives: dict[str, Primitive] = {}

@@ -9,7 +9,7 @@ import numpy as np
 from funcgrad._core.aval import Aval, is_inexact, is_integer, result_dtype
 from funcgrad._core.bind import Tracer
 from funcgrad._core.numbers import refuse_number
-from funcgrad._core.primitive import Primitive, View
+from funcgrad._core.primitive import Primitive, View, ViewPrimitive
 from funcgrad._core.trace.derivative import CONSTANT, Multilinear, NodeMaker
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.layout.batching import batch_same
@@ -135,7 +135,7 @@ def _part_aval(x: Aval) -> Aval:
 
 # Cotangents follow JAX's convention: the pairing is sum(y_bar * y_dot) without conjugation, so real and imag, which are
 # linear over the real numbers only, have transposes that differ from the complex-linear rules.
-real_p = Primitive(
+real_p = ViewPrimitive(
     "real",
     operands=("x",),
     numpy=np.real,
@@ -146,7 +146,7 @@ real_p = Primitive(
     cost=lambda y, x: 0,
     view=View(lambda x, part: make_complex(part, imag_p(x))),
 )
-imag_p = Primitive(
+imag_p = ViewPrimitive(
     "imag",
     operands=("x",),
     numpy=np.imag,

@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NUMPY_TYPES
-from funcgrad._core.primitive import Primitive
+from funcgrad._core.primitive import Primitive, ViewPrimitive
 from funcgrad._core.trace.backward import Pieces
 from funcgrad._core.trace.derivative import ByEdges, Edge, NodeMaker
 from funcgrad._core.trace.tape import Node, new_kind, next_serial
@@ -70,7 +70,7 @@ class _IndexDerivative:
         return None if x_dot is None else primitive(x_dot, *primals[1:], **params)
 
 
-index_p = Primitive(
+index_p = ViewPrimitive(
     "index",
     operands=("x", "*arrays"),
     numpy=_index_numpy,

@@ -10,7 +10,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import bind
-from funcgrad._core.primitive import Primitive, View
+from funcgrad._core.primitive import Primitive, View, ViewPrimitive
 from funcgrad._core.trace.derivative import Multilinear
 from funcgrad._ops.layout.batching import BatchRule, batch_axes, moved_axes
 from funcgrad._ops.layout.shape import reshape
@@ -43,7 +43,7 @@ def _broadcast_batch(primitive: Primitive, size: int, operands: tuple, batched: 
     return broadcast_to(aligned, (size, *shape))
 
 
-broadcast_to_p = Primitive(
+broadcast_to_p = ViewPrimitive(
     "broadcast_to",
     operands=("x",),
     numpy=_broadcast_numpy,

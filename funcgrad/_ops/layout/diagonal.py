@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.primitive import Primitive, View
+from funcgrad._core.primitive import Primitive, View, ViewPrimitive
 from funcgrad._core.trace.derivative import Multilinear
 from funcgrad._ops.layout.batching import batch_same
 
@@ -41,7 +41,7 @@ def _diagonal_transpose(y_bar: Any, x_aval: Aval, offset: int) -> Any:
     return embed_diagonal(y_bar, (rows, columns), offset)
 
 
-diagonal_p = Primitive(
+diagonal_p = ViewPrimitive(
     "diagonal",
     operands=("x",),
     numpy=lambda x, *, offset: x.diagonal(offset, -2, -1),

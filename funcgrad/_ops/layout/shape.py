@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.primitive import Primitive, View
+from funcgrad._core.primitive import Primitive, View, ViewPrimitive
 from funcgrad._core.trace.derivative import Multilinear
 from funcgrad._ops.layout.batching import batch_axes, moved_axes
 
@@ -16,7 +16,7 @@ def _reshape_batch(primitive: Primitive, size: int, operands: tuple, batched: tu
     return reshape(operands[0], (size, *params["shape"]))
 
 
-reshape_p = Primitive(
+reshape_p = ViewPrimitive(
     "reshape",
     operands=("x",),
     numpy=lambda x, *, shape: np.asarray(x).reshape(shape),
@@ -46,7 +46,7 @@ def _transpose_batch(primitive: Primitive, size: int, operands: tuple, batched: 
     return transpose(operands[0], (0, *moved_axes(params["permutation"])))
 
 
-transpose_p = Primitive(
+transpose_p = ViewPrimitive(
     "transpose",
     operands=("x",),
     numpy=lambda x, *, permutation: x.transpose(permutation),
@@ -64,7 +64,7 @@ def transpose(x: Any, permutation: tuple[int, ...]) -> Any:
     return transpose_p(x, permutation=permutation)
 
 
-flip_p = Primitive(
+flip_p = ViewPrimitive(
     "flip",
     operands=("x",),
     numpy=lambda x, *, axes: np.flip(x, axes),
