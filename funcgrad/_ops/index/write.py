@@ -19,9 +19,10 @@ from funcgrad._core.trace.place import Memory, Place, as_place, check_home, sett
 from funcgrad._core.trace.reverse import ReverseTracer
 from funcgrad._core.trace.tape import Node, new_kind, next_serial
 from funcgrad._ops.index.gather import WrittenBar, index_p
-from funcgrad._ops.index.plan import Index
+from funcgrad._ops.index.plan import Index, resolve
 from funcgrad._ops.index.scatter import _stays, scatter_set_p
 from funcgrad._ops.layout.broadcast import broadcast_to, sum_to_shape
+from funcgrad._ops.layout.shape import reshape
 
 _NDARRAY = np.ndarray
 WHOLE = Index((Ellipsis,))
@@ -77,10 +78,37 @@ def _replaced(x: Any, steps: list[Step], v: Any, index: Index, arrays: tuple) ->
     for primitive, params in steps:
         parts.append(primitive(parts[-1], **params))
     part = parts.pop()
-    new = broadcast_to(v, part.shape) if index is WHOLE else scatter_set_p(part, v, *arrays, index=index)
+    shape = resolve(index, part.shape, tuple([a.shape for a in arrays])).shape
+    v = broadcast_to(_without_leading(v, shape), shape)
+    new = v if index is WHOLE else scatter_set_p(part, v, *arrays, index=index)
     for (primitive, params), whole in zip(reversed(steps), reversed(parts), strict=True):
         new = _view(primitive).put(whole, new, **params)
     return new
+
+
+def _without_leading(v: Any, shape: tuple[int, ...]) -> Any:
+    """A value without leading axes of length 1 that are too many, which NumPy leaves out."""
+    given = getattr(v, "shape", ())
+    extra = len(given) - len(shape)
+    if extra > 0 and set(given[:extra]) == {1}:
+        v = reshape(v, given[extra:])
+    check_fits(getattr(v, "shape", ()), shape)
+    return v
+
+
+def check_fits(given: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    """Refuse a shape that does not broadcast to another, in NumPy's words."""
+    try:
+        fits = np.broadcast_shapes(given, shape) == shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(f"could not broadcast input array from {shape_text(given)} into {shape_text(shape)}")
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    """``shape (2,)``, as NumPy's messages have it."""
+    return f"shape ({','.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
 
 
 def _shown(buffer: np.ndarray, steps: Any) -> np.ndarray:
@@ -163,7 +191,10 @@ def _taken(bar: WrittenBar, steps: Any, index: Index, arrays: tuple, shape: tupl
         if arrays and not index.unique:
             v_bar = v_bar * _stays(part.shape, index, arrays)
         bar.value = _replaced(whole, list(steps), whole.dtype.type(0), index, arrays)
-    return sum_to_shape(v_bar, shape) if v_bar.shape != shape else v_bar
+    if v_bar.shape == shape:
+        return v_bar
+    wide = len(shape) - len(v_bar.shape)
+    return reshape(sum_to_shape(v_bar, shape[wide:]), shape) if wide > 0 else sum_to_shape(v_bar, shape)
 
 
 _UPDATED = new_kind(scatter_set_p, 2, _pull_updated, pieces=True)

@@ -14,8 +14,8 @@ from funcgrad._core.numbers import PYTHON_NUMBERS
 from funcgrad._core.trace.place import Place, is_view, settled
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
-from funcgrad._ops.index.plan import Index, resolve
-from funcgrad._ops.index.write import WHOLE, write
+from funcgrad._ops.index.plan import Index
+from funcgrad._ops.index.write import WHOLE, check_fits, shape_text, write
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
 from funcgrad.errors import TracerAssignmentError
@@ -23,19 +23,20 @@ from funcgrad.numpy._base.concrete import innermost
 from funcgrad.numpy._base.convert import as_value
 from funcgrad.numpy._choose.indexing import parse
 
-_ASSIGNED = "x[i] = v"
-
 
 def setitem(self: Tracer, key: Any, value: Any, /) -> None:
     """``x[key] = value``, as NumPy's."""
     _check_assignable(self)
     value = _as_assigned(self, as_value(value))
+    if type(key) is int:
+        write(self, value, Index((key,)))
+        return
     mask = _traced_mask(key)
     if mask is not None:
         write(self, _masked(self, mask, value), asked="x[mask] = v")
         return
     x, index, arrays = parse(self, key)
-    _put(x, value, index, arrays, _ASSIGNED)
+    write(x, value, index, arrays)
 
 
 def _check_assignable(x: Tracer) -> None:
@@ -49,41 +50,13 @@ def is_number(x: Tracer) -> bool:
     return not x.shape and type(x) is not Place and type(innermost(x)) is not np.ndarray
 
 
-def _put(x: Tracer, value: Any, index: Index, arrays: tuple, asked: str) -> None:
-    """Write a value of the array's dtype, in the shape of what the index selects."""
-    shape = resolve(index, x.shape, tuple([a.shape for a in arrays])).shape
-    given = getattr(value, "shape", ())
-    if given != shape:
-        # NumPy leaves out leading axes of length 1 that are too many.
-        extra = len(given) - len(shape)
-        if extra > 0 and set(given[:extra]) == {1}:
-            value = reshape(value, given[extra:])
-        check_fits(getattr(value, "shape", ()), shape)
-    write(x, value, index, arrays, asked)
-
-
-def check_fits(given: tuple[int, ...], shape: tuple[int, ...]) -> None:
-    """Refuse a shape that does not broadcast to another, in NumPy's words."""
-    try:
-        fits = np.broadcast_shapes(given, shape) == shape
-    except ValueError:
-        fits = False
-    if not fits:
-        raise ValueError(f"could not broadcast input array from shape {_text(given)} into shape {_text(shape)}")
-
-
-def _text(shape: tuple[int, ...]) -> str:
-    return f"({','.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
-
-
 def _as_assigned(x: Tracer, value: Any) -> Any:
     """A value in the dtype of the array that it goes into; a traced one is not cut."""
     dtype = x.dtype
     if type(value) in PYTHON_NUMBERS or type(value) is bool:
         return dtype.type(value)
-    value = settled(value)
-    source = aval_of(value).dtype
-    if source == dtype and hasattr(value, "dtype"):
+    source = value.dtype
+    if source is dtype or source == dtype:
         return value
     if isinstance(value, Tracer) and is_inexact(source) and not np.can_cast(source, dtype, "same_kind"):
         raise TracerAssignmentError(
@@ -128,8 +101,8 @@ def assign(x: Any, y: Any, ufunc: np.ufunc | None, operands: tuple, asked: str) 
     shape = getattr(y, "shape", ())
     if np.broadcast_shapes(shape, x.shape) != x.shape:
         raise ValueError(
-            f"non-broadcastable output operand with shape {_text(x.shape)} doesn't match the broadcast shape "
-            f"{_text(np.broadcast_shapes(shape, x.shape))}"
+            f"non-broadcastable output operand with {shape_text(x.shape)} doesn't match the broadcast "
+            f"{shape_text(np.broadcast_shapes(shape, x.shape))}"
         )
     write(x, y, WHOLE, (), asked)
     return x
