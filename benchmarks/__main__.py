@@ -49,7 +49,7 @@ def run_suite(name: str, effort: Effort, only: str) -> tuple[Suite, bool]:
         print(f"{name}: {case} ...", file=sys.stderr, flush=True)
         try:
             measure(suite, effort)
-        except Exception as error:  # noqa: BLE001 - one broken case must not hide the numbers of the others
+        except Exception as error:  # noqa: BLE001  (one broken case must not hide the numbers of the others)
             traceback.print_exc()
             suite.notes.append(f"**{case} failed**: {type(error).__name__}: {str(error).strip().splitlines()[-1]}")
             failed = True

@@ -198,7 +198,7 @@ def lu_solve(lu_and_piv: tuple[Any, Any], b: Any, trans: Any = 0) -> Any:
     return _shaped(factor.lu_solve(factors, permutation, b, **form), vector)
 
 
-def expm(A: Any) -> Any:  # noqa: N803 - SciPy's name
+def expm(A: Any) -> Any:  # noqa: N803  (SciPy's name)
     """Compute the exponential of a square matrix, the sum of ``A^k / k!``.
 
     Args:

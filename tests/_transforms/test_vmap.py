@@ -101,7 +101,7 @@ MISTAKES = {
         "5 along axis 0 of argument 0 .* and 2 along axis 0 of argument y",
     ),
     "count": (lambda: fg.vmap(loss, in_axes=(0, 0))(W, XS, YS), ValueError, "2 entries for the 3 positional .* None"),
-    "kind": (lambda: fg.vmap(np.sum, in_axes=0.5)(XS), TypeError, "in_axes of sum has a float; needed ints and None"),  # type: ignore[arg-type]
+    "kind": (lambda: fg.vmap(np.sum, in_axes=0.5)(XS), TypeError, "in_axes of sum has a float; needed ints and None"),
     "prefix": (
         lambda: fg.vmap(lambda d: d["a"], in_axes=({"a": 0},))({"a": XS, "b": XS}),
         TreeMismatchError,

@@ -63,7 +63,7 @@ def test_no_perturbation_confusion(name: str, outer: Function, inner: Function) 
     "orders", [(reverse,) * 5, (forward,) * 5, (reverse, forward) * 2 + (reverse,), (compiled,) * 5]
 )
 def test_fifth_derivative(orders: tuple[Function, ...]) -> None:
-    f = lambda x: x**5 * np.float64(2.0)  # noqa: E731
+    f = lambda x: x**5 * np.float64(2.0)
     for derivative in orders:
         f = derivative(f)
     np.testing.assert_allclose(f(np.float64(1.5)), 240.0)

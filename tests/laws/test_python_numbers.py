@@ -266,7 +266,7 @@ STRONG = {
 @pytest.mark.parametrize("name", STRONG)
 @pytest.mark.parametrize("x", [2, 1.5])
 def test_a_python_argument_becomes_an_array_of_its_own(name: str, x: Any) -> None:
-    f = lambda x: STRONG[name](x) * np.float32(2)  # noqa: E731
+    f = lambda x: STRONG[name](x) * np.float32(2)
     expected, got = f(x), fg.jit(f, engine="numpy")(x)
     assert (np.asarray(got).dtype, np.shape(got)) == (np.asarray(expected).dtype, np.shape(expected))
     np.testing.assert_array_equal(got, expected)
@@ -280,7 +280,7 @@ def test_a_checkpoint_hands_python_numbers_through() -> None:
 
 def test_a_complex_exponent_keeps_the_precision() -> None:
     x = np.array([1.25, 0.5], np.float32)
-    f = lambda x: x**2j  # noqa: E731
+    f = lambda x: x**2j
     value, tangent = fg.jvp(f, (x,), (x,))
     assert (value.dtype, tangent.dtype) == (np.complex64, np.complex64)
     np.testing.assert_allclose(tangent, 2j * x**2j, rtol=1e-6)
@@ -326,7 +326,7 @@ COMPARED = {"300": 300, "-300": -300, "2**70": 2**70, "-2**70": -(2**70)}
 @pytest.mark.parametrize("dtype", [np.int8, np.uint64])
 def test_integers_are_compared_with_any_integer(n: int, dtype: Any) -> None:
     x = np.array([0, 1, 44], dtype)
-    f = lambda x: (x < n, x <= n, n > x, x >= n, x == n, n != x)  # noqa: E731
+    f = lambda x: (x < n, x <= n, n > x, x >= n, x == n, n != x)
     for engine in ("numpy", "xla") if n == 300 else ("numpy",):
         np.testing.assert_array_equal(fg.jit(f, engine=engine)(x), f(x))
 
@@ -339,7 +339,7 @@ def test_a_number_is_not_wrapped_in_a_call_that_is_differentiated() -> None:
 
 
 def test_comparisons_of_python_numbers_count() -> None:
-    f = lambda x, y: ((x > y) + (x <= 0.5) + (x == 0.5)) * x  # noqa: E731
+    f = lambda x, y: ((x > y) + (x <= 0.5) + (x == 0.5)) * x
     value, pullback = fg.vjp(f, 0.5, 0.25)
     assert value == f(0.5, 0.25) == 1.5
     assert pullback(1.0)[0] == 3.0

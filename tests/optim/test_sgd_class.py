@@ -180,7 +180,7 @@ def test_closure_runs_with_gradients() -> None:
 def test_functional_code_is_served() -> None:
     params = {"layer": {"w": np.ones(2), "b": np.zeros(1)}}
     optimizer = SGD(params, lr=0.5, momentum=0.9)
-    loss = lambda p: np.sum(p["layer"]["w"] ** 2) + np.sum(p["layer"]["b"])  # noqa: E731
+    loss = lambda p: np.sum(p["layer"]["w"] ** 2) + np.sum(p["layer"]["b"])
     new = optimizer.step(grads=fg.grad(loss)(params))
     np.testing.assert_array_equal(new["layer"]["w"], [0, 0])
     assert new["layer"]["w"] is params["layer"]["w"]

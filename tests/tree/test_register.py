@@ -73,7 +73,7 @@ def test_refuses_what_is_no_dataclass() -> None:
     with pytest.raises(TypeError, match=r"must be a dataclass\. Arrived <class 'int'>\. Put @dataclasses\.dataclass"):
         tree.register_dataclass(int)
     with pytest.raises(TypeError, match="must be a dataclass"):
-        tree.register_dataclass(Pair(1, 2))  # pyright: ignore[reportCallIssue, reportArgumentType]
+        tree.register_dataclass(Pair(1, 2))  # pyright: ignore[reportCallIssue, reportArgumentType]  (what is refused)
 
 
 def test_refuses_unknown_meta_fields_and_registers_nothing() -> None:

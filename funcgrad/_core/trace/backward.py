@@ -32,7 +32,7 @@ class Pieces:
 
 
 # One loop: a call for each node would cost as much as what it does.
-def backward_pass(  # noqa: C901, PLR0912, PLR0915
+def backward_pass(  # noqa: C901, PLR0912, PLR0915  (see above)
     seeds: Iterable[tuple[Any, Any]],
     *,
     free: bool = False,

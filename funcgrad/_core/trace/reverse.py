@@ -61,7 +61,7 @@ class ReverseTrace(Trace):
         return ReverseTracer(self, frozen(value) if isinstance(value, Tracer) else value, (next_serial(), LEAF))
 
     # The common cases are here and in one piece: each call that were split off would cost a tenth of the operation.
-    def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:  # noqa: C901
+    def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:  # noqa: C901  (see above)
         if not self.alive:
             self.refuse_leak(primitive)
         if len(operands) == 1:

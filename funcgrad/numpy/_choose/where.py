@@ -117,8 +117,8 @@ def clip(
     a_max: Any = _MISSING,
     out: None = None,
     *,
-    min: Any = _MISSING,  # noqa: A002 - NumPy's name
-    max: Any = _MISSING,  # noqa: A002 - NumPy's name
+    min: Any = _MISSING,  # noqa: A002  (NumPy's name)
+    max: Any = _MISSING,  # noqa: A002  (NumPy's name)
 ) -> Any:
     """``numpy.clip``; at the bounds themselves the derivative is that of the value."""
     refuse_out("clip", out)
@@ -144,8 +144,8 @@ def clip(
 
 def clip_method(
     self: Any,
-    min: Any = None,  # noqa: A002 - NumPy's name
-    max: Any = None,  # noqa: A002 - NumPy's name
+    min: Any = None,  # noqa: A002  (NumPy's name)
+    max: Any = None,  # noqa: A002  (NumPy's name)
     out: None = None,
 ) -> Any:
     """``ndarray.clip``."""

@@ -60,7 +60,7 @@ def asarray(a: Any, dtype: Any = None, *, copy: bool | None = None) -> Any:
     return value if dtype is None else cast(value, np.dtype(dtype))
 
 
-def array(object: Any, dtype: Any = None, *, copy: bool | None = True, order: Order = "K", ndmin: int = 0) -> Any:  # noqa: A002 - NumPy's name
+def array(object: Any, dtype: Any = None, *, copy: bool | None = True, order: Order = "K", ndmin: int = 0) -> Any:  # noqa: A002  (NumPy's name)
     """``numpy.array`` that keeps derivatives, as `asarray` does.
 
     Args:

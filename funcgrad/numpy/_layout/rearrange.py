@@ -86,7 +86,7 @@ def _rolled(a: Any, amount: int, axis: int) -> Any:
 
 
 @implements(np.tile)
-def tile(A: Any, reps: Axes) -> Any:  # noqa: N803 - NumPy's name
+def tile(A: Any, reps: Axes) -> Any:  # noqa: N803  (NumPy's name)
     """``numpy.tile``."""
     a = as_array(A)
     counts = tuple(int(n) for n in np.ravel(np.asarray(reps)))

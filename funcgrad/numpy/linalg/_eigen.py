@@ -40,7 +40,7 @@ Triangle = Literal["L", "U", "l", "u"]
 
 
 @implements(np.linalg.eigh)
-def eigh(a: Any, UPLO: Triangle = "L") -> Any:  # noqa: N803 - NumPy's name
+def eigh(a: Any, UPLO: Triangle = "L") -> Any:  # noqa: N803  (NumPy's name)
     """``numpy.linalg.eigh``: of each matrix one triangle is read.
 
     The derivative is that of a Hermitian matrix, by all elements, as PyTorch's; that of the vectors is NaN where
@@ -50,7 +50,7 @@ def eigh(a: Any, UPLO: Triangle = "L") -> Any:  # noqa: N803 - NumPy's name
 
 
 @implements(np.linalg.eigvalsh)
-def eigvalsh(a: Any, UPLO: Triangle = "L") -> Any:  # noqa: N803 - NumPy's name
+def eigvalsh(a: Any, UPLO: Triangle = "L") -> Any:  # noqa: N803  (NumPy's name)
     """``numpy.linalg.eigvalsh``: of each matrix one triangle is read; see `eigh`."""
     return _eigh("linalg.eigvalsh", a, UPLO)[0]
 
@@ -159,7 +159,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, Any, Any, An
 
 @implements(np.linalg.matrix_rank)
 @in_numpys_mode
-def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:  # noqa: N803
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:  # noqa: N803  (NumPy's name)
     """``numpy.linalg.matrix_rank``; a count, which carries no derivative."""
     if tol is not None and rtol is not None:
         raise ValueError("linalg.matrix_rank: both tol and rtol were given; needed one of them.")

@@ -21,7 +21,7 @@ from funcgrad.numpy._reduce.statistics import inexact, squared
 
 
 @implements(np.linalg.norm)
-def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Any:  # noqa: A002 - NumPy's name
+def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Any:  # noqa: A002  (NumPy's name)
     """``numpy.linalg.norm``: of vectors of any order, of matrices of all that NumPy has."""
     x = inexact(x)
     ndim = len(x.shape)
@@ -91,7 +91,7 @@ def _spectral_norm(x: Any, order: Any, axes: tuple[int, int], keepdims: bool) ->
 
 
 @implements(np.linalg.vector_norm)
-def vector_norm(x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: Any = 2) -> Any:  # noqa: A002
+def vector_norm(x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: Any = 2) -> Any:  # noqa: A002  (NumPy's name)
     """``numpy.linalg.vector_norm``."""
     x = inexact(x)
     ndim = len(x.shape)
@@ -103,7 +103,7 @@ def vector_norm(x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: An
 
 
 @implements(np.linalg.matrix_norm)
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:  # noqa: A002 - NumPy's name
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:  # noqa: A002  (NumPy's name)
     """``numpy.linalg.matrix_norm``: of the last two axes."""
     x = inexact(x)
     return _matrix_norm(x, ord, (len(x.shape) - 2, len(x.shape) - 1), keepdims)

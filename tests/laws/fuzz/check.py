@@ -245,7 +245,7 @@ def _second(case: Case, rng: Random) -> Iterator[str]:
         _draw_nest(rng, 1),
     )
     f = nested(d.f, inner)
-    once = lambda t: [MODES[first](f, t, d.t_dot, d.y_bars)]  # noqa: E731
+    once = lambda t: [MODES[first](f, t, d.t_dot, d.y_bars)]
     (got,) = nested(lambda t: [MODES[second](once, t, u, [np.float64(1.0)])], outer)(d.tree)
     treedef = fg.tree.structure(d.tree)
     slope = differences(
@@ -255,7 +255,7 @@ def _second(case: Case, rng: Random) -> Iterator[str]:
     )
     if slope is not None:
         found = list(_close(f"second: {' '.join(outer)} [{second}] [{first}] {' '.join(inner)}", slope, got, 1e-3))
-        pushed = lambda t: forward(lambda t: [forward(d.f, t, d.t_dot, d.y_bars)], t, u, [np.float64(1.0)])  # noqa: E731
+        pushed = lambda t: forward(lambda t: [forward(d.f, t, d.t_dot, d.y_bars)], t, u, [np.float64(1.0)])
         if found and not _at_a_kink(got, pushed, d):
             yield from found
 

@@ -40,7 +40,7 @@ def tangents(tree: Any, rng: Random) -> Any:
 
 def direction(x: Any, rng: Random) -> Any:
     dtype = np.asarray(x).dtype
-    draw = lambda: np.array([round(rng.gauss(0, 1), 2) for _ in range(np.size(x))]).reshape(np.shape(x))  # noqa: E731
+    draw = lambda: np.array([round(rng.gauss(0, 1), 2) for _ in range(np.size(x))]).reshape(np.shape(x))
     numbers = draw() + 1j * draw() if dtype.kind == "c" else draw()
     return np.asarray(numbers).astype(dtype)[()] if not np.shape(x) else np.asarray(numbers).astype(dtype)
 

@@ -216,7 +216,7 @@ def test_truth_of_python_numbers_when_staged() -> None:
 
 
 def test_where_casts_integers_as_numpy_does() -> None:
-    f = lambda c, x: (np.where(c, x, -2), np.where(c, 300, x))  # noqa: E731
+    f = lambda c, x: (np.where(c, x, -2), np.where(c, 300, x))
     c, x = np.array([True, False]), np.array([3, 7], np.uint8)
     for got, expected in zip(fg.jit(f, engine="numpy")(c, x), f(c, x), strict=True):
         assert got.dtype == expected.dtype

@@ -238,7 +238,7 @@ def test_second_derivatives_of_a_power_at_base_zero(nest: str) -> None:
 @pytest.mark.parametrize("kind", [int, float, np.float64, np.array])
 def test_powers_of_zero_and_of_negative_numbers(base: float, exponent: int, kind: Any) -> None:
     power = [np.polynomial.Polynomial([0] * exponent + [1]).deriv(order)(base) for order in (1, 2, 3)]
-    f = lambda a: a ** kind(exponent)  # noqa: E731
+    f = lambda a: a ** kind(exponent)
     for expected in power:
         f = fg.grad(f)
         np.testing.assert_allclose(f(np.float64(base)), expected, rtol=1e-14)

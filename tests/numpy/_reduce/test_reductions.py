@@ -82,7 +82,7 @@ def test_reductions_of_complex_numbers(name: str, rng: np.random.Generator) -> N
 def test_single_precision_stays(name: str, rng: np.random.Generator) -> None:
     f = REAL[name]
     if name == "average with weights":
-        f = lambda m, x: m.average(x, axis=1, weights=WEIGHTS.astype(np.float32))  # noqa: E731
+        f = lambda m, x: m.average(x, axis=1, weights=WEIGHTS.astype(np.float32))
     check_surface(f, [rng.normal(size=(2, 3)).astype(np.float32)], tolerance=1e-5)
 
 

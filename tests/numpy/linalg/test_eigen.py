@@ -200,7 +200,7 @@ def test_mistakes() -> None:
         with pytest.raises(UnsupportedFunctionError, match=message):
             f()
     with pytest.raises(ValueError, match="UPLO is 'X'"):
-        fg.vjp(lambda a: np.linalg.eigh(a, "X"), square)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        fg.vjp(lambda a: np.linalg.eigh(a, "X"), square)  # pyright: ignore[reportArgumentType, reportCallIssue]  (refused)
     with pytest.raises(np.linalg.LinAlgError, match=r"linalg.eigvalsh: the argument a is f64\[3,2\]"):
         fg.vjp(np.linalg.eigvalsh, tall)
     with pytest.raises(np.linalg.LinAlgError, match="needed a matrix, and a vector"):
