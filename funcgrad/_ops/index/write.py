@@ -121,7 +121,7 @@ def _shown(buffer: np.ndarray, steps: Any) -> np.ndarray:
 def _in_buffer(memory: Memory, steps: list[Step], v: Any, index: Index, arrays: tuple) -> bool:
     """Write to the buffer, where there is one to be had; returns whether there was."""
     old = memory.value
-    home = memory.home
+    home: Any = memory.home
     if any(type(a) not in NUMPY_TYPES for a in arrays) or not all(_view(p).same_in_cotangents for p, _ in steps):
         return False
     if type(old) is ForwardTracer or type(v) is ForwardTracer:
@@ -137,7 +137,7 @@ def _in_buffer(memory: Memory, steps: list[Step], v: Any, index: Index, arrays: 
     _shown(buffer, steps)[index.filled(arrays)] = v
     memory.owned = True
     node = _node(old_node, v_node, steps, v, index, arrays)
-    memory.value = buffer if node is None else ReverseTracer(home, buffer, node)  # pyright: ignore[reportArgumentType]
+    memory.value = buffer if node is None else ReverseTracer(home, buffer, node)
     return True
 
 
@@ -204,7 +204,8 @@ _OVERWRITTEN = new_kind(scatter_set_p, 1, _pull_overwritten, (True, False), piec
 
 def _in_two_buffers(memory: Memory, steps: list[Step], v: Any, index: Index, arrays: tuple) -> bool:
     """The same with a buffer for the value and one for the tangent."""
-    old, home = memory.value, memory.home
+    old = memory.value
+    home: Any = memory.home
     old_dot = v_dot = None
     if type(old) is ForwardTracer and old.owner is home:
         old, old_dot = old.value, old.tangent
@@ -223,7 +224,7 @@ def _in_two_buffers(memory: Memory, steps: list[Step], v: Any, index: Index, arr
     _shown(buffer, steps)[place] = v
     _shown(old_dot, steps)[place] = 0 if v_dot is None else v_dot
     memory.owned = True
-    memory.value = ForwardTracer(home, buffer, old_dot)  # pyright: ignore[reportArgumentType]
+    memory.value = ForwardTracer(home, buffer, old_dot)
     return True
 
 
