@@ -193,7 +193,7 @@ OF_NUMBERS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("f", OF_NUMBERS.values(), ids=OF_NUMBERS.keys())
 @pytest.mark.parametrize("engine", ["numpy", "xla"])
 def test_of_numbers_alone_ufuncs_are_strong_and_operators_weak(f: Callable[[Any], Any], engine: Any) -> None:
-    beside = lambda n: f(n) * np.int8(1)  # noqa: E731
+    beside = lambda n: f(n) * np.int8(1)
     expected, got = beside(2), fg.jit(beside, engine=engine)(2)
     assert np.asarray(got).dtype == expected.dtype
     np.testing.assert_array_equal(got, expected)
@@ -202,7 +202,7 @@ def test_of_numbers_alone_ufuncs_are_strong_and_operators_weak(f: Callable[[Any]
 @pytest.mark.parametrize("engine", ["numpy", "xla"])
 def test_a_number_that_does_not_fit_is_wrapped_by_select(engine: Any) -> None:
     x = np.array([1, 2, 3], np.uint8)
-    f = lambda x: np.select([x > 1, x > 0], [x, np.uint8(7)], -2)  # noqa: E731
+    f = lambda x: np.select([x > 1, x > 0], [x, np.uint8(7)], -2)
     for y in (f(x + 2), f(x)):
         assert y.dtype == np.uint8
     np.testing.assert_array_equal(fg.jit(f, engine=engine)(np.zeros(2, np.uint8)), [254, 254])

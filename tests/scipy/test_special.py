@@ -115,7 +115,7 @@ def test_beside_infinity(numbers: list[float]) -> None:
     x = np.array([[2.0, *numbers][-2:], numbers[:2]])
     with np.errstate(all="ignore"):
         for name in ("softmax", "log_softmax", "logsumexp"):
-            ours = lambda x, name=name: getattr(special, name)(x, axis=1)  # noqa: E731
+            ours = lambda x, name=name: getattr(special, name)(x, axis=1)
             expected = getattr(scipy.special, name)(x, axis=1)
             for y in (ours(x), fg.vjp(ours, x)[0], fg.jit(ours, engine="numpy")(x), fg.jit(ours)(x)):
                 np.testing.assert_allclose(y, expected)
