@@ -82,6 +82,10 @@ class Plan(NamedTuple):
     with the axes of integers dropped. Then index arrays of common shape ``batch`` select along ``array_axes`` of what
     is left (``base``); their axes stand from ``place`` on among the ``kept`` ones. ``shape`` is the result's, with new
     axes.
+
+    Of ``x[1:3, ::-2, None, rows]``, with ``x`` of shape (4, 5, 6) and three rows: lows (1, 0, 0), highs (3, 5, 6) and
+    strides (1, 2, 1) cut a box of shape (2, 3, 6), the base, whose axis 1 is reversed. The rows select along axis 2 of
+    it, and stand at place 2, behind what is kept, (2, 3): gathered (2, 3, 3), and (2, 3, 1, 3) with the new axis.
     """
 
     lows: tuple[int, ...]
@@ -120,6 +124,7 @@ def resolve(index: Index, shape: tuple[int, ...], arrays: tuple[tuple[int, ...],
     """Resolve an index against the shape of the array and the shapes of the index arrays."""
     entries = expand_ellipsis(index.entries, len(shape))
     sources = [entry for entry in entries if entry is not None]
+    # An integer is a range of one, whose axis goes; an index array takes all of its axis, and selects from it later.
     ranges = [_range(entry, shape[axis], axis) for axis, entry in enumerate(sources)]
     base = [len(span) for entry, span in zip(sources, ranges, strict=True) if not isinstance(entry, int)]
     array_axes = [i for i, entry in enumerate(e for e in sources if not isinstance(e, int)) if entry is SLOT]
@@ -135,8 +140,10 @@ def resolve(index: Index, shape: tuple[int, ...], arrays: tuple[tuple[int, ...],
             next(lengths)
         elif isinstance(entry, slice):
             items.append(next(lengths))
+    # NumPy's rule: axes of index arrays stand where these stood together, and first where something is between them.
     place = before[0] if before and is_adjacent(index.entries) else 0
     batch = np.broadcast_shapes(*arrays) if arrays else ()
+    # XLA's slices go upwards, so a range that goes down is cut as it stands in memory, and reversed after that.
     ascending = [span if span.step > 0 else span[::-1] for span in ranges]
     return Plan(
         lows=tuple(span[0] if span else 0 for span in ascending),

@@ -6,6 +6,15 @@ body takes constants, carry and rows, and returns the new carry and one row of e
 The derivatives are scans too. Forward, the body carries tangents beside the primals. In reverse, a forward scan stacks
 what the backward body reads, and a scan in the other direction runs that body; what does not change from step to step
 is computed once.
+
+Of ``h = tanh(w @ h + x)``, with the weights constant, the state carried and a row of the inputs in each step:
+
+    first loop    w; h; rows of x       ->  the last h; a stack of h, and of what tanh's derivative reads
+    second loop   w; h_bar, w_bar; rows of both stacks, from the last step to the first
+                                        ->  h_bar of the step before, w_bar and the step's share; a stack of x_bar
+
+What the second loop reads and no step changes (w) is handed over as it is, or computed once before it. What is a row of
+an operand, or of a result that is stacked anyway, is read there and stacked by nobody else.
 """
 
 from __future__ import annotations
@@ -163,6 +172,7 @@ def _cut(loop: Loop, first: Graph, second: Graph) -> _Cut:
     body, count = loop.body, len(loop.body.outputs)
     fixed = invariants(first, loop.constants)
     places: dict[Any, tuple[str, int]] = {}
+    # Where a residual is to be had in several places the last of these counts.
     for i, var in enumerate(first.outputs[loop.carry : count]):
         places[var] = ("result", loop.carry + i)
     for i, var in enumerate(first.inputs[loop.constants + loop.carry :]):
@@ -178,6 +188,7 @@ def _cut(loop: Loop, first: Graph, second: Graph) -> _Cut:
     hoisted = drop_dead(
         Graph(first.inputs[: loop.constants], first.constants, _before(first, fixed), once, f"once_{body.name}")
     )
+    # The second body takes what is there once before what has rows, as constants come before rows in a loop.
     order = [i for i, source in enumerate(sources) if source[0] == "once"]
     order += [i for i, source in enumerate(sources) if source[0] != "once"]
     rest = range(len(sources), len(second.inputs))
@@ -282,6 +293,7 @@ def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool
 def _batched_body(loop: Loop, size: int, batched: Mask) -> tuple[Graph, Mask, Mask]:
     """The body mapped; which of its inputs and outputs are batched then."""
     constants, carry, xs = loop.parts(batched)
+    # A carry that is batched may make another batched in the next step: each round finds more of them, or ends.
     while True:
         flags = (*constants, *carry, *xs)
         wanted = (*carry, *[False] * (len(loop.body.outputs) - loop.carry))
