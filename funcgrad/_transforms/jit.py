@@ -206,7 +206,7 @@ class XlaFunction(_Jitted):
                 self._scope, self._flatten = self._engine.tracing.scope, self._engine.tracing.flatten
             _, given, named, static = self._static.bind(args, kwargs) if self._fixed else (None, args, kwargs, None)
             found, in_tree = self._flatten((given, named))
-            if _MATRIX in map(type, found):
+            if _MATRIX in map(type, args):
                 # JAX takes it for an array, alone of all subclasses.
                 raise TypeError("numpy.matrix")
             with self._scope() as wide_last:
