@@ -37,17 +37,15 @@ def check_surface(f: Surface, args: Sequence[Any], *, jax_f: Surface | None = No
     weights = np.asarray(np.random.default_rng(1).normal(size=expected.shape), expected.dtype)
 
     def on_jax(*xs: Any) -> tuple[Any, Any]:
-        """Our value by XLA and JAX's gradient, in one program; what is not differentiated it may look at."""
-        whole = list(args)
-        for i, x in zip(numbers, xs, strict=True):
-            whole[i] = x
+        """Our value by XLA and JAX's gradient, in one program; what is not differentiated JAX's code may look at."""
         if not differentiable:
-            return graph(*whole), []
+            return graph(*xs), []
+        whole = [x if i in numbers else args[i] for i, x in enumerate(xs)]
         gradient = jax.grad(lambda *args: _loss(jnp, (jax_f or f)(jnp, *args), weights), argnums=numbers)
-        return graph(*whole), gradient(*whole)
+        return graph(*xs), gradient(*whole)
 
     with jax.enable_x64(True):
-        by_xla, reference = jax.jit(on_jax)(*[args[i] for i in numbers])
+        by_xla, reference = jax.jit(on_jax)(*args)
     same(by_xla, expected, tolerance)
     if not differentiable:
         return
