@@ -26,8 +26,9 @@ help:
 train: $(VENV)/.has-examples
 	$(BIN)/python examples/digits.py $(ARGS)
 
+# Stretches of tests go to one worker: what neighbours share is computed once.
 test: $(VENV)/.has-test
-	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 # Random programs with fresh seeds; what they find is printed as programs to paste.
 fuzz: $(VENV)/.has-test

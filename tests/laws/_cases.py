@@ -20,12 +20,17 @@ Function = Callable[..., Arrays]
 STEP = 2e-4
 
 
-def all_rows() -> list[Row]:
+def rows_by_file() -> dict[str, list[Row]]:
     """The rows of every module beside ``_row.py``."""
     folder = Path(__file__).parent / "rows"
     paths = sorted(path.relative_to(folder) for path in folder.rglob("*.py") if not path.stem.startswith("_"))
     names = [".".join(path.with_suffix("").parts) for path in paths]
-    return [row for name in names for row in importlib.import_module(f"tests.laws.rows.{name}").ROWS]
+    return {name: importlib.import_module(f"tests.laws.rows.{name}").ROWS for name in names}
+
+
+def all_rows() -> list[Row]:
+    """The rows of all files."""
+    return [row for rows in rows_by_file().values() for row in rows]
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
 from typing import Any
@@ -11,28 +12,29 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-from funcgrad._core.aval import aval_of, is_inexact
+from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import Tracer
 from funcgrad._core.graph.ir import check_graph
 from funcgrad._core.trace.derivative import Undefined
-from funcgrad._core.trace.reverse import ReverseTrace
-from funcgrad._core.trace.tape import kept_by
 from funcgrad.errors import NotDifferentiableError
 from tests.laws._cases import (
     Arrays,
     Case,
     Function,
-    all_rows,
     assert_close,
     assert_types,
     cases,
     difference,
     like,
     pairing,
+    rows_by_file,
     weight,
 )
+from tests.laws._together import result, run_together
 
-ROWS = all_rows()
+FILES = rows_by_file()
+FILE_OF = {row.id: file for file, rows in FILES.items() for row in rows}
+ROWS = [row for rows in FILES.values() for row in rows]
 SMOOTH = [
     row for row in ROWS if row.differentiable and not row.elsewhere and any(type(x) is tuple for x in row.operands)
 ]
@@ -75,29 +77,19 @@ def test_row_ids_differ() -> None:
 
 
 @by_case(ROWS, **every_dtype)
-def test_aval_rule(case: Case, rng: np.random.Generator) -> None:
-    operands = case.operands(rng)
-    results = case.run(operands)
-    avals = case.row.primitive.aval(*[aval_of(x) for x in operands], **case.row.params)
-    avals = list(avals) if case.row.primitive.multiple_results else [avals]
-    assert [str(aval) for aval in avals] == [str(aval_of(y)) for y in results]
-
-
-@by_case(ROWS)
-def test_cost(case: Case, rng: np.random.Generator) -> None:
-    operands = case.operands(rng)
-    avals = [aval_of(y) for y in case.run(operands)]
-    cost = case.row.primitive.cost(avals[0], *[aval_of(x) for x in operands], **case.row.params)
-    assert isinstance(cost, int)
-    assert cost >= 0
-
-
-@by_case(ROWS)
-def test_operands_are_left_alone(case: Case, rng: np.random.Generator) -> None:
+def test_one_call(case: Case, rng: np.random.Generator) -> None:
+    """The aval is the result's, the cost is a number of operations, and the operands are left alone."""
     operands = case.operands(rng)
     before = [np.array(x) for x in operands]
-    case.run(operands)
+    results = case.run(operands)
     assert [np.asarray(x).tobytes() for x in operands] == [x.tobytes() for x in before]
+    given = [aval_of(x) for x in operands]
+    avals = case.row.primitive.aval(*given, **case.row.params)
+    avals = list(avals) if case.row.primitive.multiple_results else [avals]
+    assert [str(aval) for aval in avals] == [str(aval_of(y)) for y in results]
+    cost = case.row.primitive.cost(avals[0], *given, **case.row.params)
+    assert isinstance(cost, int)
+    assert cost >= 0
 
 
 def evaluate_on_xla(case: Case, operands: Arrays) -> Arrays:
@@ -107,13 +99,55 @@ def evaluate_on_xla(case: Case, operands: Arrays) -> Arrays:
     return case.run(arrays)
 
 
-@by_case(ROWS)
+@functools.cache
+def results_on_xla(file: str) -> dict[str, Any]:
+    """The results of the cases of a file, by one program."""
+    found = cases(FILES[file], real=("float64",), imaginary=("complex128",))
+    rng = np.random.default_rng
+    return run_together({case.id: case.function_of_arrays(case.operands(rng(0))) for case in found})
+
+
+@by_case([row for row in ROWS if not row.reads_values])
 def test_engines_agree(case: Case, rng: np.random.Generator) -> None:
+    expected = [np.asarray(y) for y in case.run(case.operands(rng))]
+    got = result(results_on_xla(FILE_OF[case.row.id]), case.id)
+    assert_types(got, expected)
+    assert_close(got, expected, ENGINES)
+
+
+WITH_COTANGENTS = {row.primitive.name for row in SMOOTH}
+
+
+@by_case(
+    [
+        *[row for row in ROWS if row.reads_values],
+        *{row.primitive.name: row for row in reversed(ROWS) if row.primitive.name not in WITH_COTANGENTS}.values(),
+    ]
+)
+def test_engines_agree_operation_by_operation(case: Case, rng: np.random.Generator) -> None:
+    """One row of each primitive; those with derivatives are below, with their cotangents."""
     operands = case.operands(rng)
     expected = [np.asarray(y) for y in case.run(operands)]
     got = evaluate_on_xla(case, operands)
     assert_types(got, expected)
     assert_close(got, expected, ENGINES)
+
+
+@pytest.mark.filterwarnings("ignore:Explicitly requested dtype float64")
+def test_what_needs_jaxs_64_bit_mode_is_noticed(rng: np.random.Generator) -> None:
+    """A program of all rows shows what running at once shows: an operation that is not ours is cut to 32 bits."""
+    x = rng.normal(size=3)
+
+    def wrong(x: Any) -> Arrays:
+        return [fg.numpy.exp(x), x / 3.0, x * jax.numpy.asarray(1 / 3)]
+
+    with jax.enable_x64(True):
+        array = jax.numpy.asarray(x)
+    expected = wrong(array)
+    assert [y.dtype for y in expected] == [np.float64, np.float32, np.float32]
+    got = result(run_together({"wrong": (wrong, [x])}), "wrong")
+    assert_types(got, expected)
+    assert_close(got, expected, 1e-15)
 
 
 @by_case(ROWS, **single)
@@ -340,30 +374,3 @@ def test_results_without_derivative_are_plain(case: Case, rng: np.random.Generat
     fg.vjp(f, *xs)
     fg.jvp(f, xs, xs)
     assert not any(traced)
-
-
-def kept_of_last(f: Any, *values: Any) -> list[Any]:
-    """What the tape keeps for the last operation of ``f``."""
-    trace = ReverseTrace()
-    tracers = [trace.input(value) for value in values]
-    with trace:
-        y = f(*tracers)
-    assert is_inexact(y.dtype)
-    return list(kept_by(y.node))
-
-
-KEPT = {
-    "sqrt keeps its result": (lambda x: np.sqrt(x), 1, lambda x: [np.sqrt(x)]),
-    "log keeps its operand": (lambda x: np.log(x), 1, lambda x: [x]),
-    "a product with a constant keeps the constant": (lambda x: x * 3.0, 1, lambda x: [3.0]),
-    "a product keeps both factors": (lambda x, y: x * y, 2, lambda x, y: [y, x]),
-    "a sum keeps nothing": (lambda x, y: x + y, 2, lambda x, y: []),
-    "negation keeps nothing": (lambda x: -x, 1, lambda x: []),
-}
-
-
-@pytest.mark.parametrize("name", KEPT)
-def test_the_tape_keeps_what_rules_read(name: str, rng: np.random.Generator) -> None:
-    f, count, expected = KEPT[name]
-    values = [rng.uniform(1, 2, 3) for _ in range(count)]
-    assert_close(kept_of_last(f, *values), expected(*values), 0.0)

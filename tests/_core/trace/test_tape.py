@@ -167,3 +167,22 @@ def test_a_buffer_is_written_to_only_while_the_pass_alone_has_it() -> None:
     got = fg.grad(f, (0, 1))(a, b)
     both = 2 * (np.sin(a) + np.sin(b)) + 3
     np.testing.assert_allclose(got, [(both + 4) * np.cos(a), (both + 1) * np.cos(b)], rtol=1e-14)
+
+
+KEPT = {
+    "sqrt keeps its result": (lambda x: np.sqrt(x), 1, lambda x: [np.sqrt(x)]),
+    "log keeps its operand": (lambda x: np.log(x), 1, lambda x: [x]),
+    "a product with a constant keeps the constant": (lambda x: x * 3.0, 1, lambda x: [3.0]),
+    "a product keeps both factors": (lambda x, y: x * y, 2, lambda x, y: [y, x]),
+    "a sum keeps nothing": (lambda x, y: x + y, 2, lambda x, y: []),
+    "negation keeps nothing": (lambda x: -x, 1, lambda x: []),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_the_tape_keeps_what_rules_read(name: str, rng: np.random.Generator) -> None:
+    f, count, expected = KEPT[name]
+    values = [rng.uniform(1, 2, 3) for _ in range(count)]
+    y, _ = recorded(f, *values)
+    for kept, wanted in zip(kept_by(y.node), expected(*values), strict=True):
+        np.testing.assert_array_equal(kept, wanted)

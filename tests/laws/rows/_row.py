@@ -28,6 +28,7 @@ class Row:
         differentiable: whether it carries derivatives at all; comparisons, rounding and argmax do not.
         dtypes: the dtypes of sampled operands, where the parameters fix them (a graph has types of its own).
         tolerance: of float64 results against finite differences, relative to their size.
+        reads_values: whether it looks at the value of an operand where it runs at once (a branch at its condition).
         elsewhere: why the laws of derivatives do not apply, and what holds the primitive's derivative instead.
         name: what tells this row from others of the same primitive.
     """
@@ -40,6 +41,7 @@ class Row:
     differentiable: bool = True
     dtypes: tuple[str, ...] = ()
     tolerance: float = 1e-6
+    reads_values: bool = False
     elsewhere: str = ""
     name: str = ""
 

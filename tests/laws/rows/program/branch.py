@@ -29,10 +29,16 @@ def doubled(shape: tuple[int, ...]) -> dict[str, Any]:
 DOUBLE = ("float64",)
 FORWARD_ONLY = "while_loop has no reverse mode; tests/_transforms/test_control.py holds its forward mode"
 
+
+def branch(name: str, condition: bool, shape: tuple[int, ...]) -> Row:
+    params = branches(shape, shape)
+    return Row(cond_p, (np.array(condition), shape, shape), params, dtypes=DOUBLE, reads_values=True, name=name)
+
+
 ROWS = [
-    Row(cond_p, (np.array(True), (2, 3), (2, 3)), branches((2, 3), (2, 3)), dtypes=DOUBLE, name="true"),
-    Row(cond_p, (np.array(False), (2, 3), (2, 3)), branches((2, 3), (2, 3)), dtypes=DOUBLE, name="false"),
-    Row(cond_p, (np.array(False), (0,), (0,)), branches((0,), (0,)), dtypes=DOUBLE, name="empty"),
+    branch("true", True, (2, 3)),
+    branch("false", False, (2, 3)),
+    branch("empty", False, (0,)),
     Row(while_p, (np.array(9.0), (), (3,)), doubled((3,)), dtypes=DOUBLE, elsewhere=FORWARD_ONLY),
     Row(while_p, (np.array(9.0), (), ()), doubled(()), dtypes=DOUBLE, elsewhere=FORWARD_ONLY, name="scalar"),
 ]

@@ -1,0 +1,57 @@
+"""Functions as they run operation by operation on arrays of JAX outside its 64-bit mode, compiled as one program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from unittest import mock
+
+import jax
+import jax.extend
+import numpy as np
+
+from funcgrad._engines.xla import run as xla
+from tests.laws._cases import Arrays, Function
+
+Call = tuple[Function, Arrays]
+
+
+def run_together(calls: Mapping[str, Call]) -> dict[str, Arrays | Exception]:
+    """What each function gives for its arrays, or what it raises.
+
+    Run at once, each operation is compiled by itself, which takes many times as long as to compile all of them
+    together. They are therefore traced under the conditions that they meet when they run: the mode is off, each
+    operation of ours turns it on for itself, and takes the form that it has on arrays rather than on tracers.
+    """
+    traced: dict[str, Any] = {}
+    arrays: dict[str, Arrays] = {}
+    found: dict[str, Arrays | Exception] = {}
+    for name, (function, xs) in calls.items():
+        with jax.enable_x64(True):
+            arrays[name] = [jax.numpy.asarray(x) for x in xs]
+        try:
+            traced[name] = _traced(function, arrays[name])
+        except Exception as error:  # noqa: BLE001  (whatever it is, the test of this function raises it)
+            found[name] = error
+
+    def everything(arrays: dict[str, Arrays]) -> dict[str, Arrays]:
+        return {name: jax.extend.core.jaxpr_as_fun(graph)(*arrays[name]) for name, graph in traced.items()}
+
+    with jax.enable_x64(True):
+        results = jax.jit(everything)({name: arrays[name] for name in traced})
+    return {**found, **{name: [np.asarray(y) for y in ys] for name, ys in results.items()}}
+
+
+def _traced(function: Function, xs: Arrays) -> Any:
+    as_outside = mock.patch.object(xla, "inside_jax_trace", return_value=False)
+    as_on_arrays = mock.patch.object(xla._Lax, "is_traced", return_value=False)
+    with as_outside, as_on_arrays:
+        return jax.make_jaxpr(function)(*xs)
+
+
+def result(found: Mapping[str, Arrays | Exception], name: str) -> Arrays:
+    """The results of one function; raises what it raised."""
+    y = found[name]
+    if isinstance(y, Exception):
+        raise y
+    return y
