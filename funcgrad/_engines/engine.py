@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from funcgrad._core.graph.ir import Graph
     from funcgrad._core.primitive import Primitive
+    from funcgrad.tree import TreeDef
+
+
+class Tracing(Protocol):
+    """What compiles whole functions of pytrees by tracing them itself: names of a module, which ``fg.jit`` asks for.
+
+    ``flatten`` takes arguments apart as the compiler does; ``compile_function`` takes the compiler's options.
+    ``Packed`` is a pytree of values that the compiler takes, which holds ``plan``, how they are put together.
+    ``is_wide`` says of a dtype whether outside of ``scope`` its values would be cut; entered, ``scope`` says whether
+    they last there.
+    """
+
+    flatten: Callable[[Any], tuple[list[Any], Any]]
+    compile_function: Callable[..., Any]
+    scope: Callable[[], AbstractContextManager[bool]]
+    is_wide: Callable[[np.dtype], bool]
+    as_arrays: Callable[[Sequence[Any]], list[Any]]
+    as_result: Callable[[Any], Any]
+    lasting: Callable[..., Any]
+    rebuild: Callable[[TreeDef], Callable[[Sequence[Any]], Any]]
+    Packed: type
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -26,7 +49,7 @@ class Engine:
         place_beside: ``place_beside(value, x)``, a NumPy value where its array ``x`` lies.
         lasting: ``lasting(value, given)``, a result as the caller may get it who gave these values.
         tracing: what compiles whole functions of pytrees in place of ``fg.jit``, by tracing them itself, so that a call
-            runs none of our Python (``XlaFunction`` says which names it needs); ``None`` where ``fg.jit`` stages the
+            runs none of our Python; ``None`` where ``fg.jit`` stages the
             function and ``compile`` takes the graph.
     """
 
@@ -38,7 +61,7 @@ class Engine:
     is_abstract: Callable[[Any], bool]
     place_beside: Callable[[Any, Any], Any]
     lasting: Callable[[Any, Any], Any]
-    tracing: Any
+    tracing: Tracing | None
 
 
 class _NoScope:

@@ -18,7 +18,7 @@ from funcgrad._core.graph.ir import Graph, Operand
 from funcgrad._core.graph.simplify import avals_of, lift_tracers, simplify
 from funcgrad._core.tracebacks import fold, folded
 from funcgrad._engines import engine_named, is_abstract
-from funcgrad._engines.engine import Engine
+from funcgrad._engines.engine import Engine, Tracing
 from funcgrad._engines.xla.donation import Order, donation_order, reordered, restored
 from funcgrad._engines.xla.programs import Program, spans
 from funcgrad._ops.program.call import call
@@ -112,7 +112,9 @@ def jit(
             engine=engine,
         )
     static = StaticArguments(f, static_argnums, static_argnames)
-    jitted = GraphFunction(f, static, on) if on.tracing is None else XlaFunction(f, static, on, donate_argnums)
+    jitted = (
+        GraphFunction(f, static, on) if on.tracing is None else XlaFunction(f, static, on, on.tracing, donate_argnums)
+    )
     # Not f's attributes: those of a wrapper around a jitted function are that function's, its program among them.
     return functools.update_wrapper(jitted, f, updated=())
 
@@ -187,10 +189,13 @@ def _is_lasting(value: Any) -> bool:
 
 
 class XlaFunction(_Jitted):
-    """A function compiled by ``jax.jit``, which traces it: of the engine it takes the names that JAX's engine has."""
+    """A function compiled by ``jax.jit``, which traces it: it asks for the names in `Tracing`."""
 
-    def __init__(self, f: Callable[..., Any], static: StaticArguments, engine: Engine, donate_argnums: Numbers) -> None:
+    def __init__(
+        self, f: Callable[..., Any], static: StaticArguments, engine: Engine, tracing: Tracing, donate_argnums: Numbers
+    ) -> None:
         super().__init__(f, static, engine)
+        self._tracing = tracing
         numbers = checked_argnums("jit", f, donate_argnums, "donate_argnums")
         self._donated = (numbers,) if isinstance(numbers, int) else numbers
         static.refuse_donated(self._donated)
@@ -203,7 +208,7 @@ class XlaFunction(_Jitted):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
             if self._flatten is None:
-                self._scope, self._flatten = self._engine.tracing.scope, self._engine.tracing.flatten
+                self._scope, self._flatten = self._tracing.scope, self._tracing.flatten
             _, given, named, static = self._static.bind(args, kwargs) if self._fixed else (None, args, kwargs, None)
             found, in_tree = self._flatten((given, named))
             if _MATRIX in map(type, args):
@@ -263,7 +268,7 @@ class XlaFunction(_Jitted):
         donated = [i for k in self._static.dynamic(self._donated, len(args)) for i in of_args[k]]
         donated = [i for i in donated if id(found[i]) not in handed]
         arranged = [i for k in order or range(len(of_args)) for i in of_args[k]]
-        program = Program(stage, name_of(self._function), self._engine.tracing, [*arranged, *of_names], donated)
+        program = Program(stage, name_of(self._function), self._tracing, [*arranged, *of_names], donated)
         return self._programs.setdefault((in_tree, static), program)
 
     def _donation(self, args: tuple, kwargs: dict) -> tuple[Order | None, set[int]]:
@@ -271,7 +276,7 @@ class XlaFunction(_Jitted):
         if not self._donated or self._fixed:
             return None, set()
         graph, _, dynamic, out_tree = self._stage(args, kwargs)
-        wide = {x for x in graph.outputs if self._engine.tracing.is_wide(x.aval.dtype)}
+        wide = {x for x in graph.outputs if self._tracing.is_wide(x.aval.dtype)}
         handed = {id(leaf) for x, leaf in zip(graph.inputs, dynamic, strict=True) if x in wide}
         return donation_order(graph, out_tree, args, self._donated), handed
 
@@ -300,7 +305,7 @@ class XlaFunction(_Jitted):
     @folded
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """``jax.jit``'s ``lower``: the program for these arguments, to be inspected or compiled ahead of time."""
-        xla = self._engine.tracing
+        xla = self._tracing
         with xla.scope():
             order, _ = self._donation(args, kwargs)
             donated = self._donated if order is None else tuple(order.index(i) for i in self._donated)

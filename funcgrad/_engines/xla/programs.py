@@ -15,6 +15,7 @@ import numpy as np
 
 from funcgrad._core.bind import is_foreign
 from funcgrad._core.graph.ir import Graph
+from funcgrad._engines.engine import Tracing
 from funcgrad._engines.xla.fits import with_fits, without_fits
 from funcgrad.tree import TreeDef, unflatten
 
@@ -35,7 +36,7 @@ class Program:
 
     __slots__ = ("_donated", "_held", "_jitted", "_kept", "_order", "_stage", "_xla")
 
-    def __init__(self, stage: Stage, name: str, xla: Any, order: Sequence[int], donated: Iterable[int]) -> None:
+    def __init__(self, stage: Stage, name: str, xla: Tracing, order: Sequence[int], donated: Iterable[int]) -> None:
         self._stage = stage
         self._xla = xla
         # ``None`` where it is their own.
@@ -118,7 +119,7 @@ class Plan:
         self._rebuild = rebuild
         self._fits = fits
 
-    def results(self, values: Sequence[Any], leaves: Sequence[Any], wide_last: bool, xla: Any) -> Any:
+    def results(self, values: Sequence[Any], leaves: Sequence[Any], wide_last: bool, xla: Tracing) -> Any:
         """The result of a call with these leaves, in a mode in which 64-bit arrays last or do not."""
         found = without_fits(values, self._fits) if self._fits else list(values)
         for j, i in self._handed:
