@@ -1,6 +1,7 @@
 """Optimizers: the rules as pure functions over immutable pytrees, and PyTorch's classes over them."""
 
 from funcgrad._public import publish
+from funcgrad.optim import schedules
 from funcgrad.optim._sgd import sgd_init, sgd_update
 from funcgrad.optim._state.sgd import SGDState
 from funcgrad.optim._torch.family import (
@@ -117,6 +118,7 @@ __all__ = [
     "rmsprop_update",
     "rprop_init",
     "rprop_update",
+    "schedules",
     "sgd_init",
     "sgd_update",
     "sparse_adam_init",

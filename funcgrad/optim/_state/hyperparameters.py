@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import aval_of, is_real
-from funcgrad._core.bind import is_foreign, is_value
+from funcgrad._core.bind import Tracer, is_foreign, is_value
 from funcgrad._engines import is_abstract
+from funcgrad._engines.xla.door import jax_functions
 from funcgrad._ops.elementwise.cast import cast_p
-from funcgrad.errors import HyperparameterError
+from funcgrad._ops.program.jax_function import apply
+from funcgrad.errors import HyperparameterError, UnsupportedFunctionError
 from funcgrad.optim._rules.rule import Choice, Flag, Number, Rule
 from funcgrad.tree import register_dataclass
 
@@ -32,6 +34,20 @@ class Schedule:
     """A learning rate as a function of the number of steps taken: part of the structure, not a leaf."""
 
     function: Callable[[Any], Any]
+
+    def value(self, step: Any) -> Any:
+        """The learning rate after so many steps; a function of JAX's, or of optax's, runs as it does under `from_jax`.
+
+        It refuses a traced count, since JAX would not see what it is.
+        """
+        try:
+            return self.function(step)
+        except UnsupportedFunctionError:
+            if not isinstance(step, Tracer):
+                raise
+        name = getattr(self.function, "__name__", "schedule")
+        called = jax_functions.JaxFunction(lambda count: [self.function(count)], (aval_of(step),), name)
+        return apply(called, [step])[0]
 
     def __repr__(self) -> str:
         return f"Schedule({getattr(self.function, '__name__', self.function)})"

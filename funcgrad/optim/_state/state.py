@@ -325,7 +325,7 @@ def _row(state: State, entries: tuple[Any, ...], numbers: Sequence[Any]) -> Row:
     for kind, entry in zip(state.rule.hyperparameters, entries, strict=True):
         if isinstance(entry, Schedule):
             step = state.step
-            value = entry.function(int(step) if is_host(step) else step)
+            value = entry.value(int(step) if is_host(step) else step)
             check_range(kind, value)
             values.append(float(value) if is_host(value) else value)
         elif type(entry) is Place:

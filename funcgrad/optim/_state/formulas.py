@@ -1,0 +1,123 @@
+"""The formulas of schedules, and what a schedule is as a value: a formula's name and the numbers in it."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+@dataclasses.dataclass(frozen=True)
+class Formula:
+    """A schedule: the name of its formula, and the numbers in it.
+
+    Example:
+        >>> from funcgrad.optim import schedules
+        >>> schedules.linear(1.0, 0.0, 10) == schedules.linear(1.0, 0.0, 10)
+        True
+        >>> schedules.constant(0.5)
+        constant(value=0.5)
+    """
+
+    name: str
+    options: tuple[tuple[str, Any], ...]
+
+    def __call__(self, count: Any) -> Any:
+        """The value after ``count`` steps: f64[]."""
+        return _FORMULAS[self.name](count, **dict(self.options))
+
+    @property
+    def __name__(self) -> str:
+        """How it is called in messages."""
+        return repr(self)
+
+    def __repr__(self) -> str:
+        return f"{self.name}({', '.join(f'{key}={value!r}' for key, value in self.options)})"
+
+
+def made(name: str, **options: Any) -> Formula:
+    """The schedule of a formula with these numbers."""
+    return Formula(name, tuple(options.items()))
+
+
+def _clipped(count: Any, begin: Any, steps: Any) -> Any:
+    """How many of the steps of a transition were taken."""
+    return np.minimum(np.maximum(count - begin, 0), steps)
+
+
+def _polynomial(
+    count: Any, init_value: Any, end_value: Any, power: Any, transition_steps: Any, transition_begin: Any
+) -> Any:
+    left = 1 - _clipped(count, transition_begin, transition_steps) / transition_steps
+    return (init_value - end_value) * left**power + end_value
+
+
+def _exponential(  # noqa: PLR0917 - given by name
+    count: Any,
+    init_value: Any,
+    transition_steps: Any,
+    decay_rate: Any,
+    transition_begin: Any,
+    staircase: bool,
+    end_value: Any,
+) -> Any:
+    exponent = np.maximum(count - transition_begin, 0) / transition_steps
+    value = init_value * decay_rate ** (np.floor(exponent) if staircase else exponent)
+    if end_value is None:
+        return value
+    return np.maximum(value, end_value) if decay_rate < 1 else np.minimum(value, end_value)
+
+
+def _multi_step(count: Any, init_value: Any, boundaries_and_scales: Any) -> Any:
+    value: Any = np.float64(init_value)
+    for boundary, scale in boundaries_and_scales:
+        value = value * np.where(count >= boundary, float(scale), 1.0)
+    return value
+
+
+def _cosine(count: Any, init_value: Any, decay_steps: Any, alpha: Any, exponent: Any) -> Any:
+    wave = 0.5 * (1 + np.cos(math.pi * (_clipped(count, 0, decay_steps) / decay_steps)))
+    return init_value * ((1 - alpha) * wave**exponent + alpha)
+
+
+def _inverse_sqrt(count: Any, peak_value: Any, warmup_steps: Any) -> Any:
+    taken = (count + 1) / warmup_steps
+    return peak_value * np.minimum(taken, 1 / np.sqrt(taken))
+
+
+def _between(count: Any, knots: Any, cosines: bool) -> Any:
+    """From each knot to the next, along a line or half a cosine."""
+    value: Any = np.float64(knots[0][1])
+    for (begin, low), (end, high) in itertools.pairwise(knots):
+        part = _clipped(count, begin, max(end - begin, 1)) / max(end - begin, 1)
+        part = 0.5 * (1 - np.cos(math.pi * part)) if cosines else part
+        value = np.where(count >= begin, low + (high - low) * part, value)
+    return value
+
+
+def _join(count: Any, schedules: Any, boundaries: Any) -> Any:
+    value = schedules[0](count)
+    for boundary, schedule in zip(boundaries, schedules[1:], strict=True):
+        value = np.where(count < boundary, value, schedule(count - boundary))
+    return value
+
+
+def _constant(count: Any, value: Any) -> Any:
+    del count
+    return value
+
+
+_FORMULAS: dict[str, Callable[..., Any]] = {
+    "constant": _constant,
+    "polynomial": _polynomial,
+    "exponential": _exponential,
+    "multi_step": _multi_step,
+    "cosine": _cosine,
+    "inverse_sqrt": _inverse_sqrt,
+    "between": _between,
+    "join": _join,
+}

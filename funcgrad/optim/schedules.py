@@ -1,0 +1,359 @@
+"""Learning rates as functions of the number of steps taken: values that compare, hash, print and pickle.
+
+Each function here makes a `Formula`, to be given as ``lr`` (or called with a count of steps). Two that were made from
+equal numbers are equal, so a state with a schedule that was made again compiles nothing anew. Those with a name of
+optax's have optax's meaning; a schedule of optax's itself, and any function of the count, is taken as ``lr`` as well.
+
+Example:
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> from funcgrad.optim import schedules
+    >>> lr = schedules.warmup_cosine(init_value=0.0, peak_value=0.1, warmup_steps=5, decay_steps=20)
+    >>> [round(float(lr(count)), 4) for count in (0, 5, 10, 20)]
+    [0.0, 0.1, 0.075, 0.0]
+    >>> state = fg.sgd_init(np.zeros(3), lr=lr)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from funcgrad._public import publish
+from funcgrad.optim._state.formulas import Formula, made
+
+__all__ = [
+    "Formula",
+    "constant",
+    "cosine",
+    "exponential",
+    "inverse_sqrt",
+    "join",
+    "linear",
+    "linear_one_cycle",
+    "multi_step",
+    "one_cycle",
+    "polynomial",
+    "step",
+    "warmup",
+    "warmup_cosine",
+]
+
+Number = float | int
+
+
+def _positive(name: str, option: str, value: Any) -> None:
+    if not value > 0:
+        raise ValueError(f"{name}: {option} is {value}; needed a positive number of steps. Use constant for none.")
+
+
+def constant(value: Number) -> Formula:
+    """The same value at every step.
+
+    Example:
+        >>> from funcgrad.optim import schedules
+        >>> schedules.constant(0.1)(7)
+        0.1
+    """
+    return made("constant", value=value)
+
+
+def polynomial(
+    init_value: Number, end_value: Number, power: Number, transition_steps: int, transition_begin: int = 0
+) -> Formula:
+    """From one value to another along a power of the way that is left: ``optax.polynomial_schedule``.
+
+    Args:
+        init_value: the value up to ``transition_begin``, ``I``.
+        end_value: the value from ``transition_begin + transition_steps`` on, ``E``.
+        power: ``P`` in ``(I - E) (1 - t / T)^P + E``.
+        transition_steps: ``T``.
+        transition_begin: how many steps come before.
+
+    Raises:
+        ValueError: ``transition_steps`` is not positive.
+
+    Example:
+        >>> from funcgrad.optim import schedules
+        >>> float(schedules.polynomial(1.0, 0.0, power=2, transition_steps=4)(2))
+        0.25
+    """
+    _positive("polynomial", "transition_steps", transition_steps)
+    return made(
+        "polynomial",
+        init_value=init_value,
+        end_value=end_value,
+        power=power,
+        transition_steps=transition_steps,
+        transition_begin=transition_begin,
+    )
+
+
+def linear(init_value: Number, end_value: Number, transition_steps: int, transition_begin: int = 0) -> Formula:
+    """From one value to another in equal steps: ``optax.linear_schedule``, `polynomial` of power 1.
+
+    Example:
+        >>> from funcgrad.optim import schedules
+        >>> [float(schedules.linear(1.0, 0.5, 4)(count)) for count in (0, 2, 9)]
+        [1.0, 0.75, 0.5]
+    """
+    return polynomial(init_value, end_value, 1, transition_steps, transition_begin)
+
+
+def warmup(init_value: Number, peak_value: Number, warmup_steps: int) -> Formula:
+    """Up from one value to another, which stays: ``optax.warmup_constant_schedule``.
+
+    Example:
+        >>> from funcgrad.optim import schedules
+        >>> [float(schedules.warmup(0.0, 1.0, 4)(count)) for count in (0, 1, 9)]
+        [0.0, 0.25, 1.0]
+    """
+    return linear(init_value, peak_value, warmup_steps)
+
+
+def exponential(
+    init_value: Number,
+    transition_steps: int,
+    decay_rate: Number,
+    transition_begin: int = 0,
+    staircase: bool = False,
+    end_value: Number | None = None,
+) -> Formula:
+    """Times a factor every so many steps, gradually or (``staircase``) at once: ``optax.exponential_decay``.
+
+    Args:
+        init_value: the value up to ``transition_begin``.
+        transition_steps: after how many steps the whole factor has come in.
+        decay_rate: the factor.
+        transition_begin: how many steps come before.
+        staircase: whether the factor comes in as a whole.
+        end_value: where the decay (or growth, by a factor above 1) ends.
+
+    Raises:
+        ValueError: ``transition_steps`` or ``decay_rate`` is not positive.
+
+    Example:
+        >>> from funcgrad.optim import schedules
+        >>> [float(schedules.exponential(1.0, 2, 0.25)(count)) for count in (0, 1, 2)]
+        [1.0, 0.5, 0.25]
+    """
+    _positive("exponential", "transition_steps", transition_steps)
+    if not decay_rate > 0:
+        raise ValueError(f"exponential: decay_rate is {decay_rate}; needed a positive factor. Use constant for none.")
+    return made(
+        "exponential",
+        init_value=init_value,
+        transition_steps=transition_steps,
+        decay_rate=decay_rate,
+        transition_begin=transition_begin,
+        staircase=staircase,
+        end_value=end_value,
+    )
+
+
+def step(init_value: Number, step_size: int, gamma: Number = 0.1) -> Formula:
+    """Times ``gamma`` after every ``step_size`` steps: PyTorch's ``StepLR``.
+
+    Example:
+        >>> from funcgrad.optim import schedules
+        >>> [float(schedules.step(1.0, 2, 0.5)(count)) for count in (0, 1, 2, 4)]
+        [1.0, 1.0, 0.5, 0.25]
+    """
+    return exponential(init_value, step_size, gamma, staircase=True)
+
+
+def multi_step(init_value: Number, boundaries_and_scales: Mapping[int, Number]) -> Formula:
+    """Times a factor from each boundary on: ``optax.piecewise_constant_schedule``, PyTorch's ``MultiStepLR``.
+
+    Args:
+        init_value: the value before the first boundary.
+        boundaries_and_scales: by count of steps, the factor from there on.
+
+    Raises:
+        ValueError: a factor is negative.
+
+    Example:
+        >>> from funcgrad.optim import schedules
+        >>> [float(schedules.multi_step(1.0, {2: 0.5, 4: 0.5})(count)) for count in (1, 2, 4)]
+        [1.0, 0.5, 0.25]
+    """
+    pairs = tuple(sorted(boundaries_and_scales.items()))
+    for boundary, scale in pairs:
+        if not scale >= 0:
+            raise ValueError(f"multi_step: the factor at {boundary} is {scale}; needed none below 0. Give its size.")
+    return made("multi_step", init_value=init_value, boundaries_and_scales=pairs)
+
+
+def cosine(init_value: Number, decay_steps: int, alpha: Number = 0.0, exponent: Number = 1.0) -> Formula:
+    """Down along half a wave of the cosine: ``optax.cosine_decay_schedule``.
+
+    Args:
+        init_value: the value at the start.
+        decay_steps: after how many steps it ends.
+        alpha: what is left at the end, as a part of ``init_value``.
+        exponent: the power of the wave.
+
+    Raises:
+        ValueError: ``decay_steps`` is not positive.
+
+    Example:
+        >>> from funcgrad.optim import schedules
+        >>> [round(float(schedules.cosine(1.0, 4)(count)), 4) for count in (0, 2, 4)]
+        [1.0, 0.5, 0.0]
+
+    Source: Loshchilov and Hutter, SGDR: Stochastic Gradient Descent with Warm Restarts (2017), equation 5.
+    """
+    _positive("cosine", "decay_steps", decay_steps)
+    return made("cosine", init_value=init_value, decay_steps=decay_steps, alpha=alpha, exponent=exponent)
+
+
+def warmup_cosine(
+    init_value: Number,
+    peak_value: Number,
+    warmup_steps: int,
+    decay_steps: int,
+    end_value: Number = 0.0,
+    exponent: Number = 1.0,
+) -> Formula:
+    """Up in equal steps, then down along the cosine: ``optax.warmup_cosine_decay_schedule``.
+
+    Args:
+        init_value: the value at the start.
+        peak_value: the value after ``warmup_steps``.
+        warmup_steps: how many steps lead up.
+        decay_steps: how many steps there are, those that lead up among them.
+        end_value: the value at the end.
+        exponent: the power of the wave.
+
+    Raises:
+        ValueError: no steps are left for the way down.
+
+    Example:
+        >>> from funcgrad.optim import schedules
+        >>> float(schedules.warmup_cosine(0.0, 1.0, 4, 12)(2))
+        0.5
+    """
+    alpha = end_value / peak_value if peak_value else 0.0
+    down = cosine(peak_value, decay_steps - warmup_steps, alpha, exponent)
+    return join([linear(init_value, peak_value, warmup_steps), down], [warmup_steps])
+
+
+def inverse_sqrt(peak_value: Number, warmup_steps: int) -> Formula:
+    """Up in equal steps, then down with the inverse square root of the count.
+
+    The value is ``peak_value * min((t + 1) / W, sqrt(W / (t + 1)))`` with ``W`` steps of warm-up: it is
+    ``peak_value`` at the ``W``-th step.
+
+    Raises:
+        ValueError: ``warmup_steps`` is not positive.
+
+    Example:
+        >>> from funcgrad.optim import schedules
+        >>> [float(schedules.inverse_sqrt(1.0, 4)(count)) for count in (0, 3, 15)]
+        [0.25, 1.0, 0.5]
+
+    Source: Vaswani et al., Attention Is All You Need (2017), equation 3, in which ``peak_value`` is
+    ``1 / sqrt(d_model * warmup_steps)``.
+    """
+    _positive("inverse_sqrt", "warmup_steps", warmup_steps)
+    return made("inverse_sqrt", peak_value=peak_value, warmup_steps=warmup_steps)
+
+
+def one_cycle(
+    transition_steps: int,
+    peak_value: Number,
+    pct_start: float = 0.3,
+    div_factor: Number = 25.0,
+    final_div_factor: Number = 1e4,
+) -> Formula:
+    """Up and down along cosines: ``optax.cosine_onecycle_schedule``.
+
+    Args:
+        transition_steps: how many steps there are.
+        peak_value: the greatest value.
+        pct_start: the part of the steps that lead up.
+        div_factor: it starts at ``peak_value / div_factor``.
+        final_div_factor: it ends at the start's value over this.
+
+    Raises:
+        ValueError: ``transition_steps`` is not positive.
+
+    Example:
+        >>> from funcgrad.optim import schedules
+        >>> [round(float(schedules.one_cycle(10, 1.0)(count)), 4) for count in (0, 3, 10)]
+        [0.04, 1.0, 0.0]
+
+    Source: Smith and Topin, Super-Convergence (2017).
+    """
+    _positive("one_cycle", "transition_steps", transition_steps)
+    start, peak = peak_value / div_factor, int(pct_start * transition_steps)
+    return made(
+        "between",
+        knots=((0, start), (peak, float(peak_value)), (int(transition_steps), start / final_div_factor)),
+        cosines=True,
+    )
+
+
+def linear_one_cycle(
+    transition_steps: int,
+    peak_value: Number,
+    pct_start: float = 0.3,
+    pct_final: float = 0.85,
+    div_factor: Number = 25.0,
+    final_div_factor: Number = 1e4,
+) -> Formula:
+    """Up, down, and down again along lines: ``optax.linear_onecycle_schedule``.
+
+    Args:
+        transition_steps: how many steps there are.
+        peak_value: the greatest value.
+        pct_start: the part of the steps that lead up.
+        pct_final: the part of the steps after which it is back at the start's value.
+        div_factor: it starts at ``peak_value / div_factor``.
+        final_div_factor: it ends at the start's value over this.
+
+    Raises:
+        ValueError: ``transition_steps`` is not positive.
+
+    Example:
+        >>> from funcgrad.optim import schedules
+        >>> float(schedules.linear_one_cycle(20, 1.0, div_factor=4.0)(3))
+        0.625
+
+    Source: Smith and Topin, Super-Convergence (2017).
+    """
+    _positive("linear_one_cycle", "transition_steps", transition_steps)
+    start, steps = peak_value / div_factor, int(transition_steps)
+    peak, back = int(pct_start * steps), int(pct_final * steps)
+    return made(
+        "between",
+        knots=((0, start), (peak, float(peak_value)), (back, start), (steps, start / final_div_factor)),
+        cosines=False,
+    )
+
+
+def join(schedules: Sequence[Callable[[Any], Any]], boundaries: Sequence[int]) -> Formula:
+    """One schedule after another, each counting its steps from where it begins: ``optax.join_schedules``.
+
+    Args:
+        schedules: schedules, one after another.
+        boundaries: after how many steps each but the first begins.
+
+    Raises:
+        ValueError: the numbers of schedules and boundaries do not match.
+
+    Example:
+        >>> from funcgrad.optim import schedules
+        >>> both = schedules.join([schedules.constant(1.0), schedules.linear(1.0, 0.0, 4)], [10])
+        >>> [float(both(count)) for count in (5, 10, 12)]
+        [1.0, 1.0, 0.5]
+    """
+    if len(schedules) != len(boundaries) + 1:
+        raise ValueError(
+            f"join: there are {len(schedules)} schedules and {len(boundaries)} boundaries; needed one boundary less "
+            "than there are schedules. Give the count of steps at which each but the first begins."
+        )
+    return made("join", schedules=tuple(schedules), boundaries=tuple(boundaries))
+
+
+__dir__ = publish(__name__)

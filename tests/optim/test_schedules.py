@@ -1,0 +1,129 @@
+"""Schedules: optax's values, as values of their own; in states, compiled, and changed without compiling anew."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import optax
+import pytest
+
+import funcgrad as fg
+from funcgrad.optim import schedules as s
+
+COUNTS = [0, 1, 2, 3, 5, 7, 8, 10, 13, 20, 31, 100]
+# Ours, and optax's of the same meaning.
+PAIRS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
+    "constant": (lambda: s.constant(0.3), lambda: optax.constant_schedule(0.3)),
+    "linear": (lambda: s.linear(1.0, 0.25, 10, 3), lambda: optax.linear_schedule(1.0, 0.25, 10, 3)),
+    "warmup": (lambda: s.warmup(0.0, 2.0, 7), lambda: optax.warmup_constant_schedule(0.0, 2.0, 7)),
+    "polynomial": (lambda: s.polynomial(1.0, 0.1, 2.5, 12), lambda: optax.polynomial_schedule(1.0, 0.1, 2.5, 12)),
+    "exponential": (lambda: s.exponential(1.0, 4, 0.5, 2), lambda: optax.exponential_decay(1.0, 4, 0.5, 2)),
+    "bounded": (
+        lambda: s.exponential(1.0, 4, 0.5, end_value=0.3),
+        lambda: optax.exponential_decay(1.0, 4, 0.5, end_value=0.3),
+    ),
+    "growth": (
+        lambda: s.exponential(1.0, 4, 2.0, staircase=True, end_value=3.0),
+        lambda: optax.exponential_decay(1.0, 4, 2.0, staircase=True, end_value=3.0),
+    ),
+    "step": (lambda: s.step(1.0, 5, 0.1), lambda: optax.exponential_decay(1.0, 5, 0.1, staircase=True)),
+    "multi_step": (
+        lambda: s.multi_step(1.0, {10: 0.5, 3: 0.1}),
+        lambda: optax.piecewise_constant_schedule(1.0, {3: 0.1, 10: 0.5}),
+    ),
+    "cosine": (lambda: s.cosine(1.0, 13, 0.1, 2.0), lambda: optax.cosine_decay_schedule(1.0, 13, 0.1, 2.0)),
+    "warmup_cosine": (
+        lambda: s.warmup_cosine(0.1, 1.0, 5, 20, 0.05),
+        lambda: optax.warmup_cosine_decay_schedule(0.1, 1.0, 5, 20, 0.05),
+    ),
+    "one_cycle": (lambda: s.one_cycle(20, 1.0), lambda: optax.cosine_onecycle_schedule(20, 1.0)),
+    "linear_one_cycle": (lambda: s.linear_one_cycle(20, 1.0), lambda: optax.linear_onecycle_schedule(20, 1.0)),
+    "join": (
+        lambda: s.join([s.linear(1.0, 0.5, 4), s.constant(0.1), s.cosine(2.0, 5)], [5, 8]),
+        lambda: optax.join_schedules(
+            [optax.linear_schedule(1.0, 0.5, 4), optax.constant_schedule(0.1), optax.cosine_decay_schedule(2.0, 5)],
+            [5, 8],
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_optaxs_values(name: str) -> None:
+    ours, theirs = (make() for make in PAIRS[name])
+    expected = [float(theirs(count)) for count in COUNTS]
+    np.testing.assert_allclose([float(ours(count)) for count in COUNTS], expected, rtol=2e-6, atol=1e-7)
+    counts = np.asarray(COUNTS)
+    np.testing.assert_allclose(fg.jit(fg.vmap(ours), engine="numpy")(counts), expected, rtol=2e-6, atol=1e-7)
+    np.testing.assert_allclose(fg.jit(lambda c: [ours(x) for x in c])(counts), expected, rtol=2e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", [*PAIRS, "inverse_sqrt"])
+def test_a_schedule_is_a_value(name: str) -> None:
+    make: Callable[[], Any] = PAIRS[name][0] if name in PAIRS else lambda: s.inverse_sqrt(1.0, 4)
+    first, second = make(), make()
+    assert first is not second
+    assert first == second
+    assert hash(first) == hash(second)
+    assert pickle.loads(pickle.dumps(first)) == first
+    assert repr(first) == repr(second) != repr(s.constant(7))
+    assert first != s.constant(7)
+
+
+@pytest.mark.parametrize("engine", ["xla", "numpy"])
+def test_a_schedule_made_again_compiles_nothing(engine: Any) -> None:
+    traced = []
+
+    def step(grads: Any, state: Any, params: Any) -> Any:
+        traced.append(None)
+        return fg.sgd_update(grads, state, params)
+
+    update = fg.jit(step, engine=engine)
+    params, state = np.ones(2), fg.sgd_init(np.ones(2), lr=s.cosine(0.1, 10))
+    for _ in range(3):
+        params, state = update(np.ones(2), state, params)
+        state = state.replace(lr=s.cosine(0.1, 10))
+    assert len(traced) == 1
+    again = pickle.loads(pickle.dumps(state))
+    assert fg.tree.structure(again) == fg.tree.structure(state)
+    expected = 1 - sum(float(s.cosine(0.1, 10)(count)) for count in range(3))
+    np.testing.assert_allclose(params, [expected, expected])
+
+
+@pytest.mark.parametrize("engine", [None, "xla", "numpy"])
+def test_optaxs_own_schedules_are_taken(engine: Any) -> None:
+    update = fg.sgd_update if engine is None else fg.jit(fg.sgd_update, engine=engine)
+    schedule = optax.cosine_decay_schedule(0.1, 10)
+    params, state = np.ones(2), fg.sgd_init(np.ones(2), lr=schedule)
+    for _ in range(3):
+        params, state = update(np.ones(2), state, params)
+    np.testing.assert_allclose(params, 1 - sum(float(schedule(count)) for count in range(3)), rtol=1e-6)
+    assert np.asarray(params).dtype == np.float64
+
+
+def test_adam_takes_schedules_too() -> None:
+    state = fg.optim.adam_init(np.ones(2), lr=s.step(0.5, 1, 0.5))
+    first, state = fg.optim.adam_update(np.ones(2), state, np.ones(2))
+    second, _ = fg.optim.adam_update(np.ones(2), state, first)
+    np.testing.assert_allclose([1 - first[0], first[0] - second[0]], [0.5, 0.25], rtol=1e-6)
+
+
+MISTAKES: dict[str, Callable[[], Any]] = {
+    "linear": lambda: s.linear(1.0, 0.0, 0),
+    "cosine": lambda: s.cosine(1.0, -1),
+    "warmup_cosine": lambda: s.warmup_cosine(0.0, 1.0, 10, 10),
+    "exponential": lambda: s.exponential(1.0, 5, 0.0),
+    "multi_step": lambda: s.multi_step(1.0, {3: -1.0}),
+    "join": lambda: s.join([s.constant(1.0)], [3]),
+    "one_cycle": lambda: s.one_cycle(0, 1.0),
+    "inverse_sqrt": lambda: s.inverse_sqrt(1.0, 0),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_are_named(name: str) -> None:
+    with pytest.raises(ValueError, match="needed"):
+        MISTAKES[name]()
