@@ -1,6 +1,7 @@
 """Layers, activation functions and losses: as plain functions of arrays, and as modules with parameters."""
 
 from funcgrad._public import publish
+from funcgrad.nn import utils
 from funcgrad.nn._activations import gelu, log_softmax, relu, sigmoid, softmax, tanh
 from funcgrad.nn._embedding import embedding
 from funcgrad.nn._layers import Flatten, Identity, Linear, ReLU, Sequential, Sigmoid, Tanh, manual_seed
@@ -35,6 +36,7 @@ __all__ = [
     "sigmoid",
     "softmax",
     "tanh",
+    "utils",
 ]
 
 __dir__ = publish(__name__)

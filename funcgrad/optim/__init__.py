@@ -2,6 +2,8 @@
 
 from funcgrad._public import publish
 from funcgrad.optim import schedules
+from funcgrad.optim._average import EMAState, ema_init, ema_update
+from funcgrad.optim._gradients import clip_by_global_norm, clip_by_value, global_norm
 from funcgrad.optim._sgd import sgd_init, sgd_update
 from funcgrad.optim._state.sgd import SGDState
 from funcgrad.optim._torch.family import (
@@ -61,11 +63,13 @@ from funcgrad.optim._torch.family import (
 from funcgrad.optim._torch.hooks import RemovableHandle
 from funcgrad.optim._torch.optimizer import Optimizer, required
 from funcgrad.optim._torch.sgd import SGD
+from funcgrad.optim._wrap import AccumulateState, SkipState, accumulate, skip_nonfinite
 
 __all__ = [
     "ASGD",
     "SGD",
     "ASGDState",
+    "AccumulateState",
     "Adadelta",
     "AdadeltaState",
     "Adagrad",
@@ -76,6 +80,7 @@ __all__ = [
     "AdamWState",
     "Adamax",
     "AdamaxState",
+    "EMAState",
     "Lion",
     "LionState",
     "Muon",
@@ -91,8 +96,10 @@ __all__ = [
     "Rprop",
     "RpropState",
     "SGDState",
+    "SkipState",
     "SparseAdam",
     "SparseAdamState",
+    "accumulate",
     "adadelta_init",
     "adadelta_update",
     "adagrad_init",
@@ -105,6 +112,11 @@ __all__ = [
     "adamw_update",
     "asgd_init",
     "asgd_update",
+    "clip_by_global_norm",
+    "clip_by_value",
+    "ema_init",
+    "ema_update",
+    "global_norm",
     "lion_init",
     "lion_update",
     "muon_init",
@@ -121,6 +133,7 @@ __all__ = [
     "schedules",
     "sgd_init",
     "sgd_update",
+    "skip_nonfinite",
     "sparse_adam_init",
     "sparse_adam_update",
 ]

@@ -123,7 +123,9 @@ def _gradient(made: Made, rng: np.random.Generator, p: np.ndarray) -> Any:
     if made.rule.dense is None:
         return _normal(rng, p.shape, p.dtype)
     indices = rng.integers(p.shape[0], size=3)
-    return Rows(indices, _normal(rng, (3, *p.shape[1:]), p.dtype), p.shape)
+    # Of one sign in each row: sums that cancel depend on their order.
+    signs = np.where(indices % 2, -1.0, 1.0).reshape(3, *[1] * (p.ndim - 1))
+    return Rows(indices, (np.abs(_normal(rng, (3, *p.shape[1:]), p.dtype)) * signs).astype(p.dtype), p.shape)
 
 
 def split(values: list[Any], run: Run) -> list[list[Any]]:

@@ -25,7 +25,7 @@ class Lion(torch.optim.Optimizer):
         super().__init__(params, {**options, "foreach": foreach, "differentiable": differentiable})
 
     @torch.no_grad()
-    def step(self, closure: Any = None) -> None:
+    def step(self, closure: Any = None) -> Any:
         for group in self.param_groups:
             for p in group["params"]:
                 if p.grad is not None:

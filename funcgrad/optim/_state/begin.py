@@ -16,7 +16,7 @@ from funcgrad.errors import HyperparameterError
 from funcgrad.optim._rules.rule import Slot, Structure
 from funcgrad.optim._state.prefix import as_vector, check_together, laid_out
 from funcgrad.optim._state.state import State, packed, rows_of, structures_of
-from funcgrad.tree import TreeDef, flatten, key_paths, unflatten
+from funcgrad.tree import TreeDef, flatten, key_paths, leaves, unflatten
 
 S = TypeVar("S", bound=State)
 
@@ -60,7 +60,7 @@ def begin(
         slots.append(unflatten(treedef, of_leaves))
     count = sum(row.counts for row in structures)
     taken = np.zeros(count, np.int32) if count else None
-    vector, step, taken = _placed([vector, np.int32(0), taken], found)
+    vector, step, taken = placed([vector, np.int32(0), taken], found)
     return kind(
         vector,
         step,
@@ -97,9 +97,9 @@ def is_complex(x: Any) -> bool:
     return aval_of(x).dtype.kind == "c"
 
 
-def _placed(values: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
+def placed(values: Sequence[Any], params: Any) -> list[Any]:
     """NumPy values on the devices of the parameters, where those were put somewhere on purpose."""
-    reference = next((leaf for leaf in leaves if is_foreign(leaf)), None)
+    reference = next((leaf for leaf in leaves(params) if is_foreign(leaf)), None)
     if reference is None:
         return list(values)
     return [place_beside(x, reference) if isinstance(x, np.generic | np.ndarray) else x for x in values]

@@ -1,0 +1,161 @@
+"""Moving averages of parameters."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import aval_of, is_inexact
+from funcgrad._ops.elementwise.arithmetic import add_p
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.layout.copy import fresh
+from funcgrad._ops.layout.fill import zeros_like
+from funcgrad.errors import HyperparameterError
+from funcgrad.optim._state.begin import placed
+from funcgrad.optim._state.hyperparameters import is_function, number
+from funcgrad.tree import flatten, flatten_up_to, register_dataclass, unflatten
+
+_FLOAT32 = np.dtype(np.float32)
+
+
+@register_dataclass(meta_fields=("debias", "schedule"), when_made=True)
+@dataclasses.dataclass(frozen=True, eq=False)
+class EMAState:
+    """What a moving average carries from step to step.
+
+    Args:
+        averages: a pytree like the parameters: the averages, in float32 where the parameter is narrower.
+        decay: f64[], what remains of them after each step; ``None`` with a schedule.
+        step: i32[], how many times parameters were taken in.
+        debias: static: whether the averages begin at zero, and are corrected for it when they are read.
+        schedule: static: the decay as a function of the number of times before.
+    """
+
+    averages: Any
+    decay: Any
+    step: Any
+    debias: bool = False
+    schedule: Callable[[Any], Any] | None = None
+
+    def replace(self, **changes: Any) -> EMAState:
+        """Return a state with other values in some fields.
+
+        Example:
+            >>> import numpy as np
+            >>> from funcgrad.optim import ema_init
+            >>> float(ema_init(np.ones(2)).replace(decay=0.5).decay)
+            0.5
+        """
+        if "decay" in changes:
+            changes["decay"] = _checked(changes["decay"])
+        return dataclasses.replace(self, **changes)
+
+
+def ema_init(params: Any, *, decay: Any = 0.999, debias: bool = False) -> EMAState:
+    """Make the state with which a moving average of parameters begins.
+
+    Args:
+        params: a pytree of arrays. Those that are no float or complex arrays are not averaged: the last is kept.
+        decay: what remains of the average after each step, from 0 to 1, dimensionless: a number, which is data, or a
+            function of the number of steps before, which is static, such as ``lambda t: np.minimum(0.999, (1 + t) / (10
+            + t))``.
+        debias: begin at zero, and divide by ``1 - decay**t``, so that the first parameters have no weight of their
+            own; not with a function. Otherwise the average begins with the parameters as they are.
+
+    Returns:
+        The state.
+
+    Raises:
+        HyperparameterError: ``decay`` is out of range, or a function to be debiased.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.optim import ema_init, ema_update
+        >>> params = {"weight": np.array([1.0, 2.0])}
+        >>> state = ema_init(params, decay=0.9)
+        >>> averages, state = ema_update({"weight": np.array([2.0, 2.0])}, state)
+        >>> averages["weight"]
+        array([1.1, 2. ])
+    """
+    schedule = decay if is_function(decay) else None
+    if schedule is not None and debias:
+        raise HyperparameterError("ema_init: decay is a function; needed a number with debias. Turn debias off.")
+    leaves, treedef = flatten(params)
+    averages = [_begun(p, debias) for p in leaves]
+    value = None if schedule is not None else _checked(decay)
+    value, step = placed([value, np.int32(0)], params)
+    return EMAState(unflatten(treedef, averages), value, step, debias, schedule)
+
+
+def ema_update(params: Any, state: EMAState) -> tuple[Any, EMAState]:
+    """Take parameters into their moving average: ``average = decay * average + (1 - decay) * params``.
+
+    Args:
+        params: a pytree like that of `ema_init`: the parameters after a step.
+        state: what `ema_init` or the last call returned.
+
+    Returns:
+        ``(averages, state)``: the averages in the dtypes of the parameters, to evaluate with; and the new state.
+
+    Raises:
+        TreeMismatchError: the parameters do not fit the state.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.optim import ema_init, ema_update
+        >>> state = ema_init(np.array([4.0]), decay=0.5, debias=True)
+        >>> averages, state = ema_update(np.array([4.0]), state)
+        >>> averages, int(state.step)
+        (array([4.]), 1)
+
+    Source: Polyak and Juditsky, *Acceleration of stochastic approximation by averaging* (1992), with weights that fall
+    geometrically; as ``torch.optim.swa_utils.get_ema_avg_fn``, and with ``debias`` as ``optax.ema``.
+    """
+    leaves, treedef = flatten(params)
+    held = flatten_up_to(treedef, state.averages, "ema_update: state.averages")
+    decay = state.decay if state.schedule is None else state.schedule(state.step)
+    step = add_p(state.step, 1)
+    new = [_averaged(average, p, decay) for average, p in zip(held, leaves, strict=True)]
+    correction = 1 - decay ** cast(step, np.dtype(np.float64)) if state.debias else None
+    read = [_read(average, p, correction) for average, p in zip(new, leaves, strict=True)]
+    return unflatten(treedef, read), dataclasses.replace(state, averages=unflatten(treedef, new), step=step)
+
+
+def _checked(decay: Any) -> Any:
+    known = number(decay)
+    if known is not None and not 0 <= known <= 1:
+        raise HyperparameterError(f"ema_init: decay is {known}; needed a number from 0 to 1. 0.999 keeps 1,000 steps.")
+    return decay if known is None else np.float64(known)
+
+
+def _is_averaged(p: Any) -> bool:
+    return is_inexact(aval_of(p).dtype)
+
+
+def _begun(p: Any, debias: bool) -> Any:
+    if not _is_averaged(p):
+        return fresh(p, p)
+    dtype = aval_of(p).dtype
+    wide = cast(p, _FLOAT32) if dtype.itemsize == 2 or dtype.kind == "V" else p
+    return zeros_like(wide) if debias else fresh(wide, p)
+
+
+def _averaged(average: Any, p: Any, decay: Any) -> Any:
+    if not _is_averaged(p):
+        return fresh(p, p)
+    dtype = aval_of(average).dtype
+    real = np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
+    kept, added = [cast(np.float64(x) if type(x) is float else x, real) for x in (decay, 1 - decay)]
+    return kept * average + added * cast(p, dtype)
+
+
+def _read(average: Any, p: Any, correction: Any) -> Any:
+    if not _is_averaged(p):
+        return average
+    dtype = aval_of(average).dtype
+    if correction is not None:
+        average = average / cast(correction, np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype)
+    return fresh(cast(average, aval_of(p).dtype), average)

@@ -1,0 +1,89 @@
+"""Clipping of tensors' gradients, beside ``torch.nn.utils``."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from funcgrad.autograd import tensor
+from funcgrad.nn import utils
+
+SHAPES = ((3, 2), (4,), ())
+
+
+def grads(seed: int, dtype: Any) -> list[Any]:
+    rng = np.random.default_rng(seed)
+    values = [np.asarray(rng.standard_normal(shape), dtype) for shape in SHAPES]
+    return [values[0], None, *values[1:]]
+
+
+def ours(make: Any = lambda g: g, seed: int = 0, dtype: Any = np.float64) -> list[Any]:
+    params = [
+        tensor(make(np.zeros(() if g is None else g.shape, dtype)), requires_grad=True) for g in grads(seed, dtype)
+    ]
+    for p, g in zip(params, grads(seed, dtype), strict=True):
+        p.grad = None if g is None else tensor(make(g))
+    return params
+
+
+def torchs(torch: Any, dtype: Any = np.float64) -> list[Any]:
+    params = []
+    for g in grads(0, dtype):
+        p = torch.zeros(() if g is None else g.shape, dtype=getattr(torch, np.dtype(dtype).name), requires_grad=True)
+        p.grad = None if g is None else torch.tensor(g)
+        params.append(p)
+    return params
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("order", [2.0, 1, 3.0, "inf", 0.5])
+@pytest.mark.parametrize("limit", [0.5, 100.0])
+def test_norms_are_pytorchs(order: Any, limit: float, dtype: Any) -> None:
+    torch = pytest.importorskip("torch")
+    with jax.enable_x64(True):
+        for make in (lambda g: g, jax.numpy.asarray):
+            mine, its = ours(make, dtype=dtype), torchs(torch, dtype)
+            identities = [p.grad for p in mine]
+            found = utils.clip_grad_norm_(iter(mine), limit, order)
+            expected = torch.nn.utils.clip_grad_norm_(its, limit, order)
+            np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-6 if dtype is np.float32 else 1e-13)
+            assert found.dtype == dtype
+            for p, q, g in zip(mine, its, identities, strict=True):
+                assert p.grad is g
+                if g is not None:
+                    np.testing.assert_allclose(g.numpy(), q.grad.numpy(), rtol=1e-6 if dtype is np.float32 else 1e-13)
+
+
+def test_values_are_pytorchs() -> None:
+    torch = pytest.importorskip("torch")
+    mine, its = ours(), torchs(torch)
+    utils.clip_grad_value_(mine, 0.3)
+    torch.nn.utils.clip_grad_value_(its, 0.3)
+    for p, q in zip(mine, its, strict=True):
+        assert (p.grad is None) == (q.grad is None)
+        if p.grad is not None:
+            np.testing.assert_array_equal(p.grad.numpy(), q.grad.numpy())
+    (one, *_) = ours()
+    utils.clip_grad_value_(one, 0.1)
+    assert abs(one.grad.numpy()).max() == 0.1
+
+
+def test_norms_that_are_not_finite() -> None:
+    (p, *_) = ours()
+    p.grad = tensor(np.array([[np.inf, 1.0]] * 3)[:, :2])
+    with pytest.raises(RuntimeError, match=r"The total norm of order 2.0 .* is non-finite, so it cannot be clipped"):
+        utils.clip_grad_norm_([p], 1.0, error_if_nonfinite=True)
+    assert p.grad.numpy()[0, 1] == 1.0
+
+
+def test_nothing_to_clip() -> None:
+    with pytest.warns(UserWarning, match="`parameters` is an empty generator"):
+        utils.clip_grad_norm_((p for p in []), 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert utils.clip_grad_norm_([], 1.0).item() == 0.0
+        assert utils.clip_grad_norm_([tensor([1.0], requires_grad=True)], 1.0).item() == 0.0
