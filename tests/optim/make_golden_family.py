@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from tests.optim._family import FAMILY, STEPS
-from tests.optim.test_family import GOLDEN, Side, golden_runs
+from tests.optim._sides import GOLDEN, Side, golden_runs
 
 
 def main() -> None:

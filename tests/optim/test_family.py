@@ -1,14 +1,9 @@
-"""Every optimizer that is read off its rule: PyTorch's numbers, refusals and checkpoints, on every way of stepping."""
+"""Every optimizer that is read off its rule: the same numbers on every way of stepping, and golden ones."""
 
 from __future__ import annotations
 
-import copy
 import doctest
-import inspect
-import os
 import pickle
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -19,191 +14,11 @@ import pytest
 import funcgrad as fg
 from funcgrad.autograd import tensor
 from funcgrad.errors import HyperparameterError
-from funcgrad.interop.torch import from_torch, to_torch
 from funcgrad.sparse import Rows
-from tests.optim._family import FAMILY, STEPS, Made, Run, by_functions, drawn, groups_of, is_matrices
+from tests.optim._family import FAMILY, Run, by_functions, drawn, groups_of, is_matrices
+from tests.optim._sides import GOLDEN, golden_runs, own, tolerance
 
-# How many random runs there are of each optimizer.
-RUNS = int(os.environ.get("FUNCGRAD_OPTIMIZER_RUNS", "12"))
-GOLDEN = Path(__file__).with_name("golden_family.npz")
-DTYPES = (np.float64, np.float32, np.complex128, np.complex64)
 every = pytest.mark.parametrize("name", FAMILY)
-
-
-def tolerance(made: Made, dtype: Any) -> dict[str, Any]:
-    """Beside PyTorch's kernels, which round in other places; Muon's products are of bfloat16 there and here."""
-    if made.rule.name == "muon":
-        return {"rtol": 0.01, "atol": 0.01}
-    wide = np.dtype(dtype).itemsize // (2 if np.dtype(dtype).kind == "c" else 1) == 8
-    if made.rule.name == "sparse_adam" and not wide:
-        # PyTorch makes the average of squares as ``old + (1 - beta2) * (new - old)``, which loses what is small beside
-        # the old.
-        return {"rtol": 5e-3, "atol": 5e-3}
-    return {"rtol": 1e-10, "atol": 1e-11} if wide else {"rtol": 2e-4, "atol": 2e-5}
-
-
-def dtype_of(made: Made, seed: int) -> Any:
-    real_only = made.rule.fits is not None
-    return DTYPES[seed % (2 if real_only else 4)]
-
-
-@pytest.fixture
-def torch() -> Any:
-    """PyTorch, with scalars of its states in double precision, as ours are."""
-    module = pytest.importorskip("torch")
-    before = module.get_default_dtype()
-    module.set_default_dtype(module.float64)
-    yield module
-    module.set_default_dtype(before)
-
-
-def class_of(torch: Any, made: Made) -> Any:
-    """PyTorch's class; of what it lacks, the formula as a class of its kind."""
-    if hasattr(torch.optim, made.cls.__name__):
-        return getattr(torch.optim, made.cls.__name__)
-    return import_module("tests.optim._in_torch").CLASSES[made.cls.__name__]
-
-
-class Side:
-    """An optimizer of one library that takes the steps of a run."""
-
-    def __init__(self, made: Made, run: Run, torch: Any) -> None:
-        self.torch = torch
-        self.run = run
-        cls = made.cls if torch is None else class_of(torch, made)
-        make = _leaf if torch is None else lambda p: torch.tensor(p).requires_grad_()
-        self.params = [[make(p) for p in group] for group in run.starts]
-        self.optimizer = cls(groups_of(run, self.params), **run.constructor)
-
-    def step(self, step: int) -> None:
-        if step == self.run.saved_at:
-            for group, lr in zip(self.optimizer.param_groups, self.run.lrs, strict=True):
-                group["lr"] = lr
-        grads = self.run.grads[step]
-        if self.torch is None:
-            self.optimizer.step(grads=[_own(g) for g in grads])
-            return
-        for p, g in zip([p for group in self.params for p in group], grads, strict=True):
-            p.grad = None if g is None else self._gradient(g)
-        self.optimizer.step()
-
-    def _gradient(self, g: Any) -> Any:
-        if type(g) is Rows:
-            values = self.torch.tensor(g.values)
-            return self.torch.sparse_coo_tensor(g.indices[None], values, g.shape, check_invariants=True)
-        return self.torch.tensor(g)
-
-    def take(self, other: Side) -> None:
-        """Go on with what another has saved."""
-        saved = copy.deepcopy(other.optimizer.state_dict())
-        self.optimizer.load_state_dict(saved if self.torch is None else to_torch(saved))
-        values = zip(self.params, other.params, strict=True)
-        for mine, theirs in ((x, y) for pair in values for x, y in zip(*pair, strict=True)):
-            array = np.array(theirs.detach().numpy())
-            mine.data = self.torch.tensor(array) if self.torch is not None else tensor(array)
-
-    def found(self) -> list[np.ndarray]:
-        return [p.detach().numpy() for group in self.params for p in group]
-
-
-def _leaf(p: np.ndarray) -> Any:
-    return tensor(p.copy(), requires_grad=True)
-
-
-def _own(g: Any) -> Any:
-    return g.copy() if isinstance(g, np.ndarray) else g
-
-
-def assert_close(found: list[Any], expected: list[Any], made: Made, dtype: Any, why: str = "") -> None:
-    for x, y in zip(found, expected, strict=True):
-        assert np.asarray(x).dtype == np.asarray(y).dtype == dtype, why
-        np.testing.assert_allclose(x, y, **tolerance(made, dtype), err_msg=why)
-
-
-@every
-def test_random_runs_beside_pytorch(name: str, torch: Any) -> None:
-    """Options, groups, missing gradients and dtypes; and in mid-run each library takes over from the other."""
-    made = FAMILY[name]
-    for seed in range(RUNS):
-        dtype = dtype_of(made, seed)
-        run = drawn(made, seed, dtype)
-        why = f"seed {seed}: {run.groups}"
-        ours, theirs, from_ours, from_theirs = [Side(made, run, library) for library in (None, torch, torch, None)]
-        for step in range(STEPS):
-            if step == run.saved_at:
-                from_ours.take(ours)
-                from_theirs.take(theirs)
-            for side in (ours, theirs):
-                side.step(step)
-            if step >= run.saved_at:
-                from_ours.step(step)
-                from_theirs.step(step)
-        expected = theirs.found()
-        for side, what in ((ours, "class"), (from_ours, "PyTorch from ours"), (from_theirs, "ours from PyTorch")):
-            assert_close(side.found(), expected, made, dtype, f"{what}, {why}")
-        assert_close(by_functions(made, run), expected, made, dtype, f"functions, {why}")
-
-
-@every
-def test_signatures_are_pytorchs(name: str, torch: Any) -> None:
-    made = FAMILY[name]
-    mine = inspect.signature(made.cls).parameters
-    theirs = inspect.signature(class_of(torch, made)).parameters
-    assert [(x.name, x.kind, x.default) for x in mine.values()] == [
-        (x.name, x.kind, x.default) for x in theirs.values()
-    ]
-
-
-def table(name: str, kind: str) -> list[Any]:
-    common = import_module("torch.testing._internal.common_optimizers")
-    torch = import_module("torch")
-    return getattr(common, f"optim_{kind}_func_{name.lower()}", lambda *_: [])("cpu", torch.float64)
-
-
-@every
-def test_pytorchs_own_inputs(name: str, torch: Any) -> None:
-    made = FAMILY[name]
-    whole = drawn(made, 0)
-    starts, grads = whole.starts[:1], [gs[: len(whole.starts[0])] for gs in whole.grads]
-    inputs = table(name, "inputs")
-    assert inputs or not hasattr(torch.optim, name)
-    for given in inputs:
-        mine = Side(made, Run([{}], from_torch(given.kwargs), starts, grads, [0.1], 3), None)
-        theirs = Side(made, Run([{}], given.kwargs, starts, grads, [0.1], 3), torch)
-        for step in range(STEPS):
-            mine.step(step)
-            theirs.step(step)
-        assert_close(mine.found(), theirs.found(), made, np.float64, given.desc)
-
-
-@every
-def test_pytorchs_own_errors(name: str, torch: Any) -> None:
-    made = FAMILY[name]
-    for error in table(name, "error_inputs"):
-        given = error.optimizer_error_input
-        start = np.ones((2, 2)) if is_matrices(made) else np.ones(2)
-        if "dense parameter tensors" in error.error_regex:
-            # Our tensors are dense.
-            continue
-        params = [tensor(start, requires_grad=True)] if given.params is None else from_torch(given.params)
-        if error.error_type is UserWarning:
-            with pytest.warns(UserWarning, match=error.error_regex):
-                made.cls(params, **from_torch(given.kwargs))
-            continue
-        with pytest.raises(error.error_type, match=error.error_regex):
-            _made_and_stepped(made, params, from_torch(given.kwargs))
-
-
-def _made_and_stepped(made: Made, params: Any, options: dict[str, Any]) -> None:
-    """Some refusals are those of a step."""
-    optimizer = made.cls(params, **options)
-    for p in params:
-        p.grad = p.detach()
-    optimizer.step()
-
-
-def golden_runs(made: Made) -> list[Run]:
-    return [drawn(made, 1000 + i) for i in range(6)]
 
 
 @every
@@ -328,7 +143,7 @@ def test_narrow_parameters_and_their_master_copies(name: str, dtype: str) -> Non
 def test_nothing_that_is_given_changes(name: str) -> None:
     made = FAMILY[name]
     run = drawn(made, 3)
-    grads = [_own(g) for g in run.grads[1]]
+    grads = [own(g) for g in run.grads[1]]
     params = [p for group in run.starts for p in group]
     state = made.init(params)
     before = pickle.dumps((params, grads, state.slots, state.taken, state.numbers))
