@@ -186,6 +186,8 @@ OF_NUMBERS: dict[str, Callable[[Any], Any]] = {
     **{u.__name__: lambda n, u=u: u(n) for u in (np.negative, np.absolute, np.positive, np.conjugate)},
     "power of a number": lambda n: np.power(n, 2),
     "operators": lambda n: divmod(abs(-n) ** 2 + n * 3, n)[1] - +n.conjugate(),
+    "reshape": lambda n: np.reshape(n, ()),
+    "imag": lambda n: np.imag(n),
     "bits": lambda n: (~n & 7 | 8 ^ n) << 1 >> n,
 }
 

@@ -15,13 +15,24 @@ cos_p = elementwise("cos", "x", numpy=np.cos, xla="cos", maps=[lambda t, x: t * 
 tan_p = elementwise("tan", "x", numpy=np.tan, xla="tan", maps=[lambda t, y: t * (squared(y) + 1)], flops=10)
 
 
-def _arcsin_map(t: Any, x: Any) -> Any:
+def _plus_one(x: Any) -> Any:
+    """``x + 1`` with the sign of an imaginary part of zero, which says on which side of a branch cut ``x`` is."""
+    return x - -1
+
+
+def _arcsin_map(t: Any, x: Any, x_aval: Aval) -> Any:
+    if x_aval.dtype.kind == "c":
+        return t / (sqrt_p(-(x - 1)) * sqrt_p(_plus_one(x)))
     # The product keeps the digits that 1 - x * x loses near the ends.
     return t / sqrt_p((1 - x) * (1 + x))
 
 
+def _arccos_map(t: Any, x: Any, x_aval: Aval) -> Any:
+    return _arcsin_map(-t, x, x_aval)
+
+
 arcsin_p = elementwise("arcsin", "x", numpy=np.arcsin, xla="asin", maps=[_arcsin_map], flops=10)
-arccos_p = elementwise("arccos", "x", numpy=np.arccos, xla="acos", maps=[lambda t, x: _arcsin_map(-t, x)], flops=10)
+arccos_p = elementwise("arccos", "x", numpy=np.arccos, xla="acos", maps=[_arccos_map], flops=10)
 arctan_p = elementwise("arctan", "x", numpy=np.arctan, xla="atan", maps=[lambda t, x: t / (x * x + 1)], flops=10)
 arctan2_p = elementwise(
     "arctan2",
@@ -36,14 +47,14 @@ sinh_p = elementwise("sinh", "x", numpy=np.sinh, xla="sinh", maps=[lambda t, x: 
 cosh_p = elementwise("cosh", "x", numpy=np.cosh, xla="cosh", maps=[lambda t, x: t * sinh_p(x)], flops=10)
 tanh_p = elementwise("tanh", "x", numpy=np.tanh, xla="tanh", maps=[lambda t, y: t * (1 - squared(y))], flops=10)
 arcsinh_p = elementwise(
-    "arcsinh", "x", numpy=np.arcsinh, xla="asinh", maps=[lambda t, x: t / sqrt_p(x * x + 1)], flops=10
+    "arcsinh", "x", numpy=np.arcsinh, xla="asinh", maps=[lambda t, x: t / sqrt_p(_plus_one(x * x))], flops=10
 )
 
 
 def _arccosh_map(t: Any, x: Any, x_aval: Aval) -> Any:
     if x_aval.dtype.kind == "c":
         # Two roots: the root of the product is on the wrong branch in the left half plane.
-        return t / (sqrt_p(x - 1) * sqrt_p(x + 1))
+        return t / (sqrt_p(x - 1) * sqrt_p(_plus_one(x)))
     return t / sqrt_p((x - 1) * (x + 1))
 
 

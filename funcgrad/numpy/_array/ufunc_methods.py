@@ -58,6 +58,8 @@ def _log_sum_exp(a: Any, axis: Axis, dtype: Any = None, out: Any = None, keepdim
     refuse_out("logaddexp.reduce", out)
     a = inexact(a, dtype) if dtype is not None else operands_for(np.logaddexp, (as_array(a),) * 2)[0]
     axes = normalize_axes(axis, len(a.shape))
+    if any(a.shape[i] == 0 for i in axes):
+        return sum_(a, axes, keepdims=keepdims) - np.inf
     greatest = reduce_max(a, axes, True)
     # Where all are -inf (or one is inf), the difference would be NaN.
     infinite = bind(eq_p, (greatest - greatest, 0), NO_PARAMS)

@@ -69,7 +69,8 @@ def _reshaped(self: Tracer, shape: Any) -> Any:
     """The common case, straight to the trace: half of what a reshape costs otherwise."""
     lengths = tuple(map(operator.index, shape)) if type(shape) is tuple else to_shape(shape)
     whole = _completed(lengths, math.prod(self.shape))
-    return self if whole == self.shape else ops.reshape_p(self, shape=whole)
+    # Of a Python number it is an array.
+    return (self if whole else strong(self)) if whole == self.shape else ops.reshape_p(self, shape=whole)
 
 
 def _completed(shape: tuple[int, ...], size: int) -> tuple[int, ...]:

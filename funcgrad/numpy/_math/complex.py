@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.bind import NO_PARAMS, Tracer, bind
+from funcgrad._core.numbers import is_weak
 from funcgrad._ops.elementwise.arithmetic import ne_p
 from funcgrad._ops.elementwise.cast import conj_p, imag_p, real_p
 from funcgrad._ops.elementwise.rounding import signbit_p
@@ -47,7 +48,10 @@ def real(val: Any) -> Any:
 def imag(val: Any) -> Any:
     """``numpy.imag``."""
     x = as_value(val)
-    return bind(imag_p, (x,), NO_PARAMS) if dtype_of(x).kind == "c" else zeros_like(x)
+    if dtype_of(x).kind == "c":
+        return bind(imag_p, (x,), NO_PARAMS)
+    # Of a Python number it is one.
+    return dtype_of(x).type(0).item() if is_weak(x) else zeros_like(x)
 
 
 @implements(np.angle)

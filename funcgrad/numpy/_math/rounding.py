@@ -71,7 +71,10 @@ def modf(x: Any, /) -> tuple[Any, Any]:
     """``numpy.modf``: fractional and integral part; the derivative goes with the fraction."""
     (x,) = operands_for(np.modf, (x,))
     whole = bind(rounding.trunc_p, (x,), NO_PARAMS)
-    return select(logic.isinf_p(x), 0, x - whole), whole
+    infinite = logic.isinf_p(x)
+    above, below = select(infinite, 0, x - whole), select(infinite, 0, whole - x)
+    # The fraction has the sign of the number, also where it is 0.
+    return select(rounding.signbit_p(x), -below, above), whole
 
 
 @implements(np.frexp)

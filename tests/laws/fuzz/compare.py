@@ -64,8 +64,11 @@ def _short(x: np.ndarray) -> str:
 def wrong_type(expected: Any, got: Any) -> str | None:
     """Plain values come back as values of NumPy's: no Python numbers, no arrays of another library.
 
-    Which of NumPy's functions return a 0-d array and which a scalar is not asked.
+    Which of NumPy's functions return a 0-d array and which a scalar is not asked; a Python complex number times a
+    scalar, which is a Python float too, is such a number.
     """
+    if type(got) is complex and np.asarray(expected).dtype == complex and not np.shape(expected):
+        return None
     if isinstance(got, np.ndarray | np.generic) or type(expected) is type(got) or np.asarray(expected).dtype == object:
         return None
     return f"type: {type(got).__name__}, NumPy's {type(expected).__name__}"

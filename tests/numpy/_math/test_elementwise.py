@@ -259,3 +259,19 @@ def test_complex_powers_of_zero_on_xla() -> None:
             np.testing.assert_array_equal(fg.jit(lambda b, base=base: np.power(base, b))(exponents), expected)
     slopes = fg.jit(lambda a, b: fg.jvp(np.power, (a, b), (a + 1, b * 0 + 1))[1])(np.zeros(2, complex), exponents[:2])
     np.testing.assert_array_equal(slopes, [0, 0])
+
+
+@pytest.mark.parametrize("name", ["arcsin", "arccos", "arcsinh", "arccosh"])
+def test_complex_derivatives_on_both_sides_of_a_branch_cut(name: str) -> None:
+    f, h = getattr(np, name), 1e-6
+    for z in (complex(3, 0.0), complex(3, -0.0), complex(-3, 0.0), complex(-3, -0.0), -2 + 1j, 2 - 1j):
+        # Along the cut, which a difference across it would leave.
+        z, step = (complex(z.imag, z.real), 1j) if name == "arcsinh" else (z, 1)  # noqa: PLW2901
+        slope = fg.jvp(f, (np.complex128(z),), (np.complex128(1),))[1]
+        ends = [complex(z.real + s, z.imag) if step == 1 else complex(z.real, z.imag + s) for s in (h, -h)]
+        np.testing.assert_allclose(slope, (f(ends[0]) - f(ends[1])) / (2 * h * step), rtol=1e-6, atol=1e-9)
+
+
+def test_logaddexp_reduce_of_nothing() -> None:
+    x = np.zeros((0, 3))
+    np.testing.assert_array_equal(fg.vjp(lambda x: np.logaddexp.reduce(x, axis=0), x)[0], [-np.inf] * 3)

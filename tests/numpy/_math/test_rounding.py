@@ -119,3 +119,12 @@ def test_the_next_number_has_no_derivative() -> None:
             derivative(x)
     got = fg.grad(lambda x: np.sum(x * np.nextafter(fg.stop_gradient(x), 3.0)))(x)
     np.testing.assert_array_equal(got, np.nextafter(x, 3.0))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_the_fraction_has_the_sign_of_the_number() -> None:
+    x = np.array([-np.inf, -2.0, -0.0, 0.0, 2.0, -2.5, 1.25, np.inf, np.nan])
+    for y in (fnp.modf(x)[0], fg.jit(lambda x: np.modf(x)[0], engine="numpy")(x)):
+        np.testing.assert_array_equal(y, np.modf(x)[0])
+        np.testing.assert_array_equal(np.signbit(y[:-1]), np.signbit(x[:-1]))
+    np.testing.assert_array_equal(fg.grad(lambda x: np.sum(np.modf(x)[0]))(x[1:-2]), 1.0)
