@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
+import funcgrad.numpy as fnp
 from tests.numpy._surface import check_surface
 
 AWKWARD = np.array([-2.5, -1.5, -0.5, -0.0, 0.0, 0.5, 1.5, 2.5, 1e300, -7.3, 0.1])
