@@ -27,8 +27,13 @@ class Case:
         self.program = program
         self.arguments = program.arguments()
         scope: dict[str, Any] = {**PLAIN, **self.arguments}
-        for s in program.statements:
-            scope[s.target] = builtins.eval(s.expression, scope)
+        # What is infinite or NaN in the middle of a statement nothing else tells.
+        exceptions: list[str] = []
+        told: Any = lambda kind, flag: exceptions.append(kind)
+        with np.errstate(divide="call", over="call", invalid="call", call=told):
+            for s in program.statements:
+                scope[s.target] = builtins.eval(s.expression, scope)
+        self.exceptional = bool(exceptions)
         self.results = [scope[name] for name in program.outputs]
         self.inputs = [x for x in self.arguments.values() if isinstance(x, np.ndarray)]
         self.shares = sharing(self.results, self.inputs)
