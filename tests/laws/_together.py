@@ -1,8 +1,9 @@
-"""Functions as they run operation by operation on arrays of JAX outside its 64-bit mode, compiled as one program."""
+"""Many functions compiled as one XLA program; each test asks for the results of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
@@ -16,8 +17,8 @@ from tests.laws._cases import Arrays, Function
 Call = tuple[Function, Arrays]
 
 
-def run_together(calls: Mapping[str, Call]) -> dict[str, Arrays | Exception]:
-    """What each function gives for its arrays, or what it raises.
+def run_together(calls: Mapping[str, Call], *, at_once: bool = False) -> dict[str, Arrays | Exception]:
+    """What each function gives for its arrays, or what it raises: in ``jax.jit`` with 64 bits, or run at once without.
 
     Run at once, each operation is compiled by itself, which takes many times as long as to compile all of them
     together. They are therefore traced under the conditions that they meet when they run: the mode is off, each
@@ -30,7 +31,8 @@ def run_together(calls: Mapping[str, Call]) -> dict[str, Arrays | Exception]:
         with jax.enable_x64(True):
             arrays[name] = [jax.numpy.asarray(x) for x in xs]
         try:
-            traced[name] = _traced(function, arrays[name])
+            with _as_at_once() if at_once else jax.enable_x64(True):
+                traced[name] = jax.make_jaxpr(function)(*arrays[name])
         except Exception as error:  # noqa: BLE001  (whatever it is, the test of this function raises it)
             found[name] = error
 
@@ -42,11 +44,12 @@ def run_together(calls: Mapping[str, Call]) -> dict[str, Arrays | Exception]:
     return {**found, **{name: [np.asarray(y) for y in ys] for name, ys in results.items()}}
 
 
-def _traced(function: Function, xs: Arrays) -> Any:
+@contextmanager
+def _as_at_once() -> Iterator[None]:
     as_outside = mock.patch.object(xla, "inside_jax_trace", return_value=False)
     as_on_arrays = mock.patch.object(xla._Lax, "is_traced", return_value=False)
     with as_outside, as_on_arrays:
-        return jax.make_jaxpr(function)(*xs)
+        yield
 
 
 def result(found: Mapping[str, Arrays | Exception], name: str) -> Arrays:

@@ -69,7 +69,7 @@ def _all_mapped(case: Case, rng: np.random.Generator) -> tuple[Function, Arrays]
 def _results_on_xla(file: str) -> dict[str, Any]:
     """The results of the cases of a file, by one program."""
     found = [case for case in REAL_CASES if FILE_OF[case.row.id] == file]
-    return run_together({case.id: _all_mapped(case, np.random.default_rng(0)) for case in found})
+    return run_together({case.id: _all_mapped(case, np.random.default_rng(0)) for case in found}, at_once=True)
 
 
 @pytest.mark.parametrize("case", REAL_CASES, ids=[case.id for case in REAL_CASES])

@@ -6,6 +6,7 @@ makes of a program is compared as one number, along directions that differ from 
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable
 from functools import partial
@@ -161,44 +162,42 @@ def transformed(lib: Ours, f: Function, chain: tuple[tuple[str, int], ...], poin
     return f
 
 
-@pytest.fixture(scope="module")
-def wanted() -> dict[tuple[str, Any], float]:
-    """JAX's number for each program and each chain that means something of its own."""
-    found = {}
+@functools.cache
+def wanted(name: str) -> dict[Any, float]:
+    """JAX's number for each chain that means something of its own."""
+    program, point = TABLE[name]
+    f = partial(program, jax.numpy, THEIRS)
+    distinct = list(dict.fromkeys([meaning(chain) for chain in CHAINS]))
+    functions = [transformed(THEIRS, f, chain, point) for chain in distinct]
     with jax.enable_x64(True):
-        for name, (program, point) in TABLE.items():
-            f = partial(program, jax.numpy, THEIRS)
-            distinct = list(dict.fromkeys([meaning(chain) for chain in CHAINS]))
-            functions = [transformed(THEIRS, f, chain, point) for chain in distinct]
-            values = jax.jit(lambda x, fs=functions: [f(x) for f in fs])(jax.tree.map(jax.numpy.asarray, point))
-            found.update({(name, chain): float(value) for chain, value in zip(distinct, values, strict=True)})
-    return found
+        values = jax.jit(lambda x: [f(x) for f in functions])(jax.tree.map(jax.numpy.asarray, point))
+    return {chain: float(value) for chain, value in zip(distinct, values, strict=True)}
 
 
-def check(name: str, chain: tuple[str, ...], value: Any, wanted: dict[tuple[str, Any], float]) -> None:
+def check(name: str, chain: tuple[str, ...], value: Any) -> None:
     assert value.dtype == np.float64
     assert value.shape == ()
-    np.testing.assert_allclose(float(value), wanted[name, meaning(chain)], rtol=1e-9, atol=1e-9, err_msg=str(chain))
+    np.testing.assert_allclose(float(value), wanted(name)[meaning(chain)], rtol=1e-9, atol=1e-9, err_msg=str(chain))
 
 
 @pytest.mark.parametrize("chain", CHAINS, ids="-of-".join)
 @pytest.mark.parametrize("name", TABLE)
-def test_on_numpy_values(name: str, chain: tuple[str, ...], wanted: dict[tuple[str, Any], float]) -> None:
+def test_on_numpy_values(name: str, chain: tuple[str, ...]) -> None:
     program, point = TABLE[name]
     levels = tuple(zip(chain, range(len(chain)), strict=True))
     f = transformed(Ours(), partial(program, np, Ours()), levels, point)
-    check(name, chain, f(point), wanted)
+    check(name, chain, f(point))
 
 
 STAGED = [chain for chain in CHAINS if len(chain) == 2 and not any(name.startswith("jit") for name in chain)]
 
 
 @pytest.mark.parametrize("name", TABLE)
-def test_as_one_xla_program(name: str, wanted: dict[tuple[str, Any], float]) -> None:
+def test_as_one_xla_program(name: str) -> None:
     """All pairs within one jitted function, which takes far less time to compile than each of them."""
     program, point = TABLE[name]
     f = partial(program, np, Ours())
     functions = [transformed(Ours(), f, tuple(zip(chain, range(2), strict=True)), point) for chain in STAGED]
     values = fg.jit(lambda x: [f(x) for f in functions])(point)
     for chain, value in zip(STAGED, values, strict=True):
-        check(name, chain, value, wanted)
+        check(name, chain, value)

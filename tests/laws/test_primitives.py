@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import subprocess
 import sys
 from typing import Any
@@ -43,8 +44,6 @@ CONSTANT = [row for row in ROWS if not row.differentiable]
 # A law that holds to rounding on NumPy, and between the engines (whose elementary functions round differently).
 EXACT = 1e-11
 ENGINES = 1e-9
-# A program that runs once: compiling it is what takes the time.
-QUICK = {"xla_backend_optimization_level": "0", "xla_llvm_disable_expensive_passes": True}
 
 
 def by_case(rows: list, *, real: tuple[str, ...] = ("float64",), imaginary: tuple[str, ...] = ("complex128",)) -> Any:
@@ -104,7 +103,7 @@ def results_on_xla(file: str) -> dict[str, Any]:
     """The results of the cases of a file, by one program."""
     found = cases(FILES[file], real=("float64",), imaginary=("complex128",))
     rng = np.random.default_rng
-    return run_together({case.id: case.function_of_arrays(case.operands(rng(0))) for case in found})
+    return run_together({case.id: case.function_of_arrays(case.operands(rng(0))) for case in found}, at_once=True)
 
 
 @by_case([row for row in ROWS if not row.reads_values])
@@ -145,7 +144,7 @@ def test_what_needs_jaxs_64_bit_mode_is_noticed(rng: np.random.Generator) -> Non
         array = jax.numpy.asarray(x)
     expected = wrong(array)
     assert [y.dtype for y in expected] == [np.float64, np.float32, np.float32]
-    got = result(run_together({"wrong": (wrong, [x])}), "wrong")
+    got = result(run_together({"wrong": (wrong, [x])}, at_once=True), "wrong")
     assert_types(got, expected)
     assert_close(got, expected, 1e-15)
 
@@ -291,33 +290,58 @@ def all_derivatives(case: Case, operands: Arrays, x_dots: Arrays, y_bars: Arrays
 
     second = jax.jvp(cotangents, tuple(xs), tuple(x_dots))
     return {
-        "reverse": second[0],
+        "reverse": list(second[0]),
         "forward": list(fg.jvp(f, xs, x_dots)[1]),
-        "second": second[1],
+        "second": list(second[1]),
         "jax reverse": list(jax.vjp(f, *xs)[1](y_bars)),
-        "jax forward": jax.jvp(f, tuple(xs), tuple(x_dots))[1],
+        "jax forward": list(jax.jvp(f, tuple(xs), tuple(x_dots))[1]),
     }
 
 
-@by_case(SMOOTH)
-def test_derivatives_under_jax(case: Case, rng: np.random.Generator) -> None:
+def point_and_directions(case: Case) -> tuple[Arrays, Arrays, Arrays]:
+    """The operands, and directions of those that are drawn and of the results."""
+    rng = np.random.default_rng(0)
     operands = case.operands(rng)
-    f, xs = case.function(operands), [operands[i] for i in case.drawn]
-    x_dots, y_bars = like(rng, xs), like(rng, f(*xs))
+    xs = [operands[i] for i in case.drawn]
+    return operands, like(rng, xs), like(rng, case.function(operands)(*xs))
+
+
+def derivatives_of_arrays(case: Case) -> tuple[Function, Arrays]:
+    """All derivatives, one after the other, as a function of the arrays and directions; and those."""
+    operands, x_dots, y_bars = point_and_directions(case)
     _, arrays = case.function_of_arrays(operands)
+    ends = len(arrays), len(arrays) + len(x_dots)
 
-    def derivatives(arrays: Arrays, x_dots: Arrays, y_bars: Arrays) -> dict[str, Arrays]:
-        return all_derivatives(case, case.with_arrays(operands, arrays), x_dots, y_bars)
+    def run(*given: Any) -> Arrays:
+        whole = case.with_arrays(operands, given[: ends[0]])
+        found = all_derivatives(case, whole, list(given[ends[0] : ends[1]]), list(given[ends[1] :]))
+        return [x for values in found.values() for x in values]
 
-    with jax.enable_x64(True):
-        got = jax.jit(derivatives, compiler_options=QUICK)(arrays, x_dots, y_bars)
-    x_bars, y_dots = reverse(f, xs, y_bars), fg.jvp(f, xs, x_dots)[1]
+    return run, [*arrays, *x_dots, *y_bars]
+
+
+@functools.cache
+def derivatives_on_xla(file: str) -> dict[str, Any]:
+    """The derivatives of the cases of a file, by one program."""
+    rows = [row for row in SMOOTH if FILE_OF[row.id] == file]
+    found = cases(rows, real=("float64",), imaginary=("complex128",))
+    return run_together({case.id: derivatives_of_arrays(case) for case in found})
+
+
+@by_case(SMOOTH)
+def test_derivatives_under_jax(case: Case) -> None:
+    operands, x_dots, y_bars = point_and_directions(case)
+    f, xs = case.function(operands), [operands[i] for i in case.drawn]
+    x_bars, y_dots = reverse(f, xs, y_bars), list(fg.jvp(f, xs, x_dots)[1])
     _, seconds = fg.jvp(lambda *xs: reverse(f, list(xs), y_bars), xs, x_dots)
     expected = {"reverse": x_bars, "forward": y_dots, "second": seconds}
     expected |= {"jax reverse": x_bars, "jax forward": y_dots}
-    for name, values in expected.items():
-        assert_types(got[name], [np.asarray(value) for value in values])
-        assert_close(got[name], values, ENGINES)
+    got = iter(result(derivatives_on_xla(FILE_OF[case.row.id]), case.id))
+    for values in expected.values():
+        some = list(itertools.islice(got, len(values)))
+        assert_types(some, [np.asarray(value) for value in values])
+        assert_close(some, values, ENGINES)
+    assert next(got, None) is None
 
 
 @by_case(SMOOTH, **single)
