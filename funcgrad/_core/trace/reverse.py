@@ -61,7 +61,7 @@ class ReverseTrace(Trace):
         return ReverseTracer(self, frozen(value) if isinstance(value, Tracer) else value, (next_serial(), LEAF))
 
     # The common cases are here and in one piece: each call that were split off would cost a tenth of the operation.
-    def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:  # noqa: C901  (see above)
+    def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:  # noqa: C901, PLR0912  (see above)
         if not self.alive:
             self.refuse_leak(primitive)
         if len(operands) == 1:
@@ -91,6 +91,11 @@ class ReverseTrace(Trace):
                 record = (primitive.recorders_with_params if params else primitive.recorders)[active]
                 if record is not None:
                     return record(self, params, a, b, a_node, b_node)
+            # What is not this trace's own may be written to by who holds it.
+            if a_node is None and type(a) not in NUMPY_TYPES:
+                a = frozen(a)
+            if b_node is None and type(b) not in NUMPY_TYPES:
+                b = frozen(b)
             return self._apply(primitive, (a, b), (a_node, b_node), params)
         return self._apply_many(primitive, operands, params)
 
@@ -108,6 +113,8 @@ class ReverseTrace(Trace):
                 node, value = x.node, x.value
                 if node is not None:
                     active += bit
+            elif type(x) not in NUMPY_TYPES:
+                value = frozen(x)
             primals.append(value)
             nodes.append(node)
             plain = plain and type(value) in NUMPY_TYPES
@@ -120,7 +127,6 @@ class ReverseTrace(Trace):
 
     def _apply(self, primitive: Primitive, primals: tuple, nodes: tuple, params: dict) -> Any:
         """The application to operands of any kind and number."""
-        primals = tuple([x if type(x) in NUMPY_TYPES else frozen(x) for x in primals])
         active = sum([1 << i for i, node in enumerate(nodes) if node is not None])
         if primitive.multiple_results:
             return self._apply_joint(primitive, primals, nodes, active, params)

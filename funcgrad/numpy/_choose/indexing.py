@@ -11,7 +11,6 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of, is_integral
 from funcgrad._core.bind import Tracer, is_value
-from funcgrad._core.primitive import remember_view
 from funcgrad._engines import is_abstract
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import SLOT, Index, normalized_slice
@@ -45,8 +44,9 @@ def getitem(self: Tracer, key: Any, /) -> Any:
         return _general(self, key)
     params = {"index": Index(entries)}
     y = self.owner.apply(index_p, (self,), params)
-    if isinstance(y, Tracer):
-        remember_view(y, self, index_p, params)
+    if type(y) is type(self):
+        # As `remember_view` does.
+        y.viewed, y.viewed_by, y.viewed_at = self, index_p, params
     return y
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import Tracer
+from funcgrad._core.primitive import view
 from funcgrad._ops.layout import shape as ops
 from funcgrad._ops.layout.broadcast import broadcast_to as broadcast_op
 from funcgrad._ops.layout.copy import copy
@@ -69,8 +70,10 @@ def _reshaped(self: Tracer, shape: Any) -> Any:
     """The common case, straight to the trace: half of what a reshape costs otherwise."""
     lengths = tuple(map(operator.index, shape)) if type(shape) is tuple else to_shape(shape)
     whole = _completed(lengths, math.prod(self.shape))
+    if whole != self.shape:
+        return view(self, ops.reshape_p, {"shape": whole})
     # Of a Python number it is an array.
-    return (self if whole else strong(self)) if whole == self.shape else ops.reshape_p(self, shape=whole)
+    return self if whole else strong(self)
 
 
 def _completed(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
@@ -276,4 +279,4 @@ def size(a: Any, axis: Axes | None = None) -> int:
 
 def t_attribute(self: Any) -> Any:
     """``x.T``."""
-    return ops.transpose_p(self, permutation=(1, 0)) if len(self.shape) == 2 else _reversed(self)
+    return view(self, ops.transpose_p, {"permutation": (1, 0)}) if len(self.shape) == 2 else _reversed(self)
