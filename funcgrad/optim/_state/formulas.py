@@ -56,7 +56,7 @@ def _polynomial(
     return (init_value - end_value) * left**power + end_value
 
 
-def _exponential(  # noqa: PLR0917 - given by name
+def _exponential(  # noqa: PLR0917  (they are given by name)
     count: Any,
     init_value: Any,
     transition_steps: Any,
