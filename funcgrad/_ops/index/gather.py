@@ -258,7 +258,8 @@ class WrittenBar(Pieces):
             y_bar = y_bar.total()
             self.value: Any = y_bar
         else:
-            self.value = np.array(y_bar) if type(y_bar) in NUMPY_TYPES else y_bar
+            # In C order, as most arrays that are written to: of others a view may be none of this buffer.
+            self.value = np.array(y_bar, order="C") if type(y_bar) in NUMPY_TYPES else y_bar
 
     def add(self, other: Any) -> WrittenBar:
         if isinstance(other, IndexPieces) and type(self.value) is np.ndarray and other.dtype == self.value.dtype:

@@ -111,11 +111,14 @@ def shape_text(shape: tuple[int, ...]) -> str:
     return f"shape ({','.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
 
 
-def _shown(buffer: np.ndarray, steps: Any) -> np.ndarray:
-    """What the steps show of a buffer, as a view."""
+def _shown(buffer: np.ndarray, steps: Any) -> np.ndarray | None:
+    """What the steps show of a buffer, as a view; ``None`` where its strides have NumPy copy."""
+    part = buffer
     for primitive, params in steps:
-        buffer = primitive.numpy(buffer, **params)
-    return buffer
+        part = primitive.numpy(part, **params)
+        if _view(primitive).may_copy and not np.may_share_memory(part, buffer):
+            return None
+    return part
 
 
 def _in_buffer(memory: Memory, steps: list[Step], v: Any, index: Index, arrays: tuple) -> bool:
@@ -134,17 +137,30 @@ def _in_buffer(memory: Memory, steps: list[Step], v: Any, index: Index, arrays: 
     if type(old) is not _NDARRAY or type(v) not in NUMPY_TYPES:
         return False
     buffer = old if memory.owned else np.array(old, order="K")
-    _shown(buffer, steps)[index.filled(arrays)] = v
+    part = _shown(buffer, steps)
+    if part is None:
+        return False
+    part[index.filled(arrays)] = v
     memory.owned = True
-    node = _node(old_node, v_node, steps, v, index, arrays)
+    if index is WHOLE and not steps:
+        old_node = None
+    node = write_node(old_node, v_node, steps, v, index, arrays)
     memory.value = buffer if node is None else ReverseTracer(home, buffer, node)
     return True
 
 
-def _node(old: Any, v_node: Any, steps: list[Step], v: Any, index: Index, arrays: tuple) -> Node | None:
+def write_node(old: Any, v_node: Any, steps: list[Step], v: Any, index: Index, arrays: tuple) -> Node | None:
+    """The node of a memory after a write.
+
+    Args:
+        old: its node before; ``None`` where it had none.
+        v_node: the node of what was written.
+        steps: the way from the memory to the view that was written to.
+        v: what was written, of which the shape is read.
+        index: where in the view.
+        arrays: the index arrays.
+    """
     where = (tuple(steps), index, arrays, getattr(v, "shape", ()))
-    if index is WHOLE and not steps:
-        old = None
     if old is None:
         return None if v_node is None else (next_serial(), _WRITTEN, v_node, where)
     if v_node is None:
@@ -164,8 +180,9 @@ def _pull_written(y_bar: Any, node: Node) -> Any:
 def _pull_overwritten(y_bar: Any, node: Node) -> Any:
     bar = y_bar if type(y_bar) is WrittenBar else WrittenBar(y_bar)
     steps, index, arrays, _ = node[3]
-    if type(bar.value) is _NDARRAY:
-        _shown(bar.value, steps)[index.filled(arrays)] = 0
+    part = _shown(bar.value, steps) if type(bar.value) is _NDARRAY else None
+    if part is not None:
+        part[index.filled(arrays)] = 0
     else:
         bar.value = _replaced(bar.value, list(steps), bar.value.dtype.type(0), index, arrays)
     return bar
@@ -174,8 +191,8 @@ def _pull_overwritten(y_bar: Any, node: Node) -> Any:
 def _taken(bar: WrittenBar, steps: Any, index: Index, arrays: tuple, shape: tuple[int, ...]) -> Any:
     """The cotangent of what was written, and zeros where it was."""
     whole = bar.value
-    if type(whole) is _NDARRAY:
-        part = _shown(whole, steps)
+    part: Any = _shown(whole, steps) if type(whole) is _NDARRAY else None
+    if part is not None:
         place = index.filled(arrays)
         v_bar = part[place]
         # A number, or selected by index arrays: no view.
@@ -219,10 +236,16 @@ def _in_two_buffers(memory: Memory, steps: list[Step], v: Any, index: Index, arr
     if old_dot is None:
         old_dot = np.zeros_like(buffer)
     elif not memory.owned:
-        old_dot = np.array(old_dot)
+        # Laid out as the value is, so that the steps show a view of both or of neither.
+        laid_out = np.empty_like(buffer, old_dot.dtype)
+        laid_out[...] = old_dot
+        old_dot = laid_out
+    part, part_dot = _shown(buffer, steps), _shown(old_dot, steps)
+    if part is None or part_dot is None:
+        return False
     place = index.filled(arrays)
-    _shown(buffer, steps)[place] = v
-    _shown(old_dot, steps)[place] = 0 if v_dot is None else v_dot
+    part[place] = v
+    part_dot[place] = 0 if v_dot is None else v_dot
     memory.owned = True
     memory.value = ForwardTracer(home, buffer, old_dot)
     return True

@@ -80,6 +80,14 @@ def with_masks_and_repeated_indices(x: Any) -> Any:
     return np.sum(y**2 * np.arange(15.0).reshape(3, 5))
 
 
+def read_in_another_order(x: Any) -> Any:
+    y = np.stack([x, 2 * x])
+    y.reshape(-1)[3:7] *= x[0]
+    z = y.T * 1.0
+    z.T.reshape(-1)[1:4] = x[1:4] ** 2
+    return np.sum(y.T * np.cos(np.arange(10.0)).reshape(5, 2)) + np.sum(z * np.arange(10.0).reshape(5, 2))
+
+
 PROGRAMS = [
     through_a_name,
     through_a_slice,
@@ -90,6 +98,7 @@ PROGRAMS = [
     a_copy_is_not_written_to,
     overlapping,
     with_masks_and_repeated_indices,
+    read_in_another_order,
 ]
 
 
