@@ -285,10 +285,10 @@ def _view_of(base: Tracer, primitive: Primitive, params: dict) -> Tracer:
 def _copied(value: Any) -> Any:
     """What lies in an owned buffer, in memory of its own. The tracer is new, and nobody else's yet."""
     if type(value) is _NDARRAY:
-        return value.copy()
+        return value.copy(order="K")
     for name in ("value", "tangent"):
         if name in value.held and type(getattr(value, name)) is _NDARRAY:
-            setattr(value, name, getattr(value, name).copy())
+            setattr(value, name, getattr(value, name).copy(order="K"))
     return value
 
 
