@@ -71,6 +71,9 @@ def _next(draw: Draw, names: list[str], weights: list[float], target: str, scope
             value = builtins.eval(text, scope)
         except Exception:  # noqa: BLE001  (whatever NumPy refuses is drawn anew)
             continue
+        if type(value) is complex and "**" in text:
+            # Python's root of a negative number is complex; NumPy's, and so that of a differentiated one, is NaN.
+            continue
         if acceptable(value, draw.style):
             scope[target] = draw.values[target] = value
             return Statement(target, text, op.name)

@@ -212,7 +212,7 @@ def _linalg(d: Draw) -> str:
     )
 
 
-@op("one triangle", 0.3)
+@op("one triangle", 0.8)
 def _one_triangle(d: Draw) -> str:
     """The values read one triangle, and the derivatives are those of a Hermitian matrix: no slopes of the values."""
     x = _square(d)
