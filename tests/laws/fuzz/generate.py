@@ -71,13 +71,18 @@ def _next(draw: Draw, names: list[str], weights: list[float], target: str, scope
             value = builtins.eval(text, scope)
         except Exception:  # noqa: BLE001  (whatever NumPy refuses is drawn anew)
             continue
-        if type(value) is complex and "**" in text:
+        if ("**" in text or "power" in text) and _has_pythons_complex(value):
             # Python's root of a negative number is complex; NumPy's, and so that of a differentiated one, is NaN.
             continue
         if acceptable(value, draw.style):
             scope[target] = draw.values[target] = value
             return Statement(target, text, op.name)
     return None
+
+
+def _has_pythons_complex(value: Any) -> bool:
+    of_objects = isinstance(value, np.ndarray) and value.dtype == object
+    return any(type(x) is complex for x in (value.flat if of_objects else (value,)))
 
 
 def acceptable(value: Any, style: Style) -> bool:
