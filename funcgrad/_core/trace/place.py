@@ -82,6 +82,8 @@ class _PlaceTrace(Trace):
     def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
         if primitive.view is not None and type(operands[0]) is Place and _is_view(operands[0], primitive, params):
             return _view_of(operands[0], primitive, params)
+        if len(operands) == 1:
+            return _applied(primitive, current(operands[0]), params)
         return bind(primitive, tuple([current(x) if type(x) is Place else x for x in operands]), params)
 
 
@@ -272,11 +274,16 @@ def _bare(value: Any) -> Any:
     return value
 
 
+def _applied(primitive: Primitive, x: Any, params: dict) -> Any:
+    """What a primitive makes of one value that is no place."""
+    return x.owner.apply(primitive, (x,), params) if isinstance(x, Tracer) else bind(primitive, (x,), params)
+
+
 def _view_of(base: Tracer, primitive: Primitive, params: dict) -> Tracer:
     memory = base.node
-    value = bind(primitive, (shown_by(base),), params)
+    value = _applied(primitive, memory.value if base.viewed is None else shown_by(base), params)
     made = object.__new__(Place)
-    _become(made, memory, value.shape, value.dtype)
+    made.owner, made.node, made.shape, made.dtype = PLACES, memory, value.shape, value.dtype
     made.viewed, made.viewed_by, made.viewed_at = base, primitive, params
     made.value = memory.version, value, False
     return made

@@ -127,7 +127,10 @@ class ReverseTrace(Trace):
 
     def _apply(self, primitive: Primitive, primals: tuple, nodes: tuple, params: dict) -> Any:
         """The application to operands of any kind and number."""
-        active = sum([1 << i for i, node in enumerate(nodes) if node is not None])
+        if len(nodes) == 1:
+            active = 0 if nodes[0] is None else 1
+        else:
+            active = sum([1 << i for i, node in enumerate(nodes) if node is not None])
         if primitive.multiple_results:
             return self._apply_joint(primitive, primals, nodes, active, params)
         y = bind(primitive, primals, params)

@@ -44,12 +44,14 @@ def write(x: Tracer, v: Any, index: Index = WHOLE, arrays: tuple = (), asked: st
         TracerAssignmentError: the array belongs to another function than the one that runs.
         ValueError: it shows memory that NumPy lets nobody write to.
     """
-    place = as_place(x, asked)
+    place = x if type(x) is Place else as_place(x, asked)
     memory = place.node
     check_home(memory, place, asked)
-    steps = _steps(place)
-    arrays = tuple([settled(a) for a in arrays])
-    v = settled(v)
+    steps = [] if place.viewed is None else _steps(place)
+    if arrays:
+        arrays = tuple([settled(a) for a in arrays])
+    if type(v) not in NUMPY_TYPES:
+        v = settled(v)
     if not _in_buffer(memory, steps, v, index, arrays):
         memory.value = _replaced(memory.value, steps, v, index, arrays)
         memory.owned = False
@@ -125,7 +127,9 @@ def _in_buffer(memory: Memory, steps: list[Step], v: Any, index: Index, arrays: 
     """Write to the buffer, where there is one to be had; returns whether there was."""
     old = memory.value
     home: Any = memory.home
-    if any(type(a) not in NUMPY_TYPES for a in arrays) or not all(_view(p).same_in_cotangents for p, _ in steps):
+    if arrays and any(type(a) not in NUMPY_TYPES for a in arrays):
+        return False
+    if steps and not all(_view(p).same_in_cotangents for p, _ in steps):
         return False
     if type(old) is ForwardTracer or type(v) is ForwardTracer:
         return _in_two_buffers(memory, steps, v, index, arrays)
