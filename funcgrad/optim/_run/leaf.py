@@ -57,6 +57,8 @@ class Stepper:
         self._steps: list[Step] = []
         # What was made of hyperparameters and a count of steps.
         self._scalars: dict[Any, Any] = {}
+        # The programs of known numbers at a step, with what they make of these.
+        self._now: dict[Any, Any] = {}
 
     def step(self, i: int, leaf: Leaf) -> Result:
         """The new parameter, slots and master copy of leaf ``i``."""
@@ -99,6 +101,8 @@ class Stepper:
         if type(p) is not np.ndarray or type(g) is not np.ndarray or p.dtype is not g.dtype or p.shape != g.shape:
             return None
         ready = (row.begun if type(taken) is int and taken == 0 else row.ready).get(p.dtype)
+        if ready is None and self._now:
+            ready = self._now.get((row, taken, p.dtype))
         if ready is None or not _ARRAYS.issuperset(map(type, slots)):
             return None
         if into is None:
@@ -127,8 +131,11 @@ class Stepper:
             return self._step_mixed(program, (p, g), slots, taken, row, into)
         # Beside Python's numbers they stay such.
         scalars = self._numbers(program, row, taken, None if type(p) is float else dtype)
-        if row.known and self.rule.elementwise and not program.reads_t and type(p) is np.ndarray:
-            (row.begun if first else row.ready)[dtype] = program, scalars
+        if row.known and self.rule.elementwise and type(p) is np.ndarray and self.rule.dense is None:
+            if not program.reads_t:
+                (row.begun if first else row.ready)[dtype] = program, scalars
+            elif type(taken) is int:
+                self._now[row, taken, dtype] = program, scalars
         results = self._run(program, (p, g, *slots), scalars, taken, row, into)
         return results[0], tuple(results[1:])
 

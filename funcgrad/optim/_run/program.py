@@ -11,12 +11,13 @@ import numpy as np
 from funcgrad._core.aval import Aval
 from funcgrad._core.graph.ir import Equation, Graph, Literal
 from funcgrad._core.graph.simplify import drop_dead, simplify
-from funcgrad._engines.source.elementwise import loop_program, ufunc_program
+from funcgrad._engines.source.elementwise import float_program, loop_program, ufunc_program
 from funcgrad._ops.program.barrier import separate_p
 from funcgrad._transforms.stage import stage_flat
 from funcgrad.optim._rules.rule import Structure
 
 _FLOAT64 = np.dtype(np.float64)
+_FLOAT = frozenset({float})
 _COMPLEX128 = np.dtype(np.complex128)
 # An elementwise step is staged for this shape and runs on any.
 _SHAPE = (2,)
@@ -70,9 +71,27 @@ class Program:
         if self.numbers is None:
             return numbers, ()
         given = [*numbers, *([t] if self.reads_t else []), *slots]
-        found = self.numbers.evaluate(*given)
+        found = self._of_floats(given)
+        if found is None:
+            found = self.numbers.evaluate(*given)
         count = len(found) - len(slots)
         return found[:count], found[count:]
+
+    def _of_floats(self, given: Sequence[Any]) -> Sequence[Any] | None:
+        """The numbers, where Python knows them and they come out as numbers."""
+        run = self.of_floats
+        if run is None or not _FLOAT.issuperset(map(type, given)):
+            return None
+        try:
+            return run(*given)
+        except (ArithmeticError, ValueError):
+            # NumPy says what it is: infinite, or NaN.
+            return None
+
+    @functools.cached_property
+    def of_floats(self) -> Callable[..., Sequence[Any]] | None:
+        """The first graph as a function of Python's floats."""
+        return None if self.numbers is None else float_program(self.numbers)
 
     def run(self, arrays: Sequence[Any], scalars: Sequence[Any], separated: bool) -> list[Any]:
         """New parameter and slots, of values of any kind; scalars in their dtype.

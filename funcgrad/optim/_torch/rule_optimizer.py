@@ -32,6 +32,7 @@ _Members = tuple[dict[str, Any], Row, list[_Pair]]
 
 # Options of these types are the same as long as they are equal.
 _PLAIN = frozenset({bool, int, float, str, type(None)})
+_PLAIN_OR_TUPLE = _PLAIN | {tuple}
 # How many are kept; a schedule makes new ones at each step.
 _ROWS = 64
 # Of a parameter without slots whose steps do not count.
@@ -164,8 +165,9 @@ class RuleOptimizer(Optimizer):
             # No other options are kept, nor equal to such.
             return self._rows[given]
         except (KeyError, TypeError):
-            row = self._new_row(given)
-        if _PLAIN.issuperset(map(type, given)):
+            values = [option_of(group, kind) for kind in self.kind.rule.hyperparameters]
+            row = self._new_row(values)
+        if _PLAIN.issuperset(map(type, values)) and _PLAIN_OR_TUPLE.issuperset(map(type, given)):
             if len(self._rows) >= _ROWS:
                 self._rows.clear()
             self._rows[given] = row
@@ -357,10 +359,10 @@ def _laid_out(rule: Rule, rows: Sequence[Row]) -> tuple[Prefixes, list[float]]:
 
 
 def _reader(rule: Rule) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
+    """What finds the options that the hyperparameters are, in a tuple."""
     kinds = rule.hyperparameters
-    if len(kinds) > 1 and not any(type(kind) is Number and kind.option for kind in kinds):
-        return operator.itemgetter(*rule.names)
-    return lambda options: tuple([option_of(options, kind) for kind in kinds])
+    names = dict.fromkeys([x.option[0] if type(x) is Number and x.option else x.name for x in kinds])
+    return operator.itemgetter(*names) if len(names) > 1 else lambda options: tuple([options[x] for x in names])
 
 
 def option_of(options: dict[str, Any], kind: Number | Choice) -> Any:
