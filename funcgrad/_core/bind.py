@@ -7,6 +7,7 @@ greater level is the inner one, in every thread: this keeps nested transforms ap
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar, Token
 from enum import Enum
@@ -27,6 +28,14 @@ _levels = itertools.count(1)
 _active: ContextVar[Trace | None] = ContextVar("funcgrad_active_trace", default=None)
 
 
+def _seen_as(self: Tracer) -> type:
+    """``x.__class__``: an ndarray to ``numpy.polynomial``, or else the type."""
+    # It has no hook, and asks isinstance(x, np.ndarray) before it lays out coefficients beside x: what is none counts
+    # as one point, and a wrong number comes out. Only an isinstance that the type itself does not answer comes here.
+    asking = sys._getframe(1).f_globals.get("__name__", "")
+    return np.ndarray if asking.startswith("numpy.polynomial.") else type(self)
+
+
 class Tracer:
     """A value under a transform. It stands where an array stands; its trace, ``owner``, decides what operations do.
 
@@ -36,6 +45,9 @@ class Tracer:
     # One layout for tracers of all kinds, of which each uses a part: so a tracer that is written to can become a place
     # (``place.py``) and stay the same object. A view knows what it shows, by which primitive, with which parameters.
     __slots__ = ("dtype", "node", "owner", "shape", "value", "viewed", "viewed_at", "viewed_by")
+
+    # To be set all the same, by which a tracer becomes a place.
+    __class__ = property(_seen_as, object.__dict__["__class__"].__set__)  # pyright: ignore[reportIncompatibleMethodOverride]  (a hook)
 
     owner: Trace
     # What a tracer of this kind holds beside its owner, by name; nothing where it cannot be written to.

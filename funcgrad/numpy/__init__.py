@@ -2,6 +2,7 @@
 
 from funcgrad._public import publish
 from funcgrad.numpy._array import attach as _protocols
+from funcgrad.numpy._contract import polynomials as _polynomials
 from funcgrad.numpy._array import ufunc_methods as _ufunc_methods
 from funcgrad.numpy import linalg
 from funcgrad.numpy._choose.at import at as at

@@ -16,6 +16,7 @@ from funcgrad.numpy._array.operators import OPERATORS
 from funcgrad.numpy._base import concrete, object_arrays, text
 from funcgrad.numpy._base.dispatch import (
     direct_ufuncs,
+    find_late,
     find_special,
     functions,
     refuse,
@@ -23,6 +24,7 @@ from funcgrad.numpy._base.dispatch import (
     ufunc_methods,
     ufuncs,
 )
+from funcgrad.numpy._base.guests import is_object_array
 from funcgrad.numpy._choose import at, indexing
 from funcgrad.numpy._choose import take as selection
 from funcgrad.numpy._choose import where as choice
@@ -62,7 +64,10 @@ def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, **opt
 
 
 def _with_options(ufunc: np.ufunc, function: Callable[..., Any], inputs: tuple, options: dict[str, Any]) -> Any:
-    refuse_out(ufunc.__name__, options.get("out"))
+    out = options.get("out", (None,))
+    if len(options) == len(out) == 1 and is_object_array(out[0]):
+        return object_arrays.put_elements(out[0], function(*inputs))
+    refuse_out(ufunc.__name__, out)
     unknown = set(options) - {"out", "dtype", "casting", "order", "subok"}
     if unknown:
         raise errors.UnsupportedFunctionError(
@@ -83,7 +88,7 @@ def _refuse_at(ufunc: np.ufunc) -> NoReturn:
 
 
 def _array_function(self: Tracer, function: Callable[..., Any], types: Any, args: tuple, kwargs: dict) -> Any:
-    ours = functions.get(function)
+    ours = functions.get(function) or find_late(function)
     if ours is None:
         refuse(function, getattr(function, "__module__", "numpy"))
     return ours(*args, **kwargs)

@@ -23,6 +23,8 @@ direct_ufuncs: dict[np.ufunc, tuple[Any, str]] = {}
 ufunc_methods: dict[tuple[np.ufunc, str], Callable[..., Any]] = {}
 # Ours for the ufuncs of scipy.special, by name: loading that module takes 0.15 s, and only who uses it should wait.
 special_functions: dict[str, Callable[..., Any]] = {}
+# Ours for functions of modules that NumPy loads when they are first used, by their full names: 11 ms of polynomials.
+late_functions: dict[str, Callable[..., Any]] = {}
 
 
 def implements(*numpy_functions: Callable[..., Any]) -> Callable[[F], F]:
@@ -84,6 +86,14 @@ def find_special(ufunc: np.ufunc) -> Callable[..., Any] | None:
         return None
     ufuncs[ufunc] = function
     return function
+
+
+def find_late(function: Any) -> Callable[..., Any] | None:
+    """Ours for a function of a module that was not there to be asked, remembered from then on."""
+    ours = late_functions.get(f"{getattr(function, '__module__', '')}.{getattr(function, '__name__', '')}")
+    if ours is not None:
+        functions[function] = ours
+    return ours
 
 
 # What does the same, or what is meant: names of other functions that merely look alike would lead astray.

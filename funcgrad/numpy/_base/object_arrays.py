@@ -18,7 +18,13 @@ from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import Tracer
 from funcgrad._core.tracebacks import WRITTEN_INTO_PLAIN, caller_level
 from funcgrad._ops.layout.shape import reshape
-from funcgrad.errors import ForeignArrayError, ObjectArrayWarning, TracerArrayConversionError, TracerAssignmentError
+from funcgrad.errors import (
+    ForeignArrayError,
+    ObjectArrayWarning,
+    TracerArrayConversionError,
+    TracerAssignmentError,
+    UnsupportedFunctionError,
+)
 
 MAX_OBJECTS = 4096
 # NumPy has no hook where it refuses such an array: the error that comes out of it is told what to do instead.
@@ -38,6 +44,7 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
     asking = sys._getframe(1)
     if asking.f_globals.get("__name__", "").startswith("scipy.sparse"):
         return _for_sparse(self, asking.f_code.co_name)
+    _refuse_by_lapack(self, asking)
     if not is_inexact(self.dtype) and _at_subscript(asking):
         raise TracerArrayConversionError(
             f"an index was asked of a value {self.aval}: a NumPy array, which has no hook for it, met an index that is "
@@ -81,11 +88,47 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
         ObjectArrayWarning,
         stacklevel=caller_level(),
     )
+    return elements(self)
+
+
+def elements(x: Tracer) -> np.ndarray:
+    """A traced array as an array of objects: each element a traced value of its own."""
+    shape = x.shape
+    size = int(np.prod(shape))
     objects = np.empty(size, object)
-    flat: Any = reshape(self, (size,)) if shape else None
+    flat: Any = reshape(x, (size,)) if shape else None
     for i in range(size):
-        objects[i] = flat[i] if shape else self
+        objects[i] = flat[i] if shape else x
     return objects.reshape(shape)
+
+
+def put_elements(out: np.ndarray, y: Any) -> np.ndarray:
+    """Write a result into an array of objects, element by element: ``c[i:j] -= t`` of such a ``c``."""
+    out[...] = elements(y) if isinstance(y, Tracer) else y
+    return out
+
+
+# What numpy.polynomial computes by LAPACK, which takes no objects; and what does the same by our functions.
+_BY_LAPACK = {
+    "fit": "fnp.linalg.lstsq({module}.{family}vander(x, deg), y)[0], both sides times the weights where there are some",
+    "roots": "a root with fg.implicit_root, of {family}val",
+}
+
+
+def _refuse_by_lapack(self: Tracer, asking: FrameType | None) -> None:
+    """Refuse a fit, or the roots of more than a line, where ``numpy.polynomial`` asks for an array."""
+    while asking is not None and asking.f_globals.get("__name__", "").startswith("numpy.polynomial."):
+        name, module = asking.f_code.co_name, asking.f_globals["__name__"]
+        for end, remedy in _BY_LAPACK.items():
+            family = name.removesuffix(end)
+            if name.endswith(end) and family and not module.endswith(("polyutils", "_polybase")):
+                if end == "roots" and (family.endswith("from") or self.shape < (3,)):
+                    return
+                raise UnsupportedFunctionError(
+                    f"{module}.{name}: it met a traced array {self.aval}, and NumPy computes it by LAPACK, where a "
+                    f"derivative would be lost. Write {remedy.format(module=module, family=family)}."
+                )
+        asking = asking.f_back
 
 
 def _for_sparse(self: Tracer, asking: str) -> np.ndarray:
