@@ -1,7 +1,7 @@
 """Optimizers: the rules as pure functions over immutable pytrees, and PyTorch's classes over them."""
 
 from funcgrad._public import publish
-from funcgrad.optim import schedules
+from funcgrad.optim import lr_scheduler, schedules
 from funcgrad.optim._average import EMAState, ema_init, ema_update
 from funcgrad.optim._gradients import clip_by_global_norm, clip_by_value, global_norm
 from funcgrad.optim._sgd import sgd_init, sgd_update
@@ -119,6 +119,7 @@ __all__ = [
     "global_norm",
     "lion_init",
     "lion_update",
+    "lr_scheduler",
     "muon_init",
     "muon_update",
     "nadam_init",

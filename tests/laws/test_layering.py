@@ -57,7 +57,7 @@ ROOMS = {
         {FRONT},
         {"extend"},
     ],
-    "optim": [{"_rules"}, {"_run", "_state"}, {FILES}, {"_torch"}, {FRONT}],
+    "optim": [{"_rules"}, {"_run", "_state"}, {FILES}, {"_torch"}, {"_lr_scheduler"}, {"lr_scheduler"}, {FRONT}],
 }
 ROOM_RANKS = {part: {room: rank for rank, rooms in enumerate(order) for room in rooms} for part, order in ROOMS.items()}
 # What other parts use of these beside public names, they take from its ``extend.py``.

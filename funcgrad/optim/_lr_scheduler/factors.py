@@ -1,0 +1,114 @@
+"""Schedulers whose learning rate is given by functions of the number of steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from funcgrad.optim._lr_scheduler.base import LRScheduler, kept_of
+from funcgrad.optim._torch.optimizer import Optimizer
+
+Factor = Callable[[int], float]
+
+
+class _ByFunctions(LRScheduler):
+    """What has a function for each group; checkpoints keep the attributes of those that are objects."""
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Factor | Sequence[Factor], last_epoch: int = -1) -> None:
+        self._attach(optimizer)
+        count = len(optimizer.param_groups)
+        given = list(lr_lambda) if isinstance(lr_lambda, list | tuple) else [lr_lambda] * count
+        if len(given) != count:
+            raise ValueError(f"Expected {count} lr_lambdas, but got {len(given)}")
+        self._check(given)
+        self.lr_lambdas: list[Any] = given
+        super().__init__(optimizer, last_epoch)
+
+    def _check(self, given: list[Any]) -> None:
+        del given
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return all that the scheduler holds; of functions nothing, of callable objects their attributes."""
+        kept = super().state_dict()
+        del kept["lr_lambdas"]
+        return {**kept, "lr_lambdas": [kept_of(function) for function in self.lr_lambdas]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what `state_dict` returned; the functions are those that this scheduler was made with."""
+        rest = {name: value for name, value in state_dict.items() if name != "lr_lambdas"}
+        for function, kept in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=False):
+            if kept is not None:
+                vars(function).update(kept)
+        super().load_state_dict(rest)
+
+
+class LambdaLR(_ByFunctions):
+    """The initial learning rate times a function of the number of steps.
+
+    Args:
+        optimizer: whose groups it writes to.
+        lr_lambda: the factor as a function of the count of steps (0 at the start), or a list with one for each group.
+        last_epoch: as for `LRScheduler`.
+
+    Raises:
+        ValueError: there are more or fewer functions than groups.
+
+    Example:
+        >>> from funcgrad.autograd import tensor
+        >>> from funcgrad.optim import SGD, lr_scheduler
+        >>> optimizer = SGD([tensor([1.0], requires_grad=True)], lr=0.5)
+        >>> scheduler = lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> optimizer.param_groups[0]["lr"]
+        0.25
+
+    Source: ``torch.optim.lr_scheduler.LambdaLR``.
+    """
+
+    def get_lr(self) -> list[Any]:
+        """Compute the learning rates of this step."""
+        self._warn_outside_step()
+        pairs = zip(self.lr_lambdas, self.base_lrs, strict=True)
+        return [base_lr * factor(self.last_epoch) for factor, base_lr in pairs]
+
+
+class MultiplicativeLR(_ByFunctions):
+    """At each step the present learning rate times a function of the number of steps.
+
+    Args:
+        optimizer: whose groups it writes to.
+        lr_lambda: the factor as a function of the count of steps, not asked at the start, or a list with one for each
+            group.
+        last_epoch: as for `LRScheduler`.
+
+    Raises:
+        ValueError: there are more or fewer functions than groups.
+        TypeError: one is no function.
+
+    Example:
+        >>> from funcgrad.autograd import tensor
+        >>> from funcgrad.optim import SGD, lr_scheduler
+        >>> optimizer = SGD([tensor([1.0], requires_grad=True)], lr=1.0)
+        >>> scheduler = lr_scheduler.MultiplicativeLR(optimizer, lambda step: 1 / (1 + step))
+        >>> for _ in range(2):
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> round(optimizer.param_groups[0]["lr"], 6)
+        0.166667
+
+    Source: ``torch.optim.lr_scheduler.MultiplicativeLR``.
+    """
+
+    def _check(self, given: list[Any]) -> None:
+        for function in given:
+            if not callable(function):
+                raise TypeError(f"lr_lambda should be a function, but got {type(function).__name__}")
+
+    def get_lr(self) -> list[Any]:
+        """Compute the learning rates of this step."""
+        self._warn_outside_step()
+        if self._is_initial:
+            return self._current()
+        pairs = zip(self.lr_lambdas, self.optimizer.param_groups, strict=True)
+        return [group["lr"] * factor(self.last_epoch) for factor, group in pairs]
