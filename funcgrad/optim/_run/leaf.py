@@ -148,7 +148,12 @@ class Stepper:
         self.finish()
         triples = zip(new, wide, slots, strict=True)
         rounded = [cast(p, dtype), *[cast(x, dtype) if a is not b else x for x, a, b in triples]]
-        p, *rest = rounded if into is None else _written(rounded, into)
+        if into is None:
+            return rounded[0], tuple(rounded[1:])
+        # Scalar slots have no place.
+        places = iter(into[1:])
+        placed = [into[0], *[None if scalar else next(places) for scalar in row.structure.scalars]]
+        p, *rest = _written(rounded, placed)
         return p, tuple(rest)
 
     def _step_parts(

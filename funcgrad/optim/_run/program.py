@@ -12,6 +12,7 @@ from funcgrad._core.aval import Aval
 from funcgrad._core.graph.ir import Equation, Graph, Literal
 from funcgrad._core.graph.simplify import drop_dead, simplify
 from funcgrad._engines.source.elementwise import float_program, loop_program, ufunc_program
+from funcgrad._ops.elementwise.cast import cast_p
 from funcgrad._ops.program.barrier import separate_p
 from funcgrad._transforms.stage import stage_flat
 from funcgrad.optim._rules.rule import Structure
@@ -60,7 +61,7 @@ class Program:
         self.kinds = [dtype if kind == _FLOAT64 else kind for kind in kinds]
         avals = [Aval(shape, dtype)] * array_count + [Aval((), kind) for kind in self.kinds]
         # The same equations for the dtype of the parameter.
-        self.arrays = simplify(stage_flat(_weak(arrays).evaluate, avals, f"{rule.name}_step"))
+        self.arrays = simplify(stage_flat(_of_dtype(arrays, dtype).evaluate, avals, f"{rule.name}_step"))
         # The memory that each result may take: that of the parameter, and of its slots.
         self.aliases = (0, *range(2, array_count))
         # Compiled loops.
@@ -157,14 +158,17 @@ def _staged(structure: Structure, first: bool, reads_t: bool, dtype: np.dtype, s
     return simplify(stage_flat(step, avals, f"{rule.name}_step"))
 
 
-def _weak(graph: Graph) -> Graph:
-    """The graph with literals of double precision as Python's numbers, which take the dtype that they meet."""
+def _of_dtype(graph: Graph, dtype: np.dtype) -> Graph:
+    """The graph with what is of double precision of a dtype: literals, as Python's numbers, and casts."""
 
     def weak(x: Any) -> Any:
         return Literal(float(x.value)) if type(x) is Literal and x.aval.dtype == _FLOAT64 else x
 
+    def params(e: Equation) -> dict[str, Any]:
+        return {"dtype": dtype} if e.primitive is cast_p and e.params["dtype"] == _FLOAT64 else e.params
+
     equations = [
-        Equation(e.primitive, tuple(map(weak, e.operands)), e.params, e.results, e.source) for e in graph.equations
+        Equation(e.primitive, tuple(map(weak, e.operands)), params(e), e.results, e.source) for e in graph.equations
     ]
     return Graph(graph.inputs, graph.constants, equations, graph.outputs, graph.name)
 

@@ -10,10 +10,11 @@ import numpy as np
 from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.bind import is_foreign, is_value
 from funcgrad._engines import place_beside
-from funcgrad._ops.elementwise.cast import cast_p
+from funcgrad._ops.elementwise.cast import cast, cast_p, make_complex
 from funcgrad._ops.layout.fill import full_like_p, zeros_like
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._rules.rule import Slot, Structure
+from funcgrad.optim._state.hyperparameters import FLOAT64, number
 from funcgrad.optim._state.prefix import as_vector, check_together, laid_out
 from funcgrad.optim._state.state import State, packed, rows_of, structures_of
 from funcgrad.tree import TreeDef, flatten, key_paths, leaves, unflatten
@@ -83,6 +84,9 @@ def _is_uniform(structures: Sequence[Structure]) -> bool:
 def begun(slot: Slot, leaf: Any, hyper: Any) -> Any:
     """A slot of a parameter at its beginning."""
     value = slot.begin(hyper) if callable(slot.begin) else slot.begin
+    if number(value) is None:
+        # A hyperparameter that is traced.
+        return cast(value, FLOAT64) if slot.scalar else _full_of(value, leaf)
     if slot.scalar:
         return np.float64(value)
     if is_complex(leaf) and value != 0:
@@ -91,6 +95,14 @@ def begun(slot: Slot, leaf: Any, hyper: Any) -> Any:
         # np.zeros leaves fresh pages alone until they are written: no pass over memory.
         return np.zeros(leaf.shape, leaf.dtype) if type(leaf) is np.ndarray else zeros_like(leaf)
     return np.full(leaf.shape, value, leaf.dtype) if type(leaf) is np.ndarray else full_like_p(leaf, value=value)
+
+
+def _full_of(value: Any, leaf: Any) -> Any:
+    zeros = zeros_like(leaf)
+    if not is_complex(leaf):
+        return zeros + cast(value, aval_of(leaf).dtype)
+    part = cast(value, np.dtype(f"f{aval_of(leaf).dtype.itemsize // 2}"))
+    return zeros + make_complex(part, part)
 
 
 def is_complex(x: Any) -> bool:

@@ -82,8 +82,9 @@ def _converted(value: Any, p: Any, key: Any = None) -> Any:
     value = array_of(value) if is_torchs(value) else value
     array = value.value if is_tensor(value) else value
     if is_tensor(value) or isinstance(array, np.ndarray):
-        # A count of steps is no value like the parameter's.
-        return value if key == "step" else rebuild(_like(array, p), False)
+        # A count of steps is no value like the parameter's, nor is a number for the whole of it.
+        alone = key == "step" or (array.ndim == 0 and p.ndim != 0)
+        return rebuild(np.array(array) if alone else _like(array, p), False)
     if isinstance(value, dict):
         return {name: _converted(entry, p, name) for name, entry in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str | bytes):
