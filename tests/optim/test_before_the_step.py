@@ -100,7 +100,6 @@ def test_the_limit_is_data() -> None:
         (lambda: optim.ema_init(TREE).replace(decay=np.nan), HyperparameterError, "decay is nan"),
         (lambda: optim.ema_init(TREE, decay=lambda t: 0.5, debias=True), HyperparameterError, "Turn debias off"),
     ],
-    ids=str,
 )
 def test_refusals(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):

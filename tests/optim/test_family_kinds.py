@@ -211,7 +211,6 @@ def test_what_muon_refuses() -> None:
         (lambda p: optim.Adam([p], fused=True, foreach=True), RuntimeError, "`fused` and `foreach` cannot be `True`"),
         (lambda p: optim.Adam([p], fused=True, differentiable=True), RuntimeError, "`fused` does not support"),
     ],
-    ids=str,
 )
 def test_refusals(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
