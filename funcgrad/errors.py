@@ -174,26 +174,31 @@ class UnexpectedTracerError(TypeError):
 
 
 class TracerAssignmentError(TypeError):
-    """Elements of a tracer were assigned in place.
+    """What is traced was to be written to where the write could not be seen.
 
-    A recorded value never changes, or the derivative of what read it before would be wrong:
+    A function writes into its own arrays as NumPy's programs do. Into those of a function around it, which a transform
+    runs, it may not: the write would be part of neither.
 
     >>> import numpy as np
     >>> import funcgrad as fg
     >>> def loss(x):
-    ...     x[0] = 0.0
-    ...     return np.sum(x * x)
+    ...     slopes = np.zeros_like(x)
+    ...     def height(t):
+    ...         slopes[0] = t
+    ...         return t * t
+    ...     return np.sum(slopes) + fg.grad(height)(x[1])
     >>> fg.grad(loss)(np.array([1.0, 2.0]))  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
     funcgrad.errors.TracerAssignmentError
 
-    Make a new value that differs in those elements:
+    Return the value, and write it where the array was made:
 
     >>> def loss(x):
-    ...     x = x.at[0].set(0.0)
-    ...     return np.sum(x * x)
+    ...     slopes = np.zeros_like(x)
+    ...     slopes[0] = fg.grad(lambda t: t * t)(x[1])
+    ...     return np.sum(slopes)
     >>> print(fg.grad(loss)(np.array([1.0, 2.0])))
-    [0. 4.]
+    [0. 2.]
     """
 
 
