@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from funcgrad.optim._rules.rule import REQUIRED
 from funcgrad.optim._state.begin import begin
 from funcgrad.optim._state.sgd import SGDState
 from funcgrad.optim._update import update
@@ -12,7 +13,7 @@ from funcgrad.optim._update import update
 def sgd_init(
     params: Any,
     *,
-    lr: Any,
+    lr: Any = REQUIRED,
     momentum: Any = 0.0,
     dampening: Any = 0.0,
     weight_decay: Any = 0.0,
@@ -21,6 +22,7 @@ def sgd_init(
     foreach: bool | None = None,
     differentiable: bool = False,
     master_dtype: Any = None,
+    learning_rate: Any = REQUIRED,
 ) -> SGDState:
     """Make the state with which `sgd_update` begins.
 
@@ -47,6 +49,7 @@ def sgd_init(
         master_dtype: a float dtype such as ``"float32"``: the state holds a copy in it of each parameter of a narrower
             dtype, steps that copy, and rounds it to the parameter. Small steps then add up that would be lost in
             bfloat16 or float16. The copies are made here; parameters that are changed elsewhere need a new state.
+        learning_rate: another name of ``lr``; one of them must be given.
 
     Returns:
         The state. A number in it is data, to be changed by `SGDState.replace` without recompilation; a flag, or a
@@ -55,7 +58,8 @@ def sgd_init(
 
     Raises:
         HyperparameterError: a value is out of range (NaN is out of every range).
-        TypeError: a parameter is not a float or complex array, or a hyperparameter is not a single number.
+        TypeError: a parameter is not a float or complex array, a hyperparameter is not a single number, or there is no
+            learning rate.
 
     Example:
         >>> import numpy as np
@@ -66,8 +70,13 @@ def sgd_init(
         >>> params["weight"]
         array([0.9, 2. ])
     """
+    if (lr is REQUIRED) == (learning_rate is REQUIRED):
+        arrived = "lr is not given" if lr is REQUIRED else "lr and learning_rate are given"
+        raise TypeError(
+            f"sgd_init: {arrived}; needed one of lr and learning_rate. They are the same: pass lr=0.1, say."
+        )
     given = {
-        "lr": lr,
+        "lr": learning_rate if lr is REQUIRED else lr,
         "momentum": momentum,
         "dampening": dampening,
         "weight_decay": weight_decay,

@@ -24,10 +24,13 @@ RUNS = int(os.environ.get("FUNCGRAD_OPTIMIZER_RUNS", "12"))
 def torch() -> Any:
     """PyTorch, with scalars of its states in double precision, as ours are."""
     module = pytest.importorskip("torch")
-    before = module.get_default_dtype()
+    before = module.get_default_dtype(), module.get_num_threads()
     module.set_default_dtype(module.float64)
+    # Its products in bfloat16 take half a second each where threads have to be waited for.
+    module.set_num_threads(1)
     yield module
-    module.set_default_dtype(before)
+    module.set_default_dtype(before[0])
+    module.set_num_threads(before[1])
 
 
 @every

@@ -202,6 +202,9 @@ def test_what_muon_refuses() -> None:
     ("call", "error", "text"),
     [
         (lambda p: optim.adam_init(p, lr=1, learning_rate=1), TypeError, "lr and learning_rate are given"),
+        (lambda p: optim.sgd_init(p, lr=1, learning_rate=1), TypeError, "lr and learning_rate are given"),
+        (lambda p: optim.SGD([p], lr=1.0, learning_rate=1.0), TypeError, "lr and learning_rate are given"),
+        (lambda p: optim.sgd_init(p), TypeError, "lr is not given; needed one of lr and learning_rate"),
         (lambda p: optim.Adam([p], lr=1.0, learning_rate=1.0), TypeError, "lr and learning_rate are given"),
         (lambda p: optim.adam_init(p, betas=0.9), TypeError, "betas is 0.9; needed a tuple of 2"),
         (lambda p: optim.adam_init(p, betas=(0.9, 0.99), beta1=0.5), TypeError, "betas and beta1 are given"),

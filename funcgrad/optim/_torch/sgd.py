@@ -28,6 +28,7 @@ class SGD(RuleOptimizer):
         maximize: go uphill.
         foreach: kept for the reader of a PyTorch program: every step handles all parameters together.
         differentiable: record the step, so that gradients flow through it.
+        learning_rate: another name of ``lr``.
 
     Raises:
         HyperparameterError: a value is out of range, in PyTorch's words; a ``ValueError``.
@@ -59,7 +60,12 @@ class SGD(RuleOptimizer):
         maximize: bool = False,
         foreach: bool | None = None,
         differentiable: bool = False,
+        learning_rate: Any = required,
     ) -> None:
+        if learning_rate is not required:
+            if lr is not required:
+                raise TypeError("SGD: lr and learning_rate are given; needed one of them. They are the same.")
+            lr = learning_rate
         options = {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay}
         options |= {"nesterov": nesterov, "maximize": maximize, "foreach": foreach, "differentiable": differentiable}
         super().__init__(params, options)
