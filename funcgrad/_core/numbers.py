@@ -79,8 +79,25 @@ def _number(x: Any, dtype: np.dtype) -> Any:
 
 
 def refuse_number(x: Any, dtype: np.dtype) -> NoReturn:
-    """Refuse a Python integer, or what was computed of such alone, beside an array that has no room for it."""
+    """Refuse a Python number, or what was computed of such alone, beside an array that has no room for it."""
+    kind = "float" if isinstance(x, float) else "integer"
     raise OverflowError(
-        f"Python integer {x} out of bounds for {dtype.name}, the dtype of the array beside it. It is not wrapped, as "
+        f"Python {kind} {x} out of bounds for {dtype.name}, the dtype of the array beside it. It is not wrapped, as "
         "NumPy does not; cast the array to a wider dtype first."
     )
+
+
+def refuse_exponent(exponent: int) -> NoReturn:
+    """Refuse a negative power of integers, as NumPy does."""
+    raise ValueError(
+        f"Integers to negative integer powers are not allowed: an exponent is {exponent}, needed 0 or more, since the "
+        "result would be an integer too. Make the base a float with .astype(float)."
+    )
+
+
+def require_room(x: Any, dtype: np.dtype) -> None:
+    """Refuse a number of Python's that an integer dtype has no room for, NaN too; NumPy does where it puts it there."""
+    bounds = np.iinfo(dtype)
+    # A fraction is cut off before the number is looked at.
+    if not bounds.min - 1 < x < bounds.max + 1:
+        refuse_number(x, dtype)

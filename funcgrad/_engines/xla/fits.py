@@ -1,39 +1,64 @@
-"""Python integers among the arguments of a program on XLA, which stand beside narrower ones: whether they had room.
+"""What a program on XLA computes and NumPy refuses, by numbers that are not known when it is compiled.
 
-A program cannot raise, so it hands out these numbers too, and the call looks at them. Others pay nothing.
+These are Python integers among the arguments that stand beside narrower ones, which must have room there, and the
+exponents of integers, which must not be negative. A program cannot raise, so it hands out these numbers too, and the
+call looks at them. Others pay nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad._core.graph.ir import Graph, Literal
-from funcgrad._core.numbers import refuse_number
+from funcgrad._core.graph.ir import Equation, Graph, Literal
+from funcgrad._core.numbers import refuse_exponent, refuse_number
 from funcgrad._engines.xla.door import xla
 
 
-def with_fits(graph: Graph) -> tuple[Graph, list[np.dtype]]:
-    """The graph with the numbers that must have room as further outputs, and the dtypes that must have it."""
-    # By name: primitives lie above the engines.
-    fits = [each for each in graph.equations if each.primitive.name == "fit" and type(each.operands[0]) is not Literal]
-    if not fits:
+class Fit(NamedTuple):
+    """A condition on a number that a program hands out: a dtype's room, or that of an exponent of integers."""
+
+    dtype: np.dtype
+    exponent: bool
+
+    def check(self, x: Any) -> None:
+        numbers, room = np.asarray(x), np.iinfo(self.dtype)
+        outside = numbers[(numbers < (0 if self.exponent else room.min)) | (numbers > room.max)]
+        if outside.size and self.exponent:
+            refuse_exponent(int(outside.flat[0]))
+        if outside.size:
+            refuse_number(outside.flat[0], self.dtype)
+
+
+def with_fits(graph: Graph) -> tuple[Graph, list[Fit]]:
+    """The graph with the numbers that are looked at as further outputs, and what is asked of them."""
+    found = [pair for each in graph.equations if (pair := _asked(each)) is not None]
+    if not found:
         return graph, []
-    outputs = [*graph.outputs, *[each.operands[0] for each in fits]]
+    outputs = [*graph.outputs, *[number for number, _ in found]]
     wider = Graph(graph.inputs, graph.constants, graph.equations, outputs, graph.name)
-    return wider, [each.params["dtype"] for each in fits]
+    return wider, [fit for _, fit in found]
 
 
-def without_fits(values: Sequence[Any], dtypes: Sequence[np.dtype]) -> list[Any]:
-    """The results without these numbers; refused where one had no room."""
-    count = len(values) - len(dtypes)
-    for x, dtype in zip(values[count:], dtypes, strict=True):
+def _asked(equation: Equation) -> tuple[Any, Fit] | None:
+    """The number of an equation that is to be looked at, if any."""
+    # By name: primitives lie above the engines.
+    name, number = equation.primitive.name, equation.operands[-1]
+    if name not in {"fit", "pow"} or type(number) is Literal:
+        return None
+    if name == "fit":
+        return number, Fit(equation.params["dtype"], exponent=False)
+    dtype = number.aval.dtype
+    return (number, Fit(dtype, exponent=True)) if dtype.kind == "i" else None
+
+
+def without_fits(values: Sequence[Any], fits: Sequence[Fit]) -> list[Any]:
+    """The results without these numbers; refused where one does not fit."""
+    count = len(values) - len(fits)
+    for x, fit in zip(values[count:], fits, strict=True):
         # Inside of a transform of JAX's it is not known.
         if not xla.is_jax_tracer(x):
-            numbers, room = np.asarray(x), np.iinfo(dtype)
-            outside = numbers[(numbers < room.min) | (numbers > room.max)]
-            if outside.size:
-                refuse_number(outside.flat[0], dtype)
+            fit.check(x)
     return list(values[:count])

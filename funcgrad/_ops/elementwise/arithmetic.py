@@ -132,7 +132,13 @@ def _pow_xla(lax: Any, a: Any, b: Any) -> Any:
         odd = lax.ne(lax.bitwise_and(b, lax.full_like(b, 1)), lax.full_like(b, 0))
         return lax.select(odd, lax.mul(y, a), y), lax.mul(a, a), lax.shift_right_logical(b, lax.full_like(b, 1))
 
-    return lax.fori_loop(0, 8 * b.dtype.itemsize, step, (lax.full_like(a, 1), a, b))[0]
+    y = lax.fori_loop(0, 8 * b.dtype.itemsize, step, (lax.full_like(a, 1), a, b))[0]
+    if b.dtype.kind == "u":
+        return y
+    # The call refuses negative exponents, but in loops and under JAX's transforms: there the power is without fraction.
+    zero, one = lax.full_like(a, 0), lax.full_like(a, 1)
+    vanishes = lax.bitwise_and(lax.lt(b, lax.full_like(b, 0)), lax.ne(lax.abs(a), one))
+    return lax.select(vanishes, zero, y)
 
 
 pow_p = elementwise(

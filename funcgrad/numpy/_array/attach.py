@@ -14,6 +14,7 @@ from funcgrad._core.bind import NO_PARAMS, Tracer
 from funcgrad._ops.layout.copy import copy_p
 from funcgrad.numpy._array.operators import OPERATORS
 from funcgrad.numpy._base import concrete, object_arrays, text
+from funcgrad.numpy._base.convert import assigned
 from funcgrad.numpy._base.dispatch import (
     direct_ufuncs,
     find_late,
@@ -77,7 +78,7 @@ def _with_options(ufunc: np.ufunc, function: Callable[..., Any], inputs: tuple, 
     dtype = options.get("dtype")
     if dtype is None:
         return function(*inputs)
-    return function(*[functions[np.astype](x, np.dtype(dtype)) for x in inputs])
+    return function(*[assigned(x, np.dtype(dtype)) for x in inputs])
 
 
 def _refuse_at(ufunc: np.ufunc) -> NoReturn:

@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of, common_dtype, is_integer, result_dtype
 from funcgrad._core.bind import NUMPY_TYPES, Tracer, bind, is_foreign, is_value, set_guest_rule
-from funcgrad._core.numbers import PYTHON_NUMBERS, array_of
+from funcgrad._core.numbers import PYTHON_NUMBERS, array_of, require_room
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops.elementwise.cast import cast, cast_p, weak_cast_p
 from funcgrad._ops.index.join import stack
@@ -104,6 +104,19 @@ def strong(x: Any) -> Any:
     """A value as NumPy's ``asarray`` has it: of a Python number an array, whose dtype others do not narrow."""
     x = array_of(as_value(x))
     return cast_p(x, dtype=x.dtype) if isinstance(x, Tracer) and x.aval.weak else x
+
+
+def assigned(x: Any, dtype: np.dtype) -> Any:
+    """A value in the dtype of the array that it is put into: a number, alone or in lists, has room there."""
+    if is_integer(dtype):
+        for number in leaves(x) if isinstance(x, list | tuple) else (x,):
+            if type(number) in _ROOMED or (number is not x and isinstance(number, np.number)):
+                require_room(number, dtype)
+    return cast(array_of(as_value(x)), dtype)
+
+
+# Of Python's numbers those that are put into arrays of integers.
+_ROOMED = frozenset({int, float})
 
 
 def dtype_of(x: Any) -> np.dtype:

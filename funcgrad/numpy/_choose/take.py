@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from funcgrad._core.aval import aval_of, is_integer
+from funcgrad._core.aval import aval_of, is_integer, result_dtype
+from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import FULL, SLOT, Index
 from funcgrad._ops.layout.broadcast import broadcast_to
@@ -16,7 +17,7 @@ from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.layout.triangle import lower_triangle, upper_triangle
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.concrete import concrete_value
-from funcgrad.numpy._base.convert import as_value, dtype_of, promote_weakly
+from funcgrad.numpy._base.convert import as_value, dtype_of, strong
 from funcgrad.numpy._base.dispatch import implements, refuse_out
 from funcgrad.numpy._layout.shape import broadcast_arrays, ravel
 from funcgrad.numpy._math.elementwise import maximum, minimum
@@ -90,7 +91,10 @@ def choose(a: Any, choices: Any, out: None = None, mode: Mode = "raise") -> Any:
     """``numpy.choose``."""
     refuse_out("choose", out)
     a = as_value(a)
-    values = promote_weakly(*[as_value(choice) for choice in choices])
+    values = [as_value(choice) for choice in choices]
+    dtype = result_dtype(*values)
+    # Python's numbers are weak in the choice of the dtype; then they are arrays, and -1 is the greatest unsigned one.
+    values = [cast(strong(value), dtype) for value in values]
     if mode != "raise":
         a = _bounded(a, len(values), mode)
     a, *values = broadcast_arrays(a, *values)

@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from funcgrad._core.aval import is_real
+from funcgrad._core.aval import is_inexact, is_integer, is_real, result_dtype
 from funcgrad._core.bind import Tracer
+from funcgrad._core.numbers import require_room
 from funcgrad._core.trace.place import new_place, settled
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
@@ -16,7 +17,7 @@ from funcgrad._ops.layout.broadcast import broadcast_to as broadcast_op
 from funcgrad._ops.layout.copy import copy as copy_op
 from funcgrad._ops.layout.copy import copy_p, fresh
 from funcgrad._ops.layout.shape import reshape
-from funcgrad.numpy._base.convert import as_value, promote_weakly
+from funcgrad.numpy._base.convert import as_value, assigned, promote_weakly, strong
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_option
 from funcgrad.numpy._layout.shape import as_array, broadcast_arrays, to_shape
 
@@ -54,7 +55,7 @@ def asarray(a: Any, dtype: Any = None, *, copy: bool | None = None) -> Any:
         >>> float(fg.grad(lambda x: fnp.asarray([x, 2 * x]).sum())(1.0))
         3.0
     """
-    value = as_array(a)
+    value = as_array(a) if dtype is None or hasattr(a, "dtype") else assigned(a, np.dtype(dtype))
     if isinstance(value, np.ndarray | np.generic):
         return np.array(value, dtype) if copy else np.asarray(value, dtype)
     return value if dtype is None else cast(value, np.dtype(dtype))
@@ -132,6 +133,8 @@ def full_like(
     dtype = a.dtype if dtype is None else np.dtype(dtype)
     lengths = tuple(a.shape) if shape is None else to_shape(shape)
     if type(fill_value) in (int, float, complex, bool):
+        if type(fill_value) is int and is_integer(dtype):
+            require_room(fill_value, dtype)
         if type(fill_value) is complex and is_real(dtype):
             fill_value = np.asarray(fill_value).astype(dtype).item()
         traced = isinstance(a, Tracer)
@@ -194,9 +197,10 @@ def linspace(
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     if axis != 0:
         refuse_option("linspace", "axis", "Move the axis with numpy.moveaxis.")
-    start, stop = broadcast_arrays(*promote_weakly(as_value(start), as_value(stop)))
-    if start.dtype.kind not in "fc":
-        start, stop = cast(start, np.dtype(float)), cast(stop, np.dtype(float))
+    start, stop = as_value(start), as_value(stop)
+    if not is_inexact(result_dtype(start, stop)):
+        start, stop = cast(strong(start), np.dtype(float)), cast(strong(stop), np.dtype(float))
+    start, stop = broadcast_arrays(*promote_weakly(start, stop))
     parts = num - 1 if endpoint else num
     # As NumPy computes it, to the last bit: the last element is the end itself.
     step = (stop - start) / max(parts, 1)

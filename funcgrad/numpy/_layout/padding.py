@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.join import concatenate
@@ -15,7 +14,7 @@ from funcgrad._ops.index.plan import FULL, SLOT, Index
 from funcgrad._ops.layout.copy import fresh
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.concrete import concrete_value
-from funcgrad.numpy._base.convert import as_value, promote
+from funcgrad.numpy._base.convert import as_value, assigned, promote
 from funcgrad.numpy._base.dispatch import implements, refuse_option
 from funcgrad.numpy._layout.shape import as_array, broadcast_to, moveaxis, ravel
 
@@ -65,7 +64,9 @@ def _pad_constant(x: Any, widths: tuple[tuple[int, int], ...], values: Any) -> A
     y = fresh(pad_op(x, widths), x)
     if isinstance(values, int | float) and values == 0:
         return y
-    pairs = broadcast_to(values, (len(widths), 2))
+    # NumPy puts them in as numbers of Python's, whatever they were.
+    values = values.tolist() if isinstance(values, np.ndarray | np.generic) else values
+    pairs = broadcast_to(assigned(values, y.dtype), (len(widths), 2))
     for axis, (low, high) in enumerate(widths):
         length = y.shape[axis]
         for side, start, stop in ((0, 0, low), (1, length - high, length)):
@@ -73,7 +74,7 @@ def _pad_constant(x: Any, widths: tuple[tuple[int, int], ...], values: Any) -> A
                 inside = np.zeros(length, bool)
                 inside[start:stop] = True
                 mask = inside.reshape((-1,) + (1,) * (len(widths) - axis - 1))
-                y = select(mask, cast(pairs[axis, side], y.dtype), y)
+                y = select(mask, pairs[axis, side], y)
     return y
 
 
@@ -93,7 +94,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """``numpy.insert``."""
     arr, axis = _along(arr, axis)
-    values = cast(as_array(values), arr.dtype)
+    values = assigned(values, arr.dtype)
     ndim, length = len(arr.shape), arr.shape[axis]
     places = np.arange(*obj.indices(length)) if isinstance(obj, slice) else np.asarray(obj)
     if len(values.shape) < ndim:

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.bind import NO_PARAMS, Tracer, bind
-from funcgrad._core.numbers import PYTHON_NUMBERS
+from funcgrad._core.aval import is_integer
+from funcgrad._core.bind import NO_PARAMS, Tracer, bind, is_foreign
+from funcgrad._core.numbers import PYTHON_NUMBERS, refuse_exponent
 from funcgrad._core.primitive import Primitive
+from funcgrad._engines import is_abstract
 from funcgrad._ops.elementwise import arithmetic as ops
 from funcgrad._ops.elementwise.cast import cast, cast_p
 from funcgrad._ops.elementwise.select import select
@@ -131,11 +133,20 @@ def _power(x: Any, y: Any, /) -> Any:
         if type(x) in PYTHON_NUMBERS:
             # Of Python's numbers alone too the ufunc gives NumPy's number.
             return np.power(x, y)
-        (x,) = (x,) if getattr(x, "dtype", np.dtype(object)).kind in "fc" else operands_for(np.power, (x, y))[:1]
+        if getattr(x, "dtype", np.dtype(object)).kind not in "fc":
+            (x, _) = operands_for(np.power, (x, y))
+            if type(y) is int and y < 0 and is_integer(x.dtype):
+                refuse_exponent(y)
         return bind(ops.power_p, (x,), {"exponent": y})
+    if getattr(y, "dtype", _INEXACT).kind == "i" and is_foreign(y) and not is_abstract(y) and is_integer(dtype_of(x)):
+        # NumPy looks for itself, and a program's call does; JAX computes as if there were a power.
+        least = int(np.min(np.asarray(y), initial=0))
+        if least < 0:
+            refuse_exponent(least)
     return by_operator(_general_power)(x, y)
 
 
+_INEXACT = np.dtype(float)
 power = named(of_numbers(_power), np.power)
 
 

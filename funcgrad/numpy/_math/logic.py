@@ -14,9 +14,9 @@ from funcgrad._ops.elementwise.cast import cast, imag_p
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.layout.fill import zeros_like
-from funcgrad.numpy._base.convert import as_value, dtype_of, promote, promote_weakly, strong
+from funcgrad.numpy._base.convert import as_value, dtype_of, promote, strong
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
-from funcgrad.numpy._math.elementwise import absolute, binary, equal, less_equal, named, not_equal, unary
+from funcgrad.numpy._math.elementwise import absolute, binary, equal, less_equal, named, not_equal, subtract, unary
 
 isnan = unary(np.isnan, logic.isnan_p)
 isinf = unary(np.isinf, logic.isinf_p)
@@ -88,13 +88,13 @@ def isreal(x: Any) -> Any:
 @in_numpys_mode
 def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
     """``numpy.isclose``."""
-    a, b = promote_weakly(as_value(a), as_value(b))
-    if a.dtype.kind not in "fc":
-        a, b = cast(a, np.dtype(float)), cast(b, np.dtype(float))
+    a, b = as_value(a), as_value(b)
+    # The second operand decides in which precision the tolerance is computed.
+    b = cast(b, np.result_type(b.dtype, 1.0)) if hasattr(b, "dtype") else b * 1.0
     # Infinities of one sign have no difference; they are equal, or not close to anything.
     finite = isfinite(b)
-    center = select(finite, b, 0)
-    near = logical_and(less_equal(absolute(a - center), atol + rtol * absolute(center)), finite)
+    center = select(finite, b, 0) if hasattr(b, "dtype") else b if finite else 0.0
+    near = logical_and(less_equal(absolute(subtract(a, center)), atol + rtol * absolute(center)), finite)
     result = logical_or(near, equal(a, b))
     return logical_or(result, logical_and(isnan(a), isnan(b))) if equal_nan else result
 

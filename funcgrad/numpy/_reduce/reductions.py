@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import is_integral
+from funcgrad._core.aval import is_integer, is_integral
 from funcgrad._core.bind import NO_PARAMS, Tracer, bind, bind_one
 from funcgrad._ops.elementwise.arithmetic import add_p, max_p, min_p, mul_p, ne_p
 from funcgrad._ops.elementwise.cast import cast
@@ -17,7 +17,7 @@ from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum, reduce_sum_
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.reduce import reduce as ops
 from funcgrad.numpy._base.axes import ALL_AXES, Axis, is_axis_of_scalar, normalize_axis, reduction_axes
-from funcgrad.numpy._base.convert import as_value, dtype_of, strong
+from funcgrad.numpy._base.convert import as_value, assigned, dtype_of, strong
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_out
 
 INDEX = np.dtype(np.int64)
@@ -67,13 +67,14 @@ def masked(x: Any, where: Any, fill: Any) -> Any:
 
 def _start(initial: Any, dtype: np.dtype) -> Any:
     """The value from which a reduction starts, in the dtype of its result, as in NumPy."""
-    initial = as_array(initial)
-    if initial.dtype.kind == "c" and dtype.kind != "c":
+    initial = initial.item() if isinstance(initial, np.generic) and is_integer(dtype) else initial
+    given = dtype_of(as_value(initial))
+    if given.kind == "c" and dtype.kind != "c":
         raise TypeError(
-            f"initial is of dtype {initial.dtype}, the reduction of dtype {dtype}, which cannot hold it. Convert the "
+            f"initial is of dtype {given}, the reduction of dtype {dtype}, which cannot hold it. Convert the "
             "array with astype, or pass dtype=."
         )
-    return cast(initial, dtype)
+    return assigned(initial, dtype)
 
 
 @implements(np.prod)

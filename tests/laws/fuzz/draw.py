@@ -35,6 +35,10 @@ def is_bool(x: np.ndarray) -> bool:
     return x.dtype == bool
 
 
+def is_partly_nan(x: np.ndarray) -> bool:
+    return x.dtype.kind in "fc" and bool(np.any(np.isnan(x))) and not bool(np.all(np.isnan(x)))
+
+
 class Draw:
     """One program's random numbers, style and values (those of plain NumPy), by which samplers choose."""
 

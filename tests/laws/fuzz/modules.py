@@ -90,4 +90,9 @@ for _name in ("logsumexp", "softmax", "log_softmax", "polygamma", "betaln", "dig
 # A user's file, traced: NumPy's own functions, our loops.
 TRACED = {"np": np, "special": SPECIAL, "lib": OUR_LIB}
 OURS = {"np": fg.numpy, "special": fg.scipy.special, "lib": OUR_LIB}
-JAX = {"np": jax.numpy, "special": jax_special, "lib": JAX_LIB}
+# JAX's derivative of ``ldexp`` leaves out the factor where the number is 0; that of the sign of a complex number, 0,
+# does not know that the number may turn.
+JAX_NUMPY = SimpleNamespace(**vars(jax.numpy))
+JAX_NUMPY.ldexp = lambda x, i: x * 2.0**i
+JAX_NUMPY.sign = lambda x: x / abs(x) if jax.numpy.iscomplexobj(x) else jax.numpy.sign(x)
+JAX = {"np": JAX_NUMPY, "special": jax_special, "lib": JAX_LIB}

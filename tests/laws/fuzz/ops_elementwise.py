@@ -70,6 +70,9 @@ def _binary(name: str) -> None:
         x = d.name()
         pair = [x, d.beside(x)]
         d.rng.shuffle(pair)
+        if name.startswith("logical") and any(d.text_value(y).dtype == object for y in pair):
+            # Of objects NumPy gives one of the operands, as Python's `or` does.
+            raise UnfitError
         return f"np.{name}({', '.join(pair)})"
 
 

@@ -6,7 +6,7 @@ import string
 
 import numpy as np
 
-from tests.laws.fuzz.draw import Draw, UnfitError, is_inexact, is_real
+from tests.laws.fuzz.draw import Draw, UnfitError, is_inexact, is_partly_nan, is_real
 from tests.laws.fuzz.table import op, words
 
 REDUCTIONS = words(
@@ -36,6 +36,23 @@ def _reduction(d: Draw) -> str:
     if name.startswith("nan") or name in {"median", "ptp"} or d.chance(0.6):
         return f"np.{name}({x}, axis={axis}{keep}{extra})"
     return f"{x}.{name}(axis={axis}{keep}{extra})"
+
+
+@op("extremum beside NaN", 12)
+def _extremum_beside_nan(d: Draw) -> str:
+    """What passes over NaN, or must not: of other reductions few meet any, since few programs have them."""
+    x = d.array(1, lambda x: is_partly_nan(x) and is_real(x))
+    axes = d.axes(d.value(x))
+    name = d.one("max", "max", "min", "min", "ptp", "ptp", "median", "nanmax", "nanmin")
+    of_axes = f"np.{name}({x}, axis={axes}{d.one('', ', keepdims=True')})"
+    return d.one(
+        of_axes,
+        of_axes,
+        f"{x}.{d.one('max', 'min', 'argmax', 'argmin')}()",
+        f"np.{d.one('maximum', 'minimum', 'fmax', 'fmin')}.reduce({x}, axis={axes})",
+        f"np.linalg.norm({x}, {d.one('np.inf', '-np.inf')}, axis={d.axis(d.value(x))})",
+        f"np.{d.one('maximum', 'minimum', 'fmax', 'fmin')}({x}, {d.beside(x)})",
+    )
 
 
 @op("cumulative", 1)

@@ -28,7 +28,7 @@ MIXED = (
     "uint64",
 )
 TIES = (0.0, 1.0, -1.0, 0.5, 2.0, 1.0)
-SPECIALS = ("np.nan", "np.inf", "-np.inf", "-0.0")
+SPECIALS = ("np.nan", "np.nan", "np.inf", "-np.inf", "-0.0")
 
 
 class Style:
@@ -37,7 +37,7 @@ class Style:
     def __init__(self, rng: Random) -> None:
         self.doubles = rng.random() < 0.6
         self.ties = rng.random() < 0.25
-        self.specials = rng.random() < 0.15
+        self.specials = rng.random() < 0.22
         self.empty = rng.random() < 0.12
         self.layouts = rng.random() < 0.4
         self.objects = rng.random() < 0.04
