@@ -96,7 +96,7 @@ def test_a_schedule_made_again_compiles_nothing(engine: Any) -> None:
 @pytest.mark.parametrize("engine", [None, "xla", "numpy"])
 def test_optaxs_own_schedules_are_taken(engine: Any) -> None:
     update = fg.sgd_update if engine is None else fg.jit(fg.sgd_update, engine=engine)
-    schedule = optax.cosine_decay_schedule(0.1, 10)
+    schedule: Any = optax.cosine_decay_schedule(0.1, 10)
     params, state = np.ones(2), fg.sgd_init(np.ones(2), lr=schedule)
     for _ in range(3):
         params, state = update(np.ones(2), state, params)
