@@ -61,8 +61,9 @@ class View(NamedTuple):
 
 
 def remember_view(y: Any, x: Any, primitive: Primitive, params: dict) -> None:
-    """Have a traced result know of what it shows a part, for writes to come (``trace/place.py``)."""
-    y.viewed, y.viewed_by, y.viewed_at = x, primitive, params
+    """Have a traced result know of what it shows a part, for writes to come (``trace/place.py``); a place knows."""
+    if y.held:
+        y.viewed, y.viewed_by, y.viewed_at = x, primitive, params
 
 
 def view(x: Tracer, primitive: Primitive, params: dict) -> Any:

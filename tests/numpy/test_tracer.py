@@ -124,9 +124,9 @@ def test_in_place_into_an_array_is_refused() -> None:
         total += x
         return np.sum(total)
 
-    with pytest.raises(TracerAssignmentError, match=r"Use the returned value instead: x = x \+ t"):
+    with pytest.raises(TracerAssignmentError, match=r"np\.zeros\(n, like=x\).* t = t \+ x instead of t \+= x"):
         fg.grad(f)(X)
-    with pytest.raises(TracerAssignmentError, match=r"numpy\.add\.at.*x\.at\[index\]"):
+    with pytest.raises(TracerAssignmentError, match=r"numpy\.add\.at.* like=x"):
         fg.grad(lambda x: np.add.at(np.zeros(3), [0], x))(X)
 
 

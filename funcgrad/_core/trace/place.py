@@ -83,24 +83,30 @@ class _PlaceTrace(Trace):
         if primitive.view is not None and type(operands[0]) is Place and _is_view(operands[0], primitive, params):
             return _view_of(operands[0], primitive, params)
         if len(operands) == 1:
-            return _applied(primitive, current(operands[0]), params)
-        return bind(primitive, tuple([current(x) if type(x) is Place else x for x in operands]), params)
+            y = _applied(primitive, current(operands[0]), params)
+        else:
+            y = bind(primitive, tuple([current(x) if type(x) is Place else x for x in operands]), params)
+        # What is computed from arrays that take traced values is such an array, also while its numbers are plain.
+        if type(y) is _NDARRAY:
+            return new_place(y, owned=False)
+        return type(y)([new_place(part, owned=False) for part in y]) if type(y) in (tuple, list) else y
 
 
 PLACES = _PlaceTrace()
 
 
-def new_place(value: Any) -> Any:
+def new_place(value: Any, owned: bool = True) -> Any:
     """An array that takes traced values: inside a transform a place that holds this value, else the value itself.
 
     Args:
         value: an array in memory of its own, or what stands for one.
+        owned: whether nobody else holds the memory.
     """
     home = active_trace()
-    if home is None or getattr(value, "shape", None) is None:
+    if home is None or not isinstance(value, Tracer | _NDARRAY):
         return value
     place = object.__new__(Place)
-    _become(place, Memory(value, home, type(value) is _NDARRAY), value.shape, value.dtype)
+    _become(place, Memory(value, home, owned and type(value) is _NDARRAY), value.shape, value.dtype)
     return place
 
 

@@ -13,23 +13,23 @@ from funcgrad import errors
 from funcgrad._core.bind import NO_PARAMS, Tracer
 from funcgrad._ops.layout.copy import copy_p
 from funcgrad.numpy._array.operators import OPERATORS
+from funcgrad.numpy._array.ufunc_at import ufunc_at
+from funcgrad.numpy._array.ufunc_options import with_options
 from funcgrad.numpy._base import concrete, object_arrays, text
-from funcgrad.numpy._base.convert import assigned
 from funcgrad.numpy._base.dispatch import (
     direct_ufuncs,
     find_late,
     find_special,
     functions,
     refuse,
-    refuse_out,
     ufunc_methods,
     ufuncs,
 )
-from funcgrad.numpy._base.guests import is_object_array
-from funcgrad.numpy._choose import at, indexing
+from funcgrad.numpy._choose import at, indexing, writes
 from funcgrad.numpy._choose import take as selection
 from funcgrad.numpy._choose import where as choice
 from funcgrad.numpy._choose.assign import in_place, setitem
+from funcgrad.numpy._choose.flat import Flat
 from funcgrad.numpy._contract import products as contractions
 from funcgrad.numpy._layout import creation, rearrange, shape
 from funcgrad.numpy._math import complex as complex_
@@ -52,40 +52,16 @@ def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, **opt
                 ufunc, "scipy.special" if ufunc in vars(sys.modules.get("scipy.special", math)).values() else "numpy"
             )
         if options:
-            return _with_options(ufunc, function, inputs, options)
+            return with_options(ufunc, function, inputs, options)
         return function(*inputs)
+    if method == "at":
+        return ufunc_at(ufunc, *inputs)
     function = ufunc_methods.get((ufunc, method))
     if function is None:
-        if method == "outer" and ufunc in ufuncs and not options:
-            return e.outer(ufunc, *inputs)
-        if method == "at":
-            _refuse_at(ufunc)
+        if method == "outer" and ufunc in ufuncs:
+            return with_options(ufunc, lambda x, y: e.outer(ufunc, x, y), inputs, options)
         refuse(f"{ufunc.__name__}.{method}")
     return function(*inputs, **options)
-
-
-def _with_options(ufunc: np.ufunc, function: Callable[..., Any], inputs: tuple, options: dict[str, Any]) -> Any:
-    out = options.get("out", (None,))
-    if len(options) == len(out) == 1 and is_object_array(out[0]):
-        return object_arrays.put_elements(out[0], function(*inputs))
-    refuse_out(ufunc.__name__, out)
-    unknown = set(options) - {"out", "dtype", "casting", "order", "subok"}
-    if unknown:
-        raise errors.UnsupportedFunctionError(
-            f"numpy.{ufunc.__name__}: the option {min(unknown)!r} is not supported on traced arrays. "
-            "Compute without it and choose with numpy.where."
-        )
-    dtype = options.get("dtype")
-    if dtype is None:
-        return function(*inputs)
-    return function(*[assigned(x, np.dtype(dtype)) for x in inputs])
-
-
-def _refuse_at(ufunc: np.ufunc) -> NoReturn:
-    raise errors.TracerAssignmentError(
-        f"numpy.{ufunc.__name__}.at: it works in place, and a traced value can neither be written to nor be written "
-        "into a plain array. Write x = x.at[index].add(value) instead of np.add.at(x, index, value)."
-    )
 
 
 def _array_function(self: Tracer, function: Callable[..., Any], types: Any, args: tuple, kwargs: dict) -> Any:
@@ -158,8 +134,14 @@ METHODS: dict[str, Any] = {
     "argsort": sorting.argsort,
     "argpartition": sorting.argpartition,
     "searchsorted": sorting.searchsorted,
-    "sort": sorting.refuse_in_place("sort"),
-    "partition": sorting.refuse_in_place("partition"),
+    "sort": writes.sort_method,
+    "partition": writes.partition_method,
+    "put": writes.put,
+    "fill": writes.fill_method,
+    "resize": writes.refused_method("resize", "Write y = np.resize(x, shape), or reshape."),
+    "byteswap": writes.refused_method("byteswap", "Swap the bytes of the plain array before the transform."),
+    "setfield": writes.refused_method("setfield", "Write x.real = v, x.imag = v, or x[...] = v."),
+    "setflags": writes.refused_method("setflags", "Leave it out: arrays of a transform are its own."),
     "dot": contractions.dot,
     "diagonal": contractions.diagonal_,
     "trace": contractions.trace,
@@ -196,7 +178,14 @@ ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
     "at": at.At,
     "real": complex_.real,
     "imag": complex_.imag,
+    "flat": Flat,
     "__jax_array__": _jax_array,
+}
+
+SETTERS: dict[str, Callable[[Any, Any], None]] = {
+    "real": writes.set_real,
+    "imag": writes.set_imag,
+    "flat": writes.set_flat,
 }
 
 _IN_PLACE = {
@@ -219,4 +208,4 @@ for _name, _ufunc in _IN_PLACE.items():
 for _name, _method in {**OPERATORS, **METHODS}.items():
     setattr(Tracer, _name, _method)
 for _name, _function in ATTRIBUTES.items():
-    setattr(Tracer, _name, property(_function))
+    setattr(Tracer, _name, property(_function, SETTERS.get(_name)))

@@ -11,7 +11,7 @@ import numpy as np
 
 from funcgrad._core.bind import active_trace
 from funcgrad._engines import NO_SCOPE, engine_scope, lasting
-from funcgrad.errors import TracerAssignmentError, UnsupportedFunctionError
+from funcgrad.errors import UnsupportedFunctionError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -136,16 +136,6 @@ def refuse(function: Any, module: str = "numpy") -> NoReturn:
         f"{module}.{name}: it met a traced array, and funcgrad has no derivative rules for this function. {remedy}; or "
         "give it a rule of its own with fg.custom_vjp, around fg.call_numpy."
     )
-
-
-def refuse_out(name: str, out: Any) -> None:
-    """Refuse ``out=`` where it is given."""
-    outs = out if type(out) is tuple else (out,)
-    if any(each is not None for each in outs):
-        raise TracerAssignmentError(
-            f"numpy.{name}: out= would write a traced result into an array, and that array would carry no derivative. "
-            "Use the returned value instead: x = x + t rather than x += t or np.add(x, t, out=x)."
-        )
 
 
 def refuse_option(name: str, option: str, remedy: str) -> NoReturn:

@@ -2,41 +2,58 @@
 
 from __future__ import annotations
 
+import opcode
 import sys
 from collections.abc import Callable
+from types import EllipsisType, FrameType, NoneType
 from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import aval_of, is_inexact
+from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import Tracer
 from funcgrad._core.numbers import PYTHON_NUMBERS
 from funcgrad._core.trace.place import Place, is_view, settled
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.plan import Index
-from funcgrad._ops.index.write import WHOLE, check_fits, shape_text, write
+from funcgrad._ops.index.write import check_fits, write
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
 from funcgrad.errors import TracerAssignmentError
 from funcgrad.numpy._base.concrete import innermost
 from funcgrad.numpy._base.convert import as_value
-from funcgrad.numpy._choose.indexing import parse
+from funcgrad.numpy._base.out import assign, check_kept
+from funcgrad.numpy._choose.indexing import getitem, parse
 
 
 def setitem(self: Tracer, key: Any, value: Any, /) -> None:
     """``x[key] = value``, as NumPy's."""
+    _check_asking(self, sys._getframe(1))
     _check_assignable(self)
     value = _as_assigned(self, as_value(value))
     if type(key) is int:
         write(self, value, Index((key,)))
         return
-    mask = _traced_mask(key)
-    if mask is not None:
-        write(self, _masked(self, mask, value), asked="x[mask] = v")
+    masked = _with_mask(self, key, value)
+    if masked is not None:
+        write(*masked, asked="x[mask] = v")
         return
     x, index, arrays = parse(self, key)
     write(x, value, index, arrays)
+
+
+def _check_asking(x: Tracer, asking: FrameType) -> None:
+    """Refuse ``np.random.shuffle``: it exchanges views of rows, of which one is overwritten before it is read."""
+    code = asking.f_code
+    if "shuffle" in code.co_names and code.co_code[asking.f_lasti] != _STORE:
+        raise TracerAssignmentError(
+            f"shuffle: it would exchange parts of a traced array {x.aval} one by one, and lose some. Write "
+            "x[...] = x[rng.permutation(len(x))]."
+        )
+
+
+_STORE = opcode.opmap["STORE_SUBSCR"]
 
 
 def _check_assignable(x: Tracer) -> None:
@@ -58,65 +75,71 @@ def _as_assigned(x: Tracer, value: Any) -> Any:
     source = value.dtype
     if source is dtype or source == dtype:
         return value
-    if isinstance(value, Tracer) and is_inexact(source) and not np.can_cast(source, dtype, "same_kind"):
-        raise TracerAssignmentError(
-            f"x[i] = v: the array is {x.aval} and the value {value.aval}, traced: its derivative would be cut. "
-            f"Make the array of a float dtype, or write a value converted by .astype({dtype.name})."
-        )
+    check_kept(x, value, "x[i] = v")
     return cast(value, dtype)
 
 
-def _traced_mask(key: Any) -> Any:
-    """A mask whose numbers are not known: what it selects has no shape, but can be written to."""
-    key = settled(key)
-    if isinstance(key, Tracer) and key.dtype.kind == "b" and isinstance(innermost(key), Tracer):
-        return key
-    return None
+def _with_mask(x: Tracer, key: Any, value: Any) -> tuple[Any, Any] | None:
+    """For a mask whose numbers are not known, alone or among slices: what to write, and into which part of ``x``.
 
-
-def _masked(x: Tracer, mask: Any, value: Any) -> Any:
-    """``x`` with a value where the mask is true; it may differ along the axes that the mask does not have."""
+    What such a mask selects has no shape, but can be written to.
+    """
+    entries = key if type(key) is tuple else (key,)
+    found = [i for i, entry in enumerate(entries) if isinstance(entry, Tracer) and _is_traced_mask(entry)]
+    if not found:
+        return None
+    i = found[0]
+    beside = entries[:i] + entries[i + 1 :]
+    if len(found) > 1 or not all(type(entry) in _BASIC for entry in beside) or _set_apart(entries, i):
+        raise TracerAssignmentError(
+            "x[..., mask, ...] = v: the mask is traced, so how many elements it selects is not known, and it stands "
+            "beside other index arrays, or apart from an integer. Write x[...] = np.where(mask, values, x)."
+        )
+    mask = settled(entries[i])
     rank = len(mask.shape)
-    if mask.shape != x.shape[:rank]:
+    part = x if len(entries) == 1 else getitem(x, (*entries[:i], *[slice(None)] * rank, *entries[i + 1 :]))
+    axis = sum(entry is None or type(entry) is slice for entry in entries[:i])
+    if Ellipsis in entries[:i]:
+        axis = len(part.shape) - rank - sum(entry is None or type(entry) is slice for entry in entries[i + 1 :])
+    return part, _masked(part, mask, value, axis)
+
+
+_BASIC = frozenset({int, slice, NoneType, EllipsisType})
+
+
+def _is_traced_mask(entry: Tracer) -> bool:
+    return entry.dtype.kind == "b" and isinstance(innermost(entry), Tracer)
+
+
+def _set_apart(entries: tuple, i: int) -> bool:
+    """Whether something stands between an integer and the mask: NumPy puts what they select first, then."""
+    return "-" in "".join("i" if type(entry) is int or j == i else "-" for j, entry in enumerate(entries)).strip("-")
+
+
+def _masked(x: Any, mask: Any, value: Any, axis: int) -> Any:
+    """``x`` with a value where the mask of its axes from ``axis`` on is true; it may differ along the other axes."""
+    rank = len(mask.shape)
+    if mask.shape != x.shape[axis : axis + rank]:
         raise IndexError(
             f"boolean index did not match indexed array: the mask is {aval_of(mask)} and the array {x.aval}; needed a "
-            "mask of the array's first axes. Index with a mask of that shape."
+            f"mask of its axes from {axis} on. Index with a mask of that shape."
         )
-    rest = x.shape[rank:]
+    rest = len(x.shape) - axis - rank
     given = getattr(value, "shape", ())
-    if len(given) > len(rest):
-        raise TracerAssignmentError(
-            f"x[mask] = v: the mask is traced, so how many elements it selects is not known, and the value {given} has "
-            "an axis for them. Write x[...] = np.where(mask, values, x), with values of the shape of x."
-        )
-    check_fits(given, rest)
-    wide = broadcast_to(reshape(mask, (*mask.shape, *[1] * len(rest))), x.shape)
+    selected = len(given) - rest - 1
+    if selected >= 0:
+        if given[selected] != 1:
+            raise TracerAssignmentError(
+                f"x[mask] = v: the mask is traced, so how many elements it selects is not known, and the value {given} "
+                "has an axis for them. Write x[...] = np.where(mask, values, x), with values of the shape of x."
+            )
+        value = reshape(value, (*given[:selected], *[1] * rank, *given[selected + 1 :]))
+    extra = len(value.shape) - len(x.shape)
+    if extra > 0 and set(value.shape[:extra]) == {1}:
+        value = reshape(value, value.shape[extra:])
+    check_fits(value.shape, x.shape)
+    wide = broadcast_to(reshape(mask, (*mask.shape, *[1] * rest)), x.shape)
     return select(wide, broadcast_to(value, x.shape), settled(x))
-
-
-def assign(x: Any, y: Any, ufunc: np.ufunc | None, operands: tuple, asked: str) -> Any:
-    """Write a result whole, as ``out=`` does: its dtype may be of the same kind; returns ``x``."""
-    _check_cast(x, y, ufunc, operands)
-    y = cast(y, x.dtype)
-    shape = getattr(y, "shape", ())
-    if np.broadcast_shapes(shape, x.shape) != x.shape:
-        raise ValueError(
-            f"non-broadcastable output operand with {shape_text(x.shape)} doesn't match the broadcast "
-            f"{shape_text(np.broadcast_shapes(shape, x.shape))}"
-        )
-    write(x, y, WHOLE, (), asked)
-    return x
-
-
-def _check_cast(x: Any, y: Any, ufunc: np.ufunc | None, operands: tuple) -> None:
-    source = aval_of(y).dtype
-    if np.can_cast(source, x.dtype, "same_kind"):
-        return
-    if ufunc is not None:
-        # NumPy says it, with the error that it has for it.
-        like = [np.ones(0, aval_of(each).dtype) for each in operands]
-        ufunc(*like, out=np.empty(0, x.dtype))
-    raise TypeError(f"Cannot cast array data from {source!r} to {x.dtype!r} according to the rule 'same_kind'")
 
 
 def in_place(ufunc: np.ufunc, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,8 @@ from funcgrad._ops.index.plan import Index, resolve
 from funcgrad._ops.index.scatter import scatter_add_p, scatter_set_p
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
-from funcgrad.errors import TracerAssignmentError, UnsupportedFunctionError
+from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy._base.convert import as_value, dtype_of
-from funcgrad.numpy._base.dispatch import implements
 from funcgrad.numpy._choose.indexing import parse
 from funcgrad.numpy._math import elementwise
 
@@ -140,24 +139,3 @@ def at(x: Any) -> At:
     """
     x = as_value(x)
     return At(x if hasattr(x, "shape") else cast(x, dtype_of(x)))
-
-
-def _refused(name: str, remedy: str) -> None:
-    def function(*_: Any, **__: Any) -> NoReturn:
-        raise TracerAssignmentError(
-            f"numpy.{name} writes into an array, and a traced value is involved: its history would be lost. {remedy}"
-        )
-
-    function.__name__ = name
-    implements(getattr(np, name))(function)
-
-
-for _name, _remedy in {
-    "put_along_axis": "Use x.at[index].set(values), with the index arrays of the other axes written out.",
-    "put": "Use x.ravel().at[indices].set(values).reshape(x.shape).",
-    "place": "Use np.where(mask, values, x).",
-    "putmask": "Use np.where(mask, values, x).",
-    "copyto": "Use the source itself, or np.where(mask, source, x).",
-    "fill_diagonal": "Use x.at[np.diag_indices_from(x)].set(value).",
-}.items():
-    _refused(_name, _remedy)

@@ -18,7 +18,8 @@ from funcgrad._ops.layout.triangle import lower_triangle, upper_triangle
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.concrete import concrete_value
 from funcgrad.numpy._base.convert import as_value, dtype_of, strong
-from funcgrad.numpy._base.dispatch import implements, refuse_out
+from funcgrad.numpy._base.dispatch import implements
+from funcgrad.numpy._base.out import into
 from funcgrad.numpy._layout.shape import broadcast_arrays, ravel
 from funcgrad.numpy._math.elementwise import maximum, minimum
 
@@ -26,9 +27,10 @@ Mode = Literal["raise", "wrap", "clip"]
 
 
 @implements(np.take)
-def take(a: Any, indices: Any, axis: int | None = None, out: None = None, mode: Mode = "raise") -> Any:
+def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: Mode = "raise") -> Any:
     """``numpy.take``. Under ``jit`` an index out of bounds cannot raise: the result is NaN there."""
-    refuse_out("take", out)
+    if out is not None:
+        return into(out, take, locals())
     a, indices = as_value(a), as_value(indices)
     if not is_integer(dtype_of(indices)):
         raise TypeError(f"numpy.take: the indices are of dtype {dtype_of(indices)}; needed integers.")
@@ -56,26 +58,32 @@ def _bounded(indices: Any, length: int, mode: str) -> Any:
 @implements(np.take_along_axis)
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     """``numpy.take_along_axis``."""
-    arr, indices = as_value(arr), as_value(indices)
+    arr = as_value(arr)
     if axis is None:
         arr, axis = ravel(arr), 0
+    return index_p(arr, *along_axis(arr, indices, axis), index=Index((SLOT,) * len(arr.shape)))
+
+
+def along_axis(arr: Any, indices: Any, axis: int) -> tuple[Any, ...]:
+    """The index arrays that stand for one along an axis."""
+    indices = as_value(indices)
     ndim = len(arr.shape)
     if not is_integer(dtype_of(indices)):
         raise IndexError("`indices` must be an integer array")
     if len(indices.shape) != ndim:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
     axis = normalize_axis(axis, ndim)
-    arrays = [
+    return tuple(
         indices if i == axis else np.arange(n).reshape((1,) * i + (-1,) + (1,) * (ndim - i - 1))
         for i, n in enumerate(arr.shape)
-    ]
-    return index_p(arr, *arrays, index=Index((SLOT,) * ndim))
+    )
 
 
 @implements(np.compress)
-def compress(condition: Any, a: Any, axis: int | None = None, out: None = None) -> Any:
+def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
     """``numpy.compress``."""
-    refuse_out("compress", out)
+    if out is not None:
+        return into(out, compress, locals())
     (positions,) = np.nonzero(concrete_value(as_value(condition), "numpy.compress"))
     return take(a, positions, axis)
 
@@ -87,9 +95,10 @@ def extract(condition: Any, arr: Any) -> Any:
 
 
 @implements(np.choose)
-def choose(a: Any, choices: Any, out: None = None, mode: Mode = "raise") -> Any:
+def choose(a: Any, choices: Any, out: Any = None, mode: Mode = "raise") -> Any:
     """``numpy.choose``."""
-    refuse_out("choose", out)
+    if out is not None:
+        return into(out, choose, locals())
     a = as_value(a)
     values = [as_value(choice) for choice in choices]
     dtype = result_dtype(*values)

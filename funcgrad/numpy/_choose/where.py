@@ -8,17 +8,20 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import is_inexact, is_integer, result_dtype
-from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.bind import NO_PARAMS, Tracer, bind
 from funcgrad._core.lazy import LazyModule
+from funcgrad._core.trace.place import settled
 from funcgrad._ops.elementwise import arithmetic, logic
 from funcgrad._ops.elementwise.cast import cast, complex_p, imag_p, real_p
 from funcgrad._ops.elementwise.select import select_p
-from funcgrad._ops.layout.copy import copy
+from funcgrad._ops.index.write import WHOLE, write
+from funcgrad._ops.layout.copy import copy as copy_op
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad.numpy._base.concrete import concrete_value
 from funcgrad.numpy._base.convert import as_value, dtype_of, promote, promote_weakly, strong
-from funcgrad.numpy._base.dispatch import implements, refuse_out
+from funcgrad.numpy._base.dispatch import implements
 from funcgrad.numpy._base.guests import is_number_dtype
+from funcgrad.numpy._base.out import into
 from funcgrad.numpy._math.elementwise import not_equal
 
 ml_dtypes = LazyModule("ml_dtypes")
@@ -115,13 +118,14 @@ def clip(
     a: Any,
     a_min: Any = _MISSING,
     a_max: Any = _MISSING,
-    out: None = None,
+    out: Any = None,
     *,
     min: Any = _MISSING,  # noqa: A002  (NumPy's name)
     max: Any = _MISSING,  # noqa: A002  (NumPy's name)
 ) -> Any:
     """``numpy.clip``; at the bounds themselves the derivative is that of the value."""
-    refuse_out("clip", out)
+    if out is not None:
+        return into(out, clip, locals())
     low = _given(min if a_min is _MISSING else a_min)
     high = _given(max if a_max is _MISSING else a_max)
     # The array's own method does the work in NumPy: a Python number that is clipped is no weaker than its bounds.
@@ -134,7 +138,7 @@ def clip(
     dtype = result_dtype(x, *bounds)
     x, *bounds = (cast(value, dtype) for value in (x, *bounds))
     if not bounds:
-        return copy(x)
+        return copy_op(x)
     if dtype.kind not in "fc" and len(bounds) == 1:
         return bind(arithmetic.min_p if low is None else arithmetic.max_p, (x, *bounds), NO_PARAMS)
     low = dtype.type(-np.inf) if low is None else bounds[0]
@@ -146,7 +150,7 @@ def clip_method(
     self: Any,
     min: Any = None,  # noqa: A002  (NumPy's name)
     max: Any = None,  # noqa: A002  (NumPy's name)
-    out: None = None,
+    out: Any = None,
 ) -> Any:
     """``ndarray.clip``."""
     return clip(self, min, max, out)
@@ -162,11 +166,14 @@ def nan_to_num(
 ) -> Any:
     """``numpy.nan_to_num``: what replaces a NaN or an infinity is a constant."""
     x = as_value(x)
+    if not copy and isinstance(x, Tracer) and x.shape:
+        write(x, nan_to_num(settled(x), True, nan, posinf, neginf), WHOLE, (), "numpy.nan_to_num")
+        return x
     (x,) = promote(x)
     if x.dtype.kind == "c":
         return complex_p(*(nan_to_num(part(x), copy, nan, posinf, neginf) for part in (real_p, imag_p)))
     if not is_inexact(x.dtype):
-        return x
+        return copy_op(x)
     info = (ml_dtypes if x.dtype.kind == "V" else np).finfo(x.dtype)
     highest = float(info.max) if posinf is None else posinf
     lowest = float(info.min) if neginf is None else neginf

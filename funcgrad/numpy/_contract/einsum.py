@@ -15,7 +15,8 @@ from funcgrad._ops.layout.copy import fresh
 from funcgrad._ops.layout.diagonal import diagonal
 from funcgrad._ops.layout.shape import reshape, transpose
 from funcgrad.numpy._base.convert import as_value, promote
-from funcgrad.numpy._base.dispatch import implements, refuse_out
+from funcgrad.numpy._base.dispatch import implements
+from funcgrad.numpy._base.out import into
 
 opt_einsum = LazyModule("opt_einsum")
 einsum_parser = LazyModule("opt_einsum.parser")
@@ -73,9 +74,10 @@ def _own_axes(x: Any, own: tuple[int, ...], stack: tuple[int, ...]) -> tuple[Any
 
 
 @implements(np.einsum)
-def einsum(*operands: Any, out: None = None, dtype: Any = None, optimize: Any = "auto", **_: Any) -> Any:
+def einsum(*operands: Any, out: Any = None, dtype: Any = None, optimize: Any = "auto", **_: Any) -> Any:
     """``numpy.einsum``; the order of contraction is opt_einsum's."""
-    refuse_out("einsum", out)
+    if out is not None:
+        return into(out, einsum, locals())
     subscripts, values = _subscripts_and_values(operands)
     values = list(promote(*values))
     if dtype is not None:

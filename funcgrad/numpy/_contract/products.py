@@ -22,7 +22,8 @@ from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._ops.layout.shape import expand_dims, reshape, transpose
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.convert import as_value, promote
-from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_out
+from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
+from funcgrad.numpy._base.out import into
 from funcgrad.numpy._contract.einsum import contract_stacks, einsum
 
 
@@ -90,9 +91,10 @@ def _axis_last(x: Any, axis: int) -> Any:
 
 
 @implements(np.dot)
-def dot(a: Any, b: Any, out: None = None) -> Any:
+def dot(a: Any, b: Any, out: Any = None) -> Any:
     """``numpy.dot``."""
-    refuse_out("dot", out)
+    if out is not None:
+        return into(out, dot, locals())
     a, b = promote(as_value(a), as_value(b))
     a_ndim, b_ndim = len(a.shape), len(b.shape)
     if not a_ndim or not b_ndim:
@@ -125,9 +127,10 @@ def inner(a: Any, b: Any, /) -> Any:
 
 
 @implements(np.outer, np.linalg.outer)
-def outer(a: Any, b: Any, out: None = None) -> Any:
+def outer(a: Any, b: Any, out: Any = None) -> Any:
     """``numpy.outer``."""
-    refuse_out("outer", out)
+    if out is not None:
+        return into(out, outer, locals())
     a, b = promote(as_value(a), as_value(b))
     return mul_p(expand_dims(_flat(a), (1,)), _flat(b))
 
@@ -243,9 +246,10 @@ def diagonal_(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 
 @implements(np.trace)
-def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
+def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
     """``numpy.trace``."""
-    refuse_out("trace", out)
+    if out is not None:
+        return into(out, trace, locals())
     elements = diagonal_(x, offset, axis1, axis2)
     if dtype is None and is_integral(elements.dtype):
         dtype = np.add.reduce(np.empty(0, elements.dtype)).dtype
@@ -265,9 +269,10 @@ def linalg_trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
 
 
 @implements(np.linalg.multi_dot)
-def multi_dot(arrays: Sequence[Any], *, out: None = None) -> Any:
+def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
     """``numpy.linalg.multi_dot``: the product of matrices in the cheapest order."""
-    refuse_out("linalg.multi_dot", out)
+    if out is not None:
+        return into(out, multi_dot, locals())
     values = [as_value(x) for x in arrays]
     if len(values) < 2:
         raise ValueError(f"multi_dot: {len(values)} arrays were given; needed at least two.")

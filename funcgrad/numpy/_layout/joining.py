@@ -15,7 +15,8 @@ from funcgrad._ops.index.plan import FULL, Index
 from funcgrad._ops.layout.copy import copy
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.convert import dtype_of, promote
-from funcgrad.numpy._base.dispatch import implements, refuse_out
+from funcgrad.numpy._base.dispatch import implements
+from funcgrad.numpy._base.out import into
 from funcgrad.numpy._layout.shape import as_array, atleast_1d, atleast_2d, atleast_3d, broadcast_to, ravel, swapaxes
 
 Sections = int | Sequence[int]
@@ -34,11 +35,12 @@ def _common(arrays: Any, dtype: Any = None) -> list[Any]:
 
 @implements(np.concatenate)
 def concatenate(
-    arrays: Any, /, axis: int | None = 0, out: None = None, *, dtype: Any = None, casting: str = "same_kind"
+    arrays: Any, /, axis: int | None = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
     """``numpy.concatenate``."""
+    if out is not None:
+        return into(out, concatenate, locals())
     del casting
-    refuse_out("concatenate", out)
     values = _common(arrays, dtype)
     if axis is None:
         values, axis = [ravel(x) for x in values], 0
@@ -61,10 +63,11 @@ concat = concatenate
 
 
 @implements(np.stack)
-def stack(arrays: Any, axis: int = 0, out: None = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """``numpy.stack``."""
+    if out is not None:
+        return into(out, stack, locals())
     del casting
-    refuse_out("stack", out)
     values = _common(arrays, dtype)
     shape = values[0].shape
     if any(x.shape != shape for x in values):

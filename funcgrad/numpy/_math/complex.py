@@ -41,7 +41,7 @@ conj = conjugate
 def real(val: Any) -> Any:
     """``numpy.real``."""
     x = as_value(val)
-    return bind(real_p, (x,), NO_PARAMS) if dtype_of(x).kind == "c" else x
+    return real_p(x) if dtype_of(x).kind == "c" else x
 
 
 @implements(np.imag)
@@ -49,7 +49,7 @@ def imag(val: Any) -> Any:
     """``numpy.imag``."""
     x = as_value(val)
     if dtype_of(x).kind == "c":
-        return bind(imag_p, (x,), NO_PARAMS)
+        return imag_p(x)
     # Of a Python number it is one.
     return dtype_of(x).type(0).item() if is_weak(x) else zeros_like(x)
 

@@ -11,7 +11,8 @@ from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops.elementwise.arithmetic import eq_p, sqrt_p
 from funcgrad._ops.elementwise.select import select
 from funcgrad.numpy._base.axes import Axis, normalize_axes
-from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_out
+from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
+from funcgrad.numpy._base.out import into
 from funcgrad.numpy._reduce import reductions, statistics
 from funcgrad.numpy._reduce.cumulative import cumprod, cumsum
 from funcgrad.numpy._reduce.reductions import as_array
@@ -26,8 +27,9 @@ def _present(a: Any) -> Any:
 def _filled(name: str, plain: Callable[..., Any], fill: int) -> Callable[..., Any]:
     """The reduction with a number in place of NaN."""
 
-    def function(a: Any, axis: Any = None, dtype: Any = None, out: None = None, **options: Any) -> Any:
-        refuse_out(name, out)
+    def function(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, **options: Any) -> Any:
+        if out is not None:
+            return into(out, function, locals())
         a = as_array(a)
         return plain(select(_present(a), a, fill) if a.dtype.kind in "fc" else a, axis, dtype, **options)
 
@@ -43,8 +45,9 @@ nancumprod = _filled("nancumprod", cumprod, 1)
 
 
 def _extremum(name: str, plain: Callable[..., Any], fill: float) -> Callable[..., Any]:
-    def function(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, **options: Any) -> Any:
-        refuse_out(name, out)
+    def function(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False, **options: Any) -> Any:
+        if out is not None:
+            return into(out, function, locals())
         a = as_array(a)
         if a.dtype.kind not in "fc":
             return plain(a, axis, None, keepdims, **options)
@@ -62,8 +65,9 @@ nanmin = _extremum("nanmin", reductions.min_, np.inf)
 
 
 def _place(name: str, plain: Callable[..., Any], fill: float) -> Callable[..., Any]:
-    def function(a: Any, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
-        refuse_out(name, out)
+    def function(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
+        if out is not None:
+            return into(out, function, locals())
         a = as_array(a)
         return plain(select(_present(a), a, fill) if a.dtype.kind in "fc" else a, axis, keepdims=keepdims)
 
@@ -79,10 +83,11 @@ nanargmin = _place("nanargmin", reductions.argmin, np.inf)
 @implements(np.nanmean)
 @in_numpys_mode
 def nanmean(
-    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True
+    a: Any, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
 ) -> Any:
     """``numpy.nanmean``."""
-    refuse_out("nanmean", out)
+    if out is not None:
+        return into(out, nanmean, locals())
     a = inexact(a, dtype)
     return statistics.mean(a, axis, None, None, keepdims, where=_counted(a, where))
 
@@ -98,7 +103,7 @@ def nanvar(
     a: Any,
     axis: Axis = None,
     dtype: Any = None,
-    out: None = None,
+    out: Any = None,
     ddof: float = 0,
     keepdims: bool = False,
     *,
@@ -106,7 +111,8 @@ def nanvar(
     correction: float | None = None,
 ) -> Any:
     """``numpy.nanvar``."""
-    refuse_out("nanvar", out)
+    if out is not None:
+        return into(out, nanvar, locals())
     if dtype is None and as_array(a).dtype.kind not in "fc":
         return statistics.var(a, axis, None, None, ddof, keepdims, where=where, correction=correction)
     a = inexact(a, dtype)
@@ -125,7 +131,7 @@ def nanstd(
     a: Any,
     axis: Axis = None,
     dtype: Any = None,
-    out: None = None,
+    out: Any = None,
     ddof: float = 0,
     keepdims: bool = False,
     *,
@@ -133,5 +139,7 @@ def nanstd(
     correction: float | None = None,
 ) -> Any:
     """``numpy.nanstd``."""
-    variance = nanvar(a, axis, dtype, out, ddof, keepdims, where=where, correction=correction)
+    if out is not None:
+        return into(out, nanstd, locals())
+    variance = nanvar(a, axis, dtype, None, ddof, keepdims, where=where, correction=correction)
     return bind(sqrt_p, (variance,), NO_PARAMS)

@@ -18,7 +18,8 @@ from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.reduce import reduce as ops
 from funcgrad.numpy._base.axes import ALL_AXES, Axis, is_axis_of_scalar, normalize_axis, reduction_axes
 from funcgrad.numpy._base.convert import as_value, assigned, dtype_of, strong
-from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_out
+from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
+from funcgrad.numpy._base.out import into
 
 INDEX = np.dtype(np.int64)
 
@@ -28,7 +29,7 @@ def sum_(
     x: Any,
     axis: Axis = None,
     dtype: Any = None,
-    out: None = None,
+    out: Any = None,
     keepdims: bool = False,
     *,
     initial: Any = None,
@@ -36,7 +37,7 @@ def sum_(
 ) -> Any:
     """``numpy.sum``."""
     if out is not None:
-        refuse_out("sum", out)
+        return into(out, sum_, locals())
     if dtype is not None or not isinstance(x, Tracer) or x.dtype.kind not in "fc":
         x = summand(x, dtype)
     if where is not True:
@@ -82,14 +83,15 @@ def prod(
     a: Any,
     axis: Axis = None,
     dtype: Any = None,
-    out: None = None,
+    out: Any = None,
     keepdims: bool = False,
     *,
     initial: Any = None,
     where: Any = True,
 ) -> Any:
     """``numpy.prod``."""
-    refuse_out("prod", out)
+    if out is not None:
+        return into(out, prod, locals())
     a = summand(a, dtype)
     if where is not True:
         a = masked(a, where, 1)
@@ -99,10 +101,10 @@ def prod(
 
 def _extremum(name: str, reduce: Callable[..., Any], pair: Any) -> Callable[..., Any]:
     def function(
-        a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
+        a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
     ) -> Any:
         if out is not None:
-            refuse_out(name, out)
+            return into(out, function, locals())
         if not isinstance(a, Tracer):
             a = as_array(a)
         axes = reduction_axes(axis, len(a.shape))
@@ -128,15 +130,17 @@ min_ = _extremum("min", ops.reduce_min, min_p)
 
 @implements(np.ptp)
 @in_numpys_mode
-def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
+def ptp(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Any:
     """``numpy.ptp``: the greatest element less the least."""
-    refuse_out("ptp", out)
+    if out is not None:
+        return into(out, ptp, locals())
     return max_(a, axis, None, keepdims) - min_(a, axis, None, keepdims)
 
 
 def _place(name: str, find: Callable[..., Any]) -> Callable[..., Any]:
-    def function(a: Any, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
-        refuse_out(name, out)
+    def function(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
+        if out is not None:
+            return into(out, function, locals())
         a = as_array(a)
         if axis is None or is_axis_of_scalar(axis, len(a.shape)):
             shape = (1,) * len(a.shape)
@@ -156,8 +160,9 @@ argmin = _place("argmin", ops.argmin)
 
 
 def _truth(name: str, reduce: Callable[..., Any], neutral: bool) -> Callable[..., Any]:
-    def function(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
-        refuse_out(name, out)
+    def function(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
+        if out is not None:
+            return into(out, function, locals())
         a = truth(a)
         if where is not True:
             a = masked(a, where, neutral)

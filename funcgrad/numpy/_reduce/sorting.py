@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +18,10 @@ from funcgrad._ops.index.plan import SLOT
 from funcgrad._ops.layout.broadcast import reduced_shape
 from funcgrad._ops.layout.shape import reshape, transpose
 from funcgrad._ops.reduce import sort as ops
-from funcgrad.errors import TracerAssignmentError
 from funcgrad.numpy._base.axes import Axis, normalize_axes, normalize_axis
 from funcgrad.numpy._base.convert import as_value, promote, strong
-from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_option, refuse_out
+from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_option
+from funcgrad.numpy._base.out import into
 from funcgrad.numpy._reduce.cumulative import along, flat
 from funcgrad.numpy._reduce.reductions import as_array
 from funcgrad.numpy._reduce.statistics import inexact, mean
@@ -62,18 +61,6 @@ def _along(a: Any, axis: int | None) -> tuple[Any, int]:
     return (flat(a), 0) if axis is None else (a, normalize_axis(axis, len(a.shape)))
 
 
-def refuse_in_place(name: str) -> Callable[..., NoReturn]:
-    """The method of a tracer that would sort in place."""
-
-    def method(self: Any, *_: Any, **__: Any) -> NoReturn:
-        raise TracerAssignmentError(
-            f"the method {name} of a traced array {self.aval} would change it in place: its history would be lost. "
-            f"Write x = np.{name}(x) instead of x.{name}()."
-        )
-
-    return method
-
-
 @implements(np.searchsorted)
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     """``numpy.searchsorted``; the result carries no derivative."""
@@ -85,9 +72,10 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
 
 @implements(np.median)
 @in_numpys_mode
-def median(a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+def median(a: Any, axis: Axis = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
     """``numpy.median``."""
-    refuse_out("median", out)
+    if out is not None:
+        return into(out, median, locals())
     del overwrite_input
     x, shape = _sorted_last(inexact(a), axis, keepdims)
     n, last = x.shape[-1], len(x.shape) - 1
@@ -157,7 +145,7 @@ def quantile(
     a: Any,
     q: Any,
     axis: Axis = None,
-    out: None = None,
+    out: Any = None,
     overwrite_input: bool = False,
     method: str = "linear",
     *,
@@ -165,7 +153,8 @@ def quantile(
     weights: Any = None,
 ) -> Any:
     """``numpy.quantile``."""
-    refuse_out("quantile", out)
+    if out is not None:
+        return into(out, quantile, locals())
     del overwrite_input
     if weights is not None:
         refuse_option("quantile", "weights", "Sort with np.argsort and interpolate in np.cumsum of the weights.")
@@ -210,7 +199,7 @@ def percentile(
     a: Any,
     q: Any,
     axis: Axis = None,
-    out: None = None,
+    out: Any = None,
     overwrite_input: bool = False,
     method: str = "linear",
     *,

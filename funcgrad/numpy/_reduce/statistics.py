@@ -15,7 +15,8 @@ from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum, reduce_sum_
 from funcgrad._ops.layout.shape import reshape
 from funcgrad.numpy._base.axes import ALL_AXES, Axis, normalize_axes
 from funcgrad.numpy._base.convert import promote
-from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_out
+from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
+from funcgrad.numpy._base.out import into
 from funcgrad.numpy._reduce.reductions import as_array, masked, truth
 
 SINGLE = np.dtype(np.float32)
@@ -27,14 +28,14 @@ def mean(
     a: Any,
     axis: Axis = None,
     dtype: Any = None,
-    out: None = None,
+    out: Any = None,
     keepdims: bool = False,
     *,
     where: Any = True,
 ) -> Any:
     """``numpy.mean``."""
     if out is not None:
-        refuse_out("mean", out)
+        return into(out, mean, locals())
     if dtype is not None or not isinstance(a, Tracer) or a.dtype.kind not in "fc":
         a = inexact(a, dtype)
     if a.dtype.char == "e" and dtype is None:
@@ -78,7 +79,7 @@ def var(
     a: Any,
     axis: Axis = None,
     dtype: Any = None,
-    out: None = None,
+    out: Any = None,
     ddof: float = 0,
     keepdims: bool = False,
     *,
@@ -87,7 +88,8 @@ def var(
     correction: float | None = None,
 ) -> Any:
     """``numpy.var``; of complex numbers the mean squared distance."""
-    refuse_out("var", out)
+    if out is not None:
+        return into(out, var, locals())
     a = inexact(a, dtype)
     axes = normalize_axes(axis, len(a.shape))
     total, counted = squares(a, axes, keepdims, where, mean)
@@ -115,7 +117,7 @@ def std(
     a: Any,
     axis: Axis = None,
     dtype: Any = None,
-    out: None = None,
+    out: Any = None,
     ddof: float = 0,
     keepdims: bool = False,
     *,
@@ -124,7 +126,9 @@ def std(
     correction: float | None = None,
 ) -> Any:
     """``numpy.std``."""
-    variance = var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
+    if out is not None:
+        return into(out, std, locals())
+    variance = var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
     return bind(sqrt_p, (variance,), NO_PARAMS)
 
 

@@ -156,7 +156,7 @@ def test_mistakes(rng: np.random.Generator) -> None:
     with pytest.raises(ValueError, match="needed at least two"):
         fg.vjp(lambda a: np.diagonal(a[0] if hasattr(a, "__getitem__") else a.sum(0)), a)
     with pytest.raises(TracerAssignmentError, match="out="):
-        fg.vjp(lambda a: np.dot(a, b, out=np.empty((2, 2))), a)
+        fg.vjp(lambda a: np.dot(b, a, out=np.empty((4, 3))), a)
     with pytest.raises(UnsupportedFunctionError, match="axes"):
         fg.vjp(lambda a: np.matmul(a, b, axes=[(0, 1), (0, 1), (0, 1)]), a)
 

@@ -151,9 +151,9 @@ def test_dtype_option() -> None:
 
 def test_refused_options() -> None:
     x = np.array([1.0, 2.0])
-    with pytest.raises(fg.errors.UnsupportedFunctionError, match="'where' is not supported"):
+    with pytest.raises(fg.errors.UnsupportedFunctionError, match="where= without out="):
         fg.grad(lambda x: np.sum(np.sqrt(x, where=x > 1)))(x)
-    with pytest.raises(fg.errors.TracerAssignmentError, match=r"x = x \+ t"):
+    with pytest.raises(fg.errors.TracerAssignmentError, match="like=x"):
         fg.grad(lambda x: np.sum(np.add(x, x, out=np.zeros(2))))(x)
     with pytest.raises(fg.errors.UnsupportedFunctionError, match=r"numpy\.lcm"):
         fg.make_graph(np.lcm)(np.array([2]), np.array([3]))

@@ -1,0 +1,138 @@
+"""``np.add(x, y, out=c, where=mask, dtype=...)``: the options of ufuncs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import aval_of, is_inexact
+from funcgrad._core.bind import Tracer
+from funcgrad._core.numbers import PYTHON_NUMBERS
+from funcgrad._core.trace.place import settled
+from funcgrad._engines import is_abstract
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.index.write import shape_text
+from funcgrad._ops.layout.broadcast import broadcast_to
+from funcgrad.errors import UnsupportedFunctionError
+from funcgrad.numpy._base.concrete import innermost
+from funcgrad.numpy._base.convert import as_value, assigned, operands_for
+from funcgrad.numpy._base.guests import is_object_array
+from funcgrad.numpy._base.object_arrays import put_elements
+from funcgrad.numpy._base.out import check_cast, check_out, deliver
+from funcgrad.numpy._choose.assign import setitem
+
+Function = Callable[..., Any]
+
+
+def with_options(ufunc: np.ufunc, function: Function, inputs: tuple, options: dict[str, Any]) -> Any:
+    """Call what stands for a ufunc with the options that NumPy gave us; ``out`` is a tuple of arrays and ``None``."""
+    outs = options.get("out", (None,) * ufunc.nout)
+    if len(options) == len(outs) == 1 and is_object_array(outs[0]):
+        return put_elements(outs[0], function(*inputs))
+    where = options.get("where", True)
+    unknown = set(options) - {"out", "where", "dtype", "casting", "order", "subok"}
+    if unknown or (where is not True and ufunc.signature):
+        raise UnsupportedFunctionError(
+            f"numpy.{ufunc.__name__}: the option {min(unknown or {'where'})!r} is not supported on traced arrays. "
+            "Compute without it and choose with numpy.where."
+        )
+    dtype = options.get("dtype")
+    if dtype is not None:
+        inputs = tuple([assigned(x, np.dtype(dtype)) for x in inputs])
+    casting = options.get("casting", "same_kind")
+    outs = tuple([None if out is Ellipsis else out for out in outs])
+    for out in outs:
+        if out is not None:
+            check_out(out, ufunc.__name__)
+    if where is not True:
+        return _where(ufunc, function, inputs, where, outs, casting)
+    return _delivered(ufunc, function(*inputs), inputs, outs, casting)
+
+
+def _delivered(ufunc: np.ufunc, results: Any, inputs: tuple, outs: tuple, casting: Any) -> Any:
+    """The results, each written into its array where there is one."""
+    several = ufunc.nout > 1
+    pairs = list(zip(results if several else (results,), outs, strict=True))
+    for y, out in pairs:
+        if out is not None:
+            # All are looked at before any is written.
+            check_cast(out, y, ufunc, inputs, casting)
+            _check_shape(ufunc, out.shape, getattr(y, "shape", ()))
+    given = tuple([y if out is None else deliver(out, y, ufunc.__name__, ufunc, inputs, casting) for y, out in pairs])
+    return given if several else given[0]
+
+
+def _check_shape(ufunc: np.ufunc, shape: tuple[int, ...], needed: tuple[int, ...]) -> None:
+    """Refuse an array that the operands do not broadcast to; that of a product has the shape of the result."""
+    reached = np.broadcast_shapes(shape, needed)
+    if reached != shape or (ufunc.signature and shape != needed):
+        raise ValueError(
+            f"non-broadcastable output operand with {shape_text(shape)} doesn't match the broadcast "
+            f"{shape_text(needed if ufunc.signature else reached)}"
+        )
+
+
+def _where(ufunc: np.ufunc, function: Function, inputs: tuple, where: Any, outs: tuple, casting: Any) -> Any:
+    """Of the elements that a mask selects; the others stay what they are, and are not computed."""
+    if any(out is None for out in outs):
+        raise UnsupportedFunctionError(
+            f"numpy.{ufunc.__name__}: where= without out= leaves what is not selected undefined. Say what it is: "
+            "out=np.zeros_like(x), or compute without where= and choose with numpy.where."
+        )
+    mask = as_value(where)
+    if aval_of(mask).dtype.kind != "b":
+        raise TypeError(
+            f"Cannot cast array data from {aval_of(mask).dtype!r} to dtype('bool') according to the rule 'safe'"
+        )
+    inputs = tuple([settled(as_value(x)) for x in inputs])
+    shape = outs[0].shape
+    for x in (*inputs, mask):
+        _check_shape(ufunc, shape, aval_of(x).shape)
+    known = innermost(mask)
+    traced = isinstance(known, Tracer) or is_abstract(known)
+    if traced:
+        mask = broadcast_to(settled(mask), shape)
+        results = function(*_made_safe(ufunc, inputs, mask))
+    else:
+        mask = np.broadcast_to(np.asarray(known), shape)
+        results = function(*[broadcast_to(x, shape)[mask] if aval_of(x).shape else x for x in inputs])
+    results = results if ufunc.nout > 1 else (results,)
+    for y, out in zip(results, outs, strict=True):
+        check_cast(out, y, ufunc, inputs, casting)
+        if traced:
+            new = broadcast_to(cast(y, out.dtype), shape)
+            deliver(out, select(mask, new, broadcast_to(settled(out), shape)), ufunc.__name__)
+        elif isinstance(out, Tracer):
+            setitem(out, mask, cast(y, out.dtype))
+        elif isinstance(y, Tracer):
+            deliver(out, y, ufunc.__name__)
+        else:
+            out[mask] = y
+    return outs if ufunc.nout > 1 else outs[0]
+
+
+def _made_safe(ufunc: np.ufunc, inputs: tuple, mask: Any) -> list[Any]:
+    """The operands with a harmless number where the mask is false: a derivative there may not be finite."""
+    operands = operands_for(ufunc, inputs)
+    return [
+        x
+        if type(x) in PYTHON_NUMBERS
+        else select(mask, x, x.dtype.type(_harmless(ufunc) if is_inexact(x.dtype) else 1))
+        for x in operands
+    ]
+
+
+@functools.cache
+def _harmless(ufunc: np.ufunc) -> float:
+    """A number at which the function is smooth: a half, but for those that begin at 1."""
+    with np.errstate(all="ignore"):
+        try:
+            finite = np.all(np.isfinite(ufunc(*[0.5] * ufunc.nin)))
+        except TypeError:
+            # An operand is an integer.
+            finite = True
+    return 0.5 if finite else 2.0

@@ -1,0 +1,139 @@
+"""``x.flat``: the elements in C order, whatever the memory's; and writes by such places."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import aval_of, is_integer
+from funcgrad._core.bind import Tracer
+from funcgrad._core.trace.place import settled
+from funcgrad._ops.index.gather import index
+from funcgrad._ops.index.plan import SLOT
+from funcgrad._ops.layout.copy import copy
+from funcgrad._ops.layout.shape import reshape
+from funcgrad.numpy._base.concrete import innermost
+from funcgrad.numpy._base.convert import as_value, strong
+from funcgrad.numpy._choose.assign import setitem
+from funcgrad.numpy._choose.where import where
+from funcgrad.numpy._math.rounding import floor_divide, remainder
+
+
+class Flat:
+    """What ``x.flat`` is: it reads copies of the elements of an array, and writes into the array itself."""
+
+    __slots__ = ("base", "index")
+
+    def __init__(self, x: Tracer) -> None:
+        self.base = x
+        self.index = 0
+
+    def __len__(self) -> int:
+        return math.prod(self.base.shape)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        if self.index >= len(self):
+            raise StopIteration
+        self.index += 1
+        return self[self.index - 1]
+
+    def __getitem__(self, key: Any) -> Any:
+        return copy(self.copy()[_flat_key(key)])
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        key = _flat_key(key)
+        positions = key if isinstance(key, Tracer) else np.arange(len(self))[key]
+        write_flat(self.base, positions, value)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """What NumPy makes of it: an array of the elements, each traced for itself."""
+        return np.asarray(self.copy(), dtype)
+
+    def copy(self) -> Any:
+        """The elements as an array of one axis."""
+        return reshape(settled(self.base), (len(self),)) if self.base.shape else reshape(settled(self.base), (1,))
+
+
+def _flat_key(key: Any) -> Any:
+    """What stands between brackets: one index, as NumPy has it here."""
+    if isinstance(key, tuple):
+        if len(key) != 1:
+            # NumPy refuses it, in its words.
+            np.empty(1).flat[(0,) * len(key)]
+        (key,) = key or (Ellipsis,)
+    if isinstance(key, list):
+        key = as_value(key)
+    if isinstance(key, Tracer):
+        known = innermost(key)
+        return known if isinstance(known, np.ndarray | np.generic) else key
+    return key
+
+
+def write_flat(x: Any, positions: Any, values: Any) -> None:
+    """Write values at places that count the elements in C order; they are repeated where there are too few.
+
+    Args:
+        x: a traced array.
+        positions: integers, within the bounds where they are known.
+        values: as many as there are places; fewer begin anew, more are left out.
+    """
+    values = strong(values)
+    shape = aval_of(positions).shape
+    values = reshape(cycled(values, math.prod(shape)), shape)
+    setitem(x, unravelled(positions, x.shape), values)
+
+
+def cycled(values: Any, n: int) -> Any:
+    """``n`` values: the first of them, or all again and again."""
+    values = strong(values)
+    flat = reshape(values, (math.prod(values.shape),))
+    given = flat.shape[0]
+    if given == n:
+        return flat
+    if not given:
+        raise ValueError("Error setting single item of array.")
+    return flat[:n] if given > n else index(flat, (SLOT,), (np.arange(n) % given,))
+
+
+def unravelled(positions: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """The index of places that count the elements in C order."""
+    if len(shape) == 1:
+        return (positions,)
+    if not isinstance(positions, Tracer):
+        return tuple(np.unravel_index(positions, shape))
+    entries = []
+    for n in shape[:0:-1]:
+        entries.append(remainder(positions, n))
+        positions = floor_divide(positions, n)
+    return (positions, *entries[::-1])
+
+
+def bounded(positions: Any, size: int, mode: str) -> Any:
+    """Places between 0 and ``size``, by NumPy's modes; beyond the bounds those that are known are refused."""
+    positions = as_value(positions)
+    if 0 in aval_of(positions).shape:
+        return np.zeros(0, np.intp)
+    if not is_integer(aval_of(positions).dtype):
+        raise TypeError(
+            f"Cannot cast array data from {aval_of(positions).dtype!r} to dtype('int64') according to the rule 'safe'"
+        )
+    positions = strong(positions)
+    if mode == "wrap":
+        return remainder(positions, size)
+    if mode == "clip":
+        return where(positions < 0, 0, where(positions >= size, size - 1, positions))
+    if mode != "raise":
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    known = innermost(positions)
+    if isinstance(known, np.ndarray | np.generic):
+        positions = np.asarray(known)
+        wrong = positions[(positions < -size) | (positions >= size)]
+        if wrong.size:
+            raise IndexError(f"index {wrong.flat[0]} is out of bounds for axis 0 with size {size}")
+    return where(positions < 0, positions + size, positions)

@@ -1,0 +1,193 @@
+"""NumPy's functions that write into their first argument, on traced arrays; and the methods that do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from funcgrad._core.aval import aval_of
+from funcgrad._core.bind import Tracer
+from funcgrad._core.numbers import PYTHON_NUMBERS
+from funcgrad._core.trace.place import settled
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.index.gather import index
+from funcgrad._ops.index.plan import SLOT
+from funcgrad._ops.index.write import WHOLE, check_fits, write
+from funcgrad._ops.layout.broadcast import broadcast_to
+from funcgrad._ops.layout.shape import reshape
+from funcgrad.errors import TracerAssignmentError
+from funcgrad.numpy._base.convert import as_value, strong
+from funcgrad.numpy._base.dispatch import implements
+from funcgrad.numpy._base.out import check_cast, check_kept
+from funcgrad.numpy._choose.assign import is_number, setitem
+from funcgrad.numpy._choose.flat import bounded, cycled, write_flat
+from funcgrad.numpy._choose.take import along_axis
+from funcgrad.numpy._math.complex import imag, real
+from funcgrad.numpy._reduce.cumulative import cumsum, flat
+from funcgrad.numpy._reduce.reductions import truth
+from funcgrad.numpy._reduce.sorting import partition, sort
+
+
+def check_target(x: Any, name: str) -> None:
+    """Refuse to write into what takes no traced values, or is no array."""
+    if not isinstance(x, Tracer):
+        raise TracerAssignmentError(
+            f"numpy.{name}: a traced value was to be written into an array {aval_of(as_value(x))} of plain numbers, "
+            "where it would carry no derivative. Make it an array that takes traced values: np.zeros(n, like=x) or "
+            "np.zeros_like(x), where x is traced."
+        )
+    if is_number(x):
+        raise TypeError(f"numpy.{name}: argument 1 must be an array, and is a number {x.aval}.")
+
+
+@implements(np.copyto)
+def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    """``numpy.copyto``."""
+    check_target(dst, "copyto")
+    src = as_value(src)
+    if type(src) in PYTHON_NUMBERS or type(src) is bool:
+        # NumPy says which numbers go into which dtype.
+        number = np.empty((), dst.dtype)
+        np.copyto(number, src, casting=casting)
+        src = number
+    else:
+        check_cast(dst, src, None, (), casting, "numpy.copyto")
+    src = cast(settled(src), dst.dtype)
+    if where is not True:
+        check_fits(src.shape, dst.shape)
+        src = _chosen(dst, truth(where), broadcast_to(src, dst.shape))
+    write(dst, src, WHOLE, (), "numpy.copyto")
+
+
+def _chosen(x: Tracer, mask: Any, values: Any) -> Any:
+    """The values where a mask is true, else what is in the array."""
+    return select(broadcast_to(settled(mask), x.shape), values, broadcast_to(settled(x), x.shape))
+
+
+def _prepared(x: Tracer, values: Any, name: str) -> Any:
+    """Values in the dtype of the array, to which NumPy cuts them; those that are traced it may not."""
+    values = settled(strong(values))
+    check_kept(x, values, f"numpy.{name}")
+    return cast(values, x.dtype)
+
+
+@implements(np.put)
+def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    """``numpy.put``: values at places that count the elements in C order."""
+    check_target(a, "put")
+    positions = flat(strong(bounded(ind, math.prod(a.shape), mode)))
+    if positions.shape[0] and math.prod(aval_of(as_value(v)).shape):
+        write_flat(a, positions, v)
+
+
+@implements(np.put_along_axis)
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
+    """``numpy.put_along_axis``."""
+    check_target(arr, "put_along_axis")
+    if axis is not None:
+        setitem(arr, along_axis(arr, indices, axis), values)
+        return
+    indices = strong(indices)
+    if len(indices.shape) != 1:
+        raise ValueError("when axis=None, `indices` must have a single dimension.")
+    values = strong(values)
+    check_fits(values.shape, indices.shape)
+    write_flat(arr, bounded(indices, math.prod(arr.shape), "raise"), broadcast_to(values, indices.shape))
+
+
+@implements(np.putmask)
+def putmask(a: Any, mask: Any, values: Any) -> None:
+    """``numpy.putmask``: of each element its own value, from values that are repeated to the array's size."""
+    check_target(a, "putmask")
+    mask = truth(mask)
+    if math.prod(mask.shape) != math.prod(a.shape):
+        raise ValueError("putmask: mask and data must be the same size")
+    values = _prepared(a, values, "putmask")
+    if math.prod(values.shape):
+        values = reshape(cycled(values, math.prod(a.shape)), a.shape)
+        write(a, _chosen(a, reshape(mask, a.shape), values), WHOLE, (), "numpy.putmask")
+
+
+@implements(np.place)
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    """``numpy.place``: the values one after the other where the mask is true, repeated as needed."""
+    check_target(arr, "place")
+    mask = flat(truth(mask))
+    if mask.shape[0] != math.prod(arr.shape):
+        raise ValueError("place: mask and data must be the same size")
+    values = flat(_prepared(arr, vals, "place"))
+    n = values.shape[0]
+    if not n:
+        raise ValueError("Cannot insert from an empty array!")
+    # The first that is true takes the first; what stands before it is not chosen.
+    turns = (cumsum(mask) - 1) % n
+    chosen = reshape(index(values, (SLOT,), (turns,)), arr.shape)
+    write(arr, _chosen(arr, reshape(mask, arr.shape), chosen), WHOLE, (), "numpy.place")
+
+
+@implements(np.fill_diagonal)
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    """``numpy.fill_diagonal``."""
+    check_target(a, "fill_diagonal")
+    shape = a.shape
+    if len(shape) < 2:
+        raise ValueError("array must be at least 2-d")
+    end = None
+    if len(shape) == 2:
+        step = shape[1] + 1
+        end = None if wrap else shape[1] * shape[1]
+    elif len(set(shape)) > 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    else:
+        step = 1 + sum(math.prod(shape[: i + 1]) for i in range(len(shape) - 1))
+    write_flat(a, np.arange(math.prod(shape))[:end:step], val)
+
+
+def fill_method(self: Tracer, value: Any) -> None:
+    """``x.fill(value)``."""
+    value = as_value(value)
+    if aval_of(value).shape:
+        raise ValueError("setting an array element with a sequence.")
+    setitem(self, Ellipsis, value)
+
+
+def sort_method(self: Tracer, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+    """``x.sort()``, in place."""
+    check_target(self, "ndarray.sort")
+    setitem(self, Ellipsis, sort(settled(self), axis, kind, order, stable=stable))
+
+
+def partition_method(self: Tracer, kth: Any, axis: int = -1, kind: Any = None, order: Any = None) -> None:
+    """``x.partition(kth)``, in place."""
+    check_target(self, "ndarray.partition")
+    setitem(self, Ellipsis, partition(settled(self), kth, axis, kind, order))
+
+
+def set_real(self: Tracer, value: Any) -> None:
+    """``x.real = v``."""
+    setitem(real(self), Ellipsis, value)
+
+
+def set_imag(self: Tracer, value: Any) -> None:
+    """``x.imag = v``."""
+    if self.dtype.kind != "c":
+        raise TypeError("array does not have imaginary part to set")
+    setitem(imag(self), Ellipsis, value)
+
+
+def set_flat(self: Tracer, value: Any) -> None:
+    """``x.flat = v``: the values one after the other, repeated as needed."""
+    write_flat(self, np.arange(math.prod(self.shape)), value)
+
+
+def refused_method(name: str, remedy: str) -> Callable[..., NoReturn]:
+    """A method that changes what a traced array cannot change."""
+
+    def method(self: Tracer, *_: Any, **__: Any) -> NoReturn:
+        raise TracerAssignmentError(f"x.{name}: it changes a traced array {self.aval} in place. {remedy}")
+
+    return method
