@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from funcgrad._core.graph.ir import Graph
     from funcgrad._core.primitive import Primitive
+    from funcgrad._engines.signature import Signature
     from funcgrad.tree import TreeDef
 
 
@@ -51,6 +52,8 @@ class Engine:
         tracing: what compiles whole functions of pytrees in place of ``fg.jit``, by tracing them itself, so that a call
             runs none of our Python; ``None`` where ``fg.jit`` stages the
             function and ``compile`` takes the graph.
+        written: ``written(graph, signature)``, a graph as a function of the user's arguments, guard and results
+            included, and its source; ``None`` where it writes no source, and calls go by way of ``compile``.
     """
 
     name: str
@@ -62,6 +65,7 @@ class Engine:
     place_beside: Callable[[Any, Any], Any]
     lasting: Callable[[Any, Any], Any]
     tracing: Tracing | None
+    written: Callable[[Graph, Signature], tuple[Callable[[tuple, dict], Any], str]] | None
 
 
 class _NoScope:

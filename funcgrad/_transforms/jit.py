@@ -13,27 +13,20 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
-from funcgrad._core.bind import Tracer, active_trace
-from funcgrad._core.graph.ir import Graph, Operand
-from funcgrad._core.graph.simplify import avals_of, lift_tracers, simplify
+from funcgrad._core.bind import Tracer
+from funcgrad._core.graph.ir import Graph
 from funcgrad._core.tracebacks import fold, folded
-from funcgrad._engines import engine_named, is_abstract
+from funcgrad._engines import engine_named
 from funcgrad._engines.engine import Engine, Tracing
 from funcgrad._engines.xla.donation import Order, donation_order, reordered, restored
 from funcgrad._engines.xla.programs import Program, spans
-from funcgrad._ops.program.call import call
-from funcgrad._transforms._arguments import (
-    StaticArguments,
-    argument_name,
-    checked_argnums,
-    name_of,
-    owned,
-    taken,
-)
-from funcgrad._transforms.stage import abstract, is_stageable, stage_leaves
+from funcgrad._transforms._arguments import StaticArguments, argument_name, name_of, taken
+from funcgrad._transforms._jitted import Jitted
+from funcgrad._transforms._source_function import SourceFunction
+from funcgrad._transforms.stage import abstract, is_stageable
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import Indexable, is_guest, is_object_array
-from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, leaves, unflatten
+from funcgrad.tree import TreeDef, flatten_with_path, key_path_str, leaves, unflatten
 from funcgrad.tree import map as map_tree
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -112,9 +105,8 @@ def jit(
             engine=engine,
         )
     static = StaticArguments(f, static_argnums, static_argnames)
-    jitted = (
-        GraphFunction(f, static, on) if on.tracing is None else XlaFunction(f, static, on, on.tracing, donate_argnums)
-    )
+    kind = SourceFunction if on.tracing is None else XlaFunction
+    jitted = kind(f, static, on, donate_argnums)
     # Not f's attributes: those of a wrapper around a jitted function are that function's, its program among them.
     return functools.update_wrapper(jitted, f, updated=())
 
@@ -123,82 +115,13 @@ class ClosedOverTracerError(Exception):
     """Staging met a tracer of a running transform in the function's closure."""
 
 
-class _Jitted:
-    """What all engines share: staging, and the call under tracers."""
-
-    def __init__(self, f: Callable[..., Any], static: StaticArguments, engine: Engine) -> None:
-        self._function = f
-        self._static = static
-        self._engine = engine
-        self._staged: dict[Any, tuple[Graph, TreeDef]] = {}
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {name_of(self._function)}>"
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        """Bind as a method does."""
-        return self if instance is None else functools.partial(self.__call__, instance)
-
-    @folded
-    def graph(self, *args: Any, **kwargs: Any) -> Graph:
-        """The simplified graph for arguments of these types."""
-        graph, in_tree, _, out_tree = self._stage(args, kwargs)
-        return graph.with_trees(in_tree, out_tree)
-
-    def _stage(self, args: tuple, kwargs: dict) -> tuple[Graph, TreeDef, list[Any], TreeDef]:
-        """The graph for these arguments, staged if it is new, with the dynamic leaves."""
-        return self._stage_bound(*self._static.bind(args, kwargs))
-
-    def _stage_bound(
-        self, function: Callable[..., Any], args: tuple, kwargs: dict, static_key: Any
-    ) -> tuple[Graph, TreeDef, list[Any], TreeDef]:
-        found, in_tree = flatten((args, kwargs))
-        found = [taken(x) for x in found]
-        dynamic = [leaf for leaf in found if is_stageable(leaf)]
-        key = (static_key, in_tree, avals_of(dynamic), *[leaf for leaf in found if not is_stageable(leaf)])
-        cached = self._staged.get(key)
-        if cached is None:
-            graph, out_tree = stage_leaves(function, found, in_tree, is_stageable, "jit")
-            cached = simplify(graph), out_tree
-            if all(_is_lasting(value) for _, value in graph.constants):
-                self._staged[key] = cached
-        return cached[0], in_tree, dynamic, cached[1]
-
-    def _call_under_tracers(self, args: tuple, kwargs: dict) -> Any:
-        """One call primitive for the whole function; inside a staged function simply its equations."""
-        trace = active_trace()
-        if trace is not None and not trace.concrete:
-            return self._function(*args, **kwargs)
-        graph, _, dynamic, out_tree = self._stage(args, kwargs)
-        graph, captured = lift_tracers(graph)
-        operands = [*dynamic, *captured]
-        results = call(graph, operands, self._engine.compile)
-        given: dict[Operand, Any] = dict(zip(graph.inputs, operands, strict=True))
-        constants = [value for _, value in graph.constants]
-        computed = [y for y, x in zip(results, graph.outputs, strict=True) if x not in given]
-        mine = iter(owned(computed, [*operands, *constants]))
-        return unflatten(out_tree, [given[x] if x in given else next(mine) for x in graph.outputs])
-
-
-def _is_lasting(value: Any) -> bool:
-    """Whether a constant of a graph is more than a tracer, ours or JAX's, that ends with its transform."""
-    return not isinstance(value, Tracer) and not is_abstract(value)
-
-
-class XlaFunction(_Jitted):
+class XlaFunction(Jitted):
     """A function compiled by ``jax.jit``, which traces it: it asks for the names in `Tracing`."""
 
-    def __init__(
-        self, f: Callable[..., Any], static: StaticArguments, engine: Engine, tracing: Tracing, donate_argnums: Numbers
-    ) -> None:
-        super().__init__(f, static, engine)
-        self._tracing = tracing
-        numbers = checked_argnums("jit", f, donate_argnums, "donate_argnums")
-        self._donated = (numbers,) if isinstance(numbers, int) else numbers
-        static.refuse_donated(self._donated)
+    def __init__(self, f: Callable[..., Any], static: StaticArguments, engine: Engine, donate_argnums: Numbers) -> None:
+        super().__init__(f, static, engine, donate_argnums)
+        assert engine.tracing is not None
+        self._tracing: Tracing = engine.tracing
         self._fixed = bool(static.numbers or static.names)
         # By JAX's structure of the arguments and by the static values.
         self._programs: dict[Any, Program] = {}
@@ -218,7 +141,7 @@ class XlaFunction(_Jitted):
                 program = self._programs.get((in_tree, static)) or self._made(args, kwargs, found, in_tree)
                 out = program(found, wide_last)
         except ClosedOverTracerError:
-            instead = self._call_under_tracers
+            instead = self._call_general
         except (TypeError, ValueError, UnsupportedFunctionError) as error:
             instead = self._instead(args, kwargs)
             if instead is None:
@@ -248,7 +171,7 @@ class XlaFunction(_Jitted):
         others = [leaf for leaf in found if not isinstance(leaf, Indexable)]
         if any(map(is_guest, others)) or any(map(is_object_array, others)):
             return self._call_on_numbers
-        return self._call_under_tracers if any(isinstance(leaf, Tracer) for leaf in found) else None
+        return self._call_general if any(isinstance(leaf, Tracer) for leaf in found) else None
 
     def _call_on_numbers(self, args: tuple, kwargs: dict) -> Any:
         """JAX has no words for guests: they are taken as arrays of numbers, or refused in ours."""
@@ -339,14 +262,3 @@ def _as_numbers(x: Any) -> Any:
         # It refuses what is no array of numbers.
         abstract(y)
     return y
-
-
-class GraphFunction(_Jitted):
-    """A function of which the engine compiles the graph."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return self._call_under_tracers(args, kwargs)
-        except Exception as error:
-            fold(error)
-            raise

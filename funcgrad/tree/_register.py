@@ -29,6 +29,9 @@ _PACKAGES_OF_LEAVES = frozenset({"jax", "jaxlib", "ml_dtypes"})
 
 _adopting = threading.Lock()
 
+# The data and meta fields of dataclasses registered here.
+_fields: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+
 
 def register_leaf(cls: type[T]) -> type[T]:
     """Declare that instances of a class are leaves, which makes flattening them faster; usable as a decorator."""
@@ -91,12 +94,18 @@ def register_dataclass(cls: type | None = None, *, meta_fields: Sequence[str] = 
         namespace=NAMESPACE,
     )
     LEAF_TYPES.discard(cls)
+    _fields[cls] = data, meta
     tell_jax = functools.partial(when_jax_is_loaded, lambda tree_util: _register_with_jax(tree_util, cls, data, meta))
     if when_made:
         _before_first_instance(cls, tell_jax)
     else:
         tell_jax()
     return cls
+
+
+def dataclass_fields(cls: Any) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """The data and meta fields of a class that `register_dataclass` made a node; ``None`` of any other."""
+    return _fields.get(cls)
 
 
 def _before_first_instance(cls: Any, action: Callable[[], None]) -> None:

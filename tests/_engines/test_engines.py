@@ -23,7 +23,7 @@ PACKAGE = Path(fg.__file__).parent
 def test_the_record_is_whole(engine: Engine) -> None:
     for field in dataclasses.fields(engine):
         assert field.default is dataclasses.MISSING, f"{field.name} may be left out"
-        assert callable(getattr(engine, field.name)) or field.name in ("name", "tracing")
+        assert callable(getattr(engine, field.name)) or field.name in ("name", "tracing", "written")
     assert engine_named(engine.name) is engine
 
 
@@ -73,7 +73,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Graph]:
         graphs.append(graph)
         return graph.evaluate
 
-    toy = dataclasses.replace(NUMPY, name="toy", owns=lambda x: False, compile=compile_noted)
+    toy = dataclasses.replace(NUMPY, written=None, name="toy", owns=lambda x: False, compile=compile_noted)
     monkeypatch.setitem(ENGINES, "toy", toy)
     return graphs
 
@@ -111,6 +111,12 @@ def test_a_third_engine_maps_over_a_batch(compiled: list[Graph]) -> None:
 def test_the_message_names_all_engines(compiled: list[Graph]) -> None:
     with pytest.raises(ValueError, match='needed "xla" or "numpy" or "toy"'):
         fg.jit(loss, engine="torch")
+
+
+def test_an_engine_that_writes_no_source_says_so(compiled: list[Graph]) -> None:
+    jitted: Any = fg.jit(loss, engine="toy")
+    with pytest.raises(ValueError, match=r"The engine 'toy' writes none; needed .* Use engine=\"numpy\""):
+        jitted.source(np.ones(3))
 
 
 def test_numpys_own_loops_and_branches_leave_jax_alone() -> None:

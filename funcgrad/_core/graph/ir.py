@@ -7,8 +7,10 @@ operand  ::= variable | literal
 
 from __future__ import annotations
 
+import linecache
+import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -55,6 +57,21 @@ class Literal:
 Operand = Var | Literal
 
 
+class Line(NamedTuple):
+    """A line of the user's code; ``str`` gives ``file:line``, without the folders."""
+
+    path: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{os.path.basename(self.path)}:{self.number}"
+
+    @property
+    def text(self) -> str:
+        """What stands there; nothing where the file cannot be read."""
+        return linecache.getline(self.path, self.number).strip()
+
+
 class Equation:
     """One application of a primitive."""
 
@@ -66,7 +83,7 @@ class Equation:
         operands: tuple[Operand, ...],
         params: dict[str, Any],
         results: tuple[Var, ...],
-        source: str | None,
+        source: Line | None,
     ) -> None:
         self.primitive = primitive
         self.operands = operands

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer
-from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var
+from funcgrad._core.graph.ir import Equation, Graph, Line, Literal, Operand, Var
 from funcgrad._core.numbers import is_weak, typed
 from funcgrad._core.trace.place import frozen
 from funcgrad._core.tracebacks import PACKAGE
@@ -99,12 +98,12 @@ class StagingTrace(Trace):
         return Graph(self.inputs, [(var, x) for var, x, _ in self._constants.values()], self.equations, results, name)
 
 
-def user_line() -> str | None:
-    """``file:line`` of the innermost frame outside this package."""
+def user_line() -> Line | None:
+    """The line of the innermost frame outside this package."""
     frame = sys._getframe(2)
     while frame is not None:
         filename = frame.f_code.co_filename
         if not filename.startswith(PACKAGE):
-            return f"{os.path.basename(filename)}:{frame.f_lineno}"
+            return Line(filename, frame.f_lineno)
         frame = frame.f_back
     return None

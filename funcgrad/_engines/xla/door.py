@@ -80,4 +80,5 @@ XLA = Engine(
     place_beside=_place_beside,
     lasting=_lasting,
     tracing=xla,
+    written=None,
 )

@@ -1,0 +1,205 @@
+"""The call path of ``fg.jit``'s engines that write source: one generated function for each signature.
+
+    def run(args, kwargs):
+        if len(args) != 2 or kwargs: return MISS
+        n0, x1 = args
+        if type(n0) is not dict or len(n0) != 1: return MISS
+        ...                                                     # a leaf: its class, its dtype, its shape
+        v2 = multiply(x0, x1)                                   # the program
+        return {'w': v2}
+
+Arguments of another signature are a ``MISS``: the caller tries another function, or stages anew. Nothing here knows of
+tracers, for their classes are no leaf's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import optree
+
+from funcgrad._core.graph.ir import Graph
+from funcgrad._engines.signature import MISS, Signature, is_plain
+from funcgrad._engines.source.code import function_of
+from funcgrad._engines.source.writer import Writer, results_of
+from funcgrad.tree import TreeDef, flatten
+from funcgrad.tree._register import dataclass_fields
+
+_KIND = optree.PyTreeKind
+
+
+def written(graph: Graph, signature: Signature) -> tuple[Callable[[tuple, dict], Any], str]:
+    """The function of the user's arguments, and its source."""
+    writer = Writer(graph)
+    guard = _Guard(writer, signature)
+    lines = [*guard.lines(), *writer.body()]
+    names, copies = results_of(writer)
+    result = _put_together(writer, signature.out_tree, iter(names))
+    source = "\n    ".join(["def run(args, kwargs):", *lines, *copies, f"return {result}"]) + "\n"
+    return function_of(source, writer.scope, graph.name), source
+
+
+class _Guard:
+    """Writes the lines that take the arguments apart and check them."""
+
+    def __init__(self, writer: Writer, signature: Signature) -> None:
+        self._w = writer
+        self._signature = signature
+        self._inputs = iter(writer.inputs.items())
+        self._leaves = iter(signature.leaves)
+        self._nodes = 0
+        self._lines: list[str] = []
+
+    def lines(self) -> list[str]:
+        args, kwargs, (numbers, static_names), in_tree, _, _ = self._signature
+        fixed = {i % len(args) for i in numbers if -len(args) <= i < len(args)}
+        named = [name for name in static_names if name in kwargs]
+        self._miss(f"len(args) != {len(args)} or {f'len(kwargs) != {len(kwargs)}' if kwargs else 'kwargs'}")
+        positional = [self._node() for _ in args]
+        if positional:
+            self._lines.append(f"{', '.join(positional)}, = args")
+        for i in sorted(fixed):
+            self._static(positional[i], args[i])
+        for name in named:
+            (node,) = self._keys("kwargs", [name])
+            self._static(node, kwargs[name])
+        trees, names = in_tree.children()
+        dynamic = [name for i, name in enumerate(positional) if i not in fixed]
+        for name, tree in zip(dynamic, trees.children(), strict=True):
+            self._tree(name, tree)
+        keys = names.entries()
+        if keys:
+            for name, tree in zip(self._keys("kwargs", keys), names.children(), strict=True):
+                self._tree(name, tree)
+        return self._lines
+
+    def _node(self) -> str:
+        self._nodes += 1
+        return f"n{self._nodes}_"
+
+    def _miss(self, condition: str) -> None:
+        self._lines.append(f"if {condition}: return {self._w.value('MISS', MISS, bare=True)}")
+
+    def _static(self, name: str, value: Any) -> None:
+        known, kind = self._w.value("static", value), self._w.value("kind", type(value))
+        self._miss(f"{name} is not {known} and (type({name}) is not {kind} or {name} != {known})")
+
+    def _keys(self, mapping: str, keys: Sequence[Any]) -> list[str]:
+        """The values of these keys; no mapping has them all but one of the structure."""
+        names = [self._node() for _ in keys]
+        miss = self._w.value("MISS", MISS, bare=True)
+        for name, key in zip(names, keys, strict=True):
+            self._lines.append(f"{name} = {mapping}.get({_text(self._w, key)}, {miss})")
+        self._miss(" or ".join([f"{name} is {miss}" for name in names]))
+        return names
+
+    def _tree(self, name: str, tree: TreeDef) -> None:
+        """Check one argument, or a part of one, and name its leaves."""
+        kind = tree.kind
+        if kind == _KIND.LEAF:
+            self._leaf(name)
+        elif kind == _KIND.NONE:
+            self._miss(f"{name} is not None")
+        elif kind in (_KIND.TUPLE, _KIND.LIST):
+            self._miss(f"type({name}) is not {kind.name.lower()} or len({name}) != {tree.num_children}")
+            self._unpacked(name, tree)
+        elif kind == _KIND.NAMEDTUPLE:
+            self._miss(f"type({name}) is not {self._w.value('kind', tree.type)}")
+            self._unpacked(name, tree)
+        elif kind == _KIND.DICT:
+            self._miss(f"type({name}) is not dict or len({name}) != {tree.num_children}")
+            if tree.num_children:
+                for child, part in zip(self._keys(name, tree.entries()), tree.children(), strict=True):
+                    self._tree(child, part)
+        elif dataclass_fields(tree.type) is not None:
+            self._dataclass(name, tree)
+        else:
+            self._other(name, tree)
+
+    def _unpacked(self, name: str, tree: TreeDef) -> None:
+        if tree.num_children:
+            names = [self._node() for _ in range(tree.num_children)]
+            self._lines.append(f"{', '.join(names)}, = {name}")
+            for child, part in zip(names, tree.children(), strict=True):
+                self._tree(child, part)
+
+    def _dataclass(self, name: str, tree: TreeDef) -> None:
+        data, meta = _fields(tree)
+        self._miss(f"type({name}) is not {self._w.value('kind', tree.type)}")
+        for field, value in meta.items():
+            known = self._w.value(field, value)
+            self._miss(f"{name}.{field} is not {known} and {name}.{field} != {known}")
+        for field, part in zip(data, tree.children(), strict=True):
+            child = self._node()
+            self._lines.append(f"{child} = {name}.{field}")
+            self._tree(child, part)
+
+    def _other(self, name: str, tree: TreeDef) -> None:
+        """A class of which no more is known than how it is taken apart."""
+        known = self._w.value("tree", tree)
+        names, structure = [self._node() for _ in range(tree.num_leaves)], self._node()
+        self._lines.append(f"{structure} = {self._w.value('flatten', flatten, bare=True)}({name})")
+        self._miss(f"{structure}[1] != {known}")
+        if names:
+            self._lines.append(f"{', '.join(names)}, = {structure}[0]")
+        for child in names:
+            self._leaf(child)
+
+    def _leaf(self, name: str) -> None:
+        leaf = next(self._leaves)
+        if not is_plain(leaf):
+            self._static(name, leaf)
+            return
+        _, own = next(self._inputs)
+        self._lines.append(f"{own} = {name}")
+        if type(leaf) is np.ndarray:
+            dtype = self._w.value("dtype", leaf.dtype)
+            checks = f"type({own}) is not {self._w.value('ndarray', np.ndarray, bare=True)}"
+            self._miss(f"{checks} or {own}.shape != {leaf.shape} or {own}.dtype != {dtype}")
+        else:
+            self._miss(f"type({own}) is not {self._w.value(type(leaf).__name__, type(leaf), bare=True)}")
+
+
+def _text(w: Writer, key: Any) -> str:
+    return repr(key) if type(key) in (str, int) else w.value("key", key)
+
+
+def _fields(tree: TreeDef) -> tuple[Sequence[str], dict[str, Any]]:
+    """The data fields of a registered dataclass, and the values of its meta fields in a structure."""
+    fields = dataclass_fields(tree.type)
+    assert fields is not None
+    data, meta = fields
+    if not meta:
+        return data, {}
+    one = tree.one_level()
+    assert one is not None
+    instance = one.unflatten([None] * one.num_children)
+    return data, {name: getattr(instance, name) for name in meta}
+
+
+def _put_together(w: Writer, tree: TreeDef, names: Any) -> str:
+    """The expression for a pytree of these leaves."""
+    kind = tree.kind
+    if kind == _KIND.LEAF:
+        return next(names)
+    if kind == _KIND.NONE:
+        return "None"
+    if kind in (_KIND.TUPLE, _KIND.LIST, _KIND.NAMEDTUPLE):
+        parts = "".join([f"{_put_together(w, child, names)}, " for child in tree.children()])
+        form = {_KIND.TUPLE: "({})", _KIND.LIST: "[{}]"}.get(kind) or f"{w.value('kind', tree.type)}({{}})"
+        return form.format(parts)
+    if kind == _KIND.DICT:
+        # Leaves lie in the order of sorted keys; the dict has the order that it was made in.
+        parts = dict(zip(tree.entries(), [_put_together(w, child, names) for child in tree.children()], strict=True))
+        one = tree.one_level()
+        order = parts if one is None else one.unflatten(range(len(parts)))
+        return "{" + ", ".join([f"{_text(w, key)}: {parts[key]}" for key in order]) + "}"
+    if dataclass_fields(tree.type) is not None:
+        data, meta = _fields(tree)
+        parts = [f"{field}={_put_together(w, part, names)}" for field, part in zip(data, tree.children(), strict=True)]
+        parts += [f"{field}={w.value(field, value)}" for field, value in meta.items()]
+        return f"{w.value('kind', tree.type)}({', '.join(parts)})"
+    parts = "".join([f"{next(names)}, " for _ in range(tree.num_leaves)])
+    return f"{w.value('tree', tree)}.unflatten(({parts}))"

@@ -1,0 +1,21 @@
+"""Generated source made into functions, its lines kept where tracebacks and debuggers look for them."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+_serials = itertools.count(1)
+
+
+def function_of(source: str, scope: dict[str, Any], name: str) -> Callable[..., Any]:
+    """The function ``run`` that a source defines. Its lines are forgotten when it is."""
+    filename = f"<funcgrad {name} {next(_serials)}>"
+    exec(compile(source, filename, "exec"), scope)
+    run = scope.pop("run")
+    linecache.cache[filename] = len(source), None, source.splitlines(keepends=True), filename
+    weakref.finalize(run, linecache.cache.pop, filename, None).atexit = False
+    return run

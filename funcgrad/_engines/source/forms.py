@@ -1,0 +1,295 @@
+"""How an equation is written in NumPy: a form for each primitive that has a shorter one than a call of its function.
+
+    form(writer, equation, names) -> lines, or None where the general call is to be written
+
+A form writes what the primitive's own function computes, in the same order, without the Python around it: the wrapper
+of ``np.sum`` takes longer than the sum of ten numbers. It also tells the writer's books what memory its results lie in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from funcgrad._core.graph.ir import Equation, Literal, Var
+
+if TYPE_CHECKING:
+    from funcgrad._engines.source.writer import Writer
+
+Form = Callable[["Writer", Equation, int], list[str] | None]
+
+# Below this many elements a repeated array is filled: making a view takes longer.
+_FILL_LIMIT = 4096
+_FLOATS = frozenset(map(np.dtype, (np.float32, np.float64)))
+_OPERATORS = {
+    np.add: "+",
+    np.subtract: "-",
+    np.multiply: "*",
+    np.true_divide: "/",
+    np.greater: ">",
+    np.greater_equal: ">=",
+    np.less: "<",
+    np.less_equal: "<=",
+    np.equal: "==",
+    np.not_equal: "!=",
+}
+
+
+def ufunc(w: Writer, equation: Equation, i: int) -> list[str] | None:
+    """A ufunc: of numbers the operator of Python's, of arrays a call that writes where it may."""
+    function, operands = equation.primitive.numpy, equation.operands
+    result = equation.results[0]
+    if result.aval.shape == ():
+        line = _number(w, function, operands)
+        w.numbers.add(result)
+        w.buffers.made(result, own=False)
+        return [f"{w.new(result)} = {line or _call(w, w.numpy(function), [w.name(x) for x in operands], equation)}"]
+    return [_into(w, equation, i, w.numpy(function), [w.array(x) for x in operands], operands)]
+
+
+def _number(w: Writer, function: Any, operands: Sequence[Any]) -> str | None:
+    """The expression for NumPy's numbers, a tenth of the time of a ufunc's call on them."""
+    if {x.aval.dtype for x in operands} - _FLOATS or len({x.aval.dtype for x in operands}) != 1:
+        return None
+    if all(type(x) is Literal for x in operands):
+        return None
+    if function is np.negative:
+        return f"-{w.name(operands[0])}"
+    sign = _OPERATORS.get(function)
+    return None if sign is None else f" {sign} ".join([w.number(x) for x in operands])
+
+
+def _into(w: Writer, equation: Equation, i: int, function: str, arguments: list[str], read: Sequence[Any]) -> str:
+    """A call that writes over an operand of the result's type that dies, or makes an array."""
+    result = equation.results[0]
+    buffer = None if equation.params else w.buffers.reusable(read, result.aval, i)
+    if buffer is None:
+        w.buffers.made(result, own=True)
+        return f"{w.new(result)} = {_call(w, function, arguments, equation)}"
+    name = w.names[buffer]
+    w.buffers.takes(result, buffer)
+    # By its place is faster; NumPy does not want that of its two extrema.
+    target = f"out={name}" if equation.primitive.numpy in (np.maximum, np.minimum) else name
+    return f"{w.new(result)} = {function}({', '.join([*arguments, target])})"
+
+
+def _call(w: Writer, function: str, arguments: Sequence[str], equation: Equation) -> str:
+    params = [f"{name}={w.value(name, value)}" for name, value in equation.params.items()]
+    return f"{function}({', '.join([*arguments, *params])})"
+
+
+def _made(w: Writer, equation: Equation, expression: str) -> list[str]:
+    """A result in memory of its own."""
+    (result,) = equation.results
+    w.buffers.made(result, own=True)
+    if result.aval.shape == ():
+        w.numbers.add(result)
+    return [f"{w.new(result)} = {expression}"]
+
+
+def _shown(w: Writer, equation: Equation, expression: str, *, whole: bool = False) -> list[str]:
+    """A result that may be a view of the first operand."""
+    (result,) = equation.results
+    w.buffers.shows(result, equation.operands[0], whole=whole)
+    return [f"{w.new(result)} = {expression}"]
+
+
+def _is_array(x: Any) -> bool:
+    return type(x) is Var and x.aval.shape != ()
+
+
+def _power(w: Writer, equation: Equation, i: int) -> list[str] | None:
+    x, exponent = equation.operands[0], equation.params["exponent"]
+    (result,) = equation.results
+    same = _is_array(x) and x.aval.dtype == result.aval.dtype and x.aval.dtype.kind in "fiu"
+    if not same or type(exponent) is not int or exponent not in (2, 3):
+        return None
+    name, product = w.name(x), w.numpy(np.multiply)
+    if exponent == 2:
+        bare = Equation(equation.primitive, equation.operands, {}, equation.results, equation.source)
+        return [_into(w, bare, i, product, [name, name], [x])]
+    w.buffers.made(result, own=True)
+    new = w.new(result)
+    return [f"{new} = {product}({name}, {name})", f"{new} = {product}({new}, {name}, {new})"]
+
+
+def _sum(w: Writer, equation: Equation, i: int) -> list[str] | None:
+    (x,) = equation.operands
+    axes, keepdims = equation.params["axes"], equation.params["keepdims"]
+    if not _is_array(x) or not axes:
+        return None
+    if x.aval.dtype.kind in "fc" and not keepdims:
+        arguments = "None" if len(axes) == len(x.aval.shape) else str(axes[0] if len(axes) == 1 else axes)
+        return _made(w, equation, f"{w.reduce(np.add)}({w.name(x)}, {arguments})")
+    dtype = w.value("dtype", x.aval.dtype)
+    return _made(w, equation, f"{w.reduce(np.add)}({w.name(x)}, {axes}, {dtype}, None, {keepdims})")
+
+
+def _extremum(function: np.ufunc) -> Form:
+    def form(w: Writer, equation: Equation, i: int) -> list[str] | None:
+        (x,) = equation.operands
+        if not _is_array(x) or not equation.params["axes"]:
+            return None
+        arguments = f"{w.name(x)}, {equation.params['axes']}, None, None, {equation.params['keepdims']}"
+        return _made(w, equation, f"{w.reduce(function)}({arguments})")
+
+    return form
+
+
+def _reshape(w: Writer, equation: Equation, i: int) -> list[str] | None:
+    (x,) = equation.operands
+    if not _is_array(x):
+        return None
+    return _shown(w, equation, f"{w.name(x)}.reshape({equation.params['shape']})", whole=True)
+
+
+def _transpose(w: Writer, equation: Equation, i: int) -> list[str] | None:
+    (x,) = equation.operands
+    permutation = equation.params["permutation"]
+    if not _is_array(x):
+        return None
+    turned = permutation == tuple(range(len(permutation)))[::-1]
+    return _shown(w, equation, w.name(x) + (".T" if turned else f".transpose({permutation})"), whole=True)
+
+
+def _broadcast(w: Writer, equation: Equation, i: int) -> list[str] | None:
+    (x,), shape = equation.operands, equation.params["shape"]
+    if np.prod(shape, dtype=np.int64) > _FILL_LIMIT or (type(x) is Literal and not hasattr(x.value, "dtype")):
+        return _shown(w, equation, f"{w.numpy(np.broadcast_to)}({w.array(x)}, {shape})")
+    lines = _made(w, equation, f"{w.numpy(np.empty)}({shape}, {w.value('dtype', x.aval.dtype)})")
+    return [*lines, f"{w.names[equation.results[0]]}[...] = {w.array(x)}"]
+
+
+def _full(w: Writer, equation: Equation, i: int) -> list[str] | None:
+    aval, value = equation.results[0].aval, equation.params["value"]
+    if aval.shape == () or type(value) is not int or value != 0:
+        return None
+    return _made(w, equation, f"{w.numpy(np.zeros)}({aval.shape}, {w.value('dtype', aval.dtype)})")
+
+
+def _copy(w: Writer, equation: Equation, i: int) -> list[str] | None:
+    (x,) = equation.operands
+    return _made(w, equation, f"{w.name(x)}.copy()") if _is_array(x) else None
+
+
+def _cast(w: Writer, equation: Equation, i: int) -> list[str] | None:
+    (x,), dtype = equation.operands, equation.params["dtype"]
+    if x.aval.dtype.kind == "c" and dtype.kind != "c":
+        return None
+    if _is_array(x):
+        return _made(w, equation, f"{w.name(x)}.astype({w.value('dtype', dtype)})")
+    if type(x) is Var and {x.aval.dtype, dtype} <= _FLOATS:
+        return _made(w, equation, f"{w.numpy(dtype.type)}({w.name(x)})")
+    return None
+
+
+def _select(w: Writer, equation: Equation, i: int) -> list[str] | None:
+    if equation.results[0].aval.shape == ():
+        return None
+    return _made(w, equation, f"{w.numpy(np.where)}({', '.join([w.array(x) for x in equation.operands])})")
+
+
+def _matmul(w: Writer, equation: Equation, i: int) -> list[str] | None:
+    a, b = equation.operands
+    if not (_is_array(a) and _is_array(b)) or len(a.aval.shape) > 2:
+        return None
+    return _made(w, equation, f"{w.name(a)}.dot({w.name(b)})")
+
+
+def _dot_general(w: Writer, equation: Equation, i: int) -> list[str] | None:
+    """Of two matrices: BLAS takes a turned one as it is."""
+    (a, b), (contract, batch) = equation.operands, (equation.params["contract"], equation.params["batch"])
+    if not (_is_array(a) and _is_array(b)) or batch[0] or len(contract[0]) != 1:
+        return None
+    if len(a.aval.shape) != 2 or len(b.aval.shape) != 2:
+        return None
+    left = w.name(a) + ("" if contract[0][0] else ".T")
+    return _made(w, equation, f"{left}.dot({w.name(b)}{'.T' if contract[1][0] else ''})")
+
+
+def _place(w: Writer, index: Any, arrays: Sequence[Any]) -> str:
+    """The text between the brackets; a slot, which is no plain entry, is taken by an index array."""
+    given = iter(arrays)
+    parts = [_entry(entry) if _is_plain(entry) else w.name(next(given)) for entry in index.entries]
+    return f"{', '.join(parts)}{',' if len(parts) == 1 else ''}" if parts else "()"
+
+
+def _is_plain(entry: Any) -> bool:
+    return entry is None or entry is Ellipsis or isinstance(entry, int | slice)
+
+
+def _entry(entry: Any) -> str:
+    if entry is Ellipsis:
+        return "..."
+    if not isinstance(entry, slice):
+        return repr(entry)
+    ends = ":".join("" if end is None else repr(end) for end in (entry.start, entry.stop))
+    return ends if entry.step is None else f"{ends}:{entry.step!r}"
+
+
+def _index(w: Writer, equation: Equation, i: int) -> list[str] | None:
+    x, *arrays = equation.operands
+    if not _is_array(x):
+        return None
+    entries = equation.params["index"].entries
+    if len(entries) == len(x.aval.shape) and all(type(entry) is int for entry in entries):
+        w.numbers.add(equation.results[0])
+    return _shown(w, equation, f"{w.name(x)}[{_place(w, equation.params['index'], arrays)}]")
+
+
+def _write(w: Writer, equation: Equation, i: int) -> list[str] | None:
+    """``x[index] = v``: into ``x`` itself where nothing else reads it any more, into a copy where something does."""
+    x, v, *arrays = equation.operands
+    (result,) = equation.results
+    if type(x) is not Var or x.aval.shape == ():
+        return None
+    place, value = _place(w, equation.params["index"], arrays), w.array(v)
+    name = w.names[x]
+    others = [v, *arrays]
+    shared = any(type(other) is Var and w.buffers.root(other) is w.buffers.root(x) for other in others)
+    if w.buffers.is_free_after(x, i) and not shared:
+        w.buffers.takes(result, x)
+        return [f"{name}[{place}] = {value}", f"{w.new(result)} = {name}"]
+    w.buffers.made(result, own=True)
+    new = w.new(result)
+    return [f"{new} = {name}.copy()", f"{new}[{place}] = {value}"]
+
+
+# By name: primitives lie above the engines. What bears such a name and is not the library's is called as it is.
+FORMS: dict[str, Form] = {
+    "power": _power,
+    "reduce_sum": _sum,
+    "reduce_max": _extremum(np.maximum),
+    "reduce_min": _extremum(np.minimum),
+    "reshape": _reshape,
+    "transpose": _transpose,
+    "broadcast_to": _broadcast,
+    "full_like": _full,
+    "copy": _copy,
+    "cast": _cast,
+    "matmul": _matmul,
+    "dot_general": _dot_general,
+    "index": _index,
+    "scatter_set": _write,
+}
+# Functions of the library's whose results, however they are called, lie in memory of their own.
+MAKES_ITS_OWN = frozenset(
+    {"scatter", "scatter_add", "concatenate", "stack", "pad", "argsort", "sort", "power", "affine"}
+)
+
+
+def form_of(equation: Equation) -> Form | None:
+    """The form of an equation's primitive."""
+    primitive = equation.primitive
+    if isinstance(primitive.numpy, np.ufunc):
+        return None if primitive.multiple_results or primitive.numpy.signature else ufunc
+    if primitive.numpy is np.where:
+        return _select
+    return FORMS.get(primitive.name) if is_ours(equation) else None
+
+
+def is_ours(equation: Equation) -> bool:
+    """Whether a primitive is the library's, and no other of the same name."""
+    return str(getattr(equation.primitive.numpy, "__module__", "")).startswith("funcgrad._ops.")

@@ -1,0 +1,215 @@
+"""A graph as the body of a function: straight-line NumPy, a line or two for each equation.
+
+    v2 = multiply(x0, x0)          # model.py:12  loss = np.sum(x * x)
+    v3 = multiply(v2, c_3_0, v2)   # model.py:12
+    v4 = add_reduce(v3, None)
+
+Each line says which of the user's lines it comes from. Large arrays are dropped after their last use.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.graph.ir import Equation, Graph, Line, Literal, Operand, Var
+from funcgrad._engines.source.buffers import Buffers
+from funcgrad._engines.source.forms import MAKES_ITS_OWN, form_of, is_ours
+
+# What is smaller is not worth a statement that drops it.
+_DROP_LIMIT_BYTES = 4096
+_ROOM_FOR_COMMENT = 60
+
+
+class Writer:
+    """Writes the equations, and keeps the books of names, memory, and what is known of 0-d values.
+
+    Args:
+        graph: the program.
+        donated: inputs that may be written over.
+    """
+
+    def __init__(self, graph: Graph, donated: Sequence[Var] = ()) -> None:
+        self.graph = graph
+        self.scope: dict[str, Any] = {}
+        self.names: dict[Any, str] = {}
+        self.buffers = Buffers(graph, donated)
+        # Of shape (), and NumPy's: of these Python's operators are NumPy's too.
+        self.numbers: set[Any] = {var for var in graph.inputs if var.aval.shape == () and not var.aval.weak}
+        self._values: dict[int, str] = {}
+        self._arrays: dict[Any, str] = {}
+        self._before: list[str] = []
+        self.inputs: dict[Any, str] = {var: f"x{i}" for i, var in enumerate(graph.inputs)}
+        self.names.update(self.inputs)
+        for i, (var, value) in enumerate(graph.constants):
+            self.names[var] = f"k{i}"
+            self.scope[f"k{i}"] = value
+
+    def body(self) -> list[str]:
+        """The lines that compute all results."""
+        lines = self._converted()
+        drops = self._drops()
+        for i, equation in enumerate(self.graph.equations):
+            written = self._equation(i, equation)
+            made = [*self._before, *written]
+            self._before.clear()
+            lines += [_commented(made[0], equation.source), *made[1:]]
+            if drops.get(i):
+                lines.append(f"del {', '.join([self.names[var] for var in drops[i]])}")
+        return lines
+
+    def _converted(self) -> list[str]:
+        """Python's floats among the arguments that are computed with: as NumPy's, which divide by zero as arrays do."""
+        read = {x for equation in self.graph.equations for x in equation.operands}
+        lines = []
+        for var in self.graph.inputs:
+            if var.aval.weak and var.aval.dtype == np.float64 and var in read:
+                name = self.names[var] = f"n{self.inputs[var][1:]}"
+                self.numbers.add(var)
+                lines.append(f"{name} = {self.numpy(np.float64)}({self.inputs[var]})")
+        return lines
+
+    def _equation(self, i: int, equation: Equation) -> list[str]:
+        form = form_of(equation)
+        return (form(self, equation, i) if form else None) or self._called(equation)
+
+    def _called(self, equation: Equation) -> list[str]:
+        """The general case: a call of the primitive's own function."""
+        function = self.value(f"{equation.primitive.name}_", equation.primitive.numpy)
+        arguments = [self.name(x) for x in equation.operands]
+        arguments += [f"{name}={self.value(name, value)}" for name, value in equation.params.items()]
+        results = equation.results
+        if equation.primitive.view is not None and is_ours(equation):
+            self.buffers.shows(results[0], equation.operands[0])
+        elif equation.primitive.name in MAKES_ITS_OWN and is_ours(equation):
+            for var in results:
+                self.buffers.made(var, own=True)
+        else:
+            self.buffers.leaks(results, equation.operands)
+        names = [self.new(var) for var in results]
+        target = f"[{', '.join(names)}]" if equation.primitive.multiple_results else names[0]
+        return [f"{target} = {function}({', '.join(arguments)})"]
+
+    def _drops(self) -> dict[int, list[Var]]:
+        """The large variables that nothing reads after each equation."""
+        held = {*self.graph.inputs, *[var for var, _ in self.graph.constants]}
+        found: dict[int, list[Var]] = {}
+        for i, equation in enumerate(self.graph.equations):
+            for var in equation.results:
+                last = self.buffers.last.get(var, i)
+                if var not in held and last < len(self.graph.equations) and var.aval.nbytes > _DROP_LIMIT_BYTES:
+                    found.setdefault(last, []).append(var)
+        return found
+
+    def new(self, var: Var) -> str:
+        """The name of a result."""
+        self.names[var] = f"v{len(self.names)}"
+        return self.names[var]
+
+    def name(self, x: Operand) -> str:
+        """What stands for an operand in the code."""
+        return self._literal(x.value) if type(x) is Literal else self.names[x]
+
+    def number(self, x: Operand) -> str:
+        """The same beside a number of NumPy's, in whose dtype a Python number is taken."""
+        if type(x) is Literal and isinstance(x.value, np.floating) and np.isfinite(x.value):
+            text = repr(float(x.value))
+            return f"({text})" if text.startswith("-") else text
+        return self.name(x)
+
+    def array(self, x: Operand) -> str:
+        """The same beside arrays: a number as an array of no axes, which takes a ufunc half as long to read."""
+        if type(x) is Literal:
+            if isinstance(x.value, np.generic):
+                return self.value("c", np.asarray(x.value), key=("c", str(x.value.dtype), x.value.tobytes()))
+            return self._literal(x.value)
+        if x not in self.numbers:
+            return self.names[x]
+        if x not in self._arrays:
+            self._arrays[x] = f"{self.names[x]}_"
+            self._before.append(f"{self._arrays[x]} = {self.numpy(np.asarray)}({self.names[x]})")
+        return self._arrays[x]
+
+    def _literal(self, value: Any) -> str:
+        plain = type(value) in (bool, int) or (type(value) is float and np.isfinite(value))
+        return f"({value!r})" if plain else self.value("l", value)
+
+    def numpy(self, function: Any) -> str:
+        """The name of one of NumPy's functions; anybody else's may bear the name of one of Python's."""
+        return self.value(function.__name__, function, bare=getattr(np, function.__name__, None) is function)
+
+    def reduce(self, function: np.ufunc) -> str:
+        """The name of a ufunc's reduction."""
+        return self.value(f"{function.__name__}_reduce", function.reduce, key=("reduce", function), bare=True)
+
+    def value(self, hint: str, value: Any, *, key: Any = None, bare: bool = False) -> str:
+        """A name in the code for a value, the same for the same."""
+        key = id(value) if key is None else key
+        name = self._values.get(key)
+        if name is None:
+            hint = re.sub(r"\W", "_", hint)
+            name = hint if bare and hint not in self.scope else f"{hint}_{len(self.scope)}"
+            self._values[key] = name
+            self.scope[name] = value
+        return name
+
+
+def _commented(line: str, source: Line | None) -> str:
+    """A line with where it comes from, and what the user wrote there."""
+    return line if source is None else f"{line:<{_ROOM_FOR_COMMENT}}  # {source}  {source.text}".rstrip()
+
+
+def results_of(writer: Writer) -> tuple[list[str], list[str]]:
+    """The names of the outputs, each in memory of its own, and the lines that see to it.
+
+    An argument that is an output is handed over as it is; everything else that somebody else sees is copied.
+    """
+    graph, buffers = writer.graph, writer.buffers
+    constants = {var for var, _ in graph.constants}
+    names: list[str] = []
+    lines: list[str] = []
+    unknown: list[str] = []
+    taken: set[Any] = set()
+    for k, x in enumerate(graph.outputs):
+        if type(x) is Literal:
+            names.append(writer.name(x))
+        elif x in writer.inputs:
+            names.append(writer.inputs[x])
+        elif x in writer.numbers:
+            names.append(writer.names[x])
+        elif x.aval.shape != () and buffers.is_own(x) and buffers.root(x) not in taken and buffers.is_whole(x):
+            taken.add(buffers.root(x))
+            names.append(writer.names[x])
+        else:
+            names.append(name := f"y{k}")
+            known = x.aval.shape != () and (buffers.is_own(x) or x in constants)
+            lines.append(f"{name} = {writer.names[x]}{'.copy()' if known else ''}")
+            unknown += [] if known else [name]
+    if unknown:
+        held = [*writer.inputs.values(), *[writer.names[var] for var in constants]]
+        held = dict.fromkeys([*held, *[name for name in names if name not in unknown]])
+        lines.append(
+            f"{', '.join(unknown)}, = {writer.value('apart', apart, bare=True)}(({', '.join(unknown)},), "
+            f"({''.join(f'{name}, ' for name in held)}))"
+        )
+    return names, lines
+
+
+def apart(results: Sequence[Any], others: Sequence[Any]) -> list[Any]:
+    """The results, each in memory of its own: views, and what somebody else holds, are copied."""
+    seen = set(map(_memory, others))
+    made = []
+    for y in results:
+        shared = isinstance(y, np.ndarray) and (y.base is not None or id(y) in seen)
+        made.append(y.copy() if shared else y)
+        seen.add(id(made[-1]))
+    return made
+
+
+def _memory(x: Any) -> int:
+    while isinstance(x, np.ndarray) and isinstance(x.base, np.ndarray):
+        x = x.base
+    return id(x)

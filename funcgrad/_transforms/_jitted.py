@@ -1,0 +1,88 @@
+"""What the compiled functions of all engines share: staging, and the call under tracers."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from funcgrad._core.bind import Tracer, active_trace
+from funcgrad._core.graph.ir import Graph, Operand
+from funcgrad._core.graph.simplify import avals_of, lift_tracers, simplify
+from funcgrad._core.tracebacks import folded
+from funcgrad._engines import is_abstract
+from funcgrad._engines.engine import Engine
+from funcgrad._ops.program.call import call
+from funcgrad._transforms._arguments import StaticArguments, checked_argnums, name_of, owned, taken
+from funcgrad._transforms.stage import is_stageable, stage_leaves
+from funcgrad.tree import TreeDef, flatten, unflatten
+
+
+class Jitted:
+    """What all engines share: staging, and the call under tracers."""
+
+    def __init__(
+        self, f: Callable[..., Any], static: StaticArguments, engine: Engine, donate_argnums: int | Sequence[int]
+    ) -> None:
+        numbers = checked_argnums("jit", f, donate_argnums, "donate_argnums")
+        self._donated = (numbers,) if isinstance(numbers, int) else numbers
+        static.refuse_donated(self._donated)
+        self._function = f
+        self._static = static
+        self._engine = engine
+        self._staged: dict[Any, tuple[Graph, TreeDef]] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {name_of(self._function)}>"
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Bind as a method does."""
+        return self if instance is None else functools.partial(self.__call__, instance)
+
+    @folded
+    def graph(self, *args: Any, **kwargs: Any) -> Graph:
+        """The simplified graph for arguments of these types."""
+        graph, in_tree, _, out_tree = self._stage(args, kwargs)
+        return graph.with_trees(in_tree, out_tree)
+
+    def _stage(self, args: tuple, kwargs: dict) -> tuple[Graph, TreeDef, list[Any], TreeDef]:
+        """The graph for these arguments, staged if it is new, with the dynamic leaves."""
+        return self._stage_bound(*self._static.bind(args, kwargs))
+
+    def _stage_bound(
+        self, function: Callable[..., Any], args: tuple, kwargs: dict, static_key: Any
+    ) -> tuple[Graph, TreeDef, list[Any], TreeDef]:
+        found, in_tree = flatten((args, kwargs))
+        found = [taken(x) for x in found]
+        dynamic = [leaf for leaf in found if is_stageable(leaf)]
+        key = (static_key, in_tree, avals_of(dynamic), *[leaf for leaf in found if not is_stageable(leaf)])
+        cached = self._staged.get(key)
+        if cached is None:
+            graph, out_tree = stage_leaves(function, found, in_tree, is_stageable, "jit")
+            cached = simplify(graph), out_tree
+            if all(is_lasting(value) for _, value in graph.constants):
+                self._staged[key] = cached
+        return cached[0], in_tree, dynamic, cached[1]
+
+    def _call_general(self, args: tuple, kwargs: dict) -> Any:
+        """One call primitive for the whole function; inside a staged function simply its equations."""
+        trace = active_trace()
+        if trace is not None and not trace.concrete:
+            return self._function(*args, **kwargs)
+        graph, _, dynamic, out_tree = self._stage(args, kwargs)
+        graph, captured = lift_tracers(graph)
+        operands = [*dynamic, *captured]
+        results = call(graph, operands, self._engine.compile)
+        given: dict[Operand, Any] = dict(zip(graph.inputs, operands, strict=True))
+        constants = [value for _, value in graph.constants]
+        computed = [y for y, x in zip(results, graph.outputs, strict=True) if x not in given]
+        mine = iter(owned(computed, [*operands, *constants]))
+        return unflatten(out_tree, [given[x] if x in given else next(mine) for x in graph.outputs])
+
+
+def is_lasting(value: Any) -> bool:
+    """Whether a constant of a graph is more than a tracer, ours or JAX's, that ends with its transform."""
+    return not isinstance(value, Tracer) and not is_abstract(value)

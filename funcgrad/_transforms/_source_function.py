@@ -1,0 +1,103 @@
+"""``fg.jit`` on engines that write a program's source: for each signature one generated function, guard and all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.bind import active_trace
+from funcgrad._core.graph.ir import Graph
+from funcgrad._core.tracebacks import fold, folded
+from funcgrad._engines.engine import Engine
+from funcgrad._engines.signature import MISS, Signature, is_plain
+from funcgrad._transforms._arguments import StaticArguments, name_of, taken
+from funcgrad._transforms._jitted import Jitted, is_lasting
+from funcgrad._transforms.stage import is_stageable
+from funcgrad.tree import leaves
+from funcgrad.tree import map as map_tree
+
+# So many programs are tried before the arguments are looked up: a guard that objects does so at its first lines.
+_TRIED = 8
+
+Program = Callable[[tuple, dict], Any]
+
+
+class SourceFunction(Jitted):
+    """A function of which the engine writes the program."""
+
+    def __init__(
+        self, f: Callable[..., Any], static: StaticArguments, engine: Engine, donate_argnums: int | Sequence[int]
+    ) -> None:
+        super().__init__(f, static, engine, donate_argnums)
+        # By graph, and by the classes of leaves and static values, which guards look at.
+        self._programs: dict[Any, Program] = {}
+        # Those that ran last.
+        self._recent: tuple[Program, ...] = ()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            trace = active_trace()
+            if trace is None or trace.concrete:
+                for program in self._recent:
+                    y = program(args, kwargs)
+                    if y is not MISS:
+                        return y
+                y = MISS if self._engine.written is None else self._call_anew(args, kwargs, self._engine.written)
+                if y is not MISS:
+                    return y
+            return self._call_general(args, kwargs)
+        except Exception as error:
+            fold(error)
+            raise
+
+    def _call_anew(self, args: tuple, kwargs: dict, written: Callable[..., tuple[Program, str]]) -> Any:
+        """Call the program for these arguments, made if it is new; a miss where they are not bare."""
+        found = leaves(self._static.bind(args, kwargs)[1:3])
+        if not all((is_plain(leaf) and taken(leaf) is leaf) or not is_stageable(leaf) for leaf in found):
+            return MISS
+        graph, signature = self._signed(args, kwargs)
+        if not all(is_lasting(value) for _, value in graph.constants):
+            return MISS
+        _, _, _, static = self._static.bind(args, kwargs)
+        values = [] if static is None else [value for part in static for _, value in part]
+        key = (graph, *map(type, found), *map(type, values))
+        program = self._programs.get(key)
+        if program is None:
+            program = self._programs[key] = written(graph, signature)[0]
+        self._recent = (program, *[each for each in self._recent if each is not program])[:_TRIED]
+        return program(args, kwargs)
+
+    def _signed(self, args: tuple, kwargs: dict) -> tuple[Graph, Signature]:
+        """The graph for these arguments, and what they have in common with others that it is for."""
+        function, given, named, static = self._static.bind(args, kwargs)
+        graph, in_tree, _, out_tree = self._stage_bound(function, given, named, static)
+        fixed = self._static.numbers, self._static.names
+        return graph, Signature(args, kwargs, fixed, in_tree, leaves((given, named)), out_tree)
+
+    @folded
+    def source(self, *args: Any, **kwargs: Any) -> str:
+        """The code that runs for arguments of these types: the guard, the program, the results put together.
+
+        Example:
+            >>> import numpy as np
+            >>> import funcgrad as fg
+            >>> square = fg.jit(lambda x: x * x, engine="numpy")
+            >>> "multiply(x0, x0)" in square.source(np.ones(3))
+            True
+        """
+        args, kwargs = map_tree(_as_array, (args, kwargs))
+        if self._engine.written is None:
+            raise ValueError(
+                f"jit: source of {name_of(self._function)} was asked. The engine {self._engine.name!r} writes none; "
+                'needed an engine that writes code. Use engine="numpy", or print graph(*args) instead.'
+            )
+        return self._engine.written(*self._signed(args, kwargs))[1]
+
+
+def _as_array(x: Any) -> Any:
+    """What stands for an array by its shape and dtype, as one."""
+    if is_plain(x) or not (hasattr(x, "shape") and hasattr(x, "dtype")):
+        return x
+    return np.broadcast_to(np.zeros((), x.dtype), x.shape)
