@@ -1,4 +1,4 @@
-"""Second order, scans and checkpoints: Hessian-vector products on NumPy, jitted loops of 1,000 steps, their memory."""
+"""Fourier transforms, second order, scans, checkpoints: eager Hessian-vector products, jitted loops, their memory."""
 
 import functools
 import time
@@ -68,7 +68,29 @@ def checkpoint(suite: Suite, effort: Effort) -> None:
     suite.cases.append(Case("checkpointed scan of 1,000 steps: run", interleave(runs, effort), limits={PEER: 1.05}))
 
 
+def fourier(suite: Suite, effort: Effort) -> None:
+    """Transform 2**20 values and pull a cotangent back, eagerly on NumPy, against the transform itself (float64)."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=2**20)
+    z, half = x + 1j * x[::-1], np.fft.rfft(x[::-1])
+    cases = {"fft": (np.fft.fft, z, z[::-1]), "fft of real values": (np.fft.fft, x, z), "rfft": (np.fft.rfft, x, half)}
+    for name, (f, primal, cotangent) in cases.items():
+        contenders: dict[str, Callable[[], Any]] = {
+            "with its gradient": functools.partial(_pulled, f, primal, cotangent),
+            "the function": functools.partial(f, primal),
+        }
+        samples = interleave(contenders, effort)
+        limits = {"the function": 2.2}
+        suite.cases.append(Case(f"{name}, 2**20 values", samples, ours="with its gradient", limits=limits))
+
+
+def _pulled(f: Callable[..., Any], primal: Any, cotangent: Any) -> Any:
+    y, pull = fg.vjp(f, primal)
+    return y, pull(cotangent)
+
+
 CASES: dict[str, Callable[[Suite, Effort], None]] = {
+    "fourier": fourier,
     "hvp": hessian_vector_product,
     "scan": scan,
     "checkpoint": checkpoint,

@@ -4,7 +4,8 @@ from funcgrad._public import publish
 from funcgrad.numpy._array import attach as _protocols
 from funcgrad.numpy._contract import polynomials as _polynomials
 from funcgrad.numpy._array import ufunc_methods as _ufunc_methods
-from funcgrad.numpy import linalg
+from funcgrad.numpy import fft as fft
+from funcgrad.numpy import linalg as linalg
 from funcgrad.numpy._choose.at import at as at
 from funcgrad.numpy._reduce.calculus import (
     diff as diff,

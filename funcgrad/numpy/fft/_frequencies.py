@@ -1,0 +1,50 @@
+"""What goes with transforms: the frequencies, and the one that puts frequency 0 in the middle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad.numpy._base.axes import normalize_axis
+from funcgrad.numpy._base.convert import as_value
+from funcgrad.numpy._base.dispatch import in_numpys_mode, late_functions
+from funcgrad.numpy._layout.rearrange import roll
+from funcgrad.numpy._layout.shape import as_array
+
+_Axes = int | Sequence[int] | None
+
+
+def fftshift(x: Any, axes: _Axes = None) -> Any:
+    """``numpy.fft.fftshift``: frequency 0, which stands first, to the middle of each axis."""
+    return _shifted(x, axes, 1)
+
+
+def ifftshift(x: Any, axes: _Axes = None) -> Any:
+    """``numpy.fft.ifftshift``: the inverse of `fftshift`."""
+    return _shifted(x, axes, -1)
+
+
+for _function in (fftshift, ifftshift):
+    late_functions[f"numpy.fft.{_function.__name__}"] = _function
+
+
+def _shifted(x: Any, axes: _Axes, sign: int) -> Any:
+    x = as_array(x)
+    ndim = len(x.shape)
+    named = range(ndim) if axes is None else [axes] if isinstance(axes, int | np.integer) else axes
+    along = tuple([normalize_axis(axis, ndim) for axis in named])
+    return roll(x, tuple([sign * (x.shape[axis] // 2) for axis in along]), along)
+
+
+@in_numpys_mode
+def fftfreq(n: int, d: Any = 1.0, device: Any = None) -> Any:
+    """``numpy.fft.fftfreq``: the frequencies of `fft` for ``n`` samples a time ``d`` apart."""
+    return np.fft.fftfreq(n, as_value(d), device)
+
+
+@in_numpys_mode
+def rfftfreq(n: int, d: Any = 1.0, device: Any = None) -> Any:
+    """``numpy.fft.rfftfreq``: the frequencies of `rfft` for ``n`` samples a time ``d`` apart."""
+    return np.fft.rfftfreq(n, as_value(d), device)
