@@ -17,7 +17,7 @@ from funcgrad._core.trace.place import settled
 from funcgrad._core.trace.staging import StagedTracer
 from funcgrad._engines import lasting
 from funcgrad._ops.elementwise.cast import cast
-from funcgrad._ops.layout.copy import copy
+from funcgrad._ops.layout.copy import copy, holder
 from funcgrad.errors import ForeignArrayError, NotDifferentiableError
 from funcgrad.numpy.extend import as_value, is_guest, is_object_array
 from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, unflatten
@@ -221,9 +221,7 @@ def _owner(x: Any) -> Any:
         x = x.variable if type(x) is StagedTracer else x.value
     if not isinstance(x, np.ndarray):
         return x if type(x) is Var else None
-    while isinstance(x.base, np.ndarray):
-        x = x.base
-    return x if x.base is None else x.base
+    return holder(x)
 
 
 def _checked_names(f: Callable[..., Any], names: Any) -> tuple[str, ...]:

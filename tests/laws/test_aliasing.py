@@ -38,6 +38,10 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "ravel": np.ravel,
     "x[1:]": lambda x: x[1:],
     "transpose": lambda x: x.T,
+    "x[i], a number": lambda x: x[np.int64(1)],
+    "x[i], an array": lambda x: x[np.array(1)],
+    "x[i, ...], an array": lambda x: x[np.array(1), ...],
+    "x[:, i, None], an array": lambda x: x[:, np.array(1, np.uint8), None],
     "einsum": lambda x: np.einsum("ij->ji", x),
     "x + 0": lambda x: x + 0,
     "max": lambda x: np.max(x, axis=()),
@@ -92,6 +96,28 @@ def test_results_share_nothing_with_each_other() -> None:
     whole = fg.vmap(lambda x: np.broadcast_to(A[0], (5000, 3)))(A)
     assert whole.flags.writeable
     assert not np.shares_memory(whole, A)
+
+
+def _twice(x: Any) -> tuple[Any, Any]:
+    """In a program the second is the first, which is merged."""
+    return np.exp(x), np.exp(x)
+
+
+MERGED: dict[str, Callable[[Any], Any]] = {
+    "checkpoint": fg.checkpoint(_twice),
+    "scan": lambda x: fg.scan(lambda c, _: (_twice(c[0]), None), (x, x), None, length=2)[0],
+    "fori_loop": lambda x: fg.fori_loop(0, 2, lambda i, c: _twice(c[0]), (x, x)),
+    "while_loop": lambda x: fg.while_loop(lambda c: np.all(c[0] < 9), lambda c: _twice(c[0]), (x, x)),
+    "cond": lambda x: fg.cond(x[0] < 9, _twice, _twice, x),
+}
+
+
+@pytest.mark.parametrize("name", MERGED)
+def test_results_of_equal_equations_share_nothing(name: str) -> None:
+    f, x = MERGED[name], np.ones(3)
+    for ys in (f(x), fg.linearize(f, x)[0], fg.jvp(f, (x,), (x,))[0], fg.jit(f, engine="numpy")(x)):
+        np.testing.assert_array_equal(ys[0], ys[1])
+        assert not np.shares_memory(*ys)
 
 
 def test_a_custom_rule_may_return_what_it_holds_on_to() -> None:

@@ -90,8 +90,11 @@ def _float_division(lax: Any, a: Any, b: Any) -> tuple[Any, Any]:
     quotient = lax.sub(lax.div(lax.sub(a, remainder), b), lax.select(off, one, zero))
     rounded = lax.floor(quotient)
     rounded = lax.add(rounded, lax.select(lax.gt(lax.sub(quotient, rounded), lax.full_like(a, 0.5)), one, zero))
-    quotient = lax.select(lax.eq(b, zero), lax.div(a, b), rounded)
-    return quotient, lax.select(off, lax.add(remainder, b), remainder)
+    # Where these are zero, their sign is that of the true quotient and of the divisor.
+    signed = lax.select(lax.eq(rounded, zero), _copysign_xla(lax, zero, lax.div(a, b)), rounded)
+    quotient = lax.select(lax.eq(b, zero), lax.div(a, b), signed)
+    nothing = lax.select(lax.eq(remainder, zero), _copysign_xla(lax, zero, b), remainder)
+    return quotient, lax.select(off, lax.add(remainder, b), nothing)
 
 
 def _division_xla(part: int) -> Any:

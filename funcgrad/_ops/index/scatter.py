@@ -129,13 +129,15 @@ scatter_set_p = Primitive(
 )
 
 
-def _shows_part(shape: tuple[int, ...], params: dict) -> bool:
+def shows_part(shape: tuple[int, ...], index: Index) -> bool:
     """Whether NumPy gives a view: not by index arrays, and not a number by an integer for each axis."""
-    entries = params["index"].entries
+    entries = index.entries
     if any(entry is SLOT for entry in entries):
         return False
     return len(entries) < len(shape) or any(type(entry) is not int for entry in entries)
 
 
 # Here, since what reads a part is undone by what writes one.
-index_p.view = View(lambda x, part, index: scatter_set_p(x, part, index=index), _shows_part)
+index_p.view = View(
+    lambda x, part, index: scatter_set_p(x, part, index=index), lambda shape, params: shows_part(shape, params["index"])
+)

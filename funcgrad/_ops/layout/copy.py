@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,26 @@ def copy(x: Any) -> Any:
         # Of Python's number, NumPy's.
         return np.asarray(x)[()]
     return x if isinstance(x, np.generic) else copy_p(x)
+
+
+def holder(x: np.ndarray) -> Any:
+    """The object whose memory an array lies in."""
+    while isinstance(x.base, np.ndarray):
+        x = x.base
+    return x if x.base is None else x.base
+
+
+def unshared(results: Sequence[Any]) -> list[Any]:
+    """The results of a program: where equal equations were merged, NumPy's functions give several arrays."""
+    seen: set[int] = set()
+    return [_unless_seen(y, seen) if type(y) is np.ndarray else y for y in results]
+
+
+def _unless_seen(y: np.ndarray, seen: set[int]) -> np.ndarray:
+    if id(holder(y)) in seen:
+        return y.copy()
+    seen.add(id(holder(y)))
+    return y
 
 
 def fresh(y: Any, x: Any) -> Any:

@@ -11,6 +11,7 @@ from funcgrad._core.primitive import Primitive
 from funcgrad._engines import NUMPY
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.layout.broadcast import with_batch
+from funcgrad._ops.layout.copy import unshared
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.program.batch import batched_graph, shared
 from funcgrad._ops.program.derivative import Moves, ProgramDerivative
@@ -77,7 +78,7 @@ class Branches(NamedTuple):
 
 
 def _cond_numpy(pred: Any, *operands: Any, branches: Branches) -> list[Any]:
-    return (branches.true if pred else branches.false).made(NUMPY.compile)(*operands)
+    return unshared((branches.true if pred else branches.false).made(NUMPY.compile)(*operands))
 
 
 def _cond_xla(lax: Any, pred: Any, *operands: Any, branches: Branches) -> list[Any]:
@@ -227,7 +228,7 @@ def _while_numpy(*operands: Any, loop: While) -> list[Any]:
     condition_constants, body_constants, carry = loop.parts(operands)
     while condition(*condition_constants, *carry)[0]:
         carry = body(*body_constants, *carry)
-    return list(carry)
+    return unshared(carry)
 
 
 def _while_xla(lax: Any, *operands: Any, loop: While) -> list[Any]:

@@ -9,6 +9,7 @@ from funcgrad._core.aval import Aval
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines import NUMPY
+from funcgrad._ops.layout.copy import unshared
 from funcgrad._ops.program.batch import batched_graph, shared
 from funcgrad._ops.program.derivative import Moves, ProgramDerivative
 from funcgrad._ops.program.derived import (
@@ -90,7 +91,7 @@ def _last(joint: Graph, count: int) -> Graph:
 
 
 def _run(*xs: Any, graph: Graph) -> list[Any]:
-    return graph.made(NUMPY.compile)(*xs)
+    return unshared(graph.made(NUMPY.compile)(*xs))
 
 
 def _run_xla(lax: Any, *xs: Any, graph: Graph) -> list[Any]:

@@ -30,6 +30,7 @@ from funcgrad._core.graph.simplify import drop_dead
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines import NUMPY
 from funcgrad._ops.layout.broadcast import with_batch
+from funcgrad._ops.layout.copy import unshared
 from funcgrad._ops.layout.shape import transpose
 from funcgrad._ops.program.batch import batched_graph, shared
 from funcgrad._ops.program.derivative import Moves, ProgramDerivative
@@ -112,7 +113,7 @@ def _run_numpy(*operands: Any, loop: Loop) -> list[Any]:
         carry = ys[:count]
         for stack, y in zip(stacks, ys[count:], strict=True):
             stack[t] = y
-    return [*carry, *stacks]
+    return [*unshared(carry), *stacks]
 
 
 def _run_xla(lax: Any, *operands: Any, loop: Loop) -> list[Any]:

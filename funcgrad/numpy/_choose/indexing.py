@@ -14,6 +14,8 @@ from funcgrad._core.bind import Tracer, is_value
 from funcgrad._engines import is_abstract
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import SLOT, Index, normalized_slice
+from funcgrad._ops.index.scatter import shows_part
+from funcgrad._ops.layout.copy import copy
 from funcgrad._ops.layout.shape import expand_dims
 from funcgrad.errors import NonConcreteBooleanIndexError
 from funcgrad.numpy._base.concrete import innermost
@@ -58,7 +60,13 @@ def _is_plain_slice(entry: Any) -> bool:
 
 def _general(x: Any, key: Any) -> Any:
     x, index, arrays = parse(x, key)
-    return index_p(x, *arrays, index=index)
+    y = index_p(x, *arrays, index=index)
+    return copy(y) if not arrays and _has_array(key) and shows_part(x.shape, index) else y
+
+
+def _has_array(key: Any) -> bool:
+    """Whether an integer stands in an array without axes: of what that selects NumPy makes a copy."""
+    return any(isinstance(entry, np.ndarray) for entry in (key if type(key) is tuple else (key,)))
 
 
 def parse(x: Any, key: Any) -> tuple[Any, Index, tuple]:

@@ -138,13 +138,10 @@ class Draw:
         return f"{start}:{stop}{step}"
 
     def integers_text(self, n: int, shape: tuple[int, ...] | None = None) -> str:
-        """An array of positions along an axis of length ``n``, as text.
-
-        None without axes: by such a one NumPy copies where ours is a view, which is open.
-        """
+        """An array of positions along an axis of length ``n``, as text."""
         if not n:
             raise UnfitError
-        wanted: tuple[int, ...] = self.one((2,), (3,), (1,), (2, 2), (0,), (3, 1)) if shape is None else shape
+        wanted: tuple[int, ...] = self.one((2,), (3,), (1,), (2, 2), (0,), (3, 1), ()) if shape is None else shape
         flat = [self.integer(-n, n - 1) for _ in range(math.prod(wanted))]
         return f"np.array({np.array(flat, int).reshape(wanted).tolist()}, {self.one('np.int64', 'int', 'np.int32')})"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import re
 import traceback
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from funcgrad import errors
 
 _PACKAGE = os.path.dirname(os.path.abspath(fg.__file__)) + os.sep
 CHECKS_ON_JAX = "on jax"
+_NO_METHOD = re.compile(r"argument \d of type (numpy\.\w+|float|int|complex|bool) which has no callable")
 _OURS = tuple(getattr(errors, name) for name in errors.__all__)
 # What no message of our own comes with; a library beneath may raise them for the user's mistakes.
 _RAW = (
@@ -70,6 +72,9 @@ def is_anothers(error: BaseException, refusal: Refusal, check: str, objects: boo
         between = refusal.place.startswith("_transforms") and not last.filename.startswith(_PACKAGE)
         return "ArrayImpl" in refusal.text or between
     # A Python int under a trace is an integer array, of which NumPy refuses negative powers; NumPy's bool has no sign.
+    if _NO_METHOD.search(refusal.text):
+        # Numbers in arrays of objects, of which NumPy has no functions but by methods.
+        return True
     if "negative integer powers" in refusal.text or "to negative powers" in refusal.text:
         return True
     return refusal.error == "UFuncTypeError" and "BoolDType" in refusal.text

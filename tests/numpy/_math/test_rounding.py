@@ -56,6 +56,15 @@ def test_division(name: str, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("name", DIVISIONS)
+def test_the_sign_of_what_is_zero(name: str) -> None:
+    f, x, y = getattr(np, name), np.array([0.0, -0.0, 0.4, -0.4, 0.1, -0.1]), np.array([[0.2], [-0.2], [np.inf]])
+    expected = f(x, y)
+    got = fg.jit(f)(x, y)
+    np.testing.assert_array_equal(got, expected)
+    np.testing.assert_array_equal(np.signbit(got), np.signbit(expected))
+
+
+@pytest.mark.parametrize("name", DIVISIONS)
 def test_integer_division_by_zero(name: str) -> None:
     x, y = np.array([5, -5, 0]), np.array([0, 0, 0])
     f = getattr(np, name)
