@@ -1,6 +1,7 @@
 """What all tests share: seeded random numbers, and property tests that do not fail for being slow."""
 
 import os
+from pathlib import Path
 
 import hypothesis
 import numpy as np
@@ -17,6 +18,11 @@ os.environ.setdefault(
     "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "
     "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1",
 )
+
+# Programs that were compiled in a former run are read from here; what counts compilations counts the reads as well.
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parent.parent / ".jax_cache"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 # A first call may compile for seconds, and other work may share the machine: time is no property of the code here.
 hypothesis.settings.register_profile("default", deadline=None, max_examples=50)
