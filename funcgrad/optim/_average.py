@@ -16,14 +16,15 @@ from funcgrad._ops.layout.fill import zeros_like
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._state.begin import placed
 from funcgrad.optim._state.hyperparameters import is_function, number
+from funcgrad.optim._state.text import Shown, store, stored
 from funcgrad.tree import flatten, flatten_up_to, register_dataclass, unflatten
 
 _FLOAT32 = np.dtype(np.float32)
 
 
 @register_dataclass(meta_fields=("debias", "schedule"), when_made=True)
-@dataclasses.dataclass(frozen=True, eq=False)
-class EMAState:
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class EMAState(Shown):
     """What a moving average carries from step to step.
 
     Args:
@@ -39,6 +40,9 @@ class EMAState:
     step: Any
     debias: bool = False
     schedule: Callable[[Any], Any] | None = None
+
+    def __post_init__(self) -> None:
+        store(self, "decay", "step")
 
     def replace(self, **changes: Any) -> EMAState:
         """Return a state with other values in some fields.
@@ -86,7 +90,7 @@ def ema_init(params: Any, *, decay: Any = 0.999, debias: bool = False) -> EMASta
     leaves, treedef = flatten(params)
     averages = [_begun(p, debias) for p in leaves]
     value = None if schedule is not None else _checked(decay)
-    value, step = placed([value, np.int32(0)], params)
+    value, step = placed([value, np.zeros((), np.int32)], params)
     return EMAState(unflatten(treedef, averages), value, step, debias, schedule)
 
 
@@ -121,14 +125,16 @@ def ema_update(params: Any, state: EMAState) -> tuple[Any, EMAState]:
     new = [_averaged(average, p, decay) for average, p in zip(held, leaves, strict=True)]
     correction = 1 - decay ** cast(step, np.dtype(np.float64)) if state.debias else None
     read = [_read(average, p, correction) for average, p in zip(new, leaves, strict=True)]
-    return unflatten(treedef, read), dataclasses.replace(state, averages=unflatten(treedef, new), step=step)
+    return unflatten(treedef, read), dataclasses.replace(
+        state, averages=unflatten(treedef, map(stored, new)), step=step
+    )
 
 
 def _checked(decay: Any) -> Any:
     known = number(decay)
     if known is not None and not 0 <= known <= 1:
         raise HyperparameterError(f"ema_init: decay is {known}; needed a number from 0 to 1. 0.999 keeps 1,000 steps.")
-    return decay if known is None else np.float64(known)
+    return decay if known is None else np.array(known, np.float64)
 
 
 def _is_averaged(p: Any) -> bool:

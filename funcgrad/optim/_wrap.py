@@ -15,6 +15,7 @@ from funcgrad._transforms.control import cond
 from funcgrad.numpy import where
 from funcgrad.optim._gradients import all_finite
 from funcgrad.optim._state.begin import placed
+from funcgrad.optim._state.text import Shown, store, stored
 from funcgrad.tree import flatten, flatten_up_to, register_dataclass, unflatten
 
 Init = Callable[..., Any]
@@ -22,8 +23,8 @@ Update = Callable[[Any, Any, Any], tuple[Any, Any]]
 _FLOAT32 = np.dtype(np.float32)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Around:
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Around(Shown):
     """What a state around another has in common with it."""
 
     inner: Any
@@ -47,7 +48,7 @@ class Around:
 
 
 @register_dataclass(when_made=True)
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class SkipState(Around):
     """The state of an optimizer that skips steps.
 
@@ -59,6 +60,9 @@ class SkipState(Around):
 
     skipped: Any
     in_a_row: Any
+
+    def __post_init__(self) -> None:
+        store(self, "skipped", "in_a_row")
 
 
 def skip_nonfinite(init: Init, update: Update) -> tuple[Init, Update]:
@@ -110,7 +114,7 @@ def _kept(grads: Any, inner: Any, params: Any) -> tuple[Any, Any]:
 
 
 @register_dataclass(when_made=True)
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class AccumulateState(Around):
     """The state of an optimizer that takes a step for several gradients.
 
@@ -123,6 +127,9 @@ class AccumulateState(Around):
 
     gathered: Any
     count: Any
+
+    def __post_init__(self) -> None:
+        store(self, "count")
 
 
 def accumulate(init: Init, update: Update, every: int) -> tuple[Init, Update]:
@@ -190,7 +197,7 @@ def accumulate(init: Init, update: Update, every: int) -> tuple[Init, Update]:
         full = state.count + 1 == every
         new, inner, sums = cond(full, step, wait, sums, state.inner, params)
         count = (state.count + 1) % np.int32(every)
-        return new, AccumulateState(inner, unflatten(treedef, sums), count)
+        return new, AccumulateState(inner, unflatten(treedef, map(stored, sums)), count)
 
     return gathering_init, gathering_update
 

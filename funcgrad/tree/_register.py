@@ -13,7 +13,8 @@ from typing import Any, TypeVar, overload
 import numpy as np
 import optree
 
-from funcgrad.tree._jax_bridge import loaded_tree_util, run_pending, when_jax_is_loaded
+from funcgrad.tree._bridge import FLAX, JAX
+from funcgrad.tree._flax import register_with_flax
 
 T = TypeVar("T")
 
@@ -57,7 +58,8 @@ def register_dataclass(cls: type | None = None, *, meta_fields: Sequence[str] = 
         cls: The dataclass, frozen or not. Left out when options are given to the decorator.
         meta_fields: Names of the static fields.
         when_made: Register with JAX when the first instance is made, not at once: to declare the class then changes
-            nothing in a process that does not use it.
+            nothing in a process that does not use it. ``flax.serialization``, where it is loaded or once it is, then
+            knows the class too.
 
     Returns:
         The class itself.
@@ -95,11 +97,16 @@ def register_dataclass(cls: type | None = None, *, meta_fields: Sequence[str] = 
     )
     LEAF_TYPES.discard(cls)
     _fields[cls] = data, meta
-    tell_jax = functools.partial(when_jax_is_loaded, lambda tree_util: _register_with_jax(tree_util, cls, data, meta))
-    if when_made:
-        _before_first_instance(cls, tell_jax)
-    else:
+    tell_jax = functools.partial(JAX.when_loaded, lambda tree_util: _register_with_jax(tree_util, cls, data, meta))
+    if not when_made:
         tell_jax()
+        return cls
+
+    def tell_all() -> None:
+        tell_jax()
+        FLAX.when_loaded(lambda serialization: register_with_flax(serialization, cls, data, meta, NAMESPACE))
+
+    _before_first_instance(cls, tell_all)
     return cls
 
 
@@ -156,10 +163,10 @@ def _register_with_jax(tree_util: ModuleType, cls: type, data: tuple[str, ...], 
 
 def adopt_from_jax(leaves: Sequence[Any]) -> bool:
     """Register what optree took for leaves but JAX knows as nodes; whether there was any."""
-    tree_util = loaded_tree_util()
+    tree_util = JAX.loaded()
     if tree_util is None:
         return False
-    run_pending()
+    JAX.run_pending()
     found = False
     for leaf in leaves:
         cls = type(leaf)

@@ -63,6 +63,11 @@ DRAWN: dict[str, list[Any]] = {
     "ns_steps": [5, 1],
     "adjust_lr_fn": [None, "original", "match_rms_adamw"],
 }
+# PyTorch's SparseAdam makes the average of squares as ``old + (1 - beta2) * (new - old)``: with ``beta2`` 0 nothing but
+# rounding is left of what is small beside the old.
+DRAWN_OF: dict[tuple[str, str], list[Any]] = {
+    ("sparse_adam", "betas"): [(0.9, 0.999), (0.5, 0.9), (0.0, 0.99), (0.9, 0.6)],
+}
 # Of these PyTorch reads what the constructor is given, and nothing of the groups.
 OF_CONSTRUCTOR = ("initial_accumulator_value",)
 SHAPES = ((3, 2), (4,), (), (2, 2, 2))
@@ -87,7 +92,7 @@ def options_of(made: Made, rng: np.random.Generator) -> dict[str, Any]:
     names = [x.option[0] if not isinstance(x, Choice) and x.option else x.name for x in made.rule.hyperparameters]
     found = {}
     for name in dict.fromkeys(names):
-        values = DRAWN[name]
+        values = DRAWN_OF.get((made.rule.name, name), DRAWN[name])
         value = values[rng.integers(len(values))]
         if name not in made.rule.fixed and rng.random() < 0.7:
             found[name] = value

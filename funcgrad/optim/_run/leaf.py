@@ -87,8 +87,9 @@ class Stepper:
             new, slots = self.step_flat(master, cast(g, master.dtype), slots, taken, row)
             # The parameter is rounded from what is written by then.
             self.finish()
-            return Result(cast(new, p.dtype), slots, new)
-        return Result(*self.step_flat(p, g, slots, taken, row, into))
+            return Result(cast(new, p.dtype), _stored(slots, new), _stored((new,), new)[0])
+        new, slots = self.step_flat(p, g, slots, taken, row, into)
+        return Result(new, _stored(slots, p))
 
     def gathered(
         self, p: Any, g: Any, slots: tuple[Any, ...], taken: Any, row: Row, into: tuple[Any, ...] | None
@@ -200,7 +201,7 @@ class Stepper:
     ) -> tuple[Any, tuple[Any, ...]]:
         """The step of a rule of which some slots are numbers."""
         kinds = row.structure.scalars
-        numbers = [x for x, scalar in zip(slots, kinds, strict=True) if scalar]
+        numbers = [x.item() if type(x) is np.ndarray else x for x, scalar in zip(slots, kinds, strict=True) if scalar]
         held = [x for x, scalar in zip(slots, kinds, strict=True) if not scalar]
         scalars, new = _computed(
             program, row, taken, numbers, None if type(pair[0]) is float else aval_of(pair[0]).dtype
@@ -290,6 +291,13 @@ def _kept(slots: tuple[Any, ...], master: Any, into: tuple[Any, ...] | None) -> 
     if into is not None:
         return slots, master
     return tuple([own(x) for x in slots]), own(master)
+
+
+def _stored(values: tuple[Any, ...], p: Any) -> tuple[Any, ...]:
+    """What is kept for a parameter of shape []: arrays, not NumPy's scalars, which orbax does not give back."""
+    if getattr(p, "shape", None) != ():
+        return values
+    return tuple([np.array(x) if isinstance(x, np.generic) else x for x in values])
 
 
 def own(x: Any) -> Any:

@@ -46,7 +46,7 @@ def begin(
     if master_dtype is not None:
         master_dtype = _wide_dtype(asked, master_dtype)
     vector = as_vector(numbers)
-    first = kind(vector, np.int32(0), (), None, hypers=hypers)
+    first = kind(vector, np.zeros((), np.int32), (), None, hypers=hypers)
     structures = structures_of(first, treedef, asked)
     masters = None if master_dtype is None else [_master(leaf, master_dtype) for leaf in found]
     steps = found if masters is None else [p if m is None else m for p, m in zip(found, masters, strict=True)]
@@ -61,7 +61,7 @@ def begin(
         slots.append(unflatten(treedef, of_leaves))
     count = sum(row.counts for row in structures)
     taken = np.zeros(count, np.int32) if count else None
-    vector, step, taken = placed([vector, np.int32(0), taken], found)
+    vector, step, taken = placed([vector, np.zeros((), np.int32), taken], found)
     return kind(
         vector,
         step,
@@ -88,7 +88,7 @@ def begun(slot: Slot, leaf: Any, hyper: Any) -> Any:
         # A hyperparameter that is traced.
         return cast(value, FLOAT64) if slot.scalar else _full_of(value, leaf)
     if slot.scalar:
-        return np.float64(value)
+        return np.array(value, FLOAT64)
     if is_complex(leaf) and value != 0:
         value = complex(value, value)
     if value == 0:

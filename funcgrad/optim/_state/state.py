@@ -13,7 +13,9 @@ from funcgrad.errors import HyperparameterError
 from funcgrad.optim._rules.rule import Choice, Row, Rule, Structure
 from funcgrad.optim._state.hyperparameters import Schedule, by_name, check_range, is_host
 from funcgrad.optim._state.prefix import NO_PREFIXES, Place, Prefixes, as_vector, check_together, laid_out, of_vector
+from funcgrad.optim._state.text import Shown, hyperparameters_shown, shown, stored, terms_of
 from funcgrad.tree import Packed, TreeDef, flatten, key_paths, leaves, ravel, register_dataclass, structure, unflatten
+from funcgrad.tree import map as map_tree
 
 # The fields of a state that are no leaves.
 STATIC = ("hypers", "foreach", "differentiable", "master_dtype")
@@ -72,8 +74,8 @@ class SlotTree:
         return self if state is None else state.slots[[slot.name for slot in state.rule.slots].index(self.slot)]
 
 
-@dataclasses.dataclass(frozen=True, eq=False, init=False)
-class State:
+@dataclasses.dataclass(frozen=True, eq=False, init=False, repr=False)
+class State(Shown):
     """What an optimizer carries from step to step: a pytree whose structure stays the same from the first to the last.
 
     Args:
@@ -91,6 +93,8 @@ class State:
     rule: ClassVar[Rule]
     # How the state calls each slot of the rule.
     slot_names: ClassVar[tuple[str, ...]] = ()
+    # Whether some slot is one number.
+    has_scalars: ClassVar[bool] = False
 
     numbers: Any
     step: Any
@@ -114,6 +118,10 @@ class State:
         differentiable: bool = False,
         master_dtype: str | None = None,
     ) -> None:
+        if isinstance(step, np.generic):
+            step = np.array(step)
+        if self.has_scalars:
+            slots = map_tree(stored, slots)
         # Each step makes one. Field by field, as a frozen dataclass writes them, it takes three times as long.
         self.__dict__.update(
             numbers=numbers,
@@ -131,6 +139,20 @@ class State:
         _attach(cls)
         called = {x.slot: name for name, x in vars(cls).items() if isinstance(x, SlotTree)}
         cls.slot_names = tuple([called[slot.name] for slot in cls.rule.slots])
+        cls.has_scalars = any(slot.scalar for slot in cls.rule.slots)
+
+    def __repr__(self) -> str:
+        """Hyperparameters, and the shapes of what is held."""
+        trees = [tree.packed if type(tree) is Buckets else tree for tree in self.slots]
+        slots = zip(self.slot_names, trees, strict=False)
+        flags = [(name, getattr(self, name) or None) for name in STATIC[1:]]
+        numbers = hyperparameters_shown(self.rule, self.hypers, self.numbers)
+        return shown(self, [*numbers, ("step", self.step), *slots, ("masters", self.masters), *flags])
+
+    @property
+    def saved_with(self) -> str:
+        """What must be the same in the state to which a saved one is given back; the rest is data."""
+        return terms_of(self.rule, self.hypers)
 
     def value_of(self, name: str) -> Any:
         """A hyperparameter: a number, a schedule, a flag, or a tree of them."""
@@ -325,7 +347,7 @@ def _row(state: State, entries: tuple[Any, ...], numbers: Sequence[Any]) -> Row:
     for kind, entry in zip(state.rule.hyperparameters, entries, strict=True):
         if isinstance(entry, Schedule):
             step = state.step
-            value = entry.value(int(step) if is_host(step) else step)
+            value = entry.value(int(step) if is_host(step) or type(step) is np.ndarray else step)
             check_range(kind, value)
             values.append(float(value) if is_host(value) else value)
         elif type(entry) is Place:

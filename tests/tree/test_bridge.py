@@ -156,7 +156,7 @@ import warnings
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     import jax
-assert "could not be registered with JAX: no" in str(caught[0].message)
+assert "could not be registered with jax.tree_util: no" in str(caught[0].message)
 assert sys.meta_path == finders
 """
     run(REGISTER + program, toy)
@@ -183,3 +183,26 @@ finders.insert(0, nosy)
 import jax
 """
     run(REGISTER + program + TOY_CHECK, toy)
+
+
+def test_flax_learns_of_states_when_it_is_imported(tmp_path: Path) -> None:
+    (tmp_path / "flax").mkdir()
+    (tmp_path / "flax" / "__init__.py").write_text("from flax import serialization\n")
+    (tmp_path / "flax" / "serialization.py").write_text(
+        "known = []\nis_serializable = known.__contains__\n"
+        "def register_serialization_state(cls, to, back): known.append(cls)\n"
+    )
+    program = """
+import funcgrad as fg, numpy as np
+finders = list(sys.meta_path)
+state = fg.sgd_init(np.ones(2), lr=0.1)
+assert "flax" not in sys.modules and "jax" not in sys.modules
+from flax import serialization
+assert serialization.known == [type(state)], serialization.known
+adam = fg.optim.adam_init(np.ones(2))
+fg.optim.adam_init(np.ones(2))
+assert serialization.known == [type(state), type(adam)]
+import jax
+assert sys.meta_path == finders
+"""
+    run(program, tmp_path)
