@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 NO_PARAMS: dict[str, Any] = {}
 
-_levels = itertools.count(1)
+next_serial = itertools.count(1).__next__
+"""A number greater than all before: of a trace its level, of a tracer when it was made."""
 _active: ContextVar[Trace | None] = ContextVar("funcgrad_active_trace", default=None)
 
 
@@ -77,7 +78,7 @@ class Trace:
     _token: Token[Trace | None]
 
     def __init__(self) -> None:
-        self.level = next(_levels)
+        self.level = next_serial()
 
     def __enter__(self) -> Self:
         self._token = _active.set(self)

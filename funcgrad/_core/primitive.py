@@ -52,12 +52,14 @@ class View(NamedTuple):
         shown: whether it is a view with these parameters, ``shown(x_shape, params)``.
         may_copy: whether it depends on the strides of the operand too.
         same_in_cotangents: whether the cotangent of what is shown is what is shown of the cotangent.
+        numpy: what shows it in NumPy, where the primitive's own implementation makes a copy.
     """
 
     put: Callable[..., Any] | None
     shown: Callable[[tuple[int, ...], dict], bool] = lambda shape, params: True
     may_copy: bool = False
     same_in_cotangents: bool = True
+    numpy: Callable[..., Any] | None = None
 
 
 def remember_view(y: Any, x: Any, primitive: Primitive, params: dict) -> None:
@@ -69,7 +71,7 @@ def remember_view(y: Any, x: Any, primitive: Primitive, params: dict) -> None:
 def view(x: Tracer, primitive: Primitive, params: dict) -> Any:
     """What a primitive shows of a tracer, by the shortest way."""
     y = x.owner.apply(primitive, (x,), params)
-    if type(y) is type(x):
+    if type(y) is type(x) and y.held:
         y.viewed, y.viewed_by, y.viewed_at = x, primitive, params
     return y
 

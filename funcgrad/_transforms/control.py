@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of, is_integer, is_real, result_dtype
-from funcgrad._core.bind import Tracer, is_value
+from funcgrad._core.bind import Trace, Tracer, active_trace, is_value
 from funcgrad._core.graph.ir import Graph, Var
 from funcgrad._core.graph.key import canonical
+from funcgrad._core.trace.place import own_place, settled
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines import is_abstract
 from funcgrad._ops.program.barrier import stop_gradient_p
@@ -23,6 +24,7 @@ from funcgrad._transforms._bodies import Body, stage_body, stage_loop_body
 from funcgrad.errors import TreeMismatchError
 from funcgrad.numpy.extend import as_value
 from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, structure, unflatten
+from funcgrad.tree import map as tree_map
 
 
 @folded
@@ -290,7 +292,7 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     pred = stop_gradient_p(as_value(pred))
     _check_predicate("cond", "pred", [aval_of(pred)])
     if not isinstance(pred, Tracer) and not is_abstract(pred):
-        return (true_fun if pred else false_fun)(*operands)
+        return _run_branch(true_fun if pred else false_fun, operands)
     leaves, in_tree = flatten(operands)
     leaves = [as_value(x) for x in leaves]
     functions = true_fun, false_fun
@@ -304,6 +306,25 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
         _with_inputs(false, [*spare[0], *false.inputs]),
     )
     return unflatten(bodies[0].out_tree, branches(_truth(pred), *captured, *leaves))
+
+
+def _run_branch(f: Callable[..., Any], operands: tuple) -> Any:
+    """The chosen function on the values as they are; what it writes to them stays with it."""
+    if active_trace() is None:
+        return f(*[tree_map(_copied, x) for x in operands])
+    with _Branch() as trace:
+        out = f(*[tree_map(lambda leaf: own_place(_copied(leaf), trace), x) for x in operands])
+        return tree_map(settled, out)
+
+
+def _copied(x: Any) -> Any:
+    return x.copy() if type(x) is np.ndarray else x
+
+
+class _Branch(Trace):
+    """A branch that runs eagerly: without tracers of its own, but what is made inside is told from what was outside."""
+
+    transform = "cond"
 
 
 def _with_inputs(graph: Graph, inputs: list[Var]) -> Graph:

@@ -25,7 +25,7 @@ from funcgrad._transforms._jitted import Jitted
 from funcgrad._transforms._source_function import SourceFunction
 from funcgrad._transforms.stage import abstract, is_stageable
 from funcgrad.errors import UnsupportedFunctionError
-from funcgrad.numpy.extend import Indexable, is_guest, is_object_array
+from funcgrad.numpy.extend import is_guest, is_object_array
 from funcgrad.tree import TreeDef, flatten_with_path, key_path_str, leaves, unflatten
 from funcgrad.tree import map as map_tree
 
@@ -167,9 +167,7 @@ class XlaFunction(Jitted):
         It refuses our tracers, which is how they are noticed without a look at each.
         """
         found = leaves((args, kwargs))
-        # Of vmap's own JAX thinks as of any array.
-        others = [leaf for leaf in found if not isinstance(leaf, Indexable)]
-        if any(map(is_guest, others)) or any(map(is_object_array, others)):
+        if any(map(is_guest, found)) or any(map(is_object_array, found)):
             return self._call_on_numbers
         return self._call_general if any(isinstance(leaf, Tracer) for leaf in found) else None
 

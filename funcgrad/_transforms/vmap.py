@@ -11,6 +11,7 @@ import numpy as np
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import is_value
 from funcgrad._core.trace.batch import BatchTrace, BatchTracer
+from funcgrad._core.trace.place import own_place
 from funcgrad._core.tracebacks import folded
 from funcgrad._ops.layout.broadcast import with_batch
 from funcgrad._ops.layout.shape import transpose
@@ -23,7 +24,6 @@ from funcgrad._transforms._arguments import (
     taken,
 )
 from funcgrad.errors import TreeMismatchError
-from funcgrad.numpy.extend import Indexable, indexable
 from funcgrad.tree import TreeDef, broadcast_prefix, flatten, key_path_str, leaves, unflatten
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -89,16 +89,14 @@ def mapped(f: Callable[..., Any], in_axes: Any, out_axes: Any, beside: Sequence[
         axes = _axes_of(f, in_axes, args, kwargs, in_tree)
         trace = BatchTrace(_size_of(f, arguments, axes, in_tree))
         pairs = zip(arguments, axes, strict=True)
-        # What is the same for all may be indexed by what is not.
-        inputs = [indexable(x) if axis is None else trace.input(_to_front(x, axis)) for x, axis in pairs]
-        originals = {id(x): original for x, original in zip(inputs, arguments, strict=True)}
+        # What is the same for all may be indexed by what is not, and be written to.
+        inputs = [own_place(x, trace) if axis is None else trace.input(_to_front(x, axis)) for x, axis in pairs]
         new_args, new_kwargs = unflatten(in_tree, inputs)
         with trace:
             out = f(*new_args, **new_kwargs)
             found, out_tree = flatten(out)
             _check_axes("out_axes", f, out_axes)
             places = broadcast_prefix(out_axes, out_tree, f"vmap: out_axes of {name_of(f)}", is_leaf=_is_axis)
-            found = [originals.get(id(y), y) if isinstance(y, Indexable) else y for y in found]
             results = [_result(f, trace, y, place) for y, place in zip(found, places, strict=True)]
         return unflatten(out_tree, _stacked(results, places, [*arguments, *beside]))
 

@@ -19,15 +19,19 @@ def test_programs(first: int) -> None:
     assert not found, "\n\n".join(f.text for f in found)
 
 
-@pytest.mark.parametrize("kind", ["schedules"])
-def test_scripts(kind: str) -> None:
-    _, found = run_scripts(kind, range(200))
+@pytest.mark.parametrize(("kind", "count"), [("schedules", 200), ("writes", 80)])
+def test_scripts(kind: str, count: int) -> None:
+    _, found = run_scripts(kind, range(count))
     assert not found, "\n\n".join(f.text for f in found)
 
 
 @pytest.mark.parametrize(
     ("name", "first", "limit"),
-    [("Tensor.view copies", 0, 400), ("momentum buffer is the gradient", 0, 30)],
+    [
+        ("Tensor.view copies", 0, 400),
+        ("momentum buffer is the gradient", 0, 30),
+        ("transposed arrays are copies", 0, 60),
+    ],
 )
 def test_a_planted_fault_is_noticed(name: str, first: int, limit: int) -> None:
     if "Tensor" in name:

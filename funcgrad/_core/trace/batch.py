@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
-from funcgrad._core.bind import Trace, Tracer
+from funcgrad._core.bind import Trace, Tracer, next_serial
 from funcgrad.tree import register_leaf
 
 if TYPE_CHECKING:
@@ -19,11 +19,15 @@ class BatchTracer(Tracer):
     """A batch of values along the leading axis of one array."""
 
     __slots__ = ()
-    held = ("value",)
+    held = ("value", "serial")
+
+    # When it was made.
+    serial = vars(Tracer)["node"]
 
     def __init__(self, trace: Trace, value: Any) -> None:
         self.owner = trace
         self.value = value
+        self.serial = next_serial()
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
-from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, bind
+from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, bind, next_serial
 from funcgrad.tree import register_leaf
 
 if TYPE_CHECKING:
@@ -21,14 +21,17 @@ class ForwardTracer(Tracer):
     """A value and its tangent."""
 
     __slots__ = ()
-    held = ("value", "tangent")
+    held = ("value", "tangent", "serial")
 
     tangent = vars(Tracer)["node"]
+    # When it was made.
+    serial = vars(Tracer)["shape"]
 
     def __init__(self, trace: Trace, value: Any, tangent: Any) -> None:
         self.owner = trace
         self.value = value
         self.tangent = tangent
+        self.serial = next_serial()
 
     @property
     def shape(self) -> tuple[int, ...]:

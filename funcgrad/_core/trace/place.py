@@ -110,6 +110,29 @@ def new_place(value: Any, owned: bool = True) -> Any:
     return place
 
 
+def writable(y: Any) -> Any:
+    """A result of traced operands; where it is a new plain array, since it does not depend on them, as a place."""
+    return new_place(y, owned=False) if type(y) is _NDARRAY and y.dtype.kind in "fcV" else y
+
+
+def apart(y: Any) -> Any:
+    """A result that NumPy makes as a new array, where we make it of views."""
+    if type(y) is Place:
+        return current(y)
+    if isinstance(y, Tracer):
+        y.viewed = None
+    return y
+
+
+def own_place(value: Any, home: Trace) -> Any:
+    """An argument as a function's own array, which it may write to; the caller's stays as it is."""
+    if not isinstance(value, Tracer | _NDARRAY):
+        return value
+    place = object.__new__(Place)
+    _become(place, Memory(frozen(value), home, False), value.shape, value.dtype)
+    return place
+
+
 def _become(x: Tracer, memory: Memory, shape: tuple[int, ...], dtype: np.dtype) -> None:
     """Make a place of a tracer, in the same object."""
     x.__class__ = Place
@@ -171,6 +194,12 @@ def is_view(x: Tracer) -> bool:
     return type(x) is Place or _base_of(x) is not None
 
 
+def shows_part(x: Tracer) -> bool:
+    """Whether a value was written to, or shows a part of another in NumPy."""
+    base = _base_of(x)
+    return type(x) is Place or (base is not None and _is_view(base, x.viewed_by, x.viewed_at))
+
+
 def _is_stale(x: Any) -> bool:
     """Whether a tracer that is no place shows, perhaps, a part of one."""
     if type(x) is Place:
@@ -207,13 +236,15 @@ def as_place(x: Any, asked: str) -> Any:
         as_place(base, asked)
         _learn(x)
         return as_place(x, asked)
-    owner = x.owner
-    if owner is not active_trace() or not x.held:
-        refuse_outer(owner, x, asked)
-    if not isinstance(owner, _Watching):
-        owner.__class__ = _watching(type(owner))
+    active = active_trace()
+    # What an inner function makes of an outer one's values is a value of the outer trace, and yet made inside.
+    if active is None or not (x.owner is active or getattr(x, "serial", 0) > active.level) or not x.held:
+        refuse_outer(x.owner, x, asked)
+    for trace in (active, x.owner):
+        if not isinstance(trace, _Watching):
+            trace.__class__ = _watching(type(trace))
     made = clone(x)
-    memory = Memory(made, owner, False)
+    memory = Memory(made, active, False)
     if "node" in x.held and x.node[1] == LEAF:
         memory.original = made
     _become(x, memory, x.shape, x.dtype)
@@ -260,18 +291,39 @@ def _is_view(x: Any, primitive: Primitive, params: dict) -> bool:
     if not view.may_copy:
         return True
     array = _array_like(x)
-    return np.may_share_memory(primitive.numpy(array, **params), array)
+    return np.may_share_memory(_shown_of(array, primitive, params), array)
+
+
+def _shown_of(array: np.ndarray, primitive: Primitive, params: dict) -> np.ndarray:
+    """What NumPy shows of an array, laid out as there."""
+    assert primitive.view is not None
+    return (primitive.view.numpy or primitive.numpy)(array, **params)
 
 
 def _array_like(x: Any) -> np.ndarray:
     """An array laid out in memory as the value is; what is in it says nothing."""
     base = _base_of(x)
     if base is not None and _is_view(base, x.viewed_by, x.viewed_at):
-        return x.viewed_by.numpy(_array_like(base), **x.viewed_at)
+        return _shown_of(_array_like(base), x.viewed_by, x.viewed_at)
     value = x
     if type(x) is Place:
         value = x.node.value if x.node.layout is None else x.node.layout
     return _bare(value) if isinstance(_bare(value), _NDARRAY) else np.empty(x.shape, x.dtype)
+
+
+def in_one_piece(x: Any, order: str = "C") -> bool:
+    """Whether an array lies in memory without gaps, in this order; in C order where there are no strides to look at."""
+    flags = getattr(_array_like(x) if isinstance(x, Tracer) else x, "flags", None)
+    if flags is None:
+        return order == "C" or len(x.shape) < 2
+    return flags.f_contiguous if order == "F" else flags.c_contiguous
+
+
+def keep_layout(memory: Memory) -> None:
+    """Remember how the array lies in memory, before another value takes its place."""
+    bare = _bare(memory.value)
+    if memory.layout is None and isinstance(bare, _NDARRAY):
+        memory.layout = bare
 
 
 def _bare(value: Any) -> Any:

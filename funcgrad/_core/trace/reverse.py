@@ -31,6 +31,11 @@ class ReverseTracer(Tracer):
     # None only where a trace of another kind has values that need no derivative.
     node: Any
 
+    @property
+    def serial(self) -> int:
+        """When it was made."""
+        return 0 if self.node is None else self.node[0]
+
     def __init__(self, trace: Trace, value: Any, node: Node | None) -> None:
         self.owner = trace
         self.value = value

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer
+from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, next_serial
 from funcgrad._core.graph.ir import Equation, Graph, Line, Literal, Operand, Var
 from funcgrad._core.numbers import is_weak, typed
 from funcgrad._core.trace.place import frozen
@@ -25,14 +25,17 @@ class StagedTracer(Tracer):
     """A value of which only shape and dtype are known, and the variable it is bound to."""
 
     __slots__ = ()
-    held = ("variable",)
+    held = ("variable", "serial")
 
     # Not ``var``, which is a method of arrays.
     variable = vars(Tracer)["node"]
+    # When it was made.
+    serial = vars(Tracer)["value"]
 
     def __init__(self, trace: Trace, var: Var) -> None:
         self.owner = trace
         self.variable = var
+        self.serial = next_serial()
 
     @property
     def aval(self) -> Aval:

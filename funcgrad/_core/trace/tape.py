@@ -1,6 +1,7 @@
 """The tape as data: its nodes are plain tuples, and what all nodes of one kind share is kept once.
 
-A node is ``(serial, kind, *parents, *kept)``: its number in recording order, which kind of operation it is, the nodes
+A node is ``(serial, kind, *parents, *kept)``: its number in recording order (descending, it is a topological order of
+any part of the tape), which kind of operation it is, the nodes
 of the operands that the result depends on, and the values that the derivative reads. Nodes refer to their parents and
 to nothing else, so what nobody needs any more is freed at once. One tuple a node is also the least that Python's
 garbage collector can be given to look after: with an object, edges and tuples of kept values for each operation it
@@ -9,9 +10,10 @@ took more time than the operations from some 10,000 on.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from funcgrad._core.bind import next_serial
 
 if TYPE_CHECKING:
     from funcgrad._core.primitive import Primitive
@@ -19,9 +21,6 @@ if TYPE_CHECKING:
 Node: TypeAlias = Sequence[Any]
 # ``pull(y_bar, node)``: the cotangent of the parent; where there are several parents, a sequence with one for each.
 Pull: TypeAlias = Callable[[Any, Node], Any]
-
-next_serial = itertools.count().__next__
-"""A number greater than all before: descending order is a topological order of any part of the tape."""
 
 
 class Kind(NamedTuple):

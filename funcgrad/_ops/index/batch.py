@@ -93,7 +93,7 @@ def update_batch(primitive: Primitive, size: int, operands: tuple, batched: Flag
     arrays, flags = tuple(rest), batched[2:]
     x = with_batch(x, size, batched[0])
     ours = _Batched(params["index"], len(x.shape) - 1, size, arrays, flags)
-    if batched[1] or getattr(v, "shape", ()):
+    if batched[1] or hasattr(v, "dtype"):
         shapes = tuple([a.shape[flag:] for a, flag in zip(arrays, flags, strict=True)])
         v = ours.lay_out(_whole(v, batched[1], size, resolve(params["index"], x.shape[1:], shapes).shape))
     return bind(primitive, (x, v, *ours.arrays), {"index": ours.index})

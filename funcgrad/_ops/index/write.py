@@ -15,7 +15,7 @@ import numpy as np
 from funcgrad._core.bind import NUMPY_TYPES, Tracer
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.forward import ForwardTracer
-from funcgrad._core.trace.place import Memory, Place, as_place, check_home, settled, shown_by
+from funcgrad._core.trace.place import Memory, Place, as_place, check_home, keep_layout, settled, shown_by
 from funcgrad._core.trace.reverse import ReverseTracer
 from funcgrad._core.trace.tape import Node, new_kind, next_serial
 from funcgrad._ops.index.gather import WrittenBar, index_p
@@ -53,6 +53,7 @@ def write(x: Tracer, v: Any, index: Index = WHOLE, arrays: tuple = (), asked: st
     if type(v) not in NUMPY_TYPES:
         v = settled(v)
     if not _in_buffer(memory, steps, v, index, arrays):
+        keep_layout(memory)
         memory.value = _replaced(memory.value, steps, v, index, arrays)
         memory.owned = False
     memory.version += 1

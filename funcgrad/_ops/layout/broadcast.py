@@ -52,7 +52,7 @@ broadcast_to_p = ViewPrimitive(
     derivative=Multilinear(("x",), [_broadcast_transpose]),
     batch=_broadcast_batch,
     cost=lambda y, x, **_: 0,
-    view=View(None),
+    view=View(None, numpy=np.broadcast_to),
 )
 
 

@@ -9,8 +9,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from funcgrad import errors
+from funcgrad import errors, tree
 from funcgrad._core.bind import NO_PARAMS, Tracer
+from funcgrad._core.trace.place import settled, writable
 from funcgrad._ops.layout.copy import copy_p
 from funcgrad.numpy._array.operators import OPERATORS
 from funcgrad.numpy._array.ufunc_at import ufunc_at
@@ -22,6 +23,7 @@ from funcgrad.numpy._base.dispatch import (
     find_special,
     functions,
     refuse,
+    refuse_option,
     ufunc_methods,
     ufuncs,
 )
@@ -38,6 +40,8 @@ from funcgrad.numpy._math import logic, rounding
 from funcgrad.numpy._math import transcendental as t
 from funcgrad.numpy._reduce import cumulative, reductions, sorting, statistics
 
+_NDARRAY = np.ndarray
+
 
 def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
     if method == "__call__":
@@ -45,7 +49,9 @@ def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, **opt
         if direct is not None and not options and self.dtype.kind in direct[1]:
             # One operand, and nothing to convert: this spares a fifth of what the operation costs.
             y = self.owner.apply(direct[0], inputs, NO_PARAMS)
-            return y if self.shape else e.numpys_number(y)
+            if not self.shape:
+                return e.numpys_number(y)
+            return writable(y) if type(y) is _NDARRAY else y
         function = ufuncs.get(ufunc) or find_special(ufunc)
         if function is None:
             refuse(
@@ -53,7 +59,13 @@ def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, **opt
             )
         if options:
             return with_options(ufunc, function, inputs, options)
-        return function(*inputs)
+        y = function(*inputs)
+        return writable(y) if type(y) is _NDARRAY else y
+    return _by_method(ufunc, method, inputs, options)
+
+
+def _by_method(ufunc: np.ufunc, method: str, inputs: tuple, options: dict) -> Any:
+    """``ufunc.at``, ``ufunc.reduce`` and so on."""
     if method == "at":
         return ufunc_at(ufunc, *inputs)
     function = ufunc_methods.get((ufunc, method))
@@ -67,8 +79,14 @@ def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, **opt
 def _array_function(self: Tracer, function: Callable[..., Any], types: Any, args: tuple, kwargs: dict) -> Any:
     ours = functions.get(function) or find_late(function)
     if ours is None:
+        args, kwargs = tree.map(settled, (args, kwargs))
+        if not any(isinstance(x, Tracer) for x in tree.leaves((args, kwargs))):
+            # Arrays that take traced values, and have none yet.
+            return function(*args, **kwargs)
         refuse(function, getattr(function, "__module__", "numpy"))
-    return ours(*args, **kwargs)
+    y = ours(*args, **kwargs)
+    # Of what does not depend on its operands (np.sign, np.round) too, an array that takes traced values.
+    return writable(y) if type(y) is _NDARRAY else y
 
 
 def _jax_array(self: Tracer) -> NoReturn:
@@ -92,6 +110,13 @@ def astype(
     if np.dtype(dtype) == object:
         return object_arrays.to_array(self)
     return creation.astype_method(self, dtype, order, casting, subok, copy)
+
+
+def _view(self: Tracer, *dtype_and_type: Any) -> Any:
+    """``x.view()``."""
+    if dtype_and_type:
+        refuse_option("ndarray.view", "dtype", "The bits of a traced array have no derivative: convert it by .astype.")
+    return indexing.getitem(self, ...)
 
 
 # NumPy's loops over object arrays call these by name on each element, a 0-d tracer.
@@ -150,8 +175,9 @@ METHODS: dict[str, Any] = {
     "degrees": t.rad2deg,
     "conjugate": complex_.conjugate_method,
     "conj": complex_.conjugate_method,
-    "round": rounding.round_,
+    "round": lambda self, decimals=0, out=None: writable(rounding.round_(self, decimals, out)),
     "clip": choice.clip_method,
+    "view": _view,
     "copy": lambda self, order="C": copy_p(self),
     "item": concrete.to_item,
     "tolist": concrete.to_list,

@@ -13,6 +13,7 @@ import numpy as np
 from funcgrad._core.bind import NO_PARAMS, NUMPY_TYPES, Tracer
 from funcgrad._core.numbers import is_weak
 from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.place import writable
 from funcgrad._ops.contract.dot import matmul_p
 from funcgrad._ops.elementwise import arithmetic as ops
 from funcgrad.numpy._base import concrete
@@ -124,7 +125,7 @@ _BINARY: dict[str, Methods] = {
     "truediv": _arithmetic(ops.div_p, e.divide),
     "pow": _power(ops.power_p, e.power_by_operator),
     "matmul": _product(matmul_p, matmul_or_sparse),
-    "floordiv": _other(rounding.floor_divide),
+    "floordiv": _other(lambda a, b: writable(rounding.floor_divide(a, b))),
     "mod": _other(rounding.remainder),
     "divmod": _other(e.divmod_by_operator),
     "and": _other(logic.bitwise_and),

@@ -16,6 +16,7 @@ import numpy as np
 
 from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import Tracer
+from funcgrad._core.trace.place import settled
 from funcgrad._core.tracebacks import WRITTEN_INTO_PLAIN, caller_level
 from funcgrad._ops.layout.shape import reshape
 from funcgrad.errors import (
@@ -42,6 +43,10 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
     """What NumPy gets when it makes an array of a tracer: an object array of its elements."""
     del copy
     asking = sys._getframe(1)
+    value = settled(self)
+    if not isinstance(value, Tracer):
+        # An array that takes traced values, and has none yet.
+        return np.array(value, dtype)
     if asking.f_globals.get("__name__", "").startswith("scipy.sparse"):
         return _for_sparse(self, asking.f_code.co_name)
     _refuse_by_lapack(self, asking)

@@ -138,7 +138,8 @@ def check_kept(x: Any, y: Any, asked: str) -> None:
     """Refuse to write a traced float into an array of integers, or a complex number into one of floats."""
     source = aval_of(y).dtype
     if isinstance(y, Tracer) and is_inexact(source) and not np.can_cast(source, x.dtype, "same_kind"):
+        kind, part = ("complex", "its .real") if source.kind == "c" else ("float", f"its .astype({x.dtype.name})")
         raise TracerAssignmentError(
             f"{asked}: the array is {aval_of(x)} and the value {y.aval}, traced: its derivative would be cut. "
-            f"Make the array of a float dtype, or write a value converted by .astype({x.dtype.name})."
+            f"Make the array of a {kind} dtype, or write {part}."
         )

@@ -13,7 +13,7 @@ import numpy as np
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import Tracer
 from funcgrad._core.numbers import PYTHON_NUMBERS
-from funcgrad._core.trace.place import Place, is_view, settled
+from funcgrad._core.trace.place import is_view, settled, shows_part
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.plan import Index
@@ -64,7 +64,7 @@ def _check_assignable(x: Tracer) -> None:
 
 def is_number(x: Tracer) -> bool:
     """Whether a traced value without axes is a number, and no array that can be written to."""
-    return not x.shape and type(x) is not Place and type(innermost(x)) is not np.ndarray
+    return not x.shape and not shows_part(x) and type(innermost(x)) is not np.ndarray
 
 
 def _as_assigned(x: Tracer, value: Any) -> Any:
@@ -75,6 +75,7 @@ def _as_assigned(x: Tracer, value: Any) -> Any:
     source = value.dtype
     if source is dtype or source == dtype:
         return value
+    value = settled(value)
     check_kept(x, value, "x[i] = v")
     return cast(value, dtype)
 

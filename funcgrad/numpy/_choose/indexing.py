@@ -187,19 +187,3 @@ def iterate(self: Tracer) -> Iterator[Any]:
     if not self.shape:
         raise TypeError("iteration over a 0-d array")
     return (getitem(self, i) for i in range(self.shape[0]))
-
-
-class Indexable(np.ndarray):
-    """An array of NumPy's that tracers may index, which ``ndarray`` itself knows no way for; in all else it is one."""
-
-    def __getitem__(self, key: Any, /) -> Any:
-        return _general(np.asarray(self), key) if _is_traced(key) else super().__getitem__(key)
-
-
-def _is_traced(key: Any) -> bool:
-    return isinstance(key, Tracer) or (isinstance(key, tuple | list) and any(map(_is_traced, key)))
-
-
-def indexable(x: Any) -> Any:
-    """A plain array as one that tracers may index; anything else as it is."""
-    return x.view(Indexable) if type(x) is np.ndarray and x.ndim else x

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._core.trace.place import apart
 from funcgrad._ops.index.gather import index_p, slice_axis
 from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.index.plan import FULL, SLOT, Index
@@ -96,7 +97,7 @@ def tile(A: Any, reps: Axes) -> Any:  # noqa: N803  (NumPy's name)
     paired = tuple(n for length in lengths for n in (1, length))
     repeated = tuple(n for pair in zip(counts, lengths, strict=True) for n in pair)
     whole = tuple(count * length for count, length in zip(counts, lengths, strict=True))
-    tiled = ops.reshape(broadcast_to(ops.reshape(a, paired), repeated), whole)
+    tiled = apart(ops.reshape(broadcast_to(ops.reshape(a, paired), repeated), whole))
     # Of one copy it would be a view.
     return copy(tiled) if repeated == paired else tiled
 
@@ -120,5 +121,5 @@ def _repeated(a: Any, count: int, axis: int) -> Any:
         raise ValueError("repeats may not contain negative values.")
     shape = a.shape
     stretched = broadcast_to(ops.expand_dims(a, (axis + 1,)), (*shape[: axis + 1], count, *shape[axis + 1 :]))
-    repeated = ops.reshape(stretched, (*shape[:axis], shape[axis] * count, *shape[axis + 1 :]))
+    repeated = apart(ops.reshape(stretched, (*shape[:axis], shape[axis] * count, *shape[axis + 1 :])))
     return copy(repeated) if count == 1 else repeated

@@ -12,9 +12,10 @@ import numpy as np
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import Tracer
 from funcgrad._core.primitive import view
+from funcgrad._core.trace.place import apart, in_one_piece
 from funcgrad._ops.layout import shape as ops
 from funcgrad._ops.layout.broadcast import broadcast_to as broadcast_op
-from funcgrad._ops.layout.copy import copy
+from funcgrad._ops.layout.copy import copy as copy_op
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.convert import as_value, strong
 from funcgrad.numpy._base.dispatch import implements, refuse_option
@@ -49,6 +50,8 @@ def reshape(a: Any, /, shape: Axes, order: Order = "C", *, copy: bool | None = N
     """``numpy.reshape``; order 'F' is read and written with the first axis changing fastest."""
     if copy is False:
         refuse_option("reshape", "copy=False", "Leave it out: results never change, so sharing makes no difference.")
+    if copy:
+        return copy_op(reshape(a, shape, order))
     if order == "C" and isinstance(a, Tracer):
         return _reshaped(a, shape)
     a = as_array(a)
@@ -61,7 +64,7 @@ def reshape(a: Any, /, shape: Axes, order: Order = "C", *, copy: bool | None = N
 def reshape_method(self: Any, *shape: Any, order: Order = "C", copy: bool | None = None) -> Any:
     """``x.reshape(2, 3)`` or ``x.reshape((2, 3))``."""
     lengths: Any = shape[0] if len(shape) == 1 else shape
-    if order != "C" or copy is False:
+    if order != "C" or copy is not None:
         return reshape(self, lengths, order, copy=copy)
     return _reshaped(self, lengths)
 
@@ -100,12 +103,15 @@ def ravel(a: Any, order: Order = "C") -> Any:
     if isinstance(a, np.ndarray):
         # A copy of what does not lie in one piece, where reshape gives a view of one axis.
         return a.ravel(order)
-    return reshape(a, (math.prod(a.shape),), order)
+    y = reshape(a, (math.prod(a.shape),), order)
+    if order not in ("C", "F") or in_one_piece(a, order):
+        return y
+    return copy_op(a) if y is a else apart(y)
 
 
 def flatten_method(self: Any, order: Order = "C") -> Any:
     """``x.flatten()``."""
-    return copy(ravel(self, order))
+    return copy_op(ravel(self, order))
 
 
 @implements(np.transpose)

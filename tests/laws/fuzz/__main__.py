@@ -48,10 +48,10 @@ def chunks(begin: int, end: int) -> list[tuple[int, int, int, float]]:
 
 
 def beside_pytorch(first: int, count: int) -> list[tuple[Report, list[Found], int]]:
-    """Scripts of tensors, where PyTorch is there, and schedules of SGD."""
+    """Scripts of tensors, where PyTorch is there, schedules of SGD, and programs that write."""
     results = []
-    for kind in ("tensors", "schedules"):
-        if kind == "schedules" or tensors.peers() is not None:
+    for kind in ("tensors", "schedules", "writes"):
+        if kind != "tensors" or tensors.peers() is not None:
             report, found = run_scripts(kind, range(first, first + count))
             say(f"{report.programs} {kind}")
             only = Report()

@@ -20,7 +20,7 @@ from funcgrad._ops.elementwise.families import elementwise
 from funcgrad.autograd import Tensor
 from funcgrad.numpy._base.dispatch import functions
 from funcgrad.optim import SGD
-from tests.laws.fuzz import check, generate, schedules, tensors
+from tests.laws.fuzz import check, generate, schedules, tensors, writing
 from tests.laws.fuzz.runner import CLEAR_EVERY
 
 Find = Callable[[int], list[Any]]
@@ -148,6 +148,15 @@ def batched_axis() -> Any:
     return changed(primitives["cumsum"], batch=batch)
 
 
+def transposed_copy() -> Any:
+    """A transposed array is a copy, which a write to it does not leave."""
+    return changed(primitives["transpose"], view=None)
+
+
+def of_writes(seed: int) -> list[Any]:
+    return writing.findings(writing.program_of(seed), check.Report())
+
+
 def of_programs(seed: int) -> list[Any]:
     return check.run(generate.program_of(seed), check.Report())
 
@@ -170,6 +179,7 @@ FAULTS: dict[str, tuple[Callable[[], Any], Find]] = {
     "Cholesky of the other triangle": (wrong_triangle, of_programs),
     "momentum buffer is the gradient": (shared_buffer, of_schedules),
     "Tensor.view copies": (copied_view, of_scripts),
+    "transposed arrays are copies": (transposed_copy, of_writes),
     "cumsum under vmap along the axis before": (batched_axis, of_programs),
 }
 

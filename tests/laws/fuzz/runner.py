@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import jax
 
-from tests.laws.fuzz import schedules, tensors
+from tests.laws.fuzz import schedules, tensors, writing
 from tests.laws.fuzz.check import Finding, Report, run
 from tests.laws.fuzz.generate import program_of
 from tests.laws.fuzz.shrink import shrunk
@@ -47,8 +47,10 @@ def run_seeds(first: int, step: int, count: int, seconds: float) -> tuple[Report
 
 
 def run_scripts(kind: str, seeds: Iterable[int]) -> tuple[Report, list[Found]]:
-    """The same of tensor scripts or schedules."""
+    """The same of tensor scripts, schedules, or programs that write."""
     report, found = Report(), []
+    if kind == "writes":
+        return report, [Found(*each) for each in writing.checked(seeds, report)]
     look = of_script if kind == "tensors" else of_schedule
     for seed in seeds:
         found += look(seed, report)
