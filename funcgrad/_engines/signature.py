@@ -25,6 +25,8 @@ class Signature(NamedTuple):
         in_tree: the structure of the dynamic arguments, ``(args, kwargs)``.
         leaves: their leaves, of which the types are part of it; what is no input of the graph is part of it itself.
         out_tree: the structure of the results.
+        donated: the numbers of the leaves that the program may write over.
+        names: the names of all leaves, for messages; none where nothing is donated.
     """
 
     args: tuple
@@ -33,6 +35,8 @@ class Signature(NamedTuple):
     in_tree: TreeDef
     leaves: Sequence[Any]
     out_tree: TreeDef
+    donated: Sequence[int]
+    names: Sequence[str]
 
 
 def is_plain(leaf: Any) -> bool:

@@ -286,8 +286,12 @@ class StaticArguments:
 
     def dynamic(self, numbers: Sequence[int], count: int) -> list[int]:
         """Which of so many arguments these are when the static ones are left out."""
-        rest = [i for i in range(count) if i not in self.numbers and i - count not in self.numbers]
+        rest = self.others(count)
         return [rest.index(i % count) for i in numbers if -count <= i < count]
+
+    def others(self, count: int) -> list[int]:
+        """The positions, of so many, that are not static."""
+        return [i for i in range(count) if i not in self.numbers and i - count not in self.numbers]
 
     def options(self) -> dict[str, Any]:
         """The options of ``jax.jit`` that say the same."""

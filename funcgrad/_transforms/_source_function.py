@@ -12,10 +12,10 @@ from funcgrad._core.graph.ir import Graph
 from funcgrad._core.tracebacks import fold, folded
 from funcgrad._engines.engine import Engine
 from funcgrad._engines.signature import MISS, Signature, is_plain
-from funcgrad._transforms._arguments import StaticArguments, name_of, taken
+from funcgrad._transforms._arguments import StaticArguments, argument_name, name_of, taken
 from funcgrad._transforms._jitted import Jitted, is_lasting
 from funcgrad._transforms.stage import is_stageable
-from funcgrad.tree import leaves
+from funcgrad.tree import flatten_with_path, key_path_str, leaves
 from funcgrad.tree import map as map_tree
 
 # So many programs are tried before the arguments are looked up: a guard that objects does so at its first lines.
@@ -74,7 +74,26 @@ class SourceFunction(Jitted):
         function, given, named, static = self._static.bind(args, kwargs)
         graph, in_tree, _, out_tree = self._stage_bound(function, given, named, static)
         fixed = self._static.numbers, self._static.names
-        return graph, Signature(args, kwargs, fixed, in_tree, leaves((given, named)), out_tree)
+        donated, names = self._donations(args, given, named)
+        return graph, Signature(args, kwargs, fixed, in_tree, leaves((given, named)), out_tree, donated, names)
+
+    def _donations(self, args: tuple, given: tuple, named: dict) -> tuple[list[int], list[str]]:
+        """The numbers of the donated leaves, and the names of all; none where nothing is donated."""
+        places = self._static.dynamic(self._donated, len(args))
+        if not places:
+            return [], []
+        positions = self._static.others(len(args))
+        donated: list[int] = []
+        names: list[str] = []
+        for k, each in enumerate(given):
+            paths = [key_path_str(path) for path, _ in flatten_with_path(each)[0]]
+            donated += range(len(names), len(names) + len(paths)) if k in places else []
+            name = argument_name(self._function, positions[k])
+            names += [f"{name} at {path}" if path else name for path in paths]
+        names += [
+            f"argument {key_path_str(path)} of {name_of(self._function)}" for path, _ in flatten_with_path(named)[0]
+        ]
+        return donated, names
 
     @folded
     def source(self, *args: Any, **kwargs: Any) -> str:

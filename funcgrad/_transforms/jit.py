@@ -73,7 +73,8 @@ def jit(
         static_argnums: positions of arguments that are hashable values rather than arrays; each value compiles anew.
         static_argnames: names of such keyword arguments.
         donate_argnums: positions of arguments whose buffers the result may reuse; they must not be used afterwards.
-            The NumPy engine leaves them alone.
+            With ``engine="numpy"`` the program writes over donated arrays, so whoever still holds one, or a view of
+            one, sees other numbers in it, also where the call fails halfway.
         engine: ``"xla"``, by way of ``jax.jit``, on CPU, GPU or TPU; or ``"numpy"``, straight-line NumPy code without
             JAX.
 
@@ -83,7 +84,8 @@ def jit(
         the object that it was.
 
     Raises:
-        ValueError: there is no ``engine`` of that name.
+        ValueError: there is no ``engine`` of that name; on the NumPy engine, when called, a donated array is read-only
+            or shares memory with another argument.
         ConcretizationTypeError: ``f`` needs a number where only a type is known.
 
     Example:

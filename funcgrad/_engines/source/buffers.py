@@ -12,6 +12,9 @@ from typing import Any
 from funcgrad._core.aval import Aval
 from funcgrad._core.graph.ir import Graph, Literal, Operand, Var
 
+# Smaller memory is got faster than it is looked for: only of more than this do systems give new pages.
+_SPARE_LIMIT_BYTES = 1 << 16
+
 
 class Buffers:
     """The books of memory, kept while a program is written equation by equation.
@@ -23,9 +26,12 @@ class Buffers:
 
     def __init__(self, graph: Graph, donated: Sequence[Var] = ()) -> None:
         self.last = last_reads(graph)
+        # Roots that were written over, or are handed out as results.
+        self.used: set[Var] = set()
         self._roots: dict[Any, Var] = {}
         self._shown: dict[Var, list[Var]] = {}
-        self._own: set[Var] = set(donated)
+        # In order, so that the same program is written each time.
+        self._own: dict[Var, None] = dict.fromkeys(donated)
         # What shows all of its root, each element once.
         self._whole: set[Var] = set()
         for var in (*graph.inputs, *[var for var, _ in graph.constants]):
@@ -37,7 +43,7 @@ class Buffers:
         self._shown[var] = [var]
         self._whole.add(var)
         if own:
-            self._own.add(var)
+            self._own[var] = None
 
     def shows(self, var: Var, x: Operand, *, whole: bool = False) -> None:
         """A variable that may be a view of another, or that very array; ``whole`` where it shows all of it, once."""
@@ -53,13 +59,14 @@ class Buffers:
         """Results of a function of which nothing is known: they may lie in the memory of any operand."""
         for x in operands:
             if type(x) is Var:
-                self._own.discard(self._roots[x])
+                self._own.pop(self._roots[x], None)
         for var in results:
             self.made(var, own=False)
 
     def takes(self, var: Var, x: Var) -> None:
         """A variable that is written into the memory of one that is dead now."""
         root = self._roots[x]
+        self.used.add(root)
         self._roots[var] = root
         self._shown[root] = [var]
         self._whole.add(var)
@@ -86,6 +93,18 @@ class Buffers:
     def reusable(self, operands: Sequence[Operand], aval: Aval, i: int) -> Any:
         """An operand of this type that equation ``i`` may write over; ``None`` where there is none."""
         return next((x for x in operands if same_type(x.aval, aval) and self.is_free_after(x, i)), None)
+
+    def spare(self, aval: Aval, i: int) -> Any:
+        """What shows memory of this type that nothing has read since before equation ``i``; ``None`` without any."""
+        if aval.nbytes < _SPARE_LIMIT_BYTES:
+            return None
+        for root in self._own:
+            shown = self._shown[root]
+            if all(self.last.get(each, -1) < i for each in shown):
+                found = next((x for x in shown if x in self._whole and same_type(x.aval, aval)), None)
+                if found is not None:
+                    return found
+        return None
 
 
 def same_type(a: Aval, b: Aval) -> bool:

@@ -23,6 +23,7 @@ import optree
 from funcgrad._core.graph.ir import Graph
 from funcgrad._engines.signature import MISS, Signature, is_plain
 from funcgrad._engines.source.code import function_of
+from funcgrad._engines.source.donation import Donated
 from funcgrad._engines.source.writer import Writer, results_of
 from funcgrad.tree import TreeDef, flatten
 from funcgrad.tree._register import dataclass_fields
@@ -32,13 +33,27 @@ _KIND = optree.PyTreeKind
 
 def written(graph: Graph, signature: Signature) -> tuple[Callable[[tuple, dict], Any], str]:
     """The function of the user's arguments, and its source."""
-    writer = Writer(graph)
-    guard = _Guard(writer, signature)
-    lines = [*guard.lines(), *writer.body()]
+    places = [i for i, leaf in enumerate(signature.leaves) if is_plain(leaf)]
+    donated = [k for k, i in enumerate(places) if i in signature.donated and graph.inputs[k].aval.shape != ()]
+    writer = Writer(graph, [graph.inputs[k] for k in donated])
+    guard, body = _Guard(writer, signature).lines(), writer.body()
     names, copies = results_of(writer)
+    used = [k for k in donated if graph.inputs[k] in writer.buffers.used]
+    lines = [*guard, *_checked(writer, used, places, signature), *body]
     result = _put_together(writer, signature.out_tree, iter(names))
     source = "\n    ".join(["def run(args, kwargs):", *lines, *copies, f"return {result}"]) + "\n"
     return function_of(source, writer.scope, graph.name), source
+
+
+def _checked(w: Writer, donated: Sequence[int], places: Sequence[int], signature: Signature) -> list[str]:
+    """The line that refuses donated arrays which others see, of those that are written over."""
+    if not donated:
+        return []
+    others = [k for k, var in enumerate(w.graph.inputs) if k not in donated and var.aval.shape != ()]
+    check = w.value("donated", Donated([signature.names[places[k]] for k in (*donated, *others)]), bare=True)
+    constants = [w.names[var] for var, _ in w.graph.constants]
+    given, kept = ["".join([f"x{k}, " for k in numbers]) for numbers in (donated, others)]
+    return [f"{check}(({given}), ({kept}{''.join([f'{name}, ' for name in constants])}))"]
 
 
 class _Guard:
@@ -53,7 +68,7 @@ class _Guard:
         self._lines: list[str] = []
 
     def lines(self) -> list[str]:
-        args, kwargs, (numbers, static_names), in_tree, _, _ = self._signature
+        args, kwargs, (numbers, static_names), in_tree, *_ = self._signature
         fixed = {i % len(args) for i in numbers if -len(args) <= i < len(args)}
         named = [name for name in static_names if name in kwargs]
         self._miss(f"len(args) != {len(args)} or {f'len(kwargs) != {len(kwargs)}' if kwargs else 'kwargs'}")

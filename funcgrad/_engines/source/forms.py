@@ -65,6 +65,9 @@ def _into(w: Writer, equation: Equation, i: int, function: str, arguments: list[
     """A call that writes over an operand of the result's type that dies, or makes an array."""
     result = equation.results[0]
     buffer = None if equation.params else w.buffers.reusable(read, result.aval, i)
+    if buffer is None and not equation.params:
+        buffer = w.buffers.spare(result.aval, i)
+        w.reused.update([] if buffer is None else [buffer])
     if buffer is None:
         w.buffers.made(result, own=True)
         return f"{w.new(result)} = {_call(w, function, arguments, equation)}"

@@ -42,6 +42,8 @@ class Writer:
         self._values: dict[int, str] = {}
         self._arrays: dict[Any, str] = {}
         self._before: list[str] = []
+        # Variables in whose memory, free for a while, another was put.
+        self.reused: set[Var] = set()
         self.inputs: dict[Any, str] = {var: f"x{i}" for i, var in enumerate(graph.inputs)}
         self.names.update(self.inputs)
         for i, (var, value) in enumerate(graph.constants):
@@ -52,14 +54,20 @@ class Writer:
         """The lines that compute all results."""
         lines = self._converted()
         drops = self._drops()
+        dropped: dict[int, list[Var]] = {}
         for i, equation in enumerate(self.graph.equations):
             written = self._equation(i, equation)
             made = [*self._before, *written]
             self._before.clear()
             lines += [_commented(made[0], equation.source), *made[1:]]
-            if drops.get(i):
-                lines.append(f"del {', '.join([self.names[var] for var in drops[i]])}")
-        return lines
+            if i in drops:
+                dropped[len(lines)] = drops[i]
+                lines.append("")
+        for at, variables in dropped.items():
+            # What another result was written into later stays until then.
+            names = [self.names[var] for var in variables if var not in self.reused]
+            lines[at] = f"del {', '.join(names)}" if names else ""
+        return [line for line in lines if line]
 
     def _converted(self) -> list[str]:
         """Python's floats among the arguments that are computed with: as NumPy's, which divide by zero as arrays do."""
@@ -173,6 +181,7 @@ def results_of(writer: Writer) -> tuple[list[str], list[str]]:
     lines: list[str] = []
     unknown: list[str] = []
     taken: set[Any] = set()
+    buffers.used.update(buffers.root(x) for x in graph.outputs if x not in writer.inputs)
     for k, x in enumerate(graph.outputs):
         if type(x) is Literal:
             names.append(writer.name(x))
