@@ -2,7 +2,6 @@
 
 from funcgrad._public import publish
 from funcgrad.numpy._array import attach as _protocols
-from funcgrad.numpy._contract import polynomials as _polynomials
 from funcgrad.numpy._array import ufunc_methods as _ufunc_methods
 from funcgrad.numpy import fft as fft
 from funcgrad.numpy import linalg as linalg
@@ -78,6 +77,7 @@ from funcgrad.numpy._reduce.cumulative import (
     cumulative_prod as cumulative_prod,
     cumulative_sum as cumulative_sum,
 )
+from funcgrad.numpy._contract.convolutions import convolve as convolve, correlate as correlate
 from funcgrad.numpy._contract.einsum import einsum as einsum
 from funcgrad.numpy._math.elementwise import (
     absolute as abs,
@@ -177,6 +177,18 @@ from funcgrad.numpy._layout.rearrange import (
     rot90 as rot90,
     tile as tile,
 )
+from funcgrad.numpy._contract.polynomials import (
+    polyadd as polyadd,
+    polyder as polyder,
+    polydiv as polydiv,
+    polyint as polyint,
+    polymul as polymul,
+    polysub as polysub,
+    polyval as polyval,
+    trim_zeros as trim_zeros,
+    vander as vander,
+)
+from funcgrad.numpy.linalg._polynomials import polyfit as polyfit
 from funcgrad.numpy._reduce.reductions import (
     all_ as all,
     any_ as any,

@@ -100,10 +100,8 @@ def find_late(function: Any) -> Callable[..., Any] | None:
 _ALTERNATIVES = {
     "apply_along_axis": "fg.vmap of the function",
     "bincount": "numpy.searchsorted, or fnp.at(zeros)[indices].add(weights)",
-    "convolve": "a sum of products with slices: sum(k[i] * x[i : i + n])",
     "copyto": "numpy.where, or fnp.at(x)[index].set(value)",
     "corrcoef": "numpy.mean and @ of the centred rows, over their lengths",
-    "correlate": "a sum of products with slices: sum(k[i] * x[i : i + n])",
     "cov": "numpy.mean and @ of the centred rows: c @ c.T / (n - 1)",
     "digitize": "numpy.searchsorted",
     "eig": "numpy.linalg.eigh, for a Hermitian matrix",
@@ -113,16 +111,12 @@ _ALTERNATIVES = {
     "lcm": "numpy.remainder",
     "lexsort": "numpy.argsort",
     "place": "numpy.where",
-    "poly1d": "Horner's rule with * and +",
-    "polyfit": "numpy.linalg.lstsq of the powers x[:, None] ** numpy.arange(n)",
-    "polyval": "Horner's rule with * and +",
     "put": "fnp.at(x)[index].set(value)",
     "putmask": "numpy.where",
     "real_if_close": "numpy.real",
     "roots": "fg.implicit_root",
     "unique": "numpy.sort",
     "unwrap": "numpy.angle",
-    "vander": "x[:, None] ** numpy.arange(n)[::-1]",
     "vectorize": "fg.vmap of the function",
 }
 

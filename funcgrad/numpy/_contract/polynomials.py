@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
+import numpy as np
+
 from funcgrad._core.aval import aval_of
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.index.gather import slice_axis
+from funcgrad._ops.index.join import concatenate, stack
+from funcgrad._ops.layout.broadcast import broadcast_to
+from funcgrad._ops.layout.fill import ones_like, zeros_like
 from funcgrad._ops.layout.shape import reshape
-from funcgrad.numpy._base.convert import as_value
+from funcgrad._ops.reduce.cumulative import cumprod
+from funcgrad.numpy._base.concrete import concrete_value
+from funcgrad.numpy._base.convert import as_value, promote
 from funcgrad.numpy._base.dispatch import in_numpys_mode, late_functions
+from funcgrad.numpy._base.plain import beside_numpys
+from funcgrad.numpy._contract.convolutions import convolve
 from funcgrad.numpy._layout.shape import as_array
 
 
@@ -46,3 +58,158 @@ def _series(x: Any, c: Any, *, tensor: bool) -> Any:
 
 for _function in (polyval2d, polygrid2d):
     late_functions[f"numpy.polynomial.polynomial.{_function.__name__}"] = _function
+
+
+def coefficients(p: Any) -> Any:
+    """Of a polynomial, or an array or a number as it is, as an array of at least one axis."""
+    p = as_array(p.coeffs if isinstance(p, np.poly1d) else p)
+    return p if p.shape else reshape(p, (1,))
+
+
+def _as_given(result: Any, *given: Any) -> Any:
+    """A polynomial where one was given, else the array of its coefficients."""
+    return np.poly1d(result) if any(isinstance(p, np.poly1d) for p in given) else result
+
+
+def without_zeros(p: Any, name: str, trim: str = "f") -> Any:
+    """A vector without the zeros in front, or at both ends; how many there are has to be known."""
+    known = np.asarray(concrete_value(p, f"numpy.{name}, whose result depends on which coefficients are zero,"))
+    places = np.flatnonzero(known)
+    start, stop = (int(places[0]), int(places[-1]) + 1) if len(places) else (0, 0)
+    return slice_axis(p, 0, start if "f" in trim else 0, stop if "b" in trim or not len(places) else len(known))
+
+
+@beside_numpys(np.trim_zeros)
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    """``numpy.trim_zeros``, of a vector whose numbers are known."""
+    x = as_array(filt)
+    if len(x.shape) != 1 or axis not in (None, 0, -1):
+        raise ValueError(
+            f"trim_zeros: the array is {aval_of(x)} and axis {axis}; needed a vector. For more axes, cut with the "
+            "limits that np.nonzero of the plain values gives."
+        )
+    if not trim or set(trim.lower()) - set("fb"):
+        raise ValueError(f"trim_zeros: unexpected character(s) in `trim`: {trim!r}; needed 'f', 'b' or 'fb'.")
+    return without_zeros(x, "trim_zeros", trim.lower())
+
+
+@beside_numpys(np.polyval)
+def polyval(p: Any, x: Any) -> Any:
+    """``numpy.polyval``: by Horner's rule, from the highest power on."""
+    p = as_array(p.coeffs if isinstance(p, np.poly1d) else p)
+    if isinstance(x, np.poly1d):
+        y: Any = 0
+    else:
+        x = as_array(x)
+        y = zeros_like(x)
+    for i in range(p.shape[0]):
+        y = y * x + p[i]
+    return y
+
+
+@beside_numpys(np.polyadd)
+def polyadd(a1: Any, a2: Any) -> Any:
+    """``numpy.polyadd``."""
+    return _as_given(operator.add(*_aligned(a1, a2)), a1, a2)
+
+
+@beside_numpys(np.polysub)
+def polysub(a1: Any, a2: Any) -> Any:
+    """``numpy.polysub``."""
+    return _as_given(operator.sub(*_aligned(a1, a2)), a1, a2)
+
+
+def _aligned(a1: Any, a2: Any) -> tuple[Any, Any]:
+    """The coefficients of both, with zeros in front of the shorter."""
+    a, b = coefficients(a1), coefficients(a2)
+    missing = b.shape[0] - a.shape[0]
+    return _after_zeros(a, missing), _after_zeros(b, -missing)
+
+
+def _after_zeros(x: Any, count: int) -> Any:
+    return x if count <= 0 else concatenate([np.zeros((count, *x.shape[1:]), x.dtype), x], 0)
+
+
+@beside_numpys(np.polymul)
+def polymul(a1: Any, a2: Any) -> Any:
+    """``numpy.polymul``: without the powers whose coefficients are zero, which have to be known.
+
+    Under ``jit`` write ``numpy.convolve``, which is the same but keeps them.
+    """
+    a, b = (_of_its_degree(p, "polymul") for p in (a1, a2))
+    return _as_given(convolve(a, b), a1, a2)
+
+
+def _of_its_degree(p: Any, name: str) -> Any:
+    p = without_zeros(coefficients(p), f"{name} (numpy.convolve keeps them)")
+    return p if p.shape[0] else np.zeros(1, p.dtype)
+
+
+@beside_numpys(np.polydiv)
+def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
+    """``numpy.polydiv``: quotient and remainder; of what degree that is has to be known."""
+    r, b = promote(coefficients(u) + 0.0, coefficients(v) + 0.0)
+    n = b.shape[0]
+    scale = 1.0 / b[0]
+    quotient = []
+    for k in range(r.shape[0] - n + 1):
+        d = scale * r[k]
+        quotient.append(d)
+        r = concatenate([r[:k], r[k : k + n] - d * b, r[k + n :]], 0)
+    q = stack(quotient, 0) if quotient else np.zeros(1, r.dtype)
+    known = np.asarray(concrete_value(r, "numpy.polydiv, whose remainder has the length of its degree,"))
+    while len(known) > 1 and np.allclose(known[0], 0, rtol=1e-14):
+        known = known[1:]
+    r = slice_axis(r, 0, r.shape[0] - len(known), r.shape[0])
+    return _as_given(q, u, v), _as_given(r, u, v)
+
+
+@beside_numpys(np.polyder)
+def polyder(p: Any, m: int = 1) -> Any:
+    """``numpy.polyder``."""
+    m = int(m)
+    if m < 0:
+        raise ValueError(f"polyder: m is {m}; Order of derivative must be positive. For integrals, use polyint.")
+    y = as_array(p)
+    for _ in range(m):
+        # A constant has one coefficient, and its derivative none.
+        n = max(y.shape[0] - 1, 0)
+        y = y[:n] * np.arange(n, 0, -1)
+    return y
+
+
+@beside_numpys(np.polyint)
+def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+    """``numpy.polyint``."""
+    m = int(m)
+    if m < 0:
+        raise ValueError(f"polyint: m is {m}; Order of integral must be positive. For derivatives, use polyder.")
+    constants = np.zeros(m) if k is None else coefficients(k)
+    if constants.shape[0] == 1 and m > 1:
+        constants = broadcast_to(constants, (m,))
+    if constants.shape[0] < m:
+        raise ValueError(
+            f"polyint: k has {constants.shape[0]} constants for {m} integrals; k must be a scalar or a rank-1 array of "
+            "length 1 or >m. Give one for each, the first integral's first."
+        )
+    y = as_array(p)
+    for i in range(m):
+        raised = y / np.arange(y.shape[0], 0, -1)
+        y = concatenate(list(promote(raised, reshape(constants[i], (1,)))), 0)
+    return y
+
+
+@beside_numpys(np.vander)
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # noqa: N803  (NumPy's name)
+    """``numpy.vander``: the powers of a vector as columns."""
+    x = as_array(x)
+    if len(x.shape) != 1:
+        raise ValueError(f"vander: x is {aval_of(x)} and must be a one-dimensional array or sequence. Use x.ravel().")
+    n, dtype = x.shape[0], np.promote_types(x.dtype, np.int64)
+    count = n if N is None else operator.index(N)
+    column = reshape(cast(x, dtype), (n, 1))
+    if count < 2:
+        return np.ones((n, count), dtype)
+    powers = cumprod(broadcast_to(column, (n, count - 1)), 1)
+    whole = concatenate([ones_like(column), powers], 1)
+    return whole if increasing else whole[:, ::-1]

@@ -1,0 +1,75 @@
+"""Convolutions of vectors along the last axis; all their transposes are convolutions of what is flipped."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval
+from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.derivative import Multilinear
+from funcgrad._ops.layout.broadcast import batch_all
+from funcgrad._ops.layout.shape import flip
+
+
+def _convolve_numpy(a: Any, v: Any, *, full: bool) -> Any:
+    if a.ndim == 1:
+        return np.convolve(a, v, "full" if full else "valid")
+    m = v.shape[-1]
+    if full:
+        a = np.pad(a, [(0, 0)] * (a.ndim - 1) + [(m - 1, m - 1)])
+    windows = np.lib.stride_tricks.sliding_window_view(a, m, axis=-1)
+    return np.matmul(windows, v[..., ::-1, None])[..., 0]
+
+
+def _convolve_xla(lax: Any, a: Any, v: Any, *, full: bool) -> Any:
+    *stack, m = v.shape
+    count = math.prod(stack)
+    y_shape = (*stack, _length(a.shape[-1], m, full=full))
+    if not count:
+        return lax.full(y_shape, 0, a.dtype)
+    xs = lax.reshape(a, (1, count, a.shape[-1]))
+    kernels = lax.reshape(lax.rev(v, (len(stack),)), (count, 1, m))
+    padding = [(m - 1, m - 1) if full else (0, 0)]
+    y = lax.conv_general_dilated(xs, kernels, (1,), padding, feature_group_count=count)
+    return lax.reshape(y, y_shape)
+
+
+def _length(n: int, m: int, *, full: bool) -> int:
+    return n + m - 1 if full else n - m + 1
+
+
+def _to_a(y_bar: Any, v: Any, full: bool) -> Any:
+    return convolve(y_bar, _flipped(v), full=not full)
+
+
+def _to_v(y_bar: Any, a: Any, full: bool) -> Any:
+    if full:
+        return convolve(y_bar, _flipped(a), full=False)
+    return _flipped(convolve(a, _flipped(y_bar), full=False))
+
+
+def _flipped(x: Any) -> Any:
+    return flip(x, (len(x.shape) - 1,))
+
+
+convolve_p = Primitive(
+    "convolve",
+    operands=("a", "v"),
+    numpy=_convolve_numpy,
+    xla=_convolve_xla,
+    aval=lambda a, v, *, full: Aval((*a.shape[:-1], _length(a.shape[-1], v.shape[-1], full=full)), a.dtype),
+    derivative=Multilinear(("a", "v"), [_to_a, _to_v]),
+    batch=batch_all(),
+    cost=lambda y, a, v, *, full: 2 * v.shape[-1] * (a.size if full else y.size),
+)
+
+
+def convolve(a: Any, v: Any, *, full: bool) -> Any:
+    """``y[k] = sum(a[i] * v[k - i])`` along the last axis of arrays of one dtype and one leading shape.
+
+    Where not ``full``, only of the places at which ``v``, the shorter of both, lies wholly inside of ``a``.
+    """
+    return convolve_p(a, v, full=full)
