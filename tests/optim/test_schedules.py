@@ -6,6 +6,7 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import numpy as np
 import optax
 import pytest
@@ -71,6 +72,24 @@ def test_a_schedule_is_a_value(name: str) -> None:
     assert pickle.loads(pickle.dumps(first)) == first
     assert repr(first) == repr(second) != repr(s.constant(7))
     assert first != s.constant(7)
+
+
+@pytest.mark.parametrize("name", [*PAIRS, "inverse_sqrt", "function"])
+def test_counts_that_jax_traces(name: str) -> None:
+    makes: dict[str, Callable[[], Any]] = {
+        "inverse_sqrt": lambda: s.inverse_sqrt(1.0, 4),
+        "function": lambda: lambda count: np.where(count < 2, 0.1, np.sqrt(1 / (1 + count))),
+    }
+    schedule = PAIRS[name][0]() if name in PAIRS else makes[name]()
+    params, grads = np.zeros(2), np.ones(2)
+    state = fg.sgd_init(params, lr=schedule)
+    step = jax.jit(fg.sgd_update)
+    for count in range(4):
+        found, after = step(grads, state, params)
+        np.testing.assert_allclose(found, [-float(schedule(count))] * 2, rtol=1e-5)
+        state = fg.tree.map(np.asarray, after)
+    if name != "function":
+        np.testing.assert_allclose(jax.jit(schedule)(3), schedule(3), rtol=1e-6)
 
 
 @pytest.mark.parametrize("engine", ["xla", "numpy"])

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+import funcgrad.numpy as fnp
+
 
 @dataclasses.dataclass(frozen=True)
 class Formula:
@@ -46,7 +48,7 @@ def made(name: str, **options: Any) -> Formula:
 
 def _clipped(count: Any, begin: Any, steps: Any) -> Any:
     """How many of the steps of a transition were taken."""
-    return np.minimum(np.maximum(count - begin, 0), steps)
+    return fnp.minimum(fnp.maximum(count - begin, 0), steps)
 
 
 def _polynomial(
@@ -65,28 +67,28 @@ def _exponential(  # noqa: PLR0917  (they are given by name)
     staircase: bool,
     end_value: Any,
 ) -> Any:
-    exponent = np.maximum(count - transition_begin, 0) / transition_steps
-    value = init_value * decay_rate ** (np.floor(exponent) if staircase else exponent)
+    exponent = fnp.maximum(count - transition_begin, 0) / transition_steps
+    value = init_value * decay_rate ** (fnp.floor(exponent) if staircase else exponent)
     if end_value is None:
         return value
-    return np.maximum(value, end_value) if decay_rate < 1 else np.minimum(value, end_value)
+    return fnp.maximum(value, end_value) if decay_rate < 1 else fnp.minimum(value, end_value)
 
 
 def _multi_step(count: Any, init_value: Any, boundaries_and_scales: Any) -> Any:
     value: Any = np.float64(init_value)
     for boundary, scale in boundaries_and_scales:
-        value = value * np.where(count >= boundary, float(scale), 1.0)
+        value = value * fnp.where(count >= boundary, float(scale), 1.0)
     return value
 
 
 def _cosine(count: Any, init_value: Any, decay_steps: Any, alpha: Any, exponent: Any) -> Any:
-    wave = 0.5 * (1 + np.cos(math.pi * (_clipped(count, 0, decay_steps) / decay_steps)))
+    wave = 0.5 * (1 + fnp.cos(math.pi * (_clipped(count, 0, decay_steps) / decay_steps)))
     return init_value * ((1 - alpha) * wave**exponent + alpha)
 
 
 def _inverse_sqrt(count: Any, peak_value: Any, warmup_steps: Any) -> Any:
     taken = (count + 1) / warmup_steps
-    return peak_value * np.minimum(taken, 1 / np.sqrt(taken))
+    return peak_value * fnp.minimum(taken, 1 / fnp.sqrt(taken))
 
 
 def _between(count: Any, knots: Any, cosines: bool) -> Any:
@@ -94,15 +96,15 @@ def _between(count: Any, knots: Any, cosines: bool) -> Any:
     value: Any = np.float64(knots[0][1])
     for (begin, low), (end, high) in itertools.pairwise(knots):
         part = _clipped(count, begin, max(end - begin, 1)) / max(end - begin, 1)
-        part = 0.5 * (1 - np.cos(math.pi * part)) if cosines else part
-        value = np.where(count >= begin, low + (high - low) * part, value)
+        part = 0.5 * (1 - fnp.cos(math.pi * part)) if cosines else part
+        value = fnp.where(count >= begin, low + (high - low) * part, value)
     return value
 
 
 def _join(count: Any, schedules: Any, boundaries: Any) -> Any:
     value = schedules[0](count)
     for boundary, schedule in zip(boundaries, schedules[1:], strict=True):
-        value = np.where(count < boundary, value, schedule(count - boundary))
+        value = fnp.where(count < boundary, value, schedule(count - boundary))
     return value
 
 

@@ -19,6 +19,7 @@ from funcgrad._engines import is_abstract
 from funcgrad._engines.xla.door import jax_functions
 from funcgrad._ops.elementwise.cast import cast_p
 from funcgrad._ops.program.jax_function import apply
+from funcgrad._transforms.stage import stage_flat
 from funcgrad.errors import HyperparameterError, UnsupportedFunctionError
 from funcgrad.optim._rules.rule import Choice, Flag, Number, Rule
 from funcgrad.tree import register_dataclass
@@ -38,13 +39,18 @@ class Schedule:
     def value(self, step: Any) -> Any:
         """The learning rate after so many steps; a function of JAX's, or of optax's, runs as it does under `from_jax`.
 
-        It refuses a traced count, since JAX would not see what it is.
+        It refuses a traced count, since JAX would not see what it is. A function of NumPy's cannot read a count that
+        JAX traces: it is staged.
         """
         try:
             return self.function(step)
         except UnsupportedFunctionError:
             if not isinstance(step, Tracer):
                 raise
+        except TypeError:
+            if not is_abstract(step):
+                raise
+            return stage_flat(lambda count: [self.function(count)], [aval_of(step)], "schedule").evaluate(step)[0]
         name = getattr(self.function, "__name__", "schedule")
         called = jax_functions.JaxFunction(lambda count: [self.function(count)], (aval_of(step),), name)
         return apply(called, [step])[0]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import aval_of
-from funcgrad._core.bind import is_foreign, is_value
+from funcgrad._core.bind import Tracer, is_foreign, is_value
 from funcgrad._engines import is_abstract
 from funcgrad.optim._rules.rule import Choice, Rule
 from funcgrad.optim._state.hyperparameters import Schedule
@@ -18,7 +18,8 @@ from funcgrad.tree import flatten, unflatten
 
 # Of more arrays than this their number is shown, and how many elements there are.
 _FEW = 8
-_NUMBERS = (bool, int, float, np.generic)
+# A float with as many characters is rounded.
+_LONG = 10
 
 
 def stored(x: Any) -> Any:
@@ -56,14 +57,21 @@ def word_of(x: Any) -> _Word:
         return x
     if isinstance(x, Shown):
         return _Word(repr(x))
-    if isinstance(x, np.ndarray) and x.shape == ():
-        x = x[()]
-    if isinstance(x, _NUMBERS):
-        return _Word(str(x))
     try:
-        return _Word(str(aval_of(x)) if is_value(x) else repr(x))
-    except (AttributeError, TypeError):
-        return _Word(repr(x))
+        if not is_value(x):
+            return _Word(repr(x))
+        aval = aval_of(x)
+        if aval.shape == () and not isinstance(x, Tracer) and not is_abstract(x):
+            return _Word(_number(np.asarray(x)[()]))
+        return _Word(str(aval))
+    except (AttributeError, TypeError, RuntimeError):
+        # What a transform of somebody else's puts in the place of arrays; an array whose memory was given away.
+        return _Word(type(x).__name__)
+
+
+def _number(x: Any) -> str:
+    text = str(x)
+    return text if len(text) < _LONG or not isinstance(x, np.floating) else f"{x:.6g}"
 
 
 def _is_shown(x: Any) -> bool:
