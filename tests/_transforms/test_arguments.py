@@ -101,12 +101,11 @@ REFUSALS: dict[str, Refusal] = {
     "an element written": (lambda: fg.grad(filled)(X), ValueError, WRITTEN),
     "an element written under jit": (lambda: fg.jit(filled, engine="numpy")(X), ValueError, WRITTEN),
     "a row written": (lambda: fg.grad(filled_by_rows)(X), TypeError, WRITTEN),
-    "convolve": (
-        lambda: fg.grad(lambda x: np.sum(np.convolve(x, x)))(X),
+    "lcm": (
+        lambda: fg.jit(lambda x: np.lcm(x, 2))(np.arange(3)),
         NotImplementedError,
-        r"^numpy\.convolve: it met a traced array.*sum\(k\[i\] \* x\[i : i \+ n\]\)",
+        r"^numpy\.lcm: it met a traced array.*Use numpy\.remainder",
     ),
-    "cov": (lambda: fg.grad(lambda x: np.cov(x))(X), NotImplementedError, r"Use numpy\.mean and @"),
     "scipy.linalg.cho_factor": (
         lambda: fg.grad(lambda x: np.sum(scipy.linalg.cho_factor(np.eye(3) * x)[0]))(X),
         ValueError,
