@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import funcgrad as fg
-from tests.laws.fuzz.compare import difference, sharing
+from tests.laws.fuzz.compare import difference, numbers, sharing
 from tests.laws.fuzz.modules import PLAIN, TRACED
 from tests.laws.fuzz.program import Program, run_with_noise
 
@@ -43,7 +43,8 @@ class Case:
         narrow = [eps for word, eps in _NARROW if any(word in s.expression for s in program.statements)]
         self.eps = max([self.eps, *narrow])
         self.objects = any(t.kind == "O" for t in dtypes)
-        inexact = [s.target for s in program.statements if np.asarray(scope[s.target]).dtype.kind in "fc"]
+        inexact = [s.target for s in program.statements if np.asarray(scope[s.target]).dtype.kind in "fcO"]
+        scope.update({name: numbers(np.asarray(scope[name])) for name in inexact})
         self.finite = all(np.all(np.isfinite(scope[name])) for name in inexact)
         # XLA takes numbers that have no normal form for 0.
         values = [np.asarray(scope[name]) for name in inexact]
@@ -51,8 +52,9 @@ class Case:
         kinds = {t.kind for t in dtypes}
         self.mixed = "b" in kinds or "c" in kinds
         # Whether the derivatives are the slopes of the values.
-        self.sloped = self.finite and not self.objects and all(s.op != "one triangle" for s in program.statements)
-        self.floats = [i for i, y in enumerate(self.results) if np.asarray(y).dtype.kind in "fc"]
+        self.sloped = self.finite and all(s.op != "one triangle" for s in program.statements)
+        # Of a traced value and objects there are floats.
+        self.floats = [i for i, y in enumerate(self.results) if _is_inexact(np.asarray(y))]
 
     @property
     def double(self) -> bool:
@@ -93,6 +95,10 @@ class Case:
             if any(difference(y, z) for y, z in zip(self.results, noisy, strict=True)):
                 return True
         return False
+
+
+def _is_inexact(x: np.ndarray) -> bool:
+    return x.dtype.kind in "fc" or (x.dtype == object and any(np.asarray(y).dtype.kind in "fc" for y in x.flat))
 
 
 def _packed(names: list[str], rng: Random) -> Any:

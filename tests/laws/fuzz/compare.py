@@ -20,7 +20,7 @@ def difference(expected: Any, got: Any, kind: str = "value") -> str | None:
         return f"{kind}: dtype object"
     if wanted.dtype == object or type(expected) in {bool, int, float, complex}:
         # Python's numbers among themselves are NumPy's under a trace.
-        wanted = _numbers(wanted)
+        wanted = numbers(wanted.astype(object))
         found = found.astype(wanted.dtype)
     if wanted.dtype != found.dtype:
         return f"dtype: {found.dtype}, NumPy's {wanted.dtype}"
@@ -29,7 +29,10 @@ def difference(expected: Any, got: Any, kind: str = "value") -> str | None:
     return None
 
 
-def _numbers(x: np.ndarray) -> np.ndarray:
+def numbers(x: np.ndarray) -> np.ndarray:
+    """An array of objects as one of numbers."""
+    if x.dtype != object:
+        return x
     for dtype in (float, complex):
         try:
             return x.astype(dtype)

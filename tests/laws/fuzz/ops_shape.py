@@ -186,7 +186,9 @@ def _index_by_value(d: Draw) -> str:
     x = d.array(1, lambda v: v.shape[0] > 0)
     n = d.value(x).shape[0]
     i = d.name(lambda v: v.dtype.kind in "iu" and (v.size == 0 or (-n <= v.min() and v.max() < n)))
-    return d.one(f"{x}[{i}]", f"np.take({x}, {i}, axis=0)", f"{x}[{i}, ...]", f"np.take({x}, {i}, axis=0, mode='clip')")
+    take = (f"np.take({x}, {i}, axis=0)", f"np.take({x}, {i}, axis=0, mode='clip')")
+    # A computed number selects a view, and an array without axes a copy: which of the two it is, is not asked.
+    return d.one(*take, *([f"{x}[{i}]", f"{x}[{i}, ...]"] if d.value(i).ndim or i.startswith("a") else []))
 
 
 @op("take", 1)

@@ -88,22 +88,24 @@ def run_with_noise(program: Program, namespace: Mapping[str, Any], rng: np.rando
     scope = {**namespace, **{name: noisy(x, rng, size) for name, x in program.arguments().items()}}
     for s in program.statements:
         y = noisy(builtins.eval(s.expression, scope), rng, size)
-        scope[s.target] = _with_other_zeros(y, rng) if s.op in SUMS else y
+        scope[s.target] = _with_other_zeros(y, rng, s.op in SUMS) if s.op in SUMS | EXTREMA else y
     return [scope[name] for name in program.outputs]
 
 
+# Which zero of several is the least is left to the processor.
+EXTREMA = frozenset({"maximum", "minimum", "fmax", "fmin", "extremum beside NaN", "ufunc reduce", "clip", "sort"})
 # What these sum up to may be zero in one order of the terms only; and the sign of it is another in NumPy's ``dot`` than
 # in its ``vdot``, and XLA has its own.
 SUMS = frozenset({"product", "product with a number", "einsum", "reduction", "average", "trace"})
 
 
-def _with_other_zeros(x: Any, rng: np.random.Generator) -> Any:
+def _with_other_zeros(x: Any, rng: np.random.Generator, summed: bool) -> Any:
     """A value whose zeros have other signs, or are what rounding leaves of a sum."""
     dtype = np.asarray(x).dtype
     if dtype.kind not in "fc":
         return x
     tiny = float(np.finfo(dtype).eps) * (1 + np.max(np.abs(x), initial=0, where=np.isfinite(x)))
-    zeros = rng.choice(np.array([0.0, -0.0, tiny, -tiny], dtype), np.shape(x))
+    zeros = rng.choice(np.array([0.0, -0.0, *([tiny, -tiny] if summed else [])], dtype), np.shape(x))
     return np.where(np.equal(x, 0), zeros, x)[()]
 
 
