@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import pickle
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -72,6 +73,8 @@ BESIDE_OPTAX: dict[str, Any] = {
         optax.rmsprop(0.01, 0.9, centered=True, momentum=0.5, eps_in_sqrt=False),
         {"lr": 0.01, "alpha": 0.9, "centered": True, "momentum": 0.5},
     ),
+    "Adamax": (optax.adamax(0.01, 0.8, 0.99), {"lr": 0.01, "betas": (0.8, 0.99)}),
+    "Adadelta": (optax.adadelta(0.5, 0.8), {"lr": 0.5, "rho": 0.8}),
     "Lion": (optax.lion(0.01, 0.9, 0.95, weight_decay=0.1), {"lr": 0.01, "betas": (0.9, 0.95), "weight_decay": 0.1}),
 }
 
@@ -202,6 +205,15 @@ def test_the_examples_run(name: str) -> None:
             assert test.examples
             assert runner.run(test).failed == 0
     assert not any(x.about == "" for x in made.rule.hyperparameters if x.name not in made.rule.fixed)
+
+
+@every
+def test_the_page_has_its_formula_and_source(name: str) -> None:
+    rule = FAMILY[name].rule
+    page = (Path(__file__).parents[2] / "docs" / "optimizers.md").read_text()
+    section = page.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+    assert f"```\n{rule.formula.strip()}\n```" in section
+    assert rule.source.replace("``", "`") in " ".join(section.split())
 
 
 @every
