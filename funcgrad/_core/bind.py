@@ -53,6 +53,8 @@ class Tracer:
     owner: Trace
     # What a tracer of this kind holds beside its owner, by name; nothing where it cannot be written to.
     held: tuple[str, ...] = ()
+    # Whether its views are told what they show; those of a place know.
+    tells_views = True
 
     if TYPE_CHECKING:
 

@@ -222,7 +222,8 @@ def _receivers(leaves: dict[Any, Any]) -> list[tuple[Any, Any]]:
         if type(node) is not LeafNode:
             raise RuntimeError(_FREED)
         tensor = node.tensor()
-        if tensor is not None:
+        # One that requires none any more gets none.
+        if tensor is not None and tensor.node is not None:
             found.append((tensor, bar if tensor.dtype.kind != "c" else conjugated(bar)))
     return found
 

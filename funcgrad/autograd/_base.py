@@ -15,17 +15,20 @@ from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import bind
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
-from funcgrad._core.trace.tape import Node, new_leaf
+from funcgrad._core.trace.tape import Node, new_leaf, next_serial
 from funcgrad.autograd._mode import recording
 
 
 class TensorNode(list):
     """A node of this tape: a list, since it is freed, with an identity, since ``grad_fn`` shows it.
 
-    It remembers which value it gave, by identity too: see ``_graph.py``.
+    It remembers which value it gave, by identity too: see ``_graph.py``; and PyTorch's name for it where that is not
+    told by the primitive, of operations in place. Where its value is overwritten, it knows the copies that are kept.
     """
 
-    __slots__ = ("value_id",)
+    __slots__ = ("copies", "title", "value_id")
+    # By weak references: another array can have the identity of one that is gone.
+    copies: list[weakref.ref[Any]]
 
     __hash__ = object.__hash__  # pyright: ignore[reportAssignmentType]  (a list has none)
     __eq__ = object.__eq__
@@ -50,13 +53,19 @@ class LeafNode(TensorNode):
 class TensorBase(ReverseTracer):
     """What a tensor holds: its value, its node if it requires a gradient, and the gradient if it is a leaf."""
 
-    __slots__ = ("__weakref__", "gradient", "is_parameter", "source")
+    __slots__ = ("__weakref__", "changed", "gradient", "is_parameter", "seen", "several", "source")
     held = ()
 
     owner: TensorTrace
     node: TensorNode | None
     gradient: TensorBase | None
     is_parameter: bool
+    # The serial numbers of the last change to the history by a write (of a root), and of when a view without node was
+    # made, negative if nothing was recorded then; of one of several views by which function, and which one. All three
+    # are for ``_history.py``, and mostly not set.
+    changed: int
+    seen: int
+    several: tuple[str, int]
     # With a value of JAX's: of which tensor this is the detached form, ``None`` for one that stands for itself. Results
     # of operations have no source: they may be views, and writing into them is refused.
     source: TensorBase | None
@@ -98,7 +107,10 @@ class TensorTrace(ReverseTrace):
         y = bind(primitive, values, params)
         if primitive.multiple_results:
             return [self.constant(value) for value in y]
-        return self.constant(y)
+        made = self.constant(y)
+        if primitive.view is not None:
+            made.seen = next_serial() if recording.get() else -next_serial()
+        return made
 
     def constant(self, y: Any) -> Any:
         """A tensor that requires no gradient."""
@@ -109,6 +121,14 @@ class TensorTrace(ReverseTrace):
 
     def origin_of(self, primals: tuple, active: int, params: dict) -> Any:
         return primals, active, params
+
+    def node_of(self, x: TensorBase) -> TensorNode | None:
+        """The node of a tensor as it is now: once histories have changed, this takes more (``_history.py``)."""
+        return x.node
+
+    def requires_grad(self, x: TensorBase) -> bool:
+        """Whether a tensor requires a gradient."""
+        return x.node is not None
 
 
 # Looked up at each operation otherwise.

@@ -39,6 +39,8 @@ class Function:
         """PyTorch's name for the operation: ``MulBackward0``; ``AccumulateGrad`` for a leaf."""
         if type(self._node) is LeafNode:
             return "AccumulateGrad"
+        if (title := getattr(self._node, "title", None)) is not None:
+            return title
         name = primitive_of(self._node).name
         return _NAMES.get(name, "".join(part.capitalize() for part in name.split("_"))) + "Backward0"
 
@@ -67,4 +69,4 @@ class Function:
         return hash(self._node)
 
     def __repr__(self) -> str:
-        return f"<{self.name()}>"
+        return f"<{self.name().rpartition('::')[2]}>"

@@ -11,6 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
+from funcgrad._core.trace.backward import Pieces
 from funcgrad._core.trace.tape import is_freed, is_joint, kept_by, parents_of, primitive_of, pulled
 from funcgrad.autograd._base import TensorBase, TensorNode, TensorTrace
 from funcgrad.autograd._writes import WRITES
@@ -52,7 +55,8 @@ class Visitor:
     def __call__(self, node: Any, y_bar: Any) -> list[tuple[Any, Any]]:
         """The parents that the pass is to go on with, each with its cotangent."""
         if node in self._wanted:
-            self.captured[node] = y_bar
+            # A cotangent in pieces goes on to be worked in.
+            self.captured[node] = _settled(y_bar) if isinstance(y_bar, Pieces) else y_bar
         needed = self._needed
         parents = parents_of(node)
         if needed is not None and not any(parent in needed for parent in parents):
@@ -69,12 +73,31 @@ class Visitor:
         return [pair for pair in pairs if needed is None or pair[0] in needed]
 
 
+def _settled(pieces: Pieces) -> Any:
+    total = pieces.total()
+    return total.copy() if type(total) is np.ndarray else total
+
+
 def _linked_node(trace: TensorTrace, node: Any) -> Any:
     """The node with its kept values as tensors, where these have a history."""
     parents = parents_of(node)
-    sources = {parent.value_id: parent for parent in parents if not is_joint(parent)}
-    sources.setdefault(node.value_id, node)
+    sources = {}
+    for parent in parents:
+        if not is_joint(parent):
+            sources[parent.value_id] = parent
+            sources.update(dict.fromkeys(_copies(parent), parent))
+    if hasattr(node, "title"):
+        # In place its result lies where the value of a parent was, which is kept nowhere but as a copy.
+        sources[node.value_id] = node
+    else:
+        sources.setdefault(node.value_id, node)
+    sources.update(dict.fromkeys(_copies(node), node))
     return *node[: 2 + len(parents)], *_linked(trace, tuple(kept_by(node)), sources)
+
+
+def _copies(node: Any) -> list[int]:
+    """The identities of the copies of a node's value that are kept, since the value was overwritten."""
+    return [id(copy) for reference in getattr(node, "copies", ()) if (copy := reference()) is not None]
 
 
 def _linked(trace: TensorTrace, kept: Any, sources: dict[int, Any]) -> Any:
@@ -90,7 +113,7 @@ def _tensor(trace: TensorTrace, value: Any, node: Any) -> TensorBase:
     return tensor
 
 
-def _recorded_split(trace: TensorTrace, node: Any, y_bars: list) -> Any:
+def _recorded_split(trace: TensorTrace, node: Any, y_bars: Any) -> Any:
     """The cotangents of an operation whose rule may keep anything: it is run anew, on tensors."""
     primitive: Any = primitive_of(node)
     primals, active, params = kept_by(node)[2]

@@ -1,142 +1,243 @@
-"""Writing into tensors: done where no history is concerned, refused where one would be lost."""
+"""Writing into tensors: the value goes into the memory there is, and what was done goes on the tape.
+
+Everything is one of two: `compute` replaces a tensor by a function of itself, `put` writes a value to a part of it. Of
+NumPy's values memory is written to. JAX's never change: the tensor gets another one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from funcgrad import numpy as fnp
 from funcgrad._core.bind import is_foreign
+from funcgrad._core.trace.tape import kept_by, next_serial
 from funcgrad._ops.elementwise.cast import cast
-from funcgrad._ops.layout.fill import zeros_like
-from funcgrad.autograd._base import LeafNode, TensorBase, set_value
-from funcgrad.autograd._mode import recording
+from funcgrad._ops.index.plan import FULL, SLOT, Index
+from funcgrad._ops.index.write import WHOLE, keeps_cotangents, replaced, write_node
+from funcgrad.autograd._base import TensorBase, TensorNode, is_tensor, set_value
+from funcgrad.autograd._history import check_in_place, exchange, keeps_more, rebase, remember_copy, root_of, steps_of
 from funcgrad.autograd._torch import array_of, is_torchs
-from funcgrad.autograd._writes import WRITES
+from funcgrad.autograd._views import copied
+from funcgrad.autograd._writes import WRITES, arrays_in, owner_of, type_name
 from funcgrad.errors import TracerAssignmentError
-from funcgrad.numpy.extend import At, as_value, is_guest
+from funcgrad.numpy.extend import At, as_value, is_guest, parse
 
 _ASSIGNED = "x[i] = v"
+_COPIED = "torch::autograd::CopySlices"
+_SHARED = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+    "Please clone() the tensor before performing the operation."
+)
+_OVERLAPPING = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+    "location. Please clone() the tensor before performing the operation."
+)
 
 
-def _check(tensor: TensorBase, other: Any, asked: str) -> None:
-    """Refuse to write where an operation would have to be recorded."""
-    if not recording.get():
+def compute(
+    x: Any,
+    function: Callable[[Any], Any],
+    others: Iterable[Any],
+    title: str,
+    *,
+    asked: str,
+    keeps: bool = True,
+    apart: bool = False,
+    out: Callable[[np.ndarray], Any] | None = None,
+) -> Any:
+    """Replace a tensor by a function of itself, in place, and return it.
+
+    Args:
+        x: the tensor.
+        function: gets a tensor with the value and the history that ``x`` has.
+        others: what else the function reads.
+        title: PyTorch's name for the operation.
+        asked: what the user wrote, for errors.
+        keeps: whether derivatives of the function may read its argument: then they get a copy.
+        apart: whether what else is read has to lie in other memory.
+        out: the same on an array, written to that array; used where nothing is recorded.
+    """
+    is_recorded = check_in_place(x, others, asked)
+    foreign = is_foreign(x.value)
+    if not foreign:
+        check_memory(x.value, others, apart=apart)
+        if not is_recorded and out is not None and _is_written(x, out):
+            return x
+    old = x.owner.constant(x.value.copy() if is_recorded and keeps else x.value)
+    if is_recorded:
+        old.node = x.owner.node_of(x)
+    y = function(old)
+    check_fits(x, y.shape, y.dtype)
+    y = cast(y, x.dtype)
+    if y is old:
+        y = copied(y)
+    if foreign:
+        _give(x, value_of(y), asked)
+    else:
+        np.copyto(x.value, value_of(y))
+        WRITES.note((x,), count=True)
+    if is_recorded:
+        if keeps and old.node is not None:
+            remember_copy(old.node, old.value)
+        _record(x, y, title)
+    return x
+
+
+def _is_written(x: Any, out: Callable[[np.ndarray], Any]) -> bool:
+    """Write in place; what NumPy refuses is refused elsewhere, in other words."""
+    try:
+        out(x.value)
+    except (ValueError, TypeError):
+        return False
+    WRITES.note((x,), count=True)
+    return True
+
+
+def _record(x: Any, y: Any, title: str) -> None:
+    """Have a tensor, whose memory holds a result by now, take its history over."""
+    node = getattr(y, "node", None)
+    if node is None:
+        _record_write(x, None, y, WHOLE, (), title)
         return
-    if type(tensor.node) is LeafNode:
-        view = "a view of " if asked == _ASSIGNED else ""
-        raise RuntimeError(f"{view}a leaf Variable that requires grad is being used in an in-place operation.")
-    if tensor.node is not None or (isinstance(other, TensorBase) and other.node is not None):
-        raise TracerAssignmentError(
-            f"{asked} writes into a tensor {tensor.aval} of which a history is recorded: gradients would be lost. "
-            "Write x = x + y instead of x += y, x = x.at[i].set(v) instead of x[i] = v, or work under no_grad()."
-        )
+    # The tape reads the result where it is now, and is refused to when that is overwritten; an operand that shared the
+    # memory is lost already.
+    kept = [a for a in arrays_in(kept_by(node)) if a is not y.value]
+    if not any(owner_of(a) is owner_of(x.value) for a in kept):
+        node[0] = next_serial()
+    if keeps_more(node):
+        remember_copy(node, y.value)
+    else:
+        exchange(node, y.value, x.value)
+    node.value_id = id(x.value)
+    if root_of(x) is x:
+        rebase(x, node, title)
+    else:
+        node.title = title
+        _record_write(x, node, y, WHOLE, (), _COPIED)
 
 
-def _writable(tensor: TensorBase) -> np.ndarray:
-    """The memory of the tensor, which is about to be written to."""
-    if not tensor.value.flags.writeable:
+def _record_write(x: Any, node: Any, v: Any, index: Index, arrays: tuple, title: str) -> None:
+    """Give the root of a tensor the history that it has after a value, with its node, was written to the tensor."""
+    root, steps = root_of(x), steps_of(x)
+    if root.node is None and node is None:
+        return
+    if not keeps_cotangents(steps):
+        _record_functional(root, steps, v, index, arrays)
+        return
+    made: Any = write_node(root.node, node, steps, v, index, arrays)
+    rebase(root, TensorNode(made), _COPIED if steps else title)
+
+
+def _record_functional(root: Any, steps: list, v: Any, index: Index, arrays: tuple) -> None:
+    """The same where a cotangent is not shown as the value is: the root is computed anew."""
+    old = root.owner.constant(root.value.copy())
+    old.node = root.node
+    y = replaced(old, steps, v, index, arrays)
+    np.copyto(root.value, y.value)
+    rebase(root, y.node, _COPIED)
+
+
+def put(x: Any, v: Any, index: Index, arrays: tuple, title: str, *, asked: str, source: Any = None) -> Any:
+    """Write a value to a part of a tensor of NumPy's, in place, converted to its dtype; return the tensor.
+
+    ``source`` is of what the value is a part, if it is.
+    """
+    is_recorded = check_in_place(x, (v,), asked, part=title == _COPIED)
+    if not any(entry is Ellipsis for entry in index.entries):
+        # So that an element is an array, too.
+        index = Index((*index.entries, Ellipsis), index.unique)
+    place = index.filled(arrays)
+    check_memory(x.value if arrays else x.value[place], (v if source is None else source,), apart=bool(arrays))
+    v = cast(v, x.dtype) if is_tensor(v) else np.asarray(v).astype(x.dtype)
+    node = None if not is_recorded or not is_tensor(v) else v.owner.node_of(v)
+    x.value[place] = value_of(v)
+    WRITES.note((x,), count=True)
+    if is_recorded:
+        _record_write(x, node, v, index, arrays, title)
+    return x
+
+
+def set_item(self: Any, key: Any, other: Any) -> None:
+    """Assign elements."""
+    entries = key if type(key) is tuple else (key,)
+    plain = tuple([np.asarray(value_of(entry)) if is_tensor(entry) else entry for entry in entries])
+    key = plain if type(key) is tuple else plain[0]
+    other = plain_value(other)
+    if is_foreign(self.value):
+        compute(self, lambda old: At(old)[key].set(other), (other,), _COPIED, asked=_ASSIGNED)
+        return
+    x, index, arrays = parse(self, key)
+    title = _COPIED
+    if index.entries == (...,):
+        title = "torch::autograd::CopyBackwards" if getattr(other, "shape", ()) else "FillBackward3"
+    elif all(entry is SLOT or entry == FULL for entry in index.entries):
+        title = "IndexPutBackward0"
+    put(x, other, index, arrays, title, asked=_ASSIGNED)
+
+
+def value_of(x: Any) -> Any:
+    """The value of a tensor, and of others what they are."""
+    return x.value if is_tensor(x) else x
+
+
+def plain_value(x: Any) -> Any:
+    """What somebody hands in as a value: objects of other libraries as arrays."""
+    if is_torchs(x):
+        return array_of(x)
+    return as_value(x) if is_guest(x) else x
+
+
+def check_fits(x: TensorBase, shape: tuple[int, ...], dtype: Any) -> None:
+    """Refuse a result of another shape, or whose dtype is of a greater kind."""
+    if shape != x.shape:
+        raise RuntimeError(f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(shape)}")
+    if not np.can_cast(dtype, x.dtype, "same_kind"):
         raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-            "Please clone() the tensor before performing the operation."
+            f"result type {type_name(dtype)} can't be cast to the desired output type {type_name(x.dtype)}"
         )
-    # Which counts the references to the value: there is none here.
-    WRITES.note((tensor,))
-    return tensor.value
 
 
-def _give(tensor: TensorBase, asked: str, compute: Callable[[Any], Any]) -> Any:
+def check_memory(memory: np.ndarray, others: Iterable[Any], *, apart: bool = False) -> None:
+    """Refuse memory that is written to twice, and operands that lie across it, in PyTorch's words.
+
+    With ``apart`` they may not lie in just the same place either: what is written is read out of order.
+    """
+    if not memory.flags.writeable:
+        raise RuntimeError(_SHARED)
+    for other in others:
+        value = value_of(other)
+        if isinstance(value, np.ndarray) and _is_across(memory, value, apart=apart):
+            raise RuntimeError(_OVERLAPPING)
+
+
+def _is_across(a: np.ndarray, b: np.ndarray, *, apart: bool) -> bool:
+    """Whether two dense arrays share a part of their memory, or all of it in another order."""
+    if a is b:
+        return apart
+    if not a.size or not b.size or not np.may_share_memory(a, b):
+        return False
+    ends, others = (np.lib.array_utils.byte_bounds(one) for one in (a, b))
+    if any(high - low != one.nbytes for (low, high), one in ((ends, a), (others, b))):
+        return False
+    return apart or ends != others or a.strides != b.strides
+
+
+def _give(x: Any, value: Any, asked: str) -> None:
     """Give a tensor of JAX's values another one, and likewise the tensors of which it is the detached form.
 
     So what PyTorch writes to memory that two tensors share is seen by the one that was cut off the other.
     """
-    old = tensor.value
-    sharing = [tensor]
-    while (source := getattr(sharing[-1], "source", tensor)) is not None:
-        if source is tensor or source.value is not old:
+    old = x.value
+    sharing = [x]
+    while (source := getattr(sharing[-1], "source", x)) is not None:
+        if source is x or source.value is not old:
             raise TracerAssignmentError(
-                f"{asked} writes into a tensor {tensor.aval} whose value is a {type(old).__name__}, which cannot "
+                f"{asked} writes into a tensor {x.aval} whose value is a {type(old).__name__}, which cannot "
                 "change, and may be a part of another. Compute a new tensor, clone() it, or keep the values in NumPy."
             )
         sharing.append(source)
-    new = compute(old)
-    if new.shape != tensor.shape:
-        raise RuntimeError(
-            f"output with shape {list(tensor.shape)} doesn't match the broadcast shape {list(new.shape)}"
-        )
-    if not np.can_cast(new.dtype, tensor.dtype, "same_kind"):
-        raise RuntimeError(f"result type {new.dtype} can't be cast to the desired output type {tensor.dtype}")
-    WRITES.note((tensor,))
-    new = cast(new, tensor.dtype)
+    WRITES.note((x,), count=True)
     for one in sharing:
-        set_value(one, new)
-    return tensor
-
-
-def _filled(value: Any, source: Any) -> Any:
-    """The source in the shape of a value of JAX's, on its device."""
-    join = fnp.logical_or if value.dtype.kind == "b" else fnp.add
-    return join(zeros_like(value), cast(as_value(source), value.dtype))
-
-
-def _value(other: Any) -> Any:
-    return other.value if isinstance(other, TensorBase) else other
-
-
-def method(ufunc: np.ufunc) -> Callable[..., Any]:
-    """The method that replaces a tensor's value by a function of it and another."""
-    asked = f"an in-place {ufunc.__name__}"
-    function = getattr(fnp, ufunc.__name__)
-
-    def in_place(self: Any, other: Any, *, alpha: Any = 1) -> Any:
-        """Compute in place, where no history is concerned."""
-        _check(self, other, asked)
-        other = _value(other)
-        other = other if type(alpha) is int and alpha == 1 else fnp.multiply(other, alpha)
-        if is_foreign(self.value):
-            return _give(self, asked, lambda value: function(value, other))
-        value = _writable(self)
-        ufunc(value, other, out=value, casting="same_kind")
-        return self
-
-    return in_place
-
-
-def set_item(self: Any, index: Any, other: Any) -> None:
-    """Assign elements, where no history is concerned."""
-    _check(self, other, _ASSIGNED)
-    entries = index if type(index) is tuple else (index,)
-    plain = tuple([np.asarray(_value(entry)) if isinstance(entry, TensorBase) else entry for entry in entries])
-    place = plain if type(index) is tuple else plain[0]
-    if is_foreign(self.value):
-        _give(self, _ASSIGNED, lambda value: At(value)[place].set(_value(other)))
-    else:
-        _writable(self)[place] = _value(other)
-
-
-def zero(self: Any) -> Any:
-    """Set all elements to 0, in place."""
-    return fill(self, 0)
-
-
-def fill(self: Any, number: Any) -> Any:
-    """Set all elements to a number, in place."""
-    _check(self, number, "fill_")
-    if is_foreign(self.value):
-        return _give(self, "fill_", lambda value: _filled(value, _value(number)))
-    _writable(self).fill(_value(number))
-    return self
-
-
-def copy(self: Any, source: Any) -> Any:
-    """Copy the elements of another tensor or array, in place, converted to this tensor's dtype."""
-    _check(self, source, "copy_")
-    if is_torchs(source):
-        source = array_of(source)
-    source = as_value(source) if is_guest(source) else source
-    if is_foreign(self.value):
-        return _give(self, "copy_", lambda value: _filled(value, _value(source)))
-    np.copyto(_writable(self), np.asarray(_value(source)), casting="unsafe")
-    return self
+        set_value(one, value)

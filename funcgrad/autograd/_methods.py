@@ -12,15 +12,18 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._core.aval import is_floating, is_integral
+from funcgrad._core.aval import is_floating, is_inexact, is_integral
 from funcgrad._core.bind import NO_PARAMS, bind, is_foreign
 from funcgrad._ops.elementwise.activation import logistic_p, relu_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad.autograd import _ambiguous as ambiguous
 from funcgrad.autograd import _dims as dims
-from funcgrad.autograd._to import to
-from funcgrad.autograd._views import copied, copying, expanded, hold, viewing
+from funcgrad.autograd._base import is_tensor
+from funcgrad.autograd._views import chunk, copied, copying, expanded, hold, split, unbind, viewing
 from funcgrad.numpy.extend import astype_method, clip_method, reshape_method
+
+# What PyTorch's users write, and how JAX calls the platform.
+_PLATFORMS = {"cpu": "cpu", "cuda": "gpu", "gpu": "gpu", "tpu": "tpu", "mps": "gpu", "xpu": "gpu", "meta": "meta"}
 
 
 class Size(int):
@@ -163,11 +166,66 @@ def _clamp(self: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002  (
     return fnp.clip(self, min, max)
 
 
-def _to(dtype: Any) -> Callable[[Any], Any]:
+def _converted(dtype: Any) -> Callable[[Any], Any]:
     def convert(self: Any) -> Any:
         return cast(self, np.dtype(dtype))
 
     return convert
+
+
+def number_dtype(name: str, dtype: Any) -> np.dtype:
+    """The dtype that is meant, of numbers; refused otherwise."""
+    try:
+        if dtype is None:
+            raise TypeError
+        made = np.dtype(dtype)
+    except TypeError:
+        known = str(dtype).removeprefix("torch.")
+        remedy = f"Write np.{known}." if str(dtype).startswith("torch.") else "Write np.float32, for example."
+        raise TypeError(f"{name}: the dtype {dtype!r} was asked for; needed one of NumPy's. {remedy}") from None
+    if not is_integral(made) and not is_inexact(made):
+        raise TypeError(
+            f"{name}: the dtype {made} was asked for; needed one of numbers. Write np.float32, for example."
+        )
+    return made
+
+
+def _to(self: Any, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False) -> Any:
+    """Return the tensor in another dtype, or in that of another tensor; the tensor itself where that changes nothing.
+
+    Raises:
+        RuntimeError: a device was named where the value is not.
+        TypeError: the dtype is none of NumPy's.
+    """
+    for x in args:
+        if is_tensor(x):
+            dtype = x.dtype
+        elif _is_device(x):
+            device = x
+        else:
+            dtype = number_dtype("to", x)
+    if device is not None:
+        _check_device(self, device)
+    y = self if dtype is None else cast(self, number_dtype("to", dtype))
+    return copied(self) if copy and y is self else y
+
+
+def _is_device(x: Any) -> bool:
+    if isinstance(x, str):
+        return x.partition(":")[0] in _PLATFORMS
+    return hasattr(x, "platform") or type(x).__name__ == "device"
+
+
+def _check_device(x: Any, device: Any) -> None:
+    """Refuse a device on which the value is not: nothing is moved."""
+    own = getattr(x.device, "platform", "cpu")
+    name = getattr(device, "platform", str(device).partition(":")[0])
+    if x.device is device or (_PLATFORMS.get(name) == own and not hasattr(device, "platform")):
+        return
+    raise RuntimeError(
+        f"to: the device {str(device)!r} was asked for, and the tensor {x.aval} is on {str(x.device)!r}; needed the "
+        "device of the value, which is NumPy's or JAX's. Make the tensor anew: tensor(jax.device_put(array, device))."
+    )
 
 
 def _inexact(self: Any) -> Any:
@@ -216,20 +274,23 @@ METHODS: dict[str, Callable[..., Any]] = {
     "reshape": viewing(reshape_method),
     "ravel": viewing(fnp.ravel),
     "flatten": _flatten,
+    "split": split,
+    "chunk": chunk,
+    "unbind": unbind,
     "diagonal": viewing(lambda self, offset=0, dim1=0, dim2=1: fnp.diagonal(self, offset, dim1, dim2)),
     "astype": copying(astype_method),
     "copy": lambda self, order="C": copied(self),
     "clip": copying(clip_method),
-    "to": to,
+    "to": _to,
     "__pos__": _itself,
     "contiguous": _contiguous,
     "cpu": _itself,
-    "double": _to(np.float64),
-    "float": _to(np.float32),
-    "half": _to(np.float16),
-    "long": _to(np.int64),
-    "int": _to(np.int32),
-    "bool": _to(np.bool_),
+    "double": _converted(np.float64),
+    "float": _converted(np.float32),
+    "half": _converted(np.float16),
+    "long": _converted(np.int64),
+    "int": _converted(np.int32),
+    "bool": _converted(np.bool_),
     **dims.METHODS,
     **ambiguous.METHODS,
     "nelement": lambda self: int(self.size),

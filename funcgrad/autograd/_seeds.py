@@ -43,7 +43,8 @@ def check_inputs(inputs: Iterable[Any], refusal: str) -> None:
     for x in inputs:
         if not is_tensor(x):
             raise RuntimeError(f"all inputs have to be Tensors, but got {type(x).__name__}")
-        if x.node is None:
+        # Of a view it may be another one by now.
+        if x.owner.node_of(x) is None:
             raise RuntimeError(refusal)
 
 
@@ -80,9 +81,10 @@ def _seed(i: int, x: TensorBase, bar: Any) -> Seed:
 
 
 def _node_of(i: int, x: TensorBase) -> Any:
-    if x.node is None:
+    node = x.owner.node_of(x)
+    if node is None:
         raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
-    return x.node
+    return node
 
 
 def conjugated(bar: Any) -> Any:

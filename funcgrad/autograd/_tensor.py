@@ -11,10 +11,11 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import is_inexact, is_integral
 from funcgrad._core.bind import Tracer
 from funcgrad._core.tracebacks import folded
-from funcgrad.autograd import _in_place
 from funcgrad.autograd._backward import backward, backward_from
 from funcgrad.autograd._base import LeafNode, TensorBase, TensorTrace, owned_array, retained, set_value
 from funcgrad.autograd._function import Function
+from funcgrad.autograd._history import base_of, begin
+from funcgrad.autograd._in_place_methods import IN_PLACE
 from funcgrad.autograd._methods import METHODS, Size, size_of
 from funcgrad.autograd._text import tensor_text
 from funcgrad.autograd._views import alias, array_function, copied, getitem, iterate
@@ -58,7 +59,7 @@ class Tensor(TensorBase):
     @property
     def requires_grad(self) -> bool:
         """Whether gradients by this tensor, or through it, are recorded; can be set on leaves."""
-        return self.node is not None
+        return self.owner.requires_grad(self)
 
     @requires_grad.setter
     def requires_grad(self, requires_grad: bool) -> None:
@@ -84,13 +85,14 @@ class Tensor(TensorBase):
         elif self.node is None:
             if not is_inexact(self.dtype):
                 raise RuntimeError("only Tensors of floating point dtype can require gradients")
-            self.node = LeafNode(self)
+            begin(self)
         return self
 
     @property
     def is_leaf(self) -> bool:
         """Whether no recorded operation made this tensor."""
-        return self.node is None or type(self.node) is LeafNode
+        node = self.owner.node_of(self)
+        return node is None or type(node) is LeafNode
 
     @property
     def grad_fn(self) -> Function | None:
@@ -123,15 +125,17 @@ class Tensor(TensorBase):
 
     def retain_grad(self) -> None:
         """Have `backward` fill ``grad`` of this tensor although it is no leaf."""
-        if self.node is None:
+        node = self.owner.node_of(self)
+        if node is None:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if not self.is_leaf:
-            retained[self.node] = self
+        if type(node) is not LeafNode:
+            retained[node] = self
 
     @property
     def retains_grad(self) -> bool:
         """Whether this tensor is no leaf and has its ``grad`` filled."""
-        return self.node is not None and retained.get(self.node) is self
+        node = self.owner.node_of(self)
+        return node is not None and retained.get(node) is self
 
     @folded
     def backward(
@@ -162,7 +166,13 @@ class Tensor(TensorBase):
         return made
 
     def detach_(self) -> Tensor:
-        """Forget the history, in place."""
+        """Forget the history, in place.
+
+        Raises:
+            RuntimeError: the tensor is a view of another.
+        """
+        if base_of(self) is not None:
+            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         self.node = None
         self.gradient = self.grad
         return self
@@ -211,7 +221,7 @@ class Tensor(TensorBase):
         Raises:
             RuntimeError: the tensor requires a gradient, which the array could not carry.
         """
-        if self.node is not None:
+        if self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         return np.asarray(self.value)
 
@@ -224,6 +234,11 @@ class Tensor(TensorBase):
     def size(self) -> Size:
         """The number of elements; called, the shape or one of its lengths."""
         return size_of(self.shape, math.prod(self.shape))
+
+    @property
+    def _version(self) -> int:
+        """How often the memory was written to in place, through whichever tensor."""
+        return WRITES.version(self.value)
 
     @property
     def device(self) -> Any:
@@ -316,21 +331,9 @@ class Tensor(TensorBase):
     __array_function__ = array_function
     __getitem__ = getitem
     __iter__ = iterate
-    __setitem__ = _in_place.set_item
-    __iadd__ = add_ = _in_place.method(np.add)
-    __isub__ = sub_ = _in_place.method(np.subtract)
-    __imul__ = mul_ = _in_place.method(np.multiply)
-    __itruediv__ = div_ = _in_place.method(np.true_divide)
-    __ipow__ = pow_ = _in_place.method(np.power)
-    __ifloordiv__ = _in_place.method(np.floor_divide)
-    __imod__ = _in_place.method(np.remainder)
-    __imatmul__ = _in_place.method(np.matmul)
-    zero_ = _in_place.zero
-    fill_ = _in_place.fill
-    copy_ = _in_place.copy
 
 
-for _name, _method in METHODS.items():
+for _name, _method in (METHODS | IN_PLACE).items():
     setattr(Tensor, _name, _method)
 # The tape that all tensors are on.
 TRACE = TensorTrace(Tensor)

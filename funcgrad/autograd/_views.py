@@ -8,20 +8,23 @@ case, one that computes gives one with memory of its own, and an element is a vi
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from funcgrad._core.aval import is_integer
 from funcgrad._core.bind import Tracer
+from funcgrad._core.primitive import Primitive, remember_view
 from funcgrad._ops.elementwise.cast import cast_p
 from funcgrad._ops.layout.broadcast import broadcast_to_p
 from funcgrad._ops.layout.shape import reshape_p
 from funcgrad.autograd._base import TensorBase, is_tensor
+from funcgrad.autograd._mode import recording
 from funcgrad.autograd._torch import array_of, is_torchs
-from funcgrad.numpy.extend import functions
+from funcgrad.numpy.extend import functions, normalize_axis
 from funcgrad.numpy.extend import getitem as index
 
 # What is attached to every tracer.
@@ -37,9 +40,16 @@ _PLAIN = frozenset({int, slice, type(None), type(...)})
 _NAMES = frozenset(_VIEWS.split())
 
 
+def shown(x: TensorBase, primitive: Primitive, params: dict) -> Any:
+    """A view."""
+    y = x.owner.apply(primitive, (x,), params)
+    remember_view(y, x, primitive, params)
+    return y
+
+
 def alias(x: TensorBase) -> Any:
     """Another tensor with the same memory, recorded as a view is."""
-    made = x.owner.apply(reshape_p, (x,), {"shape": x.shape})
+    made = shown(x, reshape_p, {"shape": x.shape})
     # JAX hands back what does not change.
     return hold(made, x.value.copy()) if made.value is x.value else made
 
@@ -83,12 +93,11 @@ def copying(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def expanded(x: Any, shape: tuple[int, ...]) -> Any:
     """A view in which axes of length 1 repeat."""
-    y = x.owner.apply(broadcast_to_p, (x,), {"shape": shape})
-    if type(x.value) is not np.ndarray:
-        return y
     # What repeats nothing can be written to.
-    whole = math.prod(shape) == x.value.size
-    return hold(y, x.value.reshape(shape) if whole else np.broadcast_to(x.value, shape))
+    if math.prod(shape) == x.size:
+        return hold(shown(x, reshape_p, {"shape": shape}), x.value.reshape(shape))
+    y = shown(x, broadcast_to_p, {"shape": shape})
+    return hold(y, np.broadcast_to(x.value, shape)) if type(x.value) is np.ndarray else y
 
 
 def getitem(self: Any, key: Any, /) -> Any:
@@ -111,7 +120,59 @@ def iterate(self: Any) -> Iterator[Any]:
     """``iter(x)``, over the first axis; the elements are views."""
     if not self.shape:
         raise TypeError("iteration over a 0-d tensor")
-    return (getitem(self, i) for i in range(self.shape[0]))
+    return (one_of("Unbind", i, getitem(self, i)) for i in range(self.shape[0]))
+
+
+def one_of(name: str, i: int, y: TensorBase) -> TensorBase:
+    """One of several views that a function of PyTorch's gives at once: none of them is written to in place."""
+    if recording.get():
+        y.several = name, i
+    return y
+
+
+def unbind(self: Any, dim: int = 0) -> tuple[Any, ...]:
+    """The parts along an axis, without it, as views."""
+    if not self.shape:
+        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
+    axis = normalize_axis(dim, len(self.shape))
+    before = (slice(None),) * axis
+    return tuple([one_of("Unbind", i, getitem(self, (*before, i))) for i in range(self.shape[axis])])
+
+
+def split(self: Any, split_size: int | Sequence[int], dim: int = 0) -> tuple[Any, ...]:
+    """Parts of a length along an axis, the last one perhaps shorter, or of given lengths, as views."""
+    if not self.shape:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    axis = normalize_axis(dim, len(self.shape))
+    length = self.shape[axis]
+    if isinstance(split_size, int):
+        if split_size < 0 or (not split_size and length):
+            raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
+        name = "Split"
+        sizes = [min(split_size, length - i) for i in range(0, length, split_size or 1)] or [0]
+    else:
+        name, sizes = "SplitWithSizes", list(split_size)
+        if sum(sizes) != length or min(sizes, default=0) < 0:
+            raise RuntimeError(
+                f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at dimension "
+                f"{dim}), but got split_sizes={sizes}"
+            )
+    before = (slice(None),) * axis
+    ends = [0, *itertools.accumulate(sizes)]
+    return tuple(
+        [one_of(name, i, getitem(self, (*before, slice(*pair)))) for i, pair in enumerate(itertools.pairwise(ends))]
+    )
+
+
+def chunk(self: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
+    """At most so many parts along an axis, of one length but for the last, as views."""
+    if not self.shape:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    length = self.shape[normalize_axis(dim, len(self.shape))]
+    # Of nothing there are as many parts as were asked for.
+    return split(self, -(-length // chunks), dim) if length else split(self, [0] * chunks, dim)
 
 
 def array_function(self: Any, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:

@@ -27,7 +27,7 @@ from funcgrad.autograd._function import Function
 # Of how many writes to an array the serial numbers are kept: they only serve the text of the error.
 _REMEMBERED = 16
 
-_TYPE_NAMES = {
+_TYPE_NAMES: dict[str, str] = {
     "float16": "HalfTensor",
     "bfloat16": "BFloat16Tensor",
     "float32": "FloatTensor",
@@ -44,13 +44,14 @@ _TYPE_NAMES = {
 
 
 class _Record:
-    """The noted writes to one array: how many, and the serial numbers of the last."""
+    """The noted writes to one array: how many, the serial numbers of the last, and what was recorded last."""
 
-    __slots__ = ("array", "count", "serials")
+    __slots__ = ("array", "count", "serials", "title")
 
     def __init__(self, array: Any, forget: Callable[[Any], Any]) -> None:
         self.array = weakref.ref(array, forget)
         self.count = 0
+        self.title: str | None = None
         self.serials: deque[int] = deque(maxlen=_REMEMBERED)
 
 
@@ -76,42 +77,66 @@ class Writes:
         self._records: dict[int, _Record] = {}
 
     def __len__(self) -> int:
-        """To how many arrays that are still there."""
-        return len(self._records)
+        """To how many arrays that are still there, and that others looked at."""
+        return sum(bool(record.serials) for record in self._records.values())
 
-    def note(self, tensors: Iterable[TensorBase]) -> None:
-        """Note that values are written to; or, of JAX's, that their memory is given away."""
+    def note(self, tensors: Iterable[TensorBase], *, count: bool = False) -> None:
+        """Note that values are written to; or, of JAX's, that their memory is given away.
+
+        With ``count`` a value that nobody else refers to has its writes counted, too.
+        """
         for tensor in tensors:
             value = tensor.value
             if getrefcount(value) > _ALONE or type(value) is not np.ndarray or value.base is not None:
-                self._note(_owner(value))
+                self._note(owner_of(value))
+            elif count:
+                self._record(value).count += 1
 
     def _note(self, array: Any) -> None:
         self.last = serial = next_serial()
+        record = self._record(array)
+        record.count += 1
+        record.serials.append(serial)
+
+    def _record(self, array: Any) -> _Record:
         record = self._records.get(id(array))
         if record is None:
             # An array that dies takes its record along, before another one can have its identity.
             record = self._records[id(array)] = _Record(array, partial(self._records.pop, id(array)))
-        record.count += 1
-        record.serials.append(serial)
+        return record
+
+    def version(self, value: Any) -> int:
+        """How many writes to the memory of a value there were."""
+        record = self._records.get(id(owner_of(value)))
+        return 0 if record is None else record.count
+
+    def entitle(self, value: Any, title: str) -> None:
+        """Keep PyTorch's name for the operation that wrote to the memory of a value last, for errors."""
+        if (record := self._records.get(id(owner_of(value)))) is not None:
+            record.title = title
+
+    def latest(self, value: Any) -> int:
+        """The serial number of the last noted write to the memory of a value; 0 where there was none."""
+        record = self._records.get(id(owner_of(value)))
+        return record.serials[-1] if record is not None and record.serials else 0
 
     def check(self, node: Any) -> None:
         """Refuse a node that keeps a value which was written to after the node was recorded; in PyTorch's words."""
         # Of an operation as a whole, its operands are kept too, for who wants to record it anew.
         kept = kept_by(node)[:2] if is_joint(node) else kept_by(node)
-        for value in _arrays(kept):
-            record = self._records.get(id(_owner(value)))
-            if record is not None and record.serials[-1] > node[0]:
+        for value in arrays_in(kept):
+            record = self._records.get(id(owner_of(value)))
+            if record is not None and record.serials and record.serials[-1] > node[0]:
+                name, origin = _TYPE_NAMES.get(value.dtype.name, value.dtype.name), _origin(node, value, record)
                 raise RuntimeError(
                     "one of the variables needed for gradient computation has been modified by an inplace operation: "
-                    f"[{_TYPE_NAMES.get(value.dtype.name, value.dtype.name)} {list(value.shape)}]"
-                    f"{_origin(node, value)} is at version {record.count}; expected {_expected(record, node[0])} "
-                    "instead. Hint: compute a new value (x = x + y), write to a copy (x.clone()), or write after the "
-                    "last backward."
+                    f"[{name} {list(value.shape)}]{origin} is at version {record.count}; expected "
+                    f"{_expected(record, node[0])} instead. Hint: compute a new value (x = x + y), write to a copy "
+                    "(x.clone()), or write after the last backward."
                 )
 
 
-def _owner(array: Any) -> Any:
+def owner_of(array: Any) -> Any:
     """The array that owns the memory of a view; an array of JAX is none."""
     if isinstance(array, np.ndarray):
         while isinstance(array.base, np.ndarray):
@@ -119,20 +144,28 @@ def _owner(array: Any) -> Any:
     return array
 
 
-def _arrays(kept: Any) -> Iterator[Any]:
+def type_name(dtype: Any) -> str:
+    """PyTorch's name for a dtype in messages."""
+    return _TYPE_NAMES.get(str(dtype), str(dtype)).removesuffix("Tensor")
+
+
+def arrays_in(kept: Any) -> Iterator[Any]:
     """The arrays, and what is none, among kept values, which may be nested."""
     if isinstance(kept, tuple | list):
         for one in kept:
-            yield from _arrays(one)
+            yield from arrays_in(one)
     else:
         yield kept
 
 
-def _origin(node: Any, value: np.ndarray) -> str:
-    """Which operation gave the value, where it was no leaf."""
+def _origin(node: Any, value: np.ndarray, record: _Record) -> str:
+    """Which operation gave the value, where it was no leaf; of an operand the last that wrote to it."""
     for source in (node, *parents_of(node)):
         if isinstance(source, TensorNode) and source.value_id == id(value) and not isinstance(source, LeafNode):
-            return f", which is output 0 of {Function(source).name().removesuffix('Backward0')},"
+            name = Function(source).name()
+            if source is not node and record.title is not None:
+                name = record.title if record.array() is value else "AsStrided"
+            return f", which is output 0 of {name.partition('Backward')[0]},"
     return ""
 
 

@@ -9,7 +9,7 @@ from funcgrad.numpy._base.convert import as_value, dtype_of, kind_of, operands_f
 from funcgrad.numpy._base.dispatch import functions, implements, special_functions
 from funcgrad.numpy._base.guests import holds_tracer, is_guest, is_number_dtype, is_object_array
 from funcgrad.numpy._choose.at import At
-from funcgrad.numpy._choose.indexing import getitem
+from funcgrad.numpy._choose.indexing import getitem, parse
 from funcgrad.numpy._choose.where import clip_method
 from funcgrad.numpy._layout.creation import astype_method
 from funcgrad.numpy._layout.shape import reshape_method
@@ -33,6 +33,7 @@ __all__ = [
     "normalize_axes",
     "normalize_axis",
     "operands_for",
+    "parse",
     "promote",
     "reshape_method",
     "special_functions",

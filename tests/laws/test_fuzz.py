@@ -19,8 +19,10 @@ def test_programs(first: int) -> None:
     assert not found, "\n\n".join(f.text for f in found)
 
 
-@pytest.mark.parametrize(("kind", "count"), [("schedules", 200), ("writes", 80)])
+@pytest.mark.parametrize(("kind", "count"), [("tensors", 200), ("schedules", 200), ("writes", 80)])
 def test_scripts(kind: str, count: int) -> None:
+    if kind == "tensors":
+        pytest.importorskip("torch")
     _, found = run_scripts(kind, range(count))
     assert not found, "\n\n".join(f.text for f in found)
 

@@ -59,6 +59,7 @@ class Place(Tracer):
     """
 
     __slots__ = ()
+    tells_views = False
 
     @property
     def aval(self) -> Aval:

@@ -54,7 +54,7 @@ def write(x: Tracer, v: Any, index: Index = WHOLE, arrays: tuple = (), asked: st
         v = settled(v)
     if not _in_buffer(memory, steps, v, index, arrays):
         keep_layout(memory)
-        memory.value = _replaced(memory.value, steps, v, index, arrays)
+        memory.value = replaced(memory.value, steps, v, index, arrays)
         memory.owned = False
     memory.version += 1
 
@@ -62,6 +62,11 @@ def write(x: Tracer, v: Any, index: Index = WHOLE, arrays: tuple = (), asked: st
 def _view(primitive: Primitive) -> Any:
     """How what the primitive shows is written to."""
     return primitive.view
+
+
+def keeps_cotangents(steps: list[Step]) -> bool:
+    """Whether what the steps show of a cotangent is the cotangent of what they show."""
+    return all(_view(primitive).same_in_cotangents for primitive, _ in steps)
 
 
 def _steps(place: Any) -> list[Step]:
@@ -75,7 +80,7 @@ def _steps(place: Any) -> list[Step]:
     return steps[::-1]
 
 
-def _replaced(x: Any, steps: list[Step], v: Any, index: Index, arrays: tuple) -> Any:
+def replaced(x: Any, steps: list[Step], v: Any, index: Index, arrays: tuple) -> Any:
     """``x`` with a value at an index of what the steps show of it."""
     parts = [x]
     for primitive, params in steps:
@@ -130,7 +135,7 @@ def _in_buffer(memory: Memory, steps: list[Step], v: Any, index: Index, arrays: 
     home: Any = memory.home
     if arrays and any(type(a) not in NUMPY_TYPES for a in arrays):
         return False
-    if steps and not all(_view(p).same_in_cotangents for p, _ in steps):
+    if steps and not keeps_cotangents(steps):
         return False
     if type(old) is ForwardTracer or type(v) is ForwardTracer:
         return _in_two_buffers(memory, steps, v, index, arrays)
@@ -189,7 +194,7 @@ def _pull_overwritten(y_bar: Any, node: Node) -> Any:
     if part is not None:
         part[index.filled(arrays)] = 0
     else:
-        bar.value = _replaced(bar.value, list(steps), bar.value.dtype.type(0), index, arrays)
+        bar.value = replaced(bar.value, list(steps), bar.value.dtype.type(0), index, arrays)
     return bar
 
 
@@ -212,7 +217,7 @@ def _taken(bar: WrittenBar, steps: Any, index: Index, arrays: tuple, shape: tupl
         v_bar = index_p(part, *arrays, index=index)
         if arrays and not index.unique:
             v_bar = v_bar * _stays(part.shape, index, arrays)
-        bar.value = _replaced(whole, list(steps), whole.dtype.type(0), index, arrays)
+        bar.value = replaced(whole, list(steps), whole.dtype.type(0), index, arrays)
     if v_bar.shape == shape:
         return v_bar
     wide = len(shape) - len(v_bar.shape)

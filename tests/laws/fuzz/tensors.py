@@ -33,6 +33,21 @@ UNARY = VIEWS + words(
     """
 )
 INDEX = ("0", "-1", "..., 0", "1:", "None", "::2", "[0, 0]", ":, 0", "0, 0", "...", "np.array([1, 0])")
+WRITES = words(
+    """
+    mul_(0.5) mul_({y}) mul_({x}) mul_({y}.detach()) add_({y}) add_(1.5,alpha=2) add_({y},alpha=0.5)
+    sub_({y},alpha=0.5) div_({y}) div_(4.0) pow_(2) pow_({y}) copy_({y}) copy_({y}.detach()) fill_(0.5) zero_()
+    clamp_(min=-0.5,max=0.5) clamp_(max=0.3) relu_() exp_() tanh_() sin_() cos_() sigmoid_() neg_() abs_() sqrt_()
+    log_() square_() reciprocal_() floor_() cumsum_(0) masked_fill_({x}>0,0.25) masked_fill_({y}>0,0.25)
+    index_fill_(0,tensor([0]),2.0) index_add_(0,tensor([0,-1]),{y}) index_add_(0,tensor([1,1]),{y},alpha=2)
+    index_copy_(0,tensor([1,0]),{y}) scatter_(0,tensor([[1,0]]),0.5) scatter_add_(-1,tensor([[0],[0]]),{y})
+    index_put_((tensor([1,0]),),{y}) index_put_((tensor([1,1]),),{y},accumulate=True) clamp_min_(0.1) clamp_max_(0.1)
+    normal_(0,0) uniform_(1,1) expm1_() log1p_() rsqrt_() sign_() remainder_(0.7) div_({y},rounding_mode="trunc")
+    lerp_({y},0.25) addcmul_({y},{y},value=0.5) addcdiv_({y},{y}.detach()+9) detach_()
+    """
+)
+ASSIGNED = ("0", "-1", "..., 0", "1:", "::2", ":, 0", "0, 0", "...", ":", "np.array([1, 0])", "{x} > 0", "{y} > 0")
+VALUES = ("2.0", "{y}", "{y} * 3", "{y}[0]", "{x}[-1]", "{y}.sum()", "0")
 BINARY = words(
     """
     + - * / ** @ > < ==
@@ -46,28 +61,25 @@ EFFECTS = (
     "{x}.sum().backward(create_graph=True)",
     "{x}.data = {x}.data * 2",
     "{x}.data = {y}.detach()",
-    "{x}.mul_(0.5)",
-    "{x}.add_({y})",
-    "{x}.zero_()",
     "{x}.grad = None",
     "{x}.grad.zero_()",
     "{x}.retain_grad()",
     "{x}.detach().mul_(2)",
     "{x}.data.add_(1)",
     "{x}.data[0] = 1.5",
-    "{x}.copy_({y})",
-    "{x}.fill_(0.5)",
-    "{x}.sub_({y}, alpha=0.5)",
     "{x}.backward(torch_ones)",
     "{x}.grad = {y}.detach()",
-    "{x}.detach_()",
-    "{x}[0] = 2.0",
 )
 
 
-# Where PyTorch refuses what has a plain meaning here: tensors are arrays first, which subtract bools; a detached view
-# cannot lose what is written to it later, since such a write is refused.
-_NOT_REFUSED_HERE = ("with a bool tensor is not supported", "Can't detach views in-place")
+# Where PyTorch refuses what has a plain meaning here: tensors are arrays first, which subtract bools.
+_NOT_REFUSED_HERE = ("with a bool tensor is not supported", "not implemented for 'Bool'")
+_OF_WRITES = ("in-place", "inplace", "single memory location", "broadcast shape")
+_NAMES = re.compile(r"\b[tv]\d+\b")
+_OF_VIEW = re.compile(
+    r"[oO]utput 0 of (?:AsStrided|Index|Select|Slice|T|Transpose|Permute|Unsqueeze|Squeeze|View|Alias|Expand)\b"
+)
+_ASSIGNED_DATA = re.compile(r"(?:with no_grad\(\): )?(\w+)\.data = ")
 _GRADIENT = re.compile(r"(v\d+) = grad\(")
 
 
@@ -136,12 +148,27 @@ def _leaf(rng: Random, i: int, dtype: str) -> str:
 def _line(rng: Random, names: list[str], k: int) -> str:
     x, y = rng.choices(names, range(1, len(names) + 1))[0], rng.choice(names)
     kind = rng.random()
-    if kind < 0.22:
+    if kind < 0.15:
         line = rng.choice(EFFECTS).format(x=x, y=y)
         return f"with no_grad(): {line}" if "_(" in line and rng.random() < 0.6 else line
-    if kind < 0.25:
+    if kind < 0.4:
+        line = _write(rng, x, y)
+        return f"with no_grad(): {line}" if rng.random() < 0.2 else line
+    if kind < 0.42:
+        return f"with no_grad(): v{k} = {x}.{rng.choice(VIEWS)}"
+    if kind < 0.45:
+        return f"v{k} = list({x}.{rng.choice(('split(1)', 'chunk(2)', 'unbind()'))})[-1]"
+    if kind < 0.48:
         return f"with no_grad(): v{k} = {x} * {y}"
     return f"v{k} = {_expression(rng, x, y)}"
+
+
+def _write(rng: Random, x: str, y: str) -> str:
+    if rng.random() < 0.3:
+        return f"{x}[{rng.choice(ASSIGNED)}] = {rng.choice(VALUES)}".format(x=x, y=y)
+    if rng.random() < 0.2:
+        return f"{x} {rng.choice(('+=', '-=', '*=', '/=', '**='))} {rng.choice((y, '2', x))}"
+    return f"{x}.{rng.choice(WRITES)}".format(x=x, y=y)
 
 
 def _expression(rng: Random, x: str, y: str) -> str:
@@ -183,30 +210,74 @@ def findings(script: Script, report: Report) -> list[str]:
     return []
 
 
-def _step(line: str, theirs: dict[str, Any], ours: dict[str, Any]) -> tuple[str, str]:
+def _step(line: str, theirs: dict[str, Any], ours: dict[str, Any]) -> tuple[str, str]:  # noqa: PLR0911  (one a reason)
     """What is wrong after a line; empty where nothing is, "refused" where the script ends here."""
     shapes = {name: tuple(x.shape) for name, x in theirs.items() if hasattr(x, "detach")}
+    together = _share(line, theirs)
     expected, got = _executed(line, theirs), _executed(line, ours)
     gradient = _GRADIENT.match(line)
     if gradient and expected is None and theirs[gradient[1]] is not None:
         # Ours is memory of its own, PyTorch's of a sum one number repeated, which shows in writes.
         theirs[gradient[1]] = theirs[gradient[1]].clone()
-    if any(tuple(theirs[name].shape) != shape for name, shape in shapes.items() if hasattr(theirs[name], "detach")):
-        # By ``x.data = ...``: PyTorch's graph then gives gradients of a shape that nothing has.
-        return "refused", "data of another shape"
+    if reason := _other_data(line, theirs, shapes):
+        return "refused", reason
     if expected is not None or got is not None:
         return _refused(line, expected, got)
-    for name in [n for n in theirs if n[0] in "tv" and n[1:].isdigit()]:
-        if wrong := _unlike(theirs[name], ours[name]):
+    names = [n for n in theirs if n[0] in "tv" and n[1:].isdigit()]
+    made = line.partition(" = ")[0].rpartition(" ")[2]
+    narrow = any(str(getattr(theirs[name], "dtype", "")) == "torch.float32" for name in names)
+    for name in names:
+        if wrong := _unlike(theirs[name], ours[name], 1e-4 if narrow else 1e-9):
+            if wrong[0] == "flags" and name == made and "create_graph=True" in line:
+                return "refused", "a gradient that depends on signs alone, or on what was overwritten"
+            if together and wrong[0] == "value":
+                return "refused", "PyTorch has read what it had written already"
             return wrong[0], f"{name} after {line}: {wrong[1]}"
+    if made in names and _shared(made, theirs) != _shared(made, ours):
+        return "refused", "the strides decide whether it is a view, and are others"
     return "", ""
+
+
+def _other_data(line: str, theirs: dict[str, Any], shapes: dict[str, tuple[int, ...]]) -> str:
+    """Why ``x.data = ...`` is meant to leave something else than PyTorch does; empty where it is not."""
+    if assigned := _ASSIGNED_DATA.match(line):
+        x = theirs[assigned[1]]
+        if x._is_view() or any(getattr(y, "_base", None) is x for y in theirs.values()):
+            return "data of what has views: PyTorch takes them for views of other memory"
+    if any(tuple(theirs[name].shape) != shape for name, shape in shapes.items() if hasattr(theirs[name], "detach")):
+        # PyTorch's graph then gives gradients of a shape that nothing has.
+        return "data of another shape"
+    return ""
+
+
+def _share(line: str, scope: dict[str, Any]) -> bool:
+    """Whether tensors of a line lie in one memory."""
+    found = {name: scope[name] for name in _NAMES.findall(line) if hasattr(scope.get(name), "detach")}
+    return any(_shared(name, found) for name in found)
+
+
+def _shared(name: str, scope: dict[str, Any]) -> set[str]:
+    """The other tensors that share memory with one."""
+    if not hasattr(scope[name], "detach"):
+        return set()
+    others = [n for n in scope if n[0] in "tv" and n[1:].isdigit() and n != name and hasattr(scope[n], "detach")]
+    return {n for n in others if np.may_share_memory(_plain(scope[n]), _plain(scope[name]))}
 
 
 def _refused(line: str, expected: Exception | None, got: Exception | None) -> tuple[str, str]:
     """What is wrong about the errors of a line, of which there is one at least."""
+    if got is None and expected is not None and "needed for gradient" in str(expected) and _is_otherwise(expected):
+        return "refused", "PyTorch keeps what we do not"
     if got is None:
         meant = not any(text in str(expected) for text in _NOT_REFUSED_HERE)
         return ("not refused", f"{line}: PyTorch says {str(expected)[:120]}") if meant else ("refused", str(expected))
+    if (
+        expected is not None
+        and _is_of_writes(expected)
+        and _words(expected) != _words(got)
+        and "numpy boolean" not in str(got)
+    ):
+        return "message", f"{line}: {_words(got)}, PyTorch's {_words(expected)}"
     if expected is not None:
         # What PyTorch had accumulated before it raised stays, where ours leaves all gradients as they were.
         return ("refused", "backward raised in both") if "backward" in line else ("", "")
@@ -218,13 +289,34 @@ def _refused(line: str, expected: Exception | None, got: Exception | None) -> tu
     return f"raised {refusal.error} in {refusal.place}", f"{line}: {refusal.text}"
 
 
+def _is_otherwise(error: Exception) -> bool:
+    """Whether an operation keeps other values here: the norm, and what has no elements."""
+    return "of LinalgVectorNorm" in str(error) or re.search(r"\[(\d+, )*0[],]", str(error)) is not None
+
+
+def _is_of_writes(error: Exception) -> bool:
+    """Whether PyTorch refuses what was, or was to be, written in place."""
+    return isinstance(error, RuntimeError) and any(text in str(error) for text in _OF_WRITES)
+
+
+def _words(error: Exception) -> str:
+    """A message without each library's own advice and names of views."""
+    return (
+        _OF_VIEW.sub("output 0 of a view", str(error))
+        .replace("torch.", "")
+        .partition(" Hint: ")[0]
+        .partition(" If you are using")[0]
+        .rstrip(".")
+    )
+
+
 def _plain(x: Any) -> Any:
     return np.asarray(x.detach().numpy()) if hasattr(x, "detach") else x
 
 
-def _unlike(theirs: Any, ours: Any) -> tuple[str, str] | None:
+def _unlike(theirs: Any, ours: Any, tolerance: float) -> tuple[str, str] | None:
     if hasattr(theirs, "detach") and hasattr(ours, "detach"):
-        return _unlike_arrays(_plain(theirs), _plain(ours)) or _unlike_flags(theirs, ours)
+        return _unlike_arrays(_plain(theirs), _plain(ours), tolerance) or _unlike_flags(theirs, ours, tolerance)
     if hasattr(theirs, "detach") or hasattr(ours, "detach"):
         return "type", f"{type(ours).__name__}, PyTorch's {type(theirs).__name__}"
     if theirs is None or (
@@ -235,29 +327,51 @@ def _unlike(theirs: Any, ours: Any) -> tuple[str, str] | None:
     return "plain", f"{ours!r}, PyTorch's {theirs!r}"
 
 
-def _unlike_arrays(theirs: np.ndarray, ours: np.ndarray) -> tuple[str, str] | None:
+def _unlike_arrays(theirs: np.ndarray, ours: np.ndarray, tolerance: float) -> tuple[str, str] | None:
     if theirs.shape != ours.shape:
         return "shape", f"{ours.shape}, PyTorch's {theirs.shape}"
     if theirs.dtype != ours.dtype:
         # Tensors are arrays first: of bools, integers and mixed widths NumPy's rule makes other dtypes than PyTorch's.
         return "refused", f"{ours.dtype} where PyTorch has {theirs.dtype}"
-    return None if _close(theirs, ours) else ("value", f"{ours}, PyTorch's {theirs}")
+    return None if _close(theirs, ours, tolerance) else ("value", f"{ours}, PyTorch's {theirs}")
 
 
-def _unlike_flags(theirs: Any, ours: Any) -> tuple[str, str] | None:
-    wanted, found = (theirs.requires_grad, theirs.is_leaf), (ours.requires_grad, ours.is_leaf)
-    if wanted != found:
-        return "flags", f"requires_grad, is_leaf {found}, PyTorch's {wanted}"
+def _flags(x: Any) -> tuple[bool, bool] | str:
+    try:
+        return x.requires_grad, x.is_leaf
+    except RuntimeError as error:
+        return str(error)
+
+
+def _unlike_flags(theirs: Any, ours: Any, tolerance: float) -> tuple[str, str] | None:
+    flags, found = _flags(theirs), _flags(ours)
+    if flags != found or isinstance(flags, str):
+        reason = _other_flags(theirs, flags)
+        return ("refused", reason) if reason else ("flags", f"requires_grad, is_leaf {found}, PyTorch's {flags}")
     if not theirs.is_leaf and not theirs.retains_grad:
         return None
     bar, bar_ours = theirs.grad, ours.grad
     if bar is None or bar_ours is None:
-        return None if bar is bar_ours else ("grad", f"{bar_ours}, PyTorch's {bar}")
-    return None if _close(_plain(bar), _plain(bar_ours)) else ("grad", f"{_plain(bar_ours)}, PyTorch's {_plain(bar)}")
+        # Where nothing but zeros would come along a way, PyTorch may go it and we may not.
+        nothing = not theirs.is_leaf and bar is not None and not _plain(bar).any()
+        return None if bar is bar_ours or nothing else ("grad", f"{bar_ours}, PyTorch's {bar}")
+    close = _close(_plain(bar), _plain(bar_ours), tolerance)
+    return None if close else ("grad", f"{_plain(bar_ours)}, PyTorch's {_plain(bar)}")
 
 
-def _close(a: np.ndarray, b: np.ndarray) -> bool:
-    tolerance = 1e-9 if a.dtype == np.float64 else 1e-4
+def _other_flags(theirs: Any, flags: tuple[bool, bool] | str) -> str:
+    """Why flags are meant to be others than PyTorch's; empty where they are not."""
+    if isinstance(flags, str):
+        # A view of several, or made in ``no_grad``, whose memory was written to: PyTorch counts writes without history.
+        return flags[:60]
+    if flags == (True, True) and theirs._is_view():
+        return "a view made in no_grad, which in PyTorch is a leaf with a gradient of its own"
+    if flags[0] and not theirs.is_floating_point():
+        return "a gradient of integers, by a write of numbers with a history"
+    return "" if theirs.numel() else "nothing has no history"
+
+
+def _close(a: np.ndarray, b: np.ndarray, tolerance: float) -> bool:
     return a.shape == b.shape and bool(
         np.allclose(a.astype(float), b.astype(float), tolerance, tolerance, equal_nan=True)
     )

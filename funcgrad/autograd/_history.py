@@ -1,0 +1,237 @@
+"""In-place operations and the tape: what is refused, and which history a tensor, and the views of it, have afterwards.
+
+Memory is shared, and is written to. History is kept once for each memory: by the tensor that is no view, the *root*.
+A write to the root, or to a view of it, gives the root another node. A view knows how it shows its root
+(`remember_view`), so its own node is recorded anew when it is next read, if the root's history has changed since.
+Nobody pays for that before the first such write: only then does the tape begin to watch (`WatchingTrace`).
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable
+from typing import Any
+
+from funcgrad._core.bind import Tracer, active_trace
+from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.tape import kept_by, next_serial, parent_counts, primitive_of
+from funcgrad._ops.elementwise.arithmetic import abs_p, div_p, max_p, min_p
+from funcgrad._ops.index.write import Step
+from funcgrad.autograd._base import LeafNode, TensorBase, TensorNode, TensorTrace, is_tensor, retained
+from funcgrad.autograd._function import Function
+from funcgrad.autograd._mode import recorded, recording
+from funcgrad.autograd._writes import WRITES, arrays_in, owner_of
+from funcgrad.errors import TracerAssignmentError
+
+_LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
+_DIRECT = "is being"
+_INDIRECT = "its base or another view of its base has been"
+_SEVERAL = (
+    " This view is the output of a function that returns multiple views. Such functions do not allow the output views "
+    "to be modified inplace. You should replace the inplace operation by an out-of-place one."
+)
+_UNRECORDED = (
+    " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
+    "the view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or "
+    "both outside (if you want the inplace to be tracked)."
+)
+# Whose derivatives read the result where PyTorch's read the operands.
+_KEEPING_RESULTS = (abs_p, div_p, max_p, min_p)
+
+
+def base_of(x: Any) -> Any:
+    """The tensor of which a tensor shows a part in the same memory; ``None`` for a root."""
+    base = getattr(x, "viewed", None)
+    return base if base is not None and owner_of(base.value) is owner_of(x.value) else None
+
+
+def root_of(x: Any) -> Any:
+    """The tensor that is no view, of which a tensor shows a part."""
+    while (base := base_of(x)) is not None:
+        x = base
+    return x
+
+
+def steps_of(x: Any) -> list[Step]:
+    """The way from the root to a tensor."""
+    steps: list[Step] = []
+    while (base := base_of(x)) is not None:
+        steps.append((x.viewed_by, x.viewed_at))
+        x = base
+    return steps[::-1]
+
+
+def _serial(x: Any) -> int:
+    """When the history of a view was recorded, or would have been."""
+    return x.node[0] if x.node is not None else abs(getattr(x, "seen", 0))
+
+
+def _is_stale(x: Any) -> bool:
+    if getattr(x, "viewed", None) is None:
+        return False
+    root = root_of(x)
+    return root is not x and getattr(root, "changed", 0) > _serial(x)
+
+
+def _renew(x: Any) -> None:
+    """Record anew how a view comes from its root."""
+    _refuse_special(x, _INDIRECT)
+    y = root_of(x)
+    with recorded(True):
+        for primitive, params in steps_of(x):
+            y = y.owner.apply(primitive, (y,), params)
+    if y.node is not None:
+        y.node.value_id, y.node.title = id(x.value), "AsStridedBackward0"
+    _set_node(x, y.node)
+    x.seen = next_serial()
+
+
+def _set_node(x: Any, node: Any) -> None:
+    """Give a tensor another node; it goes on retaining its gradient."""
+    if x.node is not None and retained.get(x.node) is x:
+        del retained[x.node]
+        if node is not None:
+            retained[node] = x
+    x.node = node
+
+
+class WatchingTrace(TensorTrace):
+    """The tape once a history has changed: before a view is read, it is renewed."""
+
+    def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
+        if recording.get():
+            for x in operands:
+                if type(x) is self.tracer_type and _is_stale(x):
+                    _renew(x)
+        return super().apply(primitive, operands, params)
+
+    def node_of(self, x: TensorBase) -> TensorNode | None:
+        if _is_stale(x):
+            _renew(x)
+        return x.node
+
+    def requires_grad(self, x: TensorBase) -> bool:
+        return x.node is not None or (_is_stale(x) and root_of(x).node is not None)
+
+
+def rebase(root: Any, node: Any, title: str) -> None:
+    """Give a root the node of what it holds after a write."""
+    node.value_id, node.title = id(root.value), title
+    _set_node(root, node)
+    WRITES.entitle(root.value, title)
+    _change(root, node[0])
+
+
+def begin(x: Any) -> None:
+    """Make a tensor a leaf; as in PyTorch views from before belong to it if they were written to since."""
+    x.node = LeafNode(x)
+    if (written := WRITES.latest(x.value)) and base_of(x) is None:
+        _change(x, written)
+
+
+def _change(root: Any, serial: int) -> None:
+    """Have views from before a serial number renewed when they are read."""
+    root.changed = serial
+    if type(root.owner) is not WatchingTrace:
+        root.owner.__class__ = WatchingTrace
+
+
+def keeps_more(node: Any) -> bool:
+    """Whether an operation keeps its result where PyTorch's does not: there the result may be overwritten."""
+    return type(node) is not LeafNode and primitive_of(node) in _KEEPING_RESULTS
+
+
+def remember_copy(node: Any, copy: Any) -> None:
+    """Have a node know a copy of its value that is kept."""
+    if not hasattr(node, "copies"):
+        node.copies = []
+    node.copies.append(weakref.ref(copy))
+
+
+def exchange(node: Any, old: Any, new: Any) -> None:
+    """Have a node keep another array instead of one."""
+    first = 2 + parent_counts[node[1]]
+    node[first:] = [_exchanged(one, old, new) for one in node[first:]]
+
+
+def _exchanged(kept: Any, old: Any, new: Any) -> Any:
+    if kept is old:
+        return new
+    return tuple([_exchanged(one, old, new) for one in kept]) if type(kept) is tuple else kept
+
+
+def _spare(root: Any) -> None:
+    """Before a result is overwritten, have its operation keep a copy where PyTorch's would do without."""
+    node = root.node
+    if node is not None and keeps_more(node) and any(one is root.value for one in arrays_in(kept_by(node))):
+        copy = root.value.copy()
+        exchange(node, root.value, copy)
+        remember_copy(node, copy)
+
+
+def check_in_place(x: Any, others: Iterable[Any], asked: str, *, part: bool = False) -> bool:
+    """Whether an in-place operation is to be recorded; refused where PyTorch refuses, in its words.
+
+    Args:
+        x: the tensor.
+        others: what is written, or read for it.
+        asked: what the user wrote, for errors.
+        part: whether a view of the tensor is written to, which needs no tensor of its own.
+
+    Raises:
+        RuntimeError: the tensor is a leaf that requires a gradient, or a view of one, or one of several views, or was
+            made in ``no_grad``.
+        TracerAssignmentError: a value of a transform is to be written, or a transform runs.
+    """
+    involved = False
+    for other in others:
+        if is_tensor(other):
+            involved = involved or other.owner.requires_grad(other)
+        elif isinstance(other, Tracer):
+            raise TracerAssignmentError(
+                f"{asked} writes a value {other.aval} of {other.owner.transform} into a tensor {x.aval}, which "
+                "outlives that function. Return the value from the function and write it then."
+            )
+    root = root_of(x)
+    if not recording.get():
+        _spare(root)
+        return False
+    own = x.node is not None or root.node is not None
+    if not own and not involved:
+        return False
+    if (running := active_trace()) is not None:
+        raise TracerAssignmentError(
+            f"{asked} writes into a tensor {x.aval} with a history inside the function that {running.transform} runs, "
+            "which may have kept what is overwritten. Compute a new tensor, or write outside of that function."
+        )
+    if root is not x:
+        _refuse_special(x, _DIRECT)
+    if (root is not x or part) and own and (root.node is None or type(root.node) is LeafNode):
+        raise RuntimeError(f"a view of {_LEAF}")
+    if type(x.node) is LeafNode:
+        raise RuntimeError(_LEAF)
+    _spare(root)
+    return True
+
+
+def _refuse_special(x: Any, how: str) -> None:
+    """Refuse views that were made in ``no_grad``, or of which there are several."""
+    one = x
+    while base_of(one) is not None and not hasattr(one, "several") and getattr(one, "seen", 0) >= 0:
+        one = base_of(one)
+    if base_of(one) is None:
+        return
+    several = hasattr(one, "several")
+    name, number = getattr(x, "several", (None, 0))
+    if x.node is None or type(x.node) is LeafNode or not several:
+        start = "A view was created in"
+        if x.node is not None and type(x.node) is not LeafNode:
+            start = f"Output {number} of {name or _short(x)} is a view of a view which was created in"
+        text = f"{start} no_grad mode and {how} modified inplace with grad mode enabled."
+    else:
+        text = f"Output {number} of {name or _short(x)} is a view and {how} modified inplace."
+    raise RuntimeError(text + (_SEVERAL if several else _UNRECORDED))
+
+
+def _short(x: Any) -> str:
+    return Function(x.node).name().partition("Backward")[0]
