@@ -26,14 +26,14 @@ class Made(NamedTuple):
     update: Any
 
 
-def _made(cls: Any) -> Made:
+def made_of(cls: Any) -> Made:
     rule = cls.kind.rule
     return Made(rule, cls, cls.kind, getattr(optim, f"{rule.name}_init"), getattr(optim, f"{rule.name}_update"))
 
 
 CLASSES = [getattr(optim, name) for name in optim.__all__ if isinstance(getattr(optim, name), type)]
 FAMILY = {
-    cls.__name__: _made(cls)
+    cls.__name__: made_of(cls)
     for cls in CLASSES
     if issubclass(cls, RuleOptimizer) and "kind" in vars(cls) and cls.kind.rule.arguments
 }
@@ -112,7 +112,7 @@ def drawn(made: Made, seed: int, dtype: Any = np.float64) -> Run:
     missing = rng.random(STEPS * size * len(shapes)) < 0.25
     gone = iter(missing.tolist())
     flat = [p for group in starts for p in group]
-    grads = [[None if next(gone) else _gradient(made, rng, p) for p in flat] for _ in range(STEPS)]
+    grads = [[None if next(gone) else gradient_of(made, rng, p) for p in flat] for _ in range(STEPS)]
     lrs = [0.05 * float(x) for x in 1 + rng.integers(3, size=size)]
     constructor = {name: groups[0][name] for name in OF_CONSTRUCTOR if name in groups[0]}
     groups = [{name: x for name, x in group.items() if name not in OF_CONSTRUCTOR} for group in groups]
@@ -124,7 +124,7 @@ def _normal(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.
     return np.asarray(x + 1j * rng.standard_normal(shape) if np.dtype(dtype).kind == "c" else x, dtype)
 
 
-def _gradient(made: Made, rng: np.random.Generator, p: np.ndarray) -> Any:
+def gradient_of(made: Made, rng: np.random.Generator, p: np.ndarray) -> Any:
     if made.rule.dense is None:
         return _normal(rng, p.shape, p.dtype)
     indices = rng.integers(p.shape[0], size=3)

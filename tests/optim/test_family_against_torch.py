@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import inspect
 import os
-from importlib import import_module
 from typing import Any
 
-import numpy as np
 import pytest
 
-from funcgrad.autograd import tensor
-from funcgrad.interop.torch import from_torch
-from tests.optim._family import FAMILY, STEPS, Made, Run, by_functions, drawn, is_matrices
+from tests.optim._family import FAMILY, STEPS, by_functions, drawn
 from tests.optim._sides import Side, assert_close, class_of, dtype_of
 
 every = pytest.mark.parametrize("name", FAMILY)
@@ -65,51 +61,3 @@ def test_signatures_are_pytorchs(name: str, torch: Any) -> None:
     assert [(x.name, x.kind, x.default) for x in mine.values()] == [
         (x.name, x.kind, x.default) for x in theirs.values()
     ]
-
-
-def table(name: str, kind: str) -> list[Any]:
-    common = import_module("torch.testing._internal.common_optimizers")
-    torch = import_module("torch")
-    return getattr(common, f"optim_{kind}_func_{name.lower()}", lambda *_: [])("cpu", torch.float64)
-
-
-@every
-def test_pytorchs_own_inputs(name: str, torch: Any) -> None:
-    made = FAMILY[name]
-    whole = drawn(made, 0)
-    starts, grads = whole.starts[:1], [gs[: len(whole.starts[0])] for gs in whole.grads]
-    inputs = table(name, "inputs")
-    assert inputs or not hasattr(torch.optim, name)
-    for given in inputs:
-        mine = Side(made, Run([{}], from_torch(given.kwargs), starts, grads, [0.1], 3), None)
-        theirs = Side(made, Run([{}], given.kwargs, starts, grads, [0.1], 3), torch)
-        for step in range(STEPS):
-            mine.step(step)
-            theirs.step(step)
-        assert_close(mine.found(), theirs.found(), made, np.float64, given.desc)
-
-
-@every
-def test_pytorchs_own_errors(name: str, torch: Any) -> None:
-    made = FAMILY[name]
-    for error in table(name, "error_inputs"):
-        given = error.optimizer_error_input
-        start = np.ones((2, 2)) if is_matrices(made) else np.ones(2)
-        if "dense parameter tensors" in error.error_regex:
-            # Our tensors are dense.
-            continue
-        params = [tensor(start, requires_grad=True)] if given.params is None else from_torch(given.params)
-        if error.error_type is UserWarning:
-            with pytest.warns(UserWarning, match=error.error_regex):
-                made.cls(params, **from_torch(given.kwargs))
-            continue
-        with pytest.raises(error.error_type, match=error.error_regex):
-            _made_and_stepped(made, params, from_torch(given.kwargs))
-
-
-def _made_and_stepped(made: Made, params: Any, options: dict[str, Any]) -> None:
-    """Some refusals are those of a step."""
-    optimizer = made.cls(params, **options)
-    for p in params:
-        p.grad = p.detach()
-    optimizer.step()
