@@ -12,6 +12,7 @@ from funcgrad.numpy._reduce.calculus import (
     gradient as gradient,
     interp as interp,
     trapezoid as trapezoid,
+    unwrap as unwrap,
 )
 from funcgrad.numpy._choose.where import (
     clip as clip,
@@ -189,6 +190,23 @@ from funcgrad.numpy._contract.polynomials import (
     vander as vander,
 )
 from funcgrad.numpy.linalg._polynomials import polyfit as polyfit
+from funcgrad.numpy._reduce.covariance import corrcoef as corrcoef, cov as cov
+from funcgrad.numpy._reduce.histograms import (
+    bincount as bincount,
+    digitize as digitize,
+    histogram as histogram,
+    histogram2d as histogram2d,
+    histogram_bin_edges as histogram_bin_edges,
+    histogramdd as histogramdd,
+)
+from funcgrad.numpy._reduce.quantiles import (
+    median as median,
+    nanmedian as nanmedian,
+    nanpercentile as nanpercentile,
+    nanquantile as nanquantile,
+    percentile as percentile,
+    quantile as quantile,
+)
 from funcgrad.numpy._reduce.reductions import (
     all_ as all,
     any_ as any,
@@ -260,10 +278,7 @@ from funcgrad.numpy._layout.shape import (
 from funcgrad.numpy._reduce.sorting import (
     argpartition as argpartition,
     argsort as argsort,
-    median as median,
     partition as partition,
-    percentile as percentile,
-    quantile as quantile,
     searchsorted as searchsorted,
     sort as sort,
 )

@@ -11,6 +11,7 @@ import numpy as np
 from funcgrad._core.bind import Tracer
 from funcgrad._core.trace.place import settled
 from funcgrad._core.trace.staging import user_line
+from funcgrad._engines import is_abstract
 from funcgrad.errors import ConcretizationTypeError, TracerBoolConversionError, TracerIntegerConversionError
 
 _REMEDY = (
@@ -39,6 +40,12 @@ def concrete_value(x: Any, asked: str) -> Any:
             f"{value.owner.unknown}. {_STAGED_REMEDY}"
         )
     return value
+
+
+def known_value(x: Any) -> np.ndarray | None:
+    """The numbers as a NumPy array, for what may be looked at; ``None`` where they are not known yet."""
+    value = innermost(x)
+    return None if isinstance(value, Tracer) or is_abstract(value) else np.asarray(value)
 
 
 def _place() -> str:

@@ -99,15 +99,10 @@ def find_late(function: Any) -> Callable[..., Any] | None:
 # What does the same, or what is meant: names of other functions that merely look alike would lead astray.
 _ALTERNATIVES = {
     "apply_along_axis": "fg.vmap of the function",
-    "bincount": "numpy.searchsorted, or fnp.at(zeros)[indices].add(weights)",
     "copyto": "numpy.where, or fnp.at(x)[index].set(value)",
-    "corrcoef": "numpy.mean and @ of the centred rows, over their lengths",
-    "cov": "numpy.mean and @ of the centred rows: c @ c.T / (n - 1)",
-    "digitize": "numpy.searchsorted",
     "eig": "numpy.linalg.eigh, for a Hermitian matrix",
     "eigvals": "numpy.linalg.eigvalsh, for a Hermitian matrix",
     "gcd": "numpy.remainder",
-    "histogram": "numpy.searchsorted",
     "lcm": "numpy.remainder",
     "lexsort": "numpy.argsort",
     "place": "numpy.where",
@@ -116,7 +111,6 @@ _ALTERNATIVES = {
     "real_if_close": "numpy.real",
     "roots": "fg.implicit_root",
     "unique": "numpy.sort",
-    "unwrap": "numpy.angle",
     "vectorize": "fg.vmap of the function",
 }
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import result_dtype
+from funcgrad._core.aval import is_inexact, result_dtype
 from funcgrad._core.bind import NO_PARAMS, bind
-from funcgrad._ops.elementwise.arithmetic import eq_p, gt_p, max_p, min_p, ne_p
+from funcgrad._ops.elementwise.arithmetic import abs_p, eq_p, gt_p, max_p, min_p, ne_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.logic import isnan_p, logical_and_p, logical_or_p
 from funcgrad._ops.elementwise.rounding import remainder_p
@@ -20,9 +20,10 @@ from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.reduce.sort import argsort, gather_along_axis, searchsorted
 from funcgrad.numpy._base.axes import normalize_axes, normalize_axis
-from funcgrad.numpy._base.convert import as_value, promote
+from funcgrad.numpy._base.convert import as_value, promote, promote_weakly
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
-from funcgrad.numpy._reduce.cumulative import flat
+from funcgrad.numpy._base.plain import beside_numpys
+from funcgrad.numpy._reduce.cumulative import cumsum, flat
 from funcgrad.numpy._reduce.reductions import as_array, sum_
 from funcgrad.numpy._reduce.statistics import inexact
 
@@ -215,3 +216,22 @@ def _picked(x: Any, places: Any) -> Any:
 
 def _picked_edge(x: Any, i: int) -> Any:
     return reshape(slice_axis(x, 0, i, i + 1), ())
+
+
+@beside_numpys(np.unwrap)
+def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Any:
+    """``numpy.unwrap``: adds multiples of the period, whose number has derivative zero."""
+    p = as_array(p)
+    axis = normalize_axis(axis, len(p.shape))
+    steps = diff(p, axis=axis)
+    dtype = result_dtype(steps, period)
+    whole = not is_inexact(dtype)
+    high, ambiguous = (period // 2, period % 2 == 0) if whole else (period / 2, True)
+    wrapped = bind(remainder_p, promote_weakly(steps + high, period), NO_PARAMS) - high
+    if ambiguous:
+        wrapped = select((wrapped == -high) & (steps > 0), high, wrapped)
+    jump = bind(abs_p, (steps,), NO_PARAMS) >= (period / 2 if discont is None else discont)
+    corrections = select(jump, wrapped - steps, 0)
+    n = p.shape[axis]
+    first, rest = slice_axis(p, axis, 0, min(n, 1)), slice_axis(p, axis, min(n, 1), n)
+    return concatenate([cast(first, dtype), cast(rest + cumsum(corrections, axis), dtype)], axis)

@@ -11,7 +11,7 @@ import pytest
 
 import funcgrad as fg
 from funcgrad.errors import TracerAssignmentError
-from tests.numpy._surface import check_surface
+from tests.numpy._surface import check_surface, same
 
 POINTS = np.array([0.0, 0.5, 2.0, 2.5])
 
@@ -142,3 +142,13 @@ def test_the_slope_at_the_points_of_an_interpolation() -> None:
     np.testing.assert_array_equal(slopes, [0, 2, 2, 0.5, 0.5, 0])
     ends = fg.grad(lambda fp: np.sum(np.interp(xp, xp, fp)))(fp)
     np.testing.assert_array_equal(ends, np.ones(3))
+
+
+def test_unwrap(rng: np.random.Generator) -> None:
+    x = rng.uniform(-9, 9, (3, 6))
+    for options in ({}, {"axis": 0}, {"period": 2.5}, {"discont": 4.0}, {"period": 4}, {"period": 3.0, "discont": 0.5}):
+        check_surface(lambda m, x, options=options: m.unwrap(x, **options), [x])
+    for each in (np.array([0, 3, 7, -2]), x[0].astype(np.float32), np.zeros((2, 0)), np.array([0, 2, 0, -2])):
+        for period in (4, 5, 4.0):
+            f = lambda x, period=period: np.unwrap(x, period=period)
+            same(fg.make_graph(f)(each)(each), f(each), 1e-6)

@@ -1,0 +1,269 @@
+"""Medians, quantiles and percentiles: of all elements, and of those that are not NaN."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import is_inexact
+from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.tracebacks import caller_level
+from funcgrad._ops.elementwise.arithmetic import eq_p, max_p, min_p, ne_p
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.elementwise.rounding import ceil_p, floor_p, rint_p
+from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.index.gather import index, slice_axis
+from funcgrad._ops.index.join import concatenate
+from funcgrad._ops.index.plan import SLOT
+from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum, reduced_shape
+from funcgrad._ops.layout.shape import reshape, transpose
+from funcgrad._ops.reduce import sort as ops
+from funcgrad.numpy._base.axes import Axis, normalize_axes
+from funcgrad.numpy._base.concrete import known_value
+from funcgrad.numpy._base.convert import as_value, strong
+from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_option
+from funcgrad.numpy._base.out import into
+from funcgrad.numpy._base.plain import beside_numpys
+from funcgrad.numpy._reduce.cumulative import flat
+from funcgrad.numpy._reduce.nan_reductions import nanmean
+from funcgrad.numpy._reduce.statistics import inexact, mean
+
+
+@implements(np.median)
+@in_numpys_mode
+def median(a: Any, axis: Axis = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+    """``numpy.median``."""
+    if out is not None:
+        return into(out, median, locals())
+    del overwrite_input
+    x, shape = _sorted_last(inexact(a), axis, keepdims)
+    n, last = x.shape[-1], len(x.shape) - 1
+    middle = mean(slice_axis(x, last, (n - 1) // 2, n // 2 + 1), last, keepdims=True)
+    return reshape(_nan_where_any(middle, x), shape)
+
+
+def _sorted_last(a: Any, axis: Axis, keepdims: bool) -> tuple[Any, tuple[int, ...]]:
+    """The array sorted over ``axis``, which becomes the last; and the shape of a reduction over it."""
+    axes = normalize_axes(axis, len(a.shape))
+    shape = reduced_shape(a.shape, axes, keepdims)
+    order = (*(i for i in range(len(a.shape)) if i not in axes), *axes)
+    size = math.prod([a.shape[i] for i in axes])
+    if not size:
+        raise ValueError(
+            f"a quantile of an array of shape {a.shape} over axes {axes}: it has no elements there. "
+            "Leave out what is empty before."
+        )
+    moved = transpose(a, order) if order != tuple(range(len(order))) else a
+    moved = reshape(moved, (*reduced_shape(a.shape, axes, False), size))
+    return ops.sort(moved, len(moved.shape) - 1), shape
+
+
+def _nan_where_any(y: Any, x: Any) -> Any:
+    """NaN, a constant, where a sorted ``x`` holds one: it stands last."""
+    if not is_inexact(x.dtype):
+        return y
+    axis, n = len(x.shape) - 1, x.shape[-1]
+    last = slice_axis(x, axis, n - 1, n)
+    return select(bind(ne_p, (last, last), NO_PARAMS), np.nan, y)
+
+
+# Where the quantile lies among n sorted elements: q * n + alpha + q * (1 - alpha - beta) - 1 (Hyndman and Fan, 1996).
+_CONTINUOUS = {
+    "interpolated_inverted_cdf": (0.0, 1.0),
+    "hazen": (0.5, 0.5),
+    "weibull": (0.0, 0.0),
+    "median_unbiased": (1 / 3, 1 / 3),
+    "normal_unbiased": (3 / 8, 3 / 8),
+}
+
+
+# Where it is one of the elements.
+_ROUNDED = {"lower": floor_p, "higher": ceil_p, "nearest": rint_p}
+
+
+def _virtual_place(q: Any, n: Any, method: str) -> Any:
+    """Between 0 and n - 1, or beyond: there it is the first or the last element."""
+    if method in _CONTINUOUS:
+        alpha, beta = _CONTINUOUS[method]
+        return n * q + (alpha + q * (1 - alpha - beta)) - 1
+    place = q * (n - 1)
+    if method in _ROUNDED:
+        return bind(_ROUNDED[method], (place,), NO_PARAMS)
+    if method == "midpoint":
+        return (bind(floor_p, (place,), NO_PARAMS) + bind(ceil_p, (place,), NO_PARAMS)) * 0.5
+    if method != "linear":
+        refuse_option(
+            "quantile", f"method={method!r}", "Use method='linear', 'lower', 'higher', 'midpoint' or 'nearest'."
+        )
+    return place
+
+
+@implements(np.quantile)
+@in_numpys_mode
+def quantile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    *,
+    keepdims: bool = False,
+    weights: Any = None,
+) -> Any:
+    """``numpy.quantile``."""
+    if out is not None:
+        return into(out, quantile, locals())
+    del overwrite_input
+    if weights is not None:
+        refuse_option("quantile", "weights", "Sort with np.argsort and interpolate in np.cumsum of the weights.")
+    # Methods that take one of the elements keep its dtype.
+    a = strong(a) if method in _ROUNDED else inexact(a)
+    q = _fractions(q, a.dtype)
+    x, shape = _sorted_last(a, axis, keepdims)
+    y = _interpolated(lambda place: _element(x, place), x.shape[-1], flat(q), method)
+    return _first(_nan_where_any(y, x), (*q.shape, *shape))
+
+
+def _first(y: Any, shape: tuple[int, ...]) -> Any:
+    """The last axis, which has the fractions, before the others."""
+    last = len(y.shape) - 1
+    return reshape(transpose(y, (last, *range(last))), shape)
+
+
+def _fractions(q: Any, dtype: np.dtype) -> Any:
+    """The fractions, of which a Python number has the dtype of the elements."""
+    q = as_value(q)
+    q = np.asarray(q, dtype if is_inexact(dtype) else float) if isinstance(q, int | float) else inexact(q)
+    if isinstance(q, np.ndarray) and not (np.all(q >= 0) and np.all(q <= 1)):
+        raise ValueError("quantile: q has values outside [0, 1]; needed fractions (percentile takes 0 to 100).")
+    return q
+
+
+def _interpolated(element: Callable[[Any], Any], n: Any, q: Any, method: str) -> Any:
+    """Between the elements of ``n`` that are sorted, at each of the fractions ``q``."""
+    place = _virtual_place(q, n, method)
+    below = bind(floor_p, (place,), NO_PARAMS)
+    a = element(below)
+    if method in _ROUNDED:
+        return a
+    b, t = element(below + 1), place - below
+    step = b - a
+    # From the nearer end, as NumPy does: t = 1 gives b exactly.
+    return select(t >= 0.5, b - step * (1 - t), a + step * t)
+
+
+def _element(x: Any, place: Any) -> Any:
+    """The element of the last axis at each of the places, which are whole numbers; beyond an end, the one there."""
+    place = bind(max_p, (cast(place, ops.INDEX_DTYPE), 0), NO_PARAMS)
+    return index(x, (Ellipsis, SLOT), (bind(min_p, (place, x.shape[-1] - 1), NO_PARAMS),))
+
+
+@implements(np.percentile)
+def percentile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    *,
+    keepdims: bool = False,
+    weights: Any = None,
+) -> Any:
+    """``numpy.percentile``."""
+    return quantile(a, _hundredths(a, q), axis, out, overwrite_input, method, keepdims=keepdims, weights=weights)
+
+
+def _hundredths(a: Any, q: Any) -> Any:
+    q = as_value(q)
+    return (np.asarray(q, inexact(a).dtype) if isinstance(q, int | float) else inexact(q)) / 100
+
+
+@beside_numpys(np.nanmedian)
+def nanmedian(a: Any, axis: Axis = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+    """``numpy.nanmedian``; NaN where there is nothing else."""
+    if out is not None:
+        return into(out, nanmedian, locals())
+    del overwrite_input
+    a = inexact(a)
+    if not math.prod(a.shape):
+        return nanmean(a, axis, keepdims=bool(keepdims))
+    x, shape = _sorted_last(a, axis, bool(keepdims))
+    n = _count(x)
+    low, high = (n - 1) // 2, n // 2
+    pair = concatenate([_element_of_rows(x, place, n) for place in (low, high)], len(x.shape) - 1)
+    # One element is no mean of two, which may be infinite.
+    middle = select(low == high, slice_axis(pair, len(x.shape) - 1, 0, 1), mean(pair, -1, keepdims=True))
+    return reshape(_nan_where_none(middle, n), shape)
+
+
+def _count(x: Any) -> Any:
+    """How many elements of the last axis are numbers; that axis stays."""
+    present = bind(eq_p, (x, x), NO_PARAMS)
+    n = reduce_sum(cast(present, ops.INDEX_DTYPE), (len(x.shape) - 1,), True)
+    known = known_value(n)
+    if known is not None and not np.all(known):
+        warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=caller_level())
+    return n
+
+
+def _nan_where_none(y: Any, n: Any) -> Any:
+    return select(n == 0, np.nan, y)
+
+
+def _element_of_rows(x: Any, place: Any, n: Any) -> Any:
+    """The elements of the last axis at the places of each row, of which the first ``n`` count."""
+    place = bind(min_p, (cast(place, ops.INDEX_DTYPE), n - 1), NO_PARAMS)
+    place = bind(max_p, (place, 0), NO_PARAMS)
+    whole = broadcast_to(place, (*x.shape[:-1], place.shape[-1]))
+    return ops.gather_along_axis(x, whole, len(x.shape) - 1)
+
+
+@beside_numpys(np.nanquantile)
+def nanquantile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    *,
+    keepdims: bool = False,
+    weights: Any = None,
+) -> Any:
+    """``numpy.nanquantile``; NaN where there is nothing else."""
+    if out is not None:
+        return into(out, nanquantile, locals())
+    del overwrite_input
+    if weights is not None:
+        refuse_option("nanquantile", "weights", "Sort with np.argsort and interpolate in np.cumsum of the weights.")
+    a = strong(a) if method in _ROUNDED else inexact(a)
+    if not math.prod(a.shape):
+        return nanmean(a, axis, keepdims=bool(keepdims))
+    q = _fractions(q, a.dtype)
+    x, shape = _sorted_last(a, axis, bool(keepdims))
+    n = _count(x)
+    floats = cast(n, q.dtype)
+    y = _interpolated(lambda place: _element_of_rows(x, place, n), floats, flat(q), method)
+    return _first(_nan_where_none(y, n) if is_inexact(x.dtype) else y, (*q.shape, *shape))
+
+
+@beside_numpys(np.nanpercentile)
+def nanpercentile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    *,
+    keepdims: bool = False,
+    weights: Any = None,
+) -> Any:
+    """``numpy.nanpercentile``; NaN where there is nothing else."""
+    return nanquantile(a, _hundredths(a, q), axis, out, overwrite_input, method, keepdims=keepdims, weights=weights)
