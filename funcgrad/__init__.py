@@ -1,7 +1,7 @@
 """Plain NumPy functions in; gradients, graphs and XLA programs out."""
 
 from funcgrad import _engines as _engines
-from funcgrad import autograd, errors, extend, interop, nn, numpy, optim, scipy, sparse, testing, tree
+from funcgrad import autograd, errors, extend, interop, nn, numpy, optim, random, scipy, sparse, testing, tree
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.tracebacks import full_tracebacks
 from funcgrad._public import publish
@@ -52,6 +52,7 @@ __all__ = [
     "nn",
     "numpy",
     "optim",
+    "random",
     "scan",
     "scipy",
     "sgd_init",

@@ -18,6 +18,7 @@ from funcgrad._core.bind import Tracer, active_trace
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.numbers import typed
 from funcgrad._core.primitive import Primitive
+from funcgrad._engines.xla import random
 from funcgrad._engines.xla.fits import with_fits, without_fits
 from funcgrad._engines.xla.layouts import Spread, result_layout
 from funcgrad._engines.xla.separate import separate_p
@@ -41,6 +42,8 @@ _outside_any_trace = _state_outside_any_trace()
 
 class _Lax:
     """``jax.lax`` as the primitives see it, with what depends on JAX's mode and on whether it is tracing."""
+
+    random = random
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(_jax_lax, name)

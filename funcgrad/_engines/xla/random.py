@@ -1,0 +1,57 @@
+"""``jax.random`` for keys that are arrays of words, with leading axes; threefry whatever JAX's settings are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+_IMPLEMENTATION = "threefry2x32"
+
+
+def _for_each(draw: Callable[..., Any], keys: Any, *operands: Any) -> Any:
+    """``draw(key, *operands)`` for each of the keys ``uint32[*batch, 2]``; the operands have the same leading axes."""
+    # Elements are counted by place, as by default: on NumPy there is no other way.
+    with jax.threefry_partitionable(True):
+        typed = jax.random.wrap_key_data(keys, impl=_IMPLEMENTATION)
+        for _ in range(typed.ndim):
+            draw = jax.vmap(draw)
+        return draw(typed, *operands)
+
+
+def _known(dtype: np.dtype) -> Any:
+    return jax.dtypes.canonicalize_dtype(dtype)
+
+
+def bits(keys: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    """Unsigned integers."""
+    return _for_each(lambda key: jax.random.bits(key, shape, _known(dtype)), keys)
+
+
+def unit(keys: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    """Numbers in [0, 1)."""
+    return _for_each(lambda key: jax.random.uniform(key, shape, _known(dtype)), keys)
+
+
+def split(keys: Any, shape: tuple[int, ...]) -> Any:
+    """Further keys."""
+    return _for_each(lambda key: jax.random.key_data(jax.random.split(key, shape)), keys)
+
+
+def fold_in(keys: Any, data: Any) -> Any:
+    """Another key for each key and word."""
+    return _for_each(lambda key, word: jax.random.key_data(jax.random.fold_in(key, word)), keys, data)
+
+
+def key_data(key: Any) -> Any:
+    """The words of a typed key; words as they are."""
+    if not jax.numpy.issubdtype(key.dtype, jax.dtypes.prng_key):
+        return key
+    if jax.random.key_impl(key) != _IMPLEMENTATION:
+        raise ValueError(
+            f"a key of JAX's implementation {jax.random.key_impl(key)} was given; needed {_IMPLEMENTATION}, whose bits "
+            "funcgrad draws on every engine. Make it by fg.random.key(seed) or jax.random.key(seed)."
+        )
+    return jax.random.key_data(key)

@@ -1,0 +1,212 @@
+"""What comes of keys: further keys, bits, and numbers from 0 to 1. On XLA it is what ``jax.random`` makes of them.
+
+A key is ``uint32[2]``, the data of a ``threefry2x32`` key of JAX. Keys may have leading axes, as under ``vmap``: then
+so has the result. Nothing here carries a derivative.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from funcgrad._core.aval import Aval
+from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.derivative import CONSTANT
+from funcgrad._ops.layout.batching import batch_same
+from funcgrad._ops.layout.broadcast import batch_all
+from funcgrad._ops.random.threefry import WORD, hash_all, hash_pairs
+
+# Operations for one pair of words: 20 rounds of five, and five injections of the key.
+_HASH_COST = 115
+_HIGH = 1 if sys.byteorder == "little" else 0
+_WIDE = np.dtype(np.uint64)
+UNSIGNED = {n: np.dtype(f"u{n // 8}") for n in (8, 16, 32, 64)}
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+
+
+def as_rows(keys: np.ndarray) -> np.ndarray:
+    """Keys without their leading axes: ``uint32[n, 2]``."""
+    return np.asarray(keys).reshape(-1, 2)
+
+
+def random_words(keys: np.ndarray, count: int) -> np.ndarray:
+    """``uint64[n, count]``: for keys ``uint32[n, 2]`` both words of each element, the first one above."""
+    y = np.empty((len(keys), count), _WIDE)
+    halves = y.reshape(-1).view(WORD).reshape(-1, 2)
+
+    def finish(first: int, x0: np.ndarray, x1: np.ndarray) -> None:
+        part = halves[first : first + len(x0)]
+        part[:, _HIGH] = x0
+        part[:, 1 - _HIGH] = x1
+
+    hash_all(keys, count, finish)
+    return y
+
+
+def random_bits(keys: np.ndarray, count: int, dtype: np.dtype) -> np.ndarray:
+    """Bits for keys ``uint32[n, 2]``: both words, or as much as there is room for of their exclusive or."""
+    if dtype == _WIDE:
+        return random_words(keys, count)
+    y = np.empty((len(keys), count), dtype)
+    flat = y.reshape(-1)
+
+    def finish(first: int, x0: np.ndarray, x1: np.ndarray) -> None:
+        flat[first : first + len(x0)] = x0 ^ x1
+
+    hash_all(keys, count, finish)
+    return y
+
+
+def _bits_numpy(keys: Any, *, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    return random_bits(as_rows(keys), math.prod(shape), dtype).reshape((*keys.shape[:-1], *shape))[()]
+
+
+def _cost(y: Aval, *operands: Aval, **_: Any) -> int:
+    return _HASH_COST * y.size
+
+
+random_bits_p = Primitive(
+    "random_bits",
+    operands=("keys",),
+    numpy=_bits_numpy,
+    xla=lambda lax, keys, *, shape, dtype: lax.random.bits(keys, shape, dtype),
+    aval=lambda keys, *, shape, dtype: Aval((*keys.shape[:-1], *shape), dtype),
+    derivative=CONSTANT,
+    batch=batch_same,
+    cost=_cost,
+)
+
+
+def bits(keys: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    """Random bits: an unsigned integer of each shape for each key."""
+    return random_bits_p(keys, shape=shape, dtype=dtype)
+
+
+def _mantissa(dtype: np.dtype) -> tuple[np.dtype, int]:
+    """The bits to draw for a number, and how many of them a mantissa takes."""
+    info = ml_dtypes.finfo(dtype)
+    return UNSIGNED[8 if info.nmant < 8 else info.bits], info.nmant
+
+
+def random_unit(keys: np.ndarray, count: int, dtype: np.dtype) -> np.ndarray:
+    """Numbers in [0, 1) for keys ``uint32[n, 2]``: random mantissas make numbers from 1 to 2, less 1."""
+    drawn, mantissa = _mantissa(dtype)
+    unsigned = UNSIGNED[8 * dtype.itemsize]
+    y = np.empty((len(keys), count), dtype)
+    flat = y.reshape(-1)
+    one = int(np.ones((), dtype).view(unsigned))
+
+    def finish(first: int, x0: np.ndarray, x1: np.ndarray) -> None:
+        part = flat[first : first + len(x0)]
+        raw = part.view(unsigned)
+        if drawn == _WIDE:
+            halves = raw.view(WORD)
+            halves[_HIGH::2] = x0
+            halves[1 - _HIGH :: 2] = x1
+        else:
+            raw[...] = (x0 ^ x1).astype(drawn)
+        np.right_shift(raw, 8 * drawn.itemsize - mantissa, raw)
+        np.bitwise_or(raw, one, raw)
+        np.subtract(part, dtype.type(1), part)
+
+    hash_all(keys, count, finish)
+    return y
+
+
+def _unit_numpy(keys: Any, *, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    return random_unit(as_rows(keys), math.prod(shape), dtype).reshape((*keys.shape[:-1], *shape))[()]
+
+
+random_unit_p = Primitive(
+    "random_unit",
+    operands=("keys",),
+    numpy=_unit_numpy,
+    xla=lambda lax, keys, *, shape, dtype: lax.random.unit(keys, shape, dtype),
+    aval=lambda keys, *, shape, dtype: Aval((*keys.shape[:-1], *shape), dtype),
+    derivative=CONSTANT,
+    batch=batch_same,
+    cost=_cost,
+)
+
+
+def unit(keys: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    """Numbers in [0, 1), all multiples of the dtype's precision alike."""
+    return random_unit_p(keys, shape=shape, dtype=dtype)
+
+
+def split_rows(keys: np.ndarray, count: int) -> np.ndarray:
+    """``uint32[n, count, 2]``: keys from each of ``uint32[n, 2]``."""
+    y = np.empty((len(keys), count, 2), WORD)
+    pairs = y.reshape(-1, 2)
+
+    def finish(first: int, x0: np.ndarray, x1: np.ndarray) -> None:
+        part = pairs[first : first + len(x0)]
+        part[:, 0] = x0
+        part[:, 1] = x1
+
+    hash_all(keys, count, finish)
+    return y
+
+
+def _split_numpy(keys: Any, *, shape: tuple[int, ...]) -> np.ndarray:
+    return split_rows(as_rows(keys), math.prod(shape)).reshape((*keys.shape[:-1], *shape, 2))
+
+
+random_split_p = Primitive(
+    "random_split",
+    operands=("keys",),
+    numpy=_split_numpy,
+    xla=lambda lax, keys, *, shape: lax.random.split(keys, shape),
+    aval=lambda keys, *, shape: Aval((*keys.shape[:-1], *shape, 2), WORD),
+    derivative=CONSTANT,
+    batch=batch_same,
+    cost=lambda y, keys, **_: _HASH_COST * (y.size // 2),
+)
+
+
+def split(keys: Any, shape: tuple[int, ...]) -> Any:
+    """Further keys: an array of them for each key."""
+    return random_split_p(keys, shape=shape)
+
+
+def _fold_in_numpy(keys: Any, data: Any) -> np.ndarray:
+    x0, x1 = hash_pairs(as_rows(keys), np.asarray(data).reshape(-1))
+    return np.stack([x0, x1], axis=-1).reshape(keys.shape)
+
+
+random_fold_in_p = Primitive(
+    "random_fold_in",
+    operands=("keys", "data"),
+    numpy=_fold_in_numpy,
+    xla=lambda lax, keys, data: lax.random.fold_in(keys, data),
+    aval=lambda keys, data: keys,
+    derivative=CONSTANT,
+    batch=batch_all(),
+    cost=lambda y, keys, data: _HASH_COST * data.size,
+)
+
+
+def fold_in(keys: Any, data: Any) -> Any:
+    """Another key for each key and word ``uint32[...]``: that which `split` gives at the place ``data``."""
+    return random_fold_in_p(keys, data)
+
+
+key_data_p = Primitive(
+    "random_key_data",
+    operands=("key",),
+    numpy=lambda key: key,
+    xla=lambda lax, key: lax.random.key_data(key),
+    aval=lambda key: key,
+    derivative=CONSTANT,
+    batch=batch_same,
+    cost=lambda y, key: 0,
+)
+
+
+def key_data(key: Any) -> Any:
+    """The data of a typed key of JAX, which primitives take."""
+    return key_data_p(key)

@@ -1,0 +1,140 @@
+"""Threefry-2x32 with 20 rounds on NumPy: a counter and a key of two words each to two words of random bits.
+
+Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011), table 2 and section 3.3. What is
+counted is the place of an element among all, as ``jax.random`` has it by default (``jax_threefry_partitionable``).
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+WORD = np.dtype(np.uint32)
+_MASK = 0xFFFFFFFF
+_PARITY = 0x1BD11BDA
+_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+# Words of one block: what a round reads and writes stays in the cache of a core.
+_BLOCK = 1 << 14
+# From here on blocks are shared among the cores: each costs 300 us.
+_MANY_BLOCKS = 4
+# Below, Python's integers are faster than 120 calls of NumPy.
+_FEW = 8
+
+# ``finish(first, x0, x1)``: what becomes of the words of the elements from ``first`` on.
+Finish = Callable[[int, np.ndarray, np.ndarray], None]
+
+
+def _schedule(k0: Any, k1: Any) -> tuple[Any, Any, Any]:
+    """The key's words and their parity."""
+    return k0, k1, k0 ^ k1 ^ _PARITY
+
+
+def hash_words(k0: int, k1: int, x0: int, x1: int) -> tuple[int, int]:
+    """The hash of one counter."""
+    words = _schedule(k0, k1)
+    x0, x1 = (x0 + k0) & _MASK, (x1 + k1) & _MASK
+    for i in range(5):
+        for rotation in _ROTATIONS[i % 2]:
+            x0 = (x0 + x1) & _MASK
+            x1 = (x1 << rotation & _MASK | x1 >> 32 - rotation) ^ x0
+        x0 = (x0 + words[(i + 1) % 3]) & _MASK
+        x1 = (x1 + words[(i + 2) % 3] + i + 1) & _MASK
+    return x0, x1
+
+
+def hash_blocks(k0: Any, k1: Any, x0: np.ndarray, x1: np.ndarray) -> None:
+    """The hash of counters ``x0``, ``x1``, in their place; the key's words are numbers or vectors of their length."""
+    words = _schedule(k0, k1)
+    spare = np.empty_like(x1)
+    np.add(x0, k0, x0)
+    np.add(x1, k1, x1)
+    for i in range(5):
+        for rotation in _ROTATIONS[i % 2]:
+            np.add(x0, x1, x0)
+            np.left_shift(x1, rotation, spare)
+            np.right_shift(x1, 32 - rotation, x1)
+            np.bitwise_or(x1, spare, x1)
+            np.bitwise_xor(x1, x0, x1)
+        np.add(x0, words[(i + 1) % 3], x0)
+        np.add(x1, words[(i + 2) % 3], x1)
+        np.add(x1, i + 1, x1)
+
+
+def hash_pairs(keys: np.ndarray, data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The hash of a counter ``data: uint32[n]`` by each of the keys ``uint32[n, 2]``."""
+    if len(data) <= _FEW:
+        pairs = zip(keys.tolist(), data.tolist(), strict=True)
+        words = [hash_words(k0, k1, 0, each) for (k0, k1), each in pairs]
+        x = np.array(words, WORD).reshape(len(data), 2)
+        return x[:, 0], x[:, 1]
+    k0, k1 = keys.T.copy()
+    x0, x1 = np.zeros_like(data), data.copy()
+    hash_blocks(k0, k1, x0, x1)
+    return x0, x1
+
+
+def hash_all(keys: np.ndarray, count: int, finish: Finish) -> None:
+    """Hand out the words of ``count`` elements for each of the keys ``uint32[n, 2]``, key after key."""
+    total = len(keys) * count
+    if total <= _FEW:
+        words = [hash_words(k0, k1, 0, place) for k0, k1 in keys.tolist() for place in range(count)]
+        x = np.array(words, WORD).reshape(total, 2)
+        finish(0, x[:, 0], x[:, 1])
+        return
+    blocks = _long_blocks(keys, count) if count >= _BLOCK else _short_blocks(keys, count)
+    run = functools.partial(_run, finish)
+    if total >= _MANY_BLOCKS * _BLOCK and _cores() > 1:
+        for _ in _pool().map(run, blocks):
+            pass
+    else:
+        for block in blocks:
+            run(block)
+
+
+# Where a block begins, its key's words, and from where to where the places are counted.
+_Block = tuple[int, Any, Any, int, int]
+
+
+def _long_blocks(keys: np.ndarray, count: int) -> Iterator[_Block]:
+    """Each a part of one key's elements; a block divides 2**32, so their upper words are one."""
+    for row, (k0, k1) in enumerate(keys.tolist()):
+        for start in range(0, count, _BLOCK):
+            yield row * count, k0, k1, start, min(start + _BLOCK, count)
+
+
+def _short_blocks(keys: np.ndarray, count: int) -> Iterator[_Block]:
+    """Each all elements of several keys."""
+    rows = max(_BLOCK // max(count, 1), 1)
+    for row in range(0, len(keys), rows):
+        k0, k1 = np.repeat(keys[row : row + rows], count, axis=0).T.copy()
+        yield row * count, k0, k1, 0, count
+
+
+def _run(finish: Finish, block: _Block) -> None:
+    first, k0, k1, start, stop = block
+    places = np.arange(start, stop, dtype=np.uint64)
+    x1 = places.astype(WORD)
+    if isinstance(k0, np.ndarray):
+        x1 = np.tile(x1, len(k0) // len(x1))
+    x0 = np.full_like(x1, start >> 32)
+    hash_blocks(k0, k1, x0, x1)
+    finish(first + start, x0, x1)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@functools.cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_cores(), "funcgrad-random")
+
+
+# A forked process has no threads but its own.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)

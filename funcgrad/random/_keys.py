@@ -1,0 +1,195 @@
+"""Keys, and what samplers are asked for: shapes and dtypes, looked at before anything is drawn."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from funcgrad import numpy as fnp
+from funcgrad._core.aval import aval_of, type_text
+from funcgrad._core.bind import is_foreign, is_value
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.random import bits as ops
+from funcgrad.numpy.extend import as_value
+
+Shape = Sequence[int] | int
+FLOATS = (np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64), ops.BFLOAT16)
+_WORD = np.dtype(np.uint32)
+
+
+def key(seed: Any) -> Any:
+    """A key: what samplers take, and always the same numbers come of. It is the data of ``jax.random.key(seed)``.
+
+    Args:
+        seed: an integer, or a 0-d array of one; of 64 bits, all count.
+
+    Returns:
+        ``uint32[2]``, an array like any other: it goes through every transform, and ``vmap`` runs over an array of
+        keys. Samplers take typed keys of JAX (``threefry2x32``), too.
+
+    Raises:
+        TypeError: ``seed`` is no integer, or an array of several.
+        OverflowError: ``seed`` does not fit into 64 bits.
+
+    Example:
+        >>> import funcgrad as fg
+        >>> fg.random.key(42)
+        array([ 0, 42], dtype=uint32)
+        >>> fg.random.normal(fg.random.key(42), (3,)).round(6)
+        array([-0.184712, -2.169825,  0.186936])
+    """
+    seed = np.int64(seed) if isinstance(seed, int) else as_value(seed)
+    aval = aval_of(seed) if is_value(seed) else None
+    if aval is None or aval.shape or aval.dtype.kind not in "iu":
+        what = str(aval) if aval else f"a {type(seed).__name__}"
+        raise TypeError(
+            f"random.key: the seed is {what}; needed one integer. Make keys of several seeds with "
+            "fg.vmap(fg.random.key)(seeds), and further keys of one with fg.random.split(key)."
+        )
+    low = cast(seed & _mask(aval.dtype), _WORD)
+    high = cast(seed >> 32 & 0xFFFFFFFF, _WORD) if aval.dtype.itemsize == 8 else np.uint32(0)
+    return fnp.stack([high, low])
+
+
+def _mask(dtype: np.dtype) -> int:
+    """What keeps the lower word; a narrow negative integer is all ones above."""
+    return 0xFFFFFFFF if dtype.itemsize == 8 else -1 if dtype.kind == "i" else np.iinfo(dtype).max
+
+
+def split(key: Any, num: int | Sequence[int] = 2) -> Any:
+    """Further keys, independent of each other; the key itself should then be used no more.
+
+    Args:
+        key: ``uint32[2]``.
+        num: how many, or the shape of the array of them.
+
+    Returns:
+        ``uint32[num, 2]``, the data of ``jax.random.split(key, num)``.
+
+    Raises:
+        TypeError: ``key`` is no key, or ``num`` no shape.
+        ValueError: ``key`` is an array of keys.
+
+    Example:
+        >>> import funcgrad as fg
+        >>> key, noise = fg.random.split(fg.random.key(0))
+        >>> noise
+        array([ 928981903, 3453687069], dtype=uint32)
+        >>> fg.vmap(lambda each: fg.random.uniform(each))(fg.random.split(key, 3)).shape
+        (3,)
+    """
+    return ops.split(as_key("split", key), as_shape("split", num))
+
+
+def fold_in(key: Any, data: Any) -> Any:
+    """Another key, made of this one and an integer: of the number of a step, say.
+
+    Args:
+        key: ``uint32[2]``.
+        data: an integer from 0 to 2**32 - 1; an array of one is cut to its lower 32 bits.
+
+    Returns:
+        ``uint32[2]``, the data of ``jax.random.fold_in(key, data)``.
+
+    Raises:
+        TypeError: ``key`` is no key, or ``data`` no integer.
+        OverflowError: ``data`` is a Python integer without room in 32 bits.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> key = fg.random.key(0)
+        >>> fg.scan(lambda x, i: (x, fg.random.normal(fg.random.fold_in(key, i))), 0.0, np.arange(3))[1].shape
+        (3,)
+    """
+    key = as_key("fold_in", key)
+    data = np.uint32(data) if type(data) is int else as_value(data)
+    aval = aval_of(data) if is_value(data) else None
+    if aval is None or aval.shape or aval.dtype.kind not in "iu":
+        what = str(aval) if aval else f"a {type(data).__name__}"
+        raise TypeError(
+            f"random.fold_in: data is {what}; needed one integer. Fold several in with "
+            "fg.vmap(fg.random.fold_in, (None, 0))(key, data)."
+        )
+    return ops.fold_in(key, cast(data, _WORD))
+
+
+def as_key(name: str, key: Any) -> Any:
+    """One key as primitives take it."""
+    if is_foreign(key) and not isinstance(key.dtype, np.dtype):
+        key = ops.key_data(key)
+    key = as_value(key)
+    if not is_value(key):
+        _refuse(name, key)
+    aval = aval_of(key)
+    if aval.dtype != _WORD or not aval.shape or aval.shape[-1] != 2:
+        _refuse(name, key)
+    if len(aval.shape) > 1:
+        raise ValueError(
+            f"random.{name}: an array of keys {aval} was given; needed one key, u32[2]. Draw from each with fg.vmap, "
+            "or pick one: keys[0]."
+        )
+    return key
+
+
+def _refuse(name: str, key: Any) -> NoReturn:
+    what = str(aval_of(key)) if is_value(key) else f"a {type(key).__name__}"
+    raise TypeError(
+        f"random.{name}: the key is {what}; needed {type_text((2,), _WORD)}. Make one with fg.random.key(seed)."
+    )
+
+
+def as_shape(name: str, shape: Any, argument: str = "shape") -> tuple[int, ...]:
+    """A shape as a tuple; an integer stands for one axis."""
+    sizes = (shape,) if hasattr(shape, "__index__") and not np.shape(shape) else shape
+    try:
+        found = tuple([operator.index(n) for n in sizes])
+    except TypeError:
+        raise TypeError(
+            f"random.{name}: {argument} is {shape!r}; needed integers. They are known when the function is traced: "
+            "take them from the shape of an argument, or pass them as static ones."
+        ) from None
+    if any(n < 0 for n in found):
+        raise ValueError(f"random.{name}: {argument} is {found}; needed sizes of 0 and more. Leave it out for one.")
+    return found
+
+
+def parameter_shape(name: str, shape: Shape | None, *parameters: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of what is drawn with parameters of these shapes: their common one, or one that takes them in."""
+    together = np.broadcast_shapes(*parameters)
+    if shape is None:
+        return together
+    shape = as_shape(name, shape)
+    try:
+        fits = np.broadcast_shapes(shape, together) == shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"random.{name}: the shape is {shape}, that of the parameters {together}; needed parameters that broadcast "
+            "to the shape. Leave the shape out for one sample for each of them."
+        )
+    return shape
+
+
+def float_dtype(name: str, dtype: Any) -> np.dtype:
+    """A dtype of real numbers."""
+    dtype = np.dtype(float if dtype is None else dtype)
+    if dtype not in FLOATS:
+        names = ", ".join(each.name for each in FLOATS)
+        raise ValueError(f"random.{name}: the dtype is {dtype.name}; needed one of {names}. Leave it out for float64.")
+    return dtype
+
+
+def real_parameter(name: str, x: Any, dtype: np.dtype) -> Any:
+    """A parameter as an array of the dtype in which samples are drawn."""
+    x = as_value(x)
+    kind = aval_of(x).dtype
+    if kind.kind not in "biuf" and kind != ops.BFLOAT16:
+        raise TypeError(
+            f"random.{name}: a parameter is {aval_of(x)}; needed real numbers. Take the real part, or convert it first."
+        )
+    return cast(x, dtype)

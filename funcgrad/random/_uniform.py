@@ -1,0 +1,215 @@
+"""What is read off the bits: integers and numbers that are equally likely, and what is true with a probability."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import ml_dtypes
+import numpy as np
+
+from funcgrad import numpy as fnp
+from funcgrad._core.aval import aval_of
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.layout.broadcast import broadcast_to
+from funcgrad._ops.layout.shape import reshape
+from funcgrad._ops.random import bits as ops
+from funcgrad.numpy.extend import as_value
+from funcgrad.random._keys import FLOATS, Shape, as_key, as_shape, float_dtype, parameter_shape, real_parameter
+
+
+def bits(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
+    """Random bits.
+
+    Args:
+        key: ``uint32[2]``.
+        shape: the shape of the result.
+        dtype: an unsigned integer's; uint64 if left out.
+
+    Returns:
+        The bits of ``jax.random.bits``, exactly.
+
+    Raises:
+        TypeError: ``key`` is no key.
+        ValueError: the dtype is none of unsigned integers.
+
+    Example:
+        >>> import funcgrad as fg
+        >>> fg.random.bits(fg.random.key(0), (3,), "uint8")
+        array([167, 146,  40], dtype=uint8)
+    """
+    key = as_key("bits", key)
+    found = np.dtype(np.uint64 if dtype is None else dtype)
+    if found.kind != "u":
+        raise ValueError(
+            f"random.bits: the dtype is {found.name}; needed uint8, uint16, uint32 or uint64. Signed integers are "
+            "drawn by randint."
+        )
+    return ops.bits(key, as_shape("bits", shape), found)
+
+
+def uniform(key: Any, shape: Shape = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0) -> Any:
+    """Numbers from ``minval`` to ``maxval``, all of them equally likely, ``maxval`` itself left out.
+
+    Args:
+        key: ``uint32[2]``.
+        shape: the shape of the result.
+        dtype: float16, bfloat16, float32 or float64; that if left out.
+        minval: the least number; it broadcasts to the shape, and has a derivative.
+        maxval: the end.
+
+    Returns:
+        What ``jax.random.uniform`` draws: from 0 to 1 exactly, between other ends to rounding.
+
+    Raises:
+        TypeError: ``key`` is no key.
+        ValueError: the dtype is none of real numbers, or the ends do not fit the shape.
+
+    Example:
+        >>> import funcgrad as fg
+        >>> key = fg.random.key(0)
+        >>> fg.random.uniform(key, (2,)).round(6)
+        array([0.418457, 0.216295])
+        >>> fg.grad(lambda high: fg.random.uniform(key, maxval=high))(3.0).round(6)
+        np.float64(0.418457)
+    """
+    key, shape, dtype = as_key("uniform", key), as_shape("uniform", shape), float_dtype("uniform", dtype)
+    if type(minval) is type(maxval) is float and (minval, maxval) == (0.0, 1.0):
+        return ops.unit(key, shape, dtype)
+    low, high = (real_parameter("uniform", x, dtype) for x in (minval, maxval))
+    parameter_shape("uniform", shape, aval_of(low).shape, aval_of(high).shape)
+    return between(ops.unit(key, shape, dtype), low, high)
+
+
+def between(u: Any, low: Any, high: Any) -> Any:
+    """Numbers from 0 to 1 stretched to other ends; rounding brings none below the lower one."""
+    return fnp.maximum(low, u * (high - low) + low)
+
+
+def bernoulli(key: Any, p: Any = 0.5, shape: Shape | None = None, mode: Literal["low", "high"] = "low") -> Any:
+    """True with probability ``p``.
+
+    Args:
+        key: ``uint32[2]``.
+        p: probabilities, floating-point.
+        shape: a shape to which that of ``p`` broadcasts; that of ``p`` if left out.
+        mode: ``"high"`` draws twice the bits, and so is right for tiny probabilities, too.
+
+    Returns:
+        The booleans of ``jax.random.bernoulli``.
+
+    Raises:
+        TypeError: ``key`` is no key, or ``p`` is not floating-point.
+        ValueError: the shape is not one to which that of ``p`` broadcasts, or the mode is unknown.
+
+    Example:
+        >>> import funcgrad as fg
+        >>> fg.random.bernoulli(fg.random.key(0), 0.3, (5,))
+        array([False,  True, False, False, False])
+    """
+    key, p = as_key("bernoulli", key), as_value(p)
+    if mode not in ("low", "high"):
+        raise ValueError(f'random.bernoulli: mode is {mode!r}; needed "low" or "high". Leave it out for "low".')
+    aval = aval_of(p)
+    if aval.dtype not in FLOATS:
+        raise TypeError(f"random.bernoulli: p is {aval}; needed floating-point probabilities. Convert it: float(p).")
+    shape = parameter_shape("bernoulli", shape, aval.shape)
+    p = cast(p, aval.dtype)
+    if mode == "low":
+        return ops.unit(key, shape, aval.dtype) < p
+    coarse, fine = ops.unit(key, (2, *shape), aval.dtype)
+    return fine * aval.dtype.type(2.0 ** -ml_dtypes.finfo(aval.dtype).nmant) < p - coarse
+
+
+def rademacher(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
+    """1 and -1, equally likely.
+
+    Args:
+        key: ``uint32[2]``.
+        shape: the shape of the result.
+        dtype: any in which there is -1; int64 if left out.
+
+    Returns:
+        The signs of ``jax.random.rademacher``.
+
+    Raises:
+        TypeError: ``key`` is no key.
+        ValueError: the dtype has no -1.
+
+    Example:
+        >>> import funcgrad as fg
+        >>> fg.random.rademacher(fg.random.key(0), (4,))
+        array([ 1,  1, -1, -1])
+    """
+    dtype = np.dtype(int if dtype is None else dtype)
+    if dtype.kind not in "ifc" and dtype not in FLOATS:
+        raise ValueError(
+            f"random.rademacher: the dtype is {dtype.name}; needed one with -1 in it. Leave it out for int64."
+        )
+    heads = bernoulli(key, 0.5, as_shape("rademacher", shape))
+    return cast(2 * cast(heads, np.dtype(np.int8)) - 1, dtype)
+
+
+def randint(key: Any, shape: Shape, minval: Any, maxval: Any, dtype: Any = None) -> Any:
+    """Integers from ``minval`` to ``maxval``, equally likely, ``maxval`` itself left out.
+
+    Args:
+        key: ``uint32[2]``.
+        shape: the shape of the result.
+        minval: the least integer; it broadcasts to the shape.
+        maxval: the end; where it is not above ``minval``, ``minval`` is drawn.
+        dtype: an integer's; int64 if left out. Ends beyond it are brought to it.
+
+    Returns:
+        The integers of ``jax.random.randint``.
+
+    Raises:
+        TypeError: ``key`` is no key, or the dtype no integer's.
+        ValueError: the ends do not fit the shape.
+
+    Example:
+        >>> import funcgrad as fg
+        >>> fg.random.randint(fg.random.key(0), (6,), 1, 7)
+        array([4, 6, 6, 6, 4, 2])
+    """
+    key, shape = as_key("randint", key), as_shape("randint", shape)
+    dtype = np.dtype(int if dtype is None else dtype)
+    if dtype.kind not in "iu":
+        raise TypeError(f"random.randint: the dtype is {dtype.name}; needed an integer's. Leave it out for int64.")
+    low, high = (_integers(x) for x in (minval, maxval))
+    parameter_shape("randint", shape, low.shape if np.ndim(minval) else (), high.shape if np.ndim(maxval) else ())
+    if dtype.itemsize < 4:
+        info, wide = np.iinfo(dtype), np.dtype(np.int32)
+        low = fnp.clip(_brought_to(low, wide), info.min, info.max)
+        high = fnp.clip(_brought_to(high, wide), info.min, info.max + 1)
+        return cast(_integers_between(key, shape, low, high, wide), dtype)
+    return _integers_between(key, shape, low, high, dtype)
+
+
+def _integers(x: Any) -> Any:
+    """An end as an array with axes: NumPy warns where single numbers wrap around."""
+    x = fnp.atleast_1d(as_value(x))
+    return x if x.dtype.kind in "iu" else cast(x, np.dtype(np.int64))
+
+
+def _brought_to(x: Any, dtype: np.dtype) -> Any:
+    """Integers in another dtype, those beyond it as its least or greatest."""
+    to, own = np.iinfo(dtype), np.iinfo(x.dtype)
+    return cast(fnp.clip(x, max(to.min, own.min), min(to.max, own.max)), dtype)
+
+
+def _integers_between(key: Any, shape: tuple[int, ...], low: Any, high: Any, dtype: np.dtype) -> Any:
+    """Twice the bits of the dtype, modulo the number of integers there are: so small ones are hardly likelier."""
+    unsigned = ops.UNSIGNED[8 * dtype.itemsize]
+    beyond = high > min(np.iinfo(dtype).max, np.iinfo(high.dtype).max)
+    low, high = _brought_to(low, dtype), _brought_to(high, dtype)
+    some = high > low
+    span = fnp.where(some, cast(high, unsigned) - cast(low, unsigned) + cast(beyond, unsigned), cast(~some, unsigned))
+    # All integers that the dtype has are one more than it has room for.
+    whole = span == 0
+    span = span + cast(whole, unsigned)
+    factor = fnp.full_like(span, 2 ** (4 * dtype.itemsize)) % span
+    factor = factor * factor % span
+    drawn = shape or (1,)
+    upper, lower = (ops.bits(each, drawn, unsigned) for each in ops.split(key, (2,)))
+    offset = fnp.where(whole, lower, (upper % span * factor + lower % span) % span)
+    return reshape(broadcast_to(low, drawn) + cast(offset, dtype), shape)
