@@ -11,15 +11,15 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import is_inexact, is_integral
 from funcgrad._core.bind import Tracer
 from funcgrad._core.tracebacks import folded
-from funcgrad.autograd._backward import backward, backward_from
-from funcgrad.autograd._base import LeafNode, TensorBase, TensorTrace, owned_array, retained, set_value
-from funcgrad.autograd._function import Function
-from funcgrad.autograd._history import base_of, begin
-from funcgrad.autograd._in_place_methods import IN_PLACE
-from funcgrad.autograd._methods import METHODS, Size, size_of
+from funcgrad.autograd._memory.history import base_of, begin
+from funcgrad.autograd._memory.views import alias, array_function, copied, getitem, iterate
+from funcgrad.autograd._methods.in_place import IN_PLACE
+from funcgrad.autograd._methods.names import METHODS, Size, size_of
+from funcgrad.autograd._tape.backward import backward, backward_from
+from funcgrad.autograd._tape.base import LeafNode, TensorBase, TensorTrace, owned_array, retained, set_value
+from funcgrad.autograd._tape.function import Function
+from funcgrad.autograd._tape.writes import WRITES
 from funcgrad.autograd._text import tensor_text
-from funcgrad.autograd._views import alias, array_function, copied, getitem, iterate
-from funcgrad.autograd._writes import WRITES
 from funcgrad.numpy.extend import as_value, is_guest
 from funcgrad.tree import register_leaf
 

@@ -1,11 +1,11 @@
 """What optimizers, modules and converters build on, beside the public names: the only door to this room's insides."""
 
 from funcgrad._public import publish
-from funcgrad.autograd._base import is_tensor, set_value
-from funcgrad.autograd._mode import recorded
+from funcgrad.autograd._tape.base import is_tensor, set_value
+from funcgrad.autograd._tape.mode import recorded
+from funcgrad.autograd._tape.writes import WRITES
 from funcgrad.autograd._tensor import TRACE, rebuild
 from funcgrad.autograd._torch import array_of, converted, is_torchs
-from funcgrad.autograd._writes import WRITES
 
 __all__ = [
     "TRACE",

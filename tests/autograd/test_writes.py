@@ -8,7 +8,7 @@ import pytest
 
 from funcgrad import nn
 from funcgrad.autograd import no_grad, tensor
-from funcgrad.autograd._writes import WRITES
+from funcgrad.autograd._tape.writes import WRITES
 from funcgrad.optim import SGD
 
 

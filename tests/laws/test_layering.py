@@ -57,6 +57,7 @@ ROOMS = {
         {FRONT},
         {"extend"},
     ],
+    "autograd": [{"_torch"}, {"_tape"}, {"_memory"}, {"_methods"}, {FILES}, {FRONT}, {"extend"}],
     "optim": [{"_rules"}, {"_run", "_state"}, {FILES}, {"_torch"}, {"_lr_scheduler"}, {"lr_scheduler"}, {FRONT}],
 }
 ROOM_RANKS = {part: {room: rank for rank, rooms in enumerate(order) for room in rooms} for part, order in ROOMS.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from funcgrad._core.trace.tape import is_joint, operands_of, parents_of, primitive_of
-from funcgrad.autograd._base import LeafNode
+from funcgrad.autograd._tape.base import LeafNode
 
 # Where PyTorch's name is not our primitive's.
 _NAMES = {

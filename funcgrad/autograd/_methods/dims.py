@@ -16,7 +16,7 @@ from funcgrad._core.aval import is_floating, is_inexact
 from funcgrad._core.bind import bind
 from funcgrad._ops.elementwise.cast import cast, cast_p, real_dtype
 from funcgrad._ops.reduce.softmax import log_softmax_p
-from funcgrad.autograd._views import copied, hold
+from funcgrad.autograd._memory.views import copied, hold
 from funcgrad.numpy.extend import normalize_axes, normalize_axis
 
 

@@ -17,10 +17,10 @@ from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.tape import kept_by, next_serial, parent_counts, primitive_of
 from funcgrad._ops.elementwise.arithmetic import abs_p, div_p, max_p, min_p
 from funcgrad._ops.index.write import Step
-from funcgrad.autograd._base import LeafNode, TensorBase, TensorNode, TensorTrace, is_tensor, retained
-from funcgrad.autograd._function import Function
-from funcgrad.autograd._mode import recorded, recording
-from funcgrad.autograd._writes import WRITES, arrays_in, owner_of
+from funcgrad.autograd._tape.base import LeafNode, TensorBase, TensorNode, TensorTrace, is_tensor, retained
+from funcgrad.autograd._tape.function import Function
+from funcgrad.autograd._tape.mode import recorded, recording
+from funcgrad.autograd._tape.writes import WRITES, arrays_in, owner_of
 from funcgrad.errors import TracerAssignmentError
 
 _LEAF = "a leaf Variable that requires grad is being used in an in-place operation."

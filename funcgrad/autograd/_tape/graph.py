@@ -15,8 +15,8 @@ import numpy as np
 
 from funcgrad._core.trace.backward import Pieces
 from funcgrad._core.trace.tape import is_freed, is_joint, kept_by, parents_of, primitive_of, pulled
-from funcgrad.autograd._base import TensorBase, TensorNode, TensorTrace
-from funcgrad.autograd._writes import WRITES
+from funcgrad.autograd._tape.base import TensorBase, TensorNode, TensorTrace
+from funcgrad.autograd._tape.writes import WRITES
 
 
 def needed_nodes(roots: Iterable[TensorNode], inputs: set[TensorNode]) -> set[Any]:

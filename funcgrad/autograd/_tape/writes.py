@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.trace.tape import is_joint, kept_by, next_serial, parents_of
-from funcgrad.autograd._base import LeafNode, TensorBase, TensorNode
-from funcgrad.autograd._function import Function
+from funcgrad.autograd._tape.base import LeafNode, TensorBase, TensorNode
+from funcgrad.autograd._tape.function import Function
 
 # Of how many writes to an array the serial numbers are kept: they only serve the text of the error.
 _REMEMBERED = 16

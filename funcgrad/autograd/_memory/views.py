@@ -21,8 +21,8 @@ from funcgrad._core.primitive import Primitive, remember_view
 from funcgrad._ops.elementwise.cast import cast_p
 from funcgrad._ops.layout.broadcast import broadcast_to_p
 from funcgrad._ops.layout.shape import reshape_p
-from funcgrad.autograd._base import TensorBase, is_tensor
-from funcgrad.autograd._mode import recording
+from funcgrad.autograd._tape.base import TensorBase, is_tensor
+from funcgrad.autograd._tape.mode import recording
 from funcgrad.autograd._torch import array_of, is_torchs
 from funcgrad.numpy.extend import functions, normalize_axis
 from funcgrad.numpy.extend import getitem as index

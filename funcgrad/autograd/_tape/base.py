@@ -16,13 +16,13 @@ from funcgrad._core.bind import bind
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
 from funcgrad._core.trace.tape import Node, new_leaf, next_serial
-from funcgrad.autograd._mode import recording
+from funcgrad.autograd._tape.mode import recording
 
 
 class TensorNode(list):
     """A node of this tape: a list, since it is freed, with an identity, since ``grad_fn`` shows it.
 
-    It remembers which value it gave, by identity too: see ``_graph.py``; and PyTorch's name for it where that is not
+    It remembers which value it gave, by identity too: see ``graph.py``; and PyTorch's name for it where that is not
     told by the primitive, of operations in place. Where its value is overwritten, it knows the copies that are kept.
     """
 
@@ -62,7 +62,7 @@ class TensorBase(ReverseTracer):
     is_parameter: bool
     # The serial numbers of the last change to the history by a write (of a root), and of when a view without node was
     # made, negative if nothing was recorded then; of one of several views by which function, and which one. All three
-    # are for ``_history.py``, and mostly not set.
+    # are for ``_memory/history.py``, and mostly not set.
     changed: int
     seen: int
     several: tuple[str, int]
@@ -123,7 +123,7 @@ class TensorTrace(ReverseTrace):
         return primals, active, params
 
     def node_of(self, x: TensorBase) -> TensorNode | None:
-        """The node of a tensor as it is now: once histories have changed, this takes more (``_history.py``)."""
+        """The node of a tensor as it is now: once histories have changed, this takes more (``_memory/history.py``)."""
         return x.node
 
     def requires_grad(self, x: TensorBase) -> bool:

@@ -16,11 +16,19 @@ from funcgrad._core.trace.tape import kept_by, next_serial
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.plan import FULL, SLOT, Index
 from funcgrad._ops.index.write import WHOLE, keeps_cotangents, replaced, write_node
-from funcgrad.autograd._base import TensorBase, TensorNode, is_tensor, set_value
-from funcgrad.autograd._history import check_in_place, exchange, keeps_more, rebase, remember_copy, root_of, steps_of
+from funcgrad.autograd._memory.history import (
+    check_in_place,
+    exchange,
+    keeps_more,
+    rebase,
+    remember_copy,
+    root_of,
+    steps_of,
+)
+from funcgrad.autograd._memory.views import copied
+from funcgrad.autograd._tape.base import TensorBase, TensorNode, is_tensor, set_value
+from funcgrad.autograd._tape.writes import WRITES, arrays_in, owner_of, type_name
 from funcgrad.autograd._torch import array_of, is_torchs
-from funcgrad.autograd._views import copied
-from funcgrad.autograd._writes import WRITES, arrays_in, owner_of, type_name
 from funcgrad.errors import TracerAssignmentError
 from funcgrad.numpy.extend import At, as_value, is_guest, parse
 

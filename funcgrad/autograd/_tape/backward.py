@@ -16,10 +16,10 @@ from funcgrad._engines import loaded_scope
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._transforms._arguments import memory_of, own
-from funcgrad.autograd._base import LeafNode, TensorBase, TensorTrace, is_tensor, retained, set_value
-from funcgrad.autograd._graph import Visitor, needed_nodes
-from funcgrad.autograd._mode import recorded
-from funcgrad.autograd._seeds import (
+from funcgrad.autograd._tape.base import LeafNode, TensorBase, TensorTrace, is_tensor, retained, set_value
+from funcgrad.autograd._tape.graph import Visitor, needed_nodes
+from funcgrad.autograd._tape.mode import recorded
+from funcgrad.autograd._tape.seeds import (
     Seed,
     check_inputs,
     conjugated,
@@ -28,7 +28,7 @@ from funcgrad.autograd._seeds import (
     seeds_of,
     sequence,
 )
-from funcgrad.autograd._writes import WRITES
+from funcgrad.autograd._tape.writes import WRITES
 
 Tensors = Any | Sequence[Any]
 

@@ -14,11 +14,11 @@ from funcgrad._ops.elementwise.activation import logistic_p, relu_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.write import WHOLE
 from funcgrad._ops.layout.fill import zeros_like
-from funcgrad.autograd._base import is_tensor
-from funcgrad.autograd._history import check_in_place
-from funcgrad.autograd._in_place import check_fits, check_memory, compute, plain_value, put, set_item, value_of
-from funcgrad.autograd._methods import METHODS
-from funcgrad.autograd._views import copied
+from funcgrad.autograd._memory.history import check_in_place
+from funcgrad.autograd._memory.views import copied
+from funcgrad.autograd._memory.write import check_fits, check_memory, compute, plain_value, put, set_item, value_of
+from funcgrad.autograd._methods.names import METHODS
+from funcgrad.autograd._tape.base import is_tensor
 from funcgrad.numpy.extend import At, normalize_axis, parse
 
 Method = Callable[..., Any]

@@ -10,7 +10,7 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.fill import ones_like
-from funcgrad.autograd._base import TensorBase, is_tensor
+from funcgrad.autograd._tape.base import TensorBase, is_tensor
 
 Seed = tuple[Any, Any]
 

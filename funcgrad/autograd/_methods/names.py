@@ -1,6 +1,6 @@
 """PyTorch's names for methods that NumPy's arrays have under other names, or lack: what training loops call.
 
-Where a name means something else in NumPy the call has to say which is meant: see ``_ambiguous.py``.
+Where a name means something else in NumPy the call has to say which is meant: see ``ambiguous.py``.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from funcgrad._core.aval import is_floating, is_inexact, is_integral
 from funcgrad._core.bind import NO_PARAMS, bind, is_foreign
 from funcgrad._ops.elementwise.activation import logistic_p, relu_p
 from funcgrad._ops.elementwise.cast import cast
-from funcgrad.autograd import _ambiguous as ambiguous
-from funcgrad.autograd import _dims as dims
-from funcgrad.autograd._base import is_tensor
-from funcgrad.autograd._views import chunk, copied, copying, expanded, hold, split, unbind, viewing
+from funcgrad.autograd._memory.views import chunk, copied, copying, expanded, hold, split, unbind, viewing
+from funcgrad.autograd._methods import ambiguous, dims
+from funcgrad.autograd._tape.base import is_tensor
 from funcgrad.numpy.extend import astype_method, clip_method, reshape_method
 
 # What PyTorch's users write, and how JAX calls the platform.
