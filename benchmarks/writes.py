@@ -8,6 +8,7 @@ import torch
 
 import funcgrad as fg
 from benchmarks._timing import Case, Check, Effort, Suite, interleave
+from funcgrad.autograd import tensor
 
 ROW = 50
 STEPS = (500, 2_000, 8_000, 16_000)
@@ -39,7 +40,26 @@ def rows(suite: Suite, effort: Effort) -> None:
         suite.checks.append(Check(f"time per row, T = {count:,} over {steps[0]:,}", seconds / per_row[0], "x", 1.6))
 
 
-CASES: dict[str, Callable[[Suite, Effort], None]] = {"rows": rows}
+def tensor_rows(suite: Suite, effort: Effort) -> None:
+    """Run the same loop, written with PyTorch's in-place operations, on tensors of both libraries."""
+    per_row: list[float] = []
+    steps = QUICK_STEPS if effort.quick else (500, STATED, 8_000)
+    for count in steps:
+        xs = np.random.default_rng(count).normal(size=(count, ROW))
+        contenders: dict[str, Callable[[], Any]] = {"funcgrad": _tensor_gradient(tensor, xs)}
+        if count <= MOST_OF_PYTORCH:
+            contenders["PyTorch"] = _tensor_gradient(torch.tensor, xs)
+            np.testing.assert_allclose(*[np.asarray(call()) for call in contenders.values()], rtol=1e-9, atol=1e-12)
+        samples = interleave(contenders, effort.at_most(15 if count < STATED else 5))
+        limits = {"PyTorch": 0.5} if count == STATED else {}
+        suite.cases.append(Case(f"rows of a tensor filled, T = {count:,}", samples, limits=limits))
+        per_row.append(samples["funcgrad"].best / count)
+    for count, seconds in zip(steps[1:], per_row[1:], strict=True):
+        name = f"time per row of a tensor, T = {count:,} over {steps[0]:,}"
+        suite.checks.append(Check(name, seconds / per_row[0], "x", 1.6))
+
+
+CASES: dict[str, Callable[[Suite, Effort], None]] = {"rows": rows, "tensor rows": tensor_rows}
 
 
 def _filled(xs: Any) -> Any:
@@ -70,6 +90,22 @@ def _torch_gradient(leaf: Any) -> Any:
     leaf.grad = None
     _filled_in_torch(leaf).backward()
     return leaf.grad
+
+
+def _tensor_gradient(make: Callable[..., Any], xs: np.ndarray) -> Callable[[], Any]:
+    leaf = make(xs, requires_grad=True)
+
+    def gradient() -> Any:
+        leaf.grad = None
+        out = make(np.zeros(xs.shape))
+        out[0] = leaf[0]
+        for t in range(1, len(xs)):
+            # Without the copy both refuse: the row that the tanh keeps lies in what is written to.
+            out[t] = out[t - 1].clone().tanh() * 0.9 + leaf[t]
+        (out**2).sum().backward()
+        return leaf.grad
+
+    return gradient
 
 
 def _check(contenders: dict[str, Callable[[], Any]]) -> None:
