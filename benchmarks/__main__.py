@@ -13,7 +13,19 @@ from benchmarks import _plot, _report
 from benchmarks._timing import FULL, QUICK, Effort, Suite
 
 CORES = torch.get_num_threads()
-SUITES = ("startup", "eager", "tapes", "writes", "training_step", "transforms", "batching", "sgd", "adam", "imperative")
+SUITES = (
+    "startup",
+    "eager",
+    "tapes",
+    "writes",
+    "compiled",
+    "training_step",
+    "transforms",
+    "batching",
+    "sgd",
+    "adam",
+    "imperative",
+)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -49,7 +49,7 @@ def stage_body(
         found, out_tree = flatten(f(inputs))
         ys = [_result(transform, name, y) for y in found]
         ys = [_in_type(y, aval) for y, aval in zip(ys, [*wanted, *[None] * len(ys)], strict=False)]
-        graph = simplify(trace.graph(ys, name))
+        graph = simplify(trace.graph(ys, name), numbers_are_data=True)
     graph, captured = _lifted(graph)
     return Body(canonical(graph), captured, out_tree)
 

@@ -1,8 +1,14 @@
-"""Simplification of graphs: constants are folded, equal equations merged, and dead ones dropped."""
+"""Simplification of graphs: constants are folded, equal equations merged, dead ones dropped, and rules applied.
+
+Rules are registered from above, where primitives have names (``_ops/program/rules.py``). A rule reads one equation, may
+look at what made its operands, and answers with what stands for its result: an operand there is already, or one that it
+has made by further equations.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,41 +17,132 @@ from funcgrad._core.bind import NUMPY_TYPES, Tracer, bind
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var
 from funcgrad._core.graph.key import params_key, value_key
 
+if TYPE_CHECKING:
+    from funcgrad._core.primitive import Primitive
+
 # A folded constant may be this large where the program was smaller: repeating a number is cheaper than reading it.
 _FOLD_LIMIT_BYTES = 4096
 
 
-def simplify(graph: Graph) -> Graph:
-    """The same function with fewer equations; inputs and outputs keep their order, and all inputs stay."""
-    return drop_dead(_Folder(graph).fold())
+def simplify(graph: Graph, *, numbers_are_data: bool = False) -> Graph:
+    """The same function with fewer equations; inputs and outputs keep their order, and all inputs stay.
+
+    Where numbers are data no rule looks at them: a program for another number has the same structure.
+    """
+    return drop_dead(_Folder(graph, numbers_are_data).fold())
+
+
+class Site:
+    """One equation, as a rule sees it.
+
+    Args:
+        folder: the program so far.
+        operands: those of the equation, simplified.
+        params: its parameters.
+        aval: the type of its result.
+        source: its line.
+    """
+
+    __slots__ = ("_folder", "_source", "aval", "operands", "params", "primitive")
+
+    def __init__(
+        self,
+        folder: _Folder,
+        primitive: Primitive,
+        operands: tuple[Operand, ...],
+        params: dict,
+        aval: Aval,
+        source: Any,
+    ) -> None:
+        self._folder = folder
+        self._source = source
+        self.primitive = primitive
+        self.operands = operands
+        self.params = params
+        self.aval = aval
+
+    def made(self, x: Operand, primitive: Primitive) -> Equation | None:
+        """The equation that makes an operand, where it is one of this primitive."""
+        equation = self._folder.makers.get(x) if type(x) is Var else None
+        return equation if equation is not None and equation.primitive is primitive else None
+
+    def constant(self, x: Operand) -> Any:
+        """The value of an operand; ``None`` where it is computed, or is data."""
+        if self._folder.numbers_are_data:
+            return None
+        return x.value if type(x) is Literal else self._folder.constants.get(x)
+
+    def emit(self, primitive: Primitive, *operands: Operand, **params: Any) -> Operand:
+        """The result of one more equation."""
+        avals = [x.aval for x in operands]
+        return self._folder.add(primitive, operands, params, (Var(primitive.aval(*avals, **params)),), self._source)
+
+
+Rule = Callable[[Site], Operand | None]
+
+# By primitive, in the order in which they are tried.
+RULES: dict[Any, tuple[Rule, ...]] = {}
+# Of all that work element by element.
+ELEMENTWISE_RULES: list[Rule] = []
 
 
 class _Folder:
     """One pass in order: each operand is replaced by what its equation was folded or merged into."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, numbers_are_data: bool) -> None:
         self.graph = graph
-        self.constants: dict[Var, Any] = dict(graph.constants)
+        self.numbers_are_data = numbers_are_data
+        self.constants: dict[Any, Any] = dict(graph.constants)
         self.replaced: dict[Var, Operand] = {}
         self.known: dict[Any, tuple[Var, ...]] = {}
+        self.kept: list[Equation] = []
+        # What made each variable that is not an input.
+        self.makers: dict[Operand, Equation] = {}
+        self._shown = _shown(graph)
 
     def fold(self) -> Graph:
-        kept = []
-        for equation in self.graph.equations:
-            operands = tuple([self._current(x) for x in equation.operands])
-            if self._fold_by_rule(equation, operands) or self._fold_constants(equation, operands):
-                continue
-            key = _key(equation, operands)
-            found = self.known.get(key) if key is not None else None
-            if found is not None:
-                self.replaced.update(zip(equation.results, found, strict=True))
-                continue
-            if key is not None:
-                self.known[key] = equation.results
-            kept.append(Equation(equation.primitive, operands, equation.params, equation.results, equation.source))
-        outputs = [self._current(x) for x in self.graph.outputs]
         graph = self.graph
-        return Graph(graph.inputs, list(self.constants.items()), kept, outputs, graph.name, graph.trees)
+        for equation in graph.equations:
+            operands = tuple([self._current(x) for x in equation.operands])
+            self.add(equation.primitive, operands, equation.params, equation.results, equation.source)
+        outputs = [self._current(x) for x in graph.outputs]
+        return Graph(graph.inputs, list(self.constants.items()), self.kept, outputs, graph.name, graph.trees)
+
+    def add(
+        self, primitive: Primitive, operands: tuple[Operand, ...], params: dict, results: tuple[Var, ...], source: Any
+    ) -> Operand:
+        """Append an equation, or note what stands for its results; returns what stands for the first."""
+        equation = Equation(primitive, operands, params, results, source)
+        if self._fold_by_rule(equation, operands) or self._fold_constants(equation, operands):
+            return self._current(results[0])
+        everywhere = ELEMENTWISE_RULES if primitive.elementwise and _is_fresh(primitive) else ()
+        for rule in (*RULES.get(primitive, ()), *everywhere):
+            found = rule(Site(self, primitive, operands, params, results[0].aval, source))
+            if found is not None and self._may_stand(found, results[0], primitive):
+                self.replaced[results[0]] = found
+                if results[0] in self._shown:
+                    self._shown.add(found)
+                return found
+        key = _key(equation, operands)
+        same = self.known.get(key) if key is not None else None
+        if same is not None:
+            self.replaced.update(zip(results, same, strict=True))
+            return same[0]
+        if key is not None:
+            self.known[key] = results
+        self.kept.append(equation)
+        self.makers.update(dict.fromkeys(results, equation))
+        return results[0]
+
+    def _may_stand(self, x: Operand, result: Var, primitive: Primitive) -> bool:
+        """Whether one operand may take another's place: of the same type, and new where the caller sees that it is."""
+        a, b = x.aval, result.aval
+        if a.shape != b.shape or a.dtype != b.dtype or a.weak != b.weak:
+            return False
+        if type(x) is Literal or result not in self._shown:
+            return True
+        maker = self.makers.get(x)
+        return maker is not None and x not in self._shown and (primitive.view is not None or _is_fresh(maker.primitive))
 
     def _current(self, x: Operand) -> Operand:
         return self.replaced.get(x, x) if type(x) is Var else x
@@ -72,6 +169,20 @@ class _Folder:
         else:
             self.constants[result] = value
         return True
+
+
+def _shown(graph: Graph) -> set[Operand]:
+    """The variables whose memory may be seen in outputs: outputs, and what views show of others."""
+    shown: set[Operand] = set(graph.outputs)
+    for equation in reversed(graph.equations):
+        if not _is_fresh(equation.primitive) and any(var in shown for var in equation.results):
+            shown.update(equation.operands)
+    return shown
+
+
+def _is_fresh(primitive: Primitive) -> bool:
+    """Whether results are known to lie in memory of their own."""
+    return isinstance(primitive.numpy, np.ufunc) or primitive.numpy is np.where
 
 
 def _key(equation: Equation, operands: tuple[Operand, ...]) -> Any:

@@ -260,6 +260,44 @@ def _write(w: Writer, equation: Equation, i: int) -> list[str] | None:
     return [f"{new} = {name}.copy()", f"{new}[{place}] = {value}"]
 
 
+def _scatter(w: Writer, equation: Equation, i: int) -> list[str] | None:
+    """Zeros, to which one array is added in its place."""
+    v, *arrays = equation.operands
+    indices = equation.params["indices"]
+    if len(indices) > 1 or not _is_array(v):
+        return None
+    (index,), (result,) = indices, equation.results
+    if arrays and (index.unique or any(isinstance(entry, slice) for entry in index.entries)):
+        return None
+    dtype = w.value("dtype", result.aval.dtype)
+    lines = _made(w, equation, f"{w.numpy(np.zeros)}({equation.params['shape']}, {dtype})")
+    name, place = w.names[result], _place(w, index, arrays)
+    if not arrays:
+        return [*lines, f"{name}_ = {name}[{place}]", f"{w.numpy(np.add)}({name}_, {w.name(v)}, {name}_)"]
+    at = w.value("add_at", np.add.at, key=("at", np.add), bare=True)
+    return [*lines, f"{at}({name}, ({place}), {w.name(v)})"]
+
+
+def _split(w: Writer, equation: Equation, i: int) -> list[str] | None:
+    """An array of no more than a few numbers, taken apart."""
+    (x,), results = equation.operands, equation.results
+    if x.aval.shape != (len(results),) or any(var.aval.shape != () for var in results):
+        return None
+    w.numbers.update(results)
+    for var in results:
+        w.buffers.made(var, own=False)
+    return [f"{', '.join([w.new(var) for var in results])}, = {w.name(x)}"]
+
+
+def _separate(w: Writer, equation: Equation, i: int) -> list[str] | None:
+    """What keeps operations apart in other engines is nothing here."""
+    for var, x in zip(equation.results, equation.operands, strict=True):
+        w.buffers.shows(var, x, whole=True)
+        w.numbers.update([var] if x in w.numbers else [])
+    names = [w.name(x) for x in equation.operands]
+    return [f"{', '.join([w.new(var) for var in equation.results])}, = {', '.join(names)},"]
+
+
 # By name: primitives lie above the engines. What bears such a name and is not the library's is called as it is.
 FORMS: dict[str, Form] = {
     "power": _power,
@@ -276,11 +314,21 @@ FORMS: dict[str, Form] = {
     "dot_general": _dot_general,
     "index": _index,
     "scatter_set": _write,
+    "scatter": _scatter,
+    "split": _split,
+    "separate": _separate,
 }
 # Functions of the library's whose results, however they are called, lie in memory of their own.
 MAKES_ITS_OWN = frozenset(
-    {"scatter", "scatter_add", "concatenate", "stack", "pad", "argsort", "sort", "power", "affine"}
+    {"scatter", "scatter_add", "concatenate", "stack", "pad", "argsort", "sort", "affine", "log_softmax"}
+    | {"gather_along_axis", "scatter_along_axis", "triangle", "embed_diagonal"}
 )
+
+
+def makes_its_own(equation: Equation) -> bool:
+    """Whether the results of a function of the library's, called as it is, lie in memory of their own."""
+    primitive = equation.primitive
+    return is_ours(equation) and (primitive.name in MAKES_ITS_OWN or (primitive.elementwise and primitive.view is None))
 
 
 def form_of(equation: Equation) -> Form | None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from funcgrad._core.graph.ir import Equation, Graph, Line, Literal, Operand, Var
 from funcgrad._engines.source.buffers import Buffers
-from funcgrad._engines.source.forms import MAKES_ITS_OWN, form_of, is_ours
+from funcgrad._engines.source.forms import form_of, is_ours, makes_its_own
 
 # What is smaller is not worth a statement that drops it.
 _DROP_LIMIT_BYTES = 4096
@@ -92,7 +92,7 @@ class Writer:
         results = equation.results
         if equation.primitive.view is not None and is_ours(equation):
             self.buffers.shows(results[0], equation.operands[0])
-        elif equation.primitive.name in MAKES_ITS_OWN and is_ours(equation):
+        elif makes_its_own(equation):
             for var in results:
                 self.buffers.made(var, own=True)
         else:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+import pytest
 
 import funcgrad as fg
 from funcgrad._engines.source.numpy import compile_numpy, numpy_source
@@ -58,3 +62,36 @@ def test_gradients_agree_with_eager_ones(rng: np.random.Generator) -> None:
         return np.mean(np.tanh(x @ w) ** 2 + np.exp(-x @ w))
 
     np.testing.assert_allclose(fg.jit(fg.grad(loss), engine="numpy")(w), fg.grad(loss)(w), rtol=1e-13)
+
+
+ROWS = np.array([0, 2, 0])
+# What is read here is written to in the gradient.
+READ: dict[str, Callable[[Any], Any]] = {
+    "a slice": lambda x: x[1:],
+    "steps backwards": lambda x: x[::-2, 1:3],
+    "a row": lambda x: x[1],
+    "a number": lambda x: x[1, 2],
+    "a new axis": lambda x: x[:, None, 1],
+    "the last": lambda x: x[..., -1],
+    "rows, one twice": lambda x: x[ROWS],
+    "columns, one twice": lambda x: x[:, ROWS],
+    "columns of some rows": lambda x: x[1:3, ROWS],
+    "elements": lambda x: x[ROWS, ROWS],
+    "elements of a row": lambda x: x[2, ROWS],
+    "a mask": lambda x: x[np.eye(3, 4) > 0],
+    "nothing": lambda x: x[:0],
+    "split": lambda x: np.split(x, 3)[1],
+    "into numbers": lambda x: sum(np.split(x[0], 4)),
+    "along an axis": lambda x: np.take_along_axis(x, np.array([[1], [1], [0]]), 1),
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_reads_and_their_transposes(name: str) -> None:
+    x = np.linspace(-1, 1, 12).reshape(3, 4)
+
+    def f(x: Any) -> Any:
+        return np.sum(np.sin(READ[name](x)) * 2) + np.sum(READ[name](x) ** 3)
+
+    for g in (f, fg.grad(f), lambda x: fg.hvp(f, (x,), (x,))):
+        np.testing.assert_allclose(fg.jit(g, engine="numpy")(x), g(x), rtol=1e-15, atol=1e-15)

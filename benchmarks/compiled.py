@@ -1,0 +1,250 @@
+"""``fg.jit(engine="numpy")``, compiled without JAX: small gradients, steps, large arrays, first calls and staging."""
+
+import itertools
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import scipy.special
+
+import funcgrad as fg
+from benchmarks._timing import Case, Effort, Samples, Suite, interleave, interleave_once
+from funcgrad import nn
+
+OURS = "funcgrad, NumPy"
+JAX = "jax.jit"
+
+
+def _same(ours: Any, theirs: Any) -> None:
+    for x, y in zip(fg.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-8, atol=1e-10)
+
+
+def _against_jax(
+    suite: Suite,
+    effort: Effort,
+    name: str,
+    limit: float,
+    ours: Callable[..., Any],
+    theirs: Callable[..., Any],
+    *args: Any,
+) -> None:
+    """Time a function of ours, with plain NumPy in it, and one of JAX's, on the same arguments in 64 bits."""
+    with jax.enable_x64(True):
+        mine, jitted = fg.jit(ours, engine="numpy"), jax.jit(theirs)
+        held = jax.tree.map(jnp.asarray, args)
+        _same(mine(*args), jitted(*held))
+        contenders = {OURS: lambda: mine(*args), JAX: lambda: jax.block_until_ready(jitted(*held))}
+        suite.cases.append(Case(name, interleave(contenders, effort), ours=OURS, limits={JAX: limit}))
+
+
+def _polynomial(np_: Any) -> Callable[..., Any]:
+    return lambda a, b: np_.sum(3 * a**3 - b**2)
+
+
+def measure_small(suite: Suite, effort: Effort) -> None:
+    """The gradient of a sum of powers by two vectors of five."""
+    a, b = np.linspace(1, 2, 5), np.linspace(0, 1, 5)
+    ours, theirs = fg.grad(_polynomial(np), argnums=(0, 1)), jax.grad(_polynomial(jnp), argnums=(0, 1))
+    _against_jax(suite, effort, "gradient of sum(3a^3 - b^2)", 0.85, ours, theirs, a, b)
+
+
+def mlp_loss(np_: Any) -> Callable[..., Any]:
+    """Cross entropy of a network with tanh between its layers, in the words of NumPy or of ``jax.numpy``."""
+
+    def loss(params: Any, x: Any, y: Any) -> Any:
+        for layer in params[:-1]:
+            x = np_.tanh(x @ layer["w"] + layer["b"])
+        z = x @ params[-1]["w"] + params[-1]["b"]
+        z = z - np_.max(z, axis=1, keepdims=True)
+        return -np_.mean(np_.sum(y * (z - np_.log(np_.sum(np_.exp(z), axis=1, keepdims=True))), axis=1))
+
+    return loss
+
+
+def mlp(sizes: tuple[int, ...], batch: int) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Its parameters, inputs, and labels as rows of an identity."""
+    rng = np.random.default_rng(0)
+    shapes = itertools.pairwise(sizes)
+    params = [{"w": rng.normal(size=shape) / np.sqrt(shape[0]), "b": np.zeros(shape[1])} for shape in shapes]
+    return params, rng.normal(size=(batch, sizes[0])), np.eye(sizes[-1])[rng.integers(0, sizes[-1], batch)]
+
+
+def measure_mlp(suite: Suite, effort: Effort) -> None:
+    """The gradient of a small network."""
+    given = mlp((64, 32, 32, 10), 8)
+    ours, theirs = fg.grad(mlp_loss(np)), jax.grad(mlp_loss(jnp))
+    _against_jax(suite, effort, "gradient of an MLP 64-32-32-10, batch 8", 0.65, ours, theirs, *given)
+
+
+def _our_step(loss: Callable[..., Any]) -> Callable[..., Any]:
+    def step(params: Any, state: Any, x: Any, y: Any) -> Any:
+        value, gradients = fg.value_and_grad(loss)(params, x, y)
+        return *fg.sgd_update(gradients, state, params), value
+
+    return step
+
+
+def _their_step(loss: Callable[..., Any], optimizer: Any) -> Callable[..., Any]:
+    def step(params: Any, state: Any, x: Any, y: Any) -> Any:
+        value, gradients = jax.value_and_grad(loss)(params, x, y)
+        updates, state = optimizer.update(gradients, state)
+        return optax.apply_updates(params, updates), state, value
+
+    return step
+
+
+def _steps(
+    suite: Suite, effort: Effort, name: str, limit: float, losses: tuple[Callable[..., Any], Any], given: Any
+) -> None:
+    params, x, y = given
+    with jax.enable_x64(True):
+        optimizer = optax.sgd(0.1, momentum=0.9)
+        ours = fg.jit(_our_step(losses[0]), engine="numpy")
+        theirs = jax.jit(_their_step(losses[1], optimizer))
+        state = fg.sgd_init(params, lr=0.1, momentum=0.9)
+        held, x_held, y_held = jax.tree.map(jnp.asarray, given)
+        their_state = optimizer.init(held)
+        _same(ours(params, state, x, y)[::2], theirs(held, their_state, x_held, y_held)[::2])
+        contenders = {
+            OURS: lambda: ours(params, state, x, y),
+            JAX: lambda: jax.block_until_ready(theirs(held, their_state, x_held, y_held)),
+        }
+        suite.cases.append(Case(name, interleave(contenders, effort), ours=OURS, limits={JAX: limit}))
+
+
+def measure_step(suite: Suite, effort: Effort) -> None:
+    """A whole step of ``Linear(5, 2)`` with cross entropy, and SGD with momentum; JAX's with optax."""
+    rng = np.random.default_rng(0)
+    params = {"w": rng.normal(size=(2, 5)), "b": np.zeros(2)}
+    given = params, rng.normal(size=(8, 5)), rng.integers(0, 2, 8)
+
+    def ours(p: Any, x: Any, y: Any) -> Any:
+        return nn.cross_entropy(nn.linear(x, p["w"], p["b"]), y)
+
+    def theirs(p: Any, x: Any, y: Any) -> Any:
+        return optax.softmax_cross_entropy_with_integer_labels(x @ p["w"].T + p["b"], y).mean()
+
+    _steps(suite, effort, "whole step of Linear(5, 2)", 1.3, (ours, theirs), given)
+
+
+def measure_large_step(suite: Suite, effort: Effort) -> None:
+    """A whole step of a network whose products of matrices take most of the time."""
+    losses = mlp_loss(np), mlp_loss(jnp)
+    given = mlp((784, 256, 128, 10), 128)
+    _steps(suite, effort.at_most(20), "whole step of an MLP 784-256-128-10, batch 128", 1.15, losses, given)
+
+
+def _option(np_: Any, ndtr: Callable[..., Any]) -> Callable[..., Any]:
+    def price(spot: Any, strike: Any, time: Any, rate: Any, volatility: Any) -> Any:
+        spread = volatility * np_.sqrt(time)
+        d = (np_.log(spot / strike) + (rate + volatility * volatility / 2) * time) / spread
+        return np_.sum(spot * ndtr(d) - strike * np_.exp(-rate * time) * ndtr(d - spread))
+
+    return price
+
+
+def measure_options(suite: Suite, effort: Effort) -> None:
+    """The price by Black and Scholes of many options, and its five derivatives."""
+    n = 20_000 if effort.quick else 1_000_000
+    rng = np.random.default_rng(0)
+    ranges = [(80, 120), (80, 120), (0.1, 2), (0.01, 0.05), (0.1, 0.5)]
+    given = [rng.uniform(low, high, n) for low, high in ranges]
+    ours = fg.value_and_grad(_option(np, scipy.special.ndtr), argnums=range(5))
+    theirs = jax.value_and_grad(_option(jnp, jax.scipy.special.ndtr), argnums=range(5))
+    _against_jax(suite, effort.at_most(10), f"Black-Scholes and five Greeks, {n:,} options", 1.1, ours, theirs, *given)
+
+
+def measure_regression(suite: Suite, effort: Effort) -> None:
+    """The gradient of a logistic regression's loss."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(100_000, 20)), rng.integers(0, 2, 100_000) * 2.0 - 1
+
+    def loss(np_: Any) -> Callable[..., Any]:
+        return lambda w, x, y: np_.mean(np_.log1p(np_.exp(-y * (x @ w))))
+
+    ours, theirs = fg.grad(loss(np)), jax.grad(loss(jnp))
+    name = "gradient of a logistic regression, 100,000 x 20"
+    _against_jax(suite, effort.at_most(20), name, 1.5, ours, theirs, rng.normal(size=20), x, y)
+
+
+def measure_donated(suite: Suite, effort: Effort) -> None:
+    """A step of SGD on one leaf, which writes over what it is given, and one that makes new arrays."""
+    n = 1_000_000 if effort.quick else 16_000_000
+    params = {"w": np.ones(n, np.float32)}
+    gradients = {"w": np.full(n, 1e-3, np.float32)}
+
+    def step(params: Any, state: Any, gradients: Any) -> Any:
+        return fg.sgd_update(gradients, state, params)
+
+    def looped(jitted: Callable[..., Any]) -> Callable[[], Any]:
+        held = [{"w": params["w"].copy()}, fg.sgd_init(params, lr=0.1, momentum=0.9)]
+
+        def once() -> None:
+            held[:] = jitted(*held, gradients)
+
+        return once
+
+    donating = fg.jit(step, engine="numpy", donate_argnums=(0, 1))
+    contenders = {"donated": looped(donating), "new arrays": looped(fg.jit(step, engine="numpy"))}
+    samples = interleave(contenders, effort.at_most(10))
+    suite.cases.append(Case(f"SGD of one leaf of {n:,}", samples, ours="donated"))
+
+
+def _seconds(call: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def measure_first_call(suite: Suite, effort: Effort) -> None:
+    """The first call of freshly made functions, and staging alone."""
+    given = mlp((64, 32, 32, 10), 8)
+    with jax.enable_x64(True):
+        held = jax.tree.map(jnp.asarray, given)
+
+        def ours() -> float:
+            mine = fg.jit(fg.grad(mlp_loss(np)), engine="numpy")
+            return _seconds(lambda: mine(*given))
+
+        def theirs() -> float:
+            jax.clear_caches()
+            jitted = jax.jit(jax.grad(mlp_loss(jnp)))
+            return _seconds(lambda: jax.block_until_ready(jitted(*held)))
+
+        rounds = 2 if effort.quick else 10
+        samples = interleave_once({OURS: ours, JAX: theirs}, rounds)
+        suite.cases.append(Case("first call of the MLP's gradient", samples, ours=OURS, limits={JAX: 0.1}))
+        _staging(suite, given, held, rounds)
+
+
+def _staging(suite: Suite, given: Any, held: Any, rounds: int) -> None:
+    counts = (
+        len(fg.make_graph(fg.grad(mlp_loss(np)))(*given).equations),
+        len(jax.make_jaxpr(jax.grad(mlp_loss(jnp)))(*held).eqns),
+    )
+
+    def ours() -> float:
+        return _seconds(lambda: fg.make_graph(fg.grad(mlp_loss(np)))(*given)) / counts[0]
+
+    def theirs() -> float:
+        return _seconds(lambda: jax.make_jaxpr(jax.grad(mlp_loss(jnp)))(*held)) / counts[1]
+
+    samples: dict[str, Samples] = interleave_once({"fg.make_graph": ours, "jax.make_jaxpr": theirs}, rounds)
+    suite.cases.append(Case("staging, per equation", samples, ours="fg.make_graph", limits={"jax.make_jaxpr": 0.3}))
+
+
+CASES: dict[str, Callable[[Suite, Effort], None]] = {
+    "small gradient": measure_small,
+    "MLP gradient": measure_mlp,
+    "Linear step": measure_step,
+    "MLP step": measure_large_step,
+    "options": measure_options,
+    "logistic regression": measure_regression,
+    "donated SGD": measure_donated,
+    "first call": measure_first_call,
+}
