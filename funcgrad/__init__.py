@@ -19,6 +19,7 @@ from funcgrad._transforms.stop_gradient import stop_gradient
 from funcgrad._transforms.vmap import vmap
 from funcgrad.interop.jax import from_jax, to_jax
 from funcgrad.interop.linear_operator import linear_operator
+from funcgrad.numpy.extend import intercept
 from funcgrad.optim import SGDState, sgd_init, sgd_update
 from funcgrad.testing import check_grads
 
@@ -41,6 +42,7 @@ __all__ = [
     "hessian",
     "hvp",
     "implicit_root",
+    "intercept",
     "interop",
     "jacfwd",
     "jacrev",

@@ -6,9 +6,10 @@ greater level is the inner one, in every thread: this keeps nested transforms ap
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar, Token
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Protocol, Self
@@ -113,6 +114,16 @@ def _note(error: BaseException, note: str) -> None:
 def active_trace() -> Trace | None:
     """The innermost transform running in this thread and context."""
     return _active.get()
+
+
+@contextlib.contextmanager
+def untraced() -> Iterator[None]:
+    """Run code of plain values as if no transform ran around it."""
+    token = _active.set(None)
+    try:
+        yield
+    finally:
+        _active.reset(token)
 
 
 def bind(primitive: Primitive, operands: tuple, params: dict) -> Any:

@@ -29,10 +29,14 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _VARIABLE = "FUNCGRAD_FULL_TRACEBACKS"
 _JAXS_NOTE = "JAX_TRACEBACK_FILTERING"
 
+# What to do where a plain array met a traced value that was to be written into it.
+TAKES_TRACED = (
+    "Make one that takes traced values: np.zeros(n, like=x), where x is traced, or fnp.zeros(n) of funcgrad.numpy. "
+    "Call code that you cannot edit inside of: with fg.intercept()."
+)
 WRITTEN_INTO_PLAIN = (
     "out[i] = value: a traced value was written into an array of plain numbers, where it would carry no derivative. "
-    "Needed an array that is traced as well. Make it at once with np.stack([...]) or np.concatenate([...]), "
-    "or write out = fnp.at(out)[i].set(value) instead of out[i] = value."
+    + TAKES_TRACED
 )
 
 _STORE = opcode.opmap["STORE_SUBSCR"]

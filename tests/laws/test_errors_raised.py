@@ -155,7 +155,7 @@ MISTAKES: dict[str, Mistake] = {
     "out=": (
         lambda: fg.grad(lambda x: np.sum(np.add(x, 1.0, out=np.zeros(2))))(X),
         errors.TracerAssignmentError,
-        r"numpy\.add: out=.*like=x.*use the returned value",
+        r"numpy\.add: out=.*like=x.*[uU]se the returned value",
     ),
     "vector loss": (
         lambda: fg.grad(lambda x: x * x)(X),

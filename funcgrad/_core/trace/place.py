@@ -88,9 +88,7 @@ class _PlaceTrace(Trace):
         else:
             y = bind(primitive, tuple([current(x) if type(x) is Place else x for x in operands]), params)
         # What is computed from arrays that take traced values is such an array, also while its numbers are plain.
-        if type(y) is _NDARRAY:
-            return new_place(y, owned=False)
-        return type(y)([new_place(part, owned=False) for part in y]) if type(y) in (tuple, list) else y
+        return type(y)(map(_taking, y)) if type(y) in (tuple, list) else _taking(y)
 
 
 PLACES = _PlaceTrace()
@@ -132,6 +130,10 @@ def own_place(value: Any, home: Trace) -> Any:
     place = object.__new__(Place)
     _become(place, Memory(frozen(value), home, False), value.shape, value.dtype)
     return place
+
+
+def _taking(y: Any) -> Any:
+    return new_place(y, owned=False) if type(y) is _NDARRAY else y
 
 
 def _become(x: Tracer, memory: Memory, shape: tuple[int, ...], dtype: np.dtype) -> None:
@@ -366,7 +368,9 @@ class _Watching(Trace):
         if not stale:
             return super().apply(primitive, operands, params)
         for x in stale:
-            _learn(x)
+            # The same value may stand twice, and was no view after all.
+            if _is_stale(x):
+                _learn(x)
         return bind(primitive, operands, params)
 
 

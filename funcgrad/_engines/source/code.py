@@ -14,6 +14,8 @@ _serials = itertools.count(1)
 def function_of(source: str, scope: dict[str, Any], name: str) -> Callable[..., Any]:
     """The function ``run`` that a source defines. Its lines are forgotten when it is."""
     filename = f"<funcgrad {name} {next(_serials)}>"
+    # Its calls of NumPy are this package's own.
+    scope["__name__"] = __name__
     exec(compile(source, filename, "exec"), scope)
     run = scope.pop("run")
     linecache.cache[filename] = len(source), None, source.splitlines(keepends=True), filename

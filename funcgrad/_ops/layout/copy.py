@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._core.bind import Tracer, active_trace
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import Multilinear
+from funcgrad._core.trace.place import Place, new_place
 from funcgrad._ops.layout.batching import batch_same
 
 copy_p = Primitive(
@@ -29,7 +31,13 @@ def copy(x: Any) -> Any:
     if isinstance(x, int | float | complex) and not isinstance(x, np.generic):
         # Of Python's number, NumPy's.
         return np.asarray(x)[()]
-    return x if isinstance(x, np.generic) else copy_p(x)
+    return x if isinstance(x, np.generic) else kept_here(copy_p(x))
+
+
+def kept_here(y: Any) -> Any:
+    """A new array, which belongs to the function that makes it, also where it is one of values of a function around."""
+    home = active_trace()
+    return y if not isinstance(y, Tracer) or y.owner is home or type(y) is Place else new_place(y, owned=False)
 
 
 def holder(x: np.ndarray) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad._core.aval import Aval
+from funcgrad._core.bind import untraced
 from funcgrad._core.primitive import Primitive
 from funcgrad.errors import NotDifferentiableError
 
@@ -33,7 +34,8 @@ class _NoDerivative:
 
 
 def _run(*xs: Any, function: Function, avals: tuple[Aval, ...], name: str) -> list[Any]:
-    results = function(*[np.asarray(x) for x in xs])
+    with untraced():
+        results = function(*[np.asarray(x) for x in xs])
     return [_checked(y, aval, name) for y, aval in zip(results, avals, strict=True)]
 
 

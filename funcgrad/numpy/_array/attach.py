@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import numpy as np
 from funcgrad import errors, tree
 from funcgrad._core.bind import NO_PARAMS, Tracer
 from funcgrad._core.trace.place import settled, writable
-from funcgrad._ops.layout.copy import copy_p
+from funcgrad._ops.layout.copy import copy
 from funcgrad.numpy._array.operators import OPERATORS
 from funcgrad.numpy._array.ufunc_at import ufunc_at
 from funcgrad.numpy._array.ufunc_options import with_options
@@ -52,11 +53,7 @@ def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, **opt
             if not self.shape:
                 return e.numpys_number(y)
             return writable(y) if type(y) is _NDARRAY else y
-        function = ufuncs.get(ufunc) or find_special(ufunc)
-        if function is None:
-            refuse(
-                ufunc, "scipy.special" if ufunc in vars(sys.modules.get("scipy.special", math)).values() else "numpy"
-            )
+        function = ufuncs.get(ufunc) or find_special(ufunc) or functools.partial(_on_plain, ufunc)
         if options:
             return with_options(ufunc, function, inputs, options)
         y = function(*inputs)
@@ -77,16 +74,20 @@ def _by_method(ufunc: np.ufunc, method: str, inputs: tuple, options: dict) -> An
 
 
 def _array_function(self: Tracer, function: Callable[..., Any], types: Any, args: tuple, kwargs: dict) -> Any:
-    ours = functions.get(function) or find_late(function)
-    if ours is None:
-        args, kwargs = tree.map(settled, (args, kwargs))
-        if not any(isinstance(x, Tracer) for x in tree.leaves((args, kwargs))):
-            # Arrays that take traced values, and have none yet.
-            return function(*args, **kwargs)
-        refuse(function, getattr(function, "__module__", "numpy"))
+    ours = functions.get(function) or find_late(function) or functools.partial(_on_plain, function)
     y = ours(*args, **kwargs)
     # Of what does not depend on its operands (np.sign, np.round) too, an array that takes traced values.
     return writable(y) if type(y) is _NDARRAY else y
+
+
+def _on_plain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What NumPy computes by a function that we lack, of places that hold plain numbers; else it is refused."""
+    if any(isinstance(settled(x), Tracer) for x in tree.leaves((args, kwargs))):
+        special = function in vars(sys.modules.get("scipy.special", math)).values()
+        refuse(function, "scipy.special" if special else getattr(function, "__module__", None) or "numpy")
+    # NumPy gets what it can only read: what it wrote, names and views would not learn.
+    args, kwargs = tree.map(lambda x: np.asarray(x) if isinstance(x, Tracer) else x, (args, kwargs))
+    return function(*args, **kwargs)
 
 
 def _jax_array(self: Tracer) -> NoReturn:
@@ -178,11 +179,11 @@ METHODS: dict[str, Any] = {
     "round": lambda self, decimals=0, out=None: writable(rounding.round_(self, decimals, out)),
     "clip": choice.clip_method,
     "view": _view,
-    "copy": lambda self, order="C": copy_p(self),
+    "copy": lambda self, order="C": copy(self),
     "item": concrete.to_item,
     "tolist": concrete.to_list,
-    "__copy__": copy_p,
-    "__deepcopy__": lambda self, memo: copy_p(self),
+    "__copy__": copy,
+    "__deepcopy__": lambda self, memo: copy(self),
     "__hash__": object.__hash__,
     "__array_ufunc__": _array_ufunc,
     "__array_function__": _array_function,

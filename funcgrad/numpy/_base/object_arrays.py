@@ -33,20 +33,21 @@ _NOTE = (
     "Before this, NumPy (or pandas) made an array of objects of traced values, by np.array([...]), np.asarray(x) or "
     "df @ x. Operators and NumPy's own functions of single elements work on it; linear algebra, SciPy's functions and "
     "pandas do not. Write np.stack([...]) or fnp.array([...]) instead of np.array([...]), leave np.asarray out, and "
-    "take df.to_numpy() @ x."
+    "take df.to_numpy() @ x. An array made by np.asarray(x) is x to NumPy, and can only be read here: write into x."
 )
 
 _STATISTICS = {"_mean": "mean", "_var": "var", "_std": "std"}
 
 
 def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-    """What NumPy gets when it makes an array of a tracer: an object array of its elements."""
-    del copy
+    """What NumPy gets when it makes an array of a tracer: an object array of its elements, or a place's plain numbers.
+
+    In NumPy ``np.asarray(x)`` is ``x``, where this is a copy: unless one was asked for, it cannot be written to.
+    """
+    plain = settled(self)
+    if not isinstance(plain, Tracer):
+        return _locked(np.array(plain, dtype, copy=copy).view(), copy)
     asking = sys._getframe(1)
-    value = settled(self)
-    if not isinstance(value, Tracer):
-        # An array that takes traced values, and has none yet.
-        return np.array(value, dtype)
     if asking.f_globals.get("__name__", "").startswith("scipy.sparse"):
         return _for_sparse(self, asking.f_code.co_name)
     _refuse_by_lapack(self, asking)
@@ -93,7 +94,12 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
         ObjectArrayWarning,
         stacklevel=caller_level(),
     )
-    return elements(self)
+    return _locked(elements(self), copy)
+
+
+def _locked(array: np.ndarray, copy: bool | None) -> np.ndarray:
+    array.flags.writeable = bool(copy)
+    return array
 
 
 def elements(x: Tracer) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.bind import Tracer
+from funcgrad._core.tracebacks import TAKES_TRACED
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.write import WHOLE, shape_text, write
 from funcgrad.errors import TracerAssignmentError
@@ -99,8 +100,7 @@ def deliver(
     if isinstance(y, Tracer):
         raise TracerAssignmentError(
             f"numpy.{name}: out= is an array {aval_of(out)} of plain numbers, where a traced result would carry no "
-            "derivative. Make it one that takes traced values: np.zeros(n, like=x) or np.zeros_like(x), where x is "
-            "traced; or use the returned value: t = t + x instead of t += x or np.add(t, x, out=t)."
+            f"derivative. {TAKES_TRACED} Or use the returned value: t = t + x instead of t += x or np.add(t, x, out=t)."
         )
     np.copyto(out, y, casting=casting)
     return out

@@ -29,7 +29,7 @@ from funcgrad.numpy._choose.indexing import getitem, parse
 
 def setitem(self: Tracer, key: Any, value: Any, /) -> None:
     """``x[key] = value``, as NumPy's."""
-    _check_asking(self, sys._getframe(1))
+    _check_asking(self, value, sys._getframe(1))
     _check_assignable(self)
     value = _as_assigned(self, as_value(value))
     if type(key) is int:
@@ -43,14 +43,23 @@ def setitem(self: Tracer, key: Any, value: Any, /) -> None:
     write(x, value, index, arrays)
 
 
-def _check_asking(x: Tracer, asking: FrameType) -> None:
-    """Refuse ``np.random.shuffle``: it exchanges views of rows, of which one is overwritten before it is read."""
+def _check_asking(x: Tracer, value: Any, asking: FrameType) -> None:
+    """Refuse ``np.random.shuffle``: it exchanges views of rows, of which one is overwritten before it is read.
+
+    It is told by its name, or where it has none by what it does: code in C that writes one part of an array to another.
+    """
     code = asking.f_code
-    if "shuffle" in code.co_names and code.co_code[asking.f_lasti] != _STORE:
+    if code.co_code[asking.f_lasti] == _STORE:
+        return
+    if "shuffle" in code.co_names or (isinstance(value, Tracer) and is_view(value) and not _is_ours(asking)):
         raise TracerAssignmentError(
             f"shuffle: it would exchange parts of a traced array {x.aval} one by one, and lose some. Write "
-            "x[...] = x[rng.permutation(len(x))]."
+            "x[...] = x[rng.permutation(len(x))]; where it is no shuffle, copy the part: x[i] = x[j].copy()."
         )
+
+
+def _is_ours(asking: FrameType) -> bool:
+    return str(asking.f_globals.get("__name__", "")).startswith("funcgrad.")
 
 
 _STORE = opcode.opmap["STORE_SUBSCR"]

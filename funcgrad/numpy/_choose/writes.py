@@ -12,6 +12,7 @@ from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import Tracer
 from funcgrad._core.numbers import PYTHON_NUMBERS
 from funcgrad._core.trace.place import settled
+from funcgrad._core.tracebacks import TAKES_TRACED
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.gather import index
@@ -37,8 +38,7 @@ def check_target(x: Any, name: str) -> None:
     if not isinstance(x, Tracer):
         raise TracerAssignmentError(
             f"numpy.{name}: a traced value was to be written into an array {aval_of(as_value(x))} of plain numbers, "
-            "where it would carry no derivative. Make it an array that takes traced values: np.zeros(n, like=x) or "
-            "np.zeros_like(x), where x is traced."
+            f"where it would carry no derivative. {TAKES_TRACED}"
         )
     if is_number(x):
         raise TypeError(f"numpy.{name}: argument 1 must be an array, and is a number {x.aval}.")

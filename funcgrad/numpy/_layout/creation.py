@@ -15,74 +15,29 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.layout import fill
 from funcgrad._ops.layout.broadcast import broadcast_to as broadcast_op
 from funcgrad._ops.layout.copy import copy as copy_op
-from funcgrad._ops.layout.copy import copy_p, fresh
+from funcgrad._ops.layout.copy import fresh, kept_here
 from funcgrad._ops.layout.shape import reshape
-from funcgrad.numpy._base.convert import as_value, assigned, promote_weakly, strong
+from funcgrad.numpy._base.convert import as_value, promote_weakly, strong
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_option
+from funcgrad.numpy._base.guests import is_number_dtype
 from funcgrad.numpy._layout.shape import as_array, broadcast_arrays, to_shape
 
 Order = Literal["C", "F", "A", "K"]
 
-arange = np.arange
 broadcast_shapes = np.broadcast_shapes
 diag_indices = np.diag_indices
-empty = np.empty
-eye = np.eye
-identity = np.identity
 indices = np.indices
 ix_ = np.ix_
-ones = np.ones
-tri = np.tri
 tril_indices = np.tril_indices
 triu_indices = np.triu_indices
-zeros = np.zeros
 
 
-def asarray(a: Any, dtype: Any = None, *, copy: bool | None = None) -> Any:
-    """``numpy.asarray`` that keeps derivatives: tracers, and nested lists in which they stand, become traced arrays.
-
-    Args:
-        a: an array of either engine, a tracer, a number, or a nested list of these.
-        dtype: the dtype of the result; that of ``a`` unless given.
-        copy: whether to copy a ``numpy.ndarray``; only if needed, unless given. Other arrays never change.
-
-    Returns:
-        An array of the same engine, or a tracer.
-
-    Example:
-        >>> import funcgrad as fg
-        >>> import funcgrad.numpy as fnp
-        >>> float(fg.grad(lambda x: fnp.asarray([x, 2 * x]).sum())(1.0))
-        3.0
-    """
-    value = as_array(a) if dtype is None or hasattr(a, "dtype") else assigned(a, np.dtype(dtype))
-    if isinstance(value, np.ndarray | np.generic):
-        return np.array(value, dtype) if copy else np.asarray(value, dtype)
-    return value if dtype is None else cast(value, np.dtype(dtype))
-
-
-def array(object: Any, dtype: Any = None, *, copy: bool | None = True, order: Order = "K", ndmin: int = 0) -> Any:  # noqa: A002  (NumPy's name)
-    """``numpy.array`` that keeps derivatives, as `asarray` does.
-
-    Args:
-        object: what to make an array of.
-        dtype: the dtype of the result; the common one of what is there unless given.
-        copy: whether to copy a ``numpy.ndarray``.
-        order: the memory order of a ``numpy.ndarray``; a traced array has none.
-        ndmin: axes of length 1 are put first until there are as many.
-
-    Returns:
-        An array, or a tracer.
-
-    Example:
-        >>> import funcgrad.numpy as fnp
-        >>> fnp.array([1.0, 2.0], ndmin=2)
-        array([[1., 2.]])
-    """
-    value = asarray(object, dtype, copy=copy)
-    if isinstance(value, np.ndarray):
-        return np.array(value, order=order, ndmin=ndmin, copy=None)
-    return reshape(value, (1,) * (ndmin - len(value.shape)) + value.shape)
+def taking(y: Any) -> Any:
+    """A plain array that was made just now, as one that takes traced values while a transform runs."""
+    if type(y) is not np.ndarray or not is_number_dtype(y.dtype):
+        return y
+    # What lies in memory that is not its own may be read by others: it is copied by the first write.
+    return new_place(y, owned=y.base is None)
 
 
 @implements(np.astype)
@@ -93,7 +48,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: None = None) -> 
     if isinstance(x, np.ndarray):
         return x.astype(dtype, copy=copy)
     y = cast(x, np.dtype(dtype))
-    return fresh(y, x) if copy else y
+    return kept_here(fresh(y, x)) if copy else y
 
 
 def astype_method(
@@ -106,14 +61,14 @@ def astype_method(
             f"Cannot cast array data from {self.dtype!r} to {np.dtype(dtype)!r} according to the rule {casting!r}"
         )
     y = cast(self, np.dtype(dtype))
-    return fresh(y, self) if copy else y
+    return kept_here(fresh(y, self)) if copy else y
 
 
 @implements(np.copy)
 def copy(a: Any, order: Order = "K", subok: bool = False) -> Any:
     """``numpy.copy``."""
     a = as_array(a)
-    return np.array(a, order=order, subok=subok) if isinstance(a, np.ndarray) else copy_p(a)
+    return taking(np.array(a, order=order, subok=subok)) if isinstance(a, np.ndarray) else copy_op(a)
 
 
 @implements(np.full_like)
@@ -137,13 +92,12 @@ def full_like(
             require_room(fill_value, dtype)
         if type(fill_value) is complex and is_real(dtype):
             fill_value = np.asarray(fill_value).astype(dtype).item()
-        traced = isinstance(a, Tracer)
         if lengths == a.shape and dtype == a.dtype:
             y = fill.full_like_p(settled(a), value=fill_value)
         else:
             y = np.full(lengths, fill_value, dtype)
-        return new_place(y) if traced else y
-    return copy_op(broadcast_op(cast(fill_value, dtype), lengths))
+        return new_place(y if lengths or isinstance(y, Tracer) else np.asarray(y))
+    return new_place(copy_op(broadcast_op(cast(fill_value, dtype), lengths)))
 
 
 @implements(np.zeros_like)
@@ -168,14 +122,6 @@ def empty_like(
 ) -> Any:
     """``numpy.empty_like``: zeros, as nothing could be written into it."""
     return full_like(prototype, 0, dtype, order, subok, shape, device=device)
-
-
-def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
-    """``numpy.full``; a traced fill value keeps its derivative."""
-    fill_value = asarray(fill_value, dtype)
-    if isinstance(fill_value, np.ndarray):
-        return np.full(shape, fill_value)
-    return copy_op(broadcast_op(fill_value, to_shape(shape)))
 
 
 @implements(np.linspace)
@@ -208,7 +154,7 @@ def linspace(
     y = cast(numbers, start.dtype) * step + start
     if endpoint and num > 1:
         y = select(numbers == num - 1, broadcast_op(stop, y.shape), y)
-    y = y if dtype is None else cast(y, np.dtype(dtype))
+    y = taking(y if dtype is None else cast(y, np.dtype(dtype)))
     return (y, step if parts else np.nan) if retstep else y
 
 

@@ -1,0 +1,219 @@
+"""NumPy's makers of arrays: while a transform runs, what they make takes traced values.
+
+They are what ``funcgrad.numpy`` has under these names, what NumPy's ``like=x`` calls where ``x`` is traced, and what
+`funcgrad.intercept` puts in the place of NumPy's own.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
+
+import numpy as np
+
+from funcgrad._core.bind import Tracer
+from funcgrad._core.trace.place import in_one_piece
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.layout.broadcast import broadcast_to
+from funcgrad._ops.layout.copy import copy as copy_op
+from funcgrad._ops.layout.shape import reshape
+from funcgrad.numpy._base.convert import assigned
+from funcgrad.numpy._base.dispatch import implements
+from funcgrad.numpy._layout.creation import Order, taking
+from funcgrad.numpy._layout.shape import as_array, to_shape, transpose
+
+
+def maker(function: Callable[..., Any], by: Callable[..., Any] | None = None) -> Any:
+    """Ours for a function of NumPy that makes an array of plain arguments.
+
+    Args:
+        function: NumPy's.
+        by: what makes it, unless ``function`` does.
+    """
+    made_by = by or function
+
+    def make(*args: Any, like: Any = None, **kwargs: Any) -> Any:
+        del like
+        return taking(made_by(*args, **kwargs))
+
+    name = function.__name__
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"``numpy.{name}``; while a transform runs, an array that traced values can be written into."
+    return implements(function)(make)
+
+
+zeros = maker(np.zeros)
+ones = maker(np.ones)
+# What is in it is never the same twice, and would be a constant of a graph.
+empty = maker(np.empty, by=np.zeros)
+eye = maker(np.eye)
+identity = maker(np.identity)
+arange = maker(np.arange)
+tri = maker(np.tri)
+frombuffer = maker(np.frombuffer)
+fromfile = maker(np.fromfile)
+fromfunction = maker(np.fromfunction)
+fromstring = maker(np.fromstring)
+genfromtxt = maker(np.genfromtxt)
+loadtxt = maker(np.loadtxt)
+
+
+@implements(np.asarray)
+def asarray(
+    a: Any,
+    dtype: Any = None,
+    order: Order | None = None,
+    *,
+    device: None = None,
+    copy: bool | None = None,
+    like: Any = None,
+) -> Any:
+    """``numpy.asarray`` that keeps derivatives: tracers, and nested lists in which they stand, become traced arrays.
+
+    Args:
+        a: an array of either engine, a tracer, a number, or a nested list of these.
+        dtype: the dtype of the result; that of ``a`` unless given.
+        order: the memory order of a ``numpy.ndarray``; a traced array keeps its own.
+        device: NumPy's; there is one.
+        copy: whether to copy an array; only if needed, unless given.
+        like: NumPy's; the result is the same.
+
+    Returns:
+        An array of the same engine, or a traced one. Of a list, while a transform runs, an array that traced values can
+        be written into; an array that is there already stays itself.
+
+    Example:
+        >>> import funcgrad as fg
+        >>> import funcgrad.numpy as fnp
+        >>> float(fg.grad(lambda x: fnp.asarray([x, 2 * x]).sum())(1.0))
+        3.0
+    """
+    del device, like
+    # SciPy says it by NumPy's private enumeration.
+    copy = None if getattr(copy, "name", None) == "IF_NEEDED" else copy
+    value = as_array(a) if dtype is None or hasattr(a, "dtype") else assigned(a, np.dtype(dtype))
+    if isinstance(value, np.ndarray | np.generic):
+        y = np.array(value, dtype, order=order or "K", copy=copy)
+        # Of an array that was there before, a plain one: its memory is not ours to write to.
+        return taking(y) if copy or isinstance(a, list | tuple | int | float | complex) else y
+    y = value if dtype is None else cast(value, np.dtype(dtype))
+    return copy_op(y) if copy and y is a else y
+
+
+@implements(np.array)
+def array(
+    object: Any,  # noqa: A002  (NumPy's name)
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    order: Order | None = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    like: Any = None,
+) -> Any:
+    """``numpy.array`` that keeps derivatives, as `asarray` does.
+
+    Args:
+        object: what to make an array of.
+        dtype: the dtype of the result; the common one of what is there unless given.
+        copy: whether to copy an array.
+        order: the memory order of a ``numpy.ndarray``; a traced array keeps its own.
+        subok: NumPy's; no subclasses are kept.
+        ndmin: axes of length 1 are put first until there are as many.
+        like: NumPy's; the result is the same.
+
+    Returns:
+        An array; while a transform runs, one that traced values can be written into.
+
+    Example:
+        >>> import funcgrad.numpy as fnp
+        >>> fnp.array([1.0, 2.0], ndmin=2)
+        array([[1., 2.]])
+    """
+    del subok, like
+    value = asarray(object, dtype, order, copy=copy)
+    return reshape(value, (1,) * (ndmin - len(value.shape)) + value.shape) if len(value.shape) < ndmin else value
+
+
+@implements(np.asanyarray)
+def asanyarray(
+    a: Any,
+    dtype: Any = None,
+    order: Order | None = None,
+    *,
+    device: None = None,
+    copy: bool | None = None,
+    like: Any = None,
+) -> Any:
+    """``numpy.asanyarray``."""
+    return asarray(a, dtype, order, device=device, copy=copy, like=like)
+
+
+@implements(np.ascontiguousarray)
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """``numpy.ascontiguousarray``: the array itself, if its rows lie one after the other."""
+    del like
+    y = _one_axis(asarray(a, dtype))
+    if not isinstance(y, Tracer):
+        return np.ascontiguousarray(y)
+    return y if in_one_piece(y) else copy_op(y)
+
+
+@implements(np.asfortranarray)
+def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """``numpy.asfortranarray``: the array itself, if its columns lie one after the other."""
+    del like
+    y = _one_axis(asarray(a, dtype))
+    if not isinstance(y, Tracer):
+        return np.asfortranarray(y)
+    return y if in_one_piece(y, "F") else transpose(copy_op(transpose(y)))
+
+
+def _one_axis(y: Any) -> Any:
+    return y if y.shape else reshape(y, (1,))
+
+
+@implements(np.require)
+def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
+    """``numpy.require``."""
+    del like
+    y = asarray(a, dtype)
+    if not isinstance(y, Tracer):
+        return np.require(y, None, requirements)
+    # NumPy refuses words that it does not know, and gives the long ones their letters.
+    flags = np.require(np.empty(y.shape, y.dtype), None, requirements).flags
+    asked = {requirements} if isinstance(requirements, str) else set(requirements or ())
+    if asked & {"F", "FORTRAN", "F_CONTIGUOUS"} and flags.f_contiguous:
+        y = asfortranarray(y)
+    elif asked & {"C", "CONTIGUOUS", "C_CONTIGUOUS"}:
+        y = ascontiguousarray(y)
+    return copy_op(y) if asked & {"O", "OWNDATA"} and y is a else y
+
+
+@implements(np.fromiter)
+def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> Any:  # noqa: A002  (NumPy's name)
+    """``numpy.fromiter``; traced numbers keep their derivatives."""
+    del like
+    numbers = list(iter if count < 0 else itertools.islice(iter, count))
+    if len(numbers) < count:
+        raise ValueError(f"iterator too short: Expected {count} but iterator had only {len(numbers)} items.")
+    return asarray(numbers, dtype)
+
+
+@implements(np.full)
+def full(
+    shape: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: Literal["C", "F"] = "C",
+    *,
+    device: None = None,
+    like: Any = None,
+) -> Any:
+    """``numpy.full``; a traced fill value keeps its derivative."""
+    del device, like
+    value = as_array(fill_value) if dtype is None else assigned(fill_value, np.dtype(dtype))
+    if isinstance(value, np.ndarray | np.generic):
+        return taking(np.full(shape, value, order=order))
+    return copy_op(broadcast_to(value, to_shape(shape)))
