@@ -111,4 +111,26 @@ def _losses() -> Iterator[Case]:
                 yield from (Case("cross_entropy", (x, t), smoothed) for t in [*targets, _probabilities(*shape)])
 
 
-CASES = {case.id: case for case in (*_elementwise(), *_linear(), *_losses())}
+def _spaces() -> Iterator[Case]:
+    """Of one, two and three axes: with every option, and with none."""
+    bias = _normal(4)
+    yield Case("conv1d", (_normal(2, 3, 6), _normal(4, 3, 3), bias), {"padding": "same"}, differentiated=3)
+    moved: dict[str, Any] = {"stride": (2, 1), "padding": (1, 2), "dilation": (1, 2), "groups": 2}
+    yield Case("conv2d", (_normal(2, 4, 6, 5), _normal(4, 2, 3, 2), bias), moved, differentiated=3)
+    yield Case("conv3d", (_normal(2, 3, 2, 4), _normal(2, 2, 2, 1, 3)), differentiated=2)
+    yield Case("conv_transpose1d", (_normal(4, 5), _normal(4, 2, 3)), {"groups": 2, "padding": 1}, differentiated=2)
+    moved = {"stride": (2, 3), "padding": (1, 0), "output_padding": (1, 2), "dilation": (1, 2)}
+    yield Case("conv_transpose2d", (_normal(2, 3, 2, 3), _normal(3, 4, 3, 2), bias), moved, differentiated=3)
+    yield Case("conv_transpose3d", (_normal(1, 2, 2, 1, 3), _normal(2, 1, 1, 2, 2)), {"stride": 2}, differentiated=2)
+    # Equal elements, of which the first gets the cotangent.
+    ties = np.round(_normal(2, 2, 7, 5))
+    ties[0, 0, 2, 1] = np.nan
+    yield Case("max_pool1d", (ties[0],), {"kernel_size": 3, "stride": 1, "dilation": 2})
+    yield Case("max_pool2d", (ties,), {"kernel_size": (3, 2), "stride": 2, "padding": (1, 0), "ceil_mode": True})
+    yield Case("max_pool3d", (_normal(2, 4, 3, 4),), {"kernel_size": 2})
+    yield Case("avg_pool1d", (_normal(2, 3, 7),), {"kernel_size": 3, "padding": 1, "count_include_pad": False})
+    yield Case("avg_pool2d", (_normal(2, 7, 6),), {"kernel_size": 3, "stride": 2, "padding": 1, "ceil_mode": True})
+    yield Case("avg_pool3d", (_normal(2, 4, 3, 4),), {"kernel_size": 2, "divisor_override": 3})
+
+
+CASES = {case.id: case for case in (*_elementwise(), *_linear(), *_losses(), *_spaces())}

@@ -1,0 +1,149 @@
+"""Convolution as networks have it: a batch of images with channels, and a kernel for each pair of channels.
+
+One primitive is closed under its own transposes: where strides step over places of the result, the transpose has zeros
+between those of its operand, and the kernel of the one is the image of the other (Dumoulin and Visin, "A guide to
+convolution arithmetic for deep learning", 2016; the parameters are those of ``jax.lax.conv_general_dilated``).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from funcgrad._core.aval import Aval
+from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.derivative import Multilinear
+from funcgrad._ops.contract.columns import conv_numpy
+from funcgrad._ops.layout.broadcast import broadcast_to
+from funcgrad._ops.layout.shape import expand_dims, flip, reshape, transpose
+
+Sizes = tuple[int, ...]
+
+
+class Window(NamedTuple):
+    """How a kernel moves over the space of an image; each entry but the last has an element for each axis of space.
+
+    Args:
+        strides: how far it moves between neighbouring places of the result.
+        padding: how many zeros stand before and after the image; what is negative is cut off.
+        spread: how far apart the image's own elements stand, with zeros between them.
+        dilation: how far apart the kernel's elements stand.
+        groups: into how many parts the channels fall that have nothing to do with each other.
+    """
+
+    strides: Sizes
+    padding: tuple[tuple[int, int], ...]
+    spread: Sizes
+    dilation: Sizes
+    groups: int = 1
+
+    def lengths(self, space: Sizes, kernel: Sizes) -> Sizes:
+        """The lengths of the result."""
+        return tuple(
+            [
+                (extent(n, spread) + low + high - extent(k, dilation)) // stride + 1
+                for n, k, stride, (low, high), spread, dilation in zip(space, kernel, *self[:4], strict=True)
+            ]
+        )
+
+
+def extent(n: int, apart: int) -> int:
+    """The length of ``n`` elements that stand so far apart."""
+    return (n - 1) * apart + 1
+
+
+def _conv_xla(lax: Any, x: Any, kernel: Any, *, window: Window) -> Any:
+    if not (x.size and kernel.size):
+        return lax.full((x.shape[0], kernel.shape[0], *window.lengths(x.shape[2:], kernel.shape[2:])), 0, x.dtype)
+    strides, padding, spread, dilation, groups = window
+    return lax.conv_general_dilated(x, kernel, strides, padding, spread, dilation, feature_group_count=groups)
+
+
+def _aval(x: Aval, kernel: Aval, *, window: Window) -> Aval:
+    return Aval((x.shape[0], kernel.shape[0], *window.lengths(x.shape[2:], kernel.shape[2:])), x.dtype)
+
+
+def _split(x: Any, axis: int, parts: int) -> Any:
+    """An axis as two, of which the first has this length."""
+    return reshape(x, (*x.shape[:axis], parts, x.shape[axis] // parts, *x.shape[axis + 1 :]))
+
+
+def _merged(x: Any, axis: int) -> Any:
+    """An axis and the next one as one."""
+    return reshape(x, (*x.shape[:axis], x.shape[axis] * x.shape[axis + 1], *x.shape[axis + 2 :]))
+
+
+def _swapped(x: Any, a: int, b: int) -> Any:
+    order = list(range(len(x.shape)))
+    order[a], order[b] = b, a
+    return transpose(x, tuple(order))
+
+
+def turned(kernel: Any, groups: int) -> Any:
+    """The kernel of the transpose: inputs and outputs of each group change places, and space is turned round."""
+    flipped = flip(kernel, tuple(range(2, len(kernel.shape))))
+    return _merged(_swapped(_split(flipped, 0, groups), 1, 2), 0)
+
+
+def _to_x(y_bar: Any, kernel: Any, x_shape: Sizes, window: Window) -> Any:
+    strides, padding, spread, dilation, groups = window
+    reach = [extent(k, apart) - 1 for k, apart in zip(kernel.shape[2:], dilation, strict=True)]
+    lengths = [extent(n, apart) for n, apart in zip(x_shape[2:], spread, strict=True)]
+    back = tuple(
+        [
+            (k - low, n + low - extent(m, stride))
+            for k, (low, _), n, m, stride in zip(reach, padding, lengths, y_bar.shape[2:], strides, strict=True)
+        ]
+    )
+    return conv(y_bar, turned(kernel, groups), Window(spread, back, strides, dilation, groups))
+
+
+def _to_kernel(y_bar: Any, x: Any, kernel_shape: Sizes, window: Window) -> Any:
+    strides, padding, spread, dilation, groups = window
+    reach = [extent(k, apart) - 1 for k, apart in zip(kernel_shape[2:], dilation, strict=True)]
+    lengths = [extent(n, apart) for n, apart in zip(x.shape[2:], spread, strict=True)]
+    around = tuple(
+        [
+            (low, extent(m, stride) + k - n - low)
+            for k, (low, _), n, m, stride in zip(reach, padding, lengths, y_bar.shape[2:], strides, strict=True)
+        ]
+    )
+    # What is summed over, the images of the batch, are channels here, and each channel of a group is an image.
+    images = _merged(transpose(_split(x, 1, groups), (2, 1, 0, *range(3, len(x.shape) + 1))), 1)
+    found = conv(images, _swapped(y_bar, 0, 1), Window(dilation, around, spread, strides, groups))
+    return _swapped(found, 0, 1)
+
+
+def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> Any:
+    """Batched images are more images; batched kernels are more channels, in groups with the images that meet them."""
+    x, kernel = operands
+    window: Window = params["window"]
+    if not batched[1]:
+        return _split(conv(_merged(x, 0), kernel, window), 0, size)
+    if window.groups == 1 and not batched[0]:
+        return _swapped(_split(conv(x, _merged(kernel, 0), window), 1, size), 0, 1)
+    if not batched[0]:
+        x = broadcast_to(expand_dims(x, (0,)), (size, *x.shape))
+    y = conv(_merged(_swapped(x, 0, 1), 1), _merged(kernel, 0), window._replace(groups=size * window.groups))
+    return _swapped(_split(y, 1, size), 0, 1)
+
+
+conv_p = Primitive(
+    "conv",
+    operands=("x", "kernel"),
+    numpy=conv_numpy,
+    xla=_conv_xla,
+    aval=_aval,
+    derivative=Multilinear(("x", "kernel"), [_to_x, _to_kernel]),
+    batch=_batch,
+    cost=lambda y, x, kernel, *, window: 2 * y.size * math.prod(kernel.shape[1:]),
+)
+
+
+def conv(x: Any, kernel: Any, window: Window) -> Any:
+    """The sums of products of ``kernel[out, in / groups, ...]`` with what it covers of ``x[batch, in, ...]``.
+
+    ``y[n, o, p] = sum(x[n, c, p * stride + i * dilation - low] * kernel[o, c, i])``, over ``c`` and ``i``; the kernel
+    is not turned round. Operands of one dtype.
+    """
+    return conv_p(x, kernel, window=window)
