@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
-from funcgrad._core.bind import Trace, Tracer, active_trace, bind
+from funcgrad._core.bind import Trace, Tracer, active_trace, bind, is_foreign
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.tape import LEAF
 from funcgrad.errors import TracerAssignmentError
@@ -102,7 +102,7 @@ def new_place(value: Any, owned: bool = True) -> Any:
         owned: whether nobody else holds the memory.
     """
     home = active_trace()
-    if home is None or not isinstance(value, Tracer | _NDARRAY):
+    if home is None or not (isinstance(value, Tracer | _NDARRAY) or is_foreign(value)):
         return value
     place = object.__new__(Place)
     _become(place, Memory(value, home, owned and type(value) is _NDARRAY), value.shape, value.dtype)
@@ -133,7 +133,7 @@ def own_place(value: Any, home: Trace) -> Any:
 
 
 def _taking(y: Any) -> Any:
-    return new_place(y, owned=False) if type(y) is _NDARRAY else y
+    return new_place(y, owned=False) if type(y) is _NDARRAY or is_foreign(y) else y
 
 
 def _become(x: Tracer, memory: Memory, shape: tuple[int, ...], dtype: np.dtype) -> None:

@@ -46,7 +46,7 @@ def getitem(self: Tracer, key: Any, /) -> Any:
         return _general(self, key)
     params = {"index": Index(entries)}
     y = self.owner.apply(index_p, (self,), params)
-    if type(y) is type(self):
+    if type(y) is type(self) and y.tells_views:
         # As `remember_view` does.
         y.viewed, y.viewed_by, y.viewed_at = self, index_p, params
     return y

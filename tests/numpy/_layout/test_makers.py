@@ -7,6 +7,7 @@ import io
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -170,3 +171,22 @@ def test_a_plain_array_is_told_what_it_should_be(name: str) -> None:
 
     with pytest.raises((TracerAssignmentError, ValueError), match=r"like=x.*fnp\.zeros\(n\).*fg\.intercept\(\)"):
         fg.grad(f)(X)
+
+
+def test_arrays_of_jax_are_written_to_as_well() -> None:
+    """By pure updates, as they never change; makers follow their engine."""
+
+    def f(x: Any) -> Any:
+        y, z = np.zeros_like(x), np.ones_like(x) * 2
+        part = y[1:]
+        part[...] = x[:-1] ** 2
+        y[0] += x[1]
+        z[1] = x[0]
+        np.add.at(z, [0, 0], x[:2])
+        return np.sum(y * z) * float(np.ones_like(x)[0])
+
+    with jax.enable_x64(True):
+        x: Any = jax.numpy.array(X)
+    for way in ("grad", "jacfwd"):
+        np.testing.assert_allclose(WAYS[way](f, x), WAYS[way](f, X), rtol=1e-14)
+    assert isinstance(fg.grad(f)(x), jax.Array)
