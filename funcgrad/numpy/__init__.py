@@ -27,6 +27,7 @@ from funcgrad.numpy._math.complex import (
     conjugate as conjugate,
     imag as imag,
     real as real,
+    real_if_close as real_if_close,
 )
 from funcgrad.numpy._contract.products import (
     cross as cross,
@@ -55,8 +56,10 @@ from funcgrad.numpy._layout.creation import (
     copy as copy,
     empty_like as empty_like,
     full_like as full_like,
+    geomspace as geomspace,
     indices as indices,
     linspace as linspace,
+    logspace as logspace,
     meshgrid as meshgrid,
     ones_like as ones_like,
     result_type as result_type,
@@ -81,7 +84,7 @@ from funcgrad.numpy._reduce.cumulative import (
     cumulative_sum as cumulative_sum,
 )
 from funcgrad.numpy._contract.convolutions import convolve as convolve, correlate as correlate
-from funcgrad.numpy._contract.einsum import einsum as einsum
+from funcgrad.numpy._contract.einsum import einsum as einsum, einsum_path as einsum_path
 from funcgrad.numpy._math.elementwise import (
     absolute as abs,
     absolute as absolute,
@@ -257,6 +260,23 @@ from funcgrad.numpy._choose.take import (
     tril as tril,
     triu as triu,
 )
+from funcgrad.numpy._layout.windows import (
+    apply_along_axis as apply_along_axis,
+    apply_over_axes as apply_over_axes,
+    resize as resize,
+)
+from funcgrad.numpy._choose.sets import (
+    intersect1d as intersect1d,
+    isin as isin,
+    setdiff1d as setdiff1d,
+    setxor1d as setxor1d,
+    union1d as union1d,
+    unique as unique,
+    unique_all as unique_all,
+    unique_counts as unique_counts,
+    unique_inverse as unique_inverse,
+    unique_values as unique_values,
+)
 from funcgrad.numpy._layout.shape import (
     atleast_1d as atleast_1d,
     atleast_2d as atleast_2d,
@@ -280,9 +300,11 @@ from funcgrad.numpy._layout.shape import (
 from funcgrad.numpy._reduce.sorting import (
     argpartition as argpartition,
     argsort as argsort,
+    lexsort as lexsort,
     partition as partition,
     searchsorted as searchsorted,
     sort as sort,
+    sort_complex as sort_complex,
 )
 from funcgrad.numpy._reduce.statistics import average as average, mean as mean, std as std, var as var
 from funcgrad.numpy._math.transcendental import (

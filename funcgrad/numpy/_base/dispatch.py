@@ -98,19 +98,15 @@ def find_late(function: Any) -> Callable[..., Any] | None:
 
 # What does the same, or what is meant: names of other functions that merely look alike would lead astray.
 _ALTERNATIVES = {
-    "apply_along_axis": "fg.vmap of the function",
     "copyto": "numpy.where, or fnp.at(x)[index].set(value)",
     "eig": "numpy.linalg.eigh, for a Hermitian matrix",
     "eigvals": "numpy.linalg.eigvalsh, for a Hermitian matrix",
     "gcd": "numpy.remainder",
     "lcm": "numpy.remainder",
-    "lexsort": "numpy.argsort",
     "place": "numpy.where",
     "put": "fnp.at(x)[index].set(value)",
     "putmask": "numpy.where",
-    "real_if_close": "numpy.real",
     "roots": "fg.implicit_root",
-    "unique": "numpy.sort",
     "vectorize": "fg.vmap of the function",
 }
 

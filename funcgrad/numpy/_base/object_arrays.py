@@ -51,6 +51,11 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
     if asking.f_globals.get("__name__", "").startswith("scipy.sparse"):
         return _for_sparse(self, asking.f_code.co_name)
     _refuse_by_lapack(self, asking)
+    if asking.f_code.co_name == "as_strided":
+        raise UnsupportedFunctionError(
+            f"numpy.lib.stride_tricks.as_strided: it met a traced array {self.aval}, whose memory has no "
+            "strides of its own. Use numpy.lib.stride_tricks.sliding_window_view, slices with steps, or indices."
+        )
     if not is_inexact(self.dtype) and _at_subscript(asking):
         raise TracerArrayConversionError(
             f"an index was asked of a value {self.aval}: a NumPy array, which has no hook for it, met an index that is "

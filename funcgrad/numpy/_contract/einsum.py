@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._core.aval import aval_of
 from funcgrad._core.lazy import LazyModule
 from funcgrad._ops.contract.dot import NO_BATCH, Pair, dot_general
 from funcgrad._ops.layout.broadcast import reduce_sum
@@ -17,6 +18,7 @@ from funcgrad._ops.layout.shape import reshape, transpose
 from funcgrad.numpy._base.convert import as_value, promote
 from funcgrad.numpy._base.dispatch import implements
 from funcgrad.numpy._base.out import into
+from funcgrad.numpy._base.plain import beside_numpys
 
 opt_einsum = LazyModule("opt_einsum")
 einsum_parser = LazyModule("opt_einsum.parser")
@@ -188,3 +190,16 @@ def _check_lengths(subscripts: str, term: Labels, shape: tuple[int, ...], sizes:
             )
         if known == 1:
             sizes[label] = n
+
+
+@beside_numpys(np.einsum_path)
+def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
+    """``numpy.einsum_path``: it looks at shapes alone."""
+    shown: list[Any] = [x if isinstance(x, str | list | tuple) else _of_this_type(x) for x in operands]
+    options: dict[str, Any] = {"optimize": optimize, "einsum_call": einsum_call}
+    return np.einsum_path(*shown, **options)
+
+
+def _of_this_type(x: Any) -> np.ndarray:
+    aval = aval_of(x)
+    return np.broadcast_to(np.zeros((), aval.dtype), aval.shape)

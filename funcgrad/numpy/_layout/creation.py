@@ -6,20 +6,24 @@ from typing import Any, Literal
 
 import numpy as np
 
-from funcgrad._core.aval import is_inexact, is_integer, is_real, result_dtype
-from funcgrad._core.bind import Tracer
+from funcgrad._core.aval import aval_of, is_inexact, is_integer, is_real, result_dtype
+from funcgrad._core.bind import NO_PARAMS, Tracer, bind
 from funcgrad._core.numbers import require_room
 from funcgrad._core.trace.place import new_place, settled
+from funcgrad._ops.elementwise.arithmetic import pow_p, sign_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.elementwise.transcendental import log10_p
 from funcgrad._ops.layout import fill
 from funcgrad._ops.layout.broadcast import broadcast_to as broadcast_op
 from funcgrad._ops.layout.copy import copy as copy_op
 from funcgrad._ops.layout.copy import fresh, kept_here
 from funcgrad._ops.layout.shape import reshape
-from funcgrad.numpy._base.convert import as_value, promote_weakly, strong
+from funcgrad.numpy._base.concrete import known_value
+from funcgrad.numpy._base.convert import as_value, promote, promote_weakly, strong
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_option
 from funcgrad.numpy._base.guests import is_number_dtype
+from funcgrad.numpy._base.plain import beside_numpys
 from funcgrad.numpy._layout.shape import as_array, broadcast_arrays, to_shape
 
 Order = Literal["C", "F", "A", "K"]
@@ -156,6 +160,46 @@ def linspace(
         y = select(numbers == num - 1, broadcast_op(stop, y.shape), y)
     y = taking(y if dtype is None else cast(y, np.dtype(dtype)))
     return (y, step if parts else np.nan) if retstep else y
+
+
+@beside_numpys(np.logspace)
+def logspace(  # noqa: PLR0917  (NumPy's arguments)
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """``numpy.logspace``, differentiable by its ends and its base."""
+    start, stop, base = as_value(start), as_value(stop), as_value(base)
+    if aval_of(base).shape:
+        start, stop, base = broadcast_arrays(start, stop, base)
+    y = bind(pow_p, promote_weakly(base, linspace(start, stop, num, endpoint, axis=axis)), NO_PARAMS)
+    return y if dtype is None else cast(y, np.dtype(dtype))
+
+
+@beside_numpys(np.geomspace)
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+    """``numpy.geomspace`` of real ends, by which it is differentiable."""
+    first, last = broadcast_arrays(*promote(as_array(start) * 1.0, as_array(stop) * 1.0))
+    if first.dtype.kind == "c":
+        refuse_option("geomspace", "complex ends", "Write np.exp(np.linspace(np.log(start), np.log(stop), num)).")
+    known = [known_value(x) for x in (first, last)]
+    if any(x is not None and np.any(x == 0) for x in known):
+        raise ValueError("Geometric sequence cannot include zero: an end is 0. Use linspace, or leave zero out.")
+    sign = bind(sign_p, (first,), NO_PARAMS)
+    first, last = first * sign, last * sign
+    ends = [bind(log10_p, (x,), NO_PARAMS) for x in (first, last)]
+    y = logspace(ends[0], ends[1], num, endpoint, base=10.0, axis=axis)
+    # The ends are what was given, to the last bit.
+    numbers = np.arange(num).reshape((num,) + (1,) * len(first.shape))
+    y = select(numbers == 0, broadcast_op(first, y.shape), y)
+    if num > 1 and endpoint:
+        y = select(numbers == num - 1, broadcast_op(last, y.shape), y)
+    y = y * sign
+    return y if dtype is None else cast(y, np.dtype(dtype))
 
 
 @implements(np.meshgrid)

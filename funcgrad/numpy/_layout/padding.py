@@ -6,12 +6,21 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._core.aval import is_inexact
+from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._ops.contract.dot import NO_BATCH, dot_general
+from funcgrad._ops.elementwise.arithmetic import ne_p
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.elementwise.rounding import floor_p, rint_p
 from funcgrad._ops.elementwise.select import select
-from funcgrad._ops.index.gather import index_p
+from funcgrad._ops.index.gather import index_p, slice_axis
 from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.index.join import pad as pad_op
 from funcgrad._ops.index.plan import FULL, SLOT, Index
+from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.layout.copy import fresh
+from funcgrad._ops.reduce.reduce import reduce_max, reduce_min
+from funcgrad._ops.reduce.sort import sort
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.concrete import concrete_value
 from funcgrad.numpy._base.convert import as_value, assigned, promote
@@ -19,28 +28,134 @@ from funcgrad.numpy._base.dispatch import implements, refuse_option
 from funcgrad.numpy._layout.shape import as_array, broadcast_to, moveaxis, ravel
 
 # Modes whose padding is a choice of elements: NumPy itself pads the positions.
-_CHOOSING = {"edge": set(), "reflect": {"reflect_type"}, "symmetric": {"reflect_type"}, "wrap": set()}
+_CHOOSING = ("edge", "reflect", "symmetric", "wrap")
+_OPTIONS = {
+    "constant": {"constant_values"},
+    "linear_ramp": {"end_values"},
+    "reflect": {"reflect_type"},
+    "symmetric": {"reflect_type"},
+    **{mode: {"stat_length"} for mode in ("maximum", "mean", "median", "minimum")},
+    **{mode: set() for mode in ("edge", "empty", "wrap")},
+}
 
 
 @implements(np.pad)
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
-    """``numpy.pad`` with the modes constant, empty, edge, reflect, symmetric and wrap."""
+    """``numpy.pad``, in all its modes; not with a function, which would write into what is padded."""
     array = as_array(array)
     widths = _widths(pad_width, len(array.shape))
+    if callable(mode):
+        refuse_option("pad", "mode, a function,", f"The modes there are: {', '.join(sorted(_OPTIONS))}.")
+    if mode not in _OPTIONS:
+        raise ValueError(f"pad: mode {mode!r} is not supported. The modes there are: {', '.join(sorted(_OPTIONS))}.")
+    _check_options(mode, kwargs, _OPTIONS[mode])
     if mode in {"constant", "empty"}:
-        _check_options(mode, kwargs, {"constant_values"} if mode == "constant" else set())
         return _pad_constant(array, widths, kwargs.get("constant_values", 0))
-    if mode not in _CHOOSING or kwargs.get("reflect_type", "even") != "even":
-        refuse_option(
-            "pad", f"mode={mode!r} {kwargs}", f"The modes there are: constant, empty, {', '.join(_CHOOSING)}."
-        )
-    _check_options(mode, kwargs, _CHOOSING[mode])
     padded = array
     for axis, pair in enumerate(widths):
         if any(pair):
-            positions = np.pad(np.arange(array.shape[axis]), pair, mode)
-            padded = index_p(padded, positions, index=Index((*(FULL,) * axis, SLOT)))
+            if not array.shape[axis]:
+                raise ValueError(
+                    f"pad: can't extend empty axis {axis} using modes other than 'constant' or 'empty'. Use one."
+                )
+            padded = _pad_axis(padded, axis, pair, mode, kwargs)
     return fresh(padded, array)
+
+
+def _pad_axis(x: Any, axis: int, pair: tuple[int, int], mode: str, options: dict[str, Any]) -> Any:
+    """An axis that is not empty, padded in a mode other than with constants."""
+    n = x.shape[axis]
+    if mode in _CHOOSING and (options.get("reflect_type", "even") == "even" or n == 1):
+        return index_p(x, np.pad(np.arange(n), pair, mode), index=Index((*(FULL,) * axis, SLOT)))
+    if mode in _CHOOSING:
+        return _reflected_oddly(x, axis, pair, mode)
+    made = _ramps if mode == "linear_ramp" else _statistics
+    sides = made(x, axis, pair, mode, options)
+    parts = [side for side, width in zip(sides, pair, strict=True) if width]
+    return concatenate([*parts[: bool(pair[0])], x, *parts[bool(pair[0]) :]], axis)
+
+
+def _reflected_oddly(x: Any, axis: int, pair: tuple[int, int], mode: Any) -> Any:
+    """Twice the edge less what is reflected: linear in the elements, by the matrix that NumPy makes of ones."""
+    n = x.shape[axis]
+    factors = np.pad(np.eye(n), (pair, (0, 0)), mode, reflect_type="odd")
+    dtype = x.dtype if is_inexact(x.dtype) else np.dtype(np.int64)
+    sides = []
+    for rows in (factors[: pair[0]], factors[pair[0] + n :]):
+        y = dot_general(rows.astype(dtype), cast(x, dtype), ((1,), (axis,)), NO_BATCH)
+        sides.append(cast(moveaxis(y, 0, axis), x.dtype))
+    return concatenate([sides[0], x, sides[1]], axis)
+
+
+def _pairs(values: Any, ndim: int) -> Any:
+    """A value for each side of each axis."""
+    return broadcast_to(values, (ndim, 2))
+
+
+def _ramps(x: Any, axis: int, pair: tuple[int, int], mode: str, options: dict[str, Any]) -> list[Any]:
+    """From the end values to the edges, which are not among them."""
+    del mode
+    n, ends = x.shape[axis], _pairs(options.get("end_values", 0), len(x.shape))
+    sides = []
+    for side, width in enumerate(pair):
+        edge = slice_axis(x, axis, *((0, 1) if side == 0 else (n - 1, n)))
+        places = np.arange(width) if side == 0 else np.arange(width)[::-1]
+        shape = (-1,) + (1,) * (len(x.shape) - axis - 1)
+        if is_inexact(x.dtype):
+            end, steps = cast(ends[axis, side], x.dtype), places.astype(x.dtype).reshape(shape)
+            sides.append(steps * ((edge - end) / max(width, 1)) + end)
+        else:
+            edge, end = cast(edge, np.dtype(float)), cast(ends[axis, side], np.dtype(float))
+            ramp = places.reshape(shape) * ((edge - end) / max(width, 1)) + end
+            sides.append(cast(bind(floor_p, (ramp,), NO_PARAMS), x.dtype))
+    return sides
+
+
+def _statistics(x: Any, axis: int, pair: tuple[int, int], mode: str, options: dict[str, Any]) -> list[Any]:
+    """A statistic of the elements next to each side."""
+    n = x.shape[axis]
+    given = options.get("stat_length")
+    given = np.broadcast_to(n if given is None else given, (len(x.shape), 2))[axis]
+    sides = []
+    for side, (length, width) in enumerate(zip(given.tolist(), pair, strict=True)):
+        count = min(length, n)
+        if count < 1:
+            raise ValueError(
+                f"pad: stat_length is {length}, and stat_length of 0 yields no value for padding. Give at least 1."
+            )
+        part = slice_axis(x, axis, *((0, count) if side == 0 else (n - count, n)))
+        y = _STATISTICS[mode](part, axis, count)
+        shape = tuple([width if i == axis else length for i, length in enumerate(y.shape)])
+        sides.append(broadcast_to(y, shape))
+    return sides
+
+
+def _mean(x: Any, axis: int, count: int) -> Any:
+    floats = x if is_inexact(x.dtype) else cast(x, np.dtype(float))
+    wide = cast(floats, np.dtype(np.float32)) if floats.dtype.itemsize < 4 else floats
+    return _as_padded(reduce_sum(wide, (axis,), True) / count, x.dtype)
+
+
+def _median(x: Any, axis: int, count: int) -> Any:
+    floats = x if is_inexact(x.dtype) else cast(x, np.dtype(float))
+    middle = slice_axis(sort(floats, axis), axis, (count - 1) // 2, count // 2 + 1)
+    y = _mean(middle, axis, middle.shape[axis])
+    # NaN stands last.
+    last = slice_axis(sort(floats, axis), axis, count - 1, count)
+    return _as_padded(select(bind(ne_p, (last, last), NO_PARAMS), np.nan, y), x.dtype)
+
+
+def _as_padded(y: Any, dtype: np.dtype) -> Any:
+    """Among integers a statistic is rounded to one."""
+    return cast(y if is_inexact(dtype) else bind(rint_p, (y,), NO_PARAMS), dtype)
+
+
+_STATISTICS: dict[str, Any] = {
+    "maximum": lambda x, axis, count: reduce_max(x, (axis,), True),
+    "minimum": lambda x, axis, count: reduce_min(x, (axis,), True),
+    "mean": _mean,
+    "median": _median,
+}
 
 
 def _check_options(mode: str, given: dict[str, Any], known: set[str]) -> None:

@@ -16,8 +16,10 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.trigonometric import arctan2_p
 from funcgrad._ops.layout.copy import fresh
 from funcgrad._ops.layout.fill import zeros_like
+from funcgrad.numpy._base.concrete import concrete_value
 from funcgrad.numpy._base.convert import as_value, dtype_of, operands_for, promote
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
+from funcgrad.numpy._base.plain import beside_numpys
 from funcgrad.numpy._math.elementwise import named, of_numbers
 
 
@@ -67,3 +69,13 @@ def angle(z: Any, deg: bool = False) -> Any:
         result = select(signbit_p(z), math.pi, zeros_like(z))
         result = select(ne_p(z, z), np.nan, result)
     return result * (180 / math.pi) if deg else result
+
+
+@beside_numpys(np.real_if_close)
+def real_if_close(a: Any, tol: float = 100) -> Any:
+    """``numpy.real_if_close``: whether the imaginary parts are small has to be known."""
+    x = as_value(a)
+    if dtype_of(x).kind != "c":
+        return x
+    known = concrete_value(x, "numpy.real_if_close, whose dtype depends on the imaginary parts,")
+    return real(x) if np.isrealobj(np.real_if_close(known, tol)) else x

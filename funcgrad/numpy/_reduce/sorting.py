@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.reduce import sort as ops
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.convert import promote
 from funcgrad.numpy._base.dispatch import implements
+from funcgrad.numpy._base.plain import beside_numpys
 from funcgrad.numpy._reduce.cumulative import along, flat
 from funcgrad.numpy._reduce.reductions import as_array
 
@@ -55,3 +57,23 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     if sorter is not None:
         a = ops.gather_along_axis(a, as_array(sorter), 0)
     return ops.searchsorted(a, v, side)
+
+
+@beside_numpys(np.lexsort)
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    """``numpy.lexsort``: by the last key, among equals by the one before; the result carries no derivative."""
+    rows = [as_array(key) for key in keys]
+    axis = normalize_axis(axis, len(rows[0].shape))
+    order = ops.argsort(rows[0], axis)
+    for key in rows[1:]:
+        order = ops.gather_along_axis(order, ops.argsort(ops.gather_along_axis(key, order, axis), axis), axis)
+    return order
+
+
+@beside_numpys(np.sort_complex)
+def sort_complex(a: Any) -> Any:
+    """``numpy.sort_complex``: complex128, but of complex64 and of small integers."""
+    y = sort(a)
+    if y.dtype.kind == "c":
+        return y
+    return cast(y, np.dtype(np.complex64 if y.dtype.char in "bhBH" else np.complex128))

@@ -11,7 +11,7 @@ import pytest
 import funcgrad as fg
 import funcgrad.numpy as fnp
 from funcgrad._ops.index.write import place_value
-from tests.numpy._surface import check_surface
+from tests.numpy._surface import check_surface, same
 
 WRONG: Any = "yx"
 
@@ -111,3 +111,23 @@ def test_creation_passes_through() -> None:
 def test_refusals(f: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         fg.vjp(f, np.ones(2))
+
+
+def test_geometric_spaces() -> None:
+    ends = [np.float64(0.5), np.float64(8.0)]
+    for options in ({"num": 5}, {"num": 4, "endpoint": False}, {"num": 1}):
+        check_surface(lambda m, a, b, options=options: m.logspace(a, b, **options), ends)
+        check_surface(lambda m, a, b, options=options: m.geomspace(a, b, **options), ends)
+    check_surface(lambda m, a, b: m.logspace(a, b, 3, base=2.5), ends)
+    for f in (
+        lambda x: np.logspace(x[0], x, 3),
+        lambda x: np.logspace(x, 2, 3, base=x + 1),
+        lambda x: np.logspace(0, x[0], 3, base=x + 1),
+        lambda x: np.geomspace(-x, [-3, -5.0, -9], 4),
+        lambda x: np.geomspace(x, 7, 3),
+    ):
+        x = np.array([1.5, 2, 3])
+        same(fg.make_graph(f)(x)(x), f(x), 1e-12)
+        fg.check_grads(f, (x,), order=1)
+    with pytest.raises(ValueError, match="cannot include zero"):
+        fg.grad(lambda x: np.sum(np.geomspace(x, 0, 3)))(1.0)

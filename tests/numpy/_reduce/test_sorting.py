@@ -136,3 +136,21 @@ def test_a_quantile_that_is_an_element_keeps_its_dtype(method: Any) -> None:
         for got, expected in zip(fg.jit(f, engine="numpy")(x), f(x), strict=True):
             assert np.asarray(got).dtype == np.asarray(expected).dtype
             np.testing.assert_array_equal(got, expected)
+
+
+def test_by_several_keys_and_of_complex_numbers(rng: np.random.Generator) -> None:
+    keys = rng.integers(0, 3, (3, 8)) * 1.0
+    of: Any = np
+    for f in (of.lexsort, lambda k: np.lexsort((k[0], k[1])), lambda k: np.lexsort(np.stack([k, k[::-1]]), axis=0)):
+        for run in (fg.make_graph(f)(keys), fg.jit(f), lambda k, f=f: fg.vmap(f)(np.stack([k, k]))[1]):
+            np.testing.assert_array_equal(run(keys), f(keys))
+    for dtype in (np.float32, np.float64, np.int16, complex):
+        x = (5 * rng.normal(size=6)).astype(dtype)
+        y, expected = fg.make_graph(np.sort_complex)(x)(x), np.sort_complex(x)
+        assert y.dtype == expected.dtype
+        np.testing.assert_array_equal(y, expected)
+    z = keys[0] + 1e-15j
+    for tolerance in (100, 1e-20):
+        y = fg.vjp(lambda z, t=tolerance: np.real_if_close(z, t), z)[0]
+        assert y.dtype == np.real_if_close(z, tolerance).dtype
+    np.testing.assert_array_equal(fg.grad(lambda z: np.sum(np.real_if_close(z)).real)(z), np.ones(8))

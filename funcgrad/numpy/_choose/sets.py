@@ -1,0 +1,133 @@
+"""Arrays as sets: which elements are chosen is found with plain numbers, the chosen ones carry derivatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._ops.elementwise.arithmetic import eq_p
+from funcgrad._ops.elementwise.logic import logical_not_p
+from funcgrad._ops.index.join import concatenate
+from funcgrad._ops.layout.broadcast import broadcast_to
+from funcgrad._ops.layout.shape import reshape
+from funcgrad._ops.reduce.sort import searchsorted, sort
+from funcgrad.numpy._base.axes import normalize_axis
+from funcgrad.numpy._base.concrete import concrete_value, known_value
+from funcgrad.numpy._base.convert import promote
+from funcgrad.numpy._base.plain import beside_numpys
+from funcgrad.numpy._choose.take import take
+from funcgrad.numpy._reduce.cumulative import flat
+from funcgrad.numpy._reduce.reductions import as_array
+
+
+def _known(x: Any, name: str) -> np.ndarray:
+    return np.asarray(concrete_value(x, f"numpy.{name}, whose result is as long as its numbers say,"))
+
+
+@beside_numpys(np.unique)
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    **options: Any,
+) -> Any:
+    """``numpy.unique``: of equal elements the first carries the derivative. The numbers have to be known."""
+    x = as_array(ar)
+    numbers = _known(x, "unique")
+    found = np.unique(
+        numbers, return_index=True, return_inverse=return_inverse, return_counts=return_counts, axis=axis, **options
+    )
+    values = take(flat(x), found[1]) if axis is None else take(x, found[1], normalize_axis(axis, len(x.shape)))
+    rest = found[1:] if return_index else found[2:]
+    return (values, *rest) if rest else values
+
+
+def _first_places(numbers: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Where each of the values stands first among the numbers, flattened."""
+    sorted_values, places = np.unique(numbers, return_index=True, equal_nan=False)
+    return places[np.searchsorted(sorted_values, values)]
+
+
+def _array_api(name: str) -> Any:
+    """The functions of the array API, whose results have names."""
+    numpys = getattr(np, name)
+
+    @beside_numpys(numpys)
+    def function(x: Any) -> Any:
+        x = as_array(x)
+        numbers = _known(x, name)
+        found = numpys(numbers)
+        values = found if name == "unique_values" else found.values
+        values = take(flat(x), _first_places(numbers, values))
+        return values if name == "unique_values" else found._replace(values=values)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``numpy.{name}``; see `unique`."
+    return function
+
+
+unique_all = _array_api("unique_all")
+unique_counts = _array_api("unique_counts")
+unique_inverse = _array_api("unique_inverse")
+unique_values = _array_api("unique_values")
+
+
+def _together(*arrays: Any) -> list[Any]:
+    return [flat(x) for x in promote(*[as_array(x) for x in arrays])]
+
+
+@beside_numpys(np.union1d)
+def union1d(ar1: Any, ar2: Any) -> Any:
+    """``numpy.union1d``; see `unique`."""
+    return unique(concatenate(_together(ar1, ar2), 0))
+
+
+@beside_numpys(np.intersect1d)
+def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
+    """``numpy.intersect1d``: what is in both is taken from the first; see `unique`."""
+    a, b = _together(ar1, ar2)
+    known = _known(a, "intersect1d"), _known(b, "intersect1d")
+    _, first, second = np.intersect1d(known[0], known[1], assume_unique, return_indices=True)
+    values = take(a, first)
+    return (values, first, second) if return_indices else values
+
+
+@beside_numpys(np.setdiff1d)
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    """``numpy.setdiff1d``; see `unique`."""
+    a = flat(as_array(ar1)) if assume_unique else unique(ar1)
+    known = _known(a, "setdiff1d")
+    return take(a, np.flatnonzero(~np.isin(known, _known(as_array(ar2), "setdiff1d"))))
+
+
+@beside_numpys(np.setxor1d)
+def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    """``numpy.setxor1d``; see `unique`."""
+    both = [x if assume_unique else unique(x) for x in _together(ar1, ar2)]
+    whole = concatenate(both, 0)
+    numbers = _known(whole, "setxor1d")
+    order = np.argsort(numbers, kind="stable")
+    new = np.concatenate([[True], numbers[order][1:] != numbers[order][:-1], [True]])
+    return take(whole, order[new[1:] & new[:-1]] if len(order) else order)
+
+
+@beside_numpys(np.isin)
+def isin(
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+) -> Any:
+    """``numpy.isin``; the result carries no derivative."""
+    x, tests = as_array(element), as_array(test_elements)
+    numbers = [known_value(each) for each in (x, tests)]
+    if numbers[0] is not None and numbers[1] is not None:
+        return np.isin(numbers[0], numbers[1], assume_unique, invert, kind=kind)
+    a, b = promote(x, flat(tests))
+    if not b.shape[0]:
+        return broadcast_to(np.array(invert), a.shape)
+    b = sort(b, 0)
+    nearest = take(b, searchsorted(b, flat(a), "left"), 0, mode="clip")
+    found = reshape(bind(eq_p, (nearest, flat(a)), NO_PARAMS), a.shape)
+    return bind(logical_not_p, (found,), NO_PARAMS) if invert else found
