@@ -345,3 +345,17 @@ def test_comparisons_of_python_numbers_count() -> None:
     value, pullback = fg.vjp(f, 0.5, 0.25)
     assert value == f(0.5, 0.25) == 1.5
     assert pullback(1.0)[0] == 3.0
+
+
+OPERATORS = ["add", "sub", "mul", "floordiv", "truediv", "mod", "pow", "lshift", "rshift", "and_", "or_", "xor"]
+
+
+@pytest.mark.parametrize("engine", ["numpy", "xla"])
+@pytest.mark.parametrize("name", OPERATORS)
+def test_a_bool_beside_a_python_number_is_counted(name: str, engine: str) -> None:
+    op = getattr(operator, name)
+    for f in (lambda n: op(n, True), lambda n: op(True, n), lambda n: op(n, 2)):
+        expected = f(3) * np.array([1], np.int8 if name != "truediv" else np.float32)
+        got = fg.jit(lambda n, x, f=f: f(n) * x, engine=engine)(3, np.ones_like(expected))
+        assert got.dtype == expected.dtype
+        np.testing.assert_array_equal(got, expected)

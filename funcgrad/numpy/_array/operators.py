@@ -44,15 +44,22 @@ def _arithmetic(primitive: Primitive, function: Function) -> Methods:
             or (kind is type(self) and other.owner is self.owner and other.dtype is self.dtype)
         ):
             return self.owner.apply(primitive, (self, other), NO_PARAMS)
+        if kind is bool:
+            other = _counted(other, self)
         return NotImplemented if kind not in NUMPY_TYPES and defers_to(other) else function(self, other)
 
     def reflected(self: Tracer, other: Any, /) -> Any:
         kind = type(other)
         if (kind is int or kind is float) and self.dtype.kind in "fc":
             return self.owner.apply(primitive, (other, self), NO_PARAMS)
-        return function(other, self)
+        return function(_counted(other, self), self)
 
     return method, reflected
+
+
+def _counted(other: Any, x: Tracer) -> Any:
+    """A Python bool as the integer that it is beside another of Python's numbers; beside an array it is NumPy's."""
+    return int(other) if type(other) is bool and x.aval.weak else other
 
 
 def _power(primitive: Primitive, function: Function) -> Methods:
@@ -61,7 +68,8 @@ def _power(primitive: Primitive, function: Function) -> Methods:
     def method(self: Tracer, other: Any, /) -> Any:
         if type(other) is int and self.dtype.kind in "fc":
             return self.owner.apply(primitive, (self,), {"exponent": other})
-        return NotImplemented if type(other) not in NUMPY_TYPES and defers_to(other) else function(self, other)
+        deferring = type(other) not in NUMPY_TYPES and defers_to(other)
+        return NotImplemented if deferring else function(self, _counted(other, self))
 
     return method, _reflected(function)
 
@@ -96,11 +104,15 @@ def _product(primitive: Primitive, function: Function) -> Methods:
 def _other(function: Function) -> Methods:
     """Of another operator of two operands."""
     function = e.by_operator(function)
-    return lambda self, other: NotImplemented if defers_to(other) else function(self, other), _reflected(function)
+
+    def method(self: Tracer, other: Any, /) -> Any:
+        return NotImplemented if defers_to(other) else function(self, _counted(other, self))
+
+    return method, _reflected(function)
 
 
 def _reflected(function: Function) -> Function:
-    return lambda self, other: function(other, self)
+    return lambda self, other: function(_counted(other, self), self)
 
 
 def _comparison(function: Function) -> Function:
@@ -125,7 +137,7 @@ _BINARY: dict[str, Methods] = {
     "truediv": _arithmetic(ops.div_p, e.divide),
     "pow": _power(ops.power_p, e.power_by_operator),
     "matmul": _product(matmul_p, matmul_or_sparse),
-    "floordiv": _other(lambda a, b: writable(rounding.floor_divide(a, b))),
+    "floordiv": _other(lambda a, b: writable(e.by_operator(rounding.floor_divide)(a, b))),
     "mod": _other(rounding.remainder),
     "divmod": _other(e.divmod_by_operator),
     "and": _other(logic.bitwise_and),

@@ -43,6 +43,9 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: M
     if type(indices) is int:
         return copy(index_p(a, index=Index((*entries, indices))))
     taken = index_p(a, indices, index=Index((*entries, SLOT)))
+    if type(taken) is np.ndarray and not taken.flags.c_contiguous:
+        # NumPy's function puts elements in C order, its indexing those of the first axis last.
+        return taken.copy()
     # At one place NumPy's indexing gives a view.
     return taken if aval_of(indices).shape else copy(taken)
 

@@ -94,7 +94,7 @@ def full_like(
     if type(fill_value) in (int, float, complex, bool):
         if type(fill_value) is int and is_integer(dtype):
             require_room(fill_value, dtype)
-        if type(fill_value) is complex and is_real(dtype):
+        elif (type(fill_value) is float and is_integer(dtype)) or (type(fill_value) is complex and is_real(dtype)):
             fill_value = np.asarray(fill_value).astype(dtype).item()
         if lengths == a.shape and dtype == a.dtype:
             y = fill.full_like_p(settled(a), value=fill_value)

@@ -53,7 +53,9 @@ def _extremum(name: str, plain: Callable[..., Any], fill: float) -> Callable[...
             return plain(a, axis, None, keepdims, **options)
         present = _present(a)
         y = plain(select(present, a, fill), axis, None, keepdims, **options)
-        return select(reductions.any_(present, axis, None, keepdims), y, np.nan)
+        # Of complex numbers that are not there the parts are told: those of the first.
+        nothing = plain(a, axis, None, keepdims, **options) if a.dtype.kind == "c" else np.nan
+        return select(reductions.any_(present, axis, None, keepdims), y, nothing)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``numpy.{name}``; NaN where there is nothing else."

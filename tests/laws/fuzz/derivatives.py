@@ -100,7 +100,7 @@ def differences(f: Scalar, t: Any, t_dot: Any) -> float | None:
     size = abs(found[1]) + 1e-3
     if not all(np.isfinite(found)) or not abs(found[0] - found[1]) <= 1e-6 * size + 1e-8 * abs(centre):
         return None
-    return found[1] if bends[1] <= 0.2 * bends[0] + 1e-6 * size else None
+    return found[1] if bends[1] <= 0.12 * bends[0] + 1e-6 * size else None
 
 
 def by_jax(f: Function, t: Any, t_dot: Any, y_bars: Any) -> tuple[Any, Any, Any]:

@@ -71,12 +71,16 @@ def _vmap(f: Function, tree: Any, rng: Random, place: Callable[[Any], Any] = lam
         first, second = np.asarray(y[0]), np.asarray(y[1])
         # The last bits of a product are BLAS's, which may take another kernel for another place in memory.
         if not same(first, second, 0.01):
-            raise BatchError(f"the same example twice gives {first} and {second}")
+            raise BatchError(first, second)
     return [y[0] for y in both]
 
 
 class BatchError(Exception):
     """Two equal examples in a batch have different results."""
+
+    def __init__(self, first: np.ndarray, second: np.ndarray) -> None:
+        super().__init__(f"the same example twice gives {first} and {second}")
+        self.pair = first, second
 
 
 def _jit(f: Function, tree: Any, rng: Random) -> list[Any]:

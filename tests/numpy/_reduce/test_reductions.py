@@ -230,6 +230,16 @@ def test_spreads_have_numpys_dtypes(name: str) -> None:
         np.testing.assert_allclose(y, expected)
 
 
+def test_where_no_number_is_left_the_first_of_several_nan_is() -> None:
+    x = np.array([[complex(np.nan, -2), complex(np.nan, 3)], [1j, np.nan]])
+    for f in (np.nanmax, np.nanmin):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = f(x, axis=1)
+        for y in (fg.vjp(lambda x, f=f: f(x, axis=1), x)[0], fg.make_graph(lambda x, f=f: f(x, axis=1))(x)(x)):
+            np.testing.assert_array_equal(np.imag(y), np.imag(expected))
+
+
 def test_means_of_half_precision_do_not_overflow() -> None:
     x = np.array([60000, 60000, 0, 60000, -0.0], np.float16)
     for f in (np.mean, np.median, lambda x: np.mean(x, where=x > 1), lambda x: np.median(x[:4])):
