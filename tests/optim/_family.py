@@ -38,6 +38,8 @@ FAMILY = {
     if issubclass(cls, RuleOptimizer) and "kind" in vars(cls) and cls.kind.rule.arguments
 }
 
+SGD = made_of(optim.SGD)
+
 # Values that a hyperparameter may have, by the name of PyTorch's option.
 DRAWN: dict[str, list[Any]] = {
     "lr": [0.1, 0.01, 0.003, 1e-4],
@@ -53,6 +55,7 @@ DRAWN: dict[str, list[Any]] = {
     "rho": [0.9, 0.5, 0.0],
     "alpha": [0.99, 0.75, 0.5],
     "momentum": [0, 0.9, 0.5],
+    "dampening": [0, 0.3],
     "centered": [False, True],
     "etas": [(0.5, 1.2), (0.9, 1.01)],
     "step_sizes": [(1e-6, 50), (1e-3, 0.02)],
@@ -88,15 +91,21 @@ class Run:
 
 
 def options_of(made: Made, rng: np.random.Generator) -> dict[str, Any]:
-    """Options for PyTorch's class, some of them not given."""
+    """Options for PyTorch's class, some of them not given; what is refused together is drawn again."""
     names = [x.option[0] if not isinstance(x, Choice) and x.option else x.name for x in made.rule.hyperparameters]
-    found = {}
-    for name in dict.fromkeys(names):
-        values = DRAWN_OF.get((made.rule.name, name), DRAWN[name])
-        value = values[rng.integers(len(values))]
-        if name not in made.rule.fixed and rng.random() < 0.7:
-            found[name] = value
-    return found
+    while True:
+        found = {}
+        for name in dict.fromkeys(names):
+            values = DRAWN_OF.get((made.rule.name, name), DRAWN[name])
+            value = values[rng.integers(len(values))]
+            if name not in made.rule.fixed and rng.random() < 0.7:
+                found[name] = value
+        if made.rule.name != "sgd":
+            return found
+        found.setdefault("lr", 0.02)
+        nesterov = found.get("nesterov", False)
+        if not nesterov or (found.get("momentum", 0) > 0 and found.get("dampening", 0) == 0):
+            return found
 
 
 def is_matrices(made: Made) -> bool:
