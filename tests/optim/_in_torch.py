@@ -38,8 +38,13 @@ class Lion(torch.optim.Optimizer):
         g = -p.grad if group["maximize"] else p.grad
         p.mul_(1 - lr * group["weight_decay"])
         c = beta1 * m + (1 - beta1) * g
-        p.sub_(lr * (torch.complex(c.real.sign(), c.imag.sign()) if c.is_complex() else c.sign()))
+        p.sub_(lr * (torch.complex(_sign(c.real), _sign(c.imag)) if c.is_complex() else _sign(c)))
         m.mul_(beta2).add_((1 - beta2) * g)
+
+
+def _sign(x: Any) -> Any:
+    """PyTorch's sign of NaN is 0; the formula's is NaN."""
+    return torch.where(x.isnan(), x, x.sign())
 
 
 CLASSES = {"Lion": Lion}

@@ -6,9 +6,11 @@ import inspect
 import os
 from typing import Any
 
+import numpy as np
 import pytest
 
-from tests.optim._family import FAMILY, SGD, STEPS, by_functions, drawn
+import funcgrad as fg
+from tests.optim._family import FAMILY, SGD, STEPS, Run, by_functions, drawn
 from tests.optim._sides import Side, assert_close, class_of, dtype_of
 
 every = pytest.mark.parametrize("name", FAMILY)
@@ -51,6 +53,32 @@ def test_random_runs_beside_pytorch(name: str, torch: Any) -> None:
         for side, what in ((ours, "class"), (from_ours, "PyTorch from ours"), (from_theirs, "ours from PyTorch")):
             assert_close(side.found(), expected, made, dtype, f"{what}, {why}")
         assert_close(by_functions(made, run), expected, made, dtype, f"functions, {why}")
+
+
+# What is not finite spreads over a whole matrix.
+BY_ELEMENT = [name for name, made in FAMILY.items() if made.rule.elementwise and made.rule.dense is None]
+
+
+@pytest.mark.parametrize("name", [*BY_ELEMENT, "SGD"])
+def test_gradients_that_are_not_finite(name: str, torch: Any) -> None:
+    """Where PyTorch's parameters are finite afterwards, ours are the same, and where they are not, ours are not."""
+    made = FAMILY.get(name, SGD)
+    for seed in range(6):
+        drawn_run, rng = drawn(made, seed), np.random.default_rng(seed)
+        starts = [[rng.standard_normal(30)] for _ in drawn_run.groups]
+        special = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e3, -1e-20])
+        kinds = [*special, *rng.standard_normal(14)]
+        grads: list[list[Any]] = [[rng.choice(kinds, 30) for _ in starts] for _ in range(5)]
+        run = Run(drawn_run.groups, drawn_run.constructor, starts, grads, drawn_run.lrs, 2)
+        ours, theirs = Side(made, run, None), Side(made, run, torch)
+        with np.errstate(all="ignore"):
+            for step in range(len(grads)):
+                ours.step(step)
+                theirs.step(step)
+            ways = [ours.found(), by_functions(made, run), *([by_functions(made, run, fg.jit)] if seed < 2 else [])]
+        for x, y in ((x, y) for found in ways for x, y in zip(found, theirs.found(), strict=True)):
+            np.testing.assert_array_equal(np.isfinite(x), np.isfinite(y), err_msg=f"seed {seed}: {run.groups}")
+            np.testing.assert_allclose(np.asarray(x)[np.isfinite(y)], y[np.isfinite(y)], rtol=1e-9, atol=1e-10)
 
 
 @every

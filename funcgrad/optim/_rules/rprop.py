@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from funcgrad.numpy import maximum, minimum, sign, where
+from funcgrad.numpy import maximum, minimum, where
 from funcgrad.optim._rules.common import MAXIMIZE, lr, refuses_rows
 from funcgrad.optim._rules.rule import Number, Rule, Slot
 
@@ -14,13 +14,13 @@ def _step(p: Any, g: Any, slots: dict[str, Any], hyper: Any, t: Any) -> tuple[An
     d = -g if hyper.maximize else g
     agreement = d * slots["prev"]
     turned = agreement < 0
-    # What is neither positive nor negative is zero, or NaN, and then stays so.
-    factor = where(agreement > 0, hyper.etaplus, where(turned, hyper.etaminus, 1 + agreement))
+    # What is neither positive nor negative is zero, or NaN: its sign is 0 in PyTorch, so that there is no step.
+    factor = where(agreement > 0, hyper.etaplus, where(turned, hyper.etaminus, 1.0))
     # As long as it has not begun the learning rate may change.
     held = where(t == 1, hyper.lr, slots["step_size"])
     size = minimum(maximum(held * factor, hyper.step_size_min), hyper.step_size_max)
     d = where(turned, 0.0, d)
-    return p - sign(d) * size, {"prev": d, "step_size": size}
+    return p - where(d > 0, size, where(d < 0, -size, 0.0)), {"prev": d, "step_size": size}
 
 
 def _check(rows: Sequence[Any]) -> str | None:
@@ -65,5 +65,5 @@ prev = d
 """,
     source="Riedmiller and Braun, *A direct adaptive method for faster backpropagation learning: the RPROP algorithm* "
     "(1993), as in ``torch.optim.Rprop``: after a change of sign there is no step. The learning rate is the first "
-    "step's size, and is not read afterwards.",
+    "step's size, and is not read afterwards. The sign of NaN is 0.",
 )
