@@ -59,7 +59,7 @@ class Tensor(TensorBase):
     @property
     def requires_grad(self) -> bool:
         """Whether gradients by this tensor, or through it, are recorded; can be set on leaves."""
-        return self.owner.requires_grad(self)
+        return self.node is not None or self.owner.requires_grad(self)
 
     @requires_grad.setter
     def requires_grad(self, requires_grad: bool) -> None:

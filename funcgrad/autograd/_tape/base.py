@@ -99,7 +99,8 @@ class TensorTrace(ReverseTrace):
         self.tracer_type = tracer_type
 
     def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
-        if recording.get():
+        is_recording = recording.get()
+        if is_recording:
             for x in operands:
                 if type(x) is self.tracer_type and x.node is not None:
                     return _record(self, primitive, operands, params)
@@ -109,7 +110,7 @@ class TensorTrace(ReverseTrace):
             return [self.constant(value) for value in y]
         made = self.constant(y)
         if primitive.view is not None:
-            made.seen = next_serial() if recording.get() else -next_serial()
+            made.seen = next_serial() if is_recording else -next_serial()
         return made
 
     def constant(self, y: Any) -> Any:

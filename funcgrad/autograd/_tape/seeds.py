@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -77,14 +77,14 @@ def _seed(i: int, x: TensorBase, bar: Any) -> Seed:
             "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
             f"grad_output[{i}] has a dtype of {bar.dtype} and output[{i}] has a dtype of {x.dtype}."
         )
-    return _node_of(i, x), conjugated(cast(bar, x.dtype))
-
-
-def _node_of(i: int, x: TensorBase) -> Any:
     node = x.owner.node_of(x)
     if node is None:
-        raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
-    return node
+        _refuse_constant(i)
+    return node, conjugated(cast(bar, x.dtype))
+
+
+def _refuse_constant(i: int) -> NoReturn:
+    raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
 
 
 def conjugated(bar: Any) -> Any:
@@ -94,7 +94,9 @@ def conjugated(bar: Any) -> Any:
 
 def implicit_seed(i: int, x: TensorBase) -> Seed:
     """The node of a scalar, with the cotangent 1."""
-    node = _node_of(i, x)
+    node = x.owner.node_of(x)
+    if node is None:
+        _refuse_constant(i)
     if x.shape and any(n != 1 for n in x.shape):
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if x.dtype.kind == "c":
