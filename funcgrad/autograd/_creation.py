@@ -9,7 +9,7 @@ import numpy as np
 from funcgrad._core.aval import is_inexact, is_integral
 from funcgrad._core.bind import is_foreign
 from funcgrad._ops.elementwise.cast import cast
-from funcgrad.autograd._methods.names import number_dtype
+from funcgrad.autograd._methods.to import number_dtype
 from funcgrad.autograd._tape.base import TensorBase
 from funcgrad.autograd._tensor import Tensor, rebuild
 from funcgrad.autograd._torch import converted

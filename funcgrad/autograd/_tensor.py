@@ -13,7 +13,7 @@ from funcgrad._core.bind import Tracer
 from funcgrad._core.tracebacks import folded
 from funcgrad.autograd._memory.history import base_of, begin
 from funcgrad.autograd._memory.views import alias, array_function, copied, getitem, iterate
-from funcgrad.autograd._methods.in_place import IN_PLACE
+from funcgrad.autograd._methods import arrays, drawn, elements, in_place, selected
 from funcgrad.autograd._methods.names import METHODS, Size, size_of
 from funcgrad.autograd._tape.backward import backward, backward_from
 from funcgrad.autograd._tape.base import LeafNode, TensorBase, TensorTrace, owned_array, retained, set_value
@@ -333,8 +333,12 @@ class Tensor(TensorBase):
     __iter__ = iterate
 
 
-for _name, _method in (METHODS | IN_PLACE).items():
-    setattr(Tensor, _name, _method)
+for _methods in (METHODS, elements.METHODS, selected.METHODS, arrays.METHODS):
+    for _name, _method in _methods.items():
+        setattr(Tensor, _name, _method)
+for _room in (elements, selected, drawn, in_place):
+    for _name, _method in _room.IN_PLACE.items():
+        setattr(Tensor, _name, _method)
 # The tape that all tensors are on.
 TRACE = TensorTrace(Tensor)
 

@@ -9,20 +9,18 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._core.aval import is_floating, is_inexact, is_integral
+from funcgrad._core.aval import is_floating, is_integral
 from funcgrad._core.bind import NO_PARAMS, bind, is_foreign
 from funcgrad._ops.elementwise.activation import logistic_p, relu_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad.autograd._memory.views import chunk, copied, copying, expanded, hold, split, unbind, viewing
 from funcgrad.autograd._methods import ambiguous, dims
-from funcgrad.autograd._tape.base import is_tensor
+from funcgrad.autograd._methods.to import to
 from funcgrad.numpy.extend import astype_method, clip_method, reshape_method
-
-# What PyTorch's users write, and how JAX calls the platform.
-_PLATFORMS = {"cpu": "cpu", "cuda": "gpu", "gpu": "gpu", "tpu": "tpu", "mps": "gpu", "xpu": "gpu", "meta": "meta"}
 
 
 class Size(int):
@@ -49,7 +47,7 @@ def size_of(shape: tuple[int, ...], count: int) -> Size:
     return size
 
 
-def _dims(dims: tuple[Any, ...]) -> tuple[int, ...]:
+def dims_of(dims: tuple[Any, ...]) -> tuple[int, ...]:
     """Lengths or axes, given one by one or as one sequence."""
     return tuple(dims[0]) if len(dims) == 1 and isinstance(dims[0], list | tuple) else dims
 
@@ -63,7 +61,7 @@ def _sub(self: Any, other: Any, *, alpha: Any = 1) -> Any:
 
 
 def _expand(self: Any, *lengths: Any) -> Any:
-    wanted = _dims(lengths)
+    wanted = dims_of(lengths)
     own = (1,) * (len(wanted) - len(self.shape)) + self.shape
     shape = tuple([m if n == -1 else n for n, m in zip(wanted, own, strict=False)])
     new = wanted[: len(wanted) - len(self.shape)]
@@ -79,7 +77,7 @@ def _transpose(self: Any, *axes: Any) -> Any:
     # Two numbers are the axes to exchange, in PyTorch's way; for NumPy they would have to be a permutation of two.
     if len(axes) == 2 and all(isinstance(axis, int) for axis in axes):
         return _swapped(self, *axes)
-    return fnp.transpose(self, _dims(axes) or None)
+    return fnp.transpose(self, dims_of(axes) or None)
 
 
 def _swapped(self: Any, first: int, second: int) -> Any:
@@ -172,61 +170,6 @@ def _converted(dtype: Any) -> Callable[[Any], Any]:
     return convert
 
 
-def number_dtype(name: str, dtype: Any) -> np.dtype:
-    """The dtype that is meant, of numbers; refused otherwise."""
-    try:
-        if dtype is None:
-            raise TypeError
-        made = np.dtype(dtype)
-    except TypeError:
-        known = str(dtype).removeprefix("torch.")
-        remedy = f"Write np.{known}." if str(dtype).startswith("torch.") else "Write np.float32, for example."
-        raise TypeError(f"{name}: the dtype {dtype!r} was asked for; needed one of NumPy's. {remedy}") from None
-    if not is_integral(made) and not is_inexact(made):
-        raise TypeError(
-            f"{name}: the dtype {made} was asked for; needed one of numbers. Write np.float32, for example."
-        )
-    return made
-
-
-def _to(self: Any, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False) -> Any:
-    """Return the tensor in another dtype, or in that of another tensor; the tensor itself where that changes nothing.
-
-    Raises:
-        RuntimeError: a device was named where the value is not.
-        TypeError: the dtype is none of NumPy's.
-    """
-    for x in args:
-        if is_tensor(x):
-            dtype = x.dtype
-        elif _is_device(x):
-            device = x
-        else:
-            dtype = number_dtype("to", x)
-    if device is not None:
-        _check_device(self, device)
-    y = self if dtype is None else cast(self, number_dtype("to", dtype))
-    return copied(self) if copy and y is self else y
-
-
-def _is_device(x: Any) -> bool:
-    if isinstance(x, str):
-        return x.partition(":")[0] in _PLATFORMS
-    return hasattr(x, "platform") or type(x).__name__ == "device"
-
-
-def _check_device(x: Any, device: Any) -> None:
-    """Refuse a device on which the value is not: nothing is moved."""
-    own = getattr(x.device, "platform", "cpu")
-    name = getattr(device, "platform", str(device).partition(":")[0])
-    if x.device is device or (_PLATFORMS.get(name) == own and not hasattr(device, "platform")):
-        return
-    raise RuntimeError(
-        f"to: the device {str(device)!r} was asked for, and the tensor {x.aval} is on {str(x.device)!r}; needed the "
-        "device of the value, which is NumPy's or JAX's. Make the tensor anew: tensor(jax.device_put(array, device))."
-    )
-
-
 def _inexact(self: Any) -> Any:
     return cast(self, np.dtype(np.float64)) if is_integral(self.dtype) else self
 
@@ -239,7 +182,6 @@ METHODS: dict[str, Callable[..., Any]] = {
     "add": _add,
     "sub": _sub,
     "mul": lambda self, other: self * other,
-    "div": lambda self, other: self / other,
     "pow": lambda self, exponent: self**exponent,
     "neg": lambda self: -self,
     "matmul": lambda self, other: self @ other,
@@ -264,7 +206,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "view_as": viewing(lambda self, other: _view(self, other.shape)),
     "type_as": lambda self, other: cast(self, other.dtype),
     "expand": _expand,
-    "permute": viewing(lambda self, *axes: fnp.transpose(self, _dims(axes))),
+    "permute": viewing(lambda self, *axes: fnp.transpose(self, dims_of(axes))),
     "transpose": viewing(_transpose),
     "swapaxes": viewing(_swapped),
     "t": viewing(_matrix_transposed),
@@ -280,7 +222,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "astype": copying(astype_method),
     "copy": lambda self, order="C": copied(self),
     "clip": copying(clip_method),
-    "to": _to,
+    "to": to,
     "__pos__": _itself,
     "contiguous": _contiguous,
     "cpu": _itself,
@@ -290,6 +232,12 @@ METHODS: dict[str, Callable[..., Any]] = {
     "long": _converted(np.int64),
     "int": _converted(np.int32),
     "bool": _converted(np.bool_),
+    "short": _converted(np.int16),
+    "char": _converted(np.int8),
+    "byte": _converted(np.uint8),
+    "cfloat": _converted(np.complex64),
+    "cdouble": _converted(np.complex128),
+    "bfloat16": _converted(ml_dtypes.bfloat16),
     **dims.METHODS,
     **ambiguous.METHODS,
     "nelement": lambda self: int(self.size),

@@ -1,0 +1,217 @@
+"""What PyTorch has of whole arrays and NumPy's arrays lack by that name: views, copies, products, measures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad import numpy as fnp
+from funcgrad.autograd._memory.views import copied, expanded, getitem, viewing
+from funcgrad.autograd._memory.write import plain_value, value_of
+from funcgrad.autograd._methods.dims import check_of_scalar
+from funcgrad.autograd._methods.in_place import divided
+from funcgrad.autograd._methods.names import METHODS as NAMES
+from funcgrad.autograd._methods.names import dims_of
+from funcgrad.numpy.extend import normalize_axis
+from funcgrad.scipy import special
+
+Method = Callable[..., Any]
+_FULL = slice(None)
+
+
+def _axis(x: Any, dim: Any) -> Any:
+    """An axis, or several, of a tensor that counts as a line where it has none; ``None`` for all."""
+    dim = tuple(dim) or None if isinstance(dim, list | tuple) else dim
+    if x.shape or dim is None:
+        return dim
+    check_of_scalar((dim,) if isinstance(dim, int) else dim)
+    return None
+
+
+def _over(function: Callable[..., Any]) -> Method:
+    """A function over some axes."""
+
+    def method(self: Any, dim: Any = (), keepdim: bool = False) -> Any:
+        y = function(self, axis=_axis(self, dim), keepdims=keepdim)
+        return copied(self) if y is self else y
+
+    return method
+
+
+def _of_two(function: Callable[[Any, Any], Any]) -> Method:
+    def method(self: Any, other: Any) -> Any:
+        return function(self, plain_value(other))
+
+    return method
+
+
+def _part(self: Any, dim: int, entry: Any) -> Any:
+    return getitem(self, (*(_FULL,) * normalize_axis(dim, len(self.shape)), entry))
+
+
+def _narrow(self: Any, dim: int, start: Any, length: int) -> Any:
+    """A part of a length along an axis, as a view."""
+    size = self.shape[normalize_axis(dim, len(self.shape))]
+    start = int(start)
+    first = start + size if start < 0 else start
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    if not 0 <= first <= size - length:
+        raise RuntimeError(f"start ({first}) + length ({length}) exceeds dimension size ({size}).")
+    return _part(self, dim, slice(first, first + length))
+
+
+def _select(self: Any, dim: int, index: int) -> Any:
+    """One place along an axis, as a view without it."""
+    if not self.shape:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    return _part(self, dim, int(index))
+
+
+def _unflatten(self: Any, dim: int, sizes: Any) -> Any:
+    """An axis as several, as a view."""
+    axis = normalize_axis(dim, len(self.shape))
+    sizes, length = tuple(sizes), self.shape[axis]
+    known = -int(np.prod(sizes)) if -1 in sizes else int(np.prod(sizes))
+    if known == 0 != length or (length % known if -1 in sizes else known != length):
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({length}) in the "
+            "input tensor"
+        )
+    sizes = tuple([length // known if n == -1 else n for n in sizes])
+    return self.reshape(*self.shape[:axis], *sizes, *self.shape[axis + 1 :])
+
+
+def _broadcast_to(self: Any, *shape: Any) -> Any:
+    return NAMES["expand"](self, *dims_of(shape))
+
+
+def _flip(self: Any, *axes: Any) -> Any:
+    """A copy in reverse order along axes."""
+    return copied(fnp.flip(self, dims_of(axes)))
+
+
+def _roll(self: Any, shifts: Any, dims: Any = None) -> Any:
+    """A copy in which elements go round along axes."""
+    return fnp.roll(self, shifts, dims)
+
+
+def _diag(self: Any, diagonal: int = 0) -> Any:
+    """The matrix of a diagonal, or a copy of the diagonal of a matrix."""
+    return copied(fnp.diag(self, diagonal))
+
+
+def _diff(self: Any, n: int = 1, dim: int = -1) -> Any:
+    """Differences along an axis."""
+    return fnp.diff(self, n, dim) if n else copied(self)
+
+
+def _where(self: Any, condition: Any, other: Any) -> Any:
+    """The elements where a condition is true, those of another tensor elsewhere."""
+    return fnp.where(plain_value(condition), self, plain_value(other))
+
+
+def _equal(self: Any, other: Any) -> bool:
+    """Whether shape and elements are the same."""
+    return bool(np.array_equal(self.value, value_of(plain_value(other))))
+
+
+def _is_close(name: str) -> Method:
+    function = getattr(np, name)
+
+    def method(self: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+        found = function(self.value, value_of(plain_value(other)), rtol, atol, equal_nan)
+        return bool(found) if name == "allclose" else self.owner.constant(found)
+
+    return method
+
+
+def _logdet(self: Any) -> Any:
+    """The logarithm of the determinant; NaN where that is negative."""
+    sign, logarithm = fnp.linalg.slogdet(self)
+    return fnp.where(sign >= 0, logarithm, np.nan)
+
+
+def _count_nonzero(self: Any, dim: Any = None) -> Any:
+    """How many elements are not 0."""
+    return self.owner.constant(np.count_nonzero(self.value, axis=_axis(self, dim)))
+
+
+def _filled(name: str) -> Method:
+    make = getattr(np, name)
+
+    def method(self: Any, *size: Any, dtype: Any = None, requires_grad: bool = False) -> Any:
+        made = self.owner.constant(make(dims_of(size), dtype or self.dtype))
+        return made.requires_grad_() if requires_grad else made
+
+    return method
+
+
+def _new_full(self: Any, size: Any, fill_value: Any, dtype: Any = None, requires_grad: bool = False) -> Any:
+    """A tensor of this dtype, unless another is given, full of a number."""
+    made = self.owner.constant(np.full(tuple(size), value_of(fill_value), dtype or self.dtype))
+    return made.requires_grad_() if requires_grad else made
+
+
+def _is_contiguous(self: Any) -> bool:
+    """Whether the elements lie in memory in C order, without gaps."""
+    return not isinstance(self.value, np.ndarray) or self.value.flags.c_contiguous
+
+
+METHODS: dict[str, Method] = {
+    "amax": _over(fnp.max),
+    "amin": _over(fnp.min),
+    "logsumexp": lambda self, dim, keepdim=False: special.logsumexp(self, axis=_axis(self, dim), keepdims=keepdim),
+    "nansum": _over(fnp.nansum),
+    "nanmean": _over(fnp.nanmean),
+    "count_nonzero": _count_nonzero,
+    "outer": _of_two(fnp.outer),
+    "ger": _of_two(fnp.outer),
+    "inner": _of_two(fnp.inner),
+    "vdot": _of_two(fnp.vdot),
+    "kron": _of_two(fnp.kron),
+    "cross": lambda self, other, dim=-1: fnp.cross(self, plain_value(other), axis=dim),
+    "subtract": NAMES["sub"],
+    "multiply": _of_two(fnp.multiply),
+    "true_divide": _of_two(fnp.true_divide),
+    "div": divided,
+    "divide": divided,
+    "floor_divide": _of_two(fnp.floor_divide),
+    "remainder": _of_two(fnp.remainder),
+    "det": fnp.linalg.det,
+    "logdet": _logdet,
+    "slogdet": fnp.linalg.slogdet,
+    "inverse": fnp.linalg.inv,
+    "pinverse": fnp.linalg.pinv,
+    "matrix_power": fnp.linalg.matrix_power,
+    "flip": _flip,
+    "fliplr": lambda self: copied(fnp.fliplr(self)),
+    "flipud": lambda self: copied(fnp.flipud(self)),
+    "rot90": lambda self, k=1, dims=(0, 1): copied(fnp.rot90(self, k, tuple(dims))),
+    "roll": _roll,
+    "tile": lambda self, *repeats: copied(fnp.tile(self, dims_of(repeats))),
+    "diag": _diag,
+    "diff": _diff,
+    "where": _where,
+    "moveaxis": viewing(lambda self, source, destination: fnp.moveaxis(self, source, destination)),
+    "movedim": viewing(lambda self, source, destination: fnp.moveaxis(self, source, destination)),
+    "swapdims": NAMES["swapaxes"],
+    "broadcast_to": _broadcast_to,
+    "expand_as": lambda self, other: expanded(self, tuple(other.shape)),
+    "reshape_as": viewing(lambda self, other: self.reshape(tuple(other.shape))),
+    "unflatten": viewing(_unflatten),
+    "narrow": _narrow,
+    "select": _select,
+    "equal": _equal,
+    "isclose": _is_close("isclose"),
+    "allclose": _is_close("allclose"),
+    "new_zeros": _filled("zeros"),
+    "new_ones": _filled("ones"),
+    "new_empty": _filled("empty"),
+    "new_full": _new_full,
+    "ndimension": lambda self: len(self.shape),
+    "element_size": lambda self: self.dtype.itemsize,
+    "is_contiguous": _is_contiguous,
+}

@@ -1,0 +1,102 @@
+"""Random numbers, drawn into tensors in place."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval, is_floating
+from funcgrad.autograd._memory.write import plain_value, value_of
+from funcgrad.autograd._methods.in_place import write_whole
+
+Method = Callable[..., Any]
+
+
+def _drawn(name: str, title: str, draw: Callable[..., Any]) -> Method:
+    """Random numbers of ``generator``, one of NumPy's; of NumPy's own stream (``np.random.seed``), unless given."""
+
+    @functools.wraps(draw)
+    def method(self: Any, *args: Any, generator: Any = None, **options: Any) -> Any:
+        numbers = draw(np.random if generator is None else generator, self.aval, *args, **options)
+        return write_whole(self, np.asarray(numbers).astype(self.dtype), title, name)
+
+    return method
+
+
+def _normal(source: Any, aval: Aval, mean: float = 0.0, std: float = 1.0) -> Any:
+    """Fill with normally distributed numbers, in place."""
+    if not std >= 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    return source.normal(mean, std, aval.shape)
+
+
+def _uniform(source: Any, aval: Aval, low: float = 0.0, high: float = 1.0) -> Any:
+    """Fill with numbers distributed evenly between two bounds, in place."""
+    if not low <= high:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
+    return source.uniform(low, high, aval.shape)
+
+
+def _bernoulli(source: Any, aval: Aval, p: Any = 0.5) -> Any:
+    """Fill with ones, as often as a probability says, and zeros, in place."""
+    p = value_of(plain_value(p))
+    if not np.all((np.asarray(p) >= 0) & (np.asarray(p) <= 1)):
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    return source.binomial(1, p, aval.shape)
+
+
+def _exponential(source: Any, aval: Aval, lambd: float = 1.0) -> Any:
+    """Fill with exponentially distributed numbers, in place."""
+    if not lambd > 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
+    return source.exponential(1 / lambd, aval.shape)
+
+
+def _log_normal(source: Any, aval: Aval, mean: float = 1.0, std: float = 2.0) -> Any:
+    """Fill with numbers whose logarithm is normally distributed, in place."""
+    if not std > 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
+    return source.lognormal(mean, std, aval.shape)
+
+
+def _geometric(source: Any, aval: Aval, p: float) -> Any:
+    """Fill with numbers of trials until one succeeds, in place."""
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+    return source.geometric(p, aval.shape)
+
+
+def _cauchy(source: Any, aval: Aval, median: float = 0.0, sigma: float = 1.0) -> Any:
+    """Fill with numbers of Cauchy's distribution, in place."""
+    if not sigma > 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
+    return median + sigma * source.standard_cauchy(aval.shape)
+
+
+def _random(source: Any, aval: Aval, low: int = 0, high: int | None = None) -> Any:
+    """Fill with integers between two bounds, in place; with all that the dtype can tell apart, unless given."""
+    if high is not None:
+        bounds = low, high
+    elif low:
+        bounds = 0, low
+    else:
+        bounds = 0, 2 ** (np.finfo(aval.dtype).nmant + 1) + 1 if is_floating(aval.dtype) else np.iinfo(aval.dtype).max
+    if not bounds[0] < bounds[1]:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={bounds[0]} >= to={bounds[1]}")
+    draw = getattr(source, "integers", None) or source.randint
+    return draw(*bounds, aval.shape, dtype=np.int64)
+
+
+IN_PLACE: dict[str, Method] = {
+    "normal_": _drawn("normal_", "NormalBackward0", _normal),
+    "uniform_": _drawn("uniform_", "UniformBackward0", _uniform),
+    "bernoulli_": _drawn("bernoulli_", "BernoulliBackward2", _bernoulli),
+    "exponential_": _drawn("exponential_", "ExponentialBackward0", _exponential),
+    "log_normal_": _drawn("log_normal_", "LogNormalBackward0", _log_normal),
+    "geometric_": _drawn("geometric_", "GeometricBackward0", _geometric),
+    "cauchy_": _drawn("cauchy_", "CauchyBackward0", _cauchy),
+    "random_": _drawn("random_", "RandomBackward0", _random),
+}

@@ -1,0 +1,223 @@
+"""Functions of the elements by PyTorch's names: each gives a new tensor, and with an underscore works in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from funcgrad import numpy as fnp
+from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._ops.elementwise.activation import logistic_p, relu_p
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad.autograd._memory.views import copied
+from funcgrad.autograd._memory.write import compute, plain_value
+from funcgrad.autograd._methods.names import METHODS as NAMES
+from funcgrad.autograd._tape.base import TensorBase, is_tensor
+from funcgrad.scipy import special
+
+Method = Callable[..., Any]
+
+
+class Row(NamedTuple):
+    """One function: what it computes, and what PyTorch calls its derivative.
+
+    Args:
+        function: of a tensor and arguments.
+        title: PyTorch's name in ``grad_fn``; that of the function with a capital, unless given.
+        with_tensor: the same where an argument is a tensor.
+        keeps: whether derivatives may read the tensor itself.
+        in_place: whether PyTorch has it in place.
+    """
+
+    function: Method
+    title: str = ""
+    with_tensor: str = ""
+    keeps: bool = True
+    in_place: bool = True
+
+
+def _sign(x: Any) -> Any:
+    # PyTorch's of NaN is 0, and NumPy has none of bools.
+    return copied(x) if x.dtype.kind == "b" else fnp.where(x == x, fnp.sign(x), x.dtype.type(0))  # noqa: PLR0124  (NaN)
+
+
+def _wide(x: Any, other: Any) -> Any:
+    """Another operand in the dtype that its sum with a tensor has."""
+    return cast(other, np.promote_types(x.dtype, other.dtype)) if is_tensor(other) else other
+
+
+def _lgamma(x: Any) -> Any:
+    # At minus infinity SciPy's has another limit.
+    return fnp.where(x == -np.inf, -x, special.gammaln(x))
+
+
+def _angle(x: Any) -> Any:
+    # PyTorch's of -0.0 is that of 0.0.
+    return fnp.angle(x + 0)
+
+
+def _logit(x: Any, eps: float | None = None) -> Any:
+    return special.logit(x if eps is None else fnp.clip(x, eps, 1 - eps))
+
+
+def _nan_to_num(x: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Any:
+    return fnp.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
+
+
+def _clamp_min(x: Any, min: Any) -> Any:  # noqa: A002  (PyTorch's name)
+    return NAMES["clamp"](x, min)
+
+
+def _clamp_max(x: Any, max: Any) -> Any:  # noqa: A002  (PyTorch's name)
+    return NAMES["clamp"](x, None, max)
+
+
+def _addcmul(x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    return x + value * (_wide(x, tensor1) * tensor2)
+
+
+def _addcdiv(x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    return x + value * (_wide(x, tensor1) / tensor2)
+
+
+def _lerp(x: Any, end: Any, weight: Any) -> Any:
+    return x + weight * (end - x)
+
+
+def _added(product: Callable[[Any, Any], Any]) -> Method:
+    """A product added to a tensor, each times a number."""
+
+    def function(x: Any, first: Any, second: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+        return beta * x + alpha * product(first, second)
+
+    return function
+
+
+def _sum_of_products(first: Any, second: Any) -> Any:
+    return fnp.sum(first @ second, axis=0)
+
+
+# NumPy's functions by the same name.
+_SAME = (
+    "abs exp exp2 expm1 log log2 log10 sqrt sin cos tan sinh cosh tanh floor ceil trunc sinc i0 "
+    "reciprocal isnan isinf isfinite isneginf isposinf isreal signbit maximum minimum fmax fmin logaddexp "
+    "logaddexp2 float_power nextafter copysign hypot fmod heaviside deg2rad rad2deg"
+)
+_NO_DERIVATIVE = "torch::autograd::NotImplemented"
+# What differs from the rows that are made of names alone.
+_TITLES: dict[str, tuple[str, str]] = {
+    "deg2rad": ("Deg2RadBackward0", ""),
+    "rad2deg": ("Rad2DegBackward0", ""),
+    "copysign": ("CopysignBackward1", "CopysignBackward0"),
+    "fmod": ("FmodBackward0", "FmodBackward1"),
+    "heaviside": (_NO_DERIVATIVE, ""),
+}
+# As in PyTorch these give new tensors only.
+_NEW = (
+    "isnan isinf isfinite isneginf isposinf isreal signbit maximum minimum fmax fmin logaddexp "
+    "logaddexp2 float_power positive"
+)
+_COMPARED = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
+_ARC = ("asin", "acos", "atan", "asinh", "acosh", "atanh")
+
+FUNCTIONS: dict[str, Row] = {
+    **{
+        name: Row(getattr(fnp, name), *_TITLES.get(name, ("", "")), in_place=name not in _NEW.split())
+        for name in _SAME.split()
+    },
+    **{
+        name: Row(getattr(fnp, f"arc{name[1:]}"), f"{name.capitalize()}Backward{int(name.endswith('h'))}")
+        for name in _ARC
+    },
+    **{
+        name: Row(getattr(fnp, ours), f"{name.capitalize()}Backward0", f"{name.capitalize()}Backward1", keeps=False)
+        for name, ours in _COMPARED.items()
+    },
+    **{name: Row(getattr(fnp, name), "MulBackward0") for name in ("logical_and", "logical_or", "logical_xor")},
+    **{name: Row(getattr(fnp, name)) for name in ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not")},
+    "logical_not": Row(fnp.logical_not, "MulBackward0"),
+    "angle": Row(_angle, in_place=False),
+    "positive": Row(lambda x: x, in_place=False),
+    "neg": Row(fnp.negative, keeps=False),
+    "round": Row(lambda x, decimals=0: fnp.round(x, decimals)),
+    "log1p": Row(fnp.log1p, "Log1PBackward0"),
+    "square": Row(fnp.square, "PowBackward0"),
+    "sign": Row(_sign),
+    "sgn": Row(lambda x: fnp.sign(x) if x.dtype.kind == "c" else _sign(x)),
+    "relu": Row(lambda x: bind(relu_p, (x,), NO_PARAMS)),
+    "sigmoid": Row(lambda x: bind(logistic_p, (x,), NO_PARAMS)),
+    "rsqrt": Row(lambda x: 1 / fnp.sqrt(x)),
+    "frac": Row(lambda x: x - fnp.trunc(x)),
+    "conj_physical": Row(lambda x: fnp.conjugate(x), "ConjPhysicalBackward1"),
+    "nan_to_num": Row(_nan_to_num, "NanToNumBackward0"),
+    "erf": Row(special.erf),
+    "erfc": Row(special.erfc),
+    "erfinv": Row(special.erfinv),
+    "lgamma": Row(_lgamma),
+    "digamma": Row(special.digamma),
+    "logit": Row(_logit),
+    "xlogy": Row(special.xlogy, "XlogyBackward2", "XlogyBackward0"),
+    "atan2": Row(fnp.arctan2),
+    "clamp": Row(NAMES["clamp"], "ClampBackward1", "ClampBackward0"),
+    "clamp_min": Row(_clamp_min, "ClampMinBackward0", "ClampMinBackward1"),
+    "clamp_max": Row(_clamp_max, "ClampMaxBackward0", "ClampMaxBackward1"),
+    "tril": Row(lambda x, diagonal=0: fnp.tril(x, diagonal), keeps=False),
+    "triu": Row(lambda x, diagonal=0: fnp.triu(x, diagonal), keeps=False),
+    "cumsum": Row(NAMES["cumsum"], keeps=False),
+    "cumprod": Row(NAMES["cumprod"]),
+    "addcmul": Row(_addcmul),
+    "addcdiv": Row(_addcdiv),
+    "lerp": Row(_lerp, "LerpBackward0", "LerpBackward1"),
+    "addmm": Row(_added(fnp.matmul), keeps=False),
+    "addmv": Row(_added(fnp.matmul), keeps=False),
+    "baddbmm": Row(_added(fnp.matmul), keeps=False),
+    "addr": Row(_added(fnp.outer), keeps=False),
+    "addbmm": Row(_added(_sum_of_products), keeps=False),
+}
+_ALIASES = {
+    "absolute": "abs",
+    "negative": "neg",
+    "fix": "trunc",
+    "clip": "clamp",
+    "arctan2": "atan2",
+    "greater": "gt",
+    "greater_equal": "ge",
+    "less": "lt",
+    "less_equal": "le",
+    "not_equal": "ne",
+    **{f"arc{name[1:]}": name for name in _ARC},
+}
+_ALL = FUNCTIONS | {alias: FUNCTIONS[name] for alias, name in _ALIASES.items()}
+
+
+def _new(row: Row) -> Method:
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        y = row.function(self, *map(plain_value, args), **options)
+        return copied(self) if y is self else y
+
+    return method
+
+
+def _in_place(name: str, row: Row) -> Method:
+    own = f"{_ALIASES.get(name, name).capitalize()}Backward0"
+
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        given = tuple([plain_value(x) for x in args])
+        others = (*given, *options.values())
+        # A weight of PyTorch's `lerp` is the last argument; of others there is one.
+        title = row.with_tensor if row.with_tensor and others and is_tensor(others[-1]) else row.title or own
+        return compute(
+            self, lambda x: row.function(x, *given, **options), others, title, asked=f"{name}_", keeps=row.keeps
+        )
+
+    method.__doc__ = f"PyTorch's ``{name}_``."
+    return method
+
+
+# What tensors have already, by NumPy's name or PyTorch's, stays.
+METHODS: dict[str, Method] = {
+    name: _new(row) for name, row in _ALL.items() if name not in NAMES and not hasattr(TensorBase, name)
+}
+IN_PLACE: dict[str, Method] = {f"{name}_": _in_place(name, row) for name, row in _ALL.items() if row.in_place}

@@ -1,0 +1,202 @@
+"""What index arrays select, by PyTorch's names: read, written to in a new tensor, and written to in place."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from funcgrad import numpy as fnp
+from funcgrad._core.bind import is_foreign
+from funcgrad.autograd._memory.history import check_in_place
+from funcgrad.autograd._memory.views import getitem
+from funcgrad.autograd._memory.write import compute, plain_value, put, value_of
+from funcgrad.autograd._tape.base import is_tensor
+from funcgrad.numpy.extend import At, normalize_axis, parse
+
+Method = Callable[..., Any]
+_FULL = slice(None)
+
+
+class Chosen(NamedTuple):
+    """What is written where.
+
+    Args:
+        key: the index.
+        value: what is written there, or added.
+        title: PyTorch's name for the derivative.
+        adds: whether it is added, as often as an element is selected.
+        source: of what the value is a part.
+    """
+
+    key: tuple[Any, ...]
+    value: Any
+    title: str
+    adds: bool = False
+    source: Any = None
+
+
+def _array(index: Any) -> np.ndarray:
+    return np.asarray(value_of(plain_value(index)))
+
+
+def _along(x: Any, dim: int, index: Any) -> tuple[Any, ...]:
+    """The slices along an axis that an index names."""
+    return (*(_FULL,) * normalize_axis(dim, len(x.shape)), _array(index))
+
+
+def _grid(x: Any, dim: int, index: np.ndarray) -> tuple[Any, ...]:
+    """The places ``x[..., index[i, j, ...], ...]`` along an axis."""
+    grid: list[Any] = list(np.indices(index.shape, sparse=True))
+    grid[normalize_axis(dim, len(x.shape))] = index
+    return tuple(grid)
+
+
+def _index_put(x: Any, indices: Any, values: Any, accumulate: bool = False) -> Chosen:
+    """Write, or add, to the elements that index arrays select."""
+    return Chosen(tuple([_array(index) for index in indices]), plain_value(values), "IndexPutBackward0", accumulate)
+
+
+def _index_add(x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Chosen:
+    """Add slices of a tensor to the slices of this one that an index names."""
+    source = plain_value(source)
+    added = source if type(alpha) is int and alpha == 1 else source * alpha
+    return Chosen(_along(x, dim, index), added, "IndexAddBackward0", True, source)
+
+
+def _index_copy(x: Any, dim: int, index: Any, source: Any) -> Chosen:
+    """Copy slices of a tensor to the slices of this one that an index names."""
+    return Chosen(_along(x, dim, index), plain_value(source), "IndexCopyBackward0")
+
+
+def _index_fill(x: Any, dim: int, index: Any, value: Any) -> Chosen:
+    """Set the slices that an index names to a number."""
+    return Chosen(_along(x, dim, index), value, f"IndexFillBackward{int(is_tensor(value))}")
+
+
+def _scatter(x: Any, dim: int, index: Any, src: Any = None, *, value: Any = None) -> Chosen:
+    """Write the elements of a source, or a number, to the places along an axis that an index names."""
+    src = plain_value(value if src is None else src)
+    index = _array(index)
+    title = f"ScatterBackward{int(not is_tensor(src))}"
+    return Chosen(_grid(x, dim, index), _leading(src, index.shape), title, source=src)
+
+
+def _scatter_add(x: Any, dim: int, index: Any, src: Any) -> Chosen:
+    """Add the elements of a source to the places along an axis that an index names."""
+    src, index = plain_value(src), _array(index)
+    return Chosen(_grid(x, dim, index), _leading(src, index.shape), "ScatterAddBackward0", True, src)
+
+
+def _leading(src: Any, shape: tuple[int, ...]) -> Any:
+    """The part of a source that goes to an index of a shape."""
+    if not getattr(src, "shape", ()) or src.shape == shape:
+        return src
+    return src[tuple([slice(n) for n in shape])]
+
+
+def _masked_scatter(x: Any, mask: Any, source: Any) -> Chosen:
+    """Write the elements of a source, in order, to where a mask is true."""
+    source, mask = plain_value(source), np.broadcast_to(_array(mask), x.shape)
+    count = int(np.count_nonzero(mask))
+    if count > source.size:
+        raise RuntimeError("masked_scatter: expected self and source to have same dtypes and enough elements in source")
+    return Chosen((mask,), fnp.ravel(source)[:count], "MaskedScatterBackward0", source=source)
+
+
+def _put(x: Any, index: Any, source: Any, accumulate: bool = False) -> Chosen:
+    """Write, or add, to elements by their number in C order."""
+    source, index = plain_value(source), _array(index)
+    key = np.unravel_index(np.where(index < 0, index + x.size, index), x.shape)
+    return Chosen(key, fnp.reshape(source, index.shape), "PutBackward0", accumulate, source)
+
+
+_CHOOSERS: dict[str, Callable[..., Chosen]] = {
+    "index_put": _index_put,
+    "index_add": _index_add,
+    "index_copy": _index_copy,
+    "index_fill": _index_fill,
+    "scatter": _scatter,
+    "scatter_add": _scatter_add,
+    "masked_scatter": _masked_scatter,
+    "put": _put,
+}
+
+
+def _new(choose: Callable[..., Chosen]) -> Method:
+    @functools.wraps(choose)
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        if not self.shape:
+            return method(self.reshape(1), *args, **options).reshape()
+        chosen = choose(self, *args, **options)
+        at = At(self)[chosen.key]
+        return at.add(chosen.value) if chosen.adds else at.set(chosen.value)
+
+    return method
+
+
+def _in_place(name: str, choose: Callable[..., Chosen]) -> Method:
+    @functools.wraps(choose)
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        if not self.shape:
+            # As in PyTorch a line of one element.
+            check_in_place(self, args, name)
+            method(fnp.expand_dims(self, 0), *args, **options)
+            return self
+        key, value, title, adds, source = choose(self, *args, **options)
+        if not adds and not is_foreign(self.value):
+            x, index, arrays = parse(self, key)
+            return put(x, value, index, arrays, title, asked=name, source=source)
+
+        def computed(x: Any) -> Any:
+            return At(x)[key].add(value) if adds else At(x)[key].set(value)
+
+        others = (value if source is None else source,)
+        return compute(self, computed, others, title, asked=name, keeps=False, apart=True)
+
+    return method
+
+
+def _fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
+    """Set the elements whose indices are all equal to a number, in place; going on after each block with ``wrap``."""
+    if len(self.shape) < 2 or (len(self.shape) > 2 and len(set(self.shape)) > 1):
+        raise RuntimeError(
+            f"fill_diagonal_: the tensor has shape {list(self.shape)}; needed two axes or more, all of "
+            "one length where there are more than two. Write to t[i, i]."
+        )
+    where = np.arange(self.shape[0] if wrap and len(self.shape) == 2 else min(self.shape))
+    where = where[where % (self.shape[1] + 1) < self.shape[1]]
+    key = (where, *[where % (self.shape[1] + 1)] * (len(self.shape) - 1))
+    x, index, arrays = parse(self, key)
+    return put(x, fill_value, index, arrays, "torch::autograd::CopySlices", asked="fill_diagonal_")
+
+
+def _gather(self: Any, dim: int, index: Any) -> Any:
+    """The elements at the places along an axis that an index names."""
+    return getitem(self, _grid(self, dim, _array(index))) if self.shape else fnp.broadcast_to(self, np.shape(index))
+
+
+def _index_select(self: Any, dim: int, index: Any) -> Any:
+    """The slices along an axis that an index names."""
+    return getitem(self, _along(self, dim, index))
+
+
+def _masked_select(self: Any, mask: Any) -> Any:
+    """The elements where a mask is true, in one line."""
+    x, mask = fnp.broadcast_arrays(self, _array(mask))
+    return getitem(x, _array(mask))
+
+
+METHODS: dict[str, Method] = {
+    **{name: _new(choose) for name, choose in _CHOOSERS.items() if name != "put"},
+    "gather": _gather,
+    "index_select": _index_select,
+    "masked_select": _masked_select,
+    "take_along_dim": lambda self, indices, dim=None: fnp.take_along_axis(self, _array(indices), dim),
+}
+IN_PLACE: dict[str, Method] = {
+    **{f"{name}_": _in_place(f"{name}_", choose) for name, choose in _CHOOSERS.items()},
+    "fill_diagonal_": _fill_diagonal_,
+}

@@ -1,0 +1,70 @@
+"""``tensor.to``: dtypes are NumPy's, and a device is where the value is already."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import is_inexact, is_integral
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad.autograd._memory.views import copied
+from funcgrad.autograd._tape.base import is_tensor
+
+# What PyTorch's users write, and how JAX calls the platform.
+_PLATFORMS = {"cpu": "cpu", "cuda": "gpu", "gpu": "gpu", "tpu": "tpu", "mps": "gpu", "xpu": "gpu", "meta": "meta"}
+
+
+def number_dtype(name: str, dtype: Any) -> np.dtype:
+    """The dtype that is meant, of numbers; refused otherwise."""
+    try:
+        if dtype is None:
+            raise TypeError
+        made = np.dtype(dtype)
+    except TypeError:
+        known = str(dtype).removeprefix("torch.")
+        remedy = f"Write np.{known}." if str(dtype).startswith("torch.") else "Write np.float32, for example."
+        raise TypeError(f"{name}: the dtype {dtype!r} was asked for; needed one of NumPy's. {remedy}") from None
+    if not is_integral(made) and not is_inexact(made):
+        raise TypeError(
+            f"{name}: the dtype {made} was asked for; needed one of numbers. Write np.float32, for example."
+        )
+    return made
+
+
+def to(self: Any, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False) -> Any:
+    """Return the tensor in another dtype, or in that of another tensor; the tensor itself where that changes nothing.
+
+    Raises:
+        RuntimeError: a device was named where the value is not.
+        TypeError: the dtype is none of NumPy's.
+    """
+    for x in args:
+        if is_tensor(x):
+            dtype = x.dtype
+        elif _is_device(x):
+            device = x
+        else:
+            dtype = number_dtype("to", x)
+    if device is not None:
+        _check_device(self, device)
+    y = self if dtype is None else cast(self, number_dtype("to", dtype))
+    return copied(self) if copy and y is self else y
+
+
+def _is_device(x: Any) -> bool:
+    if isinstance(x, str):
+        return x.partition(":")[0] in _PLATFORMS
+    return hasattr(x, "platform") or type(x).__name__ == "device"
+
+
+def _check_device(x: Any, device: Any) -> None:
+    """Refuse a device on which the value is not: nothing is moved."""
+    own = getattr(x.device, "platform", "cpu")
+    name = getattr(device, "platform", str(device).partition(":")[0])
+    if x.device is device or (_PLATFORMS.get(name) == own and not hasattr(device, "platform")):
+        return
+    raise RuntimeError(
+        f"to: the device {str(device)!r} was asked for, and the tensor {x.aval} is on {str(x.device)!r}; needed the "
+        "device of the value, which is NumPy's or JAX's. Make the tensor anew: tensor(jax.device_put(array, device))."
+    )
