@@ -22,6 +22,7 @@ import optree
 
 from funcgrad._core.graph.ir import Graph
 from funcgrad._engines.signature import MISS, Signature, is_plain
+from funcgrad._engines.source.clusters import clustered
 from funcgrad._engines.source.code import function_of
 from funcgrad._engines.source.donation import Donated
 from funcgrad._engines.source.writer import Writer, results_of
@@ -35,6 +36,7 @@ def written(graph: Graph, signature: Signature) -> tuple[Callable[[tuple, dict],
     """The function of the user's arguments, and its source."""
     places = [i for i, leaf in enumerate(signature.leaves) if is_plain(leaf)]
     donated = [k for k, i in enumerate(places) if i in signature.donated and graph.inputs[k].aval.shape != ()]
+    graph = clustered(graph)
     writer = Writer(graph, [graph.inputs[k] for k in donated])
     guard, body = _Guard(writer, signature).lines(), writer.body()
     names, copies = results_of(writer)
@@ -42,7 +44,10 @@ def written(graph: Graph, signature: Signature) -> tuple[Callable[[tuple, dict],
     lines = [*guard, *_checked(writer, used, places, signature), *body]
     result = _put_together(writer, signature.out_tree, iter(names))
     source = "\n    ".join(["def run(args, kwargs):", *lines, *copies, f"return {result}"]) + "\n"
-    return function_of(source, writer.scope, graph.name), source
+    function = function_of(source, writer.scope, graph.name)
+    # Each cluster's program under its own name: it is compiled by itself.
+    parts = [part.replace("def run(", f"def {name}(", 1) for name, part in writer.parts.items()]
+    return function, "\n\n".join([source, *parts])
 
 
 def _checked(w: Writer, donated: Sequence[int], places: Sequence[int], signature: Signature) -> list[str]:

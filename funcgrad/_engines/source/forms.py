@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from funcgrad._core.graph.ir import Equation, Literal, Var
+from funcgrad._engines.source.blocks import Blocks
+from funcgrad._engines.source.buffers import same_type
 
 if TYPE_CHECKING:
     from funcgrad._engines.source.writer import Writer
@@ -298,6 +300,33 @@ def _separate(w: Writer, equation: Equation, i: int) -> list[str] | None:
     return [f"{', '.join([w.new(var) for var in equation.results])}, = {', '.join(names)},"]
 
 
+def _blocks(w: Writer, equation: Equation, i: int) -> list[str]:
+    """A cluster: its results are put where an operand of their type is read for the last time, row by row."""
+    primitive: Any = equation.primitive
+    operands, books = equation.operands, w.buffers
+    roots = [books.root(x) for x in operands]
+    free = [
+        x
+        for x, root, cut in zip(operands, roots, primitive.sliced, strict=True)
+        # What else shows this memory is read by later blocks.
+        if cut and roots.count(root) == 1 and books.is_free_after(x, i)
+    ]
+    places: list[Any] = []
+    for var in equation.results:
+        found = next((x for x in free if x not in places and same_type(x.aval, var.aval)), None)
+        places.append(found)
+    arguments, given = [w.array(x) for x in operands], ["None" if x is None else w.names[x] for x in places]
+    for var, place in zip(equation.results, places, strict=True):
+        if place is None:
+            books.made(var, own=True)
+        else:
+            books.takes(var, place)
+    function = w.value("blocks", primitive)
+    w.parts[function] = primitive.source
+    names = ", ".join([w.new(var) for var in equation.results])
+    return [f"{names}, = {function}(({', '.join(arguments)},), ({', '.join(given)},))"]
+
+
 # By name: primitives lie above the engines. What bears such a name and is not the library's is called as it is.
 FORMS: dict[str, Form] = {
     "power": _power,
@@ -334,6 +363,8 @@ def makes_its_own(equation: Equation) -> bool:
 def form_of(equation: Equation) -> Form | None:
     """The form of an equation's primitive."""
     primitive = equation.primitive
+    if isinstance(primitive, Blocks):
+        return _blocks
     if isinstance(primitive.numpy, np.ufunc):
         return None if primitive.multiple_results or primitive.numpy.signature else ufunc
     if primitive.numpy is np.where:

@@ -17,6 +17,7 @@ from funcgrad._core.bind import NUMPY_TYPES, bind, is_foreign
 from funcgrad._core.graph.ir import Graph
 from funcgrad._engines.engine import NO_SCOPE, Engine
 from funcgrad._engines.source.call import written
+from funcgrad._engines.source.clusters import clustered
 from funcgrad._engines.source.code import function_of
 from funcgrad._engines.source.writer import Writer
 
@@ -36,7 +37,7 @@ def compile_numpy(graph: Graph, donated: Sequence[int] = ()) -> Callable[..., li
 
 def numpy_source(graph: Graph, donated: Sequence[int] = ()) -> tuple[dict[str, Any], str]:
     """The names that the code uses, with their values, and the code."""
-    writer = Writer(graph, [graph.inputs[i] for i in donated])
+    writer = Writer(clustered(graph), [graph.inputs[i] for i in donated])
     lines = writer.body()
     outputs = ", ".join([writer.inputs.get(x) or writer.name(x) for x in graph.outputs])
     head = f"def run({', '.join(writer.inputs.values())}):"

@@ -39,6 +39,8 @@ class Writer:
         self.buffers = Buffers(graph, donated)
         # Of shape (), and NumPy's: of these Python's operators are NumPy's too.
         self.numbers: set[Any] = {var for var in graph.inputs if var.aval.shape == () and not var.aval.weak}
+        # The sources of the blocks that it runs, by their names.
+        self.parts: dict[str, str] = {}
         self._values: dict[int, str] = {}
         self._arrays: dict[Any, str] = {}
         self._before: list[str] = []

@@ -1,0 +1,112 @@
+"""Large elementwise operations in blocks that stay in cache, on all cores.
+
+Each ufunc is a pass over memory. Operations on arrays of one large shape that follow from each other are one *cluster*:
+its program runs on a block of rows at a time, so that memory is read and written once, by as many threads as there are
+cores. Every number comes out as it would from whole arrays, since no operation of a cluster looks at two elements.
+
+    v6, v7 = blocks_3((x0, x1, v5), (None, x0))      # operands; memory for the results, or None for memory of their own
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextvars import copy_context
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval
+
+# Of each array of a cluster a block has so many elements: with more, fewer arrays stay in cache; with less, the threads
+# wait for each other between ufuncs.
+BLOCK = 1 << 15
+
+
+class Blocks:
+    """What stands in a program for the primitive of a cluster, and runs it.
+
+    Args:
+        run: the program of one block, a function of arrays and numbers that returns a list.
+        source: its source.
+        sliced: for each operand, whether a block has some of its rows, or all of it.
+        avals: the types of the results, of one shape.
+    """
+
+    name = "blocks"
+    view = None
+    numpy = None
+    multiple_results = True
+    elementwise = False
+
+    def __init__(self, run: Callable[..., list], source: str, sliced: Sequence[bool], avals: Sequence[Aval]) -> None:
+        self.source = source
+        self.sliced = tuple(sliced)
+        self._run = run
+        self._avals = tuple(avals)
+        length = avals[0].shape[0]
+        rows = rows_of(avals[0].shape)
+        self._places = [slice(start, min(start + rows, length)) for start in range(0, length, rows)]
+
+    def __call__(self, operands: Sequence[Any], given: Sequence[Any]) -> list[np.ndarray]:
+        """The results, in the memory that is given or in new."""
+        if any(cut and x.ndim > 1 and not x.flags.c_contiguous for x, cut in zip(operands, self.sliced, strict=True)):
+            # Of turned matrices NumPy makes turned ones, which sums read in another order.
+            return self._run(*operands)
+        pairs = zip(given, self._avals, strict=True)
+        results = [np.empty(aval.shape, aval.dtype) if y is None else y for y, aval in pairs]
+        # Who comes next takes the next block: `next` of a counter is one step for all threads.
+        numbers = itertools.count()
+
+        def work() -> None:
+            while (k := next(numbers)) < len(self._places):
+                place = self._places[k]
+                parts = [x[place] if cut else x for x, cut in zip(operands, self.sliced, strict=True)]
+                for result, y in zip(results, self._run(*parts), strict=True):
+                    result[place] = y
+
+        together(work, min(workers(), len(self._places)))
+        return results
+
+
+def rows_of(shape: tuple[int, ...]) -> int:
+    """How many rows of an array of this shape a block has."""
+    return max(1, BLOCK // max(1, math.prod(shape[1:])))
+
+
+def has_blocks(shape: tuple[int, ...]) -> bool:
+    """Whether an array of this shape has rows for several blocks, and they fit."""
+    return len(shape) > 0 and shape[0] > rows_of(shape) and math.prod(shape[1:]) <= BLOCK
+
+
+def together(work: Callable[[], None], count: int) -> None:
+    """Do the same in so many threads, this one among them; what one of them raises is raised here."""
+    # Each in a copy of the caller's context: np.errstate, say, holds for all.
+    waiting = [_pool().submit(copy_context().run, work) for _ in range(count - 1)]
+    try:
+        work()
+    finally:
+        # Whatever was raised here, nobody writes to the results any more when this returns.
+        wait(waiting)
+    for one in waiting:
+        one.result()
+
+
+def workers() -> int:
+    """How many threads work at once."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@functools.cache
+def _pool() -> ThreadPoolExecutor:
+    """The threads, started when they are first needed."""
+    return ThreadPoolExecutor(max(workers() - 1, 1), "funcgrad-blocks")
+
+
+# A forked process has no threads but its own.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)

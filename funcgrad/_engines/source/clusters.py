@@ -1,0 +1,92 @@
+"""Which operations of a program run in blocks: a graph with an equation for each cluster of large elementwise ones."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+
+from funcgrad._core.aval import Aval
+from funcgrad._core.graph.ir import Equation, Graph, Operand, Var
+from funcgrad._core.primitive import Primitive
+from funcgrad._engines.source.blocks import Blocks, has_blocks, rows_of
+from funcgrad._engines.source.code import function_of
+from funcgrad._engines.source.forms import is_ours
+from funcgrad._engines.source.writer import Writer
+
+# Smaller arrays pass through cache anyway, and threads take longer to wake than the operation.
+_LARGE_BYTES = 1 << 20
+# So many operations for each element make a cluster.
+_WORTH = 2
+
+
+def clustered(graph: Graph) -> Graph:
+    """The same program, operations moved up beside those that they are in one cluster with."""
+    if not any(_fits(equation) for equation in graph.equations):
+        return graph
+    pending, equations = list(graph.equations), []
+    while pending:
+        first = pending[0]
+        if not _fits(first):
+            equations.append(pending.pop(0))
+            continue
+        members, pending = _gathered(first.results[0].aval.shape, pending)
+        size = first.results[0].aval.size
+        worth = sum(equation.flops for equation in members) >= _WORTH * size
+        equations += [_cluster(graph, members, pending)] if worth else members
+    return Graph(graph.inputs, graph.constants, equations, graph.outputs, graph.name, graph.trees)
+
+
+def _fits(equation: Equation) -> bool:
+    """Whether an operation is elementwise, large, and of rows that are small enough for a block."""
+    primitive = equation.primitive
+    if not primitive.elementwise or primitive.multiple_results or primitive.view is not None:
+        return False
+    plain = isinstance(primitive.numpy, np.ufunc) or primitive.numpy is np.where or is_ours(equation)
+    aval = equation.results[0].aval
+    return plain and aval.nbytes >= _LARGE_BYTES and aval.dtype.kind in "fciub" and has_blocks(aval.shape)
+
+
+def _gathered(shape: tuple[int, ...], pending: list[Equation]) -> tuple[list[Equation], list[Equation]]:
+    """The operations of this shape that need nothing of the others, and those others."""
+    members: list[Equation] = []
+    others: list[Equation] = []
+    late: set[Operand] = set()
+    for equation in pending:
+        if _fits(equation) and equation.results[0].aval.shape == shape and late.isdisjoint(equation.operands):
+            members.append(equation)
+        else:
+            others.append(equation)
+            late.update(equation.results)
+    return members, others
+
+
+def _cluster(graph: Graph, members: list[Equation], others: list[Equation]) -> Equation:
+    """One equation for all of them, with the program of a block."""
+    shape = members[0].results[0].aval.shape
+    made = {var for equation in members for var in equation.results}
+    read = {x for equation in others for x in equation.operands} | set(graph.outputs)
+    given = dict.fromkeys(x for equation in members for x in equation.operands if type(x) is Var and x not in made)
+    results = [var for equation in members for var in equation.results if var in read]
+    sliced = [_has_rows(x.aval, shape) for x in given]
+    new: dict[Any, Any] = {x: Var(_of_block(x.aval, shape)) for x in (*given, *made)}
+    equations = [
+        Equation(e.primitive, tuple([new.get(x, x) for x in e.operands]), e.params, (new[e.results[0]],), e.source)
+        for e in members
+    ]
+    block = Graph([new[x] for x in given], [], equations, [new[var] for var in results], f"block of {graph.name}")
+    writer = Writer(block)
+    lines = writer.body()
+    head = f"def run({', '.join(writer.inputs.values())}):"
+    source = "\n    ".join([head, *lines, f"return [{', '.join([writer.name(x) for x in block.outputs])}]"])
+    run = function_of(source, writer.scope, block.name)
+    primitive = Blocks(run, source, sliced, [var.aval for var in results])
+    return Equation(cast(Primitive, primitive), tuple(given), {}, tuple(results), members[0].source)
+
+
+def _has_rows(aval: Aval, shape: tuple[int, ...]) -> bool:
+    return len(aval.shape) == len(shape) and aval.shape[0] == shape[0]
+
+
+def _of_block(aval: Aval, shape: tuple[int, ...]) -> Aval:
+    return Aval((rows_of(shape), *aval.shape[1:]), aval.dtype) if _has_rows(aval, shape) else aval
