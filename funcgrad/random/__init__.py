@@ -15,23 +15,29 @@ from funcgrad.random._continuous import (
     truncated_normal,
 )
 from funcgrad.random._discrete import categorical, choice, permutation
+from funcgrad.random._gamma import beta, dirichlet, gamma, loggamma, poisson
 from funcgrad.random._keys import fold_in, key, split
 from funcgrad.random._uniform import bernoulli, bits, rademacher, randint, uniform
 
 __all__ = [
     "bernoulli",
+    "beta",
     "bits",
     "categorical",
     "cauchy",
     "choice",
+    "dirichlet",
     "exponential",
     "fold_in",
+    "gamma",
     "gumbel",
     "key",
     "laplace",
+    "loggamma",
     "multivariate_normal",
     "normal",
     "permutation",
+    "poisson",
     "rademacher",
     "randint",
     "split",

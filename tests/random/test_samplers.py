@@ -21,6 +21,7 @@ A = np.arange(24.0).reshape(2, 3, 4)
 MEAN, COV = np.array([1.0, -2.0, 0.5]), np.array([[2.0, 0.3, 0.1], [0.3, 1.0, 0.2], [0.1, 0.2, 0.7]])
 LOGITS = np.log(np.array([[0.1, 0.2, 0.3, 0.4], [0.7, 0.1, 0.1, 0.1]]))
 LOW, HIGH = np.array([[-1.0], [0.5]]), np.array([2.0, 0.75, 9.0])
+SHAPES = np.array([1e-3, 0.2, 0.9, 1.0, 1.5, 4.0, 30.0, 1e3, 1e6])
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 HALF = np.dtype(np.float16)
 
@@ -60,6 +61,9 @@ DISCRETE: dict[str, Draw] = {
     "categorical of many": lambda r, k: r.categorical(k, LOGITS, shape=(30, 2)),
     "categorical broadcast": lambda r, k: r.categorical(k, LOGITS[:1], shape=(5, 3)),
     "categorical once": lambda r, k: r.categorical(k, LOGITS, shape=(3, 2), replace=False).astype("int64"),
+    "poisson": lambda r, k: r.poisson(k, 4.0, (30,)),
+    "poisson of many": lambda r, k: r.poisson(k, np.array([0.0, 0.1, 3.0, 9.9, 10.0, 25.0, 90.0, -1.0, np.nan])),
+    "poisson narrow": lambda r, k: r.poisson(k, 3.0, (5, 2), np.int8),
     "categorical high": lambda r, k: r.categorical(k, LOGITS[0], shape=(30,), mode="high"),
 }
 ROUNDED: dict[str, Draw] = {
@@ -82,8 +86,16 @@ ROUNDED: dict[str, Draw] = {
     "multivariate_normal": lambda r, k: r.multivariate_normal(k, MEAN, COV),
     "multivariate_normal shape": lambda r, k: r.multivariate_normal(k, MEAN, np.stack([COV, 2 * COV]), (5, 2)),
     "multivariate_normal single": lambda r, k: r.multivariate_normal(k, MEAN.astype("f4"), COV.astype("f4")),
+    "gamma": lambda r, k: r.gamma(k, SHAPES),
+    "gamma shape": lambda r, k: r.gamma(k, 0.7, (40,)),
+    "gamma single": lambda r, k: r.gamma(k, SHAPES, dtype=np.float32),
+    "loggamma": lambda r, k: r.loggamma(k, SHAPES),
+    "beta": lambda r, k: r.beta(k, SHAPES, SHAPES[::-1]),
+    "dirichlet": lambda r, k: r.dirichlet(k, SHAPES),
 }
 DRAWS = DISCRETE | ROUNDED
+# Loops take long to compile; the laws of primitives hold them on XLA.
+LOOPS = ("gamma", "loggamma", "beta", "dirichlet", "poisson")
 
 
 def all_draws(random: Any) -> Callable[[Any], dict[str, Any]]:
@@ -101,7 +113,10 @@ def drawn(way: str) -> dict[str, Any]:
         return fg.vmap(all_draws(fg.random))(KEYS)
     if way == "scan":
         return fg.scan(lambda carry, key: (carry, all_draws(fg.random)(key)), 0.0, KEYS)[1]
-    return fg.jit(all_draws(fg.random), engine=way)(KEYS[0])
+    if way == "xla":
+        short = {name: draw for name, draw in DRAWS.items() if not name.startswith(LOOPS)}
+        return fg.jit(lambda key: {name: draw(fg.random, key) for name, draw in short.items()})(KEYS[0])
+    return fg.jit(all_draws(fg.random), engine="numpy")(KEYS[0])
 
 
 def check(name: str, ours: Any, expected: np.ndarray) -> None:
@@ -124,8 +139,9 @@ def test_every_sampler_is_tried() -> None:
 def test_drawn_as_jax_does(name: str) -> None:
     expected = np.asarray(drawn("jax of many")[name])
     check(name, DRAWS[name](fg.random, KEYS[0]), expected[0])
-    for engine in ("numpy", "xla"):
-        check(name, drawn(engine)[name], expected[0])
+    check(name, drawn("numpy")[name], expected[0])
+    if not name.startswith(LOOPS):
+        check(name, drawn("xla")[name], expected[0])
     for way in ("vmap", "scan"):
         check(name, drawn(way)[name], expected)
 
@@ -136,13 +152,17 @@ WITH_PARAMETERS: dict[str, tuple[Callable[..., Any], tuple]] = {
     "truncated": (lambda r, k, low, high: r.truncated_normal(k, low, high, (4, 2, 3)), (LOW, HIGH)),
     "multivariate": (lambda r, k, mean, cov: r.multivariate_normal(k, mean, cov, (5,)), (MEAN, COV)),
     "eigh": (lambda r, k, mean, cov: r.multivariate_normal(k, mean, cov, method="eigh"), (MEAN, COV)),
+    "gamma": (lambda r, k, a: r.gamma(k, a, (3, 8)), (SHAPES[1:],)),
+    "loggamma": (lambda r, k, a: r.loggamma(k, a), (SHAPES[1:],)),
+    "beta": (lambda r, k, a, b: r.beta(k, a, b), (SHAPES[1:-1], SHAPES[-2:0:-1])),
+    "dirichlet": (lambda r, k, a: r.dirichlet(k, a), (SHAPES[:-2],)),
     "permutation": (lambda r, k, x: r.permutation(k, x, 1), (A,)),
     "independent": (lambda r, k, x: r.permutation(k, x, 1, independent=True), (A,)),
     "choice": (lambda r, k, x: r.choice(k, x, (5,), axis=2), (A,)),
 }
 
-# Differences leave what is symmetric.
-OF_SYMMETRIC = {"multivariate", "eigh"}
+# Differences leave what is symmetric, and show the derivative of what was drawn, not of the quantile.
+NO_DIFFERENCES = {"multivariate", "eigh", "gamma", "loggamma", "beta", "dirichlet"}
 
 
 @pytest.mark.parametrize("name", WITH_PARAMETERS)
@@ -162,8 +182,8 @@ def test_derivatives_as_jax_has_them(name: str) -> None:
     compiled = fg.jit(lambda key, *xs: fg.grad(loss(fg.random, key), numbers)(*xs))
     for found in (ours(*parameters), compiled(KEY, *parameters)):
         for got, of_jax in zip(found, expected, strict=True):
-            np.testing.assert_allclose(got, of_jax, rtol=1e-10, atol=1e-12)
-    if name not in OF_SYMMETRIC:
+            np.testing.assert_allclose(got, of_jax, rtol=1e-9, atol=1e-12)
+    if name not in NO_DIFFERENCES:
         fg.check_grads(loss(fg.random, KEY), parameters, order=2)
 
 
@@ -212,6 +232,9 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "5 of 4 categories",
     ),
     "logits": (lambda: RANDOM.categorical(KEY, np.arange(3)), TypeError, r"the logits are i64\[3\]"),
+    "half gamma": (lambda: RANDOM.gamma(KEY, 1.0, dtype=HALF), ValueError, "float16; needed float32 or float64"),
+    "no vector": (lambda: RANDOM.dirichlet(KEY, 1.0), ValueError, "alpha is f64.*; needed a vector"),
+    "counts": (lambda: RANDOM.poisson(KEY, 1.0, (), float), TypeError, "float64; needed an integer's"),
     "mean": (lambda: RANDOM.multivariate_normal(KEY, 0.0, COV), ValueError, "the mean is f64.*, the covariance"),
     "method": (lambda: RANDOM.multivariate_normal(KEY, MEAN, COV, method="lu"), ValueError, "method is 'lu'"),
 }

@@ -55,3 +55,14 @@ def key_data(key: Any) -> Any:
             "funcgrad draws on every engine. Make it by fg.random.key(seed) or jax.random.key(seed)."
         )
     return jax.random.key_data(key)
+
+
+def gamma(keys: Any, a: Any, log_space: bool) -> Any:
+    """A gamma-distributed number for each parameter, or its logarithm."""
+    draw = jax.random.loggamma if log_space else jax.random.gamma
+    return _for_each(lambda key, a: draw(key, a, dtype=a.dtype), keys, a)
+
+
+def poisson(keys: Any, rate: Any, dtype: np.dtype) -> Any:
+    """A count for each rate."""
+    return _for_each(lambda key, rate: jax.random.poisson(key, rate, dtype=_known(dtype)), keys, rate)
