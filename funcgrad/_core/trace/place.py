@@ -293,7 +293,7 @@ def _is_view(x: Any, primitive: Primitive, params: dict) -> bool:
         return False
     if not view.may_copy:
         return True
-    array = _array_like(x)
+    array = array_like(x)
     return np.may_share_memory(_shown_of(array, primitive, params), array)
 
 
@@ -303,11 +303,11 @@ def _shown_of(array: np.ndarray, primitive: Primitive, params: dict) -> np.ndarr
     return (primitive.view.numpy or primitive.numpy)(array, **params)
 
 
-def _array_like(x: Any) -> np.ndarray:
+def array_like(x: Any) -> np.ndarray:
     """An array laid out in memory as the value is; what is in it says nothing."""
     base = _base_of(x)
     if base is not None and _is_view(base, x.viewed_by, x.viewed_at):
-        return _shown_of(_array_like(base), x.viewed_by, x.viewed_at)
+        return _shown_of(array_like(base), x.viewed_by, x.viewed_at)
     value = x
     if type(x) is Place:
         value = x.node.value if x.node.layout is None else x.node.layout
@@ -316,7 +316,7 @@ def _array_like(x: Any) -> np.ndarray:
 
 def in_one_piece(x: Any, order: str = "C") -> bool:
     """Whether an array lies in memory without gaps, in this order; in C order where there are no strides to look at."""
-    flags = getattr(_array_like(x) if isinstance(x, Tracer) else x, "flags", None)
+    flags = getattr(array_like(x) if isinstance(x, Tracer) else x, "flags", None)
     if flags is None:
         return order == "C" or len(x.shape) < 2
     return flags.f_contiguous if order == "F" else flags.c_contiguous

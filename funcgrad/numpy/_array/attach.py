@@ -179,7 +179,7 @@ METHODS: dict[str, Any] = {
     "round": lambda self, decimals=0, out=None: writable(rounding.round_(self, decimals, out)),
     "clip": choice.clip_method,
     "view": _view,
-    "copy": lambda self, order="C": copy(self),
+    "copy": shape.copy_method,
     "item": concrete.to_item,
     "tolist": concrete.to_list,
     "__copy__": copy,

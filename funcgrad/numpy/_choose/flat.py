@@ -17,8 +17,11 @@ from funcgrad._ops.layout.copy import copy
 from funcgrad._ops.layout.shape import reshape
 from funcgrad.numpy._base.concrete import innermost
 from funcgrad.numpy._base.convert import as_value, strong
+from funcgrad.numpy._base.dispatch import implements
 from funcgrad.numpy._choose.assign import setitem
 from funcgrad.numpy._choose.where import where
+from funcgrad.numpy._layout.creation import zeros_like
+from funcgrad.numpy._layout.shape import to_shape
 from funcgrad.numpy._math.rounding import floor_divide, remainder
 
 
@@ -99,6 +102,17 @@ def cycled(values: Any, n: int) -> Any:
     if not given:
         raise ValueError("Error setting single item of array.")
     return flat[:n] if given > n else index(flat, (SLOT,), (np.arange(n) % given,))
+
+
+@implements(np.resize)
+def resize(a: Any, new_shape: Any) -> Any:
+    """``numpy.resize``: the elements in C order, again and again."""
+    a, shape = strong(a), to_shape(new_shape)
+    if min(shape, default=0) < 0:
+        raise ValueError("all elements of `new_shape` must be non-negative")
+    if not math.prod(a.shape):
+        return zeros_like(a, shape=shape)
+    return copy(reshape(cycled(a, math.prod(shape)), shape))
 
 
 def unravelled(positions: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -10,7 +10,9 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of
 from funcgrad._core.lazy import LazyModule
+from funcgrad._core.trace.place import in_one_piece
 from funcgrad._ops.contract.dot import NO_BATCH, Pair, dot_general
+from funcgrad._ops.index.gather import index
 from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.layout.copy import fresh
 from funcgrad._ops.layout.diagonal import diagonal
@@ -86,7 +88,8 @@ def einsum(*operands: Any, out: Any = None, dtype: Any = None, optimize: Any = "
         values = list(promote(*values, np.empty(0, dtype))[:-1])
     path = _path_option(optimize)
     inputs, result, sizes, steps = _plan(subscripts, tuple([x.shape for x in values]), path)
-    terms = [_prepared(x, labels, sizes) for x, labels in zip(values, inputs, strict=True)]
+    take = diagonal if len(values) > 1 else _shown_diagonal
+    terms = [_prepared(x, labels, sizes, take) for x, labels in zip(values, inputs, strict=True)]
     for step in steps:
         taken = [terms.pop(i) for i in step]
         terms.append(_contract_terms(taken, terms, result))
@@ -122,7 +125,7 @@ def _summed(x: Any, labels: Labels, needed: set) -> Term:
     return reduce_sum(x, axes), tuple([label for label in labels if label in needed])
 
 
-def _prepared(x: Any, labels: Labels, sizes: dict) -> Term:
+def _prepared(x: Any, labels: Labels, sizes: dict, take: Callable[[Any], Any]) -> Term:
     """A term without axes that only broadcast, and with each label once: repeated ones are diagonals."""
     own = tuple([i for i, label in enumerate(labels) if x.shape[i] == sizes[label]])
     if len(own) != len(labels):
@@ -132,9 +135,17 @@ def _prepared(x: Any, labels: Labels, sizes: dict) -> Term:
         i = labels.index(label)
         j = labels.index(label, i + 1)
         rest = [k for k in range(len(labels)) if k not in (i, j)]
-        x = diagonal(transpose(x, (*rest, i, j)))
+        x = take(transpose(x, (*rest, i, j)))
         labels = (*(labels[k] for k in rest), label)
     return x, labels
+
+
+def _shown_diagonal(x: Any) -> Any:
+    """The diagonal of the last two axes as a view to write to, as NumPy's ``einsum`` gives it, where strides allow."""
+    *stack, n, _ = x.shape
+    if not n or not in_one_piece(x):
+        return diagonal(x)
+    return index(reshape(x, (*stack, n * n)), (Ellipsis, slice(None, None, n + 1)))
 
 
 def _subscripts_and_values(operands: tuple) -> tuple[str, list[Any]]:

@@ -9,7 +9,7 @@ import numpy as np
 from funcgrad._core.aval import aval_of, is_inexact, is_integer, is_real, result_dtype
 from funcgrad._core.bind import NO_PARAMS, Tracer, bind
 from funcgrad._core.numbers import require_room
-from funcgrad._core.trace.place import new_place, settled
+from funcgrad._core.trace.place import array_like, in_one_piece, new_place, settled
 from funcgrad._ops.elementwise.arithmetic import pow_p, sign_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
@@ -24,7 +24,7 @@ from funcgrad.numpy._base.convert import as_value, promote, promote_weakly, stro
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_option
 from funcgrad.numpy._base.guests import is_number_dtype
 from funcgrad.numpy._base.plain import beside_numpys
-from funcgrad.numpy._layout.shape import as_array, broadcast_arrays, to_shape
+from funcgrad.numpy._layout.shape import as_array, axes_in_order, broadcast_arrays, copied, to_shape
 
 Order = Literal["C", "F", "A", "K"]
 
@@ -59,20 +59,22 @@ def astype_method(
     self: Tracer, dtype: Any, order: Order = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
 ) -> Any:
     """``x.astype(dtype)``."""
-    del order, subok
+    del subok
     if not np.can_cast(self.dtype, dtype, casting):
         raise TypeError(
             f"Cannot cast array data from {self.dtype!r} to {np.dtype(dtype)!r} according to the rule {casting!r}"
         )
     y = cast(self, np.dtype(dtype))
-    return kept_here(fresh(y, self)) if copy else y
+    if order != "K" and not in_one_piece(y, "F" if axes_in_order(y, order)[:1] != (0,) else "C"):
+        return copied(y, order)
+    return kept_here(copied(y, order) if y is self else y) if copy else y
 
 
 @implements(np.copy)
 def copy(a: Any, order: Order = "K", subok: bool = False) -> Any:
     """``numpy.copy``."""
     a = as_array(a)
-    return taking(np.array(a, order=order, subok=subok)) if isinstance(a, np.ndarray) else copy_op(a)
+    return taking(np.array(a, order=order, subok=subok)) if isinstance(a, np.ndarray) else copied(a, order)
 
 
 @implements(np.full_like)
@@ -87,7 +89,7 @@ def full_like(
     device: None = None,
 ) -> Any:
     """``numpy.full_like``; a traced fill value keeps its derivative."""
-    del order, subok, device
+    del subok, device
     a, fill_value = as_array(a), as_value(fill_value)
     dtype = a.dtype if dtype is None else np.dtype(dtype)
     lengths = tuple(a.shape) if shape is None else to_shape(shape)
@@ -96,10 +98,11 @@ def full_like(
             require_room(fill_value, dtype)
         elif (type(fill_value) is float and is_integer(dtype)) or (type(fill_value) is complex and is_real(dtype)):
             fill_value = np.asarray(fill_value).astype(dtype).item()
-        if lengths == a.shape and dtype == a.dtype:
+        if lengths == a.shape and dtype == a.dtype and axes_in_order(a, order) == tuple(range(len(lengths))):
             y = fill.full_like_p(settled(a), value=fill_value)
         else:
-            y = np.full(lengths, fill_value, dtype)
+            like = a if isinstance(a, np.ndarray) else array_like(a)
+            y = np.full_like(like, fill_value, dtype, order, shape=lengths)
         return new_place(y if lengths or isinstance(y, Tracer) else np.asarray(y))
     return new_place(copy_op(broadcast_op(cast(fill_value, dtype), lengths)))
 

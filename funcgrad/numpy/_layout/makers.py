@@ -21,7 +21,7 @@ from funcgrad._ops.layout.shape import reshape
 from funcgrad.numpy._base.convert import assigned
 from funcgrad.numpy._base.dispatch import implements
 from funcgrad.numpy._layout.creation import Order, taking
-from funcgrad.numpy._layout.shape import as_array, to_shape, transpose
+from funcgrad.numpy._layout.shape import as_array, copied, to_shape, transpose
 
 
 def maker(function: Callable[..., Any], by: Callable[..., Any] | None = None) -> Any:
@@ -98,7 +98,7 @@ def asarray(
         # Of an array that was there before, a plain one: its memory is not ours to write to.
         return taking(y) if copy or isinstance(a, list | tuple | int | float | complex) else y
     y = value if dtype is None else cast(value, np.dtype(dtype))
-    return copy_op(y) if copy and y is a else y
+    return copied(y, order or "K") if (copy and y is a) or (order in ("C", "F") and not in_one_piece(y, order)) else y
 
 
 @implements(np.array)

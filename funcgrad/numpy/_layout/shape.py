@@ -12,7 +12,7 @@ import numpy as np
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import Tracer
 from funcgrad._core.primitive import view
-from funcgrad._core.trace.place import apart, in_one_piece
+from funcgrad._core.trace.place import apart, array_like, in_one_piece
 from funcgrad._ops.layout import shape as ops
 from funcgrad._ops.layout.broadcast import broadcast_to as broadcast_op
 from funcgrad._ops.layout.copy import copy as copy_op
@@ -49,14 +49,14 @@ def to_shape(shape: Axes) -> tuple[int, ...]:
 def reshape(a: Any, /, shape: Axes, order: Order = "C", *, copy: bool | None = None) -> Any:
     """``numpy.reshape``; order 'F' is read and written with the first axis changing fastest."""
     if copy is False:
-        refuse_option("reshape", "copy=False", "Leave it out: results never change, so sharing makes no difference.")
+        refuse_option("reshape", "copy=False", "Leave it out: it is a view wherever it can be one.")
     if copy:
         return copy_op(reshape(a, shape, order))
     if order == "C" and isinstance(a, Tracer):
         return _reshaped(a, shape)
     a = as_array(a)
     whole = _completed(to_shape(shape), math.prod(a.shape))
-    if order == "F":
+    if order == "F" or (order == "A" and in_one_piece(a, "F") and not in_one_piece(a)):
         return ops.transpose(ops.reshape(_reversed(a), whole[::-1]), tuple(range(len(whole)))[::-1])
     return ops.reshape(a, whole)
 
@@ -103,10 +103,33 @@ def ravel(a: Any, order: Order = "C") -> Any:
     if isinstance(a, np.ndarray):
         # A copy of what does not lie in one piece, where reshape gives a view of one axis.
         return a.ravel(order)
-    y = reshape(a, (math.prod(a.shape),), order)
-    if order not in ("C", "F") or in_one_piece(a, order):
+    turned = transpose(a, axes_in_order(a, order))
+    y = reshape(turned, (math.prod(a.shape),))
+    if in_one_piece(turned):
         return y
     return copy_op(a) if y is a else apart(y)
+
+
+def axes_in_order(a: Any, order: Order | None) -> tuple[int, ...]:
+    """The axes by how slowly they change in a memory order; 'K' is that of the array, and C where there is none."""
+    axes = tuple(range(len(a.shape)))
+    if order == "K" and len(axes) > 1:
+        strides = array_like(a).strides if isinstance(a, Tracer) else a.strides
+        return tuple(sorted(axes, key=lambda i: -abs(strides[i])))
+    return axes[::-1] if order == "F" or (order == "A" and in_one_piece(a, "F") and not in_one_piece(a)) else axes
+
+
+def copied(a: Any, order: Order | None) -> Any:
+    """A copy laid out in a memory order."""
+    axes = axes_in_order(a, order)
+    if axes == tuple(range(len(axes))):
+        return copy_op(a)
+    return ops.transpose(copy_op(ops.transpose(a, axes)), tuple(np.argsort(axes).tolist()))
+
+
+def copy_method(self: Any, order: Order = "C") -> Any:
+    """``x.copy()``."""
+    return copied(self, order)
 
 
 def flatten_method(self: Any, order: Order = "C") -> Any:
