@@ -148,7 +148,8 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, Any, Any, An
     cutoff = _precision(a) if rcond is None else float(np.finfo(a.dtype).eps) if rcond == -1 else float(rcond)
     x = matmul(orthogonal.pinv(a, cutoff), b)
     values = spectral.svd(a)[1]
-    rank = matrix_rank(a, rtol=cutoff)
+    # LAPACK counts in the integers of C.
+    rank = cast(matrix_rank(a, rtol=cutoff), np.dtype(np.intc))
     left = squared(b - matmul(a, x))
     short = not isinstance(rank, Tracer) and int(rank) < a.shape[1]
     if a.shape[0] <= a.shape[1] or short:
