@@ -16,6 +16,7 @@ __all__ = [
     "NonScalarOutputError",
     "NotDifferentiableError",
     "ObjectArrayWarning",
+    "OverwrittenError",
     "SparseGradientError",
     "TracerArrayConversionError",
     "TracerAssignmentError",
@@ -170,6 +171,36 @@ class UnexpectedTracerError(TypeError):
     >>> gradient, sine = fg.grad(loss, has_aux=True)(2.0)
     >>> print(float(gradient), round(float(sine), 3))
     4.0 0.909
+    """
+
+
+class OverwrittenError(RuntimeError):
+    """A plain array was written to after the operation that used it, and before the derivative reads it.
+
+    Of small arrays the tape keeps copies. Of large ones it notices that they changed:
+
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> def loss(x):
+    ...     weights, total = np.ones(1000), 0.0
+    ...     for _ in range(3):
+    ...         total = total + np.sum(np.sin(x * weights))
+    ...         weights *= 2
+    ...     return total
+    >>> fg.grad(loss)(np.ones(1000))  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    funcgrad.errors.OverwrittenError
+
+    Make a new array in each step:
+
+    >>> def loss(x):
+    ...     weights, total = np.ones(1000), 0.0
+    ...     for _ in range(3):
+    ...         total = total + np.sum(np.sin(x * weights))
+    ...         weights = weights * 2
+    ...     return total
+    >>> print(np.round(fg.grad(loss)(np.ones(1000))[:2], 4))
+    [-2.9066 -2.9066]
     """
 
 

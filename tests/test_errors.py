@@ -14,6 +14,7 @@ BASES = {
     "NonConcreteBooleanIndexError": IndexError,
     "UnexpectedTracerError": TypeError,
     "TracerAssignmentError": TypeError,
+    "OverwrittenError": RuntimeError,
     "NonScalarOutputError": TypeError,
     "NotDifferentiableError": TypeError,
     "UnsupportedFunctionError": NotImplementedError,

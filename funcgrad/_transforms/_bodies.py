@@ -43,7 +43,7 @@ def stage_body(
 
     ``wanted`` are types that the first results should have: a result that stems from Python numbers alone is cast.
     """
-    trace = StagingTrace(transform)
+    trace = StagingTrace(transform, copies=True)
     inputs: list[Any] = [trace.input(aval) for aval in avals]
     with trace:
         found, out_tree = flatten(f(inputs))

@@ -82,7 +82,7 @@ def _own(fitted: Any, y: Any) -> Any:
 
 def staged(f: Callable[[list], list], xs: Sequence[Any], name: str) -> Graph:
     """The graph of a function of a flat list, for values like these."""
-    trace = StagingTrace(name)
+    trace = StagingTrace(name, copies=True)
     inputs: list[Any] = [trace.input(aval_of(x)) for x in xs]
     with trace:
         return simplify(trace.graph(f(inputs), name))

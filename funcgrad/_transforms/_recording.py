@@ -63,6 +63,8 @@ class Recording:
             scope: the mode in which the engine works on these values, where it needs one.
             sparse: whether what is known in some rows may stay so.
         """
+        if self.trace.watched is not None:
+            self.trace.watched.check()
         # From here on nobody but the pass holds on to the tape, so it goes as the pass does.
         self.out = None
         if scope is None:

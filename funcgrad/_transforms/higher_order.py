@@ -91,7 +91,7 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tu
         array([1., 0.])
     """
     check_callable("linearize", f)
-    trace = StagingTrace("linearize")
+    trace = StagingTrace("linearize", copies=True)
     found, in_tree = flatten(primals)
     dots = unflatten(in_tree, [trace.input(aval_of(x)) for x in found])
     extra: list[Any] = []

@@ -72,7 +72,7 @@ def stage_leaves(
     transform: str = "make_graph",
 ) -> tuple[Graph, TreeDef]:
     """Run ``f`` on abstract values of the dynamic leaves (the others as they are); its graph and output structure."""
-    trace = StagingTrace(transform)
+    trace = StagingTrace(transform, copies=True)
     inputs = [trace.input(abstract(leaf)) if is_dynamic(leaf) else leaf for leaf in leaves]
     args, kwargs = unflatten(in_tree, inputs)
     with trace:

@@ -50,6 +50,16 @@ def sgd(grads: Any, **options: Any) -> Any:
 
 
 Mistake = tuple[Callable[[], Any], type[BaseException], str]
+
+
+def overwriting(x: Any) -> Any:
+    """Writes to a large plain array between its use and the end."""
+    c = np.ones(1000)
+    y = x * c
+    c += 1
+    return np.sum(y)
+
+
 MISTAKES: dict[str, Mistake] = {
     "jacfwd by an integer": (
         lambda: fg.jacfwd(lambda a, n: a * n, argnums=1)(1.0, np.arange(2)),
@@ -147,6 +157,11 @@ MISTAKES: dict[str, Mistake] = {
         r"np\.where",
     ),
     "leaked tracer": (leak, errors.UnexpectedTracerError, r"has ended.*Return the value"),
+    "a plain array written to after its use": (
+        lambda: fg.grad(overwriting)(2.0),
+        errors.OverwrittenError,
+        r"grad: an array f64\[1000\] of plain numbers was written to.*Make a new array",
+    ),
     "assignment": (
         lambda: fg.grad(assign)(X),
         errors.TracerAssignmentError,

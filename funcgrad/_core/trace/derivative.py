@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from funcgrad._core.aval import aval_of
 from funcgrad._core.trace import recorder
 from funcgrad._core.trace.recorder import Operands, Rule
@@ -20,15 +22,27 @@ from funcgrad.errors import NotDifferentiableError
 if TYPE_CHECKING:
     from funcgrad._core.primitive import Primitive
 
-# ``maker(primals, nodes, y, params)``: the node of one application, ``None`` where the result carries no derivative.
-NodeMaker = Callable[[Sequence[Any], Sequence[Any], Any, dict], Node | None]
+_NDARRAY = np.ndarray
+
+# ``maker(trace, primals, nodes, y, params)``: the node of one application, ``None`` where the result has no derivative.
+NodeMaker = Callable[[Any, Sequence[Any], Sequence[Any], Any, dict], Node | None]
 # The parent, the rule towards it, and the values that the rule reads.
 Edge = tuple[Any, Rule, tuple]
 # ``recorder(trace, params, *primals, *nodes)``: the tracer of the result.
 Recorder = Callable[..., Any]
 
 
-def _no_node(primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> None:
+def lasting(trace: Any, kept: Any, primals: Sequence[Any], nodes: Sequence[Any]) -> Any:
+    """What a node keeps, in tuples, when others may write to the plain arrays among the operands."""
+    if type(kept) is tuple:
+        return tuple([lasting(trace, each, primals, nodes) for each in kept])
+    if type(kept) is not _NDARRAY:
+        return kept
+    others = [x for x, node in zip(primals, nodes, strict=True) if node is None]
+    return trace.keep(kept) if any(kept is x for x in others) else kept
+
+
+def _no_node(trace: Any, primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> None:
     return None
 
 
@@ -88,7 +102,7 @@ class PerOperand:
         active = [i in rules for i, rule in enumerate(self.vjps) if rule is not None]
         values = {"y", *self._operands.names}
         kind = new_kind(primitive, len(rules), pull, active, keeps_values=not values.isdisjoint(kept))
-        return recorder.node(kind, rules, map(self._operands.read, kept))
+        return recorder.node(kind, rules, [self._operands.kept(name, rules) for name in kept])
 
     def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
         y_dot = None
@@ -143,7 +157,7 @@ class ByEdges:
     def node_maker(self, primitive: Primitive, active: int) -> NodeMaker:
         kinds: dict[Any, int] = {}
 
-        def make(primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> Node | None:
+        def make(trace: Any, primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> Node | None:
             edges = self.edges(primals, nodes, y, params)
             count = len(edges)
             if not count:
@@ -154,7 +168,12 @@ class ByEdges:
                 pull = _pull_edge if count == 1 else _edges_pull(count)
                 kind = kinds[count, chosen] = new_kind(primitive, count, pull, chosen)
             parents = [parent for parent, _, _ in edges]
-            return next_serial(), kind, *parents, *[(rule, kept) for _, rule, kept in edges]
+            return (
+                next_serial(),
+                kind,
+                *parents,
+                *[(rule, lasting(trace, kept, primals, nodes)) for _, rule, kept in edges],
+            )
 
         return make
 

@@ -117,7 +117,7 @@ def writable(y: Any) -> Any:
 def apart(y: Any) -> Any:
     """A result that NumPy makes as a new array, where we make it of views."""
     if type(y) is Place:
-        return current(y)
+        return new_place(current(y), owned=False)
     if isinstance(y, Tracer):
         y.viewed = None
     return y

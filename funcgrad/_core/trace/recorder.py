@@ -14,8 +14,10 @@ looks for lines of source, so tracebacks and debuggers show it.
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from funcgrad._core.aval import aval_of
 from funcgrad._core.trace.tape import next_serial
@@ -23,7 +25,7 @@ from funcgrad._core.tracebacks import PACKAGE
 
 Rule = Callable[..., Any]
 
-_SCOPE = {"aval_of": aval_of, "next_serial": next_serial}
+_SCOPE = {"aval_of": aval_of, "next_serial": next_serial, "ndarray": np.ndarray}
 
 
 def function(source: str, title: str, scope: Mapping[str, Any]) -> Callable[..., Any]:
@@ -53,6 +55,13 @@ class Operands:
         self.values = ", ".join(f"x{i}" for i in range(len(names)))
         self.nodes = ", ".join(f"n{i}" for i in range(len(names)))
         self._positions = {name: i for i, name in enumerate(names)}
+
+    def kept(self, name: str, parents: Collection[int]) -> str:
+        """The expression for what a node keeps under a name; to operands that are no parents others may write."""
+        i = self._positions.get(name)
+        if i is None or i in parents:
+            return self.read(name)
+        return f"(trace.keep(x{i}) if type(x{i}) is ndarray else x{i})"
 
     def read(self, name: str) -> str:
         """The expression for what a rule calls ``name``, in terms of operands, the result ``y`` and ``params``."""
@@ -113,9 +122,9 @@ def pull(
 
 
 def node_maker(title: str, operands: Operands, made: str) -> Callable[..., Any]:
-    """What makes the node of an application: ``make(primals, nodes, y, params)``."""
-    make = function(f"lambda y, params, {operands.values}, {operands.nodes}: {made}", title, {})
-    return lambda primals, nodes, y, params: make(y, params, *primals, *nodes)
+    """What makes the node of an application: ``make(trace, primals, nodes, y, params)``."""
+    make = function(f"lambda trace, y, params, {operands.values}, {operands.nodes}: {made}", title, {})
+    return lambda trace, primals, nodes, y, params: make(trace, y, params, *primals, *nodes)
 
 
 def recorder(

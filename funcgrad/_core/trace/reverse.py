@@ -9,8 +9,9 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of, is_inexact
 from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, bind
-from funcgrad._core.trace.derivative import NodeMaker, PerOperand
+from funcgrad._core.trace.derivative import NodeMaker, PerOperand, lasting
 from funcgrad._core.trace.joint import component, hub
+from funcgrad._core.trace.kept import SMALL, Watched
 from funcgrad._core.trace.place import frozen
 from funcgrad._core.trace.tape import LEAF, Node, next_serial
 from funcgrad.tree import register_leaf
@@ -61,6 +62,8 @@ class ReverseTrace(Trace):
     # What a trace of another kind makes instead: the imperative layer has its own.
     tracer_type = ReverseTracer
     node_type: Callable[[Any], Node] = tuple
+    # The large plain arrays that nodes keep.
+    watched: Watched | None = None
 
     def input(self, value: Any) -> ReverseTracer:
         return ReverseTracer(self, frozen(value) if isinstance(value, Tracer) else value, (next_serial(), LEAF))
@@ -140,8 +143,16 @@ class ReverseTrace(Trace):
             return self._apply_joint(primitive, primals, nodes, active, params)
         y = bind(primitive, primals, params)
         make_node = primitive.node_makers.get(active) or _prepare(primitive, active, params)
-        node = make_node(primals, nodes, y, params)
+        node = make_node(self, primals, nodes, y, params)
         return self.constant(y) if node is None else self.tracer_type(self, y, node)
+
+    def keep(self, x: np.ndarray) -> np.ndarray:
+        """What a node keeps of a plain array: a copy of a small one, else the array, which is watched."""
+        if x.nbytes <= SMALL:
+            return x.copy()
+        if self.watched is None:
+            self.watched = Watched(self.transform)
+        return self.watched.keep(x)
 
     def constant(self, y: Any) -> Any:
         """What stands for a result that depends on no input, or without derivative."""
@@ -151,6 +162,7 @@ class ReverseTrace(Trace):
         ys, rule, kept = primitive.derivative.record(primitive, primals, active, params)
         if rule is None:
             return [self.constant(y) for y in ys]
+        kept = lasting(self, kept, primals, nodes)
         together = self.node_type(hub(primitive, nodes, rule, kept, self.origin_of(primals, active, params)))
         return [
             self.tracer_type(self, y, component(primitive, together, i, len(ys)))

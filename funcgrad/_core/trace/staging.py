@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import sys
+import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -55,9 +57,11 @@ class StagingTrace(Trace):
 
     concrete = False
 
-    def __init__(self, transform: str = "make_graph") -> None:
+    def __init__(self, transform: str = "make_graph", copies: bool = False) -> None:
+        """With ``copies`` the graph has the numbers that plain arrays hold now: the user may write to them later."""
         super().__init__()
         self.transform = transform
+        self.copies = copies
         self.inputs: list[Var] = []
         self.equations: list[Equation] = []
         self._constants: dict[int, tuple[Var, Any, Any]] = {}
@@ -89,6 +93,8 @@ class StagingTrace(Trace):
             # An array may be written to later; the graph keeps the number it had. A 0-d value of another engine may be
             # a tracer there, whose text says nothing of its number: it stays a constant.
             return Literal(x[()] if type(x) is np.ndarray else x)
+        if self.copies and type(x) is np.ndarray:
+            x = snapshot(x)
         found = self._constants.get(id(x))
         if found is None:
             # By the identity of what the user holds, which is kept too: another value could get it otherwise.
@@ -99,6 +105,26 @@ class StagingTrace(Trace):
         """What was recorded, with the given values as outputs."""
         results = [self.operand(x) for x in outputs]
         return Graph(self.inputs, [(var, x) for var, x, _ in self._constants.values()], self.equations, results, name)
+
+
+_snapshots: dict[int, tuple[weakref.ref, np.ndarray]] = {}
+
+
+def snapshot(x: np.ndarray) -> np.ndarray:
+    """A copy of an array; the same one until other numbers are in it, so that a graph is known again."""
+    known = _snapshots.get(id(x))
+    if known is not None and known[0]() is x and _same_bits(known[1], x):
+        return known[1]
+    copy = x.copy(order="K")
+    # An array that dies takes its copy along, before another one can have its identity.
+    _snapshots[id(x)] = weakref.ref(x, functools.partial(_snapshots.pop, id(x))), copy
+    return copy
+
+
+def _same_bits(a: np.ndarray, b: np.ndarray) -> bool:
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    return (np.array_equal(a, b) and not a.dtype.hasobject) or a.tobytes() == b.tobytes()
 
 
 def user_line() -> Line | None:

@@ -23,8 +23,8 @@ class _CastDerivative(Multilinear):
 
     def node_maker(self, primitive: Primitive, active: int) -> NodeMaker:
         make = super().node_maker(primitive, active)
-        return lambda primals, nodes, y, params: (
-            make(primals, nodes, y, params) if is_inexact(params["dtype"]) else None
+        return lambda trace, primals, nodes, y, params: (
+            make(trace, primals, nodes, y, params) if is_inexact(params["dtype"]) else None
         )
 
     def recorder(self, primitive: Primitive, active: int, has_params: bool) -> None:

@@ -11,7 +11,7 @@ from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NUMPY_TYPES
 from funcgrad._core.primitive import Primitive, ViewPrimitive
 from funcgrad._core.trace.backward import Pieces
-from funcgrad._core.trace.derivative import ByEdges, Edge, NodeMaker
+from funcgrad._core.trace.derivative import ByEdges, Edge, NodeMaker, lasting
 from funcgrad._core.trace.tape import Node, new_kind, next_serial
 from funcgrad._ops.index.batch import index_batch, scatter_batch
 from funcgrad._ops.index.plan import FULL, SLOT, Index, resolve
@@ -45,10 +45,10 @@ class _IndexDerivative:
 
     def node_maker(self, primitive: Primitive, active: int) -> NodeMaker:
         if not active & 1:
-            return lambda primals, nodes, y, params: None
+            return lambda trace, primals, nodes, y, params: None
         kinds = [new_kind(primitive, 1, _pull, keeps_values=arrays) for arrays in (False, True)]
 
-        def make(primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> Node:
+        def make(trace: Any, primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> Node:
             x, *arrays = primals
             index = params["index"]
             # Its parts, not the object: plain values are nothing to the garbage collector.
@@ -60,7 +60,7 @@ class _IndexDerivative:
                 x.dtype,
                 index.entries,
                 index.unique,
-                tuple(arrays),
+                lasting(trace, tuple(arrays), primals, nodes),
             )
 
         return make

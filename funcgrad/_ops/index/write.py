@@ -15,7 +15,7 @@ import numpy as np
 from funcgrad._core.bind import NUMPY_TYPES, Tracer
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.forward import ForwardTracer
-from funcgrad._core.trace.place import Memory, Place, as_place, check_home, keep_layout, settled, shown_by
+from funcgrad._core.trace.place import Memory, Place, as_place, check_home, frozen, keep_layout, settled, shown_by
 from funcgrad._core.trace.reverse import ReverseTracer
 from funcgrad._core.trace.tape import Node, new_kind, next_serial
 from funcgrad._ops.index.gather import WrittenBar, index_p
@@ -51,9 +51,11 @@ def write(x: Tracer, v: Any, index: Index = WHOLE, arrays: tuple = (), asked: st
     if arrays:
         arrays = tuple([settled(a) for a in arrays])
     if type(v) not in NUMPY_TYPES:
-        v = settled(v)
+        # A value that fills the memory is kept as it is, and who holds it may write to it later.
+        v = frozen(v) if index is WHOLE else settled(v)
     if not _in_buffer(memory, steps, v, index, arrays):
         keep_layout(memory)
+        v = v.copy() if type(v) is _NDARRAY else v
         memory.value = replaced(memory.value, steps, v, index, arrays)
         memory.owned = False
     memory.version += 1
@@ -87,14 +89,14 @@ def replaced(x: Any, steps: list[Step], v: Any, index: Index, arrays: tuple) -> 
         parts.append(primitive(parts[-1], **params))
     part = parts.pop()
     shape = resolve(index, part.shape, tuple([a.shape for a in arrays])).shape
-    v = broadcast_to(_without_leading(v, shape), shape)
+    v = broadcast_to(without_leading(v, shape), shape)
     new = v if index is WHOLE else scatter_set_p(part, v, *arrays, index=index)
     for (primitive, params), whole in zip(reversed(steps), reversed(parts), strict=True):
         new = _view(primitive).put(whole, new, **params)
     return new
 
 
-def _without_leading(v: Any, shape: tuple[int, ...]) -> Any:
+def without_leading(v: Any, shape: tuple[int, ...]) -> Any:
     """A value without leading axes of length 1 that are too many, which NumPy leaves out."""
     given = getattr(v, "shape", ())
     extra = len(given) - len(shape)
@@ -170,7 +172,9 @@ def write_node(old: Any, v_node: Any, steps: list[Step], v: Any, index: Index, a
         index: where in the view.
         arrays: the index arrays.
     """
-    where = (tuple(steps), index, arrays, getattr(v, "shape", ()))
+    # Of index arrays copies, since who holds them may write to them too.
+    copies = tuple([a.copy() if type(a) is _NDARRAY else a for a in arrays])
+    where = (tuple(steps), index, copies, getattr(v, "shape", ()))
     if old is None:
         return None if v_node is None else (next_serial(), _WRITTEN, v_node, where)
     if v_node is None:

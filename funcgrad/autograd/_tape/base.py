@@ -113,6 +113,10 @@ class TensorTrace(ReverseTrace):
             made.seen = next_serial() if is_recording else -next_serial()
         return made
 
+    def keep(self, x: np.ndarray) -> np.ndarray:
+        """The array itself: a pass refuses to read what was overwritten, as PyTorch does (``_writes.py``)."""
+        return x
+
     def constant(self, y: Any) -> Any:
         """A tensor that requires no gradient."""
         tensor = _new(self.tracer_type)

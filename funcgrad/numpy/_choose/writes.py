@@ -17,7 +17,7 @@ from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.gather import index
 from funcgrad._ops.index.plan import SLOT
-from funcgrad._ops.index.write import WHOLE, check_fits, write
+from funcgrad._ops.index.write import WHOLE, check_fits, without_leading, write
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
 from funcgrad.errors import TracerAssignmentError
@@ -58,8 +58,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
         check_cast(dst, src, None, (), casting, "numpy.copyto")
     src = cast(settled(src), dst.dtype)
     if where is not True:
-        check_fits(src.shape, dst.shape)
-        src = _chosen(dst, truth(where), broadcast_to(src, dst.shape))
+        src = _chosen(dst, truth(where), broadcast_to(without_leading(src, dst.shape), dst.shape))
     write(dst, src, WHOLE, (), "numpy.copyto")
 
 

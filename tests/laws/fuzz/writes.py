@@ -84,8 +84,11 @@ class Program:
     def arguments(self) -> tuple[np.ndarray, np.ndarray]:
         """New arguments."""
         rng = np.random.default_rng(self.seed)
-        x, z = (np.round(rng.uniform(-1.5, 1.5, shape), 3) for shape in self.shapes)
-        return x, z
+        sizes = [math.prod(shape) for shape in self.shapes]
+        # No two numbers are near each other, where sorting and the greater of them would have a kink.
+        steps = rng.permutation(sum(sizes)) + rng.uniform(0.2, 0.8, sum(sizes))
+        numbers = np.round(3 * steps / len(steps) - 1.5, 3)
+        return numbers[: sizes[0]].reshape(self.shapes[0]), numbers[sizes[0] :].reshape(self.shapes[1])
 
     def widened(self) -> Program:
         """The same in double precision."""
@@ -149,7 +152,7 @@ class _Draw:
         self.traced = [n for n in self.arrays if n[0] != "c"]
         self.plain = [n for n in self.arrays if n[0] == "c"]
         kinds = [(self.operation, 4), (self.view, 5), (self.copy, 2), (self.alias, 1), (self.write, 8)]
-        kinds += [(self.augmented, 5), (self.loop, 2), (self.call, 1.5), (self.constant, 1), (self.plain_write, 1.5)]
+        kinds += [(self.augmented, 5), (self.loop, 2), (self.call, 3), (self.constant, 1), (self.plain_write, 1.5)]
         return rng.choices([k for k, _ in kinds], [w for _, w in kinds])[0]()
 
     def fresh(self, letter: str = "v") -> str:
@@ -295,7 +298,8 @@ class _Draw:
             return self.integers(x)
         if kind < 0.87:
             return self.mask(x.shape)
-        return rng.choice((f"{name} > 0.1", f"np.abs({name}) < 0.5", f"{name} < {self.pick()}"))
+        other = rng.choice([n for n in self.traced if self.scope[n].shape == x.shape])
+        return rng.choice((f"{name} > 0.1", f"np.abs({name}) < 0.5", f"{name} < {other}"))
 
     # What writes.
 
@@ -337,8 +341,11 @@ class _Draw:
     def loop(self) -> str:
         return self.filled(LOOPS)
 
-    def call(self) -> str:
-        return self.filled(CALLS)
+    def call(self) -> str | None:
+        line = self.filled(CALLS)
+        # NumPy's ufunc.at writes to what is read-only too.
+        target = line.partition(".at(")[2].partition(",")[0]
+        return None if target and not self.scope[target].flags.writeable else line
 
     # What is plain, and stays so.
 
