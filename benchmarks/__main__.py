@@ -18,6 +18,7 @@ SUITES = (
     "eager",
     "tapes",
     "writes",
+    "surface",
     "compiled",
     "training_step",
     "transforms",

@@ -1,6 +1,7 @@
 """NumPy's functions for arrays of either engine and for tracers; NumPy's protocols dispatch here."""
 
 from funcgrad._public import publish
+from funcgrad.numpy._base.plain import shortcuts as _shortcuts
 from funcgrad.numpy._array import attach as _protocols
 from funcgrad.numpy._array import ufunc_methods as _ufunc_methods
 from funcgrad.numpy import fft as fft
@@ -376,5 +377,7 @@ from funcgrad.numpy._base.constants import (
     isdtype as isdtype,
     issubdtype as issubdtype,
 )
+
+globals().update(_shortcuts(globals()))
 
 __dir__ = publish(__name__)

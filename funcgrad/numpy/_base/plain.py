@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
+from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
-from funcgrad._core.bind import NUMPY_TYPES, is_foreign
-from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
+import numpy as np
+
+from funcgrad._core.bind import NUMPY_TYPES, active_trace, is_foreign
+from funcgrad.numpy._base.dispatch import functions, implements, in_numpys_mode, ufuncs
 from funcgrad.numpy._base.guests import holds_tracer, is_object_array
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -39,3 +43,113 @@ def is_ours(x: Any) -> bool:
     if kind is list or kind is tuple:
         return any(map(is_ours, x))
     return holds_tracer(x) or is_foreign(x)
+
+
+_OBJECT = np.dtype(object)
+_ARRAY = np.ndarray
+_PLAIN = {each for each in NUMPY_TYPES if issubclass(each, np.generic)} | {
+    *(bool, int, float, complex, str, type, type(None)),
+}
+
+
+def is_plain(x: Any) -> bool:
+    """Whether an argument is of NumPy's and Python's own: an array of numbers, a number, an option, a list of these."""
+    kind = type(x)
+    if kind is _ARRAY:
+        return x.dtype is not _OBJECT
+    if kind in _PLAIN:
+        return True
+    return (kind is list or kind is tuple) and all(map(is_plain, x))
+
+
+# One for each number of arguments that a call must have: what tells them apart one by one costs half of a small sum.
+def _of_none(ours: Any, numpys: Any) -> Any:
+    def call(*args: Any, **options: Any) -> Any:
+        if all(map(is_plain, args)) and all(map(is_plain, options.values())):
+            return numpys(*args, **options)
+        return ours(*args, **options)
+
+    return call
+
+
+def _of_one(ours: Any, numpys: Any) -> Any:
+    def call(a: Any, *args: Any, **options: Any) -> Any:
+        if (type(a) is _ARRAY and a.dtype is not _OBJECT) or is_plain(a):
+            if not args and not options:
+                return numpys(a)
+            if all(map(is_plain, args)) and all(map(is_plain, options.values())):
+                return numpys(a, *args, **options)
+        return ours(a, *args, **options)
+
+    return call
+
+
+def _of_two(ours: Any, numpys: Any) -> Any:
+    def call(a: Any, b: Any, *args: Any, **options: Any) -> Any:
+        if (type(a) is _ARRAY is type(b) and a.dtype is not _OBJECT is not b.dtype) or (is_plain(a) and is_plain(b)):
+            if not args and not options:
+                return numpys(a, b)
+            if all(map(is_plain, args)) and all(map(is_plain, options.values())):
+                return numpys(a, b, *args, **options)
+        return ours(a, b, *args, **options)
+
+    return call
+
+
+# The files of what makes arrays, or copies them.
+_MAKERS = ("creation", "makers")
+_BY_COUNT = (_of_none, _of_one, _of_two)
+
+
+def _of_a_maker(ours: Any, numpys: Any) -> Any:
+    """Of what makes arrays or copies them: while a transform runs, such as take traced values."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        if (
+            active_trace() is None
+            and all(map(is_plain, args))
+            and (not options or all(map(is_plain, options.values())))
+        ):
+            return numpys(*args, **options)
+        return ours(*args, **options)
+
+    return call
+
+
+def shortcut(ours: F, numpys: Callable[..., Any]) -> F:
+    """Ours for users to call: plain arguments go straight to NumPy's function, which gives what ours would.
+
+    NumPy's protocols, which have looked at the arguments already, call ours itself.
+    """
+    if ours.__module__.rpartition(".")[2] in _MAKERS:
+        maker: Any = _of_a_maker(ours, numpys)
+        functools.update_wrapper(maker, ours)
+        return maker
+    if isinstance(numpys, np.ufunc):
+        names: tuple[str, ...] = ("x1", "x2")[: numpys.nin]
+    else:
+        # Those without a default; ``inspect.signature`` of all functions would take longer than their modules.
+        declared: Any = inspect.unwrap(ours)
+        names = declared.__code__.co_varnames[: declared.__code__.co_argcount - len(declared.__defaults__ or ())]
+    call = _BY_COUNT[min(len(names), len(_BY_COUNT) - 1)](ours, numpys)
+    count = call.__code__.co_argcount
+    # The arguments have ours' names, by which they may be given.
+    code: CodeType = call.__code__
+    code = code.replace(co_varnames=(*names[:count], *code.co_varnames[count:]))
+    named: Any = FunctionType(code, call.__globals__, call.__name__, None, call.__closure__)
+    functools.update_wrapper(named, ours)
+    return named
+
+
+def shortcuts(public: dict[str, Any]) -> dict[str, Callable[..., Any]]:
+    """Of a module's public functions, by their names, those that stand for NumPy's with a shortcut to these."""
+    found = {}
+    for name, ours in public.items():
+        numpys = getattr(np, name, None)
+        if (
+            type(ours) is FunctionType
+            and callable(numpys)
+            and (functions.get(numpys) is ours or ufuncs.get(numpys) is ours)  # pyright: ignore[reportArgumentType]  (any function may be asked for)
+        ):
+            found[name] = shortcut(ours, numpys)
+    return found

@@ -79,7 +79,7 @@ def test_zeros_like_is_a_constant_of_the_same_engine() -> None:
     fg.grad(lambda x: (seen.append(place_value(np.zeros_like(x) + 1)), np.sum(x))[1])(np.ones(2))
     assert type(seen[0]) is np.ndarray
     assert isinstance(fnp.ones_like(jax.numpy.ones(2)), jax.Array)
-    assert np.array_equal(fnp.empty_like(np.ones(2)), np.zeros(2))
+    assert fnp.empty_like(np.ones(2), dtype=int).dtype == int
 
 
 def test_questions_about_dtypes() -> None:
