@@ -59,11 +59,13 @@ def _write_large(moves: Sequence[Move], total: int) -> None:
     threaded = total >= THREADED
     compiled = threaded and loops.usable()
     blocks: list[Move] = []
+    prepared: set[Program] = set()
     for move in moves:
         if compiled:
             made = _blocks(move, loops.BLOCK)
-            if made:
+            if made and move.program not in prepared:
                 loops.prepare(made[0])
+                prepared.add(move.program)
             blocks += made
         elif move.arrays[0].size > BLOCK:
             blocks += _blocks(move, BLOCK)
@@ -98,6 +100,9 @@ def _shares(blocks: Sequence[Move], workers: int) -> list[list[Move]]:
 
 def _blocks(move: Move, size: int) -> list[Move]:
     """The same step in parts of a size; as it is where the memory is not in one piece, or the step needs it whole."""
+    p = move.arrays[0]
+    if p.ndim == 1 and p.size <= size:
+        return [move]
     arrays = {id(x): x for x in (*move.arrays, *move.results)}
     if not move.program.rule.elementwise or not all(x.flags.c_contiguous for x in arrays.values()):
         return [move]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,21 +52,24 @@ def loop_for(move: Any) -> Callable[[], None] | None:
     Loops are made for arrays of one dtype that processors compute in, in one piece, all of which are written in place
     or none.
     """
-    p = move.arrays[0]
-    if p.dtype not in _DTYPES or not all(_fits(x, p.dtype) for x in (*move.arrays, *move.results)):
+    arrays, results, program = move.arrays, move.results, move.program
+    dtype = arrays[0].dtype
+    if dtype not in _DTYPES or not (_fit(arrays, dtype) and _fit(results, dtype)):
         return None
-    old = [move.arrays[i] for i in move.program.aliases]
-    aliased = [x is y for x, y in zip(old, move.results, strict=True)]
-    if not (all(aliased) or not any(aliased)):
+    aliased = [arrays[i] is y for i, y in zip(program.aliases, results, strict=True)]
+    in_place = all(aliased)
+    if not in_place and any(aliased):
         return None
-    found = _compiled(move.program, all(aliased))
+    found = _compiled(program, in_place)
     if found is None:
         return None
     run, literals = found
-    real = p.dtype.type
-    scalars = [real(x) for x in (*move.scalars, *literals)]
-    results = () if all(aliased) else move.results
-    return functools.partial(run, *move.arrays, *scalars, *results)
+    # One object for all parameters that share their numbers.
+    scalars, of, converted = program.converted
+    if scalars is not move.scalars or of is not run:
+        converted = [dtype.type(x) for x in (*move.scalars, *literals)]
+        program.converted = move.scalars, run, converted
+    return functools.partial(run, *arrays, *converted, *(() if in_place else results))
 
 
 def prepare(move: Any) -> None:
@@ -83,5 +86,9 @@ def _compiled(program: Any, in_place: bool) -> Any:
     return program.compiled[key]
 
 
-def _fits(x: np.ndarray, dtype: np.dtype) -> bool:
-    return x.dtype == dtype and x.ndim == 1 and x.flags.c_contiguous and x.flags.aligned
+def _fit(arrays: Sequence[np.ndarray], dtype: np.dtype) -> bool:
+    for x in arrays:
+        flags = x.flags
+        if x.dtype != dtype or x.ndim != 1 or not flags.c_contiguous or not flags.aligned:
+            return False
+    return True

@@ -64,8 +64,9 @@ class Program:
         self.arrays = simplify(stage_flat(_of_dtype(arrays, dtype).evaluate, avals, f"{rule.name}_step"))
         # The memory that each result may take: that of the parameter, and of its slots.
         self.aliases = (0, *range(2, array_count))
-        # Compiled loops.
+        # Compiled loops, and the last numbers as they take them.
         self.compiled: dict[Any, Any] = {}
+        self.converted: tuple[Any, Any, list[Any]] = None, None, []
 
     def scalars(self, numbers: Sequence[Any], t: Any, slots: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         """What the arrays meet, in float64, and the new scalar slots."""
