@@ -164,6 +164,10 @@ def _shifted(x: Any) -> Any:
     return x[1:].mul_(x[:-1])
 
 
+def _scatter_add(m: Any, x: Any, index: list[list[int]], source: Any) -> Any:
+    return x.scatter_add_(-1, m.tensor(index), m.tensor(np.asarray(source)))
+
+
 REFUSED: dict[str, Program] = {
     "a leaf": lambda m: _leaf(m).mul_(2),
     "an element of a leaf": lambda m: _set(_leaf(m), 0, 1.0),
@@ -177,6 +181,12 @@ REFUSED: dict[str, Program] = {
     "a greater kind": lambda m: m.tensor(np.array([1, 2])).mul_(m.tensor(Y[0, :2])),
     "a copy that does not fit": lambda m: _result(m).copy_(m.tensor(X[:, :2])),
     "detached in place": lambda m: _result(m)[0].detach_(),
+    "a row copied from a matrix": lambda m: _result(m)[0].copy_(m.tensor(X[:1])),
+    "scattered, a leaf": lambda m: _scatter_add(m, _leaf(m), [[0], [0]], X),
+    "scattered from a number": lambda m: _scatter_add(m, _result(m), [[0], [0]], X[0, 0]),
+    "scattered to a row": lambda m: _scatter_add(m, _result(m)[0], [[0], [0]], X),
+    "scattered from too little": lambda m: _scatter_add(m, _result(m), [[0], [0]], X[:1]),
+    "scattered to too little": lambda m: _scatter_add(m, _result(m)[:1], [[0], [0]], X),
 }
 
 

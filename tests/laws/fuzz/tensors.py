@@ -72,7 +72,7 @@ EFFECTS = (
 )
 
 
-# Where PyTorch refuses what has a plain meaning here: tensors are arrays first, which subtract bools.
+# What has a plain meaning here: tensors are arrays first, which subtract bools.
 _NOT_REFUSED_HERE = ("with a bool tensor is not supported", "not implemented for 'Bool'")
 _OF_WRITES = ("in-place", "inplace", "single memory location", "broadcast shape")
 _NAMES = re.compile(r"\b[tv]\d+\b")
@@ -230,12 +230,23 @@ def _step(line: str, theirs: dict[str, Any], ours: dict[str, Any]) -> tuple[str,
         if wrong := _unlike(theirs[name], ours[name], 1e-4 if narrow else 1e-9):
             if wrong[0] == "flags" and name == made and "create_graph=True" in line:
                 return "refused", "a gradient that depends on signs alone, or on what was overwritten"
+            if wrong[0] == "flags" and _says_more(theirs[name], ours[name], theirs):
+                return "refused", "only PyTorch's tensor says that it requires a gradient, which is zero"
             if together and wrong[0] == "value":
                 return "refused", "PyTorch has read what it had written already"
             return wrong[0], f"{name} after {line}: {wrong[1]}"
     if made in names and _shared(made, theirs) != _shared(made, ours):
         return "refused", "the strides decide whether it is a view, and are others"
     return "", ""
+
+
+def _says_more(theirs: Any, ours: Any, scope: dict[str, Any]) -> bool:
+    """Whether PyTorch's tensor has a history of which nothing comes but zeros, as that of what was truncated."""
+    if ours.requires_grad or not theirs.requires_grad or theirs.is_leaf:
+        return False
+    others = [x for x in scope.values() if x is not theirs and getattr(x, "requires_grad", False)]
+    bars = peers().autograd.grad(theirs.sum(), others, retain_graph=True, allow_unused=True)
+    return all(bar is None or not bar.any() for bar in bars)
 
 
 def _other_data(line: str, theirs: dict[str, Any], shapes: dict[str, tuple[int, ...]]) -> str:
@@ -282,8 +293,7 @@ def _refused(line: str, expected: Exception | None, got: Exception | None) -> tu
         # What PyTorch had accumulated before it raised stays, where ours leaves all gradients as they were.
         return ("refused", "backward raised in both") if "backward" in line else ("", "")
     refusal, bad = judged(got)
-    # What our tensors do not have they do not have by Python's own words; an index beyond an axis, which NumPy refuses,
-    # PyTorch lets pass where another axis is empty.
+    # What our tensors lack they lack by Python's own words; PyTorch lets an index pass where another axis is empty.
     if not bad or "'Tensor' object has no attribute" in refusal.text or "is out of bounds for axis" in refusal.text:
         return "refused", f"{refusal.error} {refusal.place} {refusal.text}"
     return f"raised {refusal.error} in {refusal.place}", f"{line}: {refusal.text}"
