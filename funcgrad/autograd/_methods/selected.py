@@ -79,22 +79,38 @@ def _index_fill(x: Any, dim: int, index: Any, value: Any) -> Chosen:
 def _scatter(x: Any, dim: int, index: Any, src: Any = None, *, value: Any = None) -> Chosen:
     """Write the elements of a source, or a number, to the places along an axis that an index names."""
     src = plain_value(value if src is None else src)
-    index = _array(index)
     title = f"ScatterBackward{int(not is_tensor(src))}"
-    return Chosen(_grid(x, dim, index), _leading(src, index.shape), title, source=src)
+    return Chosen(*_scattered(x, dim, index, src), title, source=src)
 
 
 def _scatter_add(x: Any, dim: int, index: Any, src: Any) -> Chosen:
     """Add the elements of a source to the places along an axis that an index names."""
-    src, index = plain_value(src), _array(index)
-    return Chosen(_grid(x, dim, index), _leading(src, index.shape), "ScatterAddBackward0", True, src)
+    src = plain_value(src)
+    return Chosen(*_scattered(x, dim, index, src), "ScatterAddBackward0", True, src)
 
 
-def _leading(src: Any, shape: tuple[int, ...]) -> Any:
-    """The part of a source that goes to an index of a shape."""
-    if not getattr(src, "shape", ()) or src.shape == shape:
-        return src
-    return src[tuple([slice(n) for n in shape])]
+def _scattered(x: Any, dim: int, index: Any, src: Any) -> tuple[tuple[Any, ...], Any]:
+    """The places along an axis that an index names, and the part of a source that goes there."""
+    index = np.atleast_1d(_array(index))
+    sizes = getattr(src, "shape", None)
+    _check_scattered(x.shape, normalize_axis(dim, len(x.shape)), index.shape, sizes)
+    whole = not sizes or sizes == index.shape
+    return _grid(x, dim, index), src if whole else src[tuple([slice(n) for n in index.shape])]
+
+
+def _check_scattered(shape: tuple[int, ...], axis: int, index: tuple[int, ...], src: tuple[int, ...] | None) -> None:
+    """Refuse an index of other axes than the tensor and the source have, or of more elements, in PyTorch's words."""
+    if 0 in index:
+        return
+    for name, other in (("self", shape), ("src", index if src is None else src or (1,))):
+        if len(index) != len(other):
+            raise RuntimeError(f"Index tensor must have the same number of dimensions as {name} tensor")
+    fits = all(n <= m or i == axis for i, (n, m) in enumerate(zip(index, shape, strict=True)))
+    than = f" and to be no larger size than src {list(src)}" if src else ""
+    if not (fits and all(n <= m for n, m in zip(index, src or index, strict=True))):
+        raise RuntimeError(
+            f"Expected index {list(index)} to be no larger than self {list(shape)} apart from dimension {axis}{than}"
+        )
 
 
 def _masked_scatter(x: Any, mask: Any, source: Any) -> Chosen:
@@ -145,7 +161,12 @@ def _in_place(name: str, choose: Callable[..., Chosen]) -> Method:
             check_in_place(self, args, name)
             method(fnp.expand_dims(self, 0), *args, **options)
             return self
-        key, value, title, adds, source = choose(self, *args, **options)
+        try:
+            key, value, title, adds, source = choose(self, *args, **options)
+        except (IndexError, RuntimeError):
+            # What may not be written to is refused for that, first.
+            check_in_place(self, args, name)
+            raise
         if not adds and not is_foreign(self.value):
             x, index, arrays = parse(self, key)
             return put(x, value, index, arrays, title, asked=name, source=source)
