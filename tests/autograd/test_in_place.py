@@ -182,6 +182,8 @@ REFUSED: dict[str, Program] = {
     "a copy that does not fit": lambda m: _result(m).copy_(m.tensor(X[:, :2])),
     "detached in place": lambda m: _result(m)[0].detach_(),
     "a row copied from a matrix": lambda m: _result(m)[0].copy_(m.tensor(X[:1])),
+    "slices that are too few": lambda m: _result(m).index_add_(0, m.tensor([0, 1]), m.tensor(X[:1])),
+    "slices of another length": lambda m: _result(m).index_add_(1, m.tensor([0, 1]), m.tensor(X[:1, :2])),
     "scattered, a leaf": lambda m: _scatter_add(m, _leaf(m), [[0], [0]], X),
     "scattered from a number": lambda m: _scatter_add(m, _result(m), [[0], [0]], X[0, 0]),
     "scattered to a row": lambda m: _scatter_add(m, _result(m)[0], [[0], [0]], X),

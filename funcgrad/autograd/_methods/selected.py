@@ -62,13 +62,31 @@ def _index_put(x: Any, indices: Any, values: Any, accumulate: bool = False) -> C
 def _index_add(x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Chosen:
     """Add slices of a tensor to the slices of this one that an index names."""
     source = plain_value(source)
+    _check_slices("index_add_()", x, dim, index, source)
     added = source if type(alpha) is int and alpha == 1 else source * alpha
     return Chosen(_along(x, dim, index), added, "IndexAddBackward0", True, source)
 
 
 def _index_copy(x: Any, dim: int, index: Any, source: Any) -> Chosen:
     """Copy slices of a tensor to the slices of this one that an index names."""
-    return Chosen(_along(x, dim, index), plain_value(source), "IndexCopyBackward0")
+    source = plain_value(source)
+    _check_slices("index_copy_()", x, dim, index, source)
+    return Chosen(_along(x, dim, index), source, "IndexCopyBackward0")
+
+
+def _check_slices(asked: str, x: Any, dim: int, index: Any, source: Any) -> None:
+    """Refuse slices that would have to be repeated to fill those of a tensor, in PyTorch's words."""
+    axis, count, sizes = normalize_axis(dim, len(x.shape)), _array(index).size, np.shape(source)
+    along = sizes[axis] if axis < len(sizes) else 1
+    if count != along:
+        raise RuntimeError(
+            f"{asked}: Number of indices ({count}) should be equal to source.size(dim): ({along}), for dim: {axis}"
+        )
+    if (sizes or len(x.shape) > 1) and (*sizes[:axis], *sizes[axis + 1 :]) != (*x.shape[:axis], *x.shape[axis + 1 :]):
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(x.shape)} source.shape = {list(sizes)}"
+        )
 
 
 def _index_fill(x: Any, dim: int, index: Any, value: Any) -> Chosen:

@@ -42,6 +42,9 @@ class Function:
         if (title := getattr(self._node, "title", None)) is not None:
             return title
         name = primitive_of(self._node).name
+        if name == "pow":
+            # PyTorch numbers its derivatives of one name: this is the one of two tensors.
+            return "PowBackward1"
         return _NAMES.get(name, "".join(part.capitalize() for part in name.split("_"))) + "Backward0"
 
     @property
