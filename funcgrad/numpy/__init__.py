@@ -195,7 +195,7 @@ from funcgrad.numpy._contract.polynomials import (
     trim_zeros as trim_zeros,
     vander as vander,
 )
-from funcgrad.numpy.linalg._polynomials import polyfit as polyfit
+from funcgrad.numpy.linalg._polynomials import poly as poly, polyfit as polyfit, roots as roots
 from funcgrad.numpy._reduce.covariance import corrcoef as corrcoef, cov as cov
 from funcgrad.numpy._reduce.histograms import (
     bincount as bincount,

@@ -46,7 +46,7 @@ def _reciprocals(x: Any) -> Any:
     return select(zero, np.nan, 1 / select(zero, 1, x))
 
 
-def _reciprocal_gaps(values: Any, dtype: np.dtype) -> Any:
+def reciprocal_gaps(values: Any, dtype: np.dtype) -> Any:
     """``1 / (values[j] - values[i])`` at row ``i`` and column ``j``; 0 on the diagonal, NaN where two are equal."""
     ndim = len(values.shape)
     gaps = expand_dims(values, (ndim - 1,)) - expand_dims(values, (ndim,))
@@ -66,7 +66,7 @@ class _EighDerivative:
     def jvp(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> tuple[list, list]:
         w, v = primitive(*primals, **params)
         inner = product(adjoint(v), product(hermitian_part(tangents[0]), v))
-        return [w, v], [_real_diagonal(inner), product(v, _reciprocal_gaps(w, v.dtype) * inner)]
+        return [w, v], [_real_diagonal(inner), product(v, reciprocal_gaps(w, v.dtype) * inner)]
 
 
 def _eigh_bars(y_bars: list, w: Any, v: Any) -> list:
@@ -74,7 +74,7 @@ def _eigh_bars(y_bars: list, w: Any, v: Any) -> list:
     if v_bar is None:
         outer = scaled_columns(conjugated(v), cast(w_bar, v.dtype))
     else:
-        inner = _reciprocal_gaps(w, v.dtype) * product(swapped(v), v_bar)
+        inner = reciprocal_gaps(w, v.dtype) * product(swapped(v), v_bar)
         if w_bar is not None:
             inner = inner + _on_diagonal(w_bar, v.dtype)
         outer = product(conjugated(v), inner)
@@ -129,7 +129,7 @@ class _SvdDerivative:
         along_v = product(x_dot, adjoint(vh))
         along_u = product(adjoint(u), x_dot)
         inner = product(along_u, adjoint(vh))
-        gaps = _reciprocal_gaps(s * s, dtype)
+        gaps = reciprocal_gaps(s * s, dtype)
         scales, inverse = cast(s, dtype), cast(_reciprocals(s), dtype)
         scaled = scaled_columns(inner, scales)
         u_turn = gaps * (scaled + adjoint(scaled)) + _phases(diagonal(inner), s)
@@ -157,7 +157,7 @@ def _svd_bars(y_bars: list, u: Any, s: Any, vh: Any) -> list:
     u_bar, s_bar, vh_bar = y_bars
     dtype = u.dtype
     scales, inverse = cast(s, dtype), cast(_reciprocals(s), dtype)
-    gaps = None if u_bar is None and vh_bar is None else _reciprocal_gaps(s * s, dtype)
+    gaps = None if u_bar is None and vh_bar is None else reciprocal_gaps(s * s, dtype)
     inner = 0 if s_bar is None else _on_diagonal(s_bar, dtype)
     outside = 0
     if u_bar is not None:

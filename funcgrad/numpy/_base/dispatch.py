@@ -99,14 +99,11 @@ def find_late(function: Any) -> Callable[..., Any] | None:
 # What does the same, or what is meant: names of other functions that merely look alike would lead astray.
 _ALTERNATIVES = {
     "copyto": "numpy.where, or fnp.at(x)[index].set(value)",
-    "eig": "numpy.linalg.eigh, for a Hermitian matrix",
-    "eigvals": "numpy.linalg.eigvalsh, for a Hermitian matrix",
     "gcd": "numpy.remainder",
     "lcm": "numpy.remainder",
     "place": "numpy.where",
     "put": "fnp.at(x)[index].set(value)",
     "putmask": "numpy.where",
-    "roots": "fg.implicit_root",
     "vectorize": "fg.vmap of the function",
 }
 

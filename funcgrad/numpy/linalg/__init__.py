@@ -8,7 +8,7 @@ from funcgrad.numpy._contract.products import linalg_diagonal as diagonal
 from funcgrad.numpy._contract.products import linalg_trace as trace
 from funcgrad.numpy._contract.products import matmul, multi_dot, outer, tensordot, vecdot
 from funcgrad.numpy._layout.shape import matrix_transpose
-from funcgrad.numpy.linalg._eigen import cond, eigh, eigvalsh, lstsq, matrix_rank, pinv, qr, svd, svdvals
+from funcgrad.numpy.linalg._eigen import cond, eig, eigh, eigvals, eigvalsh, lstsq, matrix_rank, pinv, qr, svd, svdvals
 from funcgrad.numpy.linalg._norms import matrix_norm, norm, vector_norm
 from funcgrad.numpy.linalg._systems import cholesky, det, inv, matrix_power, slogdet, solve, tensorinv, tensorsolve
 
@@ -19,7 +19,9 @@ __all__ = [
     "cross",
     "det",
     "diagonal",
+    "eig",
     "eigh",
+    "eigvals",
     "eigvalsh",
     "inv",
     "lstsq",

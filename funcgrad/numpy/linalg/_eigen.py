@@ -12,16 +12,18 @@ import numpy as np
 from funcgrad._core.aval import type_text
 from funcgrad._core.bind import NO_PARAMS, Tracer, bind
 from funcgrad._ops.elementwise.arithmetic import eq_p, ne_p
-from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.elementwise.cast import cast, real_p
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.gather import slice_axis
 from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.layout.shape import expand_dims
-from funcgrad._ops.linalg import orthogonal, spectral
+from funcgrad._ops.linalg import general, orthogonal, spectral
 from funcgrad._ops.linalg.matrices import adjoint, product
+from funcgrad.numpy._base.concrete import concrete_value
 from funcgrad.numpy._base.convert import promote
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_option
+from funcgrad.numpy._base.plain import beside_numpys
 from funcgrad.numpy._contract.products import matmul
 from funcgrad.numpy._reduce.reductions import INDEX, all_, any_, as_array, count_nonzero, max_, min_
 from funcgrad.numpy._reduce.statistics import squared
@@ -31,6 +33,7 @@ from funcgrad.numpy.linalg._systems import inv
 
 # NumPy has no public names for the types of these results.
 _ONE = np.ones((1, 1))
+_EigResult = type(np.linalg.eig(_ONE))
 _EighResult = type(np.linalg.eigh(_ONE))
 _SVDResult = type(np.linalg.svd(_ONE))
 _QRResult = type(np.linalg.qr(_ONE))
@@ -61,6 +64,33 @@ def _eigh(name: str, a: Any, triangle: str) -> tuple[Any, Any]:
             f"{name}: UPLO is {triangle!r}; needed 'L' or 'U', the triangle that is read. Leave it out for the lower."
         )
     return spectral.eigh(squares(name, a), lower=triangle in ("L", "l"))
+
+
+@beside_numpys(np.linalg.eig)
+def eig(a: Any) -> Any:
+    """``numpy.linalg.eig``; of real matrices where the numbers are known, as NumPy's dtype depends on them.
+
+    The vectors are LAPACK's, of length 1 and with a real largest component; where eigenvalues are equal their
+    derivative is NaN. Under ``jit`` write ``a.astype(complex)``. XLA has it on CPUs.
+    """
+    return _EigResult(*_eig("linalg.eig", a))
+
+
+@beside_numpys(np.linalg.eigvals)
+def eigvals(a: Any) -> Any:
+    """``numpy.linalg.eigvals``; see `eig`."""
+    return _eig("linalg.eigvals", a)[0]
+
+
+def _eig(name: str, a: Any) -> tuple[Any, Any]:
+    a = squares(name, a)
+    w, v = general.eig(a)
+    if a.dtype.kind == "c":
+        return w, v
+    known = concrete_value(
+        w, f"numpy.{name} of a real matrix, whose dtype depends on them (a.astype(complex) has one),"
+    )
+    return (bind(real_p, (w,), NO_PARAMS), bind(real_p, (v,), NO_PARAMS)) if np.all(np.imag(known) == 0) else (w, v)
 
 
 @implements(np.linalg.svd)

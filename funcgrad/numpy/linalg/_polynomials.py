@@ -8,15 +8,21 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import aval_of
-from funcgrad._core.bind import Tracer
+from funcgrad._core.bind import NO_PARAMS, Tracer, bind
 from funcgrad._core.tracebacks import caller_level
+from funcgrad._ops.elementwise.cast import real_p
+from funcgrad._ops.index.join import concatenate, stack
+from funcgrad._ops.layout.shape import reshape
+from funcgrad.numpy._base.concrete import concrete_value
 from funcgrad.numpy._base.plain import beside_numpys
-from funcgrad.numpy._contract.polynomials import vander
+from funcgrad.numpy._contract.convolutions import convolve
+from funcgrad.numpy._contract.polynomials import coefficients, vander, without_zeros
 from funcgrad.numpy._contract.products import outer
 from funcgrad.numpy._layout.shape import as_array
 from funcgrad.numpy._math.elementwise import sqrt
 from funcgrad.numpy._reduce.reductions import sum_
-from funcgrad.numpy.linalg._eigen import lstsq
+from funcgrad.numpy._reduce.statistics import inexact
+from funcgrad.numpy.linalg._eigen import eigvals, lstsq
 from funcgrad.numpy.linalg._systems import inv
 
 
@@ -73,3 +79,40 @@ def _covariance(left: Any, scale: Any, residuals: Any, y: Any, cov: Any) -> Any:
             )
         factor = residuals / (points - order)
     return base * factor if len(y.shape) == 1 else base[:, :, None] * factor
+
+
+@beside_numpys(np.roots)
+def roots(p: Any) -> Any:
+    """``numpy.roots``: eigenvalues of a matrix of the coefficients, which have to be known; see `numpy.linalg.eig`."""
+    p = coefficients(p)
+    if len(p.shape) != 1:
+        raise ValueError(f"roots: p is {aval_of(p)}. Input must be a rank-1 array. Use fg.vmap for more polynomials.")
+    known = np.asarray(concrete_value(p, "numpy.roots, of which there are as many as coefficients that are not zero,"))
+    zeros = len(known) - len(np.trim_zeros(known, "b"))
+    p = inexact(without_zeros(p, "roots", "fb"))
+    count = p.shape[0] - 1
+    if count < 1:
+        return np.roots(known)
+    below = np.eye(count - 1, count, dtype=p.dtype)
+    found = eigvals(concatenate([reshape(-p[1:] / p[0], (1, count)), below], 0))
+    return concatenate([found, np.zeros(zeros, found.dtype)], 0) if zeros else found
+
+
+@beside_numpys(np.poly)
+def poly(seq_of_zeros: Any) -> Any:
+    """``numpy.poly``: the coefficients of the polynomial with these roots, or of a matrix's characteristic one."""
+    found = coefficients(seq_of_zeros)
+    if len(found.shape) == 2 and found.shape[0] == found.shape[1]:
+        found = eigvals(found)
+    elif len(found.shape) != 1:
+        raise ValueError(f"poly: the roots are {aval_of(found)}; input must be 1d or non-empty square 2d array.")
+    if not found.shape[0]:
+        return 1.0
+    found = inexact(found)
+    y: Any = np.ones(1, found.dtype)
+    for i in range(found.shape[0]):
+        y = convolve(y, stack([np.ones((), found.dtype), -found[i]], 0))
+    if found.dtype.kind != "c":
+        return y
+    known = np.asarray(concrete_value(found, "numpy.poly of complex roots, whose dtype depends on them,"))
+    return bind(real_p, (y,), NO_PARAMS) if np.all(np.sort(known) == np.sort(known.conjugate())) else y
