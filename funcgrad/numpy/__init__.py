@@ -264,8 +264,8 @@ from funcgrad.numpy._choose.take import (
 from funcgrad.numpy._layout.windows import (
     apply_along_axis as apply_along_axis,
     apply_over_axes as apply_over_axes,
-    resize as resize,
 )
+from funcgrad.numpy._choose.flat import resize as resize
 from funcgrad.numpy._choose.sets import (
     intersect1d as intersect1d,
     isin as isin,

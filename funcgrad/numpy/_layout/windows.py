@@ -11,12 +11,12 @@ import numpy as np
 from funcgrad._core.aval import aval_of
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.gather import index_p
-from funcgrad._ops.index.join import concatenate, stack
+from funcgrad._ops.index.join import stack
 from funcgrad._ops.index.plan import FULL, SLOT, Index
 from funcgrad._ops.layout.shape import expand_dims, reshape, transpose
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.plain import beside_numpys
-from funcgrad.numpy._layout.shape import as_array, moveaxis, ravel
+from funcgrad.numpy._layout.shape import as_array, moveaxis
 
 
 @beside_numpys(np.lib.stride_tricks.sliding_window_view)
@@ -51,19 +51,6 @@ def sliding_window_view(
         places = np.arange(count)[:, None] + np.arange(length)
         x = moveaxis(index_p(x, places, index=Index((*(FULL,) * i, SLOT))), i + 1, -1)
     return x
-
-
-@beside_numpys(np.resize)
-def resize(a: Any, new_shape: Any) -> Any:
-    """``numpy.resize``: repeats the elements as often as it takes."""
-    a = ravel(a)
-    shape = tuple([int(n) for n in (new_shape if np.ndim(new_shape) else (new_shape,))])
-    if any(n < 0 for n in shape):
-        raise ValueError(f"resize: the shape is {shape}; all elements of `new_shape` must be non-negative.")
-    size, given = math.prod(shape), a.shape[0]
-    if not size or not given:
-        return np.zeros(shape, a.dtype)
-    return reshape(concatenate([a] * -(-size // given), 0)[:size], shape)
 
 
 @beside_numpys(np.apply_along_axis)
