@@ -228,3 +228,33 @@ def test_numbers_that_are_drawn_lie_where_they_should() -> None:
     for name, arguments in wrong.items():
         with pytest.raises(RuntimeError, match="expects"):
             getattr(x, name)(*arguments)
+
+
+REFUSED: dict[str, Callable[[Any, Any], Any]] = {
+    "slices that do not fit": lambda x, t: x.index_add_(0, t(INDEX[0, :2]), x[:2, :2].clone()),
+    "too few slices": lambda x, t: x.index_copy(0, t(INDEX[0, :2]), x[:1].clone()),
+    "an index of other axes": lambda x, t: x.gather(0, t(INDEX[0])),
+    "a source of other axes": lambda x, t: x.scatter(0, t(INDEX), x[0]),
+    "a source that is too small": lambda x, t: x.scatter_add_(0, t(INDEX), x[:1].clone()),
+    "a place that there is not": lambda x, t: x.scatter_(0, t(INDEX + 2), 1.0),
+    "elements that there are not": lambda x, t: x.narrow(0, 2, 2),
+    "a part of no length": lambda x, t: x.narrow(0, 2, -2),
+    "sizes that do not multiply up": lambda x, t: x.unflatten(0, (2, 2)),
+    "a source of another dtype": lambda x, t: x.masked_scatter_(x > 0, x.float()),
+    "a source that is too short": lambda x, t: x.masked_scatter_(x > 0, x[0].clone()),
+    "integers": lambda x, t: t(INDEX).uniform_(),
+    "in the same memory": lambda x, t: x.index_copy_(0, t(INDEX[0]), x),
+    "a vector's diagonal": lambda x, t: x[0].clone().fill_diagonal_(1.0),
+    "a rounding that there is not": lambda x, t: x.div(x, rounding_mode="up"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refusals(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    for make in (tensor, torch.tensor):
+        x = make(X)
+        with pytest.raises((RuntimeError, IndexError, ValueError)):
+            REFUSED[name](x, make)
+        # PyTorch has written a part by then.
+        assert make is not tensor or np.array_equal(x, X)

@@ -88,9 +88,22 @@ def _broadcast_to(self: Any, *shape: Any) -> Any:
     return NAMES["expand"](self, *dims_of(shape))
 
 
+def _moved(self: Any, source: Any, destination: Any) -> Any:
+    """Axes in other places, as a view."""
+    if self.shape:
+        return fnp.moveaxis(self, source, destination)
+    for axes in (source, destination):
+        check_of_scalar((axes,) if isinstance(axes, int) else axes)
+    return self
+
+
 def _flip(self: Any, *axes: Any) -> Any:
     """A copy in reverse order along axes."""
-    return copied(fnp.flip(self, dims_of(axes)))
+    axes = dims_of(axes)
+    if self.shape:
+        return copied(fnp.flip(self, axes))
+    check_of_scalar(axes)
+    return copied(self)
 
 
 def _roll(self: Any, shifts: Any, dims: Any = None) -> Any:
@@ -195,8 +208,7 @@ METHODS: dict[str, Method] = {
     "diag": _diag,
     "diff": _diff,
     "where": _where,
-    "moveaxis": viewing(lambda self, source, destination: fnp.moveaxis(self, source, destination)),
-    "movedim": viewing(lambda self, source, destination: fnp.moveaxis(self, source, destination)),
+    **dict.fromkeys(("moveaxis", "movedim"), viewing(_moved)),
     "swapdims": NAMES["swapaxes"],
     "broadcast_to": _broadcast_to,
     "expand_as": lambda self, other: expanded(self, tuple(other.shape)),

@@ -11,8 +11,11 @@ import numpy as np
 from funcgrad._core.aval import Aval, is_floating
 from funcgrad.autograd._memory.write import plain_value, value_of
 from funcgrad.autograd._methods.in_place import write_whole
+from funcgrad.autograd._tape.writes import type_name
 
 Method = Callable[..., Any]
+# What gives no integers.
+_CONTINUOUS = frozenset({"normal_", "uniform_", "exponential_", "log_normal_", "cauchy_"})
 
 
 def _drawn(name: str, title: str, draw: Callable[..., Any]) -> Method:
@@ -20,6 +23,8 @@ def _drawn(name: str, title: str, draw: Callable[..., Any]) -> Method:
 
     @functools.wraps(draw)
     def method(self: Any, *args: Any, generator: Any = None, **options: Any) -> Any:
+        if name in _CONTINUOUS and not is_floating(self.dtype):
+            raise RuntimeError(f"\"{name}\" not implemented for '{type_name(self.dtype)}'")
         numbers = draw(np.random if generator is None else generator, self.aval, *args, **options)
         return write_whole(self, np.asarray(numbers).astype(self.dtype), title, name)
 

@@ -97,6 +97,18 @@ def write_whole(self: Any, value: Any, title: str, asked: str) -> Any:
     return compute(self, filled, (value,), title, asked=asked)
 
 
+def _refuse_shape(x: Any, shape: tuple[int, ...], wide: tuple[int, ...] | None) -> None:
+    """Refuse a source of a shape that is none, or gives more, beside a tensor."""
+    if wide is not None:
+        check_fits(x, wide, x.dtype)
+    pairs = list(zip(reversed(x.shape), reversed(shape), strict=False))
+    i, (a, b) = next((i, pair) for i, pair in enumerate(pairs) if pair[0] != pair[1] and 1 not in pair)
+    raise RuntimeError(
+        f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension "
+        f"{max(len(x.shape), len(shape)) - 1 - i}"
+    )
+
+
 def _copy(self: Any, source: Any) -> Any:
     """Copy the elements of another tensor or array, in place, converted to this tensor's dtype."""
     source = plain_value(source)
@@ -104,18 +116,12 @@ def _copy(self: Any, source: Any) -> Any:
     try:
         wide = np.broadcast_shapes(self.shape, shape)
     except ValueError:
+        wide = None
+    if wide != self.shape:
         check_in_place(self, (source,), "copy_")
         if not is_foreign(self.value):
             check_memory(self.value, (source,))
-        pairs = list(zip(reversed(self.shape), reversed(shape), strict=False))
-        i, (a, b) = next((i, pair) for i, pair in enumerate(pairs) if pair[0] != pair[1] and 1 not in pair)
-        raise RuntimeError(
-            f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension "
-            f"{max(len(self.shape), len(shape)) - 1 - i}"
-        ) from None
-    if wide != self.shape:
-        check_in_place(self, (source,), "copy_")
-        check_fits(self, wide, self.dtype)
+        _refuse_shape(self, shape, wide)
     return write_whole(self, source, _COPIED, "copy_")
 
 

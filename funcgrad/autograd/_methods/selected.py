@@ -12,8 +12,9 @@ from funcgrad import numpy as fnp
 from funcgrad._core.bind import is_foreign
 from funcgrad.autograd._memory.history import check_in_place
 from funcgrad.autograd._memory.views import getitem
-from funcgrad.autograd._memory.write import compute, plain_value, put, value_of
+from funcgrad.autograd._memory.write import check_memory, compute, plain_value, put, value_of
 from funcgrad.autograd._tape.base import is_tensor
+from funcgrad.autograd._tape.writes import type_name
 from funcgrad.numpy.extend import At, normalize_axis, parse
 
 Method = Callable[..., Any]
@@ -44,13 +45,24 @@ def _array(index: Any) -> np.ndarray:
 
 def _along(x: Any, dim: int, index: Any) -> tuple[Any, ...]:
     """The slices along an axis that an index names."""
-    return (*(_FULL,) * normalize_axis(dim, len(x.shape)), _array(index))
+    axis, index = normalize_axis(dim, len(x.shape)), _array(index)
+    if index.ndim > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    if index.size and not 0 <= index.min() <= index.max() < x.shape[axis]:
+        raise IndexError("index out of range in self")
+    return (*(_FULL,) * axis, index)
 
 
 def _grid(x: Any, dim: int, index: np.ndarray) -> tuple[Any, ...]:
     """The places ``x[..., index[i, j, ...], ...]`` along an axis."""
+    axis = normalize_axis(dim, len(x.shape))
+    if index.ndim != len(x.shape):
+        raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
+    if index.size and not 0 <= index.min() <= index.max() < x.shape[axis]:
+        outside = index[(index < 0) | (index >= x.shape[axis])][0]
+        raise RuntimeError(f"index {outside} is out of bounds for dimension {axis} with size {x.shape[axis]}")
     grid: list[Any] = list(np.indices(index.shape, sparse=True))
-    grid[normalize_axis(dim, len(x.shape))] = index
+    grid[axis] = index
     return tuple(grid)
 
 
@@ -134,17 +146,31 @@ def _check_scattered(shape: tuple[int, ...], axis: int, index: tuple[int, ...], 
 def _masked_scatter(x: Any, mask: Any, source: Any) -> Chosen:
     """Write the elements of a source, in order, to where a mask is true."""
     source, mask = plain_value(source), np.broadcast_to(_array(mask), x.shape)
+    if source.dtype != x.dtype:
+        raise RuntimeError(
+            f"masked_scatter: expected self and source to have same dtypes but got {type_name(x.dtype)} and "
+            f"{type_name(source.dtype)}"
+        )
     count = int(np.count_nonzero(mask))
     if count > source.size:
-        raise RuntimeError("masked_scatter: expected self and source to have same dtypes and enough elements in source")
+        raise RuntimeError(
+            f"masked_scatter: the mask selects {count} elements, and source has {source.size}. Pass more."
+        )
     return Chosen((mask,), fnp.ravel(source)[:count], "MaskedScatterBackward0", source=source)
 
 
 def _put(x: Any, index: Any, source: Any, accumulate: bool = False) -> Chosen:
     """Write, or add, to elements by their number in C order."""
     source, index = plain_value(source), _array(index)
+    if source.size != index.size:
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source.size}, index.numel() = {index.size}"
+        )
+    if index.size and not -x.size <= index.min() <= index.max() < x.size:
+        raise IndexError("put_(): index out of range")
     key = np.unravel_index(np.where(index < 0, index + x.size, index), x.shape)
-    return Chosen(key, fnp.reshape(source, index.shape), "PutBackward0", accumulate, source)
+    return Chosen(key or (...,), fnp.reshape(source, index.shape), "PutBackward0", accumulate, source)
 
 
 _CHOOSERS: dict[str, Callable[..., Chosen]] = {
@@ -171,29 +197,37 @@ def _new(choose: Callable[..., Chosen]) -> Method:
     return method
 
 
+def _write(x: Any, chosen: Chosen, asked: str) -> Any:
+    key, value, title, adds, source = chosen
+    if not adds and not is_foreign(x.value):
+        x, index, arrays = parse(x, key)
+        return put(x, value, index, arrays, title, asked=asked, source=source)
+
+    def computed(old: Any) -> Any:
+        return At(old)[key].add(value) if adds else At(old)[key].set(value)
+
+    others = (value if source is None else source,)
+    return compute(x, computed, others, title, asked=asked, keeps=False, apart=True)
+
+
 def _in_place(name: str, choose: Callable[..., Chosen]) -> Method:
     @functools.wraps(choose)
     def method(self: Any, *args: Any, **options: Any) -> Any:
-        if not self.shape:
+        if not self.shape and name != "put_":
             # As in PyTorch a line of one element.
             check_in_place(self, args, name)
             method(fnp.expand_dims(self, 0), *args, **options)
             return self
         try:
-            key, value, title, adds, source = choose(self, *args, **options)
-        except (IndexError, RuntimeError):
-            # What may not be written to is refused for that, first.
-            check_in_place(self, args, name)
+            chosen = choose(self, *args, **options)
+        except (ValueError, IndexError, RuntimeError):
+            # What tensors may not be written to at all comes first.
+            others = (*args, *options.values())
+            check_in_place(self, others, name)
+            if not is_foreign(self.value):
+                check_memory(self.value, others, apart=True)
             raise
-        if not adds and not is_foreign(self.value):
-            x, index, arrays = parse(self, key)
-            return put(x, value, index, arrays, title, asked=name, source=source)
-
-        def computed(x: Any) -> Any:
-            return At(x)[key].add(value) if adds else At(x)[key].set(value)
-
-        others = (value if source is None else source,)
-        return compute(self, computed, others, title, asked=name, keeps=False, apart=True)
+        return _write(self, chosen, name)
 
     return method
 
@@ -208,8 +242,7 @@ def _fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
     where = np.arange(self.shape[0] if wrap and len(self.shape) == 2 else min(self.shape))
     where = where[where % (self.shape[1] + 1) < self.shape[1]]
     key = (where, *[where % (self.shape[1] + 1)] * (len(self.shape) - 1))
-    x, index, arrays = parse(self, key)
-    return put(x, fill_value, index, arrays, "torch::autograd::CopySlices", asked="fill_diagonal_")
+    return _write(self, Chosen(key, fill_value, "torch::autograd::CopySlices"), "fill_diagonal_")
 
 
 def _gather(self: Any, dim: int, index: Any) -> Any:

@@ -165,7 +165,7 @@ def _origin(node: Any, value: np.ndarray, record: _Record) -> str:
             name = Function(source).name()
             if source is not node and record.title is not None:
                 name = record.title if record.array() is value else "AsStrided"
-            return f", which is output 0 of {name.partition('Backward')[0]},"
+            return f", which is output 0 of {name.replace('Backward0', '').replace('Backward', '')},"
     return ""
 
 

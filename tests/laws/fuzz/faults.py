@@ -22,6 +22,7 @@ from funcgrad.numpy._base.dispatch import functions
 from funcgrad.optim import SGD
 from tests.laws.fuzz import check, generate, schedules, tensors, writing
 from tests.laws.fuzz.runner import CLEAR_EVERY
+from tests.laws.fuzz.tensor_scripts import script_of
 
 Find = Callable[[int], list[Any]]
 LIMIT = 6000
@@ -162,7 +163,7 @@ def of_programs(seed: int) -> list[Any]:
 
 
 def of_scripts(seed: int) -> list[Any]:
-    return tensors.findings(tensors.script_of(seed), check.Report())
+    return tensors.findings(script_of(seed), check.Report())
 
 
 def of_schedules(seed: int) -> list[Any]:

@@ -12,6 +12,7 @@ from tests.laws.fuzz import schedules, tensors, writing
 from tests.laws.fuzz.check import Finding, Report, run
 from tests.laws.fuzz.generate import program_of
 from tests.laws.fuzz.shrink import shrunk
+from tests.laws.fuzz.tensor_scripts import script_of
 
 CLEAR_EVERY = 300
 MAX_SHRUNK = 12
@@ -58,7 +59,7 @@ def run_scripts(kind: str, seeds: Iterable[int]) -> tuple[Report, list[Found]]:
 
 
 def of_script(seed: int, report: Report) -> list[Found]:
-    whole = tensors.script_of(seed)
+    whole = script_of(seed)
     reduced = [tensors.shrunk(whole, what) for what in tensors.findings(whole, report)[:1]]
     return [Found(seed, f"tensors: {what.partition(':')[0]}", f"# {what}\n{s.text()}") for s, what in reduced]
 
