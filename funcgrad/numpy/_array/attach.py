@@ -16,6 +16,7 @@ from funcgrad._core.trace.place import settled, writable
 from funcgrad._ops.layout.copy import copy
 from funcgrad.numpy._array.operators import OPERATORS
 from funcgrad.numpy._array.ufunc_at import ufunc_at
+from funcgrad.numpy._array.ufunc_folds import fold
 from funcgrad.numpy._array.ufunc_options import with_options
 from funcgrad.numpy._base import concrete, object_arrays, text
 from funcgrad.numpy._base.dispatch import (
@@ -65,7 +66,7 @@ def _by_method(ufunc: np.ufunc, method: str, inputs: tuple, options: dict) -> An
     """``ufunc.at``, ``ufunc.reduce`` and so on."""
     if method == "at":
         return ufunc_at(ufunc, *inputs)
-    function = ufunc_methods.get((ufunc, method))
+    function = ufunc_methods.get((ufunc, method)) or fold(ufunc, method)
     if function is None:
         if method == "outer" and ufunc in ufuncs:
             return with_options(ufunc, lambda x, y: e.outer(ufunc, x, y), inputs, options)
