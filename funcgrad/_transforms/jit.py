@@ -66,7 +66,8 @@ def jit(
 
     The function runs once for each combination of argument structures, shapes, dtypes and static values, on abstract
     values: Python side effects happen then only, and a branch on a traced value is an error. dtypes are NumPy's:
-    float64 stays float64, without touching JAX's global flag.
+    float64 stays float64, without touching JAX's global flag. Arrays that the function closes over are read once,
+    when it runs: what is written to them later is not seen.
 
     Args:
         f: the function; without it, ``jit`` returns a decorator.

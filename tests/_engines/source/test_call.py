@@ -235,3 +235,13 @@ def test_a_traceback_points_into_the_code_and_to_the_users_line() -> None:
     frame = traceback.extract_tb(caught.value.__traceback__)[-1]
     assert frame.filename.startswith("<funcgrad last")
     assert "return x[i] * 2" in linecache.getline(frame.filename, frame.lineno or 0)
+
+
+@pytest.mark.parametrize("engine", ["numpy", "xla"])
+def test_an_array_that_the_function_closes_over_is_what_it_was(engine: str) -> None:
+    table = np.arange(3.0)
+    jitted = fg.jit(lambda x: x * 2 + table * 3 + table, engine=engine)
+    wanted = X * 2 + table * 3 + table
+    for _ in range(2):
+        np.testing.assert_allclose(jitted(X), wanted)
+        table[...] = 100
