@@ -95,4 +95,6 @@ OURS = {"np": fg.numpy, "special": fg.scipy.special, "lib": OUR_LIB}
 JAX_NUMPY = SimpleNamespace(**vars(jax.numpy))
 JAX_NUMPY.ldexp = lambda x, i: x * 2.0**i
 JAX_NUMPY.sign = lambda x: x / abs(x) if jax.numpy.iscomplexobj(x) else jax.numpy.sign(x)
+# Left of the imaginary axis JAX's derivative of ``arccosh`` is that of the other branch.
+JAX_NUMPY.arccosh = lambda x: jax.numpy.log(x + jax.numpy.sqrt(x - 1) * jax.numpy.sqrt(x + 1))
 JAX = {"np": JAX_NUMPY, "special": jax_special, "lib": JAX_LIB}

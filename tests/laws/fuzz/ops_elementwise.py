@@ -153,6 +153,10 @@ def _choose(d: Draw) -> str:
 def _clip(d: Draw) -> str:
     x = d.name(is_real)
     low, high = d.one("None", d.number(), "-0.5", d.beside(x)), d.one("None", d.number(), "1", d.beside(x))
+    bounds = [d.text_value(bound) for bound in (low, high)]
+    if any(bound.dtype.kind == "c" and np.any(np.isnan(bound)) for bound in bounds):
+        # By the strides NumPy takes one of two loops, which differ in what a complex NaN bounds.
+        raise UnfitError
     return d.one(f"np.clip({x}, {low}, {high})", f"{x}.clip({low}, {high})")
 
 

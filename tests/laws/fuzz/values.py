@@ -120,7 +120,10 @@ def input_text(rng: Random, style: Style, earlier: dict[str, Any]) -> tuple[str,
         return rng.choice((name, f"{name}[::-1]", f"{name}[:1]", f"{name}.T")), True
     if style.objects and rng.random() < 0.5:
         shape = rng.choice(((2,), (3,), (2, 3)))
-        return f"np.array({nested(rng, style, rng.choice(('float64', 'int64')), shape)}, object)", False
+        # Among objects Python's `>` decides which is the greatest, for NaN by the order in which they stand.
+        finite = Style.__new__(Style)
+        finite.__dict__.update({**vars(style), "specials": False})
+        return f"np.array({nested(rng, finite, rng.choice(('float64', 'int64')), shape)}, object)", False
     if style.numbers and rng.random() < 0.4:
         return number_text(rng, style), True
     return array_text(rng, style, rng.choice(style.shapes), rng.choice(style.dtypes)), rng.random() < 0.85
