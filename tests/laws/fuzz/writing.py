@@ -37,7 +37,16 @@ WEIGHTS = {
 }
 ARGNUMS = (0, 1)
 # What may be refused: a shape, a branch or an integer that would depend on numbers.
-REFUSED = ("the mask is traced", "indexed by a traced mask", "bool() was asked", "boolean index did not match")
+# And of no elements a complex value into a float array, all elements from an empty array.
+REFUSED = (
+    "Make the array of a complex dtype",
+    "Error setting single item",
+    "Cannot insert from an empty array",
+    "the mask is traced",
+    "indexed by a traced mask",
+    "bool() was asked",
+    "boolean index did not match",
+)
 INTO_INTEGERS = ("its derivative would be cut", "an array of plain numbers", "same_kind")
 
 

@@ -150,3 +150,18 @@ def test_ravel_copies_what_does_not_lie_in_one_piece() -> None:
         for order in ("C", "F", "A", "K"):
             assert np.shares_memory(fnp.ravel(y, order), y) == np.shares_memory(np.ravel(y, order), y)
             np.testing.assert_array_equal(fnp.ravel(y, order), np.ravel(y, order))
+
+
+@pytest.mark.parametrize("new", [np.conj, np.positive, lambda x: +x, np.copy, lambda x: x.astype(float)])
+def test_new_arrays_lie_in_memory_as_numpys(new: Any) -> None:
+    """Whether ravel gives a view of them depends on it."""
+
+    def f(x: Any) -> Any:
+        y = new(x.T)
+        flat = y.ravel()
+        y[0] = 0
+        return np.sum(flat * np.arange(6.0))
+
+    x = np.arange(1.0, 7.0).reshape(2, 3)
+    assert fg.vjp(f, x)[0] == f(x)
+    np.testing.assert_array_equal(fg.grad(f)(x), [[0.0, 2.0, 4.0], [1.0, 3.0, 5.0]])
