@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import aval_of
+from funcgrad._core.aval import aval_of, is_integral
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.gather import slice_axis
 from funcgrad._ops.index.join import concatenate, stack
@@ -66,6 +66,10 @@ def coefficients(p: Any) -> Any:
     return p if p.shape else reshape(p, (1,))
 
 
+def _inexact(p: Any) -> Any:
+    return cast(p, np.dtype(float)) if is_integral(p.dtype) else p
+
+
 def _as_given(result: Any, *given: Any) -> Any:
     """A polynomial where one was given, else the array of its coefficients."""
     return np.poly1d(result) if any(isinstance(p, np.poly1d) for p in given) else result
@@ -102,6 +106,9 @@ def polyval(p: Any, x: Any) -> Any:
     else:
         x = as_array(x)
         y = zeros_like(x)
+        if p.shape[0]:
+            # JAX's operators would promote otherwise: an integer and a float32 to float32.
+            p, x, y = promote(p, x, y)
     for i in range(p.shape[0]):
         y = y * x + p[i]
     return y
@@ -121,7 +128,7 @@ def polysub(a1: Any, a2: Any) -> Any:
 
 def _aligned(a1: Any, a2: Any) -> tuple[Any, Any]:
     """The coefficients of both, with zeros in front of the shorter."""
-    a, b = coefficients(a1), coefficients(a2)
+    a, b = promote(coefficients(a1), coefficients(a2))
     missing = b.shape[0] - a.shape[0]
     return _after_zeros(a, missing), _after_zeros(b, -missing)
 
@@ -148,7 +155,7 @@ def _of_its_degree(p: Any, name: str) -> Any:
 @beside_numpys(np.polydiv)
 def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
     """``numpy.polydiv``: quotient and remainder; of what degree that is has to be known."""
-    r, b = promote(coefficients(u) + 0.0, coefficients(v) + 0.0)
+    r, b = promote(_inexact(coefficients(u)), _inexact(coefficients(v)))
     n = b.shape[0]
     scale = 1.0 / b[0]
     quotient = []
@@ -174,7 +181,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     for _ in range(m):
         # A constant has one coefficient, and its derivative none.
         n = max(y.shape[0] - 1, 0)
-        y = y[:n] * np.arange(n, 0, -1)
+        y = operator.mul(*promote(y[:n], np.arange(n, 0, -1)))
     return y
 
 
@@ -194,7 +201,8 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
         )
     y = as_array(p)
     for i in range(m):
-        raised = y / np.arange(y.shape[0], 0, -1)
+        y, powers = promote(_inexact(y), np.arange(y.shape[0], 0, -1))
+        raised = y / powers
         y = concatenate(list(promote(raised, reshape(constants[i], (1,)))), 0)
     return y
 

@@ -12,6 +12,7 @@ from funcgrad.numpy._base.convert import as_value
 from funcgrad.numpy._base.dispatch import in_numpys_mode, late_functions
 from funcgrad.numpy._layout.rearrange import roll
 from funcgrad.numpy._layout.shape import as_array
+from funcgrad.numpy._math.elementwise import divide, multiply
 
 _Axes = int | Sequence[int] | None
 
@@ -41,10 +42,15 @@ def _shifted(x: Any, axes: _Axes, sign: int) -> Any:
 @in_numpys_mode
 def fftfreq(n: int, d: Any = 1.0, device: Any = None) -> Any:
     """``numpy.fft.fftfreq``: the frequencies of `fft` for ``n`` samples a time ``d`` apart."""
-    return np.fft.fftfreq(n, as_value(d), device)
+    return _spaced(np.fft.fftfreq(n, 1.0, device) * n, n, d)
 
 
 @in_numpys_mode
 def rfftfreq(n: int, d: Any = 1.0, device: Any = None) -> Any:
     """``numpy.fft.rfftfreq``: the frequencies of `rfft` for ``n`` samples a time ``d`` apart."""
-    return np.fft.rfftfreq(n, as_value(d), device)
+    return _spaced(np.fft.rfftfreq(n, 1.0, device) * n, n, d)
+
+
+def _spaced(cycles: np.ndarray, n: int, d: Any) -> Any:
+    """Whole numbers of cycles over the time of all samples."""
+    return multiply(np.rint(cycles).astype(int), divide(1.0, multiply(n, as_value(d))))

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from funcgrad._core.aval import type_text
-from funcgrad._core.bind import NO_PARAMS, Tracer, bind
+from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops.elementwise.arithmetic import eq_p, ne_p
 from funcgrad._ops.elementwise.cast import cast, real_p
 from funcgrad._ops.elementwise.select import select
@@ -20,7 +20,7 @@ from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.layout.shape import expand_dims
 from funcgrad._ops.linalg import general, orthogonal, spectral
 from funcgrad._ops.linalg.matrices import adjoint, product
-from funcgrad.numpy._base.concrete import concrete_value
+from funcgrad.numpy._base.concrete import concrete_value, known_value
 from funcgrad.numpy._base.convert import promote
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_option
 from funcgrad.numpy._base.plain import beside_numpys
@@ -181,7 +181,8 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, Any, Any, An
     # LAPACK counts in the integers of C.
     rank = cast(matrix_rank(a, rtol=cutoff), np.dtype(np.intc))
     left = squared(b - matmul(a, x))
-    short = not isinstance(rank, Tracer) and int(rank) < a.shape[1]
+    known = known_value(rank)
+    short = known is not None and int(known) < a.shape[1]
     if a.shape[0] <= a.shape[1] or short:
         return x, np.empty(0, left.dtype), rank, values
     columns = left if len(b.shape) == 2 else expand_dims(left, (1,))

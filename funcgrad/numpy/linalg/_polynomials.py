@@ -8,17 +8,16 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import aval_of
-from funcgrad._core.bind import NO_PARAMS, Tracer, bind
+from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._core.tracebacks import caller_level
 from funcgrad._ops.elementwise.cast import real_p
 from funcgrad._ops.index.join import concatenate, stack
 from funcgrad._ops.layout.shape import reshape
-from funcgrad.numpy._base.concrete import concrete_value
+from funcgrad.numpy._base.concrete import concrete_value, known_value
 from funcgrad.numpy._base.plain import beside_numpys
 from funcgrad.numpy._contract.convolutions import convolve
 from funcgrad.numpy._contract.polynomials import coefficients, vander, without_zeros
 from funcgrad.numpy._contract.products import outer
-from funcgrad.numpy._layout.shape import as_array
 from funcgrad.numpy._math.elementwise import sqrt
 from funcgrad.numpy._reduce.reductions import sum_
 from funcgrad.numpy._reduce.statistics import inexact
@@ -32,12 +31,12 @@ def polyfit(  # noqa: PLR0917  (NumPy's arguments)
 ) -> Any:
     """``numpy.polyfit``: by least squares, whose derivative holds while the rank does not change."""
     order = int(deg) + 1
-    x, y = as_array(x) + 0.0, as_array(y) + 0.0
+    x, y = inexact(x), inexact(y)
     _check(x, y, order)
     cutoff = x.shape[0] * float(np.finfo(x.dtype).eps) if rcond is None else rcond
     left, right = vander(x, order), y
     if w is not None:
-        w = as_array(w) + 0.0
+        w = inexact(w)
         if w.shape != y.shape[:1]:
             raise TypeError(
                 f"polyfit: w is {aval_of(w)}, expected a 1-d array for weights of the same length as y, {aval_of(y)}. "
@@ -51,7 +50,8 @@ def polyfit(  # noqa: PLR0917  (NumPy's arguments)
     c = (c.T / scale).T
     if full:
         return c, residuals, rank, values, cutoff
-    if not isinstance(rank, Tracer) and int(rank) != order:
+    known = known_value(rank)
+    if known is not None and int(known) != order:
         message = "Polyfit may be poorly conditioned"
         warnings.warn(message, np.exceptions.RankWarning, stacklevel=caller_level())
     return (c, _covariance(left, scale, residuals, y, cov)) if cov else c

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -121,3 +122,23 @@ def test_fits(rng: np.random.Generator) -> None:
         with pytest.raises(error, match=match):
             fg.grad(lambda y, f=f: np.sum(f(y)[0]))(y)
     same(fnp.polyfit(x.tolist(), y, 1), np.polyfit(x, y, 1), 0)
+
+
+def test_arrays_of_jax_are_promoted_as_numpys() -> None:
+    """JAX's own operators make float32 of an integer and a float32."""
+    c, x = np.array([1, 2, 3], np.int32), np.array([0.5, 2], np.float32)
+    calls: dict[str, Any] = {
+        "polyval": lambda m, c, x: m.polyval(c, x),
+        "polyval of integers": lambda m, c, x: m.polyval(x, c),
+        "polyadd": lambda m, c, x: m.polyadd(c, x),
+        "polyder": lambda m, c, x: m.polyder(x),
+        "polyint": lambda m, c, x: m.polyint(x, 2),
+        "polydiv": lambda m, c, x: m.polydiv(c, x)[1],
+        "polymul": lambda m, c, x: m.polymul(c, x),
+        "vander": lambda m, c, x: m.vander(x),
+        "fftfreq": lambda m, c, x: m.fft.fftfreq(5, x[0]),
+    }
+    for f in calls.values():
+        same(f(fnp, jax.numpy.asarray(c), jax.numpy.asarray(x)), f(np, c, x), 1e-6)
+    fit = jax.jit(lambda x: fnp.polyfit(x, x**2, 1))(np.arange(4.0, dtype=np.float32))
+    np.testing.assert_allclose(fit, np.polyfit(np.arange(4.0), np.arange(4.0) ** 2, 1), rtol=1e-5)
