@@ -18,6 +18,7 @@ __all__ = [
     "ObjectArrayWarning",
     "OverwrittenError",
     "SparseGradientError",
+    "StagedRandomWarning",
     "TracerArrayConversionError",
     "TracerAssignmentError",
     "TracerBoolConversionError",
@@ -386,6 +387,13 @@ class ObjectArrayWarning(UserWarning):
     ...     return np.sum(np.stack([x[1], x[0]]) ** 2)  # rather than np.array([x[1], x[0]])
     >>> print(fg.grad(swapped_square)(np.array([1.0, 2.0])))
     [2. 4.]
+    """
+
+
+class StagedRandomWarning(UserWarning):
+    """A function drew from `numpy.random` while it was staged: in the program its numbers are constants.
+
+    >>> from funcgrad import random; noisy = lambda key, x: x + random.normal(key, x.shape)  # not np.random.normal()
     """
 
 

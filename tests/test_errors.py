@@ -24,6 +24,7 @@ BASES = {
     "SparseGradientError": RuntimeError,
     "GradientMismatchError": AssertionError,
     "ObjectArrayWarning": UserWarning,
+    "StagedRandomWarning": UserWarning,
 }
 
 

@@ -189,8 +189,9 @@ def folded(function: F) -> F:
 
 
 def caller_level() -> int:
-    """The ``stacklevel`` of the innermost frame outside funcgrad and NumPy, as seen from the caller's ``warn``."""
-    skipped = PACKAGE, os.path.dirname(os.path.abspath(np.__file__)) + os.sep
+    """The ``stacklevel`` of the innermost frame outside funcgrad, NumPy and JAX, as seen from the caller's ``warn``."""
+    libraries = [np, sys.modules["jax"]] if "jax" in sys.modules else [np]
+    skipped = PACKAGE, *[os.path.dirname(os.path.abspath(str(each.__file__))) + os.sep for each in libraries]
     level = 2
     frame = sys._getframe(2)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(skipped):

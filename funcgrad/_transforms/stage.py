@@ -20,6 +20,7 @@ from funcgrad._transforms._arguments import (
 )
 from funcgrad.errors import ForeignArrayError
 from funcgrad.numpy.extend import is_number_dtype
+from funcgrad.random._staged import Watched
 from funcgrad.tree import TreeDef, flatten, unflatten
 
 P = ParamSpec("P")
@@ -75,7 +76,7 @@ def stage_leaves(
     trace = StagingTrace(transform, copies=True)
     inputs = [trace.input(abstract(leaf)) if is_dynamic(leaf) else leaf for leaf in leaves]
     args, kwargs = unflatten(in_tree, inputs)
-    with trace:
+    with Watched(transform, name_of(f), f), trace:
         out = f(*args, **kwargs)
         out_leaves, out_tree = flatten(out)
         graph = trace.graph([_settled(name_of(f), leaf) for leaf in out_leaves], name_of(f))

@@ -17,6 +17,7 @@ from funcgrad import errors
 from funcgrad._core.bind import active_trace
 
 X = np.array([1.0, 2.0])
+RNG = np.random.default_rng(0)
 LONG = np.ones(5000)
 
 
@@ -312,6 +313,12 @@ def test_an_object_array_of_tracers_warns() -> None:
         fg.grad(lambda x: np.sum(fnp.asarray(x)))(X)
 
 
+def test_drawing_from_numpys_generators_in_a_program_warns() -> None:
+    with pytest.warns(errors.StagedRandomWarning, match=r"jit: .* drew random numbers from a numpy.random.Generator"):
+        fg.jit(lambda x: x + RNG.normal(), engine="numpy")(X)
+
+
 def test_every_class_is_raised_above() -> None:
-    raised = {error for _, error, _ in MISTAKES.values()} | {errors.ObjectArrayWarning}
+    warned = {errors.ObjectArrayWarning, errors.StagedRandomWarning}
+    raised = {error for _, error, _ in MISTAKES.values()} | warned
     assert {getattr(errors, name) for name in errors.__all__} - raised == set()

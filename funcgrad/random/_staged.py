@@ -1,0 +1,142 @@
+"""Notices that a staged function draws from ``numpy.random``: its numbers become constants of the program.
+
+What can be seen is NumPy's global state, and the generators that a function, or one that it calls by name, finds in
+its closure, its globals and its defaults; not those in containers and attributes.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar, Token
+from types import BuiltinMethodType, FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.tracebacks import caller_level
+from funcgrad.errors import StagedRandomWarning
+
+# Functions that are looked at: more stand behind one that calls a large library.
+_MOST = 200
+# Whose globals hold no generators of the user's.
+_LIBRARIES = ("funcgrad.", "numpy.", "jax.", "scipy.")
+# Stands for the state behind ``np.random.normal`` and its like.
+_GLOBAL = object()
+
+
+class Watched:
+    """Entered while ``f`` is staged; left, it warns if ``f`` drew.
+
+    To look at the global state takes 0.2 ms: for the bodies of loops, which are staged at every call (``is_body``),
+    that is done where something speaks of NumPy's ``random`` only, and not at all where the staging around them does.
+    """
+
+    __slots__ = ("_before", "_name", "_sources", "_token", "_transform", "told")
+
+    def __init__(self, transform: str, name: str, f: Callable[..., Any], *, is_body: bool = False) -> None:
+        self._transform = transform
+        self._name = name
+        found, named = ([], False) if is_body and _running.get() else _generators(f)
+        self._sources = [_GLOBAL, *found] if named or not is_body else found
+        # Whether a staging within this one has warned already.
+        self.told = False
+
+    def __enter__(self) -> None:
+        self._before = [_position(source) for source in self._sources]
+        self._token: Token = _running.set((*_running.get(), self))
+
+    def __exit__(self, kind: object, error: BaseException | None, where: object) -> None:
+        _running.reset(self._token)
+        if error is not None or self.told:
+            return
+        drawn = next((s for s, was in zip(self._sources, self._before, strict=True) if _has_moved(s, was)), None)
+        if drawn is None:
+            return
+        for outer in _running.get():
+            outer.told = True
+        what = "NumPy's global state, np.random" if drawn is _GLOBAL else f"a numpy.random.{type(drawn).__name__}"
+        warnings.warn(
+            f"{self._transform}: {self._name} drew random numbers from {what}, while it was staged. In the program "
+            "they are constants, the same whenever it runs. Pass a key and draw from it: fg.random.normal(key, "
+            "shape). Or pass the numbers as an argument.",
+            StagedRandomWarning,
+            stacklevel=caller_level(),
+        )
+
+
+_running: ContextVar[tuple[Watched, ...]] = ContextVar("funcgrad_numpys_random", default=())
+
+
+def _position(source: Any) -> Any:
+    """Where a source of random numbers stands: the same as long as nothing is drawn."""
+    if source is _GLOBAL:
+        # NumPy imports the module when it is first used.
+        random = sys.modules.get("numpy.random")
+        return _comparable(random.get_state(legacy=False)) if random else None
+    return _comparable(source.get_state(legacy=False) if hasattr(source, "get_state") else source.bit_generator.state)
+
+
+def _has_moved(source: Any, was: Any) -> bool:
+    now = _position(source)
+    if was is None and now is not None:
+        # The key of a state that was imported since is its own; how far it has come is not.
+        fresh = np.random.RandomState().get_state(legacy=False)
+        return now["state"]["pos"] != fresh["state"]["pos"]
+    return now != was
+
+
+def _comparable(state: Any) -> Any:
+    if isinstance(state, dict):
+        return {key: _comparable(value) for key, value in state.items()}
+    return state.tobytes() if isinstance(state, np.ndarray) else state
+
+
+def _generators(f: Any) -> tuple[list[Any], bool]:
+    """The generators of ``numpy.random`` that a function finds by name, and whether it speaks of that module."""
+    random = sys.modules.get("numpy.random")
+    kinds = (random.Generator, random.RandomState) if random else ()
+    found, seen, todo, named = [], set(), [f], False
+    while todo and len(seen) < _MOST:
+        value = todo.pop()
+        generator = isinstance(value, kinds)
+        if id(value) in seen or not (generator or isinstance(value, _FUNCTIONS)):
+            continue
+        seen.add(id(value))
+        if generator:
+            found.append(value)
+        else:
+            named = named or (isinstance(value, FunctionType) and _speaks_of(random, value))
+            todo.extend(_named_by(value))
+    return found, named
+
+
+def _speaks_of(random: Any, function: FunctionType) -> bool:
+    names = function.__code__.co_names
+    wanted = [id(np)] if "random" in names else []
+    if random is not None:
+        wanted.append(id(random))
+    return any(id(function.__globals__.get(name)) in wanted for name in names)
+
+
+# ``np.random.normal`` itself is a method of the global state.
+_FUNCTIONS = (FunctionType, MethodType, BuiltinMethodType, functools.partial)
+
+
+def _named_by(function: Any) -> Iterator[Any]:
+    """What a function refers to by name; what a partial one and a method hold."""
+    if isinstance(function, MethodType):
+        yield from (function.__func__, function.__self__)
+    elif isinstance(function, BuiltinMethodType):
+        yield function.__self__
+    elif isinstance(function, functools.partial):
+        yield from (function.func, *function.args, *function.keywords.values())
+    else:
+        yield from function.__defaults__ or ()
+        yield from (function.__kwdefaults__ or {}).values()
+        # A name that is bound later has no contents yet.
+        yield from (getattr(cell, "cell_contents", None) for cell in function.__closure__ or ())
+        if not f"{function.__module__}.".startswith(_LIBRARIES):
+            yield from (function.__globals__.get(name) for name in function.__code__.co_names)
