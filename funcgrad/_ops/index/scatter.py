@@ -132,7 +132,7 @@ scatter_set_p = Primitive(
 def shows_part(shape: tuple[int, ...], index: Index) -> bool:
     """Whether NumPy gives a view: not by index arrays, and not a number by an integer for each axis."""
     entries = index.entries
-    if any(entry is SLOT for entry in entries):
+    if SLOT in entries:
         return False
     return len(entries) < len(shape) or any(type(entry) is not int for entry in entries)
 

@@ -215,7 +215,7 @@ CALLS = (
     "np.add.at({a}, {rows}, {b}[{i}] * 0.1)",
     "np.multiply.at({a}, ({integers}), 0.5)",
     "np.subtract.at({a}, {mask}, np.sum({b}) * 0.1)",
-    "np.copyto({a}, {b})",
+    "np.copyto({a}, {b} * 1)",
     "np.copyto({a}, {b} * 1, where={mask})",
     "np.copyto({a}, {b} * 1, where={a} > 0.2)",
     "np.put({a}, {rows}, {b}.ravel()[:3] * 1)",
