@@ -102,7 +102,7 @@ def _sum_of_products(first: Any, second: Any) -> Any:
 # NumPy's functions by the same name.
 _SAME = (
     "abs exp exp2 expm1 log log2 log10 sqrt sin cos tan sinh cosh tanh floor ceil trunc sinc i0 "
-    "reciprocal isnan isinf isfinite isneginf isposinf isreal signbit maximum minimum fmax fmin logaddexp "
+    "isnan isinf isfinite isneginf isposinf isreal signbit maximum minimum fmax fmin logaddexp "
     "logaddexp2 float_power nextafter copysign hypot fmod heaviside deg2rad rad2deg"
 )
 _NO_DERIVATIVE = "torch::autograd::NotImplemented"
@@ -149,6 +149,8 @@ FUNCTIONS: dict[str, Row] = {
     "relu": Row(lambda x: bind(relu_p, (x,), NO_PARAMS)),
     "sigmoid": Row(lambda x: bind(logistic_p, (x,), NO_PARAMS)),
     "rsqrt": Row(lambda x: 1 / fnp.sqrt(x)),
+    # NumPy's of integers is an integer.
+    "reciprocal": Row(lambda x: 1 / x),
     "frac": Row(lambda x: x - fnp.trunc(x)),
     "conj_physical": Row(lambda x: fnp.conjugate(x), "ConjPhysicalBackward1"),
     "nan_to_num": Row(_nan_to_num, "NanToNumBackward0"),
