@@ -21,7 +21,7 @@ SIZE = 4 * max(BLOCK, THREADED)
 @pytest.fixture
 def two_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two threads on a machine of any size."""
-    monkeypatch.setattr(_blocks, "_workers", lambda: 2)
+    monkeypatch.setattr(_blocks, "workers", lambda: 2)
 
 
 def overflowing(at: slice) -> tuple[np.ndarray, np.ndarray]:

@@ -9,18 +9,15 @@ cores. Every number comes out as it would from whole arrays, since no operation 
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
-import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextvars import copy_context
 from typing import Any
 
 import numpy as np
 
 from funcgrad._core.aval import Aval
+from funcgrad._core.threads import together, workers
 
 # Of each array of a cluster a block has so many elements: with more, fewer arrays stay in cache; with less, the threads
 # wait for each other between ufuncs.
@@ -69,7 +66,7 @@ class Blocks:
                 for result, y in zip(results, self._run(*parts), strict=True):
                     result[place] = y
 
-        together(work, min(workers(), len(self._places)))
+        together([work] * min(workers(), len(self._places)))
         return results
 
 
@@ -81,32 +78,3 @@ def rows_of(shape: tuple[int, ...]) -> int:
 def has_blocks(shape: tuple[int, ...]) -> bool:
     """Whether an array of this shape has rows for several blocks, and they fit."""
     return len(shape) > 0 and shape[0] > rows_of(shape) and math.prod(shape[1:]) <= BLOCK
-
-
-def together(work: Callable[[], None], count: int) -> None:
-    """Do the same in so many threads, this one among them; what one of them raises is raised here."""
-    # Each in a copy of the caller's context: np.errstate, say, holds for all.
-    waiting = [_pool().submit(copy_context().run, work) for _ in range(count - 1)]
-    try:
-        work()
-    finally:
-        # Whatever was raised here, nobody writes to the results any more when this returns.
-        wait(waiting)
-    for one in waiting:
-        one.result()
-
-
-def workers() -> int:
-    """How many threads work at once."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-@functools.cache
-def _pool() -> ThreadPoolExecutor:
-    """The threads, started when they are first needed."""
-    return ThreadPoolExecutor(max(workers() - 1, 1), "funcgrad-blocks")
-
-
-# A forked process has no threads but its own.
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)

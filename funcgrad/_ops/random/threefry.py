@@ -6,13 +6,13 @@ counted is the place of an element among all, as ``jax.random`` has it by defaul
 
 from __future__ import annotations
 
-import functools
-import os
+import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+
+from funcgrad._core.threads import together, workers
 
 WORD = np.dtype(np.uint32)
 _MASK = 0xFFFFFFFF
@@ -87,13 +87,21 @@ def hash_all(keys: np.ndarray, count: int, finish: Finish) -> None:
         finish(0, x[:, 0], x[:, 1])
         return
     blocks = _long_blocks(keys, count) if count >= _BLOCK else _short_blocks(keys, count)
-    run = functools.partial(_run, finish)
-    if total >= _MANY_BLOCKS * _BLOCK and _cores() > 1:
-        for _ in _pool().map(run, blocks):
-            pass
-    else:
+    if total < _MANY_BLOCKS * _BLOCK:
         for block in blocks:
-            run(block)
+            _run(finish, block)
+        return
+    lock = threading.Lock()
+
+    def work() -> None:
+        while True:
+            with lock:
+                block = next(blocks, None)
+            if block is None:
+                return
+            _run(finish, block)
+
+    together([work] * workers())
 
 
 # Where a block begins, its key's words, and from where to where the places are counted.
@@ -124,17 +132,3 @@ def _run(finish: Finish, block: _Block) -> None:
     x0 = np.full_like(x1, start >> 32)
     hash_blocks(k0, k1, x0, x1)
     finish(first + start, x0, x1)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-@functools.cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_cores(), "funcgrad-random")
-
-
-# A forked process has no threads but its own.
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)

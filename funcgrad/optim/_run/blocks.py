@@ -7,14 +7,13 @@ and buffer.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextvars import copy_context
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from funcgrad._core.threads import together, workers
 from funcgrad.optim._run import loops
 from funcgrad.optim._run.program import Program
 
@@ -71,20 +70,12 @@ def _write_large(moves: Sequence[Move], total: int) -> None:
             blocks += _blocks(move, BLOCK)
         else:
             _write(*move)
-    workers = _workers() if threaded else 1
-    if workers == 1 or len(blocks) < 2:
+    count = workers() if threaded else 1
+    if count == 1 or len(blocks) < 2:
         _write_blocks(blocks, compiled)
         return
-    shares = _shares(blocks, workers)
-    # Each worker in a copy of the caller's context: np.errstate, say, holds for the whole step.
-    waiting = [_pool().submit(copy_context().run, _write_blocks, share, compiled) for share in shares[1:]]
-    try:
-        _write_blocks(shares[0], compiled)
-    finally:
-        # Whatever was raised here, nobody writes to the results any more when this returns.
-        wait(waiting)
-    for one in waiting:
-        one.result()
+    shares = _shares(blocks, count)
+    together([partial(_write_blocks, share, compiled) for share in shares])
 
 
 def _shares(blocks: Sequence[Move], workers: int) -> list[list[Move]]:
@@ -144,22 +135,3 @@ def _write(program: Program, arrays: Sequence[Any], scalars: Sequence[Any], resu
         # Without memory to write to, ufuncs make scalars of these.
         arrays, results = ([x.reshape(1) for x in xs] for xs in (arrays, results))
     program.ufuncs[0](*arrays, *scalars, *results)
-
-
-_threads: list[ThreadPoolExecutor] = []
-
-
-def _pool() -> ThreadPoolExecutor:
-    """The threads, started when they are first needed."""
-    if not _threads:
-        _threads.append(ThreadPoolExecutor(max(_workers() - 1, 1), "funcgrad-step"))
-    return _threads[0]
-
-
-def _workers() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-# A forked process has no threads but its own.
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_threads.clear)
