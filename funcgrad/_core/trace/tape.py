@@ -10,6 +10,7 @@ took more time than the operations from some 10,000 on.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -44,6 +45,7 @@ parent_counts: list[int] = []
 pulls: list[Any] = []
 freed_kinds: list[int | None] = []
 _kinds: list[Kind] = []
+_making = threading.Lock()
 
 
 def new_kind(
@@ -57,11 +59,14 @@ def new_kind(
     keeps_values: bool = True,
 ) -> int:
     """A kind of node, with ``count`` parents."""
-    freed_kinds.extend((len(pulls) + 1 if keeps_values else None, None))
-    parent_counts.extend((count, 0))
-    pulls.extend((pull, None))
-    _kinds.extend((Kind(primitive, active, joint, pieces), Kind(primitive, freed=True)))
-    return len(pulls) - 2
+    # Kinds are made as they are first needed, by any thread: what stands in one place of the lists belongs together.
+    with _making:
+        kind = len(pulls)
+        freed_kinds.extend((kind + 1 if keeps_values else None, None))
+        parent_counts.extend((count, 0))
+        pulls.extend((pull, None))
+        _kinds.extend((Kind(primitive, active, joint, pieces), Kind(primitive, freed=True)))
+    return kind
 
 
 LEAF = new_kind(None, 0, None)

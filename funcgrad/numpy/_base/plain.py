@@ -45,7 +45,8 @@ def is_ours(x: Any) -> bool:
     return holds_tracer(x) or is_foreign(x)
 
 
-_OBJECT = np.dtype(object)
+# The numbers of NumPy's own dtypes, but for that of objects: 16-bit floats of other packages follow rules of ours.
+_DTYPES = frozenset(np.dtype(letter).num for letter in np.typecodes["All"] if letter != "O")
 _ARRAY = np.ndarray
 _PLAIN = {each for each in NUMPY_TYPES if issubclass(each, np.generic)} | {
     *(bool, int, float, complex, str, type, type(None)),
@@ -56,7 +57,7 @@ def is_plain(x: Any) -> bool:
     """Whether an argument is of NumPy's and Python's own: an array of numbers, a number, an option, a list of these."""
     kind = type(x)
     if kind is _ARRAY:
-        return x.dtype is not _OBJECT
+        return x.dtype.num in _DTYPES
     if kind in _PLAIN:
         return True
     return (kind is list or kind is tuple) and all(map(is_plain, x))
@@ -74,7 +75,7 @@ def _of_none(ours: Any, numpys: Any) -> Any:
 
 def _of_one(ours: Any, numpys: Any) -> Any:
     def call(a: Any, *args: Any, **options: Any) -> Any:
-        if (type(a) is _ARRAY and a.dtype is not _OBJECT) or is_plain(a):
+        if (type(a) is _ARRAY and a.dtype.num in _DTYPES) or is_plain(a):
             if not args and not options:
                 return numpys(a)
             if all(map(is_plain, args)) and all(map(is_plain, options.values())):
@@ -86,7 +87,9 @@ def _of_one(ours: Any, numpys: Any) -> Any:
 
 def _of_two(ours: Any, numpys: Any) -> Any:
     def call(a: Any, b: Any, *args: Any, **options: Any) -> Any:
-        if (type(a) is _ARRAY is type(b) and a.dtype is not _OBJECT is not b.dtype) or (is_plain(a) and is_plain(b)):
+        if (type(a) is _ARRAY is type(b) and a.dtype.num in _DTYPES and b.dtype.num in _DTYPES) or (
+            is_plain(a) and is_plain(b)
+        ):
             if not args and not options:
                 return numpys(a, b)
             if all(map(is_plain, args)) and all(map(is_plain, options.values())):

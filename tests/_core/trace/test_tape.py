@@ -2,13 +2,16 @@
 
 import gc
 import re
+import sys
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
 
 import funcgrad as fg
+from funcgrad._core.trace import tape
 from funcgrad._core.trace.backward import backward_pass
 from funcgrad._core.trace.reverse import ReverseTrace
 from funcgrad._core.trace.tape import LEAF, kept_by, parents_of, primitive_of, pulled
@@ -186,3 +189,22 @@ def test_the_tape_keeps_what_rules_read(name: str, rng: np.random.Generator) -> 
     y, _ = recorded(f, *values)
     for kept, wanted in zip(kept_by(y.node), expected(*values), strict=True):
         np.testing.assert_array_equal(kept, wanted)
+
+
+def test_kinds_made_by_several_threads_are_apart() -> None:
+    def made_with(count: int) -> tuple[int, int, Any]:
+        def pull(*_: Any) -> Any:
+            return count
+
+        return tape.new_kind(None, count, pull), count, pull
+
+    before, interval = len(tape.pulls), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            made = list(pool.map(made_with, range(2000)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert sorted(kind for kind, _, _ in made) == list(range(before, before + 4000, 2))
+    for kind, count, pull in made:
+        assert (tape.parent_counts[kind], tape.pulls[kind]) == (count, pull)
