@@ -15,10 +15,10 @@ _NDARRAY = np.ndarray
 class Derivative(Protocol):
     """How a primitive with one result is differentiated; the kinds are in ``trace/derivative.py``."""
 
-    def node_maker(self, primitive: Primitive, active: int) -> Callable[[Any, Any, Any, dict], Any]:
+    def node_maker(self, primitive: Primitive, active: int) -> Callable[[Any, Any, Any, Any, dict], Any]:
         """For a set of active operands (bit i: operand i), what records an application.
 
-        Called with ``(primals, nodes, y, params)``, it returns the tape's node, or ``None`` where there is no
+        Called with ``(trace, primals, nodes, y, params)``, it returns the tape's node, or ``None`` where there is no
         derivative.
         """
         ...

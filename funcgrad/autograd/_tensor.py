@@ -47,9 +47,9 @@ class Tensor(TensorBase):
         # What the surface attaches to every tracer.
         def __getattr__(self, name: str) -> Any: ...
 
-        __add__ = __sub__ = __rsub__ = __mul__ = __truediv__ = __rtruediv__ = __pow__ = Any
-        __rpow__ = __matmul__ = __rmatmul__ = __floordiv__ = __mod__ = __neg__ = __len__ = Any
-        __lt__ = __le__ = __gt__ = __ge__ = Any
+        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __pow__ = Any
+        __rpow__ = __matmul__ = __rmatmul__ = __floordiv__ = __mod__ = __neg__ = __abs__ = __len__ = Any
+        __lt__ = __le__ = __gt__ = __ge__ = __and__ = __or__ = __xor__ = __invert__ = __setitem__ = Any
 
     def __init_subclass__(cls) -> NoReturn:
         raise TypeError(
