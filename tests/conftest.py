@@ -1,5 +1,6 @@
 """What all tests share: seeded random numbers, and property tests that do not fail for being slow."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -34,3 +35,10 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "default")
 def rng() -> np.random.Generator:
     """Random numbers, the same in every run."""
     return np.random.default_rng(0)
+
+
+def pytest_collection_finish() -> None:
+    """What collection made stays: the garbage collector need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 50)

@@ -25,6 +25,7 @@ from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.concrete import concrete_value
 from funcgrad.numpy._base.convert import as_value, assigned, promote
 from funcgrad.numpy._base.dispatch import implements, refuse_option
+from funcgrad.numpy._base.guests import is_object_array
 from funcgrad.numpy._layout.shape import as_array, broadcast_to, moveaxis, ravel
 
 # Modes whose padding is a choice of elements: NumPy itself pads the positions.
@@ -208,8 +209,10 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
 @implements(np.insert)
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """``numpy.insert``."""
+    # An array of objects has room for every number.
+    roomy = is_object_array(arr)
     arr, axis = _along(arr, axis)
-    values = assigned(values, arr.dtype)
+    values = as_array(values) if roomy else assigned(values, arr.dtype)
     ndim, length = len(arr.shape), arr.shape[axis]
     places = np.arange(*obj.indices(length)) if isinstance(obj, slice) else np.asarray(obj)
     if len(values.shape) < ndim:
