@@ -47,6 +47,13 @@ def _unary(name: str) -> None:
         # The parts of Python's bools are Python's ints.
         if x in {"True", "False"} or type(d.values.get(x)) is bool:
             raise UnfitError
+        value = d.text_value(x)
+        if name == "sinc" and value.dtype != object and np.any((value != 0) & (value == np.round(value))):
+            # There it is 0, of which rounding leaves 1e-17: what divides by it is not compared.
+            raise UnfitError
+        if name == "signbit" and is_float(value) and np.any(np.isnan(value)):
+            # NaN has a sign, of which no standard says what becomes.
+            raise UnfitError
         return f"np.{name}({x})"
 
 
@@ -200,6 +207,9 @@ def _ufunc_reduce(d: Draw) -> str:
     name = d.one("add", "multiply", "maximum", "minimum", "logical_and", "logical_or", "logaddexp")
     if d.chance(0.3):
         return f"np.{d.one('add', 'multiply')}.accumulate({x}, axis={d.axis(d.value(x))})"
+    if name.startswith("logical") and d.value(x).dtype == object:
+        # Of objects NumPy gives one of them, as Python's `or` does.
+        raise UnfitError
     return f"np.{name}.reduce({x}, axis={d.axes(d.value(x))})"
 
 

@@ -123,9 +123,12 @@ def _stack(d: Draw) -> str:
 @op("append", 0.6)
 def _append(d: Draw) -> str:
     x = d.array()
+    inserted = d.one("0", "-1", "[0, 1]")
+    # A fraction among Python's integers, which are NumPy's here, is cut off as NumPy does it.
+    put = d.integer(-3, 3) if d.value(x).dtype == object else d.number()
     return d.one(
         f"np.append({x}, {d.one(d.number(), d.name())})",
-        f"np.insert({x}, {d.one('0', '-1', '[0, 1]')}, {d.number()}, axis={d.one(None, d.axis(d.value(x)))})",
+        f"np.insert({x}, {inserted}, {put}, axis={d.one(None, d.axis(d.value(x)))})",
         f"np.delete({x}, {d.one('0', '-1', '[0]', 'slice(0, 1)')}, axis={d.one(None, d.axis(d.value(x)))})",
         f"np.block([{x}, {x}])",
         f"np.block([[{x}, {d.number()}]])",
