@@ -82,8 +82,15 @@ JAX_LIB = SimpleNamespace(
     vmap=jax.vmap,
     **dict.fromkeys(("checkpoint", "jit_numpy", "jit_xla", "custom_vjp", "custom_jvp"), _same),
 )
-# SciPy's ``expm1`` of a number below 2.2e-308 is 0; NumPy's, which is ours, is the number.
-PLAIN_SPECIAL = SimpleNamespace(**{**vars(scipy.special), "expm1": np.expm1})
+
+
+def _expm1(x: Any) -> Any:
+    """SciPy's of a number below 2.2e-308 is 0; NumPy's, which is ours, is the number."""
+    y = scipy.special.expm1(x)
+    return np.where(np.abs(x) < np.finfo(float).tiny, x, y).astype(y.dtype)[()]
+
+
+PLAIN_SPECIAL = SimpleNamespace(**{**vars(scipy.special), "expm1": _expm1})
 PLAIN = {"np": np, "special": PLAIN_SPECIAL, "lib": PLAIN_LIB}
 # Of SciPy's special functions the ufuncs find us by themselves; the others are called by our name.
 SPECIAL = SimpleNamespace(**vars(scipy.special))
