@@ -187,8 +187,19 @@ def _winner_map(t: Any, x: Any, other: Any, y: Any) -> Any:
 
 _EXTREMUM_MAPS = [lambda t, y, a, b: _winner_map(t, a, b, y), lambda t, y, a, b: _winner_map(t, b, a, y)]
 
-max_p = elementwise("max", "a b", numpy=np.maximum, xla="max", maps=_EXTREMUM_MAPS)
-min_p = elementwise("min", "a b", numpy=np.minimum, xla="min", maps=_EXTREMUM_MAPS)
+
+def max_xla(lax: Any, a: Any, b: Any) -> Any:
+    """The greater; XLA makes one operation of bounds on both sides, which it lacks for bools."""
+    return lax.bitwise_or(a, b) if a.dtype == bool else lax.max(a, b)
+
+
+def min_xla(lax: Any, a: Any, b: Any) -> Any:
+    """The smaller."""
+    return lax.bitwise_and(a, b) if a.dtype == bool else lax.min(a, b)
+
+
+max_p = elementwise("max", "a b", numpy=np.maximum, xla=max_xla, maps=_EXTREMUM_MAPS)
+min_p = elementwise("min", "a b", numpy=np.minimum, xla=min_xla, maps=_EXTREMUM_MAPS)
 
 
 def ordered(lax: Any, a: Any, b: Any, name: str) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from funcgrad._core.aval import is_integral
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import CONSTANT
-from funcgrad._ops.elementwise.arithmetic import eq_p
+from funcgrad._ops.elementwise.arithmetic import eq_p, max_xla, min_xla
 from funcgrad._ops.elementwise.families import elementwise, predicate
 from funcgrad._ops.elementwise.select import select
 
@@ -94,7 +94,7 @@ def _clip_numpy(x: Any, low: Any, high: Any) -> Any:
 
 
 def _clip_xla(lax: Any, x: Any, low: Any, high: Any) -> Any:
-    return lax.min(lax.max(x, low), high)
+    return min_xla(lax, max_xla(lax, x, low), high)
 
 
 clip_p = elementwise(

@@ -242,3 +242,17 @@ def test_signed_and_unsigned_integers_are_compared_on_xla(name: str) -> None:
     a, b = np.array([-1, 3, 2**62, 7]), np.array([2**64 - 1, 3, 5, 0], np.uint64)
     got = fg.jit(lambda a, b: (f(a, b), f(b, a)))(a, b)
     np.testing.assert_array_equal(got, (f(a, b), f(b, a)))
+
+
+@pytest.mark.parametrize("engine", ["xla", "numpy"])
+def test_bools_between_bounds(engine: str) -> None:
+    x = np.array([True, False])
+    for f in (
+        lambda x: x.clip(False, True),
+        lambda x: np.minimum(np.maximum(x, False), True),
+        lambda x: np.maximum(x, True),
+    ):
+        expected = f(x)
+        found = np.asarray(fg.jit(f, engine=engine)(x))
+        np.testing.assert_array_equal(found, expected)
+        assert found.dtype == expected.dtype
