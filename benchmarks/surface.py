@@ -1,4 +1,4 @@
-"""NumPy's surface: functions on small plain arrays, convolutions and Fourier transforms, beside their peers."""
+"""NumPy's surface: functions on small plain arrays and convolutions, beside their peers."""
 
 import statistics
 from collections.abc import Callable
@@ -130,21 +130,7 @@ def _lenet_in_torch(images: np.ndarray, kernels: list[np.ndarray]) -> Callable[[
     return call
 
 
-def fourier(suite: Suite, effort: Effort) -> None:
-    """Differentiate through a transform of 2**20 numbers, beside the transform alone."""
-    x = np.random.default_rng(0).normal(size=1 << 20)
-    x_bar = np.fft.fft(x)
-    gradient = fg.grad(lambda z: np.sum(np.real(np.fft.fft(z) * x_bar)))
-    contenders: dict[str, Callable[[], Any]] = {
-        "funcgrad": lambda: gradient(x),
-        "NumPy's fft alone": lambda: np.fft.fft(x),
-    }
-    samples = interleave(contenders, effort.at_most(12))
-    suite.cases.append(Case("fft of 2**20 numbers, with its gradient", samples, limits={"NumPy's fft alone": 2.2}))
-
-
 CASES: dict[str, Callable[[Suite, Effort], None]] = {
     "plain arrays": plain_arrays,
     "convolutions": convolutions,
-    "Fourier": fourier,
 }

@@ -166,25 +166,10 @@ def operands_for(ufunc: np.ufunc, values: tuple) -> tuple:
             return _without_numbers(ufunc, values, dtypes)
         _resolved[key] = dtypes
     alone = not any(isinstance(kind, np.dtype) for kind in kinds)
-    operands = tuple([_operand(x, dtype, alone) for x, dtype in zip(values, dtypes, strict=False)])
-    return _compared(*operands) if ufunc in _COMPARISONS and not alone else operands
+    return tuple([_operand(x, dtype, alone) for x, dtype in zip(values, dtypes, strict=False)])
 
 
 _COMPARISONS = frozenset({np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal})
-
-
-def _compared(x: Any, y: Any) -> tuple:
-    """The operands of a comparison: a Python int outside an integer dtype is beyond every element, an infinity."""
-    for number, array in ((x, y), (y, x)):
-        if type(number) is int and is_integer(array.dtype):
-            bounds = np.iinfo(array.dtype)
-            if not bounds.min <= number <= bounds.max:
-                beyond, floats = np.float64(np.inf if number > 0 else -np.inf), cast(array, np.dtype(float))
-                return (beyond, floats) if number is x else (floats, beyond)
-    return x, y
-
-
-_COMPARISONS = frozenset({np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal})
 
 
 def _comparable(x: Any, y: Any) -> tuple[Any, Any]:
