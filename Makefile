@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv
 WORKERS ?= 2
 ARGS ?=
-LOWEST_TESTS ?= tests/_core tests/_engines tests/_transforms/test_jit.py tests/interop/test_jax.py tests/optim/test_rows.py \
+LOWEST_TESTS ?= tests/_core tests/_engines tests/_transforms/compiled/test_jit.py tests/interop/test_jax.py tests/optim/test_rows.py \
 	tests/laws/test_aliasing.py tests/laws/test_nesting.py tests/numpy/_layout/test_creation.py \
 	tests/numpy/_math/test_elementwise.py tests/tree
 TESTS_WITHOUT_JAX := tests/_core/trace tests/autograd/test_against_torch.py tests/autograd/test_methods.py \

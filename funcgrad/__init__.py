@@ -5,17 +5,17 @@ from funcgrad import autograd, errors, extend, interop, nn, numpy, optim, random
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.tracebacks import full_tracebacks
 from funcgrad._public import publish
-from funcgrad._transforms.callback import call_numpy
-from funcgrad._transforms.checkpoint import checkpoint
-from funcgrad._transforms.control import cond, fori_loop, scan, while_loop
-from funcgrad._transforms.custom import custom_jvp, custom_vjp
-from funcgrad._transforms.forward import jvp
-from funcgrad._transforms.higher_order import hessian, hvp, jacfwd, jacrev, linearize
-from funcgrad._transforms.implicit import implicit_root
-from funcgrad._transforms.jit import jit
-from funcgrad._transforms.reverse import grad, value_and_grad, vjp
-from funcgrad._transforms.stage import make_graph
-from funcgrad._transforms.stop_gradient import stop_gradient
+from funcgrad._transforms.base.stage import make_graph
+from funcgrad._transforms.compiled.jit import jit
+from funcgrad._transforms.control.checkpoint import checkpoint
+from funcgrad._transforms.control.loops import cond, fori_loop, scan, while_loop
+from funcgrad._transforms.custom.callback import call_numpy
+from funcgrad._transforms.custom.decorators import custom_jvp, custom_vjp
+from funcgrad._transforms.custom.implicit import implicit_root
+from funcgrad._transforms.custom.stop_gradient import stop_gradient
+from funcgrad._transforms.derivative.forward import jvp
+from funcgrad._transforms.derivative.higher_order import hessian, hvp, jacfwd, jacrev, linearize
+from funcgrad._transforms.derivative.reverse import grad, value_and_grad, vjp
 from funcgrad._transforms.vmap import vmap
 from funcgrad.interop.jax import from_jax, to_jax
 from funcgrad.interop.linear_operator import linear_operator

@@ -13,9 +13,9 @@ from funcgrad._core.tracebacks import folded
 from funcgrad._ops.elementwise.arithmetic import add_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._public import publish
-from funcgrad._transforms._arguments import argument_name, differentiable_leaves, name_of
-from funcgrad._transforms.forward import jvp
-from funcgrad._transforms.reverse import vjp
+from funcgrad._transforms.base.arguments import argument_name, differentiable_leaves, name_of
+from funcgrad._transforms.derivative.forward import jvp
+from funcgrad._transforms.derivative.reverse import vjp
 from funcgrad.errors import GradientMismatchError
 from funcgrad.tree import flatten, flatten_with_path, key_path_str, unflatten
 

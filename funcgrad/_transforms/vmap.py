@@ -15,7 +15,7 @@ from funcgrad._core.trace.place import own_place
 from funcgrad._core.tracebacks import folded
 from funcgrad._ops.layout.broadcast import with_batch
 from funcgrad._ops.layout.shape import transpose
-from funcgrad._transforms._arguments import (
+from funcgrad._transforms.base.arguments import (
     argument_name,
     check_callable,
     name_of,

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from funcgrad._core.aval import Aval, aval_of
-from funcgrad._transforms.higher_order import linearize
-from funcgrad._transforms.reverse import grad, vjp
+from funcgrad._transforms.derivative.higher_order import linearize
+from funcgrad._transforms.derivative.reverse import grad, vjp
 from funcgrad.tree import TreeDef, flatten, unflatten
 
 Product = Callable[[np.ndarray], np.ndarray]

@@ -12,8 +12,8 @@ from funcgrad._core.tracebacks import folded
 from funcgrad._engines.xla.door import jax_functions, xla
 from funcgrad._ops.program.jax_function import apply
 from funcgrad._public import publish
-from funcgrad._transforms._arguments import check_callable, name_of
-from funcgrad._transforms.stage import is_stageable, stage_leaves
+from funcgrad._transforms.base.arguments import check_callable, name_of
+from funcgrad._transforms.base.stage import is_stageable, stage_leaves
 from funcgrad.tree import TreeDef, flatten, unflatten
 
 P = ParamSpec("P")

@@ -11,7 +11,7 @@ import numpy as np
 from funcgrad._core.aval import aval_of
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.fill import zeros_like
-from funcgrad._transforms.control import cond
+from funcgrad._transforms.control.loops import cond
 from funcgrad.numpy import where
 from funcgrad.optim._gradients import all_finite
 from funcgrad.optim._state.begin import placed

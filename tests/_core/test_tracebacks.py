@@ -132,4 +132,4 @@ def test_a_door_is_the_function_to_whoever_looks() -> None:
     assert folded(outer).__name__ == "outer"
     assert folded(outer).__globals__ is globals()
     assert fg.scan.__doc__
-    assert fg.scan.__globals__["__name__"] == "funcgrad._transforms.control"
+    assert fg.scan.__globals__["__name__"] == "funcgrad._transforms.control.loops"

@@ -15,7 +15,7 @@ from funcgrad._core.tracebacks import folded
 from funcgrad._engines import loaded_scope
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.fill import zeros_like
-from funcgrad._transforms._arguments import memory_of, own
+from funcgrad._transforms.base.arguments import memory_of, own
 from funcgrad.autograd._tape.base import LeafNode, TensorBase, TensorTrace, is_tensor, retained, set_value
 from funcgrad.autograd._tape.graph import Visitor, needed_nodes
 from funcgrad.autograd._tape.mode import recorded

@@ -14,7 +14,7 @@ from funcgrad._core.graph.simplify import drop_dead, simplify
 from funcgrad._engines.source.elementwise import float_program, loop_program, ufunc_program
 from funcgrad._ops.elementwise.cast import cast_p
 from funcgrad._ops.program.barrier import separate_p
-from funcgrad._transforms.stage import stage_flat
+from funcgrad._transforms.base.stage import stage_flat
 from funcgrad.optim._rules.rule import Structure
 
 _FLOAT64 = np.dtype(np.float64)

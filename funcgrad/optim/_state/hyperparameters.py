@@ -19,7 +19,7 @@ from funcgrad._engines import is_abstract
 from funcgrad._engines.xla.door import jax_functions
 from funcgrad._ops.elementwise.cast import cast_p
 from funcgrad._ops.program.jax_function import apply
-from funcgrad._transforms.stage import stage_flat
+from funcgrad._transforms.base.stage import stage_flat
 from funcgrad.errors import HyperparameterError, UnsupportedFunctionError
 from funcgrad.optim._rules.rule import Choice, Flag, Number, Rule
 from funcgrad.tree import register_dataclass

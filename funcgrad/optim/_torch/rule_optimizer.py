@@ -13,7 +13,7 @@ import numpy as np
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._engines import engine_scope
 from funcgrad._ops.index.rows import Rows
-from funcgrad._transforms.jit import jit
+from funcgrad._transforms.compiled.jit import jit
 from funcgrad.autograd import enable_grad
 from funcgrad.autograd.extend import TRACE, WRITES, is_tensor, recorded, set_value
 from funcgrad.errors import HyperparameterError

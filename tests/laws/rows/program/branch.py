@@ -27,7 +27,7 @@ def doubled(shape: tuple[int, ...]) -> dict[str, Any]:
 
 
 DOUBLE = ("float64",)
-FORWARD_ONLY = "while_loop has no reverse mode; tests/_transforms/test_control.py holds its forward mode"
+FORWARD_ONLY = "while_loop has no reverse mode; tests/_transforms/control/test_loops.py holds its forward mode"
 
 
 def branch(name: str, condition: bool, shape: tuple[int, ...]) -> Row:

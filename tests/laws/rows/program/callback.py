@@ -13,7 +13,7 @@ def params(shape: tuple[int, ...]) -> dict[str, Any]:
     return {"function": lambda x: [np.sin(x)], "avals": (Aval(shape, np.dtype(float)),), "name": "box"}
 
 
-REFUSED = "a derivative through a black box is an error; tests/_transforms/test_callback.py holds it"
+REFUSED = "a derivative through a black box is an error; tests/_transforms/custom/test_callback.py holds it"
 
 ROWS = [
     Row(callback_p, ((2, 3),), params((2, 3)), elsewhere=REFUSED),

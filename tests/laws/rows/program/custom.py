@@ -42,7 +42,7 @@ def params(shape: tuple[int, ...]) -> dict[str, Any]:
 DOUBLE = ("float64",)
 
 
-REVERSE_ONLY = "custom_vjp has no forward mode; tests/_transforms/test_custom.py holds its reverse mode"
+REVERSE_ONLY = "custom_vjp has no forward mode; tests/_transforms/custom/test_decorators.py holds its reverse mode"
 
 ROWS = [
     Row(custom_jvp_p, ((2, 3), (2, 3)), params((2, 3)), dtypes=DOUBLE),

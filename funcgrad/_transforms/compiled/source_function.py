@@ -12,9 +12,9 @@ from funcgrad._core.graph.ir import Graph
 from funcgrad._core.tracebacks import fold, folded
 from funcgrad._engines.engine import Engine
 from funcgrad._engines.signature import MISS, Signature, is_plain
-from funcgrad._transforms._arguments import StaticArguments, argument_name, name_of, taken
-from funcgrad._transforms._jitted import Jitted, is_lasting
-from funcgrad._transforms.stage import is_stageable
+from funcgrad._transforms.base.arguments import StaticArguments, argument_name, name_of, taken
+from funcgrad._transforms.base.stage import is_stageable
+from funcgrad._transforms.compiled.jitted import Jitted, is_lasting
 from funcgrad.tree import flatten_with_path, key_path_str, leaves
 from funcgrad.tree import map as map_tree
 

@@ -17,7 +17,7 @@ from funcgrad._core.trace.tape import Node
 from funcgrad._engines import lasting
 from funcgrad._ops.index.rows import Rows
 from funcgrad._ops.layout.fill import zeros_like
-from funcgrad._transforms._arguments import argument_name, differentiable_leaves, memory_of, own
+from funcgrad._transforms.base.arguments import argument_name, differentiable_leaves, memory_of, own
 from funcgrad.numpy.extend import as_value, holds_tracer, is_guest, is_object_array
 from funcgrad.tree import LEAF, TreeDef, flatten, unflatten
 from funcgrad.tree import map as tree_map

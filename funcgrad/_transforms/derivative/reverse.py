@@ -17,7 +17,7 @@ from funcgrad._core.trace.reverse import ReverseTracer
 from funcgrad._core.tracebacks import fold, folded
 from funcgrad._engines import engine_scope, lasting
 from funcgrad._ops.layout.fill import ones_like
-from funcgrad._transforms._arguments import (
+from funcgrad._transforms.base.arguments import (
     check_callable,
     checked_argnums,
     name_of,
@@ -27,8 +27,8 @@ from funcgrad._transforms._arguments import (
     returned,
     taken,
 )
-from funcgrad._transforms._recording import Recording, record
-from funcgrad._transforms.stage import stage_flat
+from funcgrad._transforms.base.recording import Recording, record
+from funcgrad._transforms.base.stage import stage_flat
 from funcgrad.errors import NonScalarOutputError, TreeMismatchError
 from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, unflatten
 

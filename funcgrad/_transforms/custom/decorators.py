@@ -12,8 +12,8 @@ from funcgrad._core.graph.simplify import lift_tracers
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines import is_abstract
 from funcgrad._ops.program.custom import custom_jvp_p, custom_vjp_p
-from funcgrad._transforms._arguments import checked_argnums, name_of
-from funcgrad._transforms._custom_rules import CustomCall, JvpOfCall, VjpOfCall
+from funcgrad._transforms.base.arguments import checked_argnums, name_of
+from funcgrad._transforms.custom.calls import CustomCall, JvpOfCall, VjpOfCall
 from funcgrad.tree import map as tree_map
 from funcgrad.tree import unflatten
 

@@ -10,7 +10,7 @@ import numpy as np
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.tracebacks import folded
 from funcgrad._ops.program.callback import callback_p
-from funcgrad._transforms._arguments import check_callable, name_of
+from funcgrad._transforms.base.arguments import check_callable, name_of
 from funcgrad.numpy.extend import as_value
 from funcgrad.tree import flatten, flatten_up_to, unflatten
 

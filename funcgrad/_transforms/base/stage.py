@@ -12,7 +12,7 @@ from funcgrad._core.bind import is_value
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._core.tracebacks import folded
-from funcgrad._transforms._arguments import (
+from funcgrad._transforms.base.arguments import (
     check_callable,
     name_of,
     returned,

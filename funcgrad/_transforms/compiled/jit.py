@@ -20,10 +20,10 @@ from funcgrad._engines import engine_named
 from funcgrad._engines.engine import Engine, Tracing
 from funcgrad._engines.xla.donation import Order, donation_order, reordered, restored
 from funcgrad._engines.xla.programs import Program, spans
-from funcgrad._transforms._arguments import StaticArguments, argument_name, name_of, taken
-from funcgrad._transforms._jitted import Jitted
-from funcgrad._transforms._source_function import SourceFunction
-from funcgrad._transforms.stage import abstract, is_stageable
+from funcgrad._transforms.base.arguments import StaticArguments, argument_name, name_of, taken
+from funcgrad._transforms.base.stage import abstract, is_stageable
+from funcgrad._transforms.compiled.jitted import Jitted
+from funcgrad._transforms.compiled.source_function import SourceFunction
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import is_guest, is_object_array
 from funcgrad.tree import TreeDef, flatten_with_path, key_path_str, leaves, unflatten

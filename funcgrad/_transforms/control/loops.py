@@ -19,8 +19,8 @@ from funcgrad._engines import is_abstract
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._ops.program.branch import Branches, While
 from funcgrad._ops.program.scan import Loop
-from funcgrad._transforms._arguments import check_callable, name_of
-from funcgrad._transforms._bodies import Body, stage_body, stage_loop_body
+from funcgrad._transforms.base.arguments import check_callable, name_of
+from funcgrad._transforms.base.bodies import Body, stage_body, stage_loop_body
 from funcgrad.errors import TreeMismatchError
 from funcgrad.numpy.extend import as_value
 from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, structure, unflatten

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._transforms._recording import record
+from funcgrad._transforms.base.recording import record
 
 
 def test_passes_over_one_recording_lie_apart_and_have_the_arguments_structure_and_dtypes() -> None:

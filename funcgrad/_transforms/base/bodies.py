@@ -14,7 +14,7 @@ from funcgrad._core.graph.key import canonical
 from funcgrad._core.graph.simplify import simplify
 from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._ops.elementwise.cast import cast
-from funcgrad._transforms._arguments import name_of, returned
+from funcgrad._transforms.base.arguments import name_of, returned
 from funcgrad.errors import TreeMismatchError
 from funcgrad.numpy.extend import as_value, is_object_array
 from funcgrad.random._staged import Watched

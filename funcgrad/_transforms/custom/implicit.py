@@ -13,11 +13,11 @@ from funcgrad._core.bind import Tracer, is_value
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.tracebacks import folded
 from funcgrad._ops.layout.shape import reshape
-from funcgrad._transforms._arguments import check_callable, name_of
-from funcgrad._transforms.callback import call_numpy
-from funcgrad._transforms.custom import custom_jvp
-from funcgrad._transforms.forward import jvp
-from funcgrad._transforms.higher_order import jacfwd
+from funcgrad._transforms.base.arguments import check_callable, name_of
+from funcgrad._transforms.custom.callback import call_numpy
+from funcgrad._transforms.custom.decorators import custom_jvp
+from funcgrad._transforms.derivative.forward import jvp
+from funcgrad._transforms.derivative.higher_order import jacfwd
 from funcgrad.errors import NotDifferentiableError, TreeMismatchError
 from funcgrad.numpy.extend import as_value
 from funcgrad.numpy.linalg import solve

@@ -14,7 +14,7 @@ from funcgrad._core.graph.simplify import simplify
 from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.copy import fresh
-from funcgrad._transforms._arguments import name_of, returned, taken
+from funcgrad._transforms.base.arguments import name_of, returned, taken
 from funcgrad.errors import NotDifferentiableError, TreeMismatchError
 from funcgrad.numpy.extend import as_value
 from funcgrad.tree import TreeDef, flatten, flatten_up_to, unflatten

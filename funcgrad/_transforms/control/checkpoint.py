@@ -10,12 +10,12 @@ from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import NUMPY_TYPES, active_trace, is_value
 from funcgrad._core.tracebacks import folded
 from funcgrad._ops.program.checkpoint import checkpointed
-from funcgrad._transforms._arguments import (
+from funcgrad._transforms.base.arguments import (
     check_callable,
     name_of,
     taken,
 )
-from funcgrad._transforms._bodies import stage_body
+from funcgrad._transforms.base.bodies import stage_body
 from funcgrad.tree import flatten, unflatten
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -11,7 +11,7 @@ from funcgrad._core.trace.forward import ForwardTrace, ForwardTracer
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines import engine_scope, lasting
 from funcgrad._ops.layout.fill import zeros_like
-from funcgrad._transforms._arguments import (
+from funcgrad._transforms.base.arguments import (
     argument_name,
     check_callable,
     differentiable_leaves,

@@ -13,8 +13,8 @@ from funcgrad._core.tracebacks import folded
 from funcgrad._engines import is_abstract
 from funcgrad._engines.engine import Engine
 from funcgrad._ops.program.call import call
-from funcgrad._transforms._arguments import StaticArguments, checked_argnums, name_of, owned, taken
-from funcgrad._transforms.stage import is_stageable, stage_leaves
+from funcgrad._transforms.base.arguments import StaticArguments, checked_argnums, name_of, owned, taken
+from funcgrad._transforms.base.stage import is_stageable, stage_leaves
 from funcgrad.tree import TreeDef, flatten, unflatten
 
 

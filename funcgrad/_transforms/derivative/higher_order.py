@@ -16,7 +16,7 @@ from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._core.tracebacks import folded
 from funcgrad._ops.index.gather import slice_axis
 from funcgrad._ops.layout.shape import reshape
-from funcgrad._transforms._arguments import (
+from funcgrad._transforms.base.arguments import (
     argument_name,
     check_callable,
     checked_argnums,
@@ -28,8 +28,8 @@ from funcgrad._transforms._arguments import (
     require_inexact,
     taken,
 )
-from funcgrad._transforms.forward import jvp
-from funcgrad._transforms.reverse import Argnums, grad, split_aux, vjp
+from funcgrad._transforms.derivative.forward import jvp
+from funcgrad._transforms.derivative.reverse import Argnums, grad, split_aux, vjp
 from funcgrad._transforms.vmap import mapped
 from funcgrad.errors import NotDifferentiableError, TreeMismatchError
 from funcgrad.tree import flatten, flatten_up_to, leaves, unflatten

@@ -1,0 +1,1 @@
+"""What every transform stands on: arguments, staged bodies, one way to record."""

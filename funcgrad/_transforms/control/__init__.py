@@ -1,0 +1,1 @@
+"""Loops, branches and what is computed again."""

@@ -1,0 +1,1 @@
+"""Functions with rules of their own, black boxes and implicit roots."""
