@@ -247,7 +247,7 @@ def test_branches_on_values_are_refused_in_bodies() -> None:
     def step(c: Any, x: Any) -> Any:
         return (c + x if x > 0 else c), None
 
-    with pytest.raises(TracerBoolConversionError, match=r"test_control.py:\d+, and under scan"):
+    with pytest.raises(TracerBoolConversionError, match=r"test_loops.py:\d+, and under scan"):
         fg.scan(step, 0.0, np.ones(3))
     with pytest.raises(TracerBoolConversionError):
         fg.while_loop(lambda c: bool(c < 3), lambda c: c + 1, 0.0)
