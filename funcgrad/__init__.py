@@ -2,6 +2,7 @@
 
 from funcgrad import _engines as _engines
 from funcgrad import autograd, errors, extend, interop, nn, numpy, optim, random, scipy, sparse, testing, tree
+from funcgrad._core.bind import Tracer, is_traced
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.tracebacks import full_tracebacks
 from funcgrad._public import publish
@@ -13,8 +14,8 @@ from funcgrad._transforms.custom.callback import call_numpy
 from funcgrad._transforms.custom.decorators import custom_jvp, custom_vjp
 from funcgrad._transforms.custom.implicit import implicit_root
 from funcgrad._transforms.custom.stop_gradient import stop_gradient
-from funcgrad._transforms.derivative.forward import jvp
-from funcgrad._transforms.derivative.higher_order import hessian, hvp, jacfwd, jacrev, linearize
+from funcgrad._transforms.derivative.forward import jvp, linearize
+from funcgrad._transforms.derivative.higher_order import hessian, hvp, jacfwd, jacobian, jacrev
 from funcgrad._transforms.derivative.reverse import grad, value_and_grad, vjp
 from funcgrad._transforms.vmap import vmap
 from funcgrad.interop.jax import from_jax, to_jax
@@ -26,6 +27,7 @@ from funcgrad.testing import check_grads
 __all__ = [
     "Graph",
     "SGDState",
+    "Tracer",
     "autograd",
     "call_numpy",
     "check_grads",
@@ -44,7 +46,9 @@ __all__ = [
     "implicit_root",
     "intercept",
     "interop",
+    "is_traced",
     "jacfwd",
+    "jacobian",
     "jacrev",
     "jit",
     "jvp",

@@ -39,14 +39,24 @@ def _seen_as(self: Tracer) -> type:
 
 
 class Tracer:
-    """A value under a transform. It stands where an array stands; its trace, ``owner``, decides what operations do.
+    """A value under a transform, or a tensor: what stands where an array stands, and what NumPy's functions take.
 
-    NumPy's protocols, the operators and the array methods are attached in ``funcgrad.numpy``.
+    It has an array's attributes, methods and operators (``funcgrad.numpy`` attaches them); what they do its trace
+    decides. ``fg.Tracer`` is there to be asked for, in ``isinstance``, ``functools.singledispatch`` and annotations;
+    transforms make tracers, nobody else. What is to count as a constant is ``fg.stop_gradient(x)``.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> def norm(x: np.ndarray | fg.Tracer) -> np.ndarray | fg.Tracer:
+        ...     return np.sqrt(np.sum(x * x)) if isinstance(x, fg.Tracer) else np.linalg.norm(x)
+        >>> fg.grad(norm)(np.array([3.0, 4.0]))
+        array([0.6, 0.8])
     """
 
     # One layout for tracers of all kinds, of which each uses a part: so a tracer that is written to can become a place
     # (``place.py``) and stay the same object. A view knows what it shows, by which primitive, with which parameters.
-    __slots__ = ("dtype", "node", "owner", "shape", "value", "viewed", "viewed_at", "viewed_by")
+    __slots__ = ("_value", "dtype", "node", "owner", "shape", "viewed", "viewed_at", "viewed_by")
 
     # To be set all the same, by which a tracer becomes a place.
     __class__ = property(_seen_as, object.__dict__["__class__"].__set__)  # pyright: ignore[reportIncompatibleMethodOverride]  (a hook)
@@ -63,6 +73,30 @@ class Tracer:
             """Shape, dtype and aval, which each kind holds in its own way, and all that is attached."""
 
         def __setattr__(self, name: str, value: Any) -> None: ...
+
+
+def is_traced(x: Any) -> bool:
+    """Whether a value is traced: whether it stands under a transform, or as a tensor, where an array stands.
+
+    Args:
+        x: anything. Pytrees are not looked into: ``any(map(fg.is_traced, fg.tree.leaves(tree)))`` does that.
+
+    Returns:
+        ``isinstance(x, fg.Tracer)``.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> def f(x):
+        ...     print(fg.is_traced(x), fg.is_traced(np.sin(x)), fg.is_traced(x.shape))
+        ...     return np.sum(x)
+        >>> fg.grad(f)(np.ones(2))
+        True True False
+        array([1., 1.])
+        >>> fg.is_traced(np.ones(2))
+        False
+    """
+    return isinstance(x, Tracer)
 
 
 class Trace:

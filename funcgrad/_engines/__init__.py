@@ -78,7 +78,7 @@ def _engine_under(value: Any) -> Engine | None:
     """The engine of a value, or of what it stands for in the outer transforms; of a list, that of its elements."""
     while isinstance(value, Tracer):
         # A staged value stands for none.
-        value = getattr(value, "value", None)
+        value = getattr(value, "_value", None)
     if isinstance(value, list | tuple):
         return next((engine for engine in map(_engine_under, value) if engine is not None), None)
     return engine_of(value)

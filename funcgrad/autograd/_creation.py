@@ -45,7 +45,7 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
 
 
 def _copied(data: Any, dtype: np.dtype | None) -> Any:
-    data = data.value if isinstance(data, TensorBase) else converted(data)
+    data = data._value if isinstance(data, TensorBase) else converted(data)
     if isinstance(data, np.ndarray) and is_guest(data):
         data = as_value(data)
     if isinstance(data, np.ndarray | np.generic) or not hasattr(data, "dtype"):
@@ -67,7 +67,7 @@ def _plain(data: Any) -> Any:
     """Nested lists with tensors replaced by their values."""
     if isinstance(data, list | tuple):
         return [_plain(x) for x in data]
-    return np.asarray(data.value) if isinstance(data, TensorBase) else data
+    return np.asarray(data._value) if isinstance(data, TensorBase) else data
 
 
 def _has_strong(data: Any) -> bool:

@@ -160,8 +160,8 @@ class Tensor(TensorBase):
 
     def detach(self) -> Tensor:
         """Return a tensor with the same memory and without history."""
-        made = self.owner.constant(self.value)
-        if type(self.value) is not np.ndarray and hasattr(self, "source"):
+        made = self.owner.constant(self._value)
+        if type(self._value) is not np.ndarray and hasattr(self, "source"):
             made.source = self
         return made
 
@@ -196,7 +196,7 @@ class Tensor(TensorBase):
                 "meaning for what made the tensor. Assign data of that shape and dtype, or compute with a new tensor."
             )
         WRITES.note((self,))
-        set_value(self, value.value)
+        set_value(self, value._value)
         self.source = None
 
     def clone(self) -> Tensor:
@@ -209,11 +209,11 @@ class Tensor(TensorBase):
         """Return the only element as a Python number."""
         if self.size != 1:
             raise RuntimeError(f"a Tensor with {self.size} elements cannot be converted to Scalar")
-        return np.asarray(self.value).item()
+        return np.asarray(self._value).item()
 
     def tolist(self) -> Any:
         """Return the elements as nested lists of Python numbers."""
-        return np.asarray(self.value).tolist()
+        return np.asarray(self._value).tolist()
 
     def numpy(self) -> np.ndarray:
         """Return the value as an array; of a NumPy value it shares the memory.
@@ -223,7 +223,7 @@ class Tensor(TensorBase):
         """
         if self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        return np.asarray(self.value)
+        return np.asarray(self._value)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = self.numpy()
@@ -238,12 +238,12 @@ class Tensor(TensorBase):
     @property
     def _version(self) -> int:
         """How often the memory was written to in place, through whichever tensor."""
-        return WRITES.version(self.value)
+        return WRITES.version(self._value)
 
     @property
     def device(self) -> Any:
         """Where the value is: ``"cpu"`` for NumPy's, a ``jax.Device`` for JAX's."""
-        return getattr(self.value, "device", "cpu")
+        return getattr(self._value, "device", "cpu")
 
     def numel(self) -> int:
         """Return the number of elements."""
@@ -266,7 +266,7 @@ class Tensor(TensorBase):
     def __copy__(self) -> Tensor:
         made = alias(self)
         if self.is_leaf:
-            made = rebuild(made.value, self.requires_grad, getattr(self, "is_parameter", False))
+            made = rebuild(made._value, self.requires_grad, getattr(self, "is_parameter", False))
         return made
 
     def __bool__(self) -> bool:
@@ -297,7 +297,7 @@ class Tensor(TensorBase):
     def __repr__(self) -> str:
         function = self.grad_fn
         suffix = f"grad_fn={function}" if function else "requires_grad=True" if self.requires_grad else ""
-        text = tensor_text(np.asarray(self.value), suffix)
+        text = tensor_text(np.asarray(self._value), suffix)
         return f"Parameter containing:\n{text}" if getattr(self, "is_parameter", False) else text
 
     __str__ = __repr__
@@ -313,7 +313,7 @@ class Tensor(TensorBase):
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
                 "moment."
             )
-        copied = rebuild(self.value.copy(), self.requires_grad, getattr(self, "is_parameter", False))
+        copied = rebuild(self._value.copy(), self.requires_grad, getattr(self, "is_parameter", False))
         memo[id(self)] = copied
         gradient = self.grad
         copied.gradient = None if gradient is None else gradient.__deepcopy__(memo)
@@ -323,7 +323,7 @@ class Tensor(TensorBase):
         if not self.is_leaf:
             raise RuntimeError("a Tensor with a history cannot be pickled. Pickle tensor.detach() instead.")
         # As an array of NumPy's in any case: JAX would read float64 back as float32, unless it is told otherwise.
-        return rebuild, (np.asarray(self.value), self.requires_grad, getattr(self, "is_parameter", False))
+        return rebuild, (np.asarray(self._value), self.requires_grad, getattr(self, "is_parameter", False))
 
     # As in PyTorch a number comes second, which `grad_fn` shows.
     __radd__: Any = vars(Tracer)["__add__"]

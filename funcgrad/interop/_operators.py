@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from funcgrad._core.aval import Aval, aval_of
-from funcgrad._transforms.derivative.higher_order import linearize
+from funcgrad._transforms.derivative.forward import linearize
 from funcgrad._transforms.derivative.reverse import grad, vjp
 from funcgrad.tree import TreeDef, flatten, unflatten
 

@@ -90,7 +90,7 @@ def _from_tensor(x: Any) -> Any:
 def _to_tensor(torch: Any, x: Any) -> Any:
     if isinstance(x, int | float | complex | np.generic) or not (is_tensor(x) or is_value(x)):
         return x
-    value = np.array(x.value if is_tensor(x) else x)
+    value = np.array(x._value if is_tensor(x) else x)
     if value.dtype == _BFLOAT16:
         made = torch.from_numpy(value.view(np.int16)).view(torch.bfloat16)
     else:

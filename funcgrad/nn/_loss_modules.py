@@ -13,7 +13,7 @@ from funcgrad.nn._module import Module
 
 def _constant(x: Any) -> Any:
     """The value of a tensor without history: targets are looked at before they are used, which values make cheap."""
-    return x.value if is_tensor(x) and not x.owner.requires_grad(x) else x
+    return x._value if is_tensor(x) and not x.owner.requires_grad(x) else x
 
 
 class _ClassLoss(Module):

@@ -303,7 +303,7 @@ def _entries(module: Module, prefix: str) -> Iterator[tuple[str, Tensor]]:
 
 
 def _value(x: Any) -> Any:
-    return x.value if is_tensor(x) else x
+    return x._value if is_tensor(x) else x
 
 
 def _size(x: Any) -> str:

@@ -92,7 +92,7 @@ def get_total_norm(
     tensors = _listed(tensors)
     if not tensors:
         return rebuild(np.array(0.0, np.float32), False)
-    norms = [fnp.linalg.norm(fnp.reshape(x.value, (-1,)), ord=order) for x in tensors]
+    norms = [fnp.linalg.norm(fnp.reshape(x._value, (-1,)), ord=order) for x in tensors]
     total = fnp.linalg.norm(fnp.stack(norms), ord=order)
     if error_if_nonfinite and not np.isfinite(np.asarray(total)):
         raise RuntimeError(

@@ -18,7 +18,7 @@ SEEN = dict(zip(PAIRS, GOLDEN["seen"].tolist(), strict=True))
 @pytest.mark.parametrize("name", METHODS)
 def test_methods(name: str) -> None:
     given = [given for other, given in PAIRS if other == name]
-    found = {one: observed(name, one, tensor, lambda y: y.detach().value) for one in given}
+    found = {one: observed(name, one, tensor, lambda y: y.detach()._value) for one in given}
     assert {one: seen.text for one, seen in found.items()} == {one: SEEN[name, one] for one in given}
     numbers = [flat(found[one].numbers) for one in given]
     ends = np.cumsum([len(part) for part in numbers])[:-1]

@@ -62,7 +62,7 @@ def test_writes(name: str) -> None:
     write(x)
     write(shared.detach())
     for one in (x, shared.detach()):
-        assert isinstance(one.value, jax.Array)
+        assert isinstance(one._value, jax.Array)
         assert one.dtype == np.float64
         np.testing.assert_array_equal(one, expected)
 
@@ -115,18 +115,18 @@ def test_values_given_to_data_replace_what_a_graph_reads() -> None:
 def test_copies_are_of_jax_values_and_pickles_of_numpys() -> None:
     x = on_jax(np.arange(3.0), requires_grad=True)
     copied, read = copy.deepcopy(x), pickle.loads(pickle.dumps(x))
-    assert isinstance(copied.value, jax.Array)
-    assert type(read.value) is np.ndarray
+    assert isinstance(copied._value, jax.Array)
+    assert type(read._value) is np.ndarray
     for again in (copied, read):
         assert again.requires_grad
         assert again.dtype == np.float64
         np.testing.assert_array_equal(again.detach(), x.detach())
-    SGD([x], lr=0.1).step(grads=[on_jax(np.ones(3)).value])
+    SGD([x], lr=0.1).step(grads=[on_jax(np.ones(3))._value])
     np.testing.assert_array_equal(copied.detach(), np.arange(3.0))
 
 
 def test_modules_of_jax_values_load_states() -> None:
     layer, weight = Layers.Linear(2, 1), np.array([[3.0, 4.0]])
     layer.load_state_dict({"weight": weight, "bias": np.zeros(1)})
-    assert isinstance(layer.weight.value, jax.Array)
+    assert isinstance(layer.weight._value, jax.Array)
     np.testing.assert_array_equal(layer.weight.detach(), weight)

@@ -29,6 +29,22 @@ from funcgrad.numpy._array.operators import OPERATORS
 X = np.array([1.0, 2.0, 3.0])
 objects = pytest.mark.filterwarnings("ignore::funcgrad.errors.ObjectArrayWarning")
 
+
+def test_a_traced_value_is_a_tracer_and_shows_no_numbers_by_the_way() -> None:
+    seen = []
+
+    def f(x: Any) -> Any:
+        seen.append((fg.is_traced(x), isinstance(x[0] * 2, fg.Tracer), fg.is_traced([x]), hasattr(x, "value")))
+        seen.append(hasattr(x, "tangent"))
+        return np.sum(x * x)
+
+    for transform in (fg.grad, fg.jacfwd, fg.jacrev, fg.hessian, fg.vmap, fg.make_graph):
+        transform(f)(np.ones((2, 3)))
+    assert set(seen) == {(True, True, False, False), False}
+    assert not fg.is_traced(X)
+    assert fg.is_traced(fg.autograd.tensor(X))
+
+
 REFUSED: dict[str, tuple[Callable[[Any], Any], type[Exception]]] = {
     "float": (float, ConcretizationTypeError),
     "complex": (complex, ConcretizationTypeError),
@@ -230,7 +246,7 @@ def test_copies_and_namespace() -> None:
     def f(x: Any) -> Any:
         for copied in (copy.copy(x), copy.deepcopy({"x": x})["x"], x.copy()):
             assert copied is not x
-            assert copied.value is not x.value
+            assert copied._value is not x._value
         assert {x: 1}[x] == 1
         assert x.__array_namespace__() is fnp
         return np.sum(+x - (-x) + abs(x))

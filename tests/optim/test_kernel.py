@@ -46,7 +46,7 @@ def trained(rng_seed: int, dtype: Any, options: dict[str, Any], shapes: Any) -> 
     optimizer = SGD(params, lr=0.1, **options)
     for _ in range(3):
         optimizer.step(grads=arrays(rng, dtype, shapes))
-    buffers = [state["momentum_buffer"].value for state in optimizer.state.values() if state]
+    buffers = [state["momentum_buffer"]._value for state in optimizer.state.values() if state]
     return [*params, *buffers]
 
 

@@ -76,7 +76,7 @@ def test_values_of_the_other_engine_compile_once(name: str) -> None:
         found = run(optimizer, params, lambda g: tensor(jax.numpy.array(g)))
     numpys = [tensor(p, requires_grad=True) for p in initial_params()]
     np.testing.assert_allclose(found, run(SGD(numpys, **OPTIONS[name]), numpys, tensor), rtol=1e-14, atol=1e-14)
-    assert all(isinstance(p.value, jax.Array) for p in params)
+    assert all(isinstance(p._value, jax.Array) for p in params)
 
 
 @pytest.mark.parametrize("options", [{}, {"momentum": 0.9}, {"momentum": 0.9, "dampening": 0.3, "weight_decay": 0.1}])
@@ -107,11 +107,11 @@ def test_dtypes_are_kept(dtype: str) -> None:
     ml_dtypes = pytest.importorskip("ml_dtypes")
     kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
     p = tensor(np.ones(3), dtype=kind, requires_grad=True)
-    memory = p.value
+    memory = p._value
     p.grad = tensor(np.ones(3), dtype=kind)
     optimizer = SGD([p], lr=0.5, momentum=0.9)
     optimizer.step()
-    assert p.value is memory
+    assert p._value is memory
     assert p.dtype == kind
     assert optimizer.state[p]["momentum_buffer"].dtype == kind
     np.testing.assert_array_equal(memory.astype(float), np.full(3, 0.5))

@@ -19,27 +19,27 @@ class BatchTracer(Tracer):
     """A batch of values along the leading axis of one array."""
 
     __slots__ = ()
-    held = ("value", "serial")
+    held = ("_value", "serial")
 
     # When it was made.
     serial = vars(Tracer)["node"]
 
     def __init__(self, trace: Trace, value: Any) -> None:
         self.owner = trace
-        self.value = value
+        self._value = value
         self.serial = next_serial()
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.value.shape[1:]
+        return self._value.shape[1:]
 
     @property
     def dtype(self) -> np.dtype:
-        return self.value.dtype
+        return self._value.dtype
 
     @property
     def aval(self) -> Aval:
-        aval = aval_of(self.value)
+        aval = aval_of(self._value)
         return Aval(aval.shape[1:], aval.dtype)
 
 
@@ -79,7 +79,7 @@ class BatchTrace(Trace):
         for x in operands:
             mine = type(x) is BatchTracer and x.owner is self
             batched.append(mine)
-            values.append(x.value if mine else x)
+            values.append(x._value if mine else x)
         if primitive.batch is None:
             raise NotImplementedError(
                 f"vmap: the primitive {primitive.name} has no batching rule. Apply it outside of vmap, or loop over "

@@ -21,29 +21,29 @@ class ForwardTracer(Tracer):
     """A value and its tangent."""
 
     __slots__ = ()
-    held = ("value", "tangent", "serial")
+    held = ("_value", "_tangent", "serial")
 
-    tangent = vars(Tracer)["node"]
+    _tangent = vars(Tracer)["node"]
     # When it was made.
     serial = vars(Tracer)["shape"]
 
     def __init__(self, trace: Trace, value: Any, tangent: Any) -> None:
         self.owner = trace
-        self.value = value
-        self.tangent = tangent
+        self._value = value
+        self._tangent = tangent
         self.serial = next_serial()
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return aval_of(self.value).shape
+        return aval_of(self._value).shape
 
     @property
     def dtype(self) -> np.dtype:
-        return aval_of(self.value).dtype
+        return aval_of(self._value).dtype
 
     @property
     def aval(self) -> Aval:
-        return aval_of(self.value)
+        return aval_of(self._value)
 
 
 class ForwardTrace(Trace):
@@ -67,7 +67,7 @@ class ForwardTrace(Trace):
         bare = True
         for x in operands:
             mine = type(x) is ForwardTracer and x.owner is self
-            primal, tangent = (x.value, x.tangent) if mine else (x, None)
+            primal, tangent = (x._value, x._tangent) if mine else (x, None)
             primals.append(primal)
             tangents.append(tangent)
             bare = bare and type(primal) in NUMPY_TYPES and (tangent is None or type(tangent) in NUMPY_TYPES)

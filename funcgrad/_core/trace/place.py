@@ -54,7 +54,7 @@ class Place(Tracer):
     """An array that can be written to, or a view of one.
 
     It is a tracer of another kind that changed its class, and so has the attributes that there are: ``node`` is the
-    memory, and ``value`` of a view is a triple of the memory's version, what the view showed then, and whether that
+    memory, and ``_value`` of a view is a triple of the memory's version, what the view showed then, and whether that
     lies in a buffer of its own.
     """
 
@@ -148,12 +148,12 @@ def current(place: Tracer) -> Any:
     if place.viewed is None:
         memory.owned = False
         return memory.value
-    version, value, apart = place.value
+    version, value, apart = place._value
     if version != memory.version:
         value, apart = shown_by(place), False
     if memory.owned and not apart:
         value, apart = _copied(value), True
-    place.value = memory.version, value, apart
+    place._value = memory.version, value, apart
     return value
 
 
@@ -223,7 +223,7 @@ def _learn(x: Any) -> None:
         x.viewed = None
         return
     _become(x, base.node, x.shape, x.dtype)
-    x.viewed, x.value = base, (-1, None, False)
+    x.viewed, x._value = base, (-1, None, False)
 
 
 def as_place(x: Any, asked: str) -> Any:
@@ -331,7 +331,7 @@ def keep_layout(memory: Memory) -> None:
 
 def _bare(value: Any) -> Any:
     while isinstance(value, Tracer) and value.owner.concrete:
-        value = value.value
+        value = value._value
     return value
 
 
@@ -346,7 +346,7 @@ def _view_of(base: Tracer, primitive: Primitive, params: dict) -> Tracer:
     made = object.__new__(Place)
     made.owner, made.node, made.shape, made.dtype = PLACES, memory, value.shape, value.dtype
     made.viewed, made.viewed_by, made.viewed_at = base, primitive, params
-    made.value = memory.version, value, False
+    made._value = memory.version, value, False
     return made
 
 
@@ -354,7 +354,7 @@ def _copied(value: Any) -> Any:
     """What lies in an owned buffer, in memory of its own. The tracer is new, and nobody else's yet."""
     if type(value) is _NDARRAY:
         return value.copy(order="K")
-    for name in ("value", "tangent"):
+    for name in ("_value", "_tangent"):
         if name in value.held and type(getattr(value, name)) is _NDARRAY:
             setattr(value, name, getattr(value, name).copy(order="K"))
     return value

@@ -27,7 +27,7 @@ class ReverseTracer(Tracer):
     """A value and the node that made it."""
 
     __slots__ = ()
-    held = ("value", "node", "shape", "dtype")
+    held = ("_value", "node", "shape", "dtype")
 
     # None only where a trace of another kind has values that need no derivative.
     node: Any
@@ -39,7 +39,7 @@ class ReverseTracer(Tracer):
 
     def __init__(self, trace: Trace, value: Any, node: Node | None) -> None:
         self.owner = trace
-        self.value = value
+        self._value = value
         self.node = node
         try:
             self.shape = value.shape
@@ -52,7 +52,7 @@ class ReverseTracer(Tracer):
 
     @property
     def aval(self) -> Aval:
-        return aval_of(self.value)
+        return aval_of(self._value)
 
 
 class ReverseTrace(Trace):
@@ -75,7 +75,7 @@ class ReverseTrace(Trace):
         if len(operands) == 1:
             # The one operand is what brought the operation here.
             (x,) = operands
-            value = x.value
+            value = x._value
             if type(value) is _NDARRAY:
                 record = (primitive.recorders_with_params if params else primitive.recorders)[1]
                 if record is not None:
@@ -87,11 +87,11 @@ class ReverseTrace(Trace):
             a_node = b_node = None
             active = 0
             if type(a) is tracer_type and a.owner is self:
-                a_node, a = a.node, a.value
+                a_node, a = a.node, a._value
                 if a_node is not None:
                     active += 1
             if type(b) is tracer_type and b.owner is self:
-                b_node, b = b.node, b.value
+                b_node, b = b.node, b._value
                 if b_node is not None:
                     active += 2
             # Of two values in NumPy one is an array, not a Python number: so the result is no Python number either.
@@ -118,7 +118,7 @@ class ReverseTrace(Trace):
             node = None
             value = x
             if type(x) is self.tracer_type and x.owner is self:
-                node, value = x.node, x.value
+                node, value = x.node, x._value
                 if node is not None:
                     active += bit
             elif type(x) not in NUMPY_TYPES:

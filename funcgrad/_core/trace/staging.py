@@ -32,7 +32,7 @@ class StagedTracer(Tracer):
     # Not ``var``, which is a method of arrays.
     variable = vars(Tracer)["node"]
     # When it was made.
-    serial = vars(Tracer)["value"]
+    serial = vars(Tracer)["_value"]
 
     def __init__(self, trace: Trace, var: Var) -> None:
         self.owner = trace

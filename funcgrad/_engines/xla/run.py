@@ -187,7 +187,7 @@ def lasting(x: Any, given: Iterable[Any] = ()) -> Any:
 
 def _is_wide_array(x: Any) -> bool:
     while isinstance(x, Tracer):
-        x = getattr(x, "value", None)
+        x = getattr(x, "_value", None)
     return isinstance(x, Array) and is_wide(x.dtype)
 
 

@@ -143,9 +143,9 @@ def _in_buffer(memory: Memory, steps: list[Step], v: Any, index: Index, arrays: 
         return _in_two_buffers(memory, steps, v, index, arrays)
     old_node = v_node = None
     if type(old) is ReverseTracer and old.owner is home:
-        old_node, old = old.node, old.value
+        old_node, old = old.node, old._value
     if type(v) is ReverseTracer and v.owner is home:
-        v_node, v = v.node, v.value
+        v_node, v = v.node, v._value
     if type(old) is not _NDARRAY or type(v) not in NUMPY_TYPES:
         return False
     buffer = old if memory.owned else np.array(old, order="K")
@@ -239,9 +239,9 @@ def _in_two_buffers(memory: Memory, steps: list[Step], v: Any, index: Index, arr
     home: Any = memory.home
     old_dot = v_dot = None
     if type(old) is ForwardTracer and old.owner is home:
-        old, old_dot = old.value, old.tangent
+        old, old_dot = old._value, old._tangent
     if type(v) is ForwardTracer and v.owner is home:
-        v, v_dot = v.value, v.tangent
+        v, v_dot = v._value, v._tangent
     if type(old) is not _NDARRAY or type(v) not in NUMPY_TYPES:
         return False
     if any(type(dot) not in NUMPY_TYPES for dot in (old_dot, v_dot) if dot is not None):

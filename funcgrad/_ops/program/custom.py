@@ -32,7 +32,7 @@ def _refuse_captured(rule: VjpRule | JvpRule, moving: Sequence[bool]) -> None:
 
 
 class _VjpDerivative:
-    """Reverse mode by the user's pair of functions; forward mode is refused."""
+    """Reverse mode by the user's pair of functions; forward mode by a third, or refused."""
 
     __slots__ = ()
 
@@ -49,10 +49,13 @@ class _VjpDerivative:
         return ys, pull, tuple(residuals)
 
     def jvp(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> tuple[list, list]:
-        name = params["rule"].name
+        rule = params["rule"]
+        if rule.pushes is not None:
+            return _pushed(rule.pushes, primals, tangents)
+        name = rule.name
         raise NotDifferentiableError(
             f"jvp: {name} is a custom_vjp function, which has a rule for reverse mode only; here forward mode was "
-            f"asked of it. Use grad or vjp, or declare {name} with custom_jvp, which serves both modes."
+            f"asked of it. Use grad or vjp, or declare a rule for it too: {name}.defjvp(jvp)."
         )
 
 
@@ -72,7 +75,7 @@ class _JvpDerivative:
         with trace:
             ys, y_dots = rule.push(primals[: rule.arity], x_dots)
         # A loop of primals and tangents together hands out both as results of the tangents.
-        ys = [y.value if _belongs(y, trace) else y for y in ys]
+        ys = [y._value if _belongs(y, trace) else y for y in ys]
         nodes = [y_dot.node if _belongs(y_dot, trace) else None for y_dot in y_dots]
         if not any(nodes):
             return ys, None, ()
@@ -91,11 +94,15 @@ class _JvpDerivative:
         return ys, pull, ()
 
     def jvp(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> tuple[list, list]:
-        rule = params["rule"]
-        _refuse_captured(rule, [x_dot is not None for x_dot in tangents])
-        pairs = zip(primals[: rule.arity], tangents, strict=False)
-        ys, y_dots = rule.push(primals[: rule.arity], [zeros_like(x) if x_dot is None else x_dot for x, x_dot in pairs])
-        return ys, list(y_dots)
+        return _pushed(params["rule"], primals, tangents)
+
+
+def _pushed(rule: JvpRule, primals: tuple, tangents: list) -> tuple[list, list]:
+    """Results and tangents by the user's function."""
+    _refuse_captured(rule, [x_dot is not None for x_dot in tangents])
+    pairs = zip(primals[: rule.arity], tangents, strict=False)
+    ys, y_dots = rule.push(primals[: rule.arity], [zeros_like(x) if x_dot is None else x_dot for x, x_dot in pairs])
+    return ys, list(y_dots)
 
 
 def _belongs(x: Any, trace: ReverseTrace) -> bool:

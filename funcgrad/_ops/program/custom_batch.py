@@ -17,6 +17,8 @@ class VjpRule(Protocol):
 
     name: str
     arity: int
+    # For forward mode, where it has a rule too.
+    pushes: JvpRule | None
 
     def forward(self, xs: Sequence[Any]) -> tuple[list, list]:
         """Results and residuals."""
@@ -66,6 +68,10 @@ class MappedVjp(_Mapped):
     """The rule of ``custom_vjp``; the cotangent of what is the same for all elements is summed over them."""
 
     _kept: Mask = ()
+
+    def __init__(self, rule: VjpRule, size: int, batched: Mask) -> None:
+        super().__init__(rule, size, batched)
+        self.pushes = None if rule.pushes is None else MappedJvp(rule.pushes, size, batched)
 
     def forward(self, xs: Sequence[Any]) -> tuple[list, list]:
         self._refuse_captured()

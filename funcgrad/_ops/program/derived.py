@@ -75,9 +75,9 @@ def _pushed(
     primals, tangents = [], []
     for y, is_wanted in zip(ys, wanted, strict=True):
         moves = type(y) is ForwardTracer and y.owner is forward
-        primals.append(y.value if moves else y)
+        primals.append(y._value if moves else y)
         if is_wanted:
-            tangents.append(y.tangent if moves else zeros_like(y))
+            tangents.append(y._tangent if moves else zeros_like(y))
     return primals, tangents
 
 
@@ -113,7 +113,7 @@ def pulled_graph(graph: Graph, active: Sequence[bool], seeded: Sequence[bool]) -
         primals, seeds = [], []
         for y, var, is_seeded in zip(ys, graph.outputs, seeded, strict=True):
             moves = type(y) is ReverseTracer and y.owner is reverse
-            primals.append(y.value if moves else y)
+            primals.append(y._value if moves else y)
             if is_seeded:
                 seed = staging.input(Aval(var.aval.shape, var.aval.dtype))
                 if moves:

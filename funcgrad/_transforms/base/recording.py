@@ -83,7 +83,7 @@ class Recording:
     def taken_apart(self, y: Any) -> tuple[Any, Node | None]:
         """The value of a leaf of what was returned, and its node if it has one."""
         if type(y) is ReverseTracer and y.owner is self.trace:
-            return plain(y.value), y.node
+            return plain(y._value), y.node
         return y, None
 
     def untraced(self, tree: Any) -> Any:
@@ -154,11 +154,11 @@ def _cotangent(x: ReverseTracer, bars: dict[Any, Any], seen: set[int], given: Se
     bar = bars.get(x.node)
     if type(bar) is _NDARRAY:
         return own(bar, x.dtype, seen)
-    if type(bar) is _FLOAT64 and type(x.value) is _FLOAT64:
+    if type(bar) is _FLOAT64 and type(x._value) is _FLOAT64:
         # A number has no memory.
         return bar
     if bar is None:
-        return zeros_like(x.value)
+        return zeros_like(x._value)
     if type(bar) is Rows:
         return Rows(bar.indices, lasting(own(bar.values, x.dtype, seen), given or (x,)), bar.shape)
     return lasting(own(bar, x.dtype, seen), given or (x,))

@@ -101,8 +101,15 @@ class VjpOfCall:
     # It belongs to one call: no program that holds it is the same as another.
     __hash__: Any = None
 
-    def __init__(self, call: CustomCall, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
+    def __init__(
+        self,
+        call: CustomCall,
+        forward: Callable[..., Any],
+        backward: Callable[..., Any],
+        pushes: JvpOfCall | None = None,
+    ) -> None:
         self.name = call.name
+        self.pushes = pushes
         self.arity = len(call.leaves)
         self._call = call
         self._forward = forward

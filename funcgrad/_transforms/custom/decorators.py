@@ -24,9 +24,14 @@ Rule = Callable[..., Any]
 
 
 class _Custom(Generic[P, R]):
-    """A function with a rule of its own: what both kinds share."""
+    """A function with rules of its own: for reverse mode, for forward mode, or one for each."""
 
     transform = "custom"
+    # What to write where no rule is there.
+    declaration = ""
+    _forward: Rule | None = None
+    _backward: Rule | None = None
+    _push: Rule | None = None
 
     def __init__(self, f: Callable[P, R], nondiff_argnums: Sequence[int]) -> None:
         self._function: Callable[..., Any] = f
@@ -55,34 +60,29 @@ class _Custom(Generic[P, R]):
         if trace is None and not any(map(_is_jax_tracer, call.leaves)):
             return self._function(*positional, **named)
         call.check_leaves()
-        rule = self._rule_of(call)
+        bind = self._ruled(call)
         if trace is not None and trace.concrete:
             call.level = trace.level
-            outs = self._bind(*call.leaves, graph=None, rule=rule)
+            outs = bind(*call.leaves, graph=None)
             return unflatten(call.out_tree, outs)
         graph, captured = lift_tracers(call.stage())
-        return unflatten(call.out_tree, self._bind(*call.leaves, *captured, graph=graph, rule=rule))
+        return unflatten(call.out_tree, bind(*call.leaves, *captured, graph=graph))
 
-    def _rule_of(self, call: CustomCall) -> Any:
-        raise NotImplementedError
-
-    def _bind(self, *operands: Any, **params: Any) -> list[Any]:
-        raise NotImplementedError
-
-
-def _is_jax_tracer(x: Any) -> bool:
-    return type(x) not in NUMPY_TYPES and is_abstract(x)
-
-
-class CustomVjp(_Custom[P, R]):
-    """What `custom_vjp` returns."""
-
-    transform = "custom_vjp"
-    _forward: Rule | None = None
-    _backward: Rule | None = None
+    def _ruled(self, call: CustomCall) -> Callable[..., list[Any]]:
+        """The primitive that calls the function by what was declared of it."""
+        push = None if self._push is None else JvpOfCall(call, self._push)
+        if self._forward is not None and self._backward is not None:
+            return functools.partial(custom_vjp_p, rule=VjpOfCall(call, self._forward, self._backward, push))
+        if push is not None:
+            return functools.partial(custom_jvp_p, rule=push)
+        name = name_of(self._function)
+        raise AttributeError(
+            f"{self.transform}: {name} has no rule yet, but it is called under a transform. "
+            f"Declare one first: {name}.{self.declaration}."
+        )
 
     def defvjp(self, fwd: Rule, bwd: Rule) -> None:
-        """Declare the derivative.
+        """Declare the derivative for reverse mode.
 
         Args:
             fwd: takes what the function takes and returns ``(out, residuals)``, any pytree of what ``bwd`` needs.
@@ -92,27 +92,10 @@ class CustomVjp(_Custom[P, R]):
         self._forward = fwd
         self._backward = bwd
 
-    def _rule_of(self, call: CustomCall) -> VjpOfCall:
-        if self._forward is None or self._backward is None:
-            name = name_of(self._function)
-            raise AttributeError(
-                f"custom_vjp: {name} has no rule yet, but it is called under a transform. "
-                f"Declare one first: {name}.defvjp(fwd, bwd)."
-            )
-        return VjpOfCall(call, self._forward, self._backward)
-
-    def _bind(self, *operands: Any, **params: Any) -> list[Any]:
-        return custom_vjp_p(*operands, **params)
-
-
-class CustomJvp(_Custom[P, R]):
-    """What `custom_jvp` returns."""
-
-    transform = "custom_jvp"
-    _push: Rule | None = None
-
     def defjvp(self, jvp: Rule) -> Rule:
-        """Declare the derivative; may be used as a decorator.
+        """Declare the derivative for forward mode; may be used as a decorator.
+
+        Reverse mode takes the transpose, unless it has a rule of its own.
 
         Args:
             jvp: takes the nondifferentiable arguments, then a tuple of primals and a tuple of tangents; returns
@@ -146,17 +129,23 @@ class CustomJvp(_Custom[P, R]):
 
         self._push = push
 
-    def _rule_of(self, call: CustomCall) -> JvpOfCall:
-        if self._push is None:
-            name = name_of(self._function)
-            raise AttributeError(
-                f"custom_jvp: {name} has no rule yet, but it is called under a transform. "
-                f"Declare one first: {name}.defjvp(jvp)."
-            )
-        return JvpOfCall(call, self._push)
 
-    def _bind(self, *operands: Any, **params: Any) -> list[Any]:
-        return custom_jvp_p(*operands, **params)
+def _is_jax_tracer(x: Any) -> bool:
+    return type(x) not in NUMPY_TYPES and is_abstract(x)
+
+
+class CustomVjp(_Custom[P, R]):
+    """What `custom_vjp` returns."""
+
+    transform = "custom_vjp"
+    declaration = "defvjp(fwd, bwd)"
+
+
+class CustomJvp(_Custom[P, R]):
+    """What `custom_jvp` returns."""
+
+    transform = "custom_jvp"
+    declaration = "defjvp(jvp)"
 
 
 def custom_vjp(f: Callable[P, R], nondiff_argnums: Sequence[int] = ()) -> CustomVjp[P, R]:
@@ -168,7 +157,8 @@ def custom_vjp(f: Callable[P, R], nondiff_argnums: Sequence[int] = ()) -> Custom
             handed to ``bwd`` before the residuals.
 
     Returns:
-        The function, with a method ``defvjp(fwd, bwd)`` that declares the rule. Forward mode is refused.
+        The function, with a method ``defvjp(fwd, bwd)`` that declares the rule. Forward mode is refused, unless
+        ``defjvp(jvp)`` or ``defjvps(*jvps)`` declares one for it too, as in `custom_jvp`.
 
     Example:
         >>> import numpy as np
@@ -179,6 +169,9 @@ def custom_vjp(f: Callable[P, R], nondiff_argnums: Sequence[int] = ()) -> Custom
         >>> clipped.defvjp(lambda x: (x, None), lambda _, x_bar: (np.clip(x_bar, -1, 1),))
         >>> fg.grad(lambda x: np.sum(clipped(x) ** 2))(np.array([0.25, 3.0]))
         array([0.5, 1. ])
+        >>> clipped.defjvps(lambda x_dot, y, x: x_dot)  # forward mode has a rule of its own: the identity's
+        >>> fg.jvp(clipped, (np.array([0.25, 3.0]),), (np.array([1.0, 4.0]),))[1]
+        array([1., 4.])
 
     Source: the signatures are those of ``jax.custom_vjp``.
     """
@@ -194,7 +187,8 @@ def custom_jvp(f: Callable[P, R], nondiff_argnums: Sequence[int] = ()) -> Custom
             handed to the rule before the primals.
 
     Returns:
-        The function, with methods ``defjvp(jvp)`` and ``defjvps(*jvps)`` that declare the rule.
+        The function, with methods ``defjvp(jvp)`` and ``defjvps(*jvps)`` that declare the rule; ``defvjp(fwd, bwd)``
+        declares one for reverse mode instead of the transpose, as in `custom_vjp`.
 
     Example:
         >>> import numpy as np

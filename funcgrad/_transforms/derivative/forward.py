@@ -1,13 +1,17 @@
-"""Forward mode: ``jvp``."""
+"""Forward mode: ``jvp``, and ``linearize``."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from funcgrad._core.aval import aval_of
+from funcgrad._core.aval import Aval, aval_of
+from funcgrad._core.graph.ir import Graph
+from funcgrad._core.graph.simplify import simplify
 from funcgrad._core.numbers import plain
 from funcgrad._core.trace.forward import ForwardTrace, ForwardTracer
+from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines import engine_scope, lasting
 from funcgrad._ops.layout.fill import zeros_like
@@ -21,6 +25,7 @@ from funcgrad._transforms.base.arguments import (
     returned,
     taken,
 )
+from funcgrad._transforms.derivative.reverse import split_aux
 from funcgrad.errors import TreeMismatchError
 from funcgrad.tree import flatten, flatten_up_to, unflatten
 
@@ -91,5 +96,83 @@ def _checked(f: Callable[..., Any], number: int, x: Any, x_dot: Any) -> Any:
 
 def _primal_and_tangent(leaf: Any, trace: ForwardTrace) -> tuple[Any, Any]:
     if type(leaf) is ForwardTracer and leaf.owner is trace:
-        return plain(leaf.value), plain(leaf.tangent)
+        return plain(leaf._value), plain(leaf._tangent)
     return leaf, zeros_like(leaf)
+
+
+class Linearized:
+    """The derivative at a point as a function of the tangents; its ``graph`` is the program it runs."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+
+    @folded
+    def __call__(self, *tangents: Any) -> Any:
+        """The tangent of the output, for one tangent per primal, with its structure, shapes and dtypes."""
+        assert self.graph.trees is not None
+        in_tree, out_tree = self.graph.trees
+        dots = flatten_up_to(in_tree, tangents, f"linearize: the tuple of tangents of {self.graph.name}")
+        pairs = zip(dots, self.graph.inputs, strict=True)
+        given = [self._checked(x_dot, var.aval) for x_dot, var in pairs]
+        out_dots = self.graph.evaluate(*given)
+        return unflatten(out_tree, owned(out_dots, [*given, *[value for _, value in self.graph.constants]]))
+
+    def _checked(self, x_dot: Any, needed: Aval) -> Any:
+        x_dot = taken(x_dot)
+        if not hasattr(x_dot, "dtype"):
+            x_dot = number_like(x_dot, needed, f"linearize: a tangent passed to {self.graph.name}")
+        if x_dot.shape != needed.shape or x_dot.dtype != needed.dtype:
+            raise TreeMismatchError(
+                f"linearize: a tangent passed to {self.graph.name} is {aval_of(x_dot)}; needed {needed}, the type of "
+                "the primal. Convert or reshape it."
+            )
+        return x_dot
+
+
+@folded
+def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """Compute a function and its derivative at a point, as a linear function of tangents.
+
+    The function runs once: where many tangents are pushed through at one point, this is cheaper than `jvp` for each.
+
+    Args:
+        f: a function of as many arguments as there are primals.
+        primals: pytrees of float or complex arrays, the point.
+        has_aux: whether ``f`` returns ``(out, aux)``.
+
+    Returns:
+        ``(out, f_jvp)``, with ``aux`` as a third where ``has_aux``; ``f_jvp(*tangents)`` is the tangent of the output.
+
+    Raises:
+        NotDifferentiableError: a primal is of integer or boolean dtype.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> out, f_jvp = fg.linearize(np.sin, np.array([0.0, 1.0]))
+        >>> f_jvp(np.array([1.0, 0.0]))
+        array([1., 0.])
+    """
+    check_callable("linearize", f)
+    trace = StagingTrace("linearize", copies=True)
+    found, in_tree = flatten(primals)
+    dots = unflatten(in_tree, [trace.input(aval_of(x)) for x in found])
+    extra: list[Any] = []
+
+    def without_aux(*args: Any) -> Any:
+        out, aux = split_aux(f, f(*args))
+        extra.append(aux)
+        return out
+
+    with trace:
+        out, out_dot = jvp(functools.wraps(f)(without_aux) if has_aux else f, primals, dots)
+        out_dots, out_tree = flatten(out_dot)
+        graph = simplify(trace.graph(out_dots, f"jvp_{name_of(f)}")).with_trees(in_tree, out_tree)
+    result = out, Linearized(graph)
+    return (*result, _ended(extra[0])) if has_aux else result
+
+
+def _ended(tree: Any) -> Any:
+    """A pytree in which the tracers of an ended forward pass are replaced by their values."""
+    found, treedef = flatten(tree)
+    return unflatten(treedef, [x._value if type(x) is ForwardTracer and not x.owner.alive else x for x in found])

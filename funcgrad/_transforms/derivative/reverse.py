@@ -167,9 +167,9 @@ def _seeded(f: Callable[..., Any], recording: Recording) -> tuple[Any, Iterator[
     if type(out) is ReverseTracer and out.owner is recording.trace:
         if out.shape or out.dtype.kind == "c":
             _refuse_output(f, out)
-        if type(out.value) is np.float64:
-            return out.value, iter([(out.node, _ONE)])
-        return plain(out.value), iter([(out.node, ones_like(out.value))])
+        if type(out._value) is np.float64:
+            return out._value, iter([(out.node, _ONE)])
+        return plain(out._value), iter([(out.node, ones_like(out._value))])
     if not _is_real_scalar(out):
         _refuse_output(f, out)
     require_inexact("grad", f, [out])

@@ -42,7 +42,7 @@ _KEEPING_RESULTS = (abs_p, div_p, max_p, min_p)
 def base_of(x: Any) -> Any:
     """The tensor of which a tensor shows a part in the same memory; ``None`` for a root."""
     base = getattr(x, "viewed", None)
-    return base if base is not None and owner_of(base.value) is owner_of(x.value) else None
+    return base if base is not None and owner_of(base._value) is owner_of(x._value) else None
 
 
 def root_of(x: Any) -> Any:
@@ -81,7 +81,7 @@ def _renew(x: Any) -> None:
         for primitive, params in steps_of(x):
             y = y.owner.apply(primitive, (y,), params)
     if y.node is not None:
-        y.node.value_id, y.node.title = id(x.value), "AsStridedBackward0"
+        y.node.value_id, y.node.title = id(x._value), "AsStridedBackward0"
     _set_node(x, y.node)
     x.seen = next_serial()
 
@@ -116,16 +116,16 @@ class WatchingTrace(TensorTrace):
 
 def rebase(root: Any, node: Any, title: str) -> None:
     """Give a root the node of what it holds after a write."""
-    node.value_id, node.title = id(root.value), title
+    node.value_id, node.title = id(root._value), title
     _set_node(root, node)
-    WRITES.entitle(root.value, title)
+    WRITES.entitle(root._value, title)
     _change(root, node[0])
 
 
 def begin(x: Any) -> None:
     """Make a tensor a leaf; as in PyTorch views from before belong to it if they were written to since."""
     x.node = LeafNode(x)
-    if (written := WRITES.latest(x.value)) and base_of(x) is None:
+    if (written := WRITES.latest(x._value)) and base_of(x) is None:
         _change(x, written)
 
 
@@ -163,9 +163,9 @@ def _exchanged(kept: Any, old: Any, new: Any) -> Any:
 def _spare(root: Any) -> None:
     """Before a result is overwritten, have its operation keep a copy where PyTorch's would do without."""
     node = root.node
-    if node is not None and keeps_more(node) and any(one is root.value for one in arrays_in(kept_by(node))):
-        copy = root.value.copy()
-        exchange(node, root.value, copy)
+    if node is not None and keeps_more(node) and any(one is root._value for one in arrays_in(kept_by(node))):
+        copy = root._value.copy()
+        exchange(node, root._value, copy)
         remember_copy(node, copy)
 
 

@@ -51,19 +51,19 @@ def alias(x: TensorBase) -> Any:
     """Another tensor with the same memory, recorded as a view is."""
     made = shown(x, reshape_p, {"shape": x.shape})
     # JAX hands back what does not change.
-    return hold(made, x.value.copy()) if made.value is x.value else made
+    return hold(made, x._value.copy()) if made._value is x._value else made
 
 
 def copied(x: TensorBase) -> Any:
     """A copy, through which gradients flow."""
     made = cast_p(x, dtype=x.dtype)
     # JAX does not copy what does not change, but a step may take its memory.
-    return hold(made, x.value.copy()) if made.value is x.value else made
+    return hold(made, x._value.copy()) if made._value is x._value else made
 
 
 def hold(made: TensorBase, value: Any) -> Any:
     """Give a new result an equal value, in other memory."""
-    made.value = value
+    made._value = value
     if made.node is not None:
         made.node.value_id = id(value)
     return made
@@ -95,9 +95,9 @@ def expanded(x: Any, shape: tuple[int, ...]) -> Any:
     """A view in which axes of length 1 repeat."""
     # What repeats nothing can be written to.
     if math.prod(shape) == x.size:
-        return hold(shown(x, reshape_p, {"shape": shape}), x.value.reshape(shape))
+        return hold(shown(x, reshape_p, {"shape": shape}), x._value.reshape(shape))
     y = shown(x, broadcast_to_p, {"shape": shape})
-    return hold(y, np.broadcast_to(x.value, shape)) if type(x.value) is np.ndarray else y
+    return hold(y, np.broadcast_to(x._value, shape)) if type(x._value) is np.ndarray else y
 
 
 def getitem(self: Any, key: Any, /) -> Any:
@@ -112,7 +112,7 @@ def getitem(self: Any, key: Any, /) -> Any:
 def _entry(entry: Any) -> Any:
     """A tensor that is one integer counts as that: what it selects is a view."""
     if is_tensor(entry) and not entry.shape and is_integer(entry.dtype):
-        return int(entry.value)
+        return int(entry._value)
     return array_of(entry) if is_torchs(entry) else entry
 
 
@@ -182,8 +182,8 @@ def array_function(self: Any, function: Any, types: Any, args: tuple, kwargs: di
         return _array_function(self, function, types, args, kwargs)
     y = ours(*args, **kwargs)
     if len(args) == 1 and args[0] is self and y is not self and type(y) is type(self):
-        value = y.value
-        if type(value) is np.ndarray and value.base is None and value is not self.value:
+        value = y._value
+        if type(value) is np.ndarray and value.base is None and value is not self._value:
             # The common case: a result in memory of its own.
             return y
     if function is np.broadcast_to and is_tensor(y):
@@ -200,9 +200,9 @@ def _apart(y: Any, function: Any, args: tuple) -> Any:
     operands = list(_tensors(args))
     if function.__name__ in _NAMES:
         return alias(y) if any(y is x for x in operands) else y
-    shared = any(y is x or y.value is x.value for x in operands)
-    if getattr(y.value, "base", None) is not None:
-        shared = shared or any(np.may_share_memory(y.value, x.value) for x in operands)
+    shared = any(y is x or y._value is x._value for x in operands)
+    if getattr(y._value, "base", None) is not None:
+        shared = shared or any(np.may_share_memory(y._value, x._value) for x in operands)
     return copied(y) if shared else y
 
 

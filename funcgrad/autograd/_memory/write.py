@@ -68,12 +68,12 @@ def compute(
         out: the same on an array, written to that array; used where nothing is recorded.
     """
     is_recorded = check_in_place(x, others, asked)
-    foreign = is_foreign(x.value)
+    foreign = is_foreign(x._value)
     if not foreign:
-        check_memory(x.value, others, apart=apart)
+        check_memory(x._value, others, apart=apart)
         if not is_recorded and out is not None and _is_written(x, out):
             return x
-    old = x.owner.constant(x.value.copy() if is_recorded and keeps else x.value)
+    old = x.owner.constant(x._value.copy() if is_recorded and keeps else x._value)
     if is_recorded:
         old.node = x.owner.node_of(x)
     y = function(old)
@@ -84,11 +84,11 @@ def compute(
     if foreign:
         _give(x, value_of(y), asked)
     else:
-        np.copyto(x.value, value_of(y))
+        np.copyto(x._value, value_of(y))
         WRITES.note((x,), count=True)
     if is_recorded:
         if keeps and old.node is not None:
-            remember_copy(old.node, old.value)
+            remember_copy(old.node, old._value)
         _record(x, y, title)
     return x
 
@@ -96,7 +96,7 @@ def compute(
 def _is_written(x: Any, out: Callable[[np.ndarray], Any]) -> bool:
     """Write in place; what NumPy refuses is refused elsewhere, in other words."""
     try:
-        out(x.value)
+        out(x._value)
     except (ValueError, TypeError):
         return False
     WRITES.note((x,), count=True)
@@ -111,14 +111,14 @@ def _record(x: Any, y: Any, title: str) -> None:
         return
     # The tape reads the result where it is now, and is refused to when that is overwritten; an operand that shared the
     # memory is lost already.
-    kept = [a for a in arrays_in(kept_by(node)) if a is not y.value]
-    if not any(owner_of(a) is owner_of(x.value) for a in kept):
+    kept = [a for a in arrays_in(kept_by(node)) if a is not y._value]
+    if not any(owner_of(a) is owner_of(x._value) for a in kept):
         node[0] = next_serial()
     if keeps_more(node):
-        remember_copy(node, y.value)
+        remember_copy(node, y._value)
     else:
-        exchange(node, y.value, x.value)
-    node.value_id = id(x.value)
+        exchange(node, y._value, x._value)
+    node.value_id = id(x._value)
     if root_of(x) is x:
         rebase(x, node, title)
     else:
@@ -140,10 +140,10 @@ def _record_write(x: Any, node: Any, v: Any, index: Index, arrays: tuple, title:
 
 def _record_functional(root: Any, steps: list, v: Any, index: Index, arrays: tuple) -> None:
     """The same where a cotangent is not shown as the value is: the root is computed anew."""
-    old = root.owner.constant(root.value.copy())
+    old = root.owner.constant(root._value.copy())
     old.node = root.node
     y = replaced(old, steps, v, index, arrays)
-    np.copyto(root.value, y.value)
+    np.copyto(root._value, y._value)
     rebase(root, y.node, _COPIED)
 
 
@@ -157,10 +157,10 @@ def put(x: Any, v: Any, index: Index, arrays: tuple, title: str, *, asked: str, 
         # So that an element is an array, too.
         index = Index((*index.entries, Ellipsis), index.unique)
     place = index.filled(arrays)
-    check_memory(x.value if arrays else x.value[place], (v if source is None else source,), apart=bool(arrays))
+    check_memory(x._value if arrays else x._value[place], (v if source is None else source,), apart=bool(arrays))
     v = cast(v, x.dtype) if is_tensor(v) else np.asarray(v).astype(x.dtype)
     node = None if not is_recorded or not is_tensor(v) else v.owner.node_of(v)
-    x.value[place] = value_of(v)
+    x._value[place] = value_of(v)
     WRITES.note((x,), count=True)
     if is_recorded:
         _record_write(x, node, v, index, arrays, title)
@@ -173,7 +173,7 @@ def set_item(self: Any, key: Any, other: Any) -> None:
     plain = tuple([np.asarray(value_of(entry)) if is_tensor(entry) else entry for entry in entries])
     key = plain if type(key) is tuple else plain[0]
     other = plain_value(other)
-    if is_foreign(self.value):
+    if is_foreign(self._value):
         compute(self, lambda old: At(old)[key].set(other), (other,), _COPIED, asked=_ASSIGNED)
         return
     x, index, arrays = parse(self, key)
@@ -187,7 +187,7 @@ def set_item(self: Any, key: Any, other: Any) -> None:
 
 def value_of(x: Any) -> Any:
     """The value of a tensor, and of others what they are."""
-    return x.value if is_tensor(x) else x
+    return x._value if is_tensor(x) else x
 
 
 def plain_value(x: Any) -> Any:
@@ -237,10 +237,10 @@ def _give(x: Any, value: Any, asked: str) -> None:
 
     So what PyTorch writes to memory that two tensors share is seen by the one that was cut off the other.
     """
-    old = x.value
+    old = x._value
     sharing = [x]
     while (source := getattr(sharing[-1], "source", x)) is not None:
-        if source is x or source.value is not old:
+        if source is x or source._value is not old:
             raise TracerAssignmentError(
                 f"{asked} writes into a tensor {x.aval} whose value is a {type(old).__name__}, which cannot "
                 "change, and may be a part of another. Compute a new tensor, clone() it, or keep the values in NumPy."

@@ -128,14 +128,14 @@ def _where(self: Any, condition: Any, other: Any) -> Any:
 
 def _equal(self: Any, other: Any) -> bool:
     """Whether shape and elements are the same."""
-    return bool(np.array_equal(self.value, value_of(plain_value(other))))
+    return bool(np.array_equal(self._value, value_of(plain_value(other))))
 
 
 def _is_close(name: str) -> Method:
     function = getattr(np, name)
 
     def method(self: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
-        found = function(self.value, value_of(plain_value(other)), rtol, atol, equal_nan)
+        found = function(self._value, value_of(plain_value(other)), rtol, atol, equal_nan)
         return bool(found) if name == "allclose" else self.owner.constant(found)
 
     return method
@@ -149,7 +149,7 @@ def _logdet(self: Any) -> Any:
 
 def _count_nonzero(self: Any, dim: Any = None) -> Any:
     """How many elements are not 0."""
-    return self.owner.constant(np.count_nonzero(self.value, axis=_axis(self, dim)))
+    return self.owner.constant(np.count_nonzero(self._value, axis=_axis(self, dim)))
 
 
 def _filled(name: str) -> Method:
@@ -170,7 +170,7 @@ def _new_full(self: Any, size: Any, fill_value: Any, dtype: Any = None, requires
 
 def _is_contiguous(self: Any) -> bool:
     """Whether the elements lie in memory in C order, without gaps."""
-    return not isinstance(self.value, np.ndarray) or self.value.flags.c_contiguous
+    return not isinstance(self._value, np.ndarray) or self._value.flags.c_contiguous
 
 
 METHODS: dict[str, Method] = {

@@ -63,7 +63,7 @@ def _reduction(name: str) -> Callable[..., Any]:
             options["keepdims"] = True
         y = function(self, axis=_axis(name, self, dim, axis), **options)
         # Over no axes there is nothing to add up.
-        return hold(y, y.value.copy()) if y.value is self.value else y
+        return hold(y, y._value.copy()) if y._value is self._value else y
 
     method.__name__ = name
     method.__doc__ = f"Return the {name} over some axes, by NumPy's or PyTorch's names of the arguments."

@@ -86,13 +86,13 @@ def _fill(self: Any, value: Any) -> Any:
 
 def write_whole(self: Any, value: Any, title: str, asked: str) -> Any:
     """Write a value to all elements."""
-    if not is_foreign(self.value):
+    if not is_foreign(self._value):
         return put(self, value, WHOLE, (), title, asked=asked)
 
     def filled(x: Any) -> Any:
         # In the shape of a value of JAX's, on its device.
         join = fnp.logical_or if x.dtype.kind == "b" else fnp.add
-        return join(zeros_like(x.value), cast(value if is_tensor(value) else np.asarray(value), x.dtype))
+        return join(zeros_like(x._value), cast(value if is_tensor(value) else np.asarray(value), x.dtype))
 
     return compute(self, filled, (value,), title, asked=asked)
 
@@ -119,8 +119,8 @@ def _copy(self: Any, source: Any) -> Any:
         wide = None
     if wide != self.shape:
         check_in_place(self, (source,), "copy_")
-        if not is_foreign(self.value):
-            check_memory(self.value, (source,))
+        if not is_foreign(self._value):
+            check_memory(self._value, (source,))
         _refuse_shape(self, shape, wide)
     return write_whole(self, source, _COPIED, "copy_")
 

@@ -95,7 +95,7 @@ def _matrix_transposed(self: Any) -> Any:
 
 def _view(self: Any, *shape: Any) -> Any:
     y = self.reshape(*shape)
-    if not is_foreign(self.value) and not np.may_share_memory(y.value, self.value) and y.size:
+    if not is_foreign(self._value) and not np.may_share_memory(y._value, self._value) and y.size:
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
             "contiguous subspaces). Use .reshape(...) instead."
@@ -104,11 +104,11 @@ def _view(self: Any, *shape: Any) -> Any:
 
 
 def _contiguous(self: Any) -> Any:
-    return self if is_foreign(self.value) or self.value.flags.c_contiguous else _in_order(copied(self))
+    return self if is_foreign(self._value) or self._value.flags.c_contiguous else _in_order(copied(self))
 
 
 def _in_order(made: Any) -> Any:
-    return hold(made, np.ascontiguousarray(made.value))
+    return hold(made, np.ascontiguousarray(made._value))
 
 
 def _flatten(self: Any, start_dim: Any = 0, end_dim: int = -1, *, order: Any = "C") -> Any:

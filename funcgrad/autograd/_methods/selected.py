@@ -199,7 +199,7 @@ def _new(choose: Callable[..., Chosen]) -> Method:
 
 def _write(x: Any, chosen: Chosen, asked: str) -> Any:
     key, value, title, adds, source = chosen
-    if not adds and not is_foreign(x.value):
+    if not adds and not is_foreign(x._value):
         x, index, arrays = parse(x, key)
         return put(x, value, index, arrays, title, asked=asked, source=source)
 
@@ -224,8 +224,8 @@ def _in_place(name: str, choose: Callable[..., Chosen]) -> Method:
             # What tensors may not be written to at all comes first.
             others = (*args, *options.values())
             check_in_place(self, others, name)
-            if not is_foreign(self.value):
-                check_memory(self.value, others, apart=True)
+            if not is_foreign(self._value):
+                check_memory(self._value, others, apart=True)
             raise
         return _write(self, chosen, name)
 

@@ -161,7 +161,9 @@ def grad(  # noqa: PLR0917  (PyTorch's signature)
             f"The differentiated Tensor at index {unused[0]} appears to not have been used in the graph. Set "
             "allow_unused=True if this is the desired behavior."
         )
-    zeros = [x.owner.constant(zeros_like(x.value)) if materialize_grads and id(x) not in bars else None for x in chosen]
+    zeros = [
+        x.owner.constant(zeros_like(x._value)) if materialize_grads and id(x) not in bars else None for x in chosen
+    ]
     results = tuple([bars.get(id(x), zero) for x, zero in zip(chosen, zeros, strict=True)])
     return dict(zip(inputs, results, strict=True)) if isinstance(inputs, Mapping) else results
 
@@ -183,7 +185,7 @@ def _run(
     the pass, the gradients are tensors.
     """
     if trace is None:
-        seeds = [(node, bar.value if is_tensor(bar) else bar) for node, bar in seeds]
+        seeds = [(node, bar._value if is_tensor(bar) else bar) for node, bar in seeds]
         if inputs is None and not retained:
             return _receivers(_pass(seeds, not retain, None))
         return _run_watched(seeds, retain, None, inputs)
@@ -242,10 +244,10 @@ def _accumulate(found: list[tuple[Any, Any]], taken: set[int], create: bool) -> 
         else:
             # It stays the tensor that it was, with its history.
             WRITES.note((old,))
-            if type(old.value) is np.ndarray:
-                np.add(old.value, bar, out=old.value, casting="same_kind")
+            if type(old._value) is np.ndarray:
+                np.add(old._value, bar, out=old._value, casting="same_kind")
             else:
-                set_value(old, cast(fnp.add(old.value, bar), old.dtype))
+                set_value(old, cast(fnp.add(old._value, bar), old.dtype))
                 old.source = None
 
 

@@ -47,7 +47,7 @@ class LeafNode(TensorNode):
     def value_id(self) -> int:
         """The identity of the tensor's value; of nothing once the tensor is gone and has no use for a gradient."""
         tensor = self.tensor()
-        return 0 if tensor is None else id(tensor.value)
+        return 0 if tensor is None else id(tensor._value)
 
 
 class TensorBase(ReverseTracer):
@@ -84,7 +84,7 @@ class TensorBase(ReverseTracer):
 
     @property
     def aval(self) -> Aval:
-        return aval_of(self.value)
+        return aval_of(self._value)
 
 
 class TensorTrace(ReverseTrace):
@@ -104,7 +104,7 @@ class TensorTrace(ReverseTrace):
             for x in operands:
                 if type(x) is self.tracer_type and x.node is not None:
                     return _record(self, primitive, operands, params)
-        values = tuple([x.value if type(x) is self.tracer_type else x for x in operands])
+        values = tuple([x._value if type(x) is self.tracer_type else x for x in operands])
         y = bind(primitive, values, params)
         if primitive.multiple_results:
             return [self.constant(value) for value in y]
@@ -157,7 +157,7 @@ def owned_array(value: Any) -> Any:
 
 def set_value(tensor: TensorBase, value: Any) -> None:
     """Give a tensor another value; it keeps its identity."""
-    tensor.value = value = owned_array(value)
+    tensor._value = value = owned_array(value)
     if value.shape != tensor.shape or value.dtype is not tensor.dtype:
         tensor.shape, tensor.dtype = value.shape, value.dtype
         if type(tensor.node) is LeafNode:

@@ -57,12 +57,12 @@ class _Record:
 
 def _references(tensor: Any) -> int:
     """How many references to a value there are, as counted below."""
-    value = tensor.value
+    value = tensor._value
     return getrefcount(value)
 
 
 # The same for a value that nothing but its tensor refers to.
-_ALONE = _references(SimpleNamespace(value=np.empty(0)))
+_ALONE = _references(SimpleNamespace(_value=np.empty(0)))
 
 
 class Writes:
@@ -86,7 +86,7 @@ class Writes:
         With ``count`` a value that nobody else refers to has its writes counted, too.
         """
         for tensor in tensors:
-            value = tensor.value
+            value = tensor._value
             if getrefcount(value) > _ALONE or type(value) is not np.ndarray or value.base is not None:
                 self._note(owner_of(value))
             elif count:

@@ -27,7 +27,7 @@ def innermost(x: Any) -> Any:
     """The bare value beneath tracers; a staged tracer where there is none."""
     x = settled(x)
     while isinstance(x, Tracer) and x.owner.concrete:
-        x = x.value
+        x = x._value
     return x
 
 

@@ -18,7 +18,7 @@ def to_text(self: Tracer) -> str:
     self = settled(self)
     if not isinstance(self, Tracer):
         return f"Traced<{aval_of(self)}> by no transform yet, value={self!r}"
-    value = f", value={self.value!r}" if self.owner.concrete else ""
+    value = f", value={self._value!r}" if self.owner.concrete else ""
     return f"Traced<{self.aval}> by {self.owner.transform}{value}"
 
 

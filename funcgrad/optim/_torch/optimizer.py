@@ -128,13 +128,13 @@ class Optimizer:
                     continue
                 if set_to_none:
                     p.grad = None
-                elif type(gradient.value) is not np.ndarray:
-                    p.grad = rebuild(zeros_like(gradient.value), False)
+                elif type(gradient._value) is not np.ndarray:
+                    p.grad = rebuild(zeros_like(gradient._value), False)
                 else:
                     if gradient.node is not None:
                         gradient.detach_()
                     WRITES.note((gradient,))
-                    gradient.value.fill(0)
+                    gradient._value.fill(0)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Take one step; to be defined by subclasses.
@@ -205,7 +205,7 @@ class Optimizer:
 
     def _tree(self) -> Any:
         """The parameters as arrays, in the structure in which they were given."""
-        values = [p.value for group in self.param_groups for p in group["params"]]
+        values = [p._value for group in self.param_groups for p in group["params"]]
         return values if self._treedef is None else unflatten(self._treedef, values)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -98,7 +98,7 @@ class RuleOptimizer(Optimizer):
                 raise
 
     def _check_params(self, fits: Callable[[list[list[Aval]]], str | None]) -> None:
-        refusal = fits([[aval_of(p.value) for p in group["params"]] for group in self.param_groups])
+        refusal = fits([[aval_of(p._value) for p in group["params"]] for group in self.param_groups])
         if refusal is not None:
             raise HyperparameterError(refusal)
 
@@ -136,10 +136,10 @@ class RuleOptimizer(Optimizer):
             if group.get("differentiable"):
                 self._step_recorded(group, row, pairs)
                 continue
-            foreign = [pair for pair in pairs if type(pair[0].value) is not np.ndarray]
+            foreign = [pair for pair in pairs if type(pair[0]._value) is not np.ndarray]
             if foreign:
                 others.append((group, row, foreign))
-                pairs = [pair for pair in pairs if type(pair[0].value) is np.ndarray]
+                pairs = [pair for pair in pairs if type(pair[0]._value) is np.ndarray]
             if pairs:
                 in_place.append((group, row, pairs))
         if in_place:
@@ -205,9 +205,9 @@ class RuleOptimizer(Optimizer):
         gathered, tensor = stepper.gathered, TRACE.tracer_type
         new_slots: dict[int, Sequence[Any]] = {}
         for i, (p, gradient, held, taken, row) in enumerate(todo):
-            value = p.value
-            arrays = tuple([x.value for x in held]) if held else ()
-            g = gradient.value if type(gradient) is tensor else gradient
+            value = p._value
+            arrays = tuple([x._value for x in held]) if held else ()
+            g = gradient._value if type(gradient) is tensor else gradient
             if gathered(value, g, arrays, taken, row, (value, *arrays)) is None:
                 leaf = Leaf(value, g, arrays, None, taken, row, _arrays_of(value, arrays, row))
                 new_slots[i] = stepper.step(i, leaf).slots
@@ -227,12 +227,12 @@ class RuleOptimizer(Optimizer):
             count = state.get(counted)
             if count is None:
                 count = state[counted] = _new_count(0, rule)
-            taken = int(count.value) if rule.counted_in_tensors else count
+            taken = int(count._value) if rule.counted_in_tensors else count
         held = []
         for slot in slots:
             tensor = state.get(slot.key)
             if tensor is None:
-                tensor = state[slot.key] = TRACE.constant(_begun(slot, p.value, row))
+                tensor = state[slot.key] = TRACE.constant(_begun(slot, p._value, row))
                 taken = 0 if counted is None else taken
             held.append(tensor)
         return held, taken
@@ -252,15 +252,15 @@ class RuleOptimizer(Optimizer):
             count = self.state[p][counted]
             if self.kind.rule.counted_in_tensors:
                 # In its memory, as PyTorch's.
-                count.value += 1
+                count._value += 1
             else:
                 self.state[p][counted] = count + 1
 
     def _step_compiled(self, members: list[_Members]) -> None:
         """Step all parameters that are JAX's by one compiled update, which takes the memory of the old values."""
         WRITES.note([p for _, _, pairs in members for p, _ in pairs])
-        values = [[p.value for p, _ in pairs] for _, _, pairs in members]
-        grads = [[g.value if is_tensor(g) else g for _, g in pairs] for _, _, pairs in members]
+        values = [[p._value for p, _ in pairs] for _, _, pairs in members]
+        grads = [[g._value if is_tensor(g) else g for _, g in pairs] for _, _, pairs in members]
         # In the 64-bit mode what JAX holds stays there: outside, wide results would come back in NumPy.
         with engine_scope(values[0]):
             new, state = self.compiled_update(grads, self._state_of(members, tensors=False), values)
@@ -275,7 +275,7 @@ class RuleOptimizer(Optimizer):
             new, state = update(self.kind, [[g for _, g in pairs]], state, values)
 
         def put(p: Any, value: Any) -> None:
-            p.value, p.node = value.value, value.node
+            p._value, p.node = value._value, value.node
 
         self._put_back(members, new, state, put)
 
@@ -293,7 +293,7 @@ class RuleOptimizer(Optimizer):
                 taken += [count for _, count in held]
             for slot, column in zip(rule.slots, columns, strict=True):
                 k = slots.index(slot) if slot in slots else None
-                column.append([None if k is None else x[k] if tensors else x[k].value for x, _ in held])
+                column.append([None if k is None else x[k] if tensors else x[k]._value for x, _ in held])
         counts = np.array(taken, np.int32) if taken else None
         return self.kind(as_vector(numbers), np.int32(0), tuple(columns), counts, hypers=hypers)
 

@@ -80,7 +80,7 @@ def load_state(saved: Mapping[str, Any], groups: Groups) -> defaultdict[Any, Any
 
 def _converted(value: Any, p: Any, key: Any = None) -> Any:
     value = array_of(value) if is_torchs(value) else value
-    array = value.value if is_tensor(value) else value
+    array = value._value if is_tensor(value) else value
     if is_tensor(value) or isinstance(array, np.ndarray):
         # A count of steps is no value like the parameter's, nor is a number for the whole of it.
         alone = key == "step" or (array.ndim == 0 and p.ndim != 0)
@@ -98,7 +98,7 @@ def _like(value: Any, p: Any) -> Any:
     # A real number kept for a complex parameter stays real.
     converts = is_inexact(p.dtype) and (p.dtype.kind != "c" or value.dtype.kind == "c")
     dtype = p.dtype if converts else value.dtype
-    if is_foreign(p.value):
+    if is_foreign(p._value):
         # Zeros on the parameter's device take the sum there.
-        return add_p(zeros_like(cast(p.value, dtype)), cast(value, dtype)) if value.shape == p.shape else value
+        return add_p(zeros_like(cast(p._value, dtype)), cast(value, dtype)) if value.shape == p.shape else value
     return np.array(value, dtype)

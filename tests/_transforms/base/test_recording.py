@@ -33,7 +33,7 @@ def test_a_recording_holds_on_to_no_output_once_the_pass_has_begun() -> None:
 
     def f(x: Any) -> Any:
         y = np.sin(x)
-        kept.append(weakref.ref(y.value))
+        kept.append(weakref.ref(y._value))
         return y * 1.0
 
     recording = record("grad", f, (np.ones(2),), {}, [0])

@@ -129,6 +129,36 @@ def test_forward_mode(case: Any) -> None:
     close(fg.linearize(f, X, Y)[1](X, Y), wanted)
 
 
+@fg.custom_vjp
+def in_both_modes(x: Any, y: Any) -> Any:
+    """Reverse mode gives twice the derivative, forward mode three times."""
+    return {"sin": np.sin(x) * y}
+
+
+in_both_modes.defvjp(_forward, _backward)
+in_both_modes.defjvp(_push)
+
+
+def test_a_rule_for_each_mode() -> None:
+    def f(x: Any, y: Any) -> Any:
+        return np.sum(in_both_modes(x, y)["sin"] ** 2)
+
+    twice, thrice = expected(2.0), np.sum(expected(3.0)[0] * X)
+    for g in (f, fg.jit(f, engine="numpy"), fg.jit(f), fg.make_graph(f)(X, Y)):
+        close(fg.grad(g, (0, 1))(X, Y), twice)
+        close(fg.jvp(g, (X, Y), (X, 0 * Y))[1], thrice)
+    rows = np.stack([X, 2 * X])
+    close(fg.vmap(fg.grad(f), (0, None))(rows, Y)[0], twice[0])
+    close(fg.vmap(lambda x: fg.jvp(f, (x, Y), (X, 0 * Y))[1])(rows)[0], thrice)
+    close(fg.hvp(lambda x: f(x, Y), (X,), (X,)), 6 * np.cos(2 * X) * Y**2 * X)
+    transposed = fg.custom_jvp(lambda x: x * x)
+    transposed.defjvps(lambda x_dot, y, x: 2 * x * x_dot)
+    close(fg.grad(transposed)(3.0), np.float64(6))
+    transposed.defvjp(lambda x: (x * x, None), lambda _, y_bar: (y_bar,))
+    close(fg.grad(transposed)(3.0), np.float64(1))
+    close(fg.jvp(transposed, (3.0,), (1.0,))[1], np.float64(6))
+
+
 def test_on_xla_arrays_and_under_jaxs_transforms(case: Any) -> None:
     f, factor = case
     with jax.enable_x64(True):

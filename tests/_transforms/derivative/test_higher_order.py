@@ -52,7 +52,7 @@ def assert_same(got: Any, expected: Any, tolerance: float = 1e-10) -> None:
 
 
 @pytest.mark.parametrize("argnums", [0, 1, (0, 1), (1,)])
-@pytest.mark.parametrize("name", ["jacfwd", "jacrev", "hessian"])
+@pytest.mark.parametrize("name", ["jacfwd", "jacrev", "jacobian", "hessian"])
 def test_jacobians_are_jaxs(function: tuple[Any, tuple], name: str, argnums: Any) -> None:
     f, args = function
     expected = by_jax(getattr(jax, name), f, args, argnums=argnums)
@@ -87,6 +87,36 @@ def test_auxiliary_output(name: str) -> None:
     assert_same(jacobian, expected)
     np.testing.assert_array_equal(aux["doubled"], 2 * X)
     assert aux["name"] == 7
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse", None])
+def test_jacobian_takes_the_mode_that_is_named_or_fits(mode: str | None) -> None:
+    modes = []
+
+    @fg.custom_vjp
+    def noted(x: Any) -> Any:
+        return x
+
+    noted.defvjp(lambda x: (x, None), lambda _, x_bar: (modes.append("reverse") or x_bar,))
+    noted.defjvp(lambda xs, x_dots: (modes.append("forward") or xs[0], x_dots[0]))
+    tall, wide = (lambda x: np.outer(noted(x), Y).ravel()), (lambda x: np.sum(noted(x)) * Y[0, 0])
+    for f, fits in ((tall, "forward"), (wide, "reverse")):
+        modes.clear()
+        np.testing.assert_allclose(fg.jacobian(f, mode=mode)(X), fg.jacrev(f)(X))
+        assert modes[0] == (mode or fits)
+
+
+def test_jacobian_by_shape_of_what_one_mode_refuses() -> None:
+    wave, modulus = (lambda x: np.exp(1j * x)), (lambda z: np.append(np.abs(z), np.abs(z)))
+    np.testing.assert_array_equal(fg.jacobian(wave)(X), fg.jacfwd(wave)(X))
+    np.testing.assert_array_equal(fg.jacobian(modulus)(X + 1j), fg.jacrev(modulus)(X + 1j))
+    with pytest.raises(NotDifferentiableError, match="jacfwd: square is asked by an input of type c128"):
+        fg.jacobian(np.square)(X + 1j)
+    with pytest.raises(ValueError, match="jacobian: mode is 'rows'; needed 'forward', 'reverse' or None"):
+        fg.jacobian(np.sin, mode="rows")
+    cube = fg.custom_vjp(lambda x: np.append(x, x**3))
+    cube.defvjp(lambda x: (np.append(x, x**3), x), lambda x, y_bar: (y_bar[:3] + 3 * x**2 * y_bar[3:],))
+    np.testing.assert_allclose(fg.jacobian(cube)(X), np.concatenate([np.eye(3), np.diag(3 * X**2)]))
 
 
 def test_linearize_runs_the_function_once() -> None:
@@ -131,6 +161,7 @@ def test_hvp_is_jaxs() -> None:
     )
     f = partial(loss, np)
     assert_same(fg.hvp(lambda p: f(p, X), (PARAMS,), (direction,)), expected)
+    assert_same(fg.hvp(lambda p: f(p, X))((PARAMS,), (direction,)), expected)
     both = fg.hvp(f, (PARAMS, X), (direction, np.zeros(3)))
     assert len(both) == 2
     assert_same(both[0], expected)
@@ -184,6 +215,8 @@ def test_refusals() -> None:
         fg.jacrev(lambda x: x * 1j)(np.ones(2))
     with pytest.raises(NonScalarOutputError):
         fg.hvp(lambda x: x, (X,), (X,))
+    with pytest.raises(TypeError, match=r"hvp: tangents is a NoneType; needed a tuple"):
+        fg.hvp(np.sum, (X,))  # pyright: ignore[reportCallIssue]  (the misuse under test)
     with pytest.raises(TypeError, match=r"jacrev: argument 1 .* 1 positional"):
         fg.jacrev(lambda x: x, 1)(X)
 

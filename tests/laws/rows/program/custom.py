@@ -21,6 +21,7 @@ class Rule:
 
     name = "wave"
     arity = 2
+    pushes = None
 
     def forward(self, xs: Sequence[Any]) -> tuple[list, list]:
         return wave(*xs), list(xs)
