@@ -127,7 +127,8 @@ def aval_of(value: Any) -> Aval:
     aval = getattr(value, "aval", None)
     if type(aval) is Aval:
         return aval
-    return Aval(value.shape, value.dtype, bool(getattr(value, "weak_type", False)))
+    # JAX knows weak bools, too, as what comparisons of weak numbers give; NumPy's are never weak.
+    return Aval(value.shape, value.dtype, getattr(value, "weak_type", False) and value.dtype.kind != "b")
 
 
 def result_dtype(*values: Any) -> np.dtype:

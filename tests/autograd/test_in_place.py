@@ -224,6 +224,8 @@ OVERWRITTEN: dict[str, tuple[Program, Program]] = {
     "a result": (lambda y: y.exp_(), lambda y: y.mul_(2)),
     "through a view": (lambda y: y.sin(), lambda y: y[0].zero_()),
     "a view's operand": (lambda y: y[0].sin(), lambda y: y.zero_()),
+    "an operand by its result": (lambda y: y.mul_(y), lambda y: y.erf_()),
+    "an operand that PyTorch alone keeps": (lambda y: y.exp_().div_(y), lambda y: y.mul_(2)),
 }
 # The same where PyTorch keeps no more than the operands.
 SPARED: dict[str, tuple[Program, Program]] = {

@@ -74,6 +74,14 @@ def test_polygamma(order: int) -> None:
     np.testing.assert_allclose(gradient, scipy.special.polygamma(order + 1, Y))
 
 
+def test_betaln_far_from_one_and_at_poles() -> None:
+    numbers = [0.0, -0.0, 0.5, 1.0, 2.0, -0.5, -1.0, -2.0, -2.5, 100.0, 1e3, 1e8, 1e15, 1e300, np.inf, -np.inf, np.nan]
+    a, b = np.meshgrid(numbers, [*numbers, 1e-10, 1e-300])
+    expected = scipy.special.betaln(a, b)
+    for engine in ("numpy", "xla"):
+        np.testing.assert_allclose(fg.jit(special.betaln, engine=engine)(a, b), expected, rtol=1e-9, atol=1e-10)
+
+
 M = np.array([[1.0, -2.0, 3.0], [0.5, 1000.0, 999.0]])
 SUMS: dict[str, Callable[[Any, Any], Any]] = {
     "logsumexp": lambda m, x: m.logsumexp(x),

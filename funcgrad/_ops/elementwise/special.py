@@ -165,13 +165,46 @@ polygamma_p = elementwise(
     maps=[lambda t, x, order: t * polygamma_p(x, order=order + 1)],
     flops=40,
 )
+
+
+def _betaln_xla(lax: Any, a: Any, b: Any) -> Any:
+    """With SciPy's values at the poles: of whole numbers the beta function may be finite there, by reflection."""
+    number = lambda value: lax.full_like(a, value)
+    first = _is_pole(lax, a)
+    a, b = lax.select(first, a, b), lax.select(first, b, a)
+    pole, reflected = _is_pole(lax, a), lax.sub(lax.sub(number(1), a), b)
+    whole = lax.bitwise_and(lax.gt(b, number(0)), lax.eq(b, lax.floor(b)))
+    within = lax.bitwise_and(lax.gt(reflected, number(0)), lax.lt(reflected, number(np.inf)))
+    infinite = lax.bitwise_and(pole, lax.bitwise_not(lax.bitwise_and(whole, within)))
+    return lax.select(infinite, number(np.inf), _betaln_of_others(lax, lax.select(pole, reflected, a), b))
+
+
+def _betaln_of_others(lax: Any, a: Any, b: Any) -> Any:
+    """Far apart, the two nearly equal logarithms of the gamma function are a series: Cephes' ``lbeta``, 1995."""
+    number = lambda value: lax.full_like(a, value)
+    exchanged = lax.lt(lax.abs(a), lax.abs(b))
+    a, b = lax.select(exchanged, b, a), lax.select(exchanged, a, b)
+    of_b, rest = _gammaln_xla(lax, b), lax.sub(number(1), b)
+    near = lax.add(_gammaln_xla(lax, a), lax.sub(of_b, _gammaln_xla(lax, lax.add(a, b))))
+    product, reciprocal = lax.mul(b, rest), lax.div(number(1), a)
+    far = lax.sub(of_b, lax.mul(b, lax.log(a)))
+    terms = (
+        lax.mul(product, number(1 / 2)),
+        lax.mul(lax.mul(product, lax.sub(rest, b)), number(1 / 12)),
+        lax.mul(lax.mul(product, product), number(-1 / 12)),
+    )
+    for term in terms:
+        far = lax.add(far, lax.mul(term, reciprocal))
+        reciprocal = lax.div(reciprocal, a)
+    is_far = lax.bitwise_and(lax.gt(lax.abs(a), lax.mul(number(1e6), lax.abs(b))), lax.gt(a, number(1e6)))
+    return lax.select(is_far, far, near)
+
+
 betaln_p = elementwise(
     "betaln",
     "a b",
     numpy=lambda a, b: scipy_special.betaln(a, b),
-    xla=lambda lax, a, b: lax.sub(
-        lax.add(_gammaln_xla(lax, a), _gammaln_xla(lax, b)), _gammaln_xla(lax, lax.add(a, b))
-    ),
+    xla=_betaln_xla,
     maps=[
         lambda t, a, b: t * (digamma_p(a) - digamma_p(a + b)),
         lambda t, a, b: t * (digamma_p(b) - digamma_p(a + b)),

@@ -163,7 +163,9 @@ def _exchanged(kept: Any, old: Any, new: Any) -> Any:
 def _spare(root: Any) -> None:
     """Before a result is overwritten, have its operation keep a copy where PyTorch's would do without."""
     node = root.node
-    if node is not None and keeps_more(node) and any(one is root._value for one in arrays_in(kept_by(node))):
+    if node is None or not keeps_more(node) or getattr(node, "lost", False):
+        return
+    if any(one is root._value for one in arrays_in(kept_by(node))):
         copy = root._value.copy()
         exchange(node, root._value, copy)
         remember_copy(node, copy)

@@ -112,7 +112,8 @@ def _record(x: Any, y: Any, title: str) -> None:
     # The tape reads the result where it is now, and is refused to when that is overwritten; an operand that shared the
     # memory is lost already.
     kept = [a for a in arrays_in(kept_by(node)) if a is not y._value]
-    if not any(owner_of(a) is owner_of(x._value) for a in kept):
+    node.lost = any(owner_of(a) is owner_of(x._value) for a in kept)
+    if not node.lost:
         node[0] = next_serial()
     if keeps_more(node):
         remember_copy(node, y._value)

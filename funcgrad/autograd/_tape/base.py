@@ -23,10 +23,11 @@ class TensorNode(list):
     """A node of this tape: a list, since it is freed, with an identity, since ``grad_fn`` shows it.
 
     It remembers which value it gave, by identity too: see ``graph.py``; and PyTorch's name for it where that is not
-    told by the primitive, of operations in place. Where its value is overwritten, it knows the copies that are kept.
+    told by the primitive, of operations in place. Where its value is overwritten, it knows the copies that are kept,
+    and whether it was lost: where what it was computed from lay in the memory that it overwrote.
     """
 
-    __slots__ = ("copies", "title", "value_id")
+    __slots__ = ("copies", "lost", "title", "value_id")
     # By weak references: another array can have the identity of one that is gone.
     copies: list[weakref.ref[Any]]
 

@@ -159,11 +159,14 @@ def arrays_in(kept: Any) -> Iterator[Any]:
 
 
 def _origin(node: Any, value: np.ndarray, record: _Record) -> str:
-    """Which operation gave the value, where it was no leaf; of an operand the last that wrote to it."""
+    """Which operation gave the value, where it was no leaf; of an operand the last that wrote to it.
+
+    An operand that shared the memory of the result was lost as the operation wrote it.
+    """
     for source in (node, *parents_of(node)):
         if isinstance(source, TensorNode) and source.value_id == id(value) and not isinstance(source, LeafNode):
             name = Function(source).name()
-            if source is not node and record.title is not None:
+            if (source is not node or getattr(node, "lost", False)) and record.title is not None:
                 name = record.title if record.array() is value else "AsStrided"
             return f", which is output 0 of {name.replace('Backward0', '').replace('Backward', '')},"
     return ""

@@ -15,6 +15,7 @@ from funcgrad._ops.index.gather import index
 from funcgrad._ops.index.join import concatenate, stack
 from funcgrad._ops.index.plan import FULL
 from funcgrad._ops.layout.broadcast import broadcast_to
+from funcgrad._ops.layout.copy import copy
 from funcgrad._ops.layout.shape import expand_dims
 from funcgrad._ops.reduce.sort import INDEX_DTYPE, scatter_along_axis
 from funcgrad.errors import UnsupportedFunctionError
@@ -107,6 +108,9 @@ def _reduce(  # noqa: PLR0917  (NumPy's arguments)
             y = ufuncs[ufunc](np.asarray(ufunc.identity).astype(x.dtype), y)
     if initial is not None:
         y = ufuncs[ufunc](as_value(initial), y)
+    elif all(x.shape[i] == 1 for i in axes) and (ufunc.identity is None or not axes):
+        # Nothing was computed, and what NumPy returns is new.
+        y = copy(y)
     if not keepdims:
         return y
     return expand_dims(y, tuple([i for i in ALL_AXES[len(x.shape)] if i in axes]))

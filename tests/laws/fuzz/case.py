@@ -12,7 +12,8 @@ import numpy as np
 import funcgrad as fg
 from tests.laws.fuzz.compare import difference, numbers, sharing
 from tests.laws.fuzz.modules import PLAIN, TRACED
-from tests.laws.fuzz.program import Program, run_with_noise
+from tests.laws.fuzz.noise import Noise, run_with_noise
+from tests.laws.fuzz.program import Program
 
 Function = Callable[[Any], list[Any]]
 
@@ -51,6 +52,7 @@ class Case:
         self.subnormal = any(np.any((np.abs(x) < np.finfo(x.dtype).tiny) & (x != 0)) for x in values)
         kinds = {t.kind for t in dtypes}
         self.mixed = "b" in kinds or "c" in kinds
+        self.integral = not kinds.isdisjoint("biu")
         # Whether the derivatives are the slopes of the values.
         self.sloped = self.finite and all(s.op != "one triangle" for s in program.statements)
         # Of a traced value and objects there are floats.
@@ -71,10 +73,17 @@ class Case:
         )
 
     def function(
-        self, names: tuple[str, ...], rng: Random, namespace: Mapping[str, Any] = TRACED
+        self,
+        names: tuple[str, ...],
+        rng: Random,
+        namespace: Mapping[str, Any] = TRACED,
+        through: Callable[[Any], Any] | None = None,
     ) -> tuple[Function, Any]:
-        """The program as a function of a pytree of the named inputs, and that pytree; the rest is closed over."""
-        run = self.program.function(namespace, self.arguments)
+        """The program as a function of a pytree of the named inputs, and that pytree; the rest is closed over.
+
+        The values of its statements go through another function, if there is one.
+        """
+        run = self.program.function(namespace, self.arguments, through)
         treedef = fg.tree.structure(_packed(list(names), rng))
         tree = fg.tree.unflatten(treedef, [self.arguments[name] for name in names])
         rest = {name: self.arguments[name] for name in self.program.traced if name not in names}
@@ -84,15 +93,15 @@ class Case:
 
         return program, tree
 
-    def is_rounding(self, scale: float) -> bool:
-        """Whether the reference itself is as far off when each step is rounded otherwise."""
-        rng = np.random.default_rng(0)
+    def is_rounding(self, scale: float, coarsest: float = 0.0, turned: bool = False) -> bool:
+        """Whether the reference itself is as far off when each step is rounded otherwise (see `Noise`)."""
+        noise = Noise(np.random.default_rng(0), scale, coarsest, turned)
         for _ in range(12):
             try:
-                noisy = run_with_noise(self.program, PLAIN, rng, scale)
+                noisy = run_with_noise(self.program, PLAIN, noise)
             except Exception:  # noqa: BLE001  (off by one unit, NumPy may refuse what it took)
                 return True
-            if any(difference(y, z) for y, z in zip(self.results, noisy, strict=True)):
+            if any(difference(y, z, coarsest=coarsest) for y, z in zip(self.results, noisy, strict=True)):
                 return True
         return False
 

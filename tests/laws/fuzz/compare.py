@@ -10,8 +10,8 @@ import numpy as np
 ROUNDING = 4000.0
 
 
-def difference(expected: Any, got: Any, kind: str = "value") -> str | None:
-    """What is wrong with ``got``, in words; ``None`` where it equals ``expected``."""
+def difference(expected: Any, got: Any, kind: str = "value", coarsest: float = 0.0) -> str | None:
+    """What is wrong with ``got``, in words; ``None`` where it equals ``expected``, at the coarsest precision meant."""
     wanted = np.asarray(expected)
     found = np.asarray(got)
     if wanted.shape != found.shape:
@@ -24,7 +24,7 @@ def difference(expected: Any, got: Any, kind: str = "value") -> str | None:
         found = found.astype(wanted.dtype)
     if wanted.dtype != found.dtype:
         return f"dtype: {found.dtype}, NumPy's {wanted.dtype}"
-    if not same(wanted, found):
+    if not same(wanted, found, coarsest=coarsest):
         return f"{kind}: {_short(found)}, NumPy's {_short(wanted)}"
     return None
 
@@ -41,7 +41,7 @@ def numbers(x: np.ndarray) -> np.ndarray:
     return x.astype(float)
 
 
-def same(wanted: np.ndarray, found: np.ndarray, scale: float = 1.0) -> bool:
+def same(wanted: np.ndarray, found: np.ndarray, scale: float = 1.0, coarsest: float = 0.0) -> bool:
     if wanted.dtype.kind not in "fc":
         return bool(np.array_equal(wanted, found))
     if not wanted.size:
@@ -55,7 +55,7 @@ def same(wanted: np.ndarray, found: np.ndarray, scale: float = 1.0) -> bool:
         wide = complex if wanted.dtype.kind == "c" else float
         a, b = wanted[finite].astype(wide), found[finite].astype(wide)
         largest = float(np.max(np.abs(a), initial=0.0))
-        allowed = scale * ROUNDING * float(np.finfo(wanted.dtype).eps) * max(largest, 1e-3)
+        allowed = scale * ROUNDING * max(float(np.finfo(wanted.dtype).eps), coarsest) * max(largest, 1e-3)
         return bool(np.all(np.abs(a - b) <= allowed))
 
 

@@ -43,15 +43,18 @@ class Program:
     def traced(self) -> tuple[str, ...]:
         return tuple(s.target for s in self.inputs if s.target not in self.constants)
 
-    def source(self) -> str:
-        """The inputs that are no arguments, and the function."""
-        lines = [f"def program({', '.join(self.traced)}):", *[f"    {s}" for s in self.statements]]
+    def source(self, through: str = "") -> str:
+        """The function, as text; the values of its statements go through another."""
+        statements = [replace(s, expression=f"{through}({s.expression})") if through else s for s in self.statements]
+        lines = [f"def program({', '.join(self.traced)}):", *[f"    {s}" for s in statements]]
         return "\n".join([*lines, f"    return [{', '.join(self.outputs)}]"])
 
-    def function(self, namespace: Mapping[str, Any], constants: Mapping[str, Any]) -> Callable[..., list[Any]]:
+    def function(
+        self, namespace: Mapping[str, Any], constants: Mapping[str, Any], through: Callable[[Any], Any] | None = None
+    ) -> Callable[..., list[Any]]:
         """The program on the modules of a namespace: ``np``, ``special``, ``lib``."""
-        scope = {**namespace, **{name: constants[name] for name in self.constants}}
-        code = compile(self.source(), f"<program {self.seed}>", "exec")
+        scope = {**namespace, **{name: constants[name] for name in self.constants}, "through": through}
+        code = compile(self.source("through" if through else ""), f"<program {self.seed}>", "exec")
         builtins.exec(code, scope)
         return scope["program"]
 
@@ -81,39 +84,3 @@ class Program:
     def text(self) -> str:
         """What can be pasted: the inputs and the function."""
         return "\n".join([*[str(s) for s in self.inputs], "", self.source()])
-
-
-def run_with_noise(program: Program, namespace: Mapping[str, Any], rng: np.random.Generator, size: float) -> list[Any]:
-    """The outputs where every inexact value on the way is off by a few units in its last place."""
-    scope = {**namespace, **{name: noisy(x, rng, size) for name, x in program.arguments().items()}}
-    for s in program.statements:
-        y = noisy(builtins.eval(s.expression, scope), rng, size)
-        scope[s.target] = _with_other_zeros(y, rng, s.op in SUMS) if s.op in SUMS | EXTREMA else y
-    return [scope[name] for name in program.outputs]
-
-
-# Which zero of several is the least is left to the processor.
-EXTREMA = frozenset({"maximum", "minimum", "fmax", "fmin", "extremum beside NaN", "ufunc reduce", "clip", "sort"})
-# What these sum up to may be zero in one order of the terms only; and the sign of it is another in NumPy's ``dot`` than
-# in its ``vdot``, and XLA has its own.
-SUMS = frozenset({"product", "product with a number", "einsum", "reduction", "average", "trace"})
-
-
-def _with_other_zeros(x: Any, rng: np.random.Generator, summed: bool) -> Any:
-    """A value whose zeros have other signs, or are what rounding leaves of a sum."""
-    dtype = np.asarray(x).dtype
-    if dtype.kind not in "fc":
-        return x
-    tiny = float(np.finfo(dtype).eps) * (1 + np.max(np.abs(x), initial=0, where=np.isfinite(x)))
-    zeros = rng.choice(np.array([0.0, -0.0, *([tiny, -tiny] if summed else [])], dtype), np.shape(x))
-    return np.where(np.equal(x, 0), zeros, x)[()]
-
-
-def noisy(x: Any, rng: np.random.Generator, size: float) -> Any:
-    if type(x) in {float, complex}:
-        return x * (1 + size * 2.0**-52 * float(rng.standard_normal()))
-    dtype: Any = getattr(x, "dtype", None)
-    if dtype is None or dtype.kind not in "fc":
-        return x
-    noise = 1 + size * float(np.finfo(dtype).eps) * rng.standard_normal(np.shape(x))
-    return np.asarray(x * noise).astype(dtype)[()]

@@ -80,6 +80,18 @@ def test_into_arrays_and_dtypes(rng: np.random.Generator) -> None:
     same(fg.make_graph(lambda x: np.divide.reduce(x))(whole)(whole), np.asarray(np.divide.reduce(whole)), 0)
 
 
+def test_what_is_reduced_by_nothing_is_new() -> None:
+    x = np.array([[1.0, 2.0, 3.0]])
+    for f in (
+        lambda x: np.fmin.reduce(x),
+        lambda x: np.subtract.reduce(x, keepdims=True),
+        lambda x: np.fmax.reduce(x, ()),
+    ):
+        y = fg.vjp(f, x)[0]
+        same(y, f(x), 0)
+        assert not np.shares_memory(x, y)
+
+
 def test_mistakes() -> None:
     x = np.ones((2, 3))
     for error, match, f in (

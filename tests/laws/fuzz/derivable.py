@@ -1,0 +1,79 @@
+"""A program as a function that has derivatives; and how far rounding carries these, and whether they jump."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import funcgrad as fg
+from tests.laws.fuzz.case import Case, Function
+from tests.laws.fuzz.compare import numbers
+from tests.laws.fuzz.derivatives import differences, directions, forward, pairing, reverse
+from tests.laws.fuzz.modules import PLAIN, TRACED
+from tests.laws.fuzz.noise import Noise
+from tests.laws.fuzz.routes import direction
+
+
+class Derivable:
+    """The floating results of a case as a function of its floating inputs, with directions on both sides."""
+
+    def __init__(self, case: Case, rng: Random, namespace: Any = TRACED) -> None:
+        names = case.names("fc")
+        run, self.tree = case.function(names, rng, namespace)
+        self.f = self._of_floats(case, run)
+        self.empty = not names or not case.floats
+        self.t_dot = directions(self.tree, rng)
+        self.y_bars = directions([numbers(np.asarray(case.results[i])) for i in case.floats], rng)
+        self.arguments = (self.tree, self.t_dot, self.y_bars)
+        # The same where the value of every statement goes through another function.
+        self.through = lambda noise: self._of_floats(case, case.function(names, Random(0), namespace, noise)[0])
+
+    @staticmethod
+    def _of_floats(case: Case, run: Function) -> Function:
+        return lambda tree: (ys := run(tree)) and [ys[i] for i in case.floats]
+
+
+def is_cancelled(d: Derivable, gap: float) -> bool:
+    """Whether a gap is rounding, as of a derivative whose parts cancel (of ``x / x``).
+
+    Such a one moves as far when the inputs do in their last places, or the values on the way; a wrong rule is off by a
+    part of the derivative.
+    """
+    return abs(gap) <= 10 * max(spread(mode, d) for mode in (forward, reverse))
+
+
+def spread(derivative: Callable[..., Any], d: Derivable) -> float:
+    """How far a derivative (a function of those of `MODES`) moves with the last places of all that it is made of."""
+    noise = Noise(np.random.default_rng(3), 4)
+    near = lambda tree: fg.tree.map(noise, tree)
+    found = []
+    for _ in range(6):
+        # Off by one unit, a value may have no derivative.
+        with contextlib.suppress(Exception):
+            found.append(derivative(d.through(noise), *map(near, d.arguments)))
+    return float(np.max(np.abs(np.subtract(found, found[0])), initial=0)) if found else 0.0
+
+
+def slope_of(case: Case, d: Derivable) -> float | None:
+    """The derivative along the direction, by differences of what plain NumPy gives."""
+    plain, _ = case.function(case.names("fc"), Random(0), PLAIN)
+    leaves = fg.tree.leaves(d.tree)
+    return differences(
+        lambda t: pairing(d.y_bars, [plain(tuple(t))[i] for i in case.floats]), leaves, fg.tree.leaves(d.t_dot)
+    )
+
+
+def nearby(d: Derivable) -> Any:
+    """Inputs at which there is no kink any more, where one is made of those of the program."""
+    rng = Random(1)
+    return fg.tree.map(lambda x: x + 1e-7 * direction(x, rng), d.tree)
+
+
+def at_a_kink(here: Any, derivative: Callable[[Any], Any], d: Derivable) -> bool:
+    """Whether the derivative nearby is another, as at a point that a kink is made of (``abs(x * x)`` at 0)."""
+    there = derivative(nearby(d))
+    return not abs(float(here) - float(there)) <= 1e-3 * (abs(float(here)) + 1)

@@ -1,0 +1,108 @@
+"""A program that writes, with what NumPy makes of it, and the slopes of that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+import funcgrad as fg
+from tests.laws.fuzz.noise import Noise
+from tests.laws.fuzz.writes import Program
+
+ARGNUMS = (0, 1)
+
+
+class Case:
+    """A program, what NumPy makes of it, and the sum of all that it holds."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.run = program.function()
+        self.given = program.arguments()
+        self.values = self.run(*program.arguments())
+        self.narrow = any(np.asarray(v).dtype.name in ("float32", "complex64") for v in self.values.values())
+        self.narrow = self.narrow or "float32" in program.source()
+
+    @cached_property
+    def by_strides(self) -> bool:
+        """Whether it depends on strides what is a view."""
+        try:
+            values = self.program.function(lambda a: np.array(a, order="C")[()])(*self.program.arguments())
+        except (ValueError, TypeError):
+            # Of an array without axes it is a number that is new there.
+            return True
+        return any(not np.array_equal(values[name], self.values[name]) for name in values)
+
+    def is_rounding(self, name: str, gap: float) -> bool:
+        """Whether NumPy's own value of a variable is as far off when all that is new is off in its last places."""
+        noise = Noise(np.random.default_rng(0), 16)
+        run = self.program.function(noise)
+        for _ in range(8):
+            try:
+                moved = run(*map(noise, self.program.arguments()))[name]
+            except (ValueError, TypeError, IndexError):
+                return True
+            expected = np.asarray(self.values[name]).astype(complex)
+            if np.shape(moved) != expected.shape or 0 < gap <= 10 * np.max(np.abs(moved - expected), initial=0):
+                return True
+        return False
+
+    def loss(self, x: Any, z: Any, run: Any = None) -> tuple[Any, dict[str, Any]]:
+        """A weighted sum of what all variables hold, and these."""
+        values = (run or self.run)(x, z)
+        total = 0.0
+        for i, (name, v) in enumerate(values.items()):
+            like = np.asarray(self.values[name])
+            if like.dtype.kind not in "fc":
+                continue
+            w = np.cos(np.arange(like.size) + i).reshape(like.shape)
+            total = total + np.sum(np.real(v) * w)
+            if like.dtype.kind == "c":
+                total = total + np.sum(np.imag(v) * w[::-1] if like.ndim else np.imag(v) * w)
+        return total, values
+
+    def number(self, x: Any, z: Any) -> Any:
+        """The sum alone."""
+        return self.loss(x, z)[0]
+
+    @cached_property
+    def directions(self) -> tuple[np.ndarray, ...]:
+        rng = np.random.default_rng(self.program.seed + 1)
+        return tuple([rng.standard_normal(x.shape) for x in self.given])
+
+    @cached_property
+    def slope(self) -> float | None:
+        """The derivative along the directions, by differences of NumPy's values; nothing at a kink."""
+        run = self.program.widened().function()
+
+        def along(t: float) -> float:
+            moved = [x + t * d for x, d in zip(self.program.arguments(), self.directions, strict=True)]
+            return float(self.loss(moved[0], moved[1], run)[0])
+
+        try:
+            return differences(along)
+        except ValueError:
+            # A mask selects others there.
+            return None
+
+    @cached_property
+    def gradient(self) -> tuple[Any, ...]:
+        """As it is eagerly."""
+        return fg.grad(self.number, ARGNUMS)(*self.given)
+
+    @property
+    def tolerance(self) -> float:
+        return 1e-4 if self.narrow else 1e-9
+
+
+def differences(along: Callable[[float], float]) -> float | None:
+    """The slope at 0, where two steps agree on it."""
+    slopes = []
+    for h in (1e-3, 4e-4):
+        near, far = along(h) - along(-h), along(2 * h) - along(-2 * h)
+        slopes.append((8 * near - far) / (12 * h))
+    one, other = slopes
+    return other if abs(one - other) <= 1e-6 * (1 + abs(other)) else None
