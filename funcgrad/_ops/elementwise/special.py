@@ -169,7 +169,10 @@ polygamma_p = elementwise(
 
 def _betaln_xla(lax: Any, a: Any, b: Any) -> Any:
     """With SciPy's values at the poles: of whole numbers the beta function may be finite there, by reflection."""
-    number = lambda value: lax.full_like(a, value)
+
+    def number(value: float) -> Any:
+        return lax.full_like(a, value)
+
     first = _is_pole(lax, a)
     a, b = lax.select(first, a, b), lax.select(first, b, a)
     pole, reflected = _is_pole(lax, a), lax.sub(lax.sub(number(1), a), b)
@@ -181,7 +184,10 @@ def _betaln_xla(lax: Any, a: Any, b: Any) -> Any:
 
 def _betaln_of_others(lax: Any, a: Any, b: Any) -> Any:
     """Far apart, the two nearly equal logarithms of the gamma function are a series: Cephes' ``lbeta``, 1995."""
-    number = lambda value: lax.full_like(a, value)
+
+    def number(value: float) -> Any:
+        return lax.full_like(a, value)
+
     exchanged = lax.lt(lax.abs(a), lax.abs(b))
     a, b = lax.select(exchanged, b, a), lax.select(exchanged, a, b)
     of_b, rest = _gammaln_xla(lax, b), lax.sub(number(1), b)
