@@ -20,20 +20,23 @@ class Tracing(Protocol):
     """What compiles whole functions of pytrees by tracing them itself: names of a module, which ``fg.jit`` asks for.
 
     ``flatten`` takes arguments apart as the compiler does; ``compile_function`` takes the compiler's options.
-    ``Packed`` is a pytree of values that the compiler takes, which holds ``plan``, how they are put together.
-    ``is_wide`` says of a dtype whether outside of ``scope`` its values would be cut; entered, ``scope`` says whether
-    they last there.
+    ``Packed`` is a pytree of values that the compiler takes, after the plan of how they are put together.
+    ``is_wide`` says of a dtype whether outside of ``scope`` its values would be cut; ``enter`` enters it, and returns
+    ``WIDE_LAST`` where they are not; ``leave`` takes what it returned.
     """
 
     flatten: Callable[[Any], tuple[list[Any], Any]]
     compile_function: Callable[..., Any]
-    scope: Callable[[], AbstractContextManager[bool]]
+    scope: Callable[[], AbstractContextManager[Any]]
+    enter: Callable[[], Any]
+    leave: Callable[[Any], None]
     is_wide: Callable[[np.dtype], bool]
     as_arrays: Callable[[Sequence[Any]], list[Any]]
     as_result: Callable[[Any], Any]
     lasting: Callable[..., Any]
     rebuild: Callable[[TreeDef], Callable[[Sequence[Any]], Any]]
-    Packed: type
+    Packed: Callable[[tuple[Any, Sequence[Any]]], Any]
+    WIDE_LAST: Any
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -30,6 +30,9 @@ _PACKAGES_OF_LEAVES = frozenset({"jax", "jaxlib", "ml_dtypes"})
 
 _adopting = threading.Lock()
 
+# What a class may have that says how it is made: ``_of_fields(meta fields, data fields)``, a class method.
+_OF_FIELDS = "_of_fields"
+
 # The data and meta fields of dataclasses registered here.
 _fields: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
@@ -84,10 +87,14 @@ def register_dataclass(cls: type | None = None, *, meta_fields: Sequence[str] = 
         return lambda decorated: register_dataclass(decorated, meta_fields=meta_fields, when_made=when_made)
     data, meta = _split_fields(cls, meta_fields)
 
+    get_data, get_meta = _tuple_getter(data), _tuple_getter(meta)
+    of_fields = getattr(cls, _OF_FIELDS, None)
+
     def unflatten(meta_values: Any, children: Iterable[Any]) -> Any:
+        if of_fields is not None:
+            return of_fields(meta_values, children)
         return cls(**dict(zip(data, children, strict=True)), **dict(zip(meta, meta_values, strict=True)))
 
-    get_data, get_meta = _tuple_getter(data), _tuple_getter(meta)
     optree.register_pytree_node(
         cls,
         lambda node: (get_data(node), get_meta(node), data),
@@ -155,7 +162,20 @@ def _tuple_getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
 
 def _register_with_jax(tree_util: ModuleType, cls: type, data: tuple[str, ...], meta: tuple[str, ...]) -> None:
     try:
-        tree_util.register_dataclass(cls, data_fields=data, meta_fields=meta)
+        of_fields = getattr(cls, _OF_FIELDS, None)
+        if of_fields is None:
+            tree_util.register_dataclass(cls, data_fields=data, meta_fields=meta)
+            return
+        get_data, get_meta = _tuple_getter(data), _tuple_getter(meta)
+        keys = [tree_util.GetAttrKey(name) for name in data]
+
+        def flatten_with_keys(node: Any) -> tuple[list[tuple[Any, Any]], tuple[Any, ...]]:
+            return list(zip(keys, get_data(node), strict=True)), get_meta(node)
+
+        def flatten(node: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+            return get_data(node), get_meta(node)
+
+        tree_util.register_pytree_with_keys(cls, flatten_with_keys, of_fields, flatten)
     except ValueError as error:
         if "uplicate" not in str(error):  # registered with JAX by its author already: that registration stands
             raise

@@ -34,11 +34,12 @@ class Program:
         donated: positions of the leaves whose memory the results may take.
     """
 
-    __slots__ = ("_donated", "_held", "_jitted", "_kept", "_order", "_stage", "_xla")
+    __slots__ = ("_donated", "_held", "_jitted", "_kept", "_order", "_packed", "_stage", "_xla")
 
     def __init__(self, stage: Stage, name: str, xla: Tracing, order: Sequence[int], donated: Iterable[int]) -> None:
         self._stage = stage
         self._xla = xla
+        self._packed = xla.Packed
         # ``None`` where it is their own.
         self._order = None if list(order) == sorted(order) else itemgetter(*order)
         places = [order.index(i) for i in range(len(order))]
@@ -61,7 +62,12 @@ class Program:
 
     def results(self, out: Any, leaves: Sequence[Any], wide_last: bool) -> Any:
         """The result of a call with these leaves."""
-        return out.plan.results(out.values, leaves, wide_last, self._xla) if type(out) is self._xla.Packed else out
+        if type(out) is not self._packed:
+            return out
+        plan, values = out
+        if plan.is_short and not wide_last:
+            return plan.rebuild(plan.chosen([*values, *leaves]))
+        return plan.results(values, leaves, wide_last, self._xla)
 
     def _placed(self, leaves: Sequence[Any]) -> list[Any]:
         """The leaves, NumPy's that nobody can write to as their copies on the device: 5 us less for each call."""
@@ -91,8 +97,8 @@ class Program:
         places = [(j, inputs.get(graph.outputs[j])) for j in wide]
         handed = {j: i for j, i in places if i is not None and i not in self._donated}
         self._kept = tuple(dict.fromkeys(handed.values()))
-        plan = Plan(handed, [x for x in places if x[0] not in handed], self._xla.rebuild(out_tree), fits)
-        return self._xla.Packed(plan, [y for j, y in enumerate(results) if j not in handed])
+        plan = Plan(handed, [x for x in places if x[0] not in handed], self._xla.rebuild(out_tree), fits, len(results))
+        return self._xla.Packed((plan, [y for j, y in enumerate(results) if j not in handed]))
 
 
 class Plan:
@@ -105,7 +111,10 @@ class Plan:
         wide: the positions of other results and of the arguments that they are, if any: donated ones.
         rebuild: what makes the result of its leaves.
         fits: the dtypes for which further results must have room.
+        count: how many results there are, without those.
     """
+
+    __slots__ = ("_fits", "_handed", "_wide", "chosen", "is_short", "rebuild")
 
     def __init__(
         self,
@@ -113,11 +122,18 @@ class Plan:
         wide: Sequence[tuple[int, int | None]],
         rebuild: Callable[[Any], Any],
         fits: Sequence[Any],
+        count: int,
     ) -> None:
         self._handed = sorted(handed.items())
         self._wide = wide
-        self._rebuild = rebuild
+        self.rebuild = rebuild
         self._fits = fits
+        # Outside of the mode, where nothing is left to do but to choose: the leaves of the result, among the values
+        # that were computed and then the arguments.
+        self.is_short = len(handed) > 0 and count > 1 and not wide and not fits
+        computed = iter(range(count))
+        places = [handed[j] + count - len(handed) if j in handed else next(computed) for j in range(count)]
+        self.chosen = itemgetter(*places) if self.is_short else None
 
     def results(self, values: Sequence[Any], leaves: Sequence[Any], wide_last: bool, xla: Tracing) -> Any:
         """The result of a call with these leaves, in a mode in which 64-bit arrays last or do not."""
@@ -127,7 +143,7 @@ class Plan:
         if self._wide and not wide_last:
             for j, i in self._wide:
                 found[j] = xla.lasting(found[j]) if i is None or _has_ended(leaves[i]) else leaves[i]
-        return self._rebuild(found)
+        return self.rebuild(found)
 
 
 def _has_ended(x: Any) -> bool:

@@ -112,24 +112,36 @@ def inside_jax_trace() -> bool:
 _mode: Any = jax.enable_x64
 
 
-class _Scope:
-    """JAX's 64-bit mode, or the mode in force inside somebody else's trace; entered, it says what holds outside.
+# What `enter` returns where 64-bit arrays keep their bits anyway.
+WIDE_LAST: Any = object()
 
-    That is whether 64-bit arrays keep their bits there. JAX's own context manager takes twice as long.
+
+def enter() -> Any:
+    """Enter JAX's 64-bit mode, or stay in the mode in force inside somebody else's trace; `leave` takes what it gives.
+
+    A function with a ``finally`` takes half the time of a context manager of ours, and that half of JAX's.
     """
+    if _mode.value or _trace_state() != _outside_any_trace:
+        return WIDE_LAST
+    return _mode.swap_local(True)
+
+
+def leave(before: Any) -> None:
+    """Leave the mode that `enter` entered."""
+    if before is not WIDE_LAST:
+        _mode.set_local(before)
+
+
+class _Scope:
+    """The same as a context."""
 
     __slots__ = ("_before",)
 
-    def __enter__(self) -> bool:
-        if _mode.value or _trace_state() != _outside_any_trace:
-            self._before = self
-            return True
-        self._before = _mode.swap_local(True)
-        return False
+    def __enter__(self) -> None:
+        self._before = enter()
 
     def __exit__(self, *_: object) -> None:
-        if self._before is not self:
-            _mode.set_local(self._before)
+        leave(self._before)
 
 
 def scope() -> _Scope:
@@ -191,24 +203,19 @@ def _is_wide_array(x: Any) -> bool:
     return isinstance(x, Array) and is_wide(x.dtype)
 
 
-@jax.tree_util.register_pytree_node_class
-class Packed:
-    """Results of a compiled program, with the plan of what the caller gets in their place."""
+class Packed(tuple):
+    """Results of a compiled program, after the plan of what the caller gets in their place: ``(plan, values)``.
 
-    __slots__ = ("plan", "values")
+    JAX makes one in each call, in a third of the time that an instance with attributes takes.
+    """
 
-    def __init__(self, plan: Any, values: Sequence[Any]) -> None:
-        self.plan = plan
-        self.values = values
+    __slots__ = ()
 
-    def tree_flatten(self) -> tuple[Sequence[Any], Any]:
-        """The values as children; the plan belongs to the program."""
-        return self.values, self.plan
 
-    @classmethod
-    def tree_unflatten(cls, plan: Any, values: Sequence[Any]) -> Packed:
-        """The reverse."""
-        return cls(plan, values)
+_new_tuple = tuple.__new__
+jax.tree_util.register_pytree_node(
+    Packed, lambda packed: (packed[1], packed[0]), lambda plan, values: _new_tuple(Packed, (plan, values))
+)
 
 
 def rebuild(tree: TreeDef) -> Callable[[Sequence[Any]], Any]:

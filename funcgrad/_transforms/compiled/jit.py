@@ -128,21 +128,27 @@ class XlaFunction(Jitted):
         self._fixed = bool(static.numbers or static.names)
         # By JAX's structure of the arguments and by the static values.
         self._programs: dict[Any, Program] = {}
-        self._scope: Any = None
-        self._flatten: Any = None
+        # The last one, with the structure it is for: to compare takes a third of looking it up.
+        self._last: tuple[Any, Program | None] = None, None
+        self._names: Any = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
-            if self._flatten is None:
-                self._scope, self._flatten = self._tracing.scope, self._tracing.flatten
+            flatten, enter, leave, wide = self._names or self._looked_up()
             _, given, named, static = self._static.bind(args, kwargs) if self._fixed else (None, args, kwargs, None)
-            found, in_tree = self._flatten((given, named))
+            found, in_tree = flatten((given, named))
             if _MATRIX in map(type, args):
                 # JAX takes it for an array, alone of all subclasses.
                 raise TypeError("numpy.matrix")
-            with self._scope() as wide_last:
-                program = self._programs.get((in_tree, static)) or self._made(args, kwargs, found, in_tree)
-                out = program(found, wide_last)
+            before = enter()
+            try:
+                last_tree, program = self._last
+                if program is None or static is not None or in_tree != last_tree:
+                    program = self._programs.get((in_tree, static)) or self._made(args, kwargs, found, in_tree)
+                    self._last = in_tree, program
+                out = program(found, before is wide)
+            finally:
+                leave(before)
         except ClosedOverTracerError:
             instead = self._call_general
         except (TypeError, ValueError, UnsupportedFunctionError) as error:
@@ -157,12 +163,18 @@ class XlaFunction(Jitted):
             fold(error)
             raise
         else:
-            return program.results(out, found, wide_last)
+            return program.results(out, found, before is wide)
         try:
             return instead(args, kwargs)
         except Exception as error:
             fold(error)
             raise
+
+    def _looked_up(self) -> tuple[Any, ...]:
+        """What each call asks of the engine, which is loaded here."""
+        xla = self._tracing
+        self._names = xla.flatten, xla.enter, xla.leave, xla.WIDE_LAST
+        return self._names
 
     def _instead(self, args: tuple, kwargs: dict) -> Callable[[tuple, dict], Any] | None:
         """What is done with arguments that JAX refused; ``None`` where it was right.
