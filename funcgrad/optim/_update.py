@@ -14,7 +14,8 @@ from funcgrad.errors import HyperparameterError, TreeMismatchError
 from funcgrad.optim._rules.rule import Row, Rule
 from funcgrad.optim._run.leaf import Leaf, Result, Stepper
 from funcgrad.optim._run.packing import step_packed, step_small
-from funcgrad.optim._state.state import Buckets, State, rows_of, unpacked
+from funcgrad.optim._state.rows import rows_of
+from funcgrad.optim._state.state import Buckets, State, unpacked
 from funcgrad.tree import TreeDef, flatten, flatten_up_to, key_paths, unflatten
 
 S = TypeVar("S", bound=State)

@@ -10,11 +10,12 @@ import numpy as np
 
 from funcgrad._engines import place_beside
 from funcgrad.errors import HyperparameterError
-from funcgrad.optim._rules.rule import Choice, Row, Rule, Structure
-from funcgrad.optim._state.hyperparameters import Schedule, by_name, check_range, is_host
+from funcgrad.optim._rules.rule import Choice, Rule, Structure
+from funcgrad.optim._state.hyperparameters import by_name
 from funcgrad.optim._state.prefix import NO_PREFIXES, Place, Prefixes, as_vector, check_together, laid_out, of_vector
+from funcgrad.optim._state.rows import is_known, structures_of
 from funcgrad.optim._state.text import Shown, hyperparameters_shown, shown, stored, terms_of
-from funcgrad.tree import Packed, TreeDef, flatten, key_paths, leaves, ravel, register_dataclass, structure, unflatten
+from funcgrad.tree import Packed, flatten, key_paths, leaves, ravel, register_dataclass, structure, unflatten
 from funcgrad.tree import map as map_tree
 
 # The fields of a state that are no leaves.
@@ -317,76 +318,13 @@ def _attach(cls: type[State]) -> None:
         setattr(cls, name, attribute)
 
 
-def _known(entry: Any, numbers: Sequence[Any]) -> bool:
-    return type(entry) is Place and type(numbers[entry]) is float
-
-
 def _value(entry: Any, numbers: Sequence[Any]) -> Any:
     """What stands for an entry: turned off, it is the Python number 0, and stays so when it is given back."""
     if entry is None:
         return 0.0
-    if _known(entry, numbers):
+    if is_known(entry, numbers):
         return np.float64(numbers[entry])
     return numbers[entry] if type(entry) is Place else entry
-
-
-def rows_of(state: State, treedef: TreeDef, asked: str) -> Sequence[Row]:
-    """The hyperparameters of each parameter; one object for those that share them."""
-    found = state.hypers.entries
-    if found is not None:
-        return [_single_row(state, found)] * treedef.num_leaves
-    numbers = of_vector(state.numbers)
-    made: dict[Any, Row] = {}
-    rows = []
-    for entries in state.hypers.spread(state.rule, treedef, asked):
-        # Equal numbers are one where they are known.
-        key = tuple([numbers[x] if _known(x, numbers) else (type(x), x) for x in entries])
-        if key not in made:
-            made[key] = _row(state, entries, numbers)
-        rows.append(made[key])
-    return rows
-
-
-def _single_row(state: State, entries: tuple[Any, ...]) -> Row:
-    """The hyperparameters of all parameters: those of the last step, where their numbers are the same object."""
-    vector, row = state.hypers.last
-    if vector is None or vector is not state.numbers:
-        row = _row(state, entries, of_vector(state.numbers))
-        kept = type(state.numbers) is np.ndarray and not state.numbers.flags.writeable
-        if kept and row.structure.count == len(state.numbers):
-            state.hypers.last = state.numbers, row
-    return row
-
-
-def _row(state: State, entries: tuple[Any, ...], numbers: Sequence[Any]) -> Row:
-    structure = _structure(state, entries)
-    if len(numbers) == structure.count and state.hypers.entries is not None:
-        return Row(structure, numbers)
-    values = []
-    for kind, entry in zip(state.rule.hyperparameters, entries, strict=True):
-        if isinstance(entry, Schedule):
-            step = state.step
-            value = entry.value(int(step) if is_host(step) or type(step) is np.ndarray else step)
-            check_range(kind, value)
-            values.append(float(value) if is_host(value) else value)
-        elif type(entry) is Place:
-            values.append(numbers[entry])
-    return Row(structure, values)
-
-
-def structures_of(state: State, treedef: TreeDef, asked: str) -> Sequence[Structure]:
-    """What the step of each parameter is written for."""
-    return [_structure(state, entries) for entries in state.hypers.spread(state.rule, treedef, asked)]
-
-
-def _structure(state: State, entries: tuple[Any, ...]) -> Structure:
-    found = state.hypers.structures.get(entries)
-    if found is None:
-        found = state.rule.structure(
-            tuple([True if type(x) is Place or isinstance(x, Schedule) else x for x in entries])
-        )
-        state.hypers.structures[entries] = found
-    return found
 
 
 def packed(tree: Any) -> Any:

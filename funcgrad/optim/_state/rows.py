@@ -1,0 +1,80 @@
+"""The hyperparameters of each parameter, and what its step is written for, of what a state holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from funcgrad.optim._rules.rule import Row, Structure
+from funcgrad.optim._state.hyperparameters import Schedule, check_range, is_host
+from funcgrad.optim._state.prefix import Place, of_vector
+from funcgrad.tree import TreeDef
+
+if TYPE_CHECKING:
+    from funcgrad.optim._state.state import State
+
+
+def is_known(entry: Any, numbers: Sequence[Any]) -> bool:
+    """Whether an entry is the place of a number that Python has."""
+    return type(entry) is Place and type(numbers[entry]) is float
+
+
+def rows_of(state: State, treedef: TreeDef, asked: str) -> Sequence[Row]:
+    """The hyperparameters of each parameter; one object for those that share them."""
+    found = state.hypers.entries
+    if found is not None:
+        return [_single_row(state, found)] * treedef.num_leaves
+    numbers = of_vector(state.numbers)
+    made: dict[Any, Row] = {}
+    rows = []
+    for entries in state.hypers.spread(state.rule, treedef, asked):
+        # Equal numbers are one where they are known.
+        key = tuple([numbers[x] if is_known(x, numbers) else (type(x), x) for x in entries])
+        if key not in made:
+            made[key] = _row(state, entries, numbers)
+        rows.append(made[key])
+    return rows
+
+
+def _single_row(state: State, entries: tuple[Any, ...]) -> Row:
+    """The hyperparameters of all parameters: those of the last step, where their numbers are the same object."""
+    vector, row = state.hypers.last
+    if vector is None or vector is not state.numbers:
+        row = _row(state, entries, of_vector(state.numbers))
+        kept = type(state.numbers) is np.ndarray and not state.numbers.flags.writeable
+        if kept and row.structure.count == len(state.numbers):
+            state.hypers.last = state.numbers, row
+    return row
+
+
+def _row(state: State, entries: tuple[Any, ...], numbers: Sequence[Any]) -> Row:
+    structure = _structure(state, entries)
+    if len(numbers) == structure.count and state.hypers.entries is not None:
+        return Row(structure, numbers)
+    values = []
+    for kind, entry in zip(state.rule.hyperparameters, entries, strict=True):
+        if isinstance(entry, Schedule):
+            step = state.step
+            value = entry.value(int(step) if is_host(step) or type(step) is np.ndarray else step)
+            check_range(kind, value)
+            values.append(float(value) if is_host(value) else value)
+        elif type(entry) is Place:
+            values.append(numbers[entry])
+    return Row(structure, values)
+
+
+def structures_of(state: State, treedef: TreeDef, asked: str) -> Sequence[Structure]:
+    """What the step of each parameter is written for."""
+    return [_structure(state, entries) for entries in state.hypers.spread(state.rule, treedef, asked)]
+
+
+def _structure(state: State, entries: tuple[Any, ...]) -> Structure:
+    found = state.hypers.structures.get(entries)
+    if found is None:
+        found = state.rule.structure(
+            tuple([True if type(x) is Place or isinstance(x, Schedule) else x for x in entries])
+        )
+        state.hypers.structures[entries] = found
+    return found
