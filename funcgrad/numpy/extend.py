@@ -12,6 +12,7 @@ from funcgrad.numpy._base.guests import holds_tracer, is_guest, is_number_dtype,
 from funcgrad.numpy._choose.at import At
 from funcgrad.numpy._choose.indexing import getitem, parse
 from funcgrad.numpy._choose.where import clip_method
+from funcgrad.numpy._contract.products import diagonal_of
 from funcgrad.numpy._layout.creation import astype_method
 from funcgrad.numpy._layout.shape import reshape_method
 from funcgrad.numpy.linalg._matrices import squares, systems
@@ -22,6 +23,7 @@ __all__ = [
     "as_value",
     "astype_method",
     "clip_method",
+    "diagonal_of",
     "dtype_of",
     "functions",
     "getitem",

@@ -84,6 +84,9 @@ METHODS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "a mask": lambda x, y, t: _set(x, y > 0.6, 3.0),
     "selected": lambda x, y, t: _set(x, (slice(None), t(INDEX[:2])), y[:, 1:]),
     "an operator": lambda x, y, t: _iadd(x, y),
+    "a diagonal": lambda x, y, t: (x.diagonal(1).mul_(y[0, :2]), x)[1],
+    "a diagonal of reversed axes": lambda x, y, t: (x.diagonal(-1, 1, 0).add_(y[1, :1]), x)[1],
+    "addr_": lambda x, y, t: x.addr_(y[:, 0], y[0], alpha=0.5),
 }
 
 
@@ -184,6 +187,16 @@ REFUSED: dict[str, Program] = {
     "a row copied from a matrix": lambda m: _result(m)[0].copy_(m.tensor(X[:1])),
     "slices that are too few": lambda m: _result(m).index_add_(0, m.tensor([0, 1]), m.tensor(X[:1])),
     "slices of another length": lambda m: _result(m).index_add_(1, m.tensor([0, 1]), m.tensor(X[:1, :2])),
+    "doubles by index into bools": lambda m: (m.tensor(X) > 0).index_put_((m.tensor([1, 0]),), m.tensor(Y)),
+    "halves the width by slices": lambda m: m.tensor(X).index_copy_(
+        0, m.tensor([1, 0]), m.tensor(Y.astype(np.float32))
+    ),
+    "another width added to slices": lambda m: m.tensor(X).index_add_(0, m.tensor([1]), m.tensor(Y[:1].astype(int))),
+    "another width scattered": lambda m: _scatter_add(m, m.tensor(X.astype(np.float32)), [[0], [0]], X),
+    "another width by number": lambda m: m.tensor(X).put_(m.tensor([1, 0]), m.tensor(Y[0, :2].astype(np.float32))),
+    "a vector that is none": lambda m: m.tensor(X).addr_(m.tensor(Y[:, :1]), m.tensor(Y[0])),
+    "an outer product that is too small": lambda m: m.tensor(X).addr_(m.tensor(Y[0, :1]), m.tensor(Y[0, :1])),
+    "a mask that is too large": lambda m: (m.tensor(X)[0] > 0).masked_fill_(m.tensor(X) > 0, 0.25),
     "scattered, a leaf": lambda m: _scatter_add(m, _leaf(m), [[0], [0]], X),
     "scattered from a number": lambda m: _scatter_add(m, _result(m), [[0], [0]], X[0, 0]),
     "scattered to a row": lambda m: _scatter_add(m, _result(m)[0], [[0], [0]], X),
@@ -299,6 +312,19 @@ def test_a_view_from_before_a_leaf_required_a_gradient_belongs_to_it_once_writte
         x.requires_grad_()
         (row.exp().sum() + other.exp().sum() + later.exp().sum()).backward()
         found.append([np.asarray(x.grad), row.grad_fn.name()])
+    _same(*found)
+
+
+def test_views_written_to_in_no_grad_lead_straight_to_the_root(theirs: Any) -> None:
+    found = []
+    for m in (Ours, theirs):
+        x = _leaf(m)
+        rows = x[...]
+        other = rows.unsqueeze(0)
+        with m.no_grad():
+            other.mul_(2.0)
+        passed = m.grad((other**2).sum(), (rows, x), allow_unused=True)
+        found.append([passed[0] is None, np.asarray(passed[1])])
     _same(*found)
 
 

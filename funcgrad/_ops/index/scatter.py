@@ -18,7 +18,9 @@ from funcgrad._ops.index.batch import update_batch
 from funcgrad._ops.index.gather import accumulate, index_p, scatter
 from funcgrad._ops.index.plan import SLOT, Index, resolve
 from funcgrad._ops.index.xla import update_xla
+from funcgrad._ops.layout.diagonal import flat_range, writable_diagonal_p
 from funcgrad._ops.layout.fill import zeros_like
+from funcgrad._ops.layout.shape import reshape
 
 
 def _scatter_add_numpy(x: Any, v: Any, *arrays: Any, index: Index) -> Any:
@@ -141,3 +143,13 @@ def shows_part(shape: tuple[int, ...], index: Index) -> bool:
 index_p.view = View(
     lambda x, part, index: scatter_set_p(x, part, index=index), lambda shape, params: shows_part(shape, params["index"])
 )
+
+
+def _put_diagonal(x: Any, part: Any, offset: int) -> Any:
+    *stack, rows, columns = x.shape
+    start, stop = flat_range(rows, columns, offset)
+    flat = reshape(x, (*stack, rows * columns))
+    return reshape(scatter_set_p(flat, part, index=Index((Ellipsis, slice(start, stop, columns + 1)))), x.shape)
+
+
+writable_diagonal_p.view = View(_put_diagonal)

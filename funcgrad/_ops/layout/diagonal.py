@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ def diagonal_length(rows: int, columns: int, offset: int) -> int:
     return max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
 
 
-def _flat_range(rows: int, columns: int, offset: int) -> tuple[int, int]:
+def flat_range(rows: int, columns: int, offset: int) -> tuple[int, int]:
     """Where the diagonal starts and ends in the flattened matrix, in which it is every ``columns + 1``-th element."""
     count = diagonal_length(rows, columns, offset)
     start = offset if offset >= 0 else -offset * columns
@@ -31,7 +32,7 @@ def _diagonal_aval(x: Aval, *, offset: int) -> Aval:
 
 def _diagonal_xla(lax: Any, x: Any, *, offset: int) -> Any:
     *stack, rows, columns = x.shape
-    start, stop = _flat_range(rows, columns, offset)
+    start, stop = flat_range(rows, columns, offset)
     flat = lax.reshape(x, (*stack, rows * columns))
     return lax.slice_in_dim(flat, start, stop, columns + 1, axis=len(stack))
 
@@ -41,17 +42,34 @@ def _diagonal_transpose(y_bar: Any, x_aval: Aval, offset: int) -> Any:
     return embed_diagonal(y_bar, (rows, columns), offset)
 
 
-diagonal_p = ViewPrimitive(
-    "diagonal",
-    operands=("x",),
-    numpy=lambda x, *, offset: x.diagonal(offset, -2, -1),
-    xla=_diagonal_xla,
-    aval=_diagonal_aval,
-    derivative=Multilinear(("x",), [_diagonal_transpose]),
-    batch=batch_same,
-    cost=lambda y, x, **_: 0,
-    view=View(None),
-)
+def _diagonal_numpy(x: np.ndarray, *, offset: int) -> np.ndarray:
+    return x.diagonal(offset, -2, -1)
+
+
+def _writable_numpy(x: np.ndarray, *, offset: int) -> np.ndarray:
+    y = x.diagonal(offset, -2, -1)
+    y.flags.writeable = x.flags.writeable
+    return y
+
+
+def _diagonal(numpy: Callable[..., np.ndarray]) -> ViewPrimitive:
+    return ViewPrimitive(
+        "diagonal",
+        operands=("x",),
+        numpy=numpy,
+        xla=_diagonal_xla,
+        aval=_diagonal_aval,
+        derivative=Multilinear(("x",), [_diagonal_transpose]),
+        batch=batch_same,
+        cost=lambda y, x, **_: 0,
+        view=View(None),
+    )
+
+
+# The same operation twice: to what `numpy.diagonal` shows nobody may write, to what `numpy.einsum` and PyTorch's method
+# show everybody (how, is said in ``index/scatter.py``).
+writable_diagonal_p = _diagonal(_writable_numpy)
+diagonal_p = _diagonal(_diagonal_numpy)
 
 
 def diagonal(x: Any, offset: int = 0) -> Any:
@@ -59,15 +77,20 @@ def diagonal(x: Any, offset: int = 0) -> Any:
     return diagonal_p(x, offset=offset)
 
 
+def writable_diagonal(x: Any, offset: int = 0) -> Any:
+    """The same as a view to write to."""
+    return writable_diagonal_p(x, offset=offset)
+
+
 def _embed_numpy(x: Any, *, matrix: tuple[int, int], offset: int) -> np.ndarray:
     y = np.zeros((*x.shape[:-1], *matrix), x.dtype)
-    start, stop = _flat_range(*matrix, offset)
+    start, stop = flat_range(*matrix, offset)
     y.reshape((*x.shape[:-1], matrix[0] * matrix[1]))[..., start : stop : matrix[1] + 1] = x
     return y
 
 
 def _embed_xla(lax: Any, x: Any, *, matrix: tuple[int, int], offset: int) -> Any:
-    start, stop = _flat_range(*matrix, offset)
+    start, stop = flat_range(*matrix, offset)
     size = matrix[0] * matrix[1]
     widths = [(0, 0, 0)] * (x.ndim - 1) + [(start, size - stop, matrix[1])]
     return lax.reshape(lax.pad(x, np.zeros((), x.dtype), widths), (*x.shape[:-1], *matrix))

@@ -171,6 +171,13 @@ def _spare(root: Any) -> None:
         remember_copy(node, copy)
 
 
+def _write_unrecorded(root: Any, x: Any) -> None:
+    _spare(root)
+    if root is not x and root.node is not None:
+        # As in PyTorch other views no longer lead back through this one, but straight to the root.
+        _change(root, next_serial())
+
+
 def check_in_place(x: Any, others: Iterable[Any], asked: str, *, part: bool = False) -> bool:
     """Whether an in-place operation is to be recorded; refused where PyTorch refuses, in its words.
 
@@ -196,7 +203,7 @@ def check_in_place(x: Any, others: Iterable[Any], asked: str, *, part: bool = Fa
             )
     root = root_of(x)
     if not recording.get():
-        _spare(root)
+        _write_unrecorded(root, x)
         return False
     own = x.node is not None or root.node is not None
     if not own and not involved:

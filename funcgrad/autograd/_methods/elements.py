@@ -95,6 +95,18 @@ def _added(product: Callable[[Any, Any], Any]) -> Method:
     return function
 
 
+def _addr(x: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    for name, vector in (("vec1", vec1), ("vec2", vec2)):
+        if (rank := len(np.shape(vector))) != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {rank}-D")
+    y = beta * x + alpha * fnp.outer(vec1, vec2)
+    if y.shape != (*np.shape(vec1), *np.shape(vec2)):
+        raise RuntimeError(
+            f"size mismatch, input: {list(x.shape)}, v1: {list(np.shape(vec1))}, v2: {list(np.shape(vec2))}"
+        )
+    return y
+
+
 def _sum_of_products(first: Any, second: Any) -> Any:
     return fnp.sum(first @ second, axis=0)
 
@@ -175,7 +187,7 @@ FUNCTIONS: dict[str, Row] = {
     "addmm": Row(_added(fnp.matmul), keeps=False),
     "addmv": Row(_added(fnp.matmul), keeps=False),
     "baddbmm": Row(_added(fnp.matmul), keeps=False),
-    "addr": Row(_added(fnp.outer), keeps=False),
+    "addr": Row(_addr, keeps=False),
     "addbmm": Row(_added(_sum_of_products), keeps=False),
 }
 _ALIASES = {

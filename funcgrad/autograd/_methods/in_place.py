@@ -74,9 +74,12 @@ def _masked_fill(self: Any, mask: Any, value: Any) -> Any:
     """Set the elements where a mask is true to a number, in place."""
     mask = value_of(plain_value(mask))
     title = f"MaskedFillBackward{int(is_tensor(value))}"
-    return compute(
-        self, lambda x: METHODS["masked_fill"](x, mask, value), (value,), title, asked="masked_fill_", keeps=False
-    )
+
+    def filled(x: Any) -> Any:
+        check_fits(x, np.broadcast_shapes(x.shape, np.shape(mask)), x.dtype)
+        return METHODS["masked_fill"](x, mask, value)
+
+    return compute(self, filled, (value,), title, asked="masked_fill_", keeps=False)
 
 
 def _fill(self: Any, value: Any) -> Any:

@@ -17,10 +17,11 @@ from funcgrad._core.aval import is_floating, is_integral
 from funcgrad._core.bind import NO_PARAMS, bind, is_foreign
 from funcgrad._ops.elementwise.activation import logistic_p, relu_p
 from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.layout.diagonal import writable_diagonal
 from funcgrad.autograd._memory.views import chunk, copied, copying, expanded, hold, split, unbind, viewing
 from funcgrad.autograd._methods import ambiguous, dims
 from funcgrad.autograd._methods.to import to
-from funcgrad.numpy.extend import astype_method, clip_method, reshape_method
+from funcgrad.numpy.extend import astype_method, clip_method, diagonal_of, reshape_method
 
 
 class Size(int):
@@ -218,7 +219,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "split": split,
     "chunk": chunk,
     "unbind": unbind,
-    "diagonal": viewing(lambda self, offset=0, dim1=0, dim2=1: fnp.diagonal(self, offset, dim1, dim2)),
+    "diagonal": lambda self, offset=0, dim1=0, dim2=1: diagonal_of(self, offset, dim1, dim2, writable_diagonal),
     "astype": copying(astype_method),
     "copy": lambda self, order="C": copied(self),
     "clip": copying(clip_method),

@@ -13,7 +13,6 @@ import numpy as np
 from funcgrad import errors, tree
 from funcgrad._core.bind import NO_PARAMS, Tracer
 from funcgrad._core.trace.place import settled, writable
-from funcgrad._ops.layout.copy import copy
 from funcgrad.numpy._array.operators import OPERATORS
 from funcgrad.numpy._array.ufunc_at import ufunc_at
 from funcgrad.numpy._array.ufunc_folds import fold
@@ -183,8 +182,8 @@ METHODS: dict[str, Any] = {
     "copy": shape.copy_method,
     "item": concrete.to_item,
     "tolist": concrete.to_list,
-    "__copy__": copy,
-    "__deepcopy__": lambda self, memo: copy(self),
+    "__copy__": shape.copy_method,
+    "__deepcopy__": lambda self, memo: shape.copy_method(self),
     "__hash__": object.__hash__,
     "__array_ufunc__": _array_ufunc,
     "__array_function__": _array_function,

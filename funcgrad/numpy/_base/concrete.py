@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.bind import Tracer
-from funcgrad._core.trace.place import settled
+from funcgrad._core.trace.place import new_place, settled, shows_part
 from funcgrad._core.trace.staging import user_line
 from funcgrad._engines import is_abstract
 from funcgrad.errors import ConcretizationTypeError, TracerBoolConversionError, TracerIntegerConversionError
@@ -29,6 +29,16 @@ def innermost(x: Any) -> Any:
     while isinstance(x, Tracer) and x.owner.concrete:
         x = x._value
     return x
+
+
+def is_number(x: Tracer) -> bool:
+    """Whether a traced value without axes is a number, and no array that can be written to."""
+    return not x.shape and not shows_part(x) and type(innermost(x)) is not np.ndarray
+
+
+def no_number(y: Any) -> Any:
+    """A result that NumPy makes as an array, which can be written to, also where it has no axes."""
+    return new_place(y, owned=False) if isinstance(y, Tracer) and is_number(y) else y
 
 
 def concrete_value(x: Any, asked: str) -> Any:

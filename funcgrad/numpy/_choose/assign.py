@@ -13,7 +13,7 @@ import numpy as np
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import Tracer
 from funcgrad._core.numbers import PYTHON_NUMBERS
-from funcgrad._core.trace.place import is_view, settled, shows_part
+from funcgrad._core.trace.place import is_view, settled
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.plan import Index
@@ -21,7 +21,7 @@ from funcgrad._ops.index.write import check_fits, write
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
 from funcgrad.errors import TracerAssignmentError
-from funcgrad.numpy._base.concrete import innermost
+from funcgrad.numpy._base.concrete import innermost, is_number
 from funcgrad.numpy._base.convert import as_value
 from funcgrad.numpy._base.out import assign, check_kept
 from funcgrad.numpy._choose.indexing import getitem, parse
@@ -69,11 +69,6 @@ def _check_assignable(x: Tracer) -> None:
     """Refuse a number: it is no array, and NumPy's cannot be assigned into."""
     if not x.shape and is_number(x):
         raise TypeError(f"'{x.dtype.name}' object does not support item assignment")
-
-
-def is_number(x: Tracer) -> bool:
-    """Whether a traced value without axes is a number, and no array that can be written to."""
-    return not x.shape and not shows_part(x) and type(innermost(x)) is not np.ndarray
 
 
 def _as_assigned(x: Tracer, value: Any) -> Any:

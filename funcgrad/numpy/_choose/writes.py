@@ -21,10 +21,11 @@ from funcgrad._ops.index.write import WHOLE, check_fits, without_leading, write
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
 from funcgrad.errors import TracerAssignmentError
+from funcgrad.numpy._base.concrete import is_number
 from funcgrad.numpy._base.convert import as_value, strong
 from funcgrad.numpy._base.dispatch import implements
 from funcgrad.numpy._base.out import check_cast, check_kept
-from funcgrad.numpy._choose.assign import is_number, setitem
+from funcgrad.numpy._choose.assign import setitem
 from funcgrad.numpy._choose.flat import bounded, cycled, write_flat
 from funcgrad.numpy._choose.take import along_axis
 from funcgrad.numpy._math.complex import imag, real

@@ -10,12 +10,10 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of
 from funcgrad._core.lazy import LazyModule
-from funcgrad._core.trace.place import in_one_piece
 from funcgrad._ops.contract.dot import NO_BATCH, Pair, dot_general
-from funcgrad._ops.index.gather import index
 from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.layout.copy import fresh
-from funcgrad._ops.layout.diagonal import diagonal
+from funcgrad._ops.layout.diagonal import diagonal, writable_diagonal
 from funcgrad._ops.layout.shape import reshape, transpose
 from funcgrad.numpy._base.convert import as_value, promote
 from funcgrad.numpy._base.dispatch import implements
@@ -88,7 +86,7 @@ def einsum(*operands: Any, out: Any = None, dtype: Any = None, optimize: Any = "
         values = list(promote(*values, np.empty(0, dtype))[:-1])
     path = _path_option(optimize)
     inputs, result, sizes, steps = _plan(subscripts, tuple([x.shape for x in values]), path)
-    take = diagonal if len(values) > 1 else _shown_diagonal
+    take = diagonal if len(values) > 1 else writable_diagonal
     terms = [_prepared(x, labels, sizes, take) for x, labels in zip(values, inputs, strict=True)]
     for step in steps:
         taken = [terms.pop(i) for i in step]
@@ -138,14 +136,6 @@ def _prepared(x: Any, labels: Labels, sizes: dict, take: Callable[[Any], Any]) -
         x = take(transpose(x, (*rest, i, j)))
         labels = (*(labels[k] for k in rest), label)
     return x, labels
-
-
-def _shown_diagonal(x: Any) -> Any:
-    """The diagonal of the last two axes as a view to write to, as NumPy's ``einsum`` gives it, where strides allow."""
-    *stack, n, _ = x.shape
-    if not n or not in_one_piece(x):
-        return diagonal(x)
-    return index(reshape(x, (*stack, n * n)), (Ellipsis, slice(None, None, n + 1)))
 
 
 def _subscripts_and_values(operands: tuple) -> tuple[str, list[Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -232,6 +232,11 @@ def _rolled(x: Any, shift: int) -> Any:
 @implements(np.diagonal)
 def diagonal_(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """``numpy.diagonal``."""
+    return diagonal_of(x, offset, axis1, axis2, diagonal)
+
+
+def diagonal_of(x: Any, offset: int, axis1: int, axis2: int, show: Callable[[Any, int], Any]) -> Any:
+    """The diagonal of two axes, by what shows that of the last two."""
     x = as_value(x)
     ndim = len(x.shape)
     if ndim < 2:
@@ -242,7 +247,7 @@ def diagonal_(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     if axis1 == axis2:
         raise ValueError(f"diagonal: axis1 and axis2 are both {axis1}; needed two different axes.")
     order = (*(i for i in range(ndim) if i not in (axis1, axis2)), axis1, axis2)
-    return diagonal(x if order == tuple(range(ndim)) else transpose(x, order), int(offset))
+    return show(x if order == tuple(range(ndim)) else transpose(x, order), int(offset))
 
 
 @implements(np.trace)

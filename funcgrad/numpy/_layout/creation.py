@@ -19,7 +19,7 @@ from funcgrad._ops.layout.broadcast import broadcast_to as broadcast_op
 from funcgrad._ops.layout.copy import copy as copy_op
 from funcgrad._ops.layout.copy import fresh, kept_here
 from funcgrad._ops.layout.shape import reshape
-from funcgrad.numpy._base.concrete import known_value
+from funcgrad.numpy._base.concrete import is_number, known_value, no_number
 from funcgrad.numpy._base.convert import as_value, promote, promote_weakly, strong
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_option
 from funcgrad.numpy._base.guests import is_number_dtype
@@ -67,14 +67,17 @@ def astype_method(
     y = cast(self, np.dtype(dtype))
     if order != "K" and not in_one_piece(y, "F" if axes_in_order(y, order)[:1] != (0,) else "C"):
         return copied(y, order)
-    return kept_here(copied(y, order) if y is self else y) if copy else y
+    if not copy:
+        return y
+    y = kept_here(copied(y, order) if y is self else y)
+    return y if self.shape or is_number(self) else no_number(y)
 
 
 @implements(np.copy)
 def copy(a: Any, order: Order = "K", subok: bool = False) -> Any:
     """``numpy.copy``."""
     a = as_array(a)
-    return taking(np.array(a, order=order, subok=subok)) if isinstance(a, np.ndarray) else copied(a, order)
+    return taking(np.array(a, order=order, subok=subok)) if isinstance(a, np.ndarray) else no_number(copied(a, order))
 
 
 @implements(np.full_like)

@@ -14,7 +14,7 @@ from funcgrad._ops.layout import shape as ops
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.copy import copy, fresh
 from funcgrad.numpy._base.axes import normalize_axis
-from funcgrad.numpy._base.concrete import concrete_value
+from funcgrad.numpy._base.concrete import concrete_value, no_number
 from funcgrad.numpy._base.convert import as_value
 from funcgrad.numpy._base.dispatch import implements
 from funcgrad.numpy._layout.shape import Axes, as_array, normalize_tuple, ravel, transpose
@@ -99,7 +99,7 @@ def tile(A: Any, reps: Axes) -> Any:  # noqa: N803  (NumPy's name)
     whole = tuple(count * length for count, length in zip(counts, lengths, strict=True))
     tiled = apart(ops.reshape(broadcast_to(ops.reshape(a, paired), repeated), whole))
     # Of one copy it would be a view.
-    return copy(tiled) if repeated == paired else tiled
+    return no_number(copy(tiled)) if repeated == paired else tiled
 
 
 @implements(np.repeat)

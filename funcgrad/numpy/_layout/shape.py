@@ -17,6 +17,7 @@ from funcgrad._ops.layout import shape as ops
 from funcgrad._ops.layout.broadcast import broadcast_to as broadcast_op
 from funcgrad._ops.layout.copy import copy as copy_op
 from funcgrad.numpy._base.axes import normalize_axis
+from funcgrad.numpy._base.concrete import is_number, no_number
 from funcgrad.numpy._base.convert import as_value, strong
 from funcgrad.numpy._base.dispatch import implements, refuse_option
 
@@ -129,7 +130,8 @@ def copied(a: Any, order: Order | None) -> Any:
 
 def copy_method(self: Any, order: Order = "C") -> Any:
     """``x.copy()``."""
-    return copied(self, order)
+    y = copied(self, order)
+    return y if self.shape or is_number(self) else no_number(y)
 
 
 def flatten_method(self: Any, order: Order = "C") -> Any:

@@ -35,6 +35,8 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     if n < 0:
         raise ValueError(f"diff: the order is {n}; needed a non-negative one.")
     a = as_array(a)
+    if n == 0:
+        return a
     if not a.shape:
         raise ValueError("diff: the array has no axis; needed at least one.")
     axis = normalize_axis(axis, len(a.shape))

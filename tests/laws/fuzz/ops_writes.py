@@ -152,7 +152,7 @@ np.diagonal({a})
 {a}.diagonal(1)
 np.diag({a})
 np.broadcast_to({a}, (2, *{a}.shape))
-np.broadcast_arrays({a}, {a})[0] * 1
+np.broadcast_arrays({a}, {a})[0]
 {a}.real
 np.real({a})
 {a}.real[{basic}]
@@ -167,6 +167,8 @@ np.atleast_1d({a})
 np.atleast_2d({a})
 np.atleast_3d({a})
 np.einsum('ij->ji', {a})
+np.einsum('ii->i', {a})
+np.einsum('...ii->...i', {a}[..., :2, :2])
 np.einsum('ijk->kij', {a})
 np.einsum('i...->i...', {a})
 {a}.astype({a}.dtype, copy=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ _NOT_REFUSED_HERE = (
     "expected dtype",
     "with a bool tensor is not supported",
     "not implemented for 'Bool'",
+    "Integer division with addcdiv",
 )
 _WITHOUT_DERIVATIVE = {f"{name}Backward{i}" for name in ("Sign", "Floor", "Ceil", "Trunc", "Round") for i in (0, 1)} | {
     "DivBackward2",
@@ -33,21 +34,28 @@ _OF_VIEW = re.compile(
     r"[oO]utput 0 of (?:AsStrided|Index|Select|Slice|T|Transpose|Permute|Unsqueeze|Squeeze|View|Alias|Expand)\b"
 )
 _ASSIGNED_DATA = re.compile(r"(?:with no_grad\(\): )?(\w+)\.data = ")
+_GRADIENTS = re.compile(r"grad\(|backward\(")
 _GRADIENT = re.compile(r"(v\d+) = grad\(")
 
 
 def findings(script: Script, report: Report) -> list[str]:
     """Where the two libraries part, at the first line that they do."""
     ours, theirs = scope_of(None), scope_of(peers())
+    words_of = _words
     report.programs += 1
     with warnings.catch_warnings(), np.errstate(all="ignore"), fg.full_tracebacks():
         warnings.simplefilter("ignore")
         for i, line in enumerate(script.lines):
             report.checks["tensors"] += 1
-            kind, what = _step(line, theirs, ours)
+            if ".data" in line:
+                # PyTorch does not count what is written through it.
+                words_of = _words_without_versions
+            kind, what = _step(line, theirs, ours, words_of)
             if kind in {"value", "grad", "plain"}:
                 name = what.partition(" ")[0]
-                if _is_rounding(script.lines[: i + 1], name, theirs, ours):
+                if words_of is _words_without_versions and _GRADIENTS.search(line):
+                    kind, what = "refused", "PyTorch's derivative reads what was written through .data"
+                elif _is_rounding(script.lines[: i + 1], name, theirs, ours):
                     kind, what = "refused", "PyTorch's own numbers move as far with their last places"
             if kind == "refused":
                 report.refusals["tensors", kind, what[:100]] += 1
@@ -57,7 +65,9 @@ def findings(script: Script, report: Report) -> list[str]:
     return []
 
 
-def _step(line: str, theirs: dict[str, Any], ours: dict[str, Any]) -> tuple[str, str]:  # noqa: PLR0911  (one a reason)
+def _step(  # noqa: PLR0911  (one a reason)
+    line: str, theirs: dict[str, Any], ours: dict[str, Any], words_of: Callable[[Exception], str]
+) -> tuple[str, str]:
     """What is wrong after a line; empty where nothing is, "refused" where the script ends here."""
     shapes = {name: tuple(x.shape) for name, x in theirs.items() if hasattr(x, "detach")}
     together = _share(line, theirs)
@@ -69,7 +79,7 @@ def _step(line: str, theirs: dict[str, Any], ours: dict[str, Any]) -> tuple[str,
     if reason := _other_data(line, theirs, shapes):
         return "refused", reason
     if expected is not None or got is not None:
-        return _refused(line, expected, got)
+        return _refused(line, expected, got, words_of)
     names = [n for n in theirs if n[0] in "tv" and n[1:].isdigit()]
     made = line.partition(" = ")[0].rpartition(" ")[2]
     tolerance = _tolerance({name: theirs[name] for name in names})
@@ -163,7 +173,9 @@ def _shared(name: str, scope: dict[str, Any]) -> set[str]:
     return {n for n in others if np.may_share_memory(_plain(scope[n]), _plain(scope[name]))}
 
 
-def _refused(line: str, expected: Exception | None, got: Exception | None) -> tuple[str, str]:
+def _refused(
+    line: str, expected: Exception | None, got: Exception | None, words_of: Callable[[Exception], str]
+) -> tuple[str, str]:
     """What is wrong about the errors of a line, of which there is one at least."""
     if got is None and expected is not None and "needed for gradient" in str(expected) and _is_otherwise(expected):
         return "refused", "PyTorch keeps what we do not"
@@ -173,12 +185,12 @@ def _refused(line: str, expected: Exception | None, got: Exception | None) -> tu
     if (
         expected is not None
         and _is_of_writes(expected)
-        and _words(expected) != _words(got)
+        and words_of(expected) != words_of(got)
         # A diagonal is filled through a view of its own there.
         and "numpy boolean" not in str(got)
         and "fill_diagonal_" not in line
     ):
-        return "message", f"{line}: {_words(got)}, PyTorch's {_words(expected)}"
+        return "message", f"{line}: {words_of(got)}, PyTorch's {words_of(expected)}"
     if expected is not None:
         # What PyTorch had accumulated, or written, before it raised stays, where ours leaves all as it was.
         return ("refused", "raised midway in both") if "backward" in line or "index_" in line else ("", "")
@@ -194,8 +206,9 @@ def _outside(text: str) -> bool:
 
 
 def _is_otherwise(error: Exception) -> bool:
-    """Whether an operation keeps other values here: the norm, and what has no elements."""
-    return "of LinalgVectorNorm" in str(error) or re.search(r"\[(\d+, )*0[],]", str(error)) is not None
+    """Whether an operation keeps other values here: the norm, what has no elements, powers of constants."""
+    keeps_less = ("of LinalgVectorNorm", "of Pow1,")
+    return any(name in str(error) for name in keeps_less) or re.search(r"\[(\d+, )*0[],]", str(error)) is not None
 
 
 def _is_of_writes(error: Exception) -> bool:
@@ -214,6 +227,10 @@ def _words(error: Exception) -> str:
         .partition(" If you are using")[0]
         .rstrip(".")
     )
+
+
+def _words_without_versions(error: Exception) -> str:
+    return re.sub(r"version \d+", "a version", _words(error))
 
 
 def _plain(x: Any) -> Any:

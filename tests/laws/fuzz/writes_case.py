@@ -50,6 +50,11 @@ class Case:
                 return True
         return False
 
+    @cached_property
+    def by_rounding(self) -> bool:
+        """Whether it depends on the last places what is chosen, or comes first: another engine may round them."""
+        return any(self.is_rounding(name, 1e-2 if self.narrow else 1e-6) for name in self.values)
+
     def loss(self, x: Any, z: Any, run: Any = None) -> tuple[Any, dict[str, Any]]:
         """A weighted sum of what all variables hold, and these."""
         values = (run or self.run)(x, z)
@@ -99,10 +104,14 @@ class Case:
 
 
 def differences(along: Callable[[float], float]) -> float | None:
-    """The slope at 0, where two steps agree on it."""
-    slopes = []
+    """The slope at 0, where two steps agree on it, and both sides."""
+    slopes, sides = [], []
+    here = along(0.0)
     for h in (1e-3, 4e-4):
-        near, far = along(h) - along(-h), along(2 * h) - along(-2 * h)
-        slopes.append((8 * near - far) / (12 * h))
+        right, left, right_far, left_far = along(h), along(-h), along(2 * h), along(-2 * h)
+        slopes.append((8 * (right - left) - (right_far - left_far)) / (12 * h))
+        # The difference of the slopes to both sides, of which at a kink the mean is taken above.
+        sides.append((4 * (right + left) - 6 * here - (right_far + left_far)) / (2 * h))
     one, other = slopes
-    return other if abs(one - other) <= 1e-6 * (1 + abs(other)) else None
+    smooth = abs(one - other) <= 1e-6 * (1 + abs(other)) and abs(sides[1]) <= 1e-5 * (1 + abs(other))
+    return other if smooth else None

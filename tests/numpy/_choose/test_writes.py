@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -144,7 +145,41 @@ def traced_masks(x: Any) -> Any:
     return np.sum(y**2 * WEIGHTS[:2]) + np.sum(z**2 * WEIGHTS[:2].T)
 
 
+def shown_diagonals(x: Any) -> Any:
+    y = np.outer(x[:3], x[2:]) + np.zeros((2, 3, 3))
+    every = np.einsum("iaa->ia", y)
+    every *= x[:3]
+    turned = np.einsum("ii->i", y[1].T[::-1])
+    turned[1:] = every[0, :2]
+    same, _ = np.broadcast_arrays(y, y)
+    same[0, 0] = x[3]
+    return np.sum(y * np.cos(np.arange(18.0)).reshape(y.shape)) + np.sum(turned**2)
+
+
+def without_axes(x: Any) -> Any:
+    one = np.squeeze(x[:1]).copy()
+    one[...] = x[1] ** 2
+    narrow = x[2, ...].astype(float)
+    narrow += x[3]
+    of_number = np.copy(x[4])
+    np.multiply(of_number, x[0], out=of_number)
+    again = copy.copy(x[1, ...])
+    again[...] *= 2
+    tiled = np.tile(x[3, ...], ())
+    tiled.fill(x[2])
+    return np.sum(x) * one + narrow * of_number + again * tiled
+
+
+def differences_of_order_zero(x: Any) -> Any:
+    same = np.diff(x, n=0, prepend=1.0)
+    same[1] = x[0] ** 2
+    return np.sum(x**2) + np.diff(np.sum(x), n=0) ** 2
+
+
 PROGRAMS = [
+    shown_diagonals,
+    without_axes,
+    differences_of_order_zero,
     sums_at,
     others_at,
     sums_at_traced_indices,
