@@ -20,11 +20,13 @@ from funcgrad._transforms.derivative.reverse import grad, value_and_grad, vjp
 from funcgrad._transforms.vmap import vmap
 from funcgrad.interop.jax import from_jax, to_jax
 from funcgrad.interop.linear_operator import linear_operator
+from funcgrad.io import CheckpointDir, load, save
 from funcgrad.numpy.extend import intercept
 from funcgrad.optim import SGDState, sgd_init, sgd_update
 from funcgrad.testing import check_grads
 
 __all__ = [
+    "CheckpointDir",
     "Graph",
     "SGDState",
     "Tracer",
@@ -54,11 +56,13 @@ __all__ = [
     "jvp",
     "linear_operator",
     "linearize",
+    "load",
     "make_graph",
     "nn",
     "numpy",
     "optim",
     "random",
+    "save",
     "scan",
     "scipy",
     "sgd_init",

@@ -7,6 +7,7 @@ import pytest
 from funcgrad import errors
 
 BASES = {
+    "CheckpointError": ValueError,
     "ConcretizationTypeError": TypeError,
     "TracerBoolConversionError": errors.ConcretizationTypeError,
     "TracerArrayConversionError": errors.ConcretizationTypeError,

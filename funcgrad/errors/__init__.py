@@ -7,6 +7,7 @@ what was needed, and what to do.
 
 from funcgrad._public import publish
 from funcgrad.errors._asking import (
+    CheckpointError,
     ForeignArrayError,
     GradientMismatchError,
     HyperparameterError,
@@ -30,6 +31,7 @@ from funcgrad.errors._tracing import (
 )
 
 __all__ = [
+    "CheckpointError",
     "ConcretizationTypeError",
     "ForeignArrayError",
     "GradientMismatchError",

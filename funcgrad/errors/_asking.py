@@ -128,6 +128,24 @@ class SparseGradientError(HyperparameterError, RuntimeError):
     """
 
 
+class CheckpointError(ValueError):
+    """A file cannot be read as the tree that it should hold: cut short, damaged, foreign, newer, or another tree.
+
+    >>> import os, tempfile
+    >>> import funcgrad as fg
+    >>> path = os.path.join(tempfile.mkdtemp(), "params.safetensors")
+    >>> fg.save(path, {"w": 1.0})
+    >>> fg.load(path, like={"w": 1.0, "b": 0.0})  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    funcgrad.errors.CheckpointError
+
+    Nothing is half loaded. Pass a tree like the one that was saved, or none to see what the file holds:
+
+    >>> fg.load(path)
+    {'w': 1.0}
+    """
+
+
 class GradientMismatchError(AssertionError):
     """`check_grads` found a derivative that differs from what differences of the function give.
 

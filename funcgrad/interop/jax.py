@@ -21,6 +21,11 @@ P = ParamSpec("P")
 __all__ = ["from_jax", "to_jax"]
 
 
+def array_like(value: Any, x: Any) -> Any:
+    """A NumPy array as a ``jax.Array`` that lies where ``x`` does, with its sharding."""
+    return xla.array_like(value, x)
+
+
 def from_jax(g: Callable[P, Any]) -> Callable[P, Any]:
     """Make a function written in ``jax.numpy`` one that funcgrad differentiates, batches, stages and compiles.
 

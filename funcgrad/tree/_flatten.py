@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import optree
 
@@ -114,6 +114,23 @@ def flatten_with_path(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[tuple[Key
     """
     found, treedef = flatten(tree, is_leaf)
     return list(zip(treedef.accessors(), found, strict=True)), treedef
+
+
+class Level(NamedTuple):
+    """A container taken apart once: its parts, what each is called in it, and what it takes to build it again."""
+
+    children: Sequence[Any]
+    entries: Sequence[Any]
+    metadata: Any
+    rebuild: Callable[[Any, Iterable[Any]], Any]
+
+
+def one_level(tree: Any) -> Level | None:
+    """A registered container or a namedtuple taken apart once, ``None`` of a leaf; fields are called by their names."""
+    if optree.tree_is_leaf(tree, namespace=NAMESPACE):
+        return None
+    children, metadata, entries, rebuild = optree.tree_flatten_one_level(tree, namespace=NAMESPACE)
+    return Level(children, optree.namedtuple_fields(tree) if optree.is_namedtuple(tree) else entries, metadata, rebuild)
 
 
 def key_path_str(path: KeyPath) -> str:

@@ -290,6 +290,11 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "argument that is not there": (lambda: fg.grad(loss, argnums=2)(X), TypeError, r"argument 2 of loss"),
     "aux that is not there": (lambda: fg.grad(loss, has_aux=True)(X), TypeError, r"must return a pair \(value, aux\)"),
+    "a file that is none of ours": (
+        lambda: fg.load(__file__),
+        errors.CheckpointError,
+        r"test_errors_raised\.py: a checkpoint begins with a header. This file of \d+ bytes is .*of another kind",
+    ),
     "unknown engine": (lambda: fg.jit(loss, engine="cuda"), ValueError, "engine is 'cuda'"),
 }
 

@@ -335,6 +335,12 @@ def beside(value: Any, x: Any) -> Any:
         return jax.device_put(value, sharding)
 
 
+def array_like(value: Any, x: Any) -> Any:
+    """A NumPy array as a ``jax.Array`` with the sharding of ``x``."""
+    with scope():
+        return jax.device_put(value, x.sharding if x.committed else None)
+
+
 def as_arrays(xs: Sequence[Any]) -> list[Any]:
     """Values as arrays in JAX's current mode.
 

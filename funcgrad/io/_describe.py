@@ -1,0 +1,167 @@
+"""A tree as text and arrays: what a file says of a tree's structure, and the tree built again from what it says.
+
+The text is JSON. A container is an object with one of the keys ``list``, ``tuple`` and ``dict``, an array is an object
+that names a tensor of the file, and plain values stand for themselves. Of a class the name is kept, to be compared, and
+never looked up: what loads a file cannot be made to run anything by it.
+"""
+
+from __future__ import annotations
+
+import base64
+import collections
+import math
+import re
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from funcgrad import tree
+from funcgrad._core.bind import Tracer
+from funcgrad._engines import engine_of
+from funcgrad.autograd import Tensor
+from funcgrad.errors import TracerArrayConversionError
+from funcgrad.tree._flatten import Level, one_level
+
+# What an array may be made of. A file names its dtype, which is taken from here.
+DTYPES = {
+    np.dtype(kind).name: np.dtype(kind)
+    for kind in (
+        *(bool, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64),
+        *(np.float16, np.float32, np.float64, np.complex64, np.complex128, ml_dtypes.bfloat16),
+        *(ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float8_e4m3b11fnuz, ml_dtypes.float8_e4m3fnuz),
+        *(ml_dtypes.float8_e5m2fnuz, ml_dtypes.int4, ml_dtypes.uint4),
+    )
+}
+Node = Any  # a value of JSON
+PLAIN = (bool, int, float, complex, str, bytes)
+SEQUENCES = {list: "list", tuple: "tuple", collections.deque: "list"}
+MAPPINGS = (dict, collections.OrderedDict, collections.defaultdict)
+
+
+class Description:
+    """What a tree is, as JSON, and its arrays by the names they have in a file.
+
+    Args:
+        value: a pytree of arrays, tensors, numbers, strings, bytes and ``None``.
+        asked: the function that was called, for messages.
+    """
+
+    def __init__(self, value: Any, asked: str) -> None:
+        self.arrays: dict[str, np.ndarray] = {}
+        # Where each array sits in the tree, as Python would reach it.
+        self.paths: dict[str, str] = {}
+        self._asked = asked
+        tree.leaves(value)  # what JAX alone knows as a container is one here from now on
+        self.node = self._describe(value, "")
+
+    def _describe(self, value: Any, path: str) -> Node:
+        if value is None or type(value) in PLAIN:
+            return _plain(value)
+        if type(value) in SEQUENCES:
+            parts = [self._describe(part, f"{path}[{i}]") for i, part in enumerate(value)]
+            return {SEQUENCES[type(value)]: parts} | _class_of(value)
+        if type(value) in MAPPINGS:
+            pairs = [[self._key(key, path), self._describe(part, f"{path}[{key!r}]")] for key, part in value.items()]
+            return {"dict": pairs} | _class_of(value)
+        level = one_level(value)
+        return self._array(value, path) if level is None else self._instance(value, level, path)
+
+    def _instance(self, value: Any, level: Level, path: str) -> Node:
+        named = list(zip(level.entries, level.children, strict=True))
+        parts = [self._describe(part, f"{path}.{name}") for name, part in named]
+        if isinstance(value, tuple):
+            return {"tuple": parts} | _class_of(value)
+        pairs = [[self._key(name, path), part] for (name, _), part in zip(named, parts, strict=True)]
+        return {"dict": pairs} | _class_of(value) | _static(level.metadata)
+
+    def _key(self, key: Any, path: str) -> Node:
+        if type(key) is tuple:
+            return {"tuple": [self._key(part, path) for part in key]}
+        if key is None or type(key) in PLAIN:
+            return _plain(key)
+        raise TypeError(
+            f"{self._asked}: the keys of a dict must be strings, numbers, None or tuples of these. Arrived the key "
+            f"{key!r} of type {type(key).__name__} at tree{path}. Rename it."
+        )
+
+    def _array(self, value: Any, path: str) -> Node:
+        array, said = self._numbers(value, path)
+        name = re.sub(r"\W+", ".", path).strip(".") or "value"
+        while name in self.arrays:
+            name += "_"
+        self.arrays[name], self.paths[name] = array, path
+        return {"array": name, "dtype": array.dtype.name, "shape": list(array.shape)} | said
+
+    def _numbers(self, value: Any, path: str) -> tuple[np.ndarray, dict[str, str]]:
+        """The numbers of a leaf, in memory that is contiguous and in this machine's order, and what else it is."""
+        said = {}
+        if isinstance(value, Tensor):
+            value = value.detach().numpy()
+        elif isinstance(value, np.generic):
+            said = {"kind": "scalar"}
+        elif engine_of(value) is not None:
+            if not getattr(value, "is_fully_addressable", True):
+                raise TypeError(
+                    f"{self._asked}: one process writes the file, and must see every array whole. The array at "
+                    f"tree{path} is spread over several processes. Replicate it first, "
+                    "`jax.experimental.multihost_utils.process_allgather(x)`, or write it with orbax."
+                )
+            if str(value.dtype).startswith("key<"):
+                raise TypeError(
+                    f"{self._asked}: a key of JAX is no array of numbers. Arrived {value.dtype} at tree{path}. Save "
+                    "jax.random.key_data(key), and make the key again with jax.random.wrap_key_data."
+                )
+            value = np.asarray(value)
+        elif isinstance(value, Tracer):
+            raise TracerArrayConversionError(
+                f"{self._asked}: a file takes numbers. Arrived a traced value {value.dtype.name}{[*value.shape]} at "
+                f"tree{path}. Return it from the transform, and save it then."
+            )
+        elif type(value) not in (np.ndarray, np.memmap):
+            raise TypeError(
+                f"{self._asked}: the leaves of a tree must be arrays, tensors, numbers, strings, bytes or None. "
+                f"Arrived {type(value).__module__}.{type(value).__qualname__} at tree{path}. Convert it with "
+                "np.asarray, or register its class with fg.tree.register_dataclass."
+            )
+        array = np.asarray(value)
+        native = DTYPES.get(array.dtype.name)
+        if native is None:
+            raise TypeError(
+                f"{self._asked}: an array must be one of numbers that every machine has. Arrived dtype {array.dtype} "
+                f"at tree{path}, needed booleans, integers, floats or complex numbers of at most 64 bits a part. "
+                "Convert it with .astype."
+            )
+        return np.require(array, native, "C").reshape(array.shape), said
+
+
+def _plain(value: Any) -> Node:
+    """A plain value as JSON, from which it comes back as it is: infinities and NaN too."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": repr(value)}
+    if isinstance(value, complex):
+        return {"complex": [_plain(value.real), _plain(value.imag)]}
+    if isinstance(value, bytes):
+        return {"bytes": base64.b64encode(value).decode("ascii")}
+    return value
+
+
+def described_class(cls: type) -> str:
+    """What a class of containers is called in a file."""
+    return cls.__qualname__
+
+
+def _class_of(value: Any) -> dict[str, str]:
+    """The class of a container, where the text alone does not say it."""
+    return {} if type(value) in (list, tuple, dict) else {"class": described_class(type(value))}
+
+
+def static_text(metadata: Any) -> str:
+    """What belongs to a container beside its parts, as text to be compared; empty where it would name an address."""
+    text = repr(metadata)
+    return "" if metadata is None or " at 0x" in text or " object at " in text else text
+
+
+def _static(metadata: Any) -> dict[str, str]:
+    text = static_text(metadata)
+    return {"static": text} if text else {}

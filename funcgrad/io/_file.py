@@ -1,0 +1,296 @@
+"""``save`` and ``load``: one tree, one file, written whole or not at all, and believed only after it was checked."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+from io import BufferedReader
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from funcgrad._core.lazy import LazyModule
+from funcgrad.errors import CheckpointError
+from funcgrad.io._build import Match, arrays_of, built
+from funcgrad.io._describe import DTYPES, Description, Node
+
+safetensors = LazyModule("safetensors")
+safetensors_numpy = LazyModule("safetensors.numpy")
+
+# The layout of the file. It rises when a reader of before could not make sense of what is written.
+VERSION = 1
+FORMAT = "funcgrad"
+_ABOUT = "__metadata__"
+# What not every release of safetensors has a name for: what it is written as, and how many of these make a number.
+_WRITTEN_AS: dict[str, tuple[type, tuple[int, ...]]] = {
+    "complex64": (np.float32, (2,)),
+    "complex128": (np.float64, (2,)),
+    "int4": (np.uint8, ()),
+    "uint4": (np.uint8, ()),
+    "float8_e4m3fn": (np.uint8, ()),
+    "float8_e5m2": (np.uint8, ()),
+    "float8_e4m3b11fnuz": (np.uint8, ()),
+    "float8_e4m3fnuz": (np.uint8, ()),
+    "float8_e5m2fnuz": (np.uint8, ()),
+}
+_DIGITS = 8  # of a checksum
+_PIECE = 1 << 23  # bytes, which stay in a cache until they are summed up
+
+
+def save(path: str | os.PathLike[str], tree: Any) -> None:
+    """Write a pytree to a file, whole or not at all.
+
+    The file appears under its name when all of it is on the disk: until then, and whatever goes wrong, a file that was
+    there before stays as it was. It is a safetensors file, whose tensors other programs can read by their paths:
+    ``layers.0.weight``.
+
+    Args:
+        path: The file, with whatever ending; its folder must exist.
+        tree: A pytree of arrays (NumPy's and JAX's, of any shape; bfloat16 and complex too), tensors, Python's numbers,
+            strings, bytes and ``None``: parameters, optimizers' states, schedules, ``state_dict`` s.
+
+    Raises:
+        TypeError: A leaf is something else, named by its path; nothing has been written.
+        OSError: The folder is missing, the disk is full, or the file may not be written; nothing is left behind.
+        ImportError: safetensors is not installed (``pip install 'funcgrad[io]'``).
+
+    Example:
+        >>> import os, tempfile
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> path = os.path.join(tempfile.mkdtemp(), "params.safetensors")
+        >>> fg.save(path, {"w": np.ones(2), "layers": [(3, None)]})
+        >>> fg.load(path)
+        {'w': array([1., 1.]), 'layers': [(3, None)]}
+
+    The format of the numbers is safetensors' (https://huggingface.co/docs/safetensors).
+    """
+    _need_safetensors()
+    description = Description(tree, "save")
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(
+            f"save: the path must be that of a file. Arrived the folder {target}. Add a name to it."
+        )
+    # In a folder of its own: safetensors too begins with a file of another name, and both go with the folder.
+    folder = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    temporary = folder / target.name
+    text = json.dumps(description.node)
+    # Checksums are made while the numbers are written, so their place in the header is filled in afterwards.
+    unknown = "0" * _DIGITS * len(description.arrays)
+    about = {"format": FORMAT, "version": str(VERSION), "tree": text, "tree_checksum": checksum(text.encode())}
+    folder.mkdir()
+    try:
+        with ThreadPoolExecutor(1, "funcgrad-save") as beside:
+            sums = beside.submit(lambda: "".join(checksum(_bytes(array)) for array in description.arrays.values()))
+            _write(temporary, description.arrays, about | {"checksums": unknown})
+            with temporary.open("r+b") as file:
+                _fill_in(file, unknown, sums.result())
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(temporary, target)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    _sync_folder(target.parent)
+
+
+def load(path: str | os.PathLike[str], like: Any = None) -> Any:
+    """Read a pytree that `save` wrote, after checking all of it.
+
+    No code is loaded or run, whoever wrote the file; the checksums tell what was damaged, not who wrote it.
+
+    Args:
+        path: The file.
+        like: A tree of the classes, the structure, the shapes and the dtypes that are needed: the state that
+            ``sgd_init`` begins with, say. Its numbers are not used. Arrays come back where its arrays lie.
+
+    Returns:
+        Without `like` dicts, lists and tuples of NumPy arrays and plain values; a namedtuple is a tuple, a dataclass a
+        dict of its fields. With `like` what `like` is. The arrays are the caller's own.
+
+    Raises:
+        CheckpointError: The file is cut short, damaged, of another program or of a newer release, or it does not hold
+            what `like` is made of; the message says which, and where in the tree.
+        OSError: There is no such file, or it may not be read.
+
+    Example:
+        >>> import os, tempfile
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> path = os.path.join(tempfile.mkdtemp(), "state.safetensors")
+        >>> params = {"w": np.ones(2)}
+        >>> state = fg.sgd_init(params, lr=0.1, momentum=0.9)
+        >>> fg.save(path, {"params": params, "state": state})
+        >>> saved = fg.load(path, like={"params": params, "state": state})
+        >>> type(saved["state"]).__name__, saved["params"]["w"]
+        ('SGDState', array([1., 1.]))
+    """
+    where = f"load: {os.fspath(path)}"
+    with open(path, "rb") as file:  # what there is no file for is an error of the system's own
+        header = _header(file, where)
+        node = _node(header, where)
+        match = None if like is None else Match(like, where)
+        if match is not None:
+            match.check(node)
+        arrays = _arrays(file, header, node, where)
+    return built(node, arrays.__getitem__) if match is None else match.build(node, arrays.__getitem__)
+
+
+def _write(path: Path, arrays: dict[str, np.ndarray], about: dict[str, str]) -> None:
+    try:
+        safetensors_numpy.save_file({name: _as_written(array) for name, array in arrays.items()}, path, about)
+    except safetensors.SafetensorError as error:
+        raise OSError(
+            f"save: {path.parent} could not be written to: {error}. Free some room, or choose another folder."
+        ) from error
+
+
+def _fill_in(file: BinaryIO, unknown: str, sums: str) -> None:
+    """Put the checksums where the header has as many zeros."""
+    begin = file.read(8)
+    header = file.read(int.from_bytes(begin, "little"))
+    key = b'"checksums":"'
+    assert header.count(key + unknown.encode() + b'"') == 1
+    file.seek(8 + header.index(key + unknown.encode() + b'"') + len(key))
+    file.write(sums.encode())
+
+
+class _Header(NamedTuple):
+    """What stands before the numbers: what is said of the file, and the shape and the place of each tensor in it."""
+
+    about: dict[str, str]
+    shapes: dict[str, tuple[int, ...]]
+    places: dict[str, tuple[int, int]]
+
+
+def _header(file: BinaryIO, where: str) -> _Header:
+    size = os.fstat(file.fileno()).st_size
+    begin = int.from_bytes(file.read(8), "little")
+    if size < 8 or begin > size - 8:
+        raise CheckpointError(
+            f"{where}: a checkpoint begins with a header. This file of {size} bytes is empty, cut short or of another "
+            "kind. Take another copy of it."
+        )
+    try:
+        said = json.loads(file.read(begin))
+        about = {str(key): str(value) for key, value in said.pop(_ABOUT, {}).items()}
+        shapes = {name: tuple(map(int, tensor["shape"])) for name, tensor in said.items()}
+        places = {}
+        for name, tensor in said.items():
+            first, last = tensor["data_offsets"]
+            places[name] = (8 + begin + int(first), 8 + begin + int(last))
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise CheckpointError(
+            f"{where}: the header cannot be read ({error}): the file is damaged, or of another kind. Take another copy "
+            "of it."
+        ) from error
+    if about.get("format") != FORMAT:
+        raise CheckpointError(
+            f"{where}: the file was not written by fg.save: it says nothing of a tree. Its tensors can be read with "
+            "safetensors.numpy.load_file."
+        )
+    version = about.get("version")
+    if version != str(VERSION):
+        raise CheckpointError(
+            f"{where}: the file's layout is number {version}, and this release reads number {VERSION}. Read it with "
+            "the release that wrote it, or a newer one."
+        )
+    end = max((last for _, last in places.values()), default=8 + begin)
+    if size != end:
+        kind = "cut short" if size < end else "longer than what was written"
+        raise CheckpointError(f"{where}: the file is {kind}: {size} bytes, needed {end}. Take another copy of it.")
+    return _Header(about, shapes, places)
+
+
+def _node(header: _Header, where: str) -> Node:
+    """The description of the tree, which has been checked against its checksum and against the tensors there are."""
+    text = header.about.get("tree", "")
+    if checksum(text.encode()) != header.about.get("tree_checksum"):
+        raise CheckpointError(f"{where}: the description of the tree is damaged. Take another copy of the file.")
+    try:
+        node = json.loads(text)
+        said = arrays_of(node)
+        shapes = {
+            name: _as_written(np.empty((0, *x["shape"]), DTYPES[x["dtype"]])).shape[1:] for name, x in said.items()
+        }
+        built(node, dict.fromkeys(said, np.empty(())).__getitem__)
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise CheckpointError(f"{where}: the description of the tree makes no sense ({error!r}).") from error
+    if shapes != header.shapes or len(header.about.get("checksums", "")) != _DIGITS * len(said):
+        at = [name for name in shapes if shapes[name] != header.shapes.get(name)] or "its checksums"
+        raise CheckpointError(f"{where}: the header is damaged at {at}. Take another copy of the file.")
+    return node
+
+
+def _arrays(file: BufferedReader, header: _Header, node: Node, where: str) -> dict[str, np.ndarray]:
+    """The arrays by their names, from the file that the header came from: meanwhile its name may be another file's.
+
+    What has been read is summed up in a second thread, while the next piece is read.
+    """
+    arrays = {name: np.empty(said["shape"], DTYPES[said["dtype"]]) for name, said in arrays_of(node).items()}
+    sums = dict.fromkeys(arrays, 0)
+
+    def add(name: str, piece: memoryview) -> None:
+        sums[name] = zlib.crc32(piece, sums[name])
+
+    with ThreadPoolExecutor(1, "funcgrad-load") as beside:
+        for name, array in arrays.items():
+            first, last = header.places[name]
+            numbers = _bytes(array).data
+            if last - first != array.nbytes:
+                raise CheckpointError(f"{where}: the header is damaged at {name}. Take another copy of the file.")
+            file.seek(first)
+            for begin in range(0, array.nbytes, _PIECE):
+                piece = numbers[begin : begin + _PIECE]
+                if file.readinto(piece) != len(piece):
+                    raise CheckpointError(f"{where}: the file was cut short while it was read. Read it again.")
+                beside.submit(add, name, piece)
+    for i, name in enumerate(arrays):
+        arrived, needed = f"{sums[name]:0{_DIGITS}x}", header.about["checksums"][i * _DIGITS : (i + 1) * _DIGITS]
+        if arrived != needed:
+            raise CheckpointError(
+                f"{where}: the numbers of {name} are damaged: their checksum is {arrived}, needed {needed}. Take "
+                "another copy of the file."
+            )
+    return arrays
+
+
+def checksum(data: Any) -> str:
+    """The checksum of bytes, CRC-32, which lets go of Python's lock."""
+    return f"{zlib.crc32(data):0{_DIGITS}x}"
+
+
+def _bytes(array: np.ndarray) -> np.ndarray:
+    return array.reshape(-1).view(np.uint8)
+
+
+def _as_written(array: np.ndarray) -> np.ndarray:
+    """An array in a dtype that safetensors has a name for."""
+    kind, more = _WRITTEN_AS.get(array.dtype.name, (None, ()))
+    return array if kind is None else array.reshape(-1).view(kind).reshape(array.shape + more)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Let the new name last as the numbers do; some systems have no such thing for folders."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _need_safetensors() -> None:
+    try:
+        _ = safetensors.safe_open
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            "save: files are safetensors', which is not installed. Install it: pip install 'funcgrad[io]'.",
+            name=error.name,
+        ) from error
