@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -29,6 +30,18 @@ def together(tasks: Sequence[Callable[[], Any]]) -> None:
         wait(waiting)
     for one in waiting:
         one.result()
+
+
+def each(do: Callable[[Any], Any], parts: Sequence[Any]) -> None:
+    """Do this with each of the parts, of which a thread that is free takes the next."""
+    # `next` of a counter is one step for all threads.
+    numbers = itertools.count()
+
+    def work() -> None:
+        while (k := next(numbers)) < len(parts):
+            do(parts[k])
+
+    together([work] * min(workers(), len(parts)))
 
 
 @functools.cache

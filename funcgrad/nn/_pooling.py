@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad._core.aval import aval_of
+from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.gather import index
 from funcgrad._ops.index.plan import FULL
 from funcgrad._ops.layout.shape import reshape
 from funcgrad.nn._convert import inexact
 from funcgrad.nn._sizes import images, per_axis
-from funcgrad.numpy import add, divide, greater, isnan, logical_or, pad, where
+from funcgrad.numpy import add, divide, greater, isnan, logical_or, pad
 
 
 def max_pool1d(
@@ -291,7 +292,7 @@ def _pooled(x: Any, moves: list[_Along], fill: float, merge: Callable[[Any, Any]
 
 def _greater(a: Any, b: Any) -> Any:
     """The greater, ``a`` of equal ones; NaN where one is."""
-    return where(logical_or(greater(b, a), isnan(b)), b, a)
+    return select(logical_or(greater(b, a), isnan(b)), b, a)
 
 
 def _max_pool(function: str, x: Any, how: tuple) -> Any:

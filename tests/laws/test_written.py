@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
+from funcgrad._core import threads
 from funcgrad._engines.source import blocks, clusters
 from tests.laws._cases import Case, all_rows, assert_close, assert_types, cases
 
@@ -36,7 +37,7 @@ def program_of(case: Case, operands: list[Any]) -> tuple[Any, list[Any]]:
 def test_nothing_is_written_over(case: Case, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clusters, "_LARGE_BYTES", 1)
     monkeypatch.setattr(blocks, "BLOCK", 2)
-    monkeypatch.setattr(blocks, "workers", lambda: 1)
+    monkeypatch.setattr(threads, "workers", lambda: 1)
     program, arrays = program_of(case, case.operands(rng))
     wanted = [np.asarray(y) for y in fg.tree.leaves(program(*arrays))]
     given = [[x.copy() for x in arrays] for _ in range(2)]

@@ -14,6 +14,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import NUMPY_TYPES, Tracer, bind
+from funcgrad._core.choose import choose
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var
 from funcgrad._core.graph.key import params_key, value_key
 
@@ -182,7 +183,7 @@ def _shown(graph: Graph) -> set[Operand]:
 
 def _is_fresh(primitive: Primitive) -> bool:
     """Whether results are known to lie in memory of their own."""
-    return isinstance(primitive.numpy, np.ufunc) or primitive.numpy is np.where
+    return isinstance(primitive.numpy, np.ufunc) or primitive.numpy is choose
 
 
 def _key(equation: Equation, operands: tuple[Operand, ...]) -> Any:

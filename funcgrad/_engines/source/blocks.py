@@ -9,7 +9,6 @@ cores. Every number comes out as it would from whole arrays, since no operation 
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.threads import together, workers
+from funcgrad._core.threads import each
 
 # Of each array of a cluster a block has so many elements: with more, fewer arrays stay in cache; with less, the threads
 # wait for each other between ufuncs.
@@ -56,17 +55,13 @@ class Blocks:
             return self._run(*operands)
         pairs = zip(given, self._avals, strict=True)
         results = [np.empty(aval.shape, aval.dtype) if y is None else y for y, aval in pairs]
-        # Who comes next takes the next block: `next` of a counter is one step for all threads.
-        numbers = itertools.count()
 
-        def work() -> None:
-            while (k := next(numbers)) < len(self._places):
-                place = self._places[k]
-                parts = [x[place] if cut else x for x, cut in zip(operands, self.sliced, strict=True)]
-                for result, y in zip(results, self._run(*parts), strict=True):
-                    result[place] = y
+        def compute(place: slice) -> None:
+            parts = [x[place] if cut else x for x, cut in zip(operands, self.sliced, strict=True)]
+            for result, y in zip(results, self._run(*parts), strict=True):
+                result[place] = y
 
-        together([work] * min(workers(), len(self._places)))
+        each(compute, self._places)
         return results
 
 

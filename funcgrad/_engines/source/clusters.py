@@ -7,6 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from funcgrad._core.aval import Aval
+from funcgrad._core.choose import choose
 from funcgrad._core.graph.ir import Equation, Graph, Operand, Var
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines.source.blocks import Blocks, has_blocks, rows_of
@@ -42,7 +43,7 @@ def _fits(equation: Equation) -> bool:
     primitive = equation.primitive
     if not primitive.elementwise or primitive.multiple_results or primitive.view is not None:
         return False
-    plain = isinstance(primitive.numpy, np.ufunc) or primitive.numpy is np.where or is_ours(equation)
+    plain = isinstance(primitive.numpy, np.ufunc) or primitive.numpy is choose or is_ours(equation)
     aval = equation.results[0].aval
     return plain and aval.nbytes >= _LARGE_BYTES and aval.dtype.kind in "fciub" and has_blocks(aval.shape)
 

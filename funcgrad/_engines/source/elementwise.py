@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._core.choose import choose
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Var
 
 _OPERATORS = {
@@ -30,7 +31,7 @@ _OPERATORS = {
 # Where a loop has one number, an operator or an expression of Python does what these do.
 _EXPRESSIONS = {
     **_OPERATORS,
-    np.where: "({1} if {0} else {2})",
+    choose: "({1} if {0} else {2})",
     np.greater: "{} > {}",
     np.greater_equal: "{} >= {}",
     np.less: "{} < {}",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from funcgrad._core.choose import MANY, choose
 from funcgrad._core.graph.ir import Equation, Literal, Var
 from funcgrad._engines.source.blocks import Blocks
 from funcgrad._engines.source.buffers import same_type
@@ -191,9 +192,11 @@ def _cast(w: Writer, equation: Equation, i: int) -> list[str] | None:
 
 
 def _select(w: Writer, equation: Equation, i: int) -> list[str] | None:
-    if equation.results[0].aval.shape == ():
+    aval = equation.results[0].aval
+    if aval.shape == ():
         return None
-    return _made(w, equation, f"{w.numpy(np.where)}({', '.join([w.array(x) for x in equation.operands])})")
+    function = choose if aval.size >= MANY else np.where
+    return _made(w, equation, f"{w.numpy(function)}({', '.join([w.array(x) for x in equation.operands])})")
 
 
 def _matmul(w: Writer, equation: Equation, i: int) -> list[str] | None:
@@ -367,7 +370,7 @@ def form_of(equation: Equation) -> Form | None:
         return _blocks
     if isinstance(primitive.numpy, np.ufunc):
         return None if primitive.multiple_results or primitive.numpy.signature else ufunc
-    if primitive.numpy is np.where:
+    if primitive.numpy is choose:
         return _select
     return FORMS.get(primitive.name) if is_ours(equation) else None
 

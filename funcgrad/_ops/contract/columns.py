@@ -13,16 +13,26 @@ row and the beginning of the next is computed and dropped, or multiplied by zero
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from funcgrad._core.threads import each, workers
+
 # Numbers in the matrix that is laid out at once: it should not leave the cache before BLAS has read it.
-_BLOCK = 1 << 17
+_BLOCK = 1 << 16
+# Products that are added back at once: there is a call for each element of the kernel, of 2 us.
+_ADDED = 1 << 19
 # Columns of a product that suffice for BLAS's full speed.
 _COLUMNS = 256
+# Of a matrix for a single image.
+_SHORT = 32
+# Products of fewer multiplications are computed by OpenBLAS in the thread that asks (its ``interface/gemm.c``: a
+# second thread is for twice GEMM_MULTITHREAD_THRESHOLD * SMP_THRESHOLD_MIN), so that threads of ours do not meet there.
+_SHARED = 1 << 19
 # Adding reads what copying only writes.
 _ADDING = 1.5
 # Of a run, how much longer it may be than what of it counts.
@@ -87,19 +97,26 @@ def _by_offsets(x: np.ndarray, kernel: np.ndarray, window: Any, y_shape: Sizes) 
     area, rows, count = math.prod(space), inner * math.prod(offsets), math.prod(shape)
     seen = _show(
         x,
-        (groups, inner, *offsets, n, *shape),
-        (inner * area, area, *_times(dilation, pitches), channels * area, *steps),
+        (n, groups, inner, *offsets, *shape),
+        (channels * area, inner * area, area, *_times(dilation, pitches), *steps),
     )
     matrix = kernel.reshape(groups, out // groups, rows)
     y = np.empty(y_shape, x.dtype)
-    images = 1 + len(offsets) + 1
-    for part in _parts(n, groups * rows * count):
-        columns = np.ascontiguousarray(seen[(slice(None),) * images + (part,)])
-        some = columns.shape[images]
-        found = _product(matrix, columns.reshape(groups, rows, some * count)).reshape(out, some, count)
-        if as_run:
-            found = _show(found, (out, some, *places), (some * count, count, *pitches))
-        y[part] = found.reshape(out, some, *places).swapaxes(0, 1)
+    alone = _is_small(count, matrix[0].size * count)
+
+    def compute(part: slice) -> None:
+        read = seen[part]
+        some = len(read)
+        if alone:
+            found = _product(matrix, np.ascontiguousarray(read).reshape(some, groups, rows, count))
+            far = out * count, count
+        else:
+            columns = np.ascontiguousarray(np.moveaxis(read, 0, 2 + len(offsets)))
+            found = _product(matrix, columns.reshape(groups, rows, some * count))
+            far = count, some * count
+        y[part] = _show(found, (some, out, *places), (*far, *(pitches if as_run else _pitches(places))))
+
+    _compute(compute, n, groups * rows * count, alone)
     return y
 
 
@@ -117,30 +134,54 @@ def _by_places(x: np.ndarray, kernel: np.ndarray, window: Any, y_shape: Sizes) -
         kernel, shape, steps = wide, (run,), (1,)
     else:
         shape, steps = tuple(offsets), _times(dilation, pitches)
-    area, count = math.prod(space), math.prod(places)
+    area, count, length = math.prod(space), math.prod(places), math.prod(shape)
+    # Of each group the channels first: what is summed over is the images of a batch, where a kernel's cotangent is
+    # sought.
     seen = _show(
         x,
-        (groups, n, *places, inner, *shape),
-        (inner * area, channels * area, *_times(strides, pitches), area, *steps),
+        (inner, groups, n, *places, *shape),
+        (area, inner * area, channels * area, *_times(strides, pitches), *steps),
     )
-    y = np.zeros((n, groups, out // groups, count), x.dtype)
-    matrices = kernel.reshape(groups, out // groups, inner, math.prod(shape))
-    channel = 2 + len(places)
-    # What is summed over is more than a block: the images of a batch, where a kernel's cotangent is sought.
+    matrices = kernel.reshape(groups, out // groups, inner, length)
+    if _is_small(length, n * count * length * out // groups):
+        found = np.empty((inner, groups, n * count, out // groups), x.dtype)
+
+        def compute(part: slice) -> None:
+            columns = np.ascontiguousarray(seen[part]).reshape(-1, groups, n * count, length)
+            found[part] = _product(columns, matrices[:, :, part].transpose(2, 0, 3, 1))
+
+        _compute(compute, inner, groups * n * count * length, True)
+        y = found.sum(0, dtype=x.dtype).reshape(groups, n, count, out // groups)
+        return np.ascontiguousarray(y.transpose(1, 0, 3, 2)).reshape(y_shape)
+    y = np.zeros((groups, n, count, out // groups), x.dtype)
+    # What is summed over is more than a block.
     for part in _parts(n, groups * count * (_BLOCK // _COLUMNS)):
-        for some in _parts(inner, groups * count * math.prod(shape) * len(range(n)[part])):
-            read = np.ascontiguousarray(seen[(slice(None), part, *(slice(None),) * len(places), some)])
-            length = math.prod(read.shape[channel:])
-            matrix = matrices[:, :, some].reshape(groups, out // groups, length)
-            found = _product(matrix, read.reshape(groups, -1, length).swapaxes(1, 2))
-            y[part] += found.reshape(groups, out // groups, -1, count).transpose(2, 0, 1, 3)
-    return y.reshape(y_shape)
+        for some in _parts(inner, groups * count * length * len(range(n)[part])):
+            read = np.moveaxis(seen[some, :, part], 0, 2 + len(places))
+            matrix = matrices[:, :, some].reshape(groups, out // groups, -1).swapaxes(1, 2)
+            found = _product(np.ascontiguousarray(read).reshape(groups, -1, matrix.shape[1]), matrix)
+            y[:, part] += found.reshape(groups, -1, count, out // groups)
+    return np.ascontiguousarray(y.transpose(1, 0, 3, 2)).reshape(y_shape)
 
 
-def _parts(n: int, size: int) -> list[slice]:
+def _parts(n: int, size: int, block: int = _BLOCK, shares: int = 1) -> list[slice]:
     """``n`` of something in parts, of which each lays out a block; ``size`` numbers are laid out for one."""
-    step = max(1, _BLOCK // size)
+    step = max(1, min(block // size, -(-n // shares)))
     return [slice(start, start + step) for start in range(0, n, step)]
+
+
+def _is_small(length: int, products: int) -> bool:
+    """Whether a matrix for each image is long enough for BLAS, and too small for BLAS to share it among threads."""
+    return length >= _SHORT and products < _SHARED
+
+
+def _compute(compute: Callable[[slice], None], n: int, size: int, alone: bool, block: int = _BLOCK) -> None:
+    """Compute the parts of a batch, together where BLAS leaves each to the thread that asks."""
+    if alone and n * size >= _BLOCK:
+        each(compute, _parts(n, size, block, workers()))
+    else:
+        for part in _parts(n, size, block):
+            compute(part)
 
 
 def _by_scattering(x: np.ndarray, kernel: np.ndarray, window: Any, y_shape: Sizes) -> np.ndarray:
@@ -173,12 +214,17 @@ def _by_scattering(x: np.ndarray, kernel: np.ndarray, window: Any, y_shape: Size
             for first in firsts
         ]
     count = math.prod(shape)
-    for part in _parts(n, out * len(targets) * count):
+
+    def compute(part: slice) -> None:
         some = images[part]
         pieces = _product(matrix, some.reshape(len(some), groups, inner, count))
         pieces = pieces.reshape(len(some), out, len(targets), *shape)
+        within = target[part]
         for i, where in enumerate(targets):
-            target[part][where] += pieces[:, :, i]
+            view = within[where]
+            np.add(view, pieces[:, :, i], view)
+
+    _compute(compute, n, out * len(targets) * count, matrix[0].size * count < _SHARED, _ADDED)
     return _padded(whole, tuple([(low - far, high - far) for (low, high), far in zip(padding, reach, strict=True)]))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval, result_dtype
+from funcgrad._core.choose import choose
 from funcgrad._ops.elementwise.families import elementwise
 
 
@@ -22,7 +23,7 @@ def _select_xla(lax: Any, c: Any, a: Any, b: Any) -> Any:
 select_p = elementwise(
     "select",
     "c a b",
-    numpy=np.where,
+    numpy=choose,
     xla=_select_xla,
     maps=[None, lambda t, c: select(c, t, 0), lambda t, c: select(c, 0, t)],
     dtype=_select_dtype,

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
+from funcgrad._core import threads
 from funcgrad._engines.source import blocks, clusters
 
 
@@ -18,7 +19,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of a few elements, of arrays of a few bytes, in three threads."""
     monkeypatch.setattr(clusters, "_LARGE_BYTES", 1)
     monkeypatch.setattr(blocks, "BLOCK", 16)
-    monkeypatch.setattr(blocks, "workers", lambda: 3)
+    monkeypatch.setattr(threads, "workers", lambda: 3)
 
 
 def plain(f: Callable[..., Any], *args: Any, **options: Any) -> Any:
