@@ -6,6 +6,7 @@ from funcgrad._core.bind import Tracer, is_traced
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.tracebacks import full_tracebacks
 from funcgrad._public import publish
+from funcgrad._transforms.base.shape_dtype import ShapeDtype
 from funcgrad._transforms.base.stage import make_graph
 from funcgrad._transforms.compiled.jit import jit
 from funcgrad._transforms.control.checkpoint import checkpoint
@@ -29,6 +30,7 @@ __all__ = [
     "CheckpointDir",
     "Graph",
     "SGDState",
+    "ShapeDtype",
     "Tracer",
     "autograd",
     "call_numpy",

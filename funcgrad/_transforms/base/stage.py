@@ -33,8 +33,8 @@ def make_graph(f: Callable[P, Any]) -> Callable[P, Graph]:
         f: a function of pytrees of arrays.
 
     Returns:
-        A function of the arguments of ``f``, of which only shapes and dtypes are used (``jax.ShapeDtypeStruct`` will
-        do); it returns the `Graph`, which evaluates when called with such arguments.
+        A function of the arguments of ``f``, of which only shapes and dtypes are used (`ShapeDtype` will do);
+        it returns the `Graph`, which evaluates when called with arrays of these types.
 
     Raises:
         ConcretizationTypeError: ``f`` needs a number where only a type is known (a branch on a value).

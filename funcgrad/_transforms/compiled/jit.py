@@ -21,6 +21,7 @@ from funcgrad._engines.engine import Engine, Tracing
 from funcgrad._engines.xla.donation import Order, donation_order, reordered, restored
 from funcgrad._engines.xla.programs import Program, spans
 from funcgrad._transforms.base.arguments import StaticArguments, argument_name, name_of, taken
+from funcgrad._transforms.base.shape_dtype import ShapeDtype
 from funcgrad._transforms.base.stage import abstract, is_stageable
 from funcgrad._transforms.compiled.jitted import Jitted
 from funcgrad._transforms.compiled.source_function import SourceFunction
@@ -232,7 +233,7 @@ class XlaFunction(Jitted):
         named = [(f"argument {name} of {name_of(f)}", x) for name, x in kwargs.items() if name not in static.names]
         for name, x in [*dynamic, *named]:
             for path, leaf in flatten_with_path(x)[0]:
-                if not is_stageable(leaf):
+                if not is_stageable(leaf) or isinstance(leaf, ShapeDtype):
                     where = f"{name} at {key_path_str(path)}" if key_path_str(path) else name
                     what = f"is a {type(leaf).__name__}; needed an array or a number"
                     return TypeError(f"jit: {where} {what}. {_remedy(where != name, leaf)}")
@@ -240,7 +241,10 @@ class XlaFunction(Jitted):
 
     @folded
     def lower(self, *args: Any, **kwargs: Any) -> Any:
-        """``jax.jit``'s ``lower``: the program for these arguments, to be inspected or compiled ahead of time."""
+        """``jax.jit``'s ``lower``: the program for these arguments, to be inspected or compiled ahead of time.
+
+        In their place types will do (`ShapeDtype`).
+        """
         xla = self._tracing
         with xla.scope():
             order, _ = self._donation(args, kwargs)
@@ -256,6 +260,8 @@ class XlaFunction(Jitted):
 
 
 def _remedy(inside: bool, leaf: Any) -> str:
+    if isinstance(leaf, ShapeDtype):
+        return "Types are enough for lower and graph of the compiled function; call the function itself with arrays."
     if inside and callable(leaf):
         return (
             "Take the arrays apart from the functions: params, static = eqx.partition(model, eqx.is_array) for a model "

@@ -25,7 +25,7 @@ def call_numpy(f: Callable[..., Any], result_shape_dtype: Any, *xs: Any) -> Any:
     Args:
         f: takes NumPy arrays in the pytrees of ``xs`` and returns arrays; it must have no side effects.
         result_shape_dtype: the result's pytree, with anything that has a shape and a dtype for each array
-            (``jax.ShapeDtypeStruct``, or an array of that type).
+            (`ShapeDtype`, or an array of that type).
         xs: pytrees of arrays.
 
     Returns:
