@@ -25,8 +25,9 @@ safetensors_numpy = LazyModule("safetensors.numpy")
 
 # The layout of the file. It rises when a reader of before could not make sense of what is written.
 VERSION = 1
+# What safetensors takes along as text, by this name: the number of the layout, the checksum of the description, those
+# of the arrays, and the description. One text alone: several would stand in an order that differs from file to file.
 FORMAT = "funcgrad"
-_ABOUT = "__metadata__"
 # What not every release of safetensors has a name for: what it is written as, and how many of these make a number.
 _WRITTEN_AS: dict[str, tuple[type, tuple[int, ...]]] = {
     "complex64": (np.float32, (2,)),
@@ -48,7 +49,7 @@ def save(path: str | os.PathLike[str], tree: Any) -> None:
 
     The file appears under its name when all of it is on the disk: until then, and whatever goes wrong, a file that was
     there before stays as it was. It is a safetensors file, whose tensors other programs can read by their paths:
-    ``layers.0.weight``.
+    ``layers.0.weight``. The same tree gives the same bytes.
 
     Args:
         path: The file, with whatever ending; its folder must exist.
@@ -83,15 +84,15 @@ def save(path: str | os.PathLike[str], tree: Any) -> None:
     temporary = folder / target.name
     text = json.dumps(description.node)
     # Checksums are made while the numbers are written, so their place in the header is filled in afterwards.
+    begin = f"{VERSION} {checksum(text.encode())} "
     unknown = "0" * _DIGITS * len(description.arrays)
-    about = {"format": FORMAT, "version": str(VERSION), "tree": text, "tree_checksum": checksum(text.encode())}
     folder.mkdir()
     try:
         with ThreadPoolExecutor(1, "funcgrad-save") as beside:
             sums = beside.submit(lambda: "".join(checksum(_bytes(array)) for array in description.arrays.values()))
-            _write(temporary, description.arrays, about | {"checksums": unknown})
+            _write(temporary, description.arrays, f"{begin}{unknown} {text}")
             with temporary.open("r+b") as file:
-                _fill_in(file, unknown, sums.result())
+                _fill_in(file, begin, unknown, sums.result())
                 file.flush()
                 os.fsync(file.fileno())
         os.replace(temporary, target)
@@ -142,29 +143,30 @@ def load(path: str | os.PathLike[str], like: Any = None) -> Any:
     return built(node, arrays.__getitem__) if match is None else match.build(node, arrays.__getitem__)
 
 
-def _write(path: Path, arrays: dict[str, np.ndarray], about: dict[str, str]) -> None:
+def _write(path: Path, arrays: dict[str, np.ndarray], about: str) -> None:
     try:
-        safetensors_numpy.save_file({name: _as_written(array) for name, array in arrays.items()}, path, about)
+        safetensors_numpy.save_file({name: _as_written(array) for name, array in arrays.items()}, path, {FORMAT: about})
     except safetensors.SafetensorError as error:
         raise OSError(
             f"save: {path.parent} could not be written to: {error}. Free some room, or choose another folder."
         ) from error
 
 
-def _fill_in(file: BinaryIO, unknown: str, sums: str) -> None:
+def _fill_in(file: BinaryIO, begin: str, unknown: str, sums: str) -> None:
     """Put the checksums where the header has as many zeros."""
-    begin = file.read(8)
-    header = file.read(int.from_bytes(begin, "little"))
-    key = b'"checksums":"'
-    assert header.count(key + unknown.encode() + b'"') == 1
-    file.seek(8 + header.index(key + unknown.encode() + b'"') + len(key))
+    header = file.read(int.from_bytes(file.read(8), "little"))
+    before = f'"{FORMAT}":"{begin}'.encode()
+    assert header.count(before + unknown.encode() + b" ") == 1
+    file.seek(8 + header.index(before) + len(before))
     file.write(sums.encode())
 
 
 class _Header(NamedTuple):
     """What stands before the numbers: what is said of the file, and the shape and the place of each tensor in it."""
 
-    about: dict[str, str]
+    tree: str
+    tree_checksum: str
+    checksums: str
     shapes: dict[str, tuple[int, ...]]
     places: dict[str, tuple[int, int]]
 
@@ -179,7 +181,7 @@ def _header(file: BinaryIO, where: str) -> _Header:
         )
     try:
         said = json.loads(file.read(begin))
-        about = {str(key): str(value) for key, value in said.pop(_ABOUT, {}).items()}
+        about = str(said.pop("__metadata__", {}).get(FORMAT, ""))
         shapes = {name: tuple(map(int, tensor["shape"])) for name, tensor in said.items()}
         places = {}
         for name, tensor in said.items():
@@ -190,12 +192,12 @@ def _header(file: BinaryIO, where: str) -> _Header:
             f"{where}: the header cannot be read ({error}): the file is damaged, or of another kind. Take another copy "
             "of it."
         ) from error
-    if about.get("format") != FORMAT:
+    if not about:
         raise CheckpointError(
             f"{where}: the file was not written by fg.save: it says nothing of a tree. Its tensors can be read with "
             "safetensors.numpy.load_file."
         )
-    version = about.get("version")
+    version, tree_checksum, checksums, tree = [*about.split(" ", 3), "", "", ""][:4]
     if version != str(VERSION):
         raise CheckpointError(
             f"{where}: the file's layout is number {version}, and this release reads number {VERSION}. Read it with "
@@ -205,16 +207,15 @@ def _header(file: BinaryIO, where: str) -> _Header:
     if size != end:
         kind = "cut short" if size < end else "longer than what was written"
         raise CheckpointError(f"{where}: the file is {kind}: {size} bytes, needed {end}. Take another copy of it.")
-    return _Header(about, shapes, places)
+    return _Header(tree, tree_checksum, checksums, shapes, places)
 
 
 def _node(header: _Header, where: str) -> Node:
     """The description of the tree, which has been checked against its checksum and against the tensors there are."""
-    text = header.about.get("tree", "")
-    if checksum(text.encode()) != header.about.get("tree_checksum"):
+    if checksum(header.tree.encode()) != header.tree_checksum:
         raise CheckpointError(f"{where}: the description of the tree is damaged. Take another copy of the file.")
     try:
-        node = json.loads(text)
+        node = json.loads(header.tree)
         said = arrays_of(node)
         shapes = {
             name: _as_written(np.empty((0, *x["shape"]), DTYPES[x["dtype"]])).shape[1:] for name, x in said.items()
@@ -222,7 +223,7 @@ def _node(header: _Header, where: str) -> Node:
         built(node, dict.fromkeys(said, np.empty(())).__getitem__)
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise CheckpointError(f"{where}: the description of the tree makes no sense ({error!r}).") from error
-    if shapes != header.shapes or len(header.about.get("checksums", "")) != _DIGITS * len(said):
+    if shapes != header.shapes or len(header.checksums) != _DIGITS * len(said):
         at = [name for name in shapes if shapes[name] != header.shapes.get(name)] or "its checksums"
         raise CheckpointError(f"{where}: the header is damaged at {at}. Take another copy of the file.")
     return node
@@ -252,7 +253,7 @@ def _arrays(file: BufferedReader, header: _Header, node: Node, where: str) -> di
                     raise CheckpointError(f"{where}: the file was cut short while it was read. Read it again.")
                 beside.submit(add, name, piece)
     for i, name in enumerate(arrays):
-        arrived, needed = f"{sums[name]:0{_DIGITS}x}", header.about["checksums"][i * _DIGITS : (i + 1) * _DIGITS]
+        arrived, needed = f"{sums[name]:0{_DIGITS}x}", header.checksums[i * _DIGITS : (i + 1) * _DIGITS]
         if arrived != needed:
             raise CheckpointError(
                 f"{where}: the numbers of {name} are damaged: their checksum is {arrived}, needed {needed}. Take "

@@ -272,7 +272,7 @@ def test_foreign_and_newer_files_are_told_apart(tmp_path: Path) -> None:
     safetensors.numpy.save_file({"a": np.ones(2)}, path)
     with pytest.raises(CheckpointError, match=r"not written by fg\.save.*load_file"):
         fg.load(path)
-    safetensors.numpy.save_file({"a": np.ones(2)}, path, {"format": "funcgrad", "version": "7"})
+    safetensors.numpy.save_file({"a": np.ones(2)}, path, {"funcgrad": "7 0 0"})
     with pytest.raises(CheckpointError, match=r"layout is number 7.*a newer one"):
         fg.load(path)
     path.write_bytes(b"PK\x03\x04 an archive, say, of some other program")
@@ -299,7 +299,7 @@ def test_a_description_made_to_do_harm_is_an_error_of_its_own_class(tmp_path: Pa
         "nul",
         "[" * 9999,
     ):
-        header["__metadata__"] |= {"tree": text, "tree_checksum": file.checksum(text.encode())}
+        header["__metadata__"] = {"funcgrad": f"1 {file.checksum(text.encode())}  {text}"}
         written = json.dumps(header).encode()
         path.write_bytes(len(written).to_bytes(8, "little") + written)
         with pytest.raises(CheckpointError, match="description"):
@@ -336,6 +336,12 @@ def test_a_full_disk(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         signal.signal(signal.SIGXFSZ, before)
     assert os.listdir(tmp_path) == []
+
+
+def test_the_same_tree_gives_the_same_bytes(tmp_path: Path) -> None:
+    fg.save(tmp_path / "x", TREE)
+    fg.save(tmp_path / "y", TREE)
+    assert (tmp_path / "x").read_bytes() == (tmp_path / "y").read_bytes()
 
 
 def test_the_callers_arrays_and_those_that_come_back_are_apart(tmp_path: Path) -> None:
