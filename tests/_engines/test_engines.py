@@ -109,7 +109,7 @@ def test_a_third_engine_maps_over_a_batch(compiled: list[Graph]) -> None:
 
 
 def test_the_message_names_all_engines(compiled: list[Graph]) -> None:
-    with pytest.raises(ValueError, match='needed "xla" or "numpy" or "toy"'):
+    with pytest.raises(ValueError, match='needed "xla" or "numpy" or "numba" or "toy"'):
         fg.jit(loss, engine="torch")
 
 

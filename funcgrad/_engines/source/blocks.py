@@ -23,7 +23,20 @@ from funcgrad._core.threads import each
 BLOCK = 1 << 15
 
 
-class Blocks:
+class Part:
+    """What stands in a program for the primitive of several equations at once."""
+
+    name = "part"
+    view = None
+    numpy = None
+    multiple_results = True
+    elementwise = False
+    source: str
+    # What it writes itself: ``(writer, equation, i)``.
+    lines: Callable[..., list[str]]
+
+
+class Blocks(Part):
     """What stands in a program for the primitive of a cluster, and runs it.
 
     Args:
@@ -32,12 +45,6 @@ class Blocks:
         sliced: for each operand, whether a block has some of its rows, or all of it.
         avals: the types of the results, of one shape.
     """
-
-    name = "blocks"
-    view = None
-    numpy = None
-    multiple_results = True
-    elementwise = False
 
     def __init__(self, run: Callable[..., list], source: str, sliced: Sequence[bool], avals: Sequence[Aval]) -> None:
         self.source = source

@@ -32,11 +32,13 @@ from funcgrad.tree._register import dataclass_fields
 _KIND = optree.PyTreeKind
 
 
-def written(graph: Graph, signature: Signature) -> tuple[Callable[[tuple, dict], Any], str]:
-    """The function of the user's arguments, and its source."""
+def written(
+    graph: Graph, signature: Signature, prepared: Callable[[Graph], Graph] = clustered
+) -> tuple[Callable[[tuple, dict], Any], str]:
+    """The function of the user's arguments, and its source; ``prepared`` puts operations together."""
     places = [i for i, leaf in enumerate(signature.leaves) if is_plain(leaf)]
     donated = [k for k, i in enumerate(places) if i in signature.donated and graph.inputs[k].aval.shape != ()]
-    graph = clustered(graph)
+    graph = prepared(graph)
     writer = Writer(graph, [graph.inputs[k] for k in donated])
     guard, body = _Guard(writer, signature).lines(), writer.body()
     names, copies = results_of(writer)

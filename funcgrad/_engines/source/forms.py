@@ -15,7 +15,7 @@ import numpy as np
 
 from funcgrad._core.choose import MANY, choose
 from funcgrad._core.graph.ir import Equation, Literal, Var
-from funcgrad._engines.source.blocks import Blocks
+from funcgrad._engines.source.blocks import Blocks, Part
 from funcgrad._engines.source.buffers import same_type
 
 if TYPE_CHECKING:
@@ -321,7 +321,8 @@ def _blocks(w: Writer, equation: Equation, i: int) -> list[str]:
     arguments, given = [w.array(x) for x in operands], ["None" if x is None else w.names[x] for x in places]
     for var, place in zip(equation.results, places, strict=True):
         if place is None:
-            books.made(var, own=True)
+            books.made(var, own=var.aval.shape != ())
+            w.numbers.update([var] if var.aval.shape == () else [])
         else:
             books.takes(var, place)
     function = w.value("blocks", primitive)
@@ -366,8 +367,8 @@ def makes_its_own(equation: Equation) -> bool:
 def form_of(equation: Equation) -> Form | None:
     """The form of an equation's primitive."""
     primitive = equation.primitive
-    if isinstance(primitive, Blocks):
-        return _blocks
+    if isinstance(primitive, Part):
+        return _blocks if isinstance(primitive, Blocks) else primitive.lines
     if isinstance(primitive.numpy, np.ufunc):
         return None if primitive.multiple_results or primitive.numpy.signature else ufunc
     if primitive.numpy is choose:

@@ -24,7 +24,14 @@ from funcgrad._engines.source.writer import Writer
 
 def compile_numpy(graph: Graph, donated: Sequence[int] = ()) -> Callable[..., list]:
     """A function of flat NumPy arrays that runs the graph; it may write over the inputs of these numbers."""
-    scope, source = numpy_source(graph, donated)
+    return compile_source(graph, clustered, donated)
+
+
+def compile_source(
+    graph: Graph, prepared: Callable[[Graph], Graph], donated: Sequence[int] = ()
+) -> Callable[..., list]:
+    """The same, with operations put together beforehand."""
+    scope, source = numpy_source(graph, donated, prepared)
     generated = function_of(source, scope, graph.name)
 
     def run(*operands: Any) -> list:
@@ -35,9 +42,11 @@ def compile_numpy(graph: Graph, donated: Sequence[int] = ()) -> Callable[..., li
     return run
 
 
-def numpy_source(graph: Graph, donated: Sequence[int] = ()) -> tuple[dict[str, Any], str]:
+def numpy_source(
+    graph: Graph, donated: Sequence[int] = (), prepared: Callable[[Graph], Graph] = clustered
+) -> tuple[dict[str, Any], str]:
     """The names that the code uses, with their values, and the code."""
-    writer = Writer(clustered(graph), [graph.inputs[i] for i in donated])
+    writer = Writer(prepared(graph), [graph.inputs[i] for i in donated])
     lines = writer.body()
     outputs = ", ".join([writer.inputs.get(x) or writer.name(x) for x in graph.outputs])
     head = f"def run({', '.join(writer.inputs.values())}):"

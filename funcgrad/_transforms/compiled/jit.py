@@ -75,10 +75,12 @@ def jit(
         static_argnums: positions of arguments that are hashable values rather than arrays; each value compiles anew.
         static_argnames: names of such keyword arguments.
         donate_argnums: positions of arguments whose buffers the result may reuse; they must not be used afterwards.
-            With ``engine="numpy"`` the program writes over donated arrays, so whoever still holds one, or a view of
-            one, sees other numbers in it, also where the call fails halfway.
-        engine: ``"xla"``, by way of ``jax.jit``, on CPU, GPU or TPU; or ``"numpy"``, straight-line NumPy code without
-            JAX.
+            With ``engine="numpy"`` and ``"numba"`` the program writes over donated arrays, so whoever still holds one,
+            or a view of one, sees other numbers in it, also where the call fails halfway.
+        engine: ``"xla"``, by way of ``jax.jit``, on CPU, GPU or TPU; ``"numpy"``, straight-line NumPy code without
+            JAX; or ``"numba"``, the same with loops compiled by Numba, to be installed with
+            ``pip install 'funcgrad[numba]'``. Its numbers are those of ``"numpy"`` to the last bit, but for sums over
+            rows of large arrays, which are added up block by block; its loops give no warnings of arithmetic.
 
     Returns:
         A function like ``f``. On XLA its results are ``jax.Array`` s, but for those of 64 bits: outside JAX's 64-bit
@@ -86,8 +88,9 @@ def jit(
         the object that it was.
 
     Raises:
-        ValueError: there is no ``engine`` of that name; on the NumPy engine, when called, a donated array is read-only
-            or shares memory with another argument.
+        ValueError: there is no ``engine`` of that name; on the NumPy and the Numba engine, when called, a donated
+            array is read-only or shares memory with another argument.
+        ModuleNotFoundError: what the engine compiles with is not installed.
         ConcretizationTypeError: ``f`` needs a number where only a type is known.
 
     Example:

@@ -1,0 +1,264 @@
+"""What forms of equations put down as steps of a kernel: ufuncs, casts, reductions, products.
+
+An expression is written where compilers of loops give NumPy's numbers to the bit;
+everything else calls NumPy's or SciPy's own inner loop (``ufuncs.py``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.graph.ir import Equation, Literal, Operand
+from funcgrad._engines.source.kernels.nodes import (
+    Access,
+    Apply,
+    Call,
+    Memory,
+    Number,
+    Product,
+    Reduce,
+    Shape,
+    Step,
+    View,
+)
+from funcgrad._engines.source.kernels.ufuncs import inner_loop, loop_dtypes
+
+_BOOL = np.dtype(bool)
+_ANY: dict[Any, str] = {
+    np.add: "{} + {}",
+    np.subtract: "{} - {}",
+    np.multiply: "{} * {}",
+    np.square: "{0} * {0}",
+    np.greater: "{} > {}",
+    np.greater_equal: "{} >= {}",
+    np.less: "{} < {}",
+    np.less_equal: "{} <= {}",
+    np.equal: "{} == {}",
+    np.not_equal: "{} != {}",
+}
+_FLOATS: dict[Any, str] = {
+    **_ANY,
+    np.true_divide: "{} / {}",
+    np.negative: "-{}",
+    np.positive: "{}",
+    np.sqrt: "sqrt({})",
+    np.absolute: "fabs({})",
+    np.isnan: "{0} != {0}",
+}
+_INTEGERS: dict[Any, str] = {
+    **_ANY,
+    np.negative: "-{}",
+    np.bitwise_and: "{} & {}",
+    np.bitwise_or: "{} | {}",
+    np.bitwise_xor: "{} ^ {}",
+}
+_BOOLS: dict[Any, str] = {
+    **dict.fromkeys((np.logical_and, np.bitwise_and, np.multiply), "{} & {}"),
+    **dict.fromkeys((np.logical_or, np.bitwise_or, np.add), "{} | {}"),
+    **dict.fromkeys((np.logical_not, np.invert), "not {}"),
+}
+_EXPRESSIONS = {"f": _FLOATS, "i": _INTEGERS, "u": _INTEGERS, "b": _BOOLS}
+
+# What kinds of dtypes kernels compute in.
+KINDS = "fiubc"
+
+
+class Lowering:
+    """Writes the steps of a kernel.
+
+    Args:
+        shapes: the shapes of variables in a block, where they are others.
+    """
+
+    def __init__(self, shapes: Mapping[Any, Shape]) -> None:
+        self.steps: list[Step] = []
+        self.known: dict[Any, Access] = {}
+        self._shapes = shapes
+
+    def shape(self, x: Operand) -> Shape:
+        """The shape of an operand, in a block."""
+        return self._shapes.get(x, x.aval.shape)
+
+    def set(self, equation: Equation, value: Access | None) -> bool:
+        """Say what stands for the result; whether there is anything."""
+        if value is not None:
+            self.known[equation.results[0]] = value
+        return value is not None
+
+    def access(self, x: Operand, dtype: np.dtype | None = None) -> Access | None:
+        """An operand; a number of the program's in a dtype."""
+        return number(x.value, dtype or x.aval.dtype) if type(x) is Literal else self.known[x]
+
+    def applied(self, text: str, operands: Sequence[Access], shape: Shape, dtype: np.dtype) -> View:
+        """A new array by an expression of its operands, which are repeated as they must."""
+        target = Memory(dtype, shape).whole()
+        spread = tuple([x.spread(shape) if isinstance(x, View) else x for x in operands])
+        self.steps.append(Apply(target, text, spread))
+        return target
+
+    def cast(self, x: Access, dtype: np.dtype) -> Access | None:
+        """An operand in another dtype; ``None`` where compilers do it otherwise than NumPy."""
+        if x.dtype == dtype:
+            return x
+        text = _cast_text(x.dtype, dtype)
+        if text is None:
+            return None
+        if isinstance(x, Number):
+            return Number(text.format(x.text), dtype)
+        return self.applied(text, [x], x.shape, dtype)
+
+    def held(self, x: Access, shape: Shape = ()) -> View:
+        """A number as an array."""
+        return x if isinstance(x, View) else self.applied("{}", [x], shape, x.dtype)
+
+    def contiguous(self, x: Access) -> View:
+        """An operand without gaps."""
+        x = self.held(x)
+        return x if x.is_contiguous else self.applied("{}", [x], x.shape, x.dtype)
+
+    def ufunc(self, function: np.ufunc, equation: Equation) -> Access | None:
+        """A ufunc of the equation's operands."""
+        kinds = [_kind(x) for x in equation.operands]
+        dtypes = loop_dtypes(function, kinds)
+        (result,) = equation.results
+        if dtypes is None or dtypes[-1] != result.aval.dtype:
+            return None
+        found = [self.access(x, dtype) for x, dtype in zip(equation.operands, dtypes, strict=False)]
+        return self.of(function, found, dtypes, self.shape(result))
+
+    def of(
+        self, function: Any, operands: Sequence[Access | None], dtypes: Sequence[np.dtype], shape: Shape
+    ) -> Access | None:
+        """A ufunc of operands, in the dtypes of a loop of its own."""
+        given: list[Access] = []
+        for x, dtype in zip(operands, dtypes, strict=False):
+            y = None if x is None else self.cast(x, dtype)
+            if y is None:
+                return None
+            given.append(y)
+        text = _EXPRESSIONS.get(dtypes[0].kind, {}).get(function) if len(set(dtypes[:-1])) == 1 else None
+        if text is not None:
+            return self.applied(in_dtype(text, dtypes[-1]), given, shape, dtypes[-1])
+        if function is np.power and dtypes[0].kind in "iub":
+            # Negative powers of integers are refused, which takes Python's lock.
+            return None
+        loop = inner_loop(function, tuple(dtypes)) if len(dtypes) <= 4 else None
+        if loop is None:
+            return None
+        target = Memory(dtypes[-1], shape).whole()
+        even = tuple([self._even(x, shape) for x in given])
+        self.steps.append(Call(loop, function.__name__, even, target))
+        return target
+
+    def _even(self, x: Access, shape: Shape) -> View:
+        """An operand of an inner loop: repeated as it must be, with one step from each element to the next."""
+        x = self.held(x)
+        spread = x.spread(shape)
+        if spread.is_contiguous or not any(spread.strides):
+            return spread
+        return self.applied("{}", [x], shape, x.dtype)
+
+    def where(self, equation: Equation) -> Access | None:
+        (result,) = equation.results
+        dtype = result.aval.dtype
+        if dtype.kind == "c":
+            return None
+        condition, x, y = [self.access(x, d) for x, d in zip(equation.operands, (None, dtype, dtype), strict=True)]
+        if condition is None or x is None or y is None:
+            return None
+        given = [self.cast(condition, _BOOL), self.cast(x, dtype), self.cast(y, dtype)]
+        if any(each is None for each in given):
+            return None
+        found = [each for each in given if each is not None]
+        return self.applied("choose({}, {}, {})", found, self.shape(result), dtype)
+
+    def reduced(self, function: Any, x: Access, axes: tuple[int, ...], keepdims: bool) -> View | None:
+        """The elements of some axes put together."""
+        first = _first(function, x.dtype)
+        loop = inner_loop(function, (x.dtype, x.dtype, x.dtype))
+        if first is None or loop is None or isinstance(x, Number):
+            return None
+        x = self.contiguous(x)
+        kept = tuple([1 if k in axes else n for k, n in enumerate(x.shape)])
+        target = Memory(x.dtype, kept).whole()
+        self.steps.append(Reduce(loop, function.__name__, x, axes, first, target))
+        return target if keepdims else target._replace(
+            shape=tuple([n for k, n in enumerate(kept) if k not in axes]),
+            strides=tuple([s for k, s in enumerate(target.strides) if k not in axes]),
+        )  # fmt: skip
+
+    def product(self, a: Access, b: Access, shape: Shape) -> View | None:
+        """The product of two matrices."""
+        loop = inner_loop(np.matmul, (a.dtype, a.dtype, a.dtype))
+        if a.dtype != b.dtype or a.dtype.kind not in "fc" or loop is None:
+            return None
+        target = Memory(a.dtype, shape).whole()
+        self.steps.append(Product(loop, self._matrix(a), self._matrix(b), target))
+        return target
+
+    def _matrix(self, x: Access) -> View:
+        """A matrix as BLAS takes it."""
+        x = self.held(x)
+        whole = x.is_contiguous or View(x.memory, x.offset, x.shape[::-1], x.strides[::-1]).is_contiguous
+        return x if whole else self.contiguous(x)
+
+
+def _kind(x: Operand) -> Any:
+    """What decides of the dtype: Python's numbers are weak."""
+    if type(x) is Literal and type(x.value) in (int, float, complex):
+        return type(x.value)
+    return {"f": float, "i": int, "c": complex}.get(x.aval.dtype.kind) if x.aval.weak else x.aval.dtype
+
+
+def number(value: Any, dtype: np.dtype) -> Number | None:
+    """A number of the program's as text, in a dtype."""
+    if dtype.kind not in "fiub":
+        return None
+    try:
+        number = dtype.type(value)
+    except OverflowError:
+        return None
+    if dtype.kind == "b":
+        return Number(repr(bool(number)), dtype)
+    if dtype.kind in "iu":
+        return Number(f"{dtype.name}({int(number)})", dtype)
+    plain = repr(float(number)) if math.isfinite(number) else f"float('{float(number)!r}')"
+    if not math.isfinite(number):
+        # Of NaN the sign is kept, and no more.
+        name = "nan" if math.isnan(number) else "inf"
+        plain = f"-{name}" if math.copysign(1, number) < 0 else name
+    return Number(f"({plain})" if dtype == np.float64 else f"{dtype.name}({plain})", dtype)
+
+
+def _cast_text(given: np.dtype, dtype: np.dtype) -> str | None:
+    if "c" in (given.kind, dtype.kind):
+        return None
+    if dtype.kind == "b":
+        return "({} != 0)"
+    if given.kind == "f" and dtype.kind in "iu":
+        # Of what has no place among the integers the processor makes what it likes.
+        return None
+    return f"{dtype.name}({{}})"
+
+
+def in_dtype(text: str, dtype: np.dtype) -> str:
+    """An expression of integers, which compilers widen, in their dtype."""
+    return f"{dtype.name}({text})" if dtype.kind in "iu" else text
+
+
+def _first(function: Any, dtype: np.dtype) -> Number | None:
+    """What a reduction begins with."""
+    if function is np.add:
+        return number(0, dtype)
+    if function is np.multiply:
+        return number(1, dtype)
+    if dtype.kind == "f":
+        return number(-np.inf if function is np.maximum else np.inf, dtype)
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return number(limits.min if function is np.maximum else limits.max, dtype)
+    return None

@@ -1,0 +1,195 @@
+"""What Numba compiles for kernels: memory by its address, workspace on the stack, and calls of NumPy's inner loops.
+
+A kernel's text knows these functions by their names here:
+
+    pointer(array)        where its first element lies               space(n)          so many bytes on the stack
+    part(p, k)            the place of element k                     typed(p, k, dtype)   the place of byte k
+    at(p, k)              a number of the kernel's table             inner, product    one of NumPy's inner loops
+    load(m, p, k)         element k of memory number m               choose(c, x, y)   one of two numbers
+    store(m, p, k, x)
+
+Memories of different numbers do not overlap: a compiler that knows it uses the processor's vectors.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from funcgrad._core.lazy import LazyModule
+
+_numba: Any = LazyModule("numba")
+_types: Any = LazyModule("numba.core.types")
+_cgutils: Any = LazyModule("numba.core.cgutils")
+_extending: Any = LazyModule("numba.extending")
+_ir: Any = LazyModule("llvmlite.ir")
+
+# So many memories of a kernel are told apart.
+MEMORIES = 48
+
+
+def _word() -> Any:
+    return _ir.IntType(64)
+
+
+def _bytes() -> Any:
+    return _ir.IntType(8).as_pointer()
+
+
+def _pointer(context: Any, array: Any) -> Any:
+    del context
+
+    def generate(ctx: Any, builder: Any, signature: Any, args: Any) -> Any:
+        given = ctx.make_array(signature.args[0])(ctx, builder, args[0])
+        return builder.bitcast(given.data, ctx.get_value_type(signature.return_type))
+
+    return _types.CPointer(array.dtype)(array), generate
+
+
+def _part(context: Any, p: Any, k: Any) -> Any:
+    del context, k
+    return p(p, _types.intp), lambda ctx, builder, signature, args: builder.gep(args[0], [args[1]])
+
+
+def _typed(context: Any, p: Any, k: Any, dtype: Any) -> Any:
+    del context, k
+    kind = _types.CPointer(dtype.instance_type)
+
+    def generate(ctx: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(builder.gep(args[0], [args[1]]), ctx.get_value_type(signature.return_type))
+
+    return kind(p, _types.intp, dtype), generate
+
+
+def _space(context: Any, n: Any) -> Any:
+    del context, n
+
+    def generate(ctx: Any, builder: Any, signature: Any, args: Any) -> Any:
+        del ctx, signature
+        place = builder.alloca(_ir.IntType(8), size=args[0])
+        place.align = 64
+        return place
+
+    return _types.CPointer(_types.uint8)(_types.intp), generate
+
+
+def _at(context: Any, p: Any, k: Any) -> Any:
+    del context, k
+
+    def generate(ctx: Any, builder: Any, signature: Any, args: Any) -> Any:
+        del ctx, signature
+        value = builder.load(builder.gep(args[0], [args[1]]))
+        value.set_metadata("invariant.load", builder.module.add_metadata([]))
+        return value
+
+    return _types.int64(p, _types.intp), generate
+
+
+def _told_apart(module: Any, instruction: Any, number: int) -> None:
+    """Say of a load or a store that its memory is none of the others'."""
+    if number >= MEMORIES:
+        return
+    domain = module.add_metadata(["funcgrad"])
+    scopes = [module.add_metadata([f"memory {k}", domain]) for k in range(MEMORIES)]
+    instruction.set_metadata("alias.scope", module.add_metadata([scopes[number]]))
+    instruction.set_metadata("noalias", module.add_metadata([s for k, s in enumerate(scopes) if k != number]))
+
+
+def _load(context: Any, m: Any, p: Any, k: Any) -> Any:
+    del context, k
+    number = m.literal_value
+
+    def generate(ctx: Any, builder: Any, signature: Any, args: Any) -> Any:
+        del ctx
+        value = builder.load(builder.gep(args[1], [args[2]]))
+        _told_apart(builder.module, value, number)
+        return builder.trunc(value, _ir.IntType(1)) if signature.return_type == _types.boolean else value
+
+    return p.dtype(m, p, _types.intp), generate
+
+
+def _store(context: Any, m: Any, p: Any, k: Any, x: Any) -> Any:
+    del context, k, x
+    number = m.literal_value
+
+    def generate(ctx: Any, builder: Any, signature: Any, args: Any) -> Any:
+        value = args[3]
+        if signature.args[3] == _types.boolean:
+            value = builder.zext(value, _ir.IntType(8))
+        _told_apart(builder.module, builder.store(value, builder.gep(args[1], [args[2]])), number)
+        return ctx.get_dummy_value()
+
+    return _types.void(m, p, _types.intp, p.dtype), generate
+
+
+def _choose(context: Any, c: Any, x: Any, y: Any) -> Any:
+    del context, y
+
+    def generate(ctx: Any, builder: Any, signature: Any, args: Any) -> Any:
+        del ctx, signature
+        return builder.select(args[0], args[1], args[2])
+
+    x = _types.unliteral(x)
+    return x(c, x, x), generate
+
+
+def _called(builder: Any, function: Any, data: Any, lists: Sequence[Sequence[Any]]) -> None:
+    """A call of an inner loop: three lists of words in memory, and its data."""
+    given = []
+    for words in lists:
+        place = _cgutils.alloca_once(builder, _ir.ArrayType(_word(), len(words)))
+        for k, value in enumerate(words):
+            word = builder.ptrtoint(value, _word()) if isinstance(value.type, _ir.PointerType) else value
+            builder.store(word, builder.gep(place, [_ir.IntType(32)(0), _ir.IntType(32)(k)]))
+        given.append(builder.bitcast(place, _bytes()))
+    kind = _ir.FunctionType(_ir.VoidType(), [_bytes()] * 4)
+    address = builder.inttoptr(function, kind.as_pointer())
+    builder.call(address, [*given, builder.inttoptr(data, _bytes())])
+
+
+def _inner(context: Any, *kinds: Any) -> Any:
+    """An inner loop over one dimension: ``(function, data, n, pointer, step, pointer, step, ...)``, steps in bytes."""
+    del context
+
+    def generate(ctx: Any, builder: Any, signature: Any, args: Any) -> Any:
+        del signature
+        f, d, n, *rest = _cgutils.unpack_tuple(builder, args[0])
+        _called(builder, f, d, [rest[::2], [n], rest[1::2]])
+        return ctx.get_dummy_value()
+
+    return _types.void(_words(kinds)), generate
+
+
+def _product(context: Any, *kinds: Any) -> Any:
+    """NumPy's loop of ``matmul``: lengths, then the three matrices, each with the steps of its axes in bytes."""
+    del context
+
+    def generate(ctx: Any, builder: Any, signature: Any, args: Any) -> Any:
+        del signature
+        f, d, m, k, n, a, am, ak, b, bk, bn, y, ym, yn = _cgutils.unpack_tuple(builder, args[0])
+        zero, one = _word()(0), _word()(1)
+        _called(builder, f, d, [[a, b, y], [one, m, k, n], [zero, zero, zero, am, ak, bk, bn, ym, yn]])
+        return ctx.get_dummy_value()
+
+    return _types.void(_words(kinds)), generate
+
+
+def _words(kinds: Any) -> Any:
+    """The types of arguments, which come as a tuple: pointers, and words."""
+    word = _types.int64
+    return _types.BaseTuple.from_types([x if isinstance(x, _types.CPointer) else word for x in kinds])
+
+
+@functools.cache
+def functions() -> dict[str, Any]:
+    """The functions above by the names that texts know them by; and the dtypes."""
+    plain = {"pointer": _pointer, "part": _part, "typed": _typed, "space": _space, "at": _at, "choose": _choose}
+    plain |= {"inner": _inner, "product": _product}
+    found = {name: _extending.intrinsic(function) for name, function in plain.items()}
+    found |= {
+        name: _extending.intrinsic(prefer_literal=True)(f) for name, f in {"load": _load, "store": _store}.items()
+    }
+    names = ["float32", "float64", *[f"{sign}int{n}" for sign in ("", "u") for n in (8, 16, 32, 64)]]
+    found |= {name: getattr(_types, name) for name in names}
+    return found | {"boolean": _types.boolean, "complex64": _types.complex64, "complex128": _types.complex128}

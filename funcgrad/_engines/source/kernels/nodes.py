@@ -1,0 +1,168 @@
+"""What a kernel does, in steps on memory: the form between the equations of a graph and the text of loops.
+
+    Apply(target, text, operands)      one number for each element of the target, by an expression
+    Call(function, operands, target)   a ufunc's inner loop over whole arrays
+    Reduce(function, x, axes, target)  the same, elements of some axes into one
+    Product(a, b, target)              of two matrices, by NumPy's loop of ``matmul``, which asks BLAS
+
+What only shows memory otherwise (a transposed matrix, a slice, a repeated row) is a `View` and no step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from funcgrad._engines.source.kernels.ufuncs import InnerLoop
+
+Shape = tuple[int, ...]
+
+
+class Rows(int):
+    """How many rows a block has: the first length of what is cut into blocks. The last block has fewer."""
+
+    __slots__ = ()
+
+
+class Memory:
+    """An operand, a result, or workspace; its elements lie without gaps, the last axis first.
+
+    Args:
+        dtype: of its elements.
+        shape: one in which each element stands once.
+        name: that of the argument; ``None`` for workspace.
+        sliced: whether a block has its own rows of the argument.
+    """
+
+    __slots__ = ("dtype", "name", "shape", "sliced")
+
+    def __init__(self, dtype: np.dtype, shape: Shape, name: str | None = None, sliced: bool = False) -> None:
+        self.dtype = dtype
+        self.shape = shape
+        self.name = name
+        self.sliced = sliced
+
+    def whole(self) -> View:
+        """All of it."""
+        return View(self, 0, self.shape, strides_of(self.shape))
+
+
+class View(NamedTuple):
+    """Elements of a memory: element ``k`` lies at ``offset + sum(k * strides)``, counted in elements."""
+
+    memory: Memory
+    offset: int
+    shape: Shape
+    strides: Shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Of the elements."""
+        return self.memory.dtype
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether its elements lie without gaps, the last axis first."""
+        wanted = strides_of(self.shape)
+        return all(s == t or n == 1 for s, t, n in zip(self.strides, wanted, self.shape, strict=True))
+
+    def spread(self, shape: Shape) -> View:
+        """The same repeated along new axes and those of length 1."""
+        missing = len(shape) - len(self.shape)
+        pairs = zip(self.shape, self.strides, shape[missing:], strict=True)
+        strides = [s if n == wanted and not (n == 1 and not isinstance(n, Rows)) else 0 for n, s, wanted in pairs]
+        return View(self.memory, self.offset, shape, (*[0] * missing, *strides))
+
+
+class Number(NamedTuple):
+    """A number of the program's, or one that a kernel is given, by its text."""
+
+    text: str
+    dtype: np.dtype
+
+
+Access = View | Number
+
+
+class Apply(NamedTuple):
+    """``target[k] = text(operands[k])``."""
+
+    target: View
+    text: str
+    operands: tuple[Access, ...]
+
+
+class Call(NamedTuple):
+    """An inner loop over all elements; each operand has one step."""
+
+    loop: InnerLoop
+    name: str
+    operands: tuple[View, ...]
+    target: View
+
+
+class Reduce(NamedTuple):
+    """An inner loop of two operands over some axes of one, from a first number on."""
+
+    loop: InnerLoop
+    name: str
+    x: View
+    axes: tuple[int, ...]
+    first: Number
+    target: View
+
+
+class Product(NamedTuple):
+    """The product of two matrices, of which either may be turned."""
+
+    loop: InnerLoop
+    a: View
+    b: View
+    target: View
+
+
+Step = Apply | Call | Reduce | Product
+
+
+def reads(step: Step) -> set[Memory]:
+    """The memory that a step reads."""
+    operands = {Reduce: ("x",), Product: ("a", "b")}.get(type(step))
+    found = step.operands if isinstance(step, Apply | Call) else [getattr(step, name) for name in operands or ()]
+    return {x.memory for x in found if isinstance(x, View)}
+
+
+def strides_of(shape: Shape) -> Shape:
+    """The strides of elements that lie without gaps, in elements."""
+    return tuple([math.prod(shape[k + 1 :]) for k in range(len(shape))])
+
+
+def merged(dims: Sequence[tuple[int, ...]], strides: Sequence[Sequence[int]]) -> tuple[list[Shape], list[list[int]]]:
+    """Axes put together where all accesses go through them as through one.
+
+    Args:
+        dims: for each axis the lengths of which its length is the product.
+        strides: for each access its stride along each axis.
+
+    Returns:
+        The axes that are left, none of length 1, and the strides along them.
+    """
+    lengths: list[Shape] = []
+    kept: list[list[int]] = [[] for _ in strides]
+    for k, dim in enumerate(dims):
+        cut = any(isinstance(n, Rows) for n in dim)
+        if math.prod(dim) == 1 and not cut:
+            continue
+        steps = [each[k] for each in strides]
+        length = math.prod(dim)
+        if lengths and not cut and all(a[-1] == s * length for a, s in zip(kept, steps, strict=True)):
+            lengths[-1] = (*lengths[-1], *dim)
+            for a, s in zip(kept, steps, strict=True):
+                a[-1] = s
+        else:
+            lengths.append(tuple(dim))
+            for a, s in zip(kept, steps, strict=True):
+                a.append(s)
+    return lengths, kept

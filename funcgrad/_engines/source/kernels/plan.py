@@ -1,0 +1,307 @@
+"""Which operations of a program are compiled: a graph with an equation for each kernel.
+
+Small operations that follow from each other are one kernel, the whole program where all of them have forms. Large
+ones that go through the same rows are one kernel too, which runs on blocks of rows that stay in cache, on all cores;
+what it adds up over rows is added up block by block.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from funcgrad._core.graph.ir import Equation, Graph, Operand, Var
+from funcgrad._core.primitive import Primitive
+from funcgrad._engines.source.kernels.equations import VIEWS, given, has_form, lowered
+from funcgrad._engines.source.kernels.lowering import Lowering
+from funcgrad._engines.source.kernels.nodes import Memory, Number, Rows, Shape, View
+from funcgrad._engines.source.kernels.text import KernelWriter, Text
+
+# Of more elements than this an array is large: it is gone through in blocks.
+SMALL = 1 << 15
+# So many elements of each array has a block: those of a few arrays stay in the nearest caches.
+BLOCK = 1 << 12
+# Fewer steps are done sooner than a kernel is called.
+_WORTH = 3
+# So many operations at most make one kernel: to compile takes longer than in proportion.
+_MOST = 160
+_REDUCTIONS = frozenset({"reduce_sum", "reduce_max", "reduce_min", "reduce_prod"})
+
+# A kernel in place of a primitive: ``made(members, plan, avals)``, with what it needs to be compiled.
+Make = Callable[["Plan"], Any]
+
+
+class Plan(NamedTuple):
+    """A kernel that is to be compiled.
+
+    Args:
+        text: the source and its table.
+        operands: the variables that it is given.
+        results: those that it makes.
+        sliced: for each operand, whether a block has some of its rows, or all of it.
+        partial: for each result the function that puts the blocks' parts of it together; ``None`` where it is whole.
+        shapes: for each result the shape that a block makes.
+        length: of the rows, and how many a block has; ``None`` where there are no blocks.
+        placed: the text of the same kernel with results in the memory of operands, by their numbers; ``None`` where
+            it would be read later.
+    """
+
+    text: Text
+    operands: tuple[Var, ...]
+    results: tuple[Var, ...]
+    sliced: tuple[bool, ...]
+    partial: tuple[Any, ...]
+    shapes: tuple[Shape, ...]
+    length: tuple[int, int] | None
+    placed: Callable[[tuple[tuple[int, int], ...]], Text | None]
+
+
+def looped(graph: Graph, whole: Make, blocks: Make) -> Graph:
+    """The same program with kernels, operations moved up beside those that they are in one kernel with."""
+    pending, equations = list(graph.equations), []
+    forms = {equation: has_form(equation) for equation in pending}
+    while pending:
+        first = pending[0]
+        for gather, make in ((_small, whole), (_large, blocks)):
+            found = gather(graph, pending, forms)
+            if found is not None:
+                plan, pending = found
+                made = cast(Primitive, make(plan))
+                equations.append(Equation(made, plan.operands, {}, plan.results, first.source))
+                break
+        else:
+            equations.append(pending.pop(0))
+    return Graph(graph.inputs, graph.constants, equations, graph.outputs, graph.name, graph.trees)
+
+
+Found = tuple[Plan, list[Equation]] | None
+
+
+def _small(graph: Graph, pending: list[Equation], forms: dict[Equation, bool]) -> Found:
+    """The small operations that need nothing of the others."""
+    members: list[Equation] = []
+    others: list[Equation] = []
+    late: set[Operand] = set()
+    for equation in pending:
+        avals = [x.aval for x in (*equation.operands, *equation.results)]
+        small = forms[equation] and max(aval.size for aval in avals) <= SMALL
+        if small and len(members) < _MOST and late.isdisjoint(equation.operands):
+            members.append(equation)
+        elif not members:
+            return None
+        else:
+            others.append(equation)
+            late.update(equation.results)
+    members, others = _without_views(members, others)
+    if sum(equation.primitive.name not in VIEWS for equation in members) < _WORTH:
+        return None
+    return _planned(graph, members, others, {}, None), others
+
+
+def _without_views(members: list[Equation], others: list[Equation]) -> tuple[list[Equation], list[Equation]]:
+    """Leave out what only shows memory, where nothing else of the kernel reads it: it would be copied."""
+    while True:
+        read = {x for equation in members for x in equation.operands}
+        out = [e for e in members if e.primitive.name in VIEWS and read.isdisjoint(e.results)]
+        if not out:
+            return members, others
+        members = [e for e in members if e not in out]
+        others = [*out, *others]
+
+
+def _large(graph: Graph, pending: list[Equation], forms: dict[Equation, bool]) -> Found:
+    """The operations that go through the same rows as the first."""
+    result = pending[0].results[0].aval
+    if not forms[pending[0]] or result.size <= SMALL:
+        return None
+    rowed = math.prod(result.shape[1:]) <= BLOCK
+    rows = _RowsOf(result.shape) if rowed else _Flat(result.shape)
+    members: list[Equation] = []
+    others: list[Equation] = []
+    late: set[Operand] = set()
+    for equation in pending:
+        if forms[equation] and late.isdisjoint(equation.operands) and len(members) < _MOST and rows.takes(equation):
+            members.append(equation)
+            late.update(equation.results if rows.is_partial(equation) else ())
+        elif not members:
+            return None
+        else:
+            others.append(equation)
+            late.update(equation.results)
+    members, others = _without_views(members, others)
+    if sum(equation.flops for equation in members) < 2 * result.size:
+        return None
+    return _planned(graph, members, others, rows.shapes, rows.length, rows.is_partial), others
+
+
+class _RowsOf:
+    """What goes through the rows of arrays of one length, whatever else their shapes are."""
+
+    def __init__(self, shape: Shape) -> None:
+        self._count: int = shape[0]
+        rows = max(1, BLOCK // max(1, math.prod(shape[1:])))
+        self.length = (self._count, rows)
+        # Of what is cut into blocks; and what is read whole.
+        self.shapes: dict[Any, Shape] = {}
+        self._whole: set[Operand] = set()
+
+    def is_partial(self, equation: Equation) -> bool:
+        """Whether a block makes a part of each number."""
+        return equation.primitive.name in _REDUCTIONS and 0 in equation.params["axes"]
+
+    def takes(self, equation: Equation) -> bool:
+        """Whether an operation does the same in each row; its variables are known as cut, or as whole."""
+        (result, *more), shape = equation.results, equation.results[0].aval.shape
+        name, params = equation.primitive.name, equation.params
+        if more or math.prod(shape[1:]) > BLOCK:
+            return False
+        arrays = [x for x in equation.operands if type(x) is Var and x.aval.shape != ()]
+        if name == "full_like":
+            cut: list[bool] = [False] * len(arrays)
+        elif equation.primitive.elementwise or name in ("cast", "copy", "broadcast_to", "stop_gradient"):
+            cut = [len(x.aval.shape) == len(shape) and x.aval.shape[0] == self._count for x in arrays]
+        elif self._is_by_rows(name, params, arrays):
+            cut = [True]
+        else:
+            return False
+        partial = self.is_partial(equation)
+        if (not partial and (not shape or shape[0] != self._count)) or not self._agrees(arrays, cut):
+            return False
+        for x, is_cut in zip(arrays, cut, strict=True):
+            if is_cut:
+                self.shapes[x] = (Rows(self.length[1]), *x.aval.shape[1:])
+            else:
+                self._whole.add(x)
+        if not partial:
+            self.shapes[result] = (Rows(self.length[1]), *shape[1:])
+        return True
+
+    def _is_by_rows(self, name: str, params: dict[str, Any], arrays: Sequence[Var]) -> bool:
+        if len(arrays) != 1 or arrays[0].aval.shape[0] != self._count or math.prod(arrays[0].aval.shape[1:]) > BLOCK:
+            return False
+        if name == "index":
+            entries = params["index"].entries
+            return len(entries) > 0 and entries[0] == slice(None)
+        if name == "transpose":
+            return params["permutation"][0] == 0
+        return name in _REDUCTIONS or name == "reshape" or (name == "log_softmax" and 0 not in params["axes"])
+
+    def _agrees(self, arrays: Sequence[Var], cut: Sequence[bool]) -> bool:
+        pairs = zip(arrays, cut, strict=True)
+        return all(x not in self._whole if is_cut else x not in self.shapes for x, is_cut in pairs)
+
+
+class _Flat:
+    """What is done to each element of arrays of one shape, of which the rows are too long for a block."""
+
+    def __init__(self, shape: Shape) -> None:
+        self._shape = shape
+        self.length: tuple[int, int] = (math.prod(shape), BLOCK)
+        self.shapes: dict[Any, Shape] = {}
+
+    def is_partial(self, equation: Equation) -> bool:
+        """No: what goes over axes is not taken."""
+        del equation
+        return False
+
+    def takes(self, equation: Equation) -> bool:
+        """Whether all operands have this shape, or are numbers."""
+        name = equation.primitive.name
+        result, *more = equation.results
+        if more or result.aval.shape != self._shape:
+            return False
+        if not equation.primitive.elementwise and name not in ("cast", "full_like", "copy"):
+            return False
+        if any(x.aval.shape not in ((), self._shape) for x in equation.operands):
+            return False
+        for x in (*equation.operands, *equation.results):
+            if type(x) is Var and x.aval.shape:
+                self.shapes[x] = (Rows(BLOCK),)
+        return True
+
+
+def _planned(
+    graph: Graph,
+    members: Sequence[Equation],
+    others: Sequence[Equation],
+    shapes: dict[Any, Shape],
+    length: tuple[int, int] | None,
+    is_partial: Callable[[Equation], bool] = lambda equation: False,
+) -> Plan:
+    """The kernel for these operations, of which others read some."""
+    made = {var for equation in members for var in equation.results}
+    read = {x for equation in others for x in equation.operands} | set(graph.outputs)
+    operands = tuple(
+        dict.fromkeys(
+            x
+            for equation in members
+            if equation.primitive.name != "full_like"
+            for x in equation.operands
+            if type(x) is Var and x not in made
+        )
+    )
+    lowering = Lowering(shapes)
+    memories: list[Memory] = []
+    for i, var in enumerate(operands):
+        value = given(var, shapes.get(var, var.aval.shape), f"a{i}", sliced=var in shapes)
+        lowering.known[var] = value
+        memories += [value.memory] if isinstance(value, View) else []
+    for equation in members:
+        for x in equation.operands:
+            # What only lends its shape is not given.
+            if type(x) is Var:
+                lowering.known.setdefault(x, Number("0", x.aval.dtype))
+        done = lowered(lowering, equation)
+        assert done, equation.primitive.name
+    results = [var for equation in members for var in equation.results if var in read]
+    targets = _outputs(lowering, results, shapes)
+    partial = {var: _joined(equation) for equation in members if is_partial(equation) for var in equation.results}
+    arguments = [f"a{i}" for i in range(len(operands))]
+
+    def text(places: tuple[tuple[int, int], ...]) -> Text | None:
+        inside = {k: f"a{i}" for k, i in places}
+        names = {inside.get(k, f"q{k}"): memory for k, memory in enumerate(targets)}
+        given = [*arguments, *[f"q{k}" for k in range(len(targets)) if k not in inside]]
+        writer = KernelWriter(lowering.steps, given, memories, names, length is not None)
+        if not all(writer.may_take(targets[k], f"a{i}") for k, i in places):
+            return None
+        return writer.text()
+
+    plain = text(())
+    assert plain is not None
+    sliced = tuple([var in shapes for var in operands])
+    made_shapes = tuple([memory.shape for memory in targets])
+    return Plan(
+        plain,
+        operands,
+        tuple(results),
+        sliced,
+        tuple([partial.get(var) for var in results]),
+        made_shapes,
+        length,
+        text,
+    )
+
+
+def _joined(equation: Equation) -> Any:
+    return {"reduce_sum": np.add, "reduce_max": np.maximum, "reduce_min": np.minimum, "reduce_prod": np.multiply}[
+        equation.primitive.name
+    ]
+
+
+def _outputs(lowering: Lowering, results: Sequence[Var], shapes: dict[Any, Shape]) -> list[Memory]:
+    """For each result memory of its own that holds it and nothing else."""
+    taken: set[Memory] = set()
+    found: list[Memory] = []
+    for var in results:
+        x = lowering.known[var]
+        shape = shapes.get(var, var.aval.shape)
+        whole = isinstance(x, View) and x.is_contiguous and math.prod(x.shape) == math.prod(x.memory.shape)
+        if not isinstance(x, View) or not whole or x.memory.name is not None or x.memory in taken:
+            x = lowering.applied("{}", [x], shape, x.dtype)
+        taken.add(x.memory)
+        found.append(x.memory)
+    return found

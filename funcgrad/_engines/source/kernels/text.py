@@ -1,0 +1,386 @@
+"""The text of a kernel: steps put together into loops, memory given to what is in between, sizes in a table.
+
+    def run(t, a0, a1, q0):
+        S = pointer(t)
+        p0 = pointer(a0); p1 = pointer(a1); p2 = pointer(q0)
+        n0 = at(S, 1)
+        for i0 in range(n0):
+            v0 = load(0, p0, i0)          # model.py:12  loss = np.sum(x * x)
+            v1 = v0 * v0
+            store(2, p2, i0, v1)
+
+Sizes, strides and the addresses of inner loops stand in the table ``t``: arrays of other lengths need no other code.
+With ``lo`` and ``hi`` a kernel goes through blocks of rows of its arguments; the last has a table of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from funcgrad._engines.source.kernels.nodes import (
+    Apply,
+    Call,
+    Memory,
+    Number,
+    Product,
+    Reduce,
+    Rows,
+    Shape,
+    Step,
+    View,
+    merged,
+    reads,
+    strides_of,
+)
+
+# So much workspace lies on the stack; a thread has 512 kB of it where it has least.
+STACK_BYTES = 1 << 16
+_ALIGNMENT = 64
+
+Entry = int | tuple[int, ...]
+
+
+class Text(NamedTuple):
+    """A kernel as text.
+
+    Args:
+        source: of the function ``run``.
+        table: its table, for so many rows in a block.
+        workspace: bytes that it is given; 0 where they lie on the stack.
+    """
+
+    source: str
+    table: Callable[[int | None], list[int]]
+    workspace: int
+
+
+class KernelWriter:
+    """Writes the steps of a kernel as loops.
+
+    Args:
+        steps: in an order in which each reads what is there.
+        arguments: the names of the function's arguments, in order.
+        memories: those of the arguments that are arrays.
+        results: memory that outlives the kernel, by the name of the argument that it lies in.
+        blocked: whether the kernel goes through blocks of rows.
+    """
+
+    def __init__(
+        self,
+        steps: Sequence[Step],
+        arguments: Sequence[str],
+        memories: Sequence[Memory],
+        results: dict[str, Memory],
+        blocked: bool,
+    ) -> None:
+        self._groups = fused(needed(steps, results.values()))
+        self._arguments = arguments
+        self._blocked = blocked
+        self._outputs = {memory: name for name, memory in results.items()}
+        # Memories of one number may overlap, others do not.
+        self._numbers: dict[Memory, int] = {}
+        self._places: dict[Memory, str] = {}
+        # Of the workspace on the stack, of one table, and the number of the last block, set where they are known.
+        self._entries: list[Entry] = [0, 0, 0]
+        self._lines: list[str] = []
+        self._depth = 1
+        self._memories = memories
+        # Where in the workspace what lies, in bytes.
+        self._offsets: dict[Memory, int] = {}
+        self._counter = 0
+
+    def may_take(self, result: Memory, name: str) -> bool:
+        """Whether a result may be written where an argument lies: nothing reads that later, or at other elements."""
+        operand = next((memory for memory in self._memories if memory.name == name), None)
+        if operand is None or not operand.sliced or operand.dtype != result.dtype or operand.shape != result.shape:
+            return False
+        first = next(i for i, group in enumerate(self._groups) if any(s.target.memory is result for s in group))
+        users = [(i, step) for i, group in enumerate(self._groups) for step in group if operand in reads(step)]
+        for i, step in users:
+            same = isinstance(step, Apply) and all(
+                x.offset == 0 and x.strides == strides_of(x.shape) and x.shape == operand.shape
+                for x in step.operands
+                if isinstance(x, View) and x.memory is operand
+            )
+            if i > first or (i == first and not same):
+                return False
+        return True
+
+    def text(self) -> Text:
+        """The source, and what belongs to it."""
+        total = self._allot()
+        heap = total > STACK_BYTES
+        self._open(heap, total)
+        for i in range(len(self._groups)):
+            self._group(i)
+        self._entries[:2] = [0 if heap else total, len(self._entries)]
+        head = ["t", *(["lo", "hi"] if self._blocked else []), *(["w"] if heap else []), *self._arguments]
+        lines = [f"def run({', '.join(head)}):", *self._lines]
+        return Text("\n".join(lines) + "\n", self._table, total if heap else 0)
+
+    def _table(self, rows: int | None) -> list[int]:
+        """The entries for blocks of so many rows."""
+
+        def length(n: int) -> int:
+            return rows if rows is not None and isinstance(n, Rows) else int(n)
+
+        return [math.prod(map(length, e)) if isinstance(e, tuple) else int(e) for e in self._entries]
+
+    def _allot(self) -> int:
+        """Give each memory that neither comes nor goes its place in the workspace; returns how much they take."""
+        first: dict[Memory, int] = {}
+        last: dict[Memory, int] = {}
+        for i, group in enumerate(self._groups):
+            inside = self._inside(i)
+            for step in group:
+                for memory in ({step.target.memory} | reads(step)) - inside:
+                    if memory.name is None and memory not in self._outputs:
+                        first.setdefault(memory, i)
+                        last[memory] = i
+        free: dict[int, list[int]] = {}
+        total = 0
+        for i in range(len(self._groups)):
+            for memory in [m for m, k in first.items() if k == i]:
+                size = _room(memory)
+                spare = free.setdefault(size, [])
+                if spare:
+                    self._offsets[memory] = spare.pop()
+                else:
+                    self._offsets[memory] = total
+                    total += size
+            for memory in [m for m, k in last.items() if k == i]:
+                free[_room(memory)].append(self._offsets[memory])
+        return total
+
+    def _inside(self, i: int) -> set[Memory]:
+        """What a group makes that nobody else reads: it stays in the processor."""
+        made = {step.target.memory for step in self._groups[i] if isinstance(step, Apply)}
+        others = [step for k, group in enumerate(self._groups) if k != i for step in group]
+        seen = {m for step in others for m in (*reads(step), step.target.memory)}
+        return {m for m in made if m not in seen and m not in self._outputs and m.name is None}
+
+    def _line(self, text: str) -> None:
+        self._lines.append("    " * self._depth + text)
+
+    def _entry(self, value: Entry) -> str:
+        """The name of a number of the table."""
+        self._entries.append(value)
+        return f"at(S, {len(self._entries) - 1})"
+
+    def _open(self, heap: bool, total: int) -> None:
+        """The lines that find the arguments, and the workspace."""
+        self._depth = 1
+        names = {memory: str(memory.name) for memory in self._memories} | self._outputs
+        self._line("T = pointer(t)")
+        for name in dict.fromkeys(names.values()):
+            self._line(f"b_{name} = pointer({name})")
+        if total:
+            self._line("space_ = pointer(w)" if heap else "space_ = space(at(T, 0))")
+        if self._blocked:
+            self._line("for k in range(lo, hi):")
+            self._depth = 2
+            # The table of the last block follows that of the others.
+            self._line("S = part(T, at(T, 1) if k == at(T, 2) else 0)")
+        else:
+            self._line("S = T")
+        numbers: dict[Any, int] = {}
+        for memory, name in names.items():
+            number = self._numbers[memory] = numbers.setdefault(name, len(numbers))
+            self._places[memory] = f"p{number}"
+            if self._blocked and (memory.sliced or memory in self._outputs):
+                # Of a whole block, also where the last one is shorter.
+                self._line(f"p{number} = part(b_{name}, k * {self._entry(math.prod(map(int, memory.shape)))})")
+            else:
+                self._line(f"p{number} = b_{name}")
+        for memory, offset in self._offsets.items():
+            number = self._numbers[memory] = numbers.setdefault(offset, len(numbers))
+            self._places[memory] = name = f"w{len(self._places)}"
+            self._line(f"{name} = typed(space_, {self._entry(offset)}, {_kind(memory.dtype)})  # memory {number}")
+
+    def _group(self, i: int) -> None:
+        group = self._groups[i]
+        step = group[0]
+        if isinstance(step, Apply):
+            self._loop([each for each in group if isinstance(each, Apply)], self._inside(i))
+        elif isinstance(step, Call):
+            self._call(step)
+        elif isinstance(step, Reduce):
+            self._reduce(step)
+        else:
+            self._product(step)
+
+    def _loop(self, group: Sequence[Apply], inside: set[Memory]) -> None:
+        """One loop over the elements for all of these."""
+        shape = group[0].target.shape
+        made = {step.target.memory: step.target for step in group}
+        accesses: dict[Any, View] = {}
+        for step in group:
+            for x in step.operands:
+                if isinstance(x, View) and not (x.memory in made and x == made[x.memory]):
+                    accesses.setdefault(_key(x), x)
+        stores = [step.target for step in group if step.target.memory not in inside]
+        every = [*accesses.values(), *stores]
+        dims, strides = merged([(n,) for n in shape], [x.strides for x in every])
+        indices = self._indices(dims, strides)
+        loads = dict(zip(accesses, indices, strict=False))
+        targets = dict(zip([_key(x) for x in stores], indices[len(accesses) :], strict=True))
+        depths = {key: max([d + 1 for d, s in enumerate(each) if s], default=0) for key, each in
+                  zip([*accesses, *map(_key, stores)], strides, strict=True)}  # fmt: skip
+        names: dict[Any, str] = {}
+        start = self._depth
+        for depth in range(len(dims) + 1):
+            for key, x in accesses.items():
+                if depths[key] == depth:
+                    names[key] = self._new()
+                    index = self._index(loads[key], x.offset)
+                    self._line(f"{names[key]} = load({self._numbers[x.memory]}, {self._places[x.memory]}, {index})")
+            if depth < len(dims):
+                self._line(f"for i{depth} in range({self._entry(dims[depth])}):")
+                self._depth += 1
+        for step in group:
+            operands = [x.text if isinstance(x, Number) else names[_key(x)] for x in step.operands]
+            key = _key(step.target)
+            names[key] = self._new()
+            self._line(f"{names[key]} = {step.text.format(*operands)}")
+            if key in targets:
+                place = self._places[step.target.memory]
+                index = self._index(targets[key], step.target.offset)
+                self._line(f"store({self._numbers[step.target.memory]}, {place}, {index}, {names[key]})")
+        self._depth = start
+
+    def _indices(self, dims: Sequence[Shape], strides: Sequence[Sequence[int]]) -> list[list[str]]:
+        """For each access the terms of its index."""
+        named: dict[int, str] = {}
+        found = []
+        for each in strides:
+            terms = []
+            for d, stride in enumerate(each):
+                if stride == 1 and d == len(dims) - 1:
+                    terms.append(f"i{d}")
+                elif stride:
+                    if stride not in named:
+                        named[stride] = f"s{self._counter}"
+                        self._counter += 1
+                        self._line(f"{named[stride]} = {self._entry(stride)}")
+                    terms.append(f"i{d} * {named[stride]}")
+            found.append(terms)
+        return found
+
+    def _index(self, terms: Sequence[str], offset: int) -> str:
+        return " + ".join([*([self._entry(offset)] if offset else []), *terms]) or "0"
+
+    def _new(self) -> str:
+        self._counter += 1
+        return f"v{self._counter}"
+
+    def _at(self, x: View, terms: Sequence[str] = ()) -> str:
+        """The place of a view's first element, or of a later one."""
+        index = self._index(terms, x.offset)
+        place = self._places[x.memory]
+        return place if index == "0" else f"part({place}, {index})"
+
+    def _addresses(self, loop: Any) -> str:
+        return f"{self._entry(loop.function)}, {self._entry(loop.data)}"
+
+    def _call(self, step: Call) -> None:
+        arguments = [self._addresses(step.loop), self._entry(step.target.shape)]
+        for x in (*step.operands, step.target):
+            arguments += [self._at(x), str(x.dtype.itemsize if any(x.strides) else 0)]
+        self._line(f"inner({', '.join(arguments)})  # {step.name}")
+
+    def _reduce(self, step: Reduce) -> None:
+        """NumPy's order: along the last axis by its own loop, along others one row after the other."""
+        x, target, size = step.x, step.target, step.x.dtype.itemsize
+        kept = [0 if k in step.axes else s for k, s in enumerate(target.strides)]
+        dims, (steps, places) = merged([(n,) for n in x.shape], [x.strides, kept])
+        out = self._places[target.memory]
+        number = self._numbers[target.memory]
+        self._line(f"for i in range({self._entry(target.shape)}):")
+        self._line(f"    store({number}, {out}, i, {step.first.text})")
+        start = self._depth
+        indices = self._indices(dims, [steps, places])
+        for d in range(len(dims) - 1):
+            self._line(f"for i{d} in range({self._entry(dims[d])}):")
+            self._depth += 1
+        arguments = [self._addresses(step.loop), self._entry(dims[-1]) if dims else "1"]
+        given = self._at(x, indices[0][: self._outer(steps)])
+        made = self._at(target, indices[1][: self._outer(places)])
+        steps_of = str(size if places and places[-1] else 0)
+        arguments += [made, steps_of, given, str(size), made, steps_of]
+        self._line(f"inner({', '.join(arguments)})  # {step.name}")
+        self._depth = start
+
+    def _outer(self, strides: Sequence[int]) -> int:
+        """How many terms an index has before the last axis."""
+        return sum(1 for s in strides[:-1] if s)
+
+    def _product(self, step: Product) -> None:
+        a, b, target = step.a, step.b, step.target
+        m, k, n = a.shape[0], a.shape[1], b.shape[1]
+        size = target.dtype.itemsize
+        lengths = [self._entry((each,)) for each in (m, k, n)]
+        arguments = [self._addresses(step.loop), *lengths]
+        for x, strides in ((a, a.strides), (b, b.strides), (target, (n, 1))):
+            arguments += [self._at(x), *[self._entry((s, size)) for s in strides]]
+        self._line(f"product({', '.join(arguments)})  # matmul")
+
+
+def _key(x: View) -> Any:
+    return id(x.memory), x.offset, x.shape, x.strides
+
+
+def _room(memory: Memory) -> int:
+    return -(-math.prod(memory.shape) * memory.dtype.itemsize // _ALIGNMENT) * _ALIGNMENT
+
+
+def _kind(dtype: np.dtype) -> str:
+    return "boolean" if dtype.kind == "b" else dtype.name
+
+
+def needed(steps: Sequence[Step], results: Iterable[Memory]) -> list[Step]:
+    """The steps that the results come from."""
+    read = set(results)
+    kept: list[Step] = []
+    for step in reversed(steps):
+        if step.target.memory in read:
+            kept.append(step)
+            read |= reads(step)
+    return kept[::-1]
+
+
+def fused(steps: Sequence[Step]) -> list[list[Step]]:
+    """The steps in groups: expressions over one shape that nothing keeps apart are one loop."""
+    pending = list(steps)
+    groups: list[list[Step]] = []
+    while pending:
+        first = pending.pop(0)
+        group: list[Step] = [first]
+        if isinstance(first, Apply):
+            rest: list[Step] = []
+            read: set[Memory] = set()
+            written: set[Memory] = set()
+            for step in pending:
+                if isinstance(step, Apply) and _joins(step, group, read, written):
+                    group.append(step)
+                else:
+                    rest.append(step)
+                    read |= reads(step)
+                    written.add(step.target.memory)
+            pending = rest
+        groups.append(group)
+    return groups
+
+
+def _joins(step: Apply, group: Sequence[Step], read: set[Memory], written: set[Memory]) -> bool:
+    """Whether an expression can be computed in a loop, before what is left for later."""
+    target = step.target
+    if target.shape != group[0].target.shape or target.memory in read | written or reads(step) & written:
+        return False
+    made = {each.target.memory: each.target for each in group}
+    # Of what the loop itself makes it has the element that is made then.
+    own = [x for x in step.operands if isinstance(x, View) and x.memory in made]
+    return target.memory not in made and all(x == made[x.memory] for x in own)

@@ -1,0 +1,94 @@
+"""NumPy's and SciPy's own inner loops, to be called from compiled code: the numbers they give are NumPy's to the bit.
+
+An inner loop is a C function ``loop(args, dimensions, steps, data)``, whose address stands in the public part of a
+ufunc (``PyUFuncObject`` in NumPy's ``ufuncobject.h``, the same since NumPy 1). It takes memory as it lies, uses the
+processor's vectors, and needs no lock of Python's. Before an address is used, the loop is tried on a few numbers
+against the ufunc itself.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+_POINTER = ctypes.c_void_p
+
+
+class _UFunc(ctypes.Structure):
+    _fields_ = (
+        ("references", ctypes.c_ssize_t),
+        ("type", _POINTER),
+        ("nin", ctypes.c_int),
+        ("nout", ctypes.c_int),
+        ("nargs", ctypes.c_int),
+        ("identity", ctypes.c_int),
+        ("functions", ctypes.POINTER(_POINTER)),
+        ("data", ctypes.POINTER(_POINTER)),
+        ("ntypes", ctypes.c_int),
+        ("reserved", ctypes.c_int),
+        ("name", ctypes.c_char_p),
+        ("types", ctypes.POINTER(ctypes.c_ubyte)),
+    )
+
+
+class InnerLoop(NamedTuple):
+    """The addresses of a loop and of what it is given last."""
+
+    function: int
+    data: int
+
+
+@functools.cache
+def inner_loop(function: np.ufunc, dtypes: tuple[np.dtype, ...]) -> InnerLoop | None:
+    """The loop of a ufunc for operands and result of these dtypes; ``None`` where there is none that does the same."""
+    if ctypes.sizeof(_POINTER) != 8 or _UFunc.from_address(id(function)).nargs != function.nargs:
+        return None
+    record = _UFunc.from_address(id(function))
+    if record.ntypes != function.ntypes or not record.types:
+        return None
+    numbers = [dtype.num for dtype in dtypes]
+    for k in range(record.ntypes):
+        if record.types[k * record.nargs : (k + 1) * record.nargs] == numbers and record.functions[k]:
+            found = InnerLoop(record.functions[k] or 0, (record.data[k] if record.data else None) or 0)
+            return found if _does_the_same(function, dtypes, found) else None
+    return None
+
+
+def _does_the_same(function: np.ufunc, dtypes: tuple[np.dtype, ...], loop: InnerLoop) -> bool:
+    """Whether a loop gives the ufunc's results on numbers that most functions are defined for, and on some others."""
+    if function.signature is not None:
+        return _multiplies(function, dtypes, loop)
+    tried = np.array([0.25, 0.5, 1, 2, 3, 0, 0.75])
+    *operands, result = [np.resize(np.roll(tried, k), 7).astype(dtype) for k, dtype in enumerate(dtypes)]
+    wanted = np.empty_like(result)
+    with np.errstate(all="ignore"):
+        function(*operands, out=wanted, casting="unsafe")
+        _call(loop, [*operands, result], [len(result)], [x.itemsize for x in (*operands, result)])
+        # A loop leaves flags of the processor behind; NumPy clears them before it looks.
+    return result.tobytes() == wanted.tobytes()
+
+
+def _multiplies(function: np.ufunc, dtypes: tuple[np.dtype, ...], loop: InnerLoop) -> bool:
+    """The same for the product of matrices."""
+    a, b = np.arange(6).reshape(2, 3).astype(dtypes[0]), np.arange(12).reshape(3, 4).astype(dtypes[1])
+    y = np.empty((2, 4), dtypes[2])
+    _call(loop, [a, b, y], [1, 2, 3, 4], [0, 0, 0, *a.strides, *b.strides, *y.strides])
+    return bool(np.array_equal(y, function(a, b)))
+
+
+def _call(loop: InnerLoop, arrays: Sequence[np.ndarray], dimensions: Sequence[int], steps: Sequence[int]) -> None:
+    call = ctypes.CFUNCTYPE(None, _POINTER, _POINTER, _POINTER, _POINTER)(loop.function)
+    numbers = [np.array(x, np.int64) for x in ([x.ctypes.data for x in arrays], dimensions, steps)]
+    call(*[x.ctypes.data for x in numbers], loop.data)
+
+
+def loop_dtypes(function: np.ufunc, kinds: Sequence[Any]) -> tuple[np.dtype, ...] | None:
+    """In which dtypes a ufunc computes with operands of these; Python's numbers are ``float`` and such."""
+    try:
+        return tuple(function.resolve_dtypes((*kinds, *[None] * function.nout)))
+    except TypeError:
+        return None

@@ -1,0 +1,281 @@
+"""The NumPy engine's programs with parts of them compiled by Numba.
+
+    graph --kernels/plan.py--> kernels and the rest --equations.py--> steps (nodes.py) --text.py--> loops as text
+          --numba.py--> compiled by Numba; memory and inner loops by their addresses (machine.py, ufuncs.py)
+
+What has no form in kernels is written as for NumPy. A kernel takes arrays without gaps in the processor's byte order;
+others are copied first.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from funcgrad._core.graph.ir import Equation, Graph, Var
+from funcgrad._core.lazy import LazyModule
+from funcgrad._core.threads import together, workers
+from funcgrad._engines.engine import NO_SCOPE, Engine
+from funcgrad._engines.signature import Signature
+from funcgrad._engines.source.blocks import Blocks, Part
+from funcgrad._engines.source.call import written
+from funcgrad._engines.source.kernels import machine
+from funcgrad._engines.source.kernels.plan import Plan, looped
+from funcgrad._engines.source.numpy import NUMPY, compile_source
+
+if TYPE_CHECKING:
+    from funcgrad._engines.source.writer import Writer
+
+_numba: Any = LazyModule("numba")
+_types: Any = LazyModule("numba.core.types")
+_math: Any = LazyModule("math")
+# From so many bytes on of a result other threads are woken.
+_THREADED_BYTES = 1 << 19
+# Each thread takes so many shares, one after the other, that all end at about the same time.
+_SHARES = 8
+_lock = threading.Lock()
+_compiled: dict[tuple[str, str], Callable[..., None]] = {}
+
+
+def compiled(source: str, avals: Sequence[Any], blocked: bool, heap: bool, results: int) -> Callable[..., None]:
+    """A kernel's function; one for all kernels of the same text and types."""
+    kinds = [_types.Array(_types.int64, 1, "C", readonly=True), *[_types.int64] * (2 if blocked else 0)]
+    kinds += [_types.Array(_types.uint8, 1, "C")] if heap else []
+    operands = len(avals) - results
+    for i, aval in enumerate(avals):
+        kind = _numba.from_dtype(aval.dtype)
+        kinds.append(kind if aval.shape == () else _types.Array(kind, len(aval.shape), "C", readonly=i < operands))
+    signature = _types.void(*kinds)
+    key = source, str(signature)
+    with _lock:
+        if key not in _compiled:
+            scope = {**machine.functions(), "sqrt": _math.sqrt, "fabs": _math.fabs, "inf": np.inf, "nan": np.nan}
+            scope["__name__"] = __name__
+            exec(compile(source, "<funcgrad kernel>", "exec"), scope)
+            function = _numba.njit([signature], nogil=True, error_model="numpy", no_cfunc_wrapper=True)(scope["run"])
+            function.disable_compile()
+            _compiled[key] = function
+    return _compiled[key]
+
+
+class _Kernel:
+    """A kernel with the table for its sizes; compiled when it is first called."""
+
+    def __init__(self, plan: Plan, places: tuple[tuple[int, int], ...] = ()) -> None:
+        text = plan.placed(places)
+        assert text is not None
+        self.source = text.source
+        self.workspace = text.workspace
+        self._plan = plan
+        inside = dict(places)
+        self.kept = [k for k in range(len(plan.results)) if k not in inside]
+        self._avals = [var.aval for var in plan.operands]
+        self._made = [_Made(plan, k) for k in self.kept]
+        self.table = _table(text.table, plan.length)
+
+    def __call__(self) -> Callable[..., None]:
+        """Its function."""
+        kinds = [*self._avals, *self._made]
+        return compiled(self.source, kinds, self._plan.length is not None, self.workspace > 0, len(self._made))
+
+
+class _Made:
+    """The type of memory for results."""
+
+    def __init__(self, plan: Plan, k: int) -> None:
+        aval = plan.results[k].aval
+        # A row for each block's part of a sum, of other results their own shape.
+        self.shape = (aval.shape or (1,)) if plan.partial[k] is None else (1, *plan.shapes[k])
+        self.dtype = aval.dtype
+
+
+def _table(entries: Callable[[int | None], list[int]], length: tuple[int, int] | None) -> np.ndarray:
+    """The table of a kernel; of one that goes through blocks, that of the last one after it."""
+    full = entries(None)
+    if length is None:
+        return np.array(full, np.int64)
+    count, rows = length
+    rest = count % rows
+    full[2] = count // rows if rest else -1
+    return np.array([*full, *(entries(rest) if rest else [])], np.int64)
+
+
+class Whole(Part):
+    """A kernel for small arrays, called by the line that it has in a program."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._kernel = _Kernel(plan)
+        self.source = self._kernel.source
+
+    def lines(self, w: Writer, equation: Equation, i: int) -> list[str]:
+        """Memory for the results, the call, and numbers out of memory."""
+        name = w.value("loop", self)
+        w.parts[name] = self.source
+        # What calls it takes its place as soon as it is compiled.
+        w.scope[name] = functools.partial(self._first, w.scope, name)
+        lines, arguments, numbers = [], [w.value("table", self._kernel.table)], []
+        if self._kernel.workspace:
+            arguments.append(f"{w.numpy(np.empty)}({self._kernel.workspace}, {w.value('dtype', np.dtype(np.uint8))})")
+        for x in equation.operands:
+            given = w.name(x)
+            taken = x in w.inputs and x.aval.shape == () and not x.aval.weak
+            # An argument may be an array of no axes.
+            arguments.append(f"{given}[()]" if taken else given)
+        for var in equation.results:
+            shape = var.aval.shape
+            w.buffers.made(var, own=shape != ())
+            new = w.new(var)
+            arguments.append(f"{new}_" if shape == () else new)
+            lines.append(f"{arguments[-1]} = {w.numpy(np.empty)}({shape or (1,)}, {w.value('dtype', var.aval.dtype)})")
+            if shape == ():
+                w.numbers.add(var)
+                numbers.append(f"{new} = {new}_[0]")
+        given = ", ".join(arguments)
+        fitted = w.value("fitted", self._fitted)
+        return [
+            *lines,
+            f"try: {name}({given})",
+            f"except TypeError: {name}(*{fitted}({given}))",
+            *numbers,
+        ]
+
+    def _first(self, scope: dict[str, Any], name: str, *given: Any) -> None:
+        function = self._kernel()
+        scope[name] = function
+        function(*given)
+
+    def _fitted(self, *given: Any) -> list[Any]:
+        """The same arguments as the kernel takes them."""
+        first = 2 if self._kernel.workspace else 1
+        operands = given[first : first + len(self._plan.operands)]
+        pairs = zip(operands, self._plan.operands, strict=True)
+        return [*given[:first], *[fitted(x, var) for x, var in pairs], *given[first + len(operands) :]]
+
+
+def fitted(x: Any, var: Var) -> Any:
+    """An operand as kernels take it: without gaps, aligned, in the processor's order of bytes."""
+    dtype = var.aval.dtype
+    if var.aval.shape == ():
+        return dtype.type(x)
+    return x if x.flags.carray or (x.flags.c_contiguous and x.flags.aligned) else np.require(x, dtype, ["C", "A"])
+
+
+class Parallel(Blocks):
+    """A kernel for large arrays, in blocks of rows on all cores."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        plain = _Kernel(plan)
+        self._kernels: dict[tuple[tuple[int, int], ...], _Kernel] = {(): plain}
+        self.source = plain.source
+        self.sliced = plan.sliced
+        assert plan.length is not None
+        count, rows = plan.length
+        self._blocks = -(-count // rows)
+        sizes = [var.aval.nbytes for var in (*plan.operands, *plan.results)]
+        self._shares = min(self._blocks, workers() * _SHARES) if max(sizes) >= _THREADED_BYTES else 1
+
+    def __call__(self, operands: Sequence[Any], given: Sequence[Any]) -> list[Any]:
+        """The results, in the memory that is given or in new."""
+        plan = self._plan
+        taken = [fitted(x[()] if x.shape == () else x, var) for x, var in zip(operands, plan.operands, strict=True)]
+        kernel = self._kernel(self._places(operands, taken, given))
+        results: list[Any] = list(given)
+        for k in kernel.kept:
+            var = plan.results[k]
+            shape = var.aval.shape if plan.partial[k] is None else (self._blocks, *plan.shapes[k])
+            results[k] = np.empty(shape, var.aval.dtype)
+        self._run(kernel, [*taken, *[results[k] for k in kernel.kept]])
+        return [
+            y if function is None else _joined(function, y, var)
+            for y, function, var in zip(results, plan.partial, plan.results, strict=True)
+        ]
+
+    def _places(self, operands: Sequence[Any], taken: Sequence[Any], given: Sequence[Any]) -> tuple[Any, ...]:
+        """Which results lie where an operand does: the number of each, and that of the operand."""
+        places = []
+        for k, y in enumerate(given):
+            if y is not None:
+                i = next((i for i, x in enumerate(operands) if x is y and taken[i] is x), None)
+                places += [] if i is None else [(k, i)]
+        return tuple(places)
+
+    def _kernel(self, places: tuple[Any, ...]) -> _Kernel:
+        found = self._kernels.get(places)
+        if found is None:
+            kept: list[Any] = []
+            for place in places:
+                kept += [place] if self._plan.placed((*kept, place)) is not None else []
+            found = self._kernels[places] = _Kernel(self._plan, tuple(kept))
+        return found
+
+    def _run(self, kernel: _Kernel, arguments: Sequence[Any]) -> None:
+        function = kernel()
+        numbers = itertools.count()
+        bounds = [self._blocks * k // self._shares for k in range(self._shares + 1)]
+
+        def work() -> None:
+            room = [np.empty(kernel.workspace, np.uint8)] if kernel.workspace else []
+            # Who comes next takes the next share.
+            while (k := next(numbers)) < self._shares:
+                function(kernel.table, bounds[k], bounds[k + 1], *room, *arguments)
+
+        together([work] * min(workers(), self._shares))
+
+
+def _joined(function: Any, parts: np.ndarray, var: Var) -> Any:
+    """What blocks made of their rows, put together."""
+    if parts.size == parts.shape[0]:
+        y = function.reduce(parts.reshape(-1), dtype=parts.dtype)
+        return np.full(var.aval.shape, y, parts.dtype) if var.aval.shape else y
+    return function.reduce(parts, axis=0, dtype=parts.dtype).reshape(var.aval.shape)
+
+
+def _needed() -> None:
+    """Say how to install Numba, where it is not."""
+    try:
+        _ = _numba.njit
+    except ModuleNotFoundError as error:
+        if error.name not in ("numba", "llvmlite"):
+            raise
+        raise ModuleNotFoundError(
+            'jit: engine "numba" was asked for, which compiles with Numba; there is no module named '
+            f"{error.name!r}. Install it (pip install 'funcgrad[numba]'), or compile without it: "
+            'fg.jit(f, engine="numpy").',
+            name=error.name,
+        ) from None
+
+
+def _prepared(graph: Graph) -> Graph:
+    return looped(graph, Whole, Parallel)
+
+
+def _written(graph: Graph, signature: Signature) -> tuple[Callable[[tuple, dict], Any], str]:
+    _needed()
+    return written(graph, signature, _prepared)
+
+
+def _compile(graph: Graph) -> Callable[..., list]:
+    _needed()
+    return compile_source(graph, _prepared)
+
+
+NUMBA = Engine(
+    name="numba",
+    # Its values are NumPy's, which are that engine's.
+    owns=lambda x: False,
+    run=NUMPY.run,
+    compile=_compile,
+    scope=lambda: NO_SCOPE,
+    is_abstract=lambda x: False,
+    place_beside=NUMPY.place_beside,
+    lasting=NUMPY.lasting,
+    tracing=None,
+    written=_written,
+)
