@@ -235,6 +235,7 @@ def test_a_refused_write_leaves_everything_as_it_was() -> None:
 OVERWRITTEN: dict[str, tuple[Program, Program]] = {
     "an operand": (lambda y: y**2, lambda y: y.mul_(2)),
     "a result": (lambda y: y.exp_(), lambda y: y.mul_(2)),
+    "an operand by what was cut off it": (lambda y: y.detach() / y, lambda y: y.detach().sub_(y)),
     "through a view": (lambda y: y.sin(), lambda y: y[0].zero_()),
     "a view's operand": (lambda y: y[0].sin(), lambda y: y.zero_()),
     "an operand by its result": (lambda y: y.mul_(y), lambda y: y.erf_()),

@@ -117,6 +117,10 @@ class WatchingTrace(TensorTrace):
 def rebase(root: Any, node: Any, title: str) -> None:
     """Give a root the node of what it holds after a write."""
     node.value_id, node.title = id(root._value), title
+    node.last_title = last = getattr(root.node, "last_title", [title])
+    last[0] = title
+    if root.node is not None:
+        root.node.last_title = last
     _set_node(root, node)
     WRITES.entitle(root._value, title)
     _change(root, node[0])
@@ -171,9 +175,10 @@ def _spare(root: Any) -> None:
         remember_copy(node, copy)
 
 
-def _write_unrecorded(root: Any, x: Any) -> None:
-    _spare(root)
-    if root is not x and root.node is not None:
+def note(x: Any, *, is_recorded: bool) -> None:
+    """Note that a tensor's memory was written to."""
+    WRITES.note((x,), count=True)
+    if not is_recorded and (root := root_of(x)) is not x and root.node is not None:
         # As in PyTorch other views no longer lead back through this one, but straight to the root.
         _change(root, next_serial())
 
@@ -203,7 +208,7 @@ def check_in_place(x: Any, others: Iterable[Any], asked: str, *, part: bool = Fa
             )
     root = root_of(x)
     if not recording.get():
-        _write_unrecorded(root, x)
+        _spare(root)
         return False
     own = x.node is not None or root.node is not None
     if not own and not involved:

@@ -20,6 +20,7 @@ from funcgrad.autograd._memory.history import (
     check_in_place,
     exchange,
     keeps_more,
+    note,
     rebase,
     remember_copy,
     root_of,
@@ -85,7 +86,7 @@ def compute(
         _give(x, value_of(y), asked)
     else:
         np.copyto(x._value, value_of(y))
-        WRITES.note((x,), count=True)
+        note(x, is_recorded=is_recorded)
     if is_recorded:
         if keeps and old.node is not None:
             remember_copy(old.node, old._value)
@@ -99,7 +100,7 @@ def _is_written(x: Any, out: Callable[[np.ndarray], Any]) -> bool:
         out(x._value)
     except (ValueError, TypeError):
         return False
-    WRITES.note((x,), count=True)
+    note(x, is_recorded=False)
     return True
 
 
@@ -162,7 +163,7 @@ def put(x: Any, v: Any, index: Index, arrays: tuple, title: str, *, asked: str, 
     v = cast(v, x.dtype) if is_tensor(v) else np.asarray(v).astype(x.dtype)
     node = None if not is_recorded or not is_tensor(v) else v.owner.node_of(v)
     x._value[place] = value_of(v)
-    WRITES.note((x,), count=True)
+    note(x, is_recorded=is_recorded)
     if is_recorded:
         _record_write(x, node, v, index, arrays, title)
     return x

@@ -24,12 +24,15 @@ class TensorNode(list):
 
     It remembers which value it gave, by identity too: see ``graph.py``; and PyTorch's name for it where that is not
     told by the primitive, of operations in place. Where its value is overwritten, it knows the copies that are kept,
-    and whether it was lost: where what it was computed from lay in the memory that it overwrote.
+    whether it was lost (where what it was computed from lay in the memory that it overwrote), and what the tensor's
+    last operation is called.
     """
 
-    __slots__ = ("copies", "lost", "title", "value_id")
+    __slots__ = ("copies", "last_title", "lost", "title", "value_id")
     # By weak references: another array can have the identity of one that is gone.
     copies: list[weakref.ref[Any]]
+    # In a list that all nodes of the tensor share.
+    last_title: list[str]
 
     __hash__ = object.__hash__  # pyright: ignore[reportAssignmentType]  (a list has none)
     __eq__ = object.__eq__

@@ -167,7 +167,8 @@ def _origin(node: Any, value: np.ndarray, record: _Record) -> str:
         if isinstance(source, TensorNode) and source.value_id == id(value) and not isinstance(source, LeafNode):
             name = Function(source).name()
             if (source is not node or getattr(node, "lost", False)) and record.title is not None:
-                name = record.title if record.array() is value else "AsStrided"
+                # Written to by a tensor with a history of its own, it keeps its name.
+                name = getattr(source, "last_title", [name])[0] if record.array() is value else "AsStrided"
             return f", which is output 0 of {name.replace('Backward0', '').replace('Backward', '')},"
     return ""
 

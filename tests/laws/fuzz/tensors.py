@@ -221,7 +221,9 @@ def _words(error: Exception) -> str:
     return (
         _OF_VIEW.sub("output 0 of a view", str(error))
         .replace("torch.", "")
+        # PyTorch tells powers of numbers, and to the power of numbers, apart.
         .replace("of Pow1", "of Pow")
+        .replace("of Pow2", "of Pow")
         .replace("of Softmax", "of Exp")
         .partition(" Hint: ")[0]
         .partition(" If you are using")[0]
