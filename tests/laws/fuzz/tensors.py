@@ -206,8 +206,8 @@ def _outside(text: str) -> bool:
 
 
 def _is_otherwise(error: Exception) -> bool:
-    """Whether an operation keeps other values here: the norm, what has no elements, powers of constants."""
-    keeps_less = ("of LinalgVectorNorm", "of Pow1,")
+    """Whether an operation keeps other values here: norms, products, powers of constants, and what has no elements."""
+    keeps_less = ("of LinalgVectorNorm", "of Pow1,", "of Prod,")
     return any(name in str(error) for name in keeps_less) or re.search(r"\[(\d+, )*0[],]", str(error)) is not None
 
 
@@ -225,6 +225,8 @@ def _words(error: Exception) -> str:
         .replace("of Pow1", "of Pow")
         .replace("of Pow2", "of Pow")
         .replace("of Softmax", "of Exp")
+        # Of a number a softmax is that of one element.
+        .replace("Tensor [1]", "Tensor []")
         .partition(" Hint: ")[0]
         .partition(" If you are using")[0]
         .rstrip(".")
