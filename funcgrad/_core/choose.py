@@ -15,7 +15,10 @@ _BITS = {dtype: np.dtype(f"u{dtype.itemsize}") for dtype in map(np.dtype, ("f2",
 
 
 def choose(c: Any, a: Any, b: Any) -> Any:
-    """``np.where(c, a, b)``: the same bits, without a branch for each element where there are many."""
+    """``np.where(c, a, b)``: the same bits, without a branch for each element where there are many.
+
+    Of numbers it is a number.
+    """
     if type(c) is np.ndarray and c.size >= MANY and c.dtype == bool:
         if type(b) is int and b == 0:
             found = _or_zero(c, a)
@@ -25,7 +28,8 @@ def choose(c: Any, a: Any, b: Any) -> Any:
             found = _either(c, a, b)
         if found is not None:
             return found
-    return np.where(c, a, b)
+    y = np.where(c, a, b)
+    return y if y.ndim else y[()]
 
 
 def _or_zero(c: np.ndarray, x: Any) -> Any:

@@ -81,7 +81,9 @@ def _dot_general_numpy(a: Any, b: Any, *, contract: Pair, batch: Pair) -> Any:
     a = a_layout.matrices(a, batch_shape, math.prod(a_shape), inner)
     b = b_layout.matrices(b, batch_shape, inner, math.prod(b_shape))
     y = np.multiply(a, b) if inner == 1 else _matmul_numpy(a, b)
-    return y.reshape(batch_shape + a_shape + b_shape)
+    y = y.reshape(batch_shape + a_shape + b_shape)
+    # What is computed and has no axes is a number, which no write to another name of it changes.
+    return y if y.ndim else y[()]
 
 
 def _matmul_numpy(a: Any, b: Any) -> Any:

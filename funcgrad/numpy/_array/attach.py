@@ -48,11 +48,23 @@ def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, **opt
     if method == "__call__":
         direct = direct_ufuncs.get(ufunc)
         if direct is not None and not options and self.dtype.kind in direct[1]:
-            # One operand, and nothing to convert: this spares a fifth of what the operation costs.
-            y = self.owner.apply(direct[0], inputs, NO_PARAMS)
-            if not self.shape:
-                return e.numpys_number(y)
-            return writable(y) if type(y) is _NDARRAY else y
+            # Nothing to convert, as for an operator: this spares a fifth of what the operation costs.
+            if len(inputs) == 1:
+                prepared = True
+            else:
+                other = inputs[inputs[0] is self]
+                kind = type(other)
+                prepared = (
+                    kind is float
+                    or kind is int
+                    or (kind is _NDARRAY and other.dtype is self.dtype)
+                    or (kind is type(self) and other.owner is self.owner and other.dtype is self.dtype)
+                )
+            if prepared:
+                y = self.owner.apply(direct[0], inputs, NO_PARAMS)
+                if not self.shape:
+                    return e.numpys_number(y)
+                return writable(y) if type(y) is _NDARRAY else y
         function = ufuncs.get(ufunc) or find_special(ufunc) or functools.partial(_on_plain, ufunc)
         if options:
             return with_options(ufunc, function, inputs, options)

@@ -38,6 +38,8 @@ def is_number(x: Tracer) -> bool:
 
 def no_number(y: Any) -> Any:
     """A result that NumPy makes as an array, which can be written to, also where it has no axes."""
+    if isinstance(y, np.generic):
+        return np.asarray(y)
     return new_place(y, owned=False) if isinstance(y, Tracer) and is_number(y) else y
 
 

@@ -17,7 +17,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 functions: dict[Callable[..., Any], Callable[..., Any]] = {}
 ufuncs: dict[np.ufunc, Callable[..., Any]] = {}
-# Of ufuncs of one operand: the primitive, and the dtype kinds that need no conversion.
+# Of ufuncs that are a primitive: which one, and the dtype kinds that need no conversion.
 direct_ufuncs: dict[np.ufunc, tuple[Any, str]] = {}
 # Per method name ("reduce", "accumulate", "outer"): what stands for ``ufunc.method``.
 ufunc_methods: dict[tuple[np.ufunc, str], Callable[..., Any]] = {}
@@ -52,6 +52,7 @@ def implements(*numpy_functions: Callable[..., Any]) -> Callable[[F], F]:
         for numpy_function in numpy_functions:
             if isinstance(numpy_function, np.ufunc):
                 ufuncs[numpy_function] = function
+                direct_ufuncs.pop(numpy_function, None)
             else:
                 functions[numpy_function] = function
         return function

@@ -17,7 +17,7 @@ from funcgrad._ops.elementwise.select import select_p
 from funcgrad._ops.index.write import WHOLE, write
 from funcgrad._ops.layout.copy import copy as copy_op
 from funcgrad._ops.layout.fill import zeros_like
-from funcgrad.numpy._base.concrete import concrete_value
+from funcgrad.numpy._base.concrete import concrete_value, no_number
 from funcgrad.numpy._base.convert import as_value, dtype_of, promote, promote_weakly, strong
 from funcgrad.numpy._base.dispatch import implements
 from funcgrad.numpy._base.guests import is_number_dtype
@@ -44,6 +44,10 @@ def where(condition: Any, x: Any = _MISSING, y: Any = _MISSING, /) -> Any:
         return np.nonzero(np.asarray(concrete_value(as_value(condition), "numpy.where of one argument")))
     if x is _MISSING or y is _MISSING:
         raise ValueError("either both or neither of x and y should be given")
+    return no_number(_chosen(condition, x, y))
+
+
+def _chosen(condition: Any, x: Any, y: Any) -> Any:
     x, y = _wrapped(as_value(x), as_value(y))
     return bind(select_p, (_truth(condition), *promote_weakly(x, y)), NO_PARAMS)
 
@@ -71,8 +75,8 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     # Python's numbers are weak in the choice of the dtype; then they are arrays, and -1 is the greatest unsigned one.
     *choices, result = [cast(strong(value), dtype) for value in values]
     for condition, choice in zip(condlist[::-1], choices[::-1], strict=True):
-        result = where(condition, choice, result)
-    return result
+        result = _chosen(condition, choice, result)
+    return no_number(result)
 
 
 @implements(np.piecewise)
@@ -88,8 +92,8 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     else:
         raise ValueError(f"with {len(conditions)} condition(s), either {len(conditions)} or one more function needed")
     for condition, function in zip(conditions, functions, strict=True):
-        y = where(condition, cast(as_value(_piece(function, x, condition, args, kw)), x.dtype), y)
-    return y
+        y = _chosen(condition, cast(as_value(_piece(function, x, condition, args, kw)), x.dtype), y)
+    return no_number(y)
 
 
 def _conditions(x: Any, condlist: Any) -> list[Any]:
@@ -110,7 +114,7 @@ def _none_of(conditions: Sequence[Any]) -> Any:
 
 def _piece(function: Any, x: Any, condition: Any, args: tuple, kw: dict) -> Any:
     # Outside its condition a function may have no finite value, whose derivative would reach x as NaN.
-    return function(where(condition, x, 1), *args, **kw) if callable(function) else function
+    return function(_chosen(condition, x, 1), *args, **kw) if callable(function) else function
 
 
 @implements(np.clip)
@@ -179,5 +183,5 @@ def nan_to_num(
     lowest = float(info.min) if neginf is None else neginf
     # The replacements do not widen the result: NumPy copies them in.
     nan, highest, lowest = [cast(v, x.dtype) if hasattr(v, "dtype") else v for v in (nan, highest, lowest)]
-    y = where(arithmetic.eq_p(x, np.inf), highest, where(arithmetic.eq_p(x, -np.inf), lowest, x))
-    return where(logic.isnan_p(x), nan, y)
+    y = _chosen(arithmetic.eq_p(x, np.inf), highest, _chosen(arithmetic.eq_p(x, -np.inf), lowest, x))
+    return _chosen(logic.isnan_p(x), nan, y)

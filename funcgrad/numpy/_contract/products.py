@@ -21,6 +21,7 @@ from funcgrad._ops.layout.diagonal import diagonal
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._ops.layout.shape import expand_dims, reshape, transpose
 from funcgrad.numpy._base.axes import normalize_axis
+from funcgrad.numpy._base.concrete import no_number
 from funcgrad.numpy._base.convert import as_value, promote
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
 from funcgrad.numpy._base.out import into
@@ -150,7 +151,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
             f"tensordot: axes {a_axes} of the first operand have lengths {tuple(a.shape[i] for i in a_axes)}, axes "
             f"{b_axes} of the second {tuple(b.shape[i] for i in b_axes)}; needed equal lengths, pair by pair."
         )
-    return dot_general(a, b, (a_axes, b_axes))
+    return no_number(dot_general(a, b, (a_axes, b_axes)))
 
 
 @implements(np.kron)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.trace.place import apart
-from funcgrad._ops.index.gather import index_p, slice_axis
+from funcgrad._ops.index.gather import index, index_p, slice_axis
 from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.index.plan import FULL, SLOT, Index
 from funcgrad._ops.layout import shape as ops
@@ -25,6 +25,9 @@ def flip(m: Any, axis: Axes | None = None) -> Any:
     """``numpy.flip``."""
     m = as_array(m)
     ndim = len(m.shape)
+    if not ndim and axis is None:
+        # As NumPy's index by no slices, which takes the number out.
+        return index(m, ())
     return ops.flip(m, tuple(range(ndim)) if axis is None else normalize_tuple(axis, ndim))
 
 

@@ -30,7 +30,6 @@ def _fast_kinds(ufunc: np.ufunc) -> str:
 def unary(ufunc: np.ufunc, primitive: Primitive) -> Callable[[Any], Any]:
     """Our function for a ufunc of one operand."""
     kinds = _fast_kinds(ufunc)
-    direct_ufuncs[ufunc] = primitive, kinds
 
     def function(x: Any, /) -> Any:
         try:
@@ -41,7 +40,7 @@ def unary(ufunc: np.ufunc, primitive: Primitive) -> Callable[[Any], Any]:
             pass
         return bind(primitive, operands_for(ufunc, (x,)), NO_PARAMS)
 
-    return named(of_numbers(function) if primitive.operator else function, ufunc)
+    return _direct(function, ufunc, primitive, kinds)
 
 
 def binary(ufunc: np.ufunc, primitive: Primitive) -> Callable[[Any, Any], Any]:
@@ -66,7 +65,13 @@ def binary(ufunc: np.ufunc, primitive: Primitive) -> Callable[[Any, Any], Any]:
             pass
         return bind(primitive, operands_for(ufunc, (x, y)), NO_PARAMS)
 
-    return named(of_numbers(function) if primitive.operator else function, ufunc)
+    return _direct(function, ufunc, primitive, kinds)
+
+
+def _direct(function: Callable[..., Any], ufunc: np.ufunc, primitive: Primitive, kinds: str) -> Callable[..., Any]:
+    made = named(of_numbers(function) if primitive.operator else function, ufunc)
+    direct_ufuncs[ufunc] = primitive, kinds
+    return made
 
 
 def numpys_number(y: Any) -> Any:
@@ -126,6 +131,8 @@ _general_power = binary(np.power, ops.pow_p)
 
 def _power(x: Any, y: Any, /) -> Any:
     """An exponent that is a Python number keeps its own, cheaper primitive."""
+    if (type(y) is int or type(y) is float) and isinstance(x, Tracer) and x.dtype.kind in "fc":
+        return x.owner.apply(ops.power_p, (x,), {"exponent": y})
     if type(y) is not int and type(y) is not float and not hasattr(y, "dtype"):
         y = as_value(y)
     if type(y) is int or type(y) is float:

@@ -10,6 +10,7 @@ import numpy as np
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops.elementwise import arithmetic, special, transcendental, trigonometric
 from funcgrad._ops.elementwise.cast import cast
+from funcgrad.numpy._base.concrete import no_number
 from funcgrad.numpy._base.convert import as_value, dtype_of, operands_for
 from funcgrad.numpy._base.dispatch import implements
 from funcgrad.numpy._math.elementwise import binary, multiply, unary
@@ -71,9 +72,9 @@ def sinc(x: Any) -> Any:
 def i0(x: Any) -> Any:
     """``numpy.i0``: the modified Bessel function of order 0."""
     x = as_value(x)
-    if dtype_of(x).kind != "f":
-        x = cast(x, np.dtype(float))
-    elif dtype_of(x) == np.float16:
-        # SciPy's function has no halves; NumPy's gives back what it took.
-        return cast(bind(special.i0_p, (cast(x, np.dtype(np.float32)),), NO_PARAMS), np.dtype(np.float16))
-    return bind(special.i0_p, (x,), NO_PARAMS)
+    # SciPy's function has no halves; NumPy's gives back what it took.
+    half = dtype_of(x) == np.float16
+    if half or dtype_of(x).kind != "f":
+        x = cast(x, np.dtype(np.float32 if half else float))
+    y = bind(special.i0_p, (x,), NO_PARAMS)
+    return no_number(cast(y, np.dtype(np.float16)) if half else y)

@@ -43,7 +43,7 @@ def median(a: Any, axis: Axis = None, out: Any = None, overwrite_input: bool = F
     x, shape = _sorted_last(inexact(a), axis, keepdims)
     n, last = x.shape[-1], len(x.shape) - 1
     middle = mean(slice_axis(x, last, (n - 1) // 2, n // 2 + 1), last, keepdims=True)
-    return reshape(_nan_where_any(middle, x), shape)
+    return _shaped(_nan_where_any(middle, x), shape)
 
 
 def _sorted_last(a: Any, axis: Axis, keepdims: bool) -> tuple[Any, tuple[int, ...]]:
@@ -129,10 +129,15 @@ def quantile(
     return _first(_nan_where_any(y, x), (*q.shape, *shape))
 
 
+def _shaped(y: Any, shape: tuple[int, ...]) -> Any:
+    """A result with its axes; without any it is a number, and no view of one."""
+    return reshape(y, shape) if shape else index(y, (0,) * len(y.shape))
+
+
 def _first(y: Any, shape: tuple[int, ...]) -> Any:
     """The last axis, which has the fractions, before the others."""
     last = len(y.shape) - 1
-    return reshape(transpose(y, (last, *range(last))), shape)
+    return _shaped(transpose(y, (last, *range(last))), shape)
 
 
 def _fractions(q: Any, dtype: np.dtype) -> Any:
@@ -199,7 +204,7 @@ def nanmedian(a: Any, axis: Axis = None, out: Any = None, overwrite_input: bool 
     pair = concatenate([_element_of_rows(x, place, n) for place in (low, high)], len(x.shape) - 1)
     # One element is no mean of two, which may be infinite.
     middle = select(low == high, slice_axis(pair, len(x.shape) - 1, 0, 1), mean(pair, -1, keepdims=True))
-    return reshape(_nan_where_none(middle, n), shape)
+    return _shaped(_nan_where_none(middle, n), shape)
 
 
 def _count(x: Any) -> Any:

@@ -302,3 +302,44 @@ def test_plain_numbers_are_cut_as_numpy_cuts_them() -> None:
     np.putmask(plain, plain == 0, [5.5])
     plain[:1].fill(9.9)
     np.testing.assert_array_equal(fg.grad(f)(X), plain * np.arange(5))
+
+
+# What NumPy makes without axes: numbers, which another name of them does not change, and arrays.
+WITHOUT_AXES: dict[str, Callable[[Any, Any], Any]] = {
+    "median": lambda x, z: np.median(x),
+    "quantile": lambda x, z: np.quantile(x, 0.3),
+    "nanmax": lambda x, z: np.nanmax(x),
+    "nanmedian": lambda x, z: np.nanmedian(x),
+    "nanvar": lambda x, z: np.nanvar(x),
+    "inner": lambda x, z: np.inner(x, x),
+    "einsum": lambda x, z: np.einsum("i,i->", x, x),
+    "vecdot": lambda x, z: np.vecdot(x, x),
+    "multi_dot": lambda x, z: np.linalg.multi_dot([x, np.eye(5), x]),
+    "nan_to_num": lambda x, z: np.nan_to_num(z),
+    "interp": lambda x, z: np.interp(z, [0.0, 3.0], [0.0, 1.0]),
+    "sum": lambda x, z: np.sum(x),
+    "flip": lambda x, z: np.flip(z) * 1,
+    "where": lambda x, z: np.where(z > 1, z, 1.0),
+    "select": lambda x, z: np.select([z > 1], [z]),
+    "piecewise": lambda x, z: np.piecewise(z, [z > 1], [lambda t: t * 2]),
+    "tensordot": lambda x, z: np.tensordot(x, x, 1),
+    "i0": lambda x, z: np.i0(z),
+    "copy": lambda x, z: np.copy(z),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_AXES)
+def test_numbers_and_arrays_without_axes(name: str) -> None:
+    def f(x: Any, z: Any) -> Any:
+        y = WITHOUT_AXES[name](x, z)
+        other = y
+        other += 1
+        return y
+
+    z = np.array(2.0)
+    expected = f(X, z)
+    pairs = np.stack([X, X]), np.stack([z, z])
+    for way in (fg.vjp, fg.linearize):
+        np.testing.assert_allclose(way(f, X, z)[0], expected)
+    for y in (fg.jit(f, engine="numpy")(X, z), fg.make_graph(f)(X, z)(X, z), fg.vmap(f)(*pairs)[1]):
+        np.testing.assert_allclose(y, expected)

@@ -11,6 +11,7 @@ import pytest
 
 import funcgrad as fg
 import funcgrad.numpy as fnp
+from funcgrad.numpy._base import dispatch
 from tests.numpy._surface import check_surface
 
 UNARY = {
@@ -275,3 +276,33 @@ def test_complex_derivatives_on_both_sides_of_a_branch_cut(name: str) -> None:
 def test_logaddexp_reduce_of_nothing() -> None:
     x = np.zeros((0, 3))
     np.testing.assert_array_equal(fg.vjp(lambda x: np.logaddexp.reduce(x, axis=0), x)[0], [-np.inf] * 3)
+
+
+def test_functions_of_traced_arrays_do_what_the_operators_do() -> None:
+    x, z = np.array([0.5, -2.0, 3.0]), np.array([1.5, 2.0, -1.0])
+    pairs = [
+        (lambda a, b: a + b, np.add),
+        (lambda a, b: a * b, np.multiply),
+        (lambda a, b: a - b, np.subtract),
+        (lambda a, b: a / b, np.divide),
+    ]
+    for operator, ufunc in pairs:
+        for other in (z, 2.0, 3, np.float32(2), np.arange(1, 4), None):
+            forms = [lambda a, f=f, o=other: np.sin(f(a, a * 2 if o is None else o)) for f in (operator, ufunc)]
+            forms += [lambda a, f=f, o=other: np.sin(f(a * 2 if o is None else o, a)) for f in (operator, ufunc)]
+            for one, two in (forms[:2], forms[2:]):
+                for primal in (x, 0.5, np.float64(0.5), x.astype(np.float32)):
+                    (y, y_dot), (v, v_dot) = (fg.jvp(f, (primal,), (primal,)) for f in (one, two))
+                    assert np.asarray(y).dtype == np.asarray(v).dtype
+                    np.testing.assert_array_equal(y, v)
+                    np.testing.assert_array_equal(y_dot, v_dot)
+
+
+def test_a_ufunc_that_is_declared_anew_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    for table in (dispatch.ufuncs, dispatch.direct_ufuncs):
+        for ufunc in (np.arctan, np.hypot):
+            monkeypatch.setitem(table, ufunc, table[ufunc])
+    fg.extend.implements(np.arctan)(lambda x: x * 3)
+    fg.extend.implements(np.hypot)(lambda x, y: x * y * 2)
+    x = np.array([0.5, 2.0])
+    np.testing.assert_array_equal(fg.grad(lambda x: np.sum(np.arctan(x) + np.hypot(x, 1.5)))(x), [6.0, 6.0])
