@@ -18,10 +18,10 @@ TORCH ?= torch==2.13.0
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(PIP_PRE),--pre)
 
-.PHONY: help train test test-lowest test-without-jax fuzz lint format types bench torch clean
+.PHONY: help train test test-lowest test-without-jax fuzz lint format types bench array-api torch clean
 
 help:
-	@echo "make train | test | test-lowest | test-without-jax | fuzz | lint | format | types | bench | torch | clean"
+	@echo "make train | test | test-lowest | test-without-jax | fuzz | lint | format | types | bench | array-api | torch | clean"
 
 train: $(VENV)/.has-examples
 	$(BIN)/python examples/digits.py $(ARGS)
@@ -55,6 +55,10 @@ types: $(VENV)/.has-test
 
 bench: $(VENV)/.has-bench
 	$(BIN)/python -m benchmarks $(ARGS)
+
+# The Array API's own test suite on traced values: it is cloned into build/ from where it is published.
+array-api: $(VENV)/.has-array-api
+	$(BIN)/python -m tests.array_api $(ARGS)
 
 # The tests compare with PyTorch where it is installed, and pass without it.
 torch: $(VENV)/.has-torch
@@ -90,6 +94,10 @@ $(VENV)/.has-test: pyproject.toml | $(BIN)/python
 
 $(VENV)/.has-bench: pyproject.toml $(VENV)/.has-torch | $(BIN)/python
 	$(PIP) --editable '.[bench]'
+	@touch $@
+
+$(VENV)/.has-array-api: $(VENV)/.has-test
+	$(PIP) --editable '.[test,array-api]'
 	@touch $@
 
 $(VENV)/.has-torch: | $(BIN)/python

@@ -1,5 +1,6 @@
 """NumPy's functions for arrays of either engine and for tracers; NumPy's protocols dispatch here."""
 
+from funcgrad._core.lazy import LazyModule as _LazyModule
 from funcgrad._public import publish
 from funcgrad.numpy._base.plain import shortcuts as _shortcuts
 from funcgrad.numpy._array import attach as _protocols
@@ -72,6 +73,7 @@ from funcgrad.numpy._layout.makers import (
     asarray as asarray,
     empty as empty,
     eye as eye,
+    from_dlpack as from_dlpack,
     full as full,
     identity as identity,
     ones as ones,
@@ -350,6 +352,7 @@ from funcgrad.numpy._math.transcendental import (
     tanh as tanh,
 )
 from funcgrad.numpy._base.constants import (
+    array_api as _array_api,
     bool_ as bool,
     e as e,
     euler_gamma as euler_gamma,
@@ -379,5 +382,8 @@ from funcgrad.numpy._base.constants import (
 )
 
 globals().update(_shortcuts(globals()))
+globals().update(_array_api)
+# NumPy loads its own when it is first used, too: 11 ms.
+polynomial = _LazyModule("funcgrad.numpy.polynomial")
 
 __dir__ = publish(__name__)

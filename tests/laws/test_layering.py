@@ -53,7 +53,7 @@ ROOMS = {
         {"_layout"},
         {"_math", "_reduce", "_contract"},
         {"_choose", "linalg", "fft"},
-        {"_array"},
+        {"_array", "polynomial"},
         {FRONT},
         {"extend"},
     ],

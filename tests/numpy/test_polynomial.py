@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-import funcgrad.numpy as fnp
-from funcgrad.errors import UnsupportedFunctionError
+from funcgrad.errors import ConcretizationTypeError, UnsupportedFunctionError
+from funcgrad.numpy import polynomial
 
 FAMILIES = {
     "polynomial": "poly",
@@ -41,7 +41,7 @@ def check(f: Callable[..., Any], *args: np.ndarray) -> None:
         return np.sum(y * weights)
 
     value, bars = fg.value_and_grad(loss, argnums=tuple(range(len(args))))(*args)
-    np.testing.assert_allclose(value, loss(*args), rtol=1e-12)
+    np.testing.assert_allclose(value, loss(*args), rtol=1e-12, atol=1e-14)
     for i, (x, bar) in enumerate(zip(args, bars, strict=True)):
 
         def along(t: float, step: np.ndarray, i: int = i) -> Any:
@@ -98,14 +98,67 @@ def test_classes(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_what_lapack_does_is_refused(name: str, rng: np.random.Generator) -> None:
-    of = family(name)
-    x, y = np.linspace(-1, 1, 7), rng.normal(size=7)
+def test_fits_and_roots(name: str, rng: np.random.Generator) -> None:
+    """NumPy computes them by LAPACK: its own functions refuse and name ours, which have its values."""
+    of, prefix = family(name), FAMILIES[name]
+    fit, roots = (getattr(polynomial, prefix + end) for end in ("fit", "roots"))
+    x, y, w = np.linspace(-1, 1, 7), rng.normal(size=7), rng.uniform(0.5, 1, 7)
     for f in (lambda t: of("fit")(t, y, 2), lambda t: of("fit")(x, t, 2), of("roots")):
-        with pytest.raises(UnsupportedFunctionError, match=rf"polynomial.{name}.{FAMILIES[name]}.*by LAPACK"):
+        with pytest.raises(UnsupportedFunctionError, match=rf"by LAPACK.* Use funcgrad.numpy.polynomial.{prefix}"):
             fg.jacrev(f)(y)
-    # What the message says to write.
-    fit = fnp.linalg.lstsq(of("vander")(x, 2), y)[0]
-    np.testing.assert_allclose(fit, of("fit")(x, y, 2))
-    check(lambda x, y: fnp.linalg.lstsq(of("vander")(x, 2), y)[0], x, y)
-    check(of("roots"), y[:2])
+    table = rng.normal(size=(7, 2))
+    for args, options in [((x, y, 2), {"w": w}), ((x, table, [0, 3, 1]), {}), ((x, table, 2), {"w": w, "rcond": 1e-9})]:
+        expected = of("fit")(*args, **options)
+        for engine in ("numpy", "xla"):
+            f = fg.jit(lambda x, y, args=args, options=options: fit(x, y, *args[2:], **options), engine=engine)
+            np.testing.assert_allclose(f(*args[:2]), expected, rtol=1e-10, atol=1e-12)
+        check(lambda x, y, args=args, options=options: fit(x, y, *args[2:], **options), *args[:2])
+    check(lambda w: fit(x, y, 2, w=w), w)
+    full, (residuals, rank, values, cutoff) = fg.jvp(lambda y: fit(x, y, 3, full=True), (y,), (y,))[0]
+    for ours, numpys in zip((full, residuals, rank, values, cutoff), flat(of("fit")(x, y, 3, full=True)), strict=True):
+        np.testing.assert_allclose(ours, numpys)
+    # Coefficients of a polynomial with known roots, real or not; zeros at the end do not count.
+    for zeros in ([-0.7, 0.2, 0.9], [0.3], [0.5 + 1j, 0.5 - 1j, 0.1]):
+        c = np.real(of("fromroots")(zeros))
+        found = fg.jvp(roots, (c,), (c,))[0]
+        assert found.dtype == of("roots")(c).dtype
+        np.testing.assert_allclose(found, of("roots")(c), rtol=1e-8, atol=1e-12)
+        # A root moves by the value of a term over the slope there.
+        slopes = -of("vander")(found, len(c) - 1) / of("val")(found, of("der")(c))[:, None]
+        for k, step in enumerate(np.eye(len(c))):
+            moved = fg.jvp(lambda c: roots(np.append(c, 0.0)), (c,), (step,))[1]
+            np.testing.assert_allclose(moved, slopes[:, k], rtol=1e-8, atol=1e-9)
+        check(lambda c: np.sum(np.abs(roots(c) - 2)), c)
+    batched = fg.vmap(lambda y: fit(x, y, 2))(table.T)
+    np.testing.assert_allclose(batched, of("fit")(x, table, 2).T, rtol=1e-10)
+
+
+def flat(result: Any) -> list[Any]:
+    return [result[0], *result[1]]
+
+
+def test_classes_of_ours(rng: np.random.Generator) -> None:
+    x, y = np.linspace(0, 3, 7), rng.normal(size=7)
+    for name in ("Polynomial", "Chebyshev", "Legendre", "Laguerre", "Hermite", "HermiteE"):
+        ours, numpys = getattr(polynomial, name), getattr(np.polynomial, name)
+        assert isinstance(ours([1.0]) + ours([2.0]), numpys)
+        check(lambda y, ours=ours: ours.fit(x, y, 3)(0.4), y)
+        check(lambda x, ours=ours: ours.fit(x, y, 2, domain=[0, 3]).coef, x)
+        # The domain is that of the points, and moves with them.
+        check(lambda x, ours=ours: ours.fit(x, y, 2)(0.4), x)
+        check(lambda c, ours=ours: np.abs(ours(c, domain=[0, 3]).roots()), numpys.fromroots([0.1, 0.8]).coef)
+
+
+def test_bad_fits() -> None:
+    x = np.arange(3.0)
+    for args, error, words in [
+        ((x, 1.5), TypeError, "deg must be an int"),
+        ((x, -1), ValueError, "expected deg >= 0"),
+        ((x[:2], 1), TypeError, "of the same length"),
+    ]:
+        with pytest.raises(error, match=words):
+            fg.jvp(lambda y, args=args: polynomial.polyfit(x, y, *args[1:]), args[:1], args[:1])
+    with pytest.raises(ConcretizationTypeError, match="polyroots"):
+        fg.jit(polynomial.polyroots)(x)
+    with pytest.warns(np.exceptions.RankWarning):
+        fg.jvp(lambda y: polynomial.polyfit(0 * x, y, 2), (x,), (x,))

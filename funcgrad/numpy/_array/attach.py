@@ -13,6 +13,7 @@ import numpy as np
 from funcgrad import errors, tree
 from funcgrad._core.bind import NO_PARAMS, Tracer
 from funcgrad._core.trace.place import settled, writable
+from funcgrad.numpy._array import memory
 from funcgrad.numpy._array.operators import OPERATORS
 from funcgrad.numpy._array.ufunc_at import ufunc_at
 from funcgrad.numpy._array.ufunc_folds import fold
@@ -144,6 +145,8 @@ METHODS: dict[str, Any] = {
     "__setitem__": setitem,
     "__len__": indexing.length,
     "__iter__": indexing.iterate,
+    "__contains__": lambda self, x: bool(reductions.any_(e.equal(self, x))),
+    "__delitem__": writes.refused_method("__delitem__", "Write y = np.delete(x, index)."),
     "reshape": shape.reshape_method,
     "ravel": shape.ravel,
     "flatten": shape.flatten_method,
@@ -180,6 +183,7 @@ METHODS: dict[str, Any] = {
     "byteswap": writes.refused_method("byteswap", "Swap the bytes of the plain array before the transform."),
     "setfield": writes.refused_method("setfield", "Write x.real = v, x.imag = v, or x[...] = v."),
     "setflags": writes.refused_method("setflags", "Leave it out: arrays of a transform are its own."),
+    **memory.METHODS,
     "dot": contractions.dot,
     "diagonal": contractions.diagonal_,
     "trace": contractions.trace,
@@ -218,6 +222,8 @@ ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
     "real": complex_.real,
     "imag": complex_.imag,
     "flat": Flat,
+    "device": memory.device,
+    **memory.HIDDEN,
     "__jax_array__": _jax_array,
 }
 

@@ -79,15 +79,15 @@ def to_bool(self: Tracer) -> bool:
 
 
 def refuse(
-    asked: str, plainly: Callable[[Any], Any], error: type[ConcretizationTypeError] = ConcretizationTypeError
+    asked: str, plainly: Callable[..., Any], error: type[ConcretizationTypeError] = ConcretizationTypeError
 ) -> Any:
     """A conversion that would cut the derivative silently; of a place that holds plain numbers it is none."""
 
-    def convert(self: Tracer, *_: Any) -> Any:
+    def convert(self: Tracer, *args: Any) -> Any:
         value = innermost(self)
         self = settled(self)
         if not isinstance(self, Tracer):
-            return plainly(np.asarray(self))
+            return plainly(np.asarray(self), *args)
         staged = isinstance(value, Tracer)
         trace = value.owner if staged else self.owner
         why = trace.unknown if staged else "the plain number would carry no derivative"

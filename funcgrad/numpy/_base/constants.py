@@ -29,3 +29,6 @@ finfo = np.finfo
 iinfo = np.iinfo
 isdtype = np.isdtype
 issubdtype = np.issubdtype
+
+# By these the Array API's namespaces are asked about themselves; NumPy 2.0 lacks some.
+array_api = {name: vars(np)[name] for name in ("__array_api_version__", "__array_namespace_info__") if name in vars(np)}

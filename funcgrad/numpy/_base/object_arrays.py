@@ -124,25 +124,22 @@ def put_elements(out: np.ndarray, y: Any) -> np.ndarray:
     return out
 
 
-# What numpy.polynomial computes by LAPACK, which takes no objects; and what does the same by our functions.
-_BY_LAPACK = {
-    "fit": "fnp.linalg.lstsq({module}.{family}vander(x, deg), y)[0], both sides times the weights where there are some",
-    "roots": "a root with fg.implicit_root, of {family}val",
-}
+# What numpy.polynomial computes by LAPACK, which takes no objects.
+_BY_LAPACK = ("fit", "roots")
 
 
 def _refuse_by_lapack(self: Tracer, asking: FrameType | None) -> None:
     """Refuse a fit, or the roots of more than a line, where ``numpy.polynomial`` asks for an array."""
     while asking is not None and asking.f_globals.get("__name__", "").startswith("numpy.polynomial."):
         name, module = asking.f_code.co_name, asking.f_globals["__name__"]
-        for end, remedy in _BY_LAPACK.items():
+        for end in _BY_LAPACK:
             family = name.removesuffix(end)
             if name.endswith(end) and family and not module.endswith(("polyutils", "_polybase")):
                 if end == "roots" and (family.endswith("from") or self.shape < (3,)):
                     return
                 raise UnsupportedFunctionError(
                     f"{module}.{name}: it met a traced array {self.aval}, and NumPy computes it by LAPACK, where a "
-                    f"derivative would be lost. Write {remedy.format(module=module, family=family)}."
+                    f"derivative would be lost. Use funcgrad.numpy.polynomial.{name}, or the class there."
                 )
         asking = asking.f_back
 

@@ -6,6 +6,8 @@ They are what ``funcgrad.numpy`` has under these names, what NumPy's ``like=x`` 
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import itertools
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
@@ -39,6 +41,9 @@ def maker(function: Callable[..., Any], by: Callable[..., Any] | None = None) ->
 
     name = function.__name__
     make.__name__ = make.__qualname__ = name
+    with contextlib.suppress(ValueError):
+        # Functions in C have one in newer releases of NumPy alone.
+        vars(make)["__signature__"] = inspect.signature(function)
     make.__doc__ = f"``numpy.{name}``; while a transform runs, an array that traced values can be written into."
     return implements(function)(make)
 
@@ -189,6 +194,29 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     elif asked & {"C", "CONTIGUOUS", "C_CONTIGUOUS"}:
         y = ascontiguousarray(y)
     return copy_op(y) if asked & {"O", "OWNDATA"} and y is a else y
+
+
+@implements(np.from_dlpack)
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+    """``numpy.from_dlpack``: an array that shares memory; a traced one stays itself, and keeps its derivative.
+
+    Args:
+        x: an array of any library that has the protocol.
+        device: NumPy's; there is one, ``"cpu"``.
+        copy: whether to copy; only if needed, unless given.
+
+    Returns:
+        A NumPy array, or the traced one, of which a copy is made only if asked for.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad.numpy as fnp
+        >>> fnp.from_dlpack(np.arange(3.0))
+        array([0., 1., 2.])
+    """
+    if isinstance(x, Tracer):
+        return copied(x, "K") if copy else x
+    return taking(np.from_dlpack(x, device=device, copy=copy))
 
 
 @implements(np.fromiter)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -95,8 +96,17 @@ def by_operator(function: Callable[..., Any]) -> Callable[..., Any]:
     return getattr(function, "by_operator", function)
 
 
+_POSITIONAL = inspect.Parameter.POSITIONAL_ONLY
+# By how many operands there are.
+_SIGNATURES = {
+    names.count("x"): inspect.Signature([inspect.Parameter(name, _POSITIONAL) for name in names.split()])
+    for names in ("x", "x1 x2")
+}
+
+
 def named(function: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = ufunc.__name__
+    vars(function)["__signature__"] = _SIGNATURES[ufunc.nin]
     function.__doc__ = f"``numpy.{ufunc.__name__}`` for arrays of either engine and tracers."
     return implements(ufunc)(function)
 
@@ -171,7 +181,9 @@ def sign(x: Any, /) -> Any:
     if type(x) is complex:
         return np.sign(x)
     size = ops.abs_p(x)
-    return x / cast(select(size == 0, 1, size), x.dtype)
+    zero = size == 0
+    # Of zeros with a sign too it is 0 without one.
+    return select(zero, 0, x / cast(select(zero, 1, size), x.dtype))
 
 
 def _positive(x: Any, /) -> Any:

@@ -1,0 +1,87 @@
+"""What of ``ndarray`` speaks of the memory that an array lies in: a traced array has none that could be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from funcgrad._core.bind import Tracer, is_foreign
+from funcgrad._core.trace.place import settled
+from funcgrad.errors import TracerArrayConversionError, UnsupportedFunctionError
+from funcgrad.numpy._base.concrete import innermost, refuse
+
+
+def device(self: Tracer) -> Any:
+    """``x.device``: that of the value; NumPy's own word is ``"cpu"``."""
+    value = innermost(self)
+    return value.device if is_foreign(value) else "cpu"
+
+
+def to_device(self: Tracer, device: Any, /, *, stream: None = None) -> Tracer:
+    """``x.to_device``: to the one where it is."""
+    del stream
+    if device != self.device:
+        raise ValueError(
+            f"x.to_device: a traced array {self.aval} is on {self.device!r}, and was asked to go to {device!r}. Move "
+            "the arguments of the transformed function before the call."
+        )
+    return self
+
+
+def dlpack(
+    self: Tracer, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+) -> Any:
+    """``x.__dlpack__``: of plain numbers alone, which other libraries get as a copy."""
+    plain = settled(self)
+    if isinstance(plain, Tracer):
+        raise TracerArrayConversionError(
+            f"x.__dlpack__: another library asked for the memory of a traced array {self.aval}, whose derivative it "
+            "would lose. Pass fg.stop_gradient(x) where it is meant as a constant, or wrap the call by fg.call_numpy."
+        )
+    return np.array(plain).__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+
+
+def dlpack_device(self: Tracer) -> tuple[int, int]:
+    """``x.__dlpack_device__``: NumPy's."""
+    return np.empty(0).__dlpack_device__()
+
+
+def _hidden(name: str, remedy: str) -> Callable[[Tracer], NoReturn]:
+    def attribute(self: Tracer) -> NoReturn:
+        # To hasattr and getattr with a default there is none: libraries look for these to get at the memory.
+        raise AttributeError(
+            f"x.{name}: a traced array {self.aval} has no memory of its own that could be shown. {remedy}"
+        )
+
+    return attribute
+
+
+def getfield(self: Tracer, *_: Any, **__: Any) -> NoReturn:
+    """``x.getfield``: refused."""
+    raise UnsupportedFunctionError(
+        f"x.getfield: it reads the bytes of a traced array {self.aval}, which have no derivative. Use x.real, x.imag "
+        "or x.astype."
+    )
+
+
+_SHARES = "Ask numpy.may_share_memory of the arguments before the transform."
+_LAYOUT = "Lay it out with np.ascontiguousarray(x), and leave the question out."
+HIDDEN: dict[str, Callable[[Tracer], NoReturn]] = {
+    "base": _hidden("base", _SHARES),
+    "ctypes": _hidden("ctypes", "Call functions in C by fg.call_numpy."),
+    "data": _hidden("data", "Call functions that read memory by fg.call_numpy."),
+    "flags": _hidden("flags", _LAYOUT),
+    "strides": _hidden("strides", _LAYOUT),
+}
+METHODS: dict[str, Any] = {
+    "to_device": to_device,
+    "__dlpack__": dlpack,
+    "__dlpack_device__": dlpack_device,
+    "getfield": getfield,
+    "tobytes": refuse("tobytes()", np.ndarray.tobytes),
+    "tofile": refuse("tofile()", np.ndarray.tofile),
+    "dump": refuse("dump()", np.ndarray.dump),
+    "dumps": refuse("dumps()", np.ndarray.dumps),
+}

@@ -1,0 +1,170 @@
+"""Fits and roots of ``numpy.polynomial``, which NumPy computes by LAPACK: here they carry derivatives.
+
+All else of ``numpy.polynomial`` takes traced values as it is. The classes are NumPy's, but for ``fit`` and ``roots``.
+
+Example:
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> from funcgrad.numpy.polynomial import Chebyshev
+    >>> x = np.linspace(-1, 1, 5)
+    >>> fg.grad(lambda y: Chebyshev.fit(x, y, 1)(0.0))(x**2).round(6)
+    array([0.2, 0.2, 0.2, 0.2, 0.2])
+"""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import aval_of
+from funcgrad._core.tracebacks import caller_level
+from funcgrad._ops.elementwise.select import select
+from funcgrad._public import publish
+from funcgrad.numpy._base.concrete import known_value
+from funcgrad.numpy._base.plain import beside_numpys
+from funcgrad.numpy._choose.at import at
+from funcgrad.numpy._contract.polynomials import without_zeros
+from funcgrad.numpy._math.elementwise import absolute, sqrt
+from funcgrad.numpy._reduce.reductions import as_array, sum_
+from funcgrad.numpy._reduce.sorting import sort
+from funcgrad.numpy._reduce.statistics import inexact
+from funcgrad.numpy.linalg._eigen import eigvals, lstsq
+
+__all__ = [
+    "Chebyshev",
+    "Hermite",
+    "HermiteE",
+    "Laguerre",
+    "Legendre",
+    "Polynomial",
+    "chebfit",
+    "chebroots",
+    "hermefit",
+    "hermeroots",
+    "hermfit",
+    "hermroots",
+    "lagfit",
+    "lagroots",
+    "legfit",
+    "legroots",
+    "polyfit",
+    "polyroots",
+]
+
+Function = Callable[..., Any]
+
+
+def _least_squares(name: str, vander: Function, points: tuple[Any, Any, Any], deg: Any, rcond: Any, full: bool) -> Any:
+    """As ``numpy.polynomial.polyutils._fit``: columns of one length, and what was not fitted is zero."""
+    x, y, w = points
+    degrees = np.asarray(deg)
+    _check(name, x, y, w, degrees)
+    left, right = as_array(vander(x, int(degrees.max()))), y
+    if degrees.ndim:
+        degrees = np.sort(degrees)
+        left = left[:, degrees]
+    if w is not None:
+        left, right = left * w[:, None], right * (w[:, None] if len(y.shape) == 2 else w)
+    cutoff = x.shape[0] * float(np.finfo(x.dtype).eps) if rcond is None else rcond
+    scale = sum_(absolute(left) ** 2, 0)
+    empty = scale == 0
+    scale = select(empty, 1, sqrt(select(empty, 1, scale)))
+    c, residuals, rank, values = lstsq(left / scale, right, cutoff)
+    c = (c.T / scale).T
+    if degrees.ndim:
+        c = at(np.zeros((int(degrees[-1]) + 1, *c.shape[1:]), c.dtype))[degrees].set(c)
+    if full:
+        return c, [residuals, rank, values, cutoff]
+    known = known_value(rank)
+    if known is not None and int(known) != left.shape[1]:
+        warnings.warn("The fit may be poorly conditioned", np.exceptions.RankWarning, stacklevel=caller_level())
+    return c
+
+
+def _check(name: str, x: Any, y: Any, w: Any, degrees: np.ndarray) -> None:
+    if degrees.ndim > 1 or degrees.dtype.kind not in "iu" or not degrees.size:
+        raise TypeError(
+            f"{name}: deg must be an int or non-empty 1-D array of int, and is {aval_of(degrees)}. Give one degree, or "
+            "the degrees of the terms to fit."
+        )
+    if degrees.min() < 0:
+        raise ValueError(f"{name}: deg is {degrees.min()}; expected deg >= 0. A constant has degree 0.")
+    if len(x.shape) != 1 or not x.shape[0] or len(y.shape) not in (1, 2) or x.shape[0] != y.shape[0]:
+        raise TypeError(
+            f"{name}: x is {aval_of(x)} and y {aval_of(y)}; expected a non-empty 1D vector for x, and a 1D or 2D array "
+            "of the same length for y. Turn what has more axes into columns with reshape."
+        )
+    if w is not None and w.shape != x.shape:
+        raise TypeError(
+            f"{name}: w is {aval_of(w)}; expected a 1D vector of the length of x. Give each point a weight."
+        )
+
+
+def _functions(family: str, prefix: str) -> tuple[Function, Function]:
+    """``chebfit`` and ``chebroots``, say."""
+    numpys = importlib.import_module(f"numpy.polynomial.{family}")
+    vander, companion = (getattr(numpys, prefix + function) for function in ("vander", "companion"))
+
+    def fit(
+        x: Any, y: Any, deg: Any, rcond: float | None = None, full: bool = False, w: Any = None
+    ) -> Any:
+        weights = None if w is None else inexact(w)
+        return _least_squares(f"{prefix}fit", vander, (inexact(x), inexact(y), weights), deg, rcond, full)
+
+    def roots(c: Any) -> Any:
+        c = as_array(c)
+        if len(c.shape) != 1:
+            raise ValueError(f"{prefix}roots: Coefficient array is {aval_of(c)}, not 1-d. Use fg.vmap for more.")
+        c = inexact(without_zeros(c, f"polynomial.{family}.{prefix}roots", "b"))
+        if c.shape[0] < 2:
+            return np.array([], c.dtype)
+        # Turned around it has smaller errors.
+        return sort(eigvals(as_array(companion(c))[::-1, ::-1]))
+
+    numpys_fit, numpys_roots = getattr(numpys, f"{prefix}fit"), getattr(numpys, f"{prefix}roots")
+    for function, like in ((fit, numpys_fit), (roots, numpys_roots)):
+        function.__name__ = function.__qualname__ = like.__name__
+    fit.__doc__ = (
+        f"``numpy.polynomial.{family}.{prefix}fit``: by least squares, whose derivative holds while the rank does not "
+        "change."
+    )
+    roots.__doc__ = (
+        f"``numpy.polynomial.{family}.{prefix}roots``: eigenvalues of the companion matrix, whose coefficients have to "
+        "be known (see `numpy.linalg.eigvals`); where roots are equal they have no derivative."
+    )
+    return beside_numpys(numpys_fit)(fit), beside_numpys(numpys_roots)(roots)
+
+
+def _kind(name: str, fit: Function, roots: Function) -> Any:
+    """NumPy's class, which finds its functions under these names."""
+    parent = getattr(np.polynomial, name)
+    return type(
+        name,
+        (parent,),
+        {
+            "__doc__": f"``numpy.polynomial.{name}``, of which ``fit`` and ``roots`` carry derivatives.",
+            "__module__": __name__,
+            "_fit": staticmethod(fit),
+            "_roots": staticmethod(roots),
+        },
+    )
+
+
+polyfit, polyroots = _functions("polynomial", "poly")
+chebfit, chebroots = _functions("chebyshev", "cheb")
+legfit, legroots = _functions("legendre", "leg")
+lagfit, lagroots = _functions("laguerre", "lag")
+hermfit, hermroots = _functions("hermite", "herm")
+hermefit, hermeroots = _functions("hermite_e", "herme")
+Polynomial = _kind("Polynomial", polyfit, polyroots)
+Chebyshev = _kind("Chebyshev", chebfit, chebroots)
+Legendre = _kind("Legendre", legfit, legroots)
+Laguerre = _kind("Laguerre", lagfit, lagroots)
+Hermite = _kind("Hermite", hermfit, hermroots)
+HermiteE = _kind("HermiteE", hermefit, hermeroots)
+
+__dir__ = publish(__name__)
