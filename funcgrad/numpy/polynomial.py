@@ -109,9 +109,7 @@ def _functions(family: str, prefix: str) -> tuple[Function, Function]:
     numpys = importlib.import_module(f"numpy.polynomial.{family}")
     vander, companion = (getattr(numpys, prefix + function) for function in ("vander", "companion"))
 
-    def fit(
-        x: Any, y: Any, deg: Any, rcond: float | None = None, full: bool = False, w: Any = None
-    ) -> Any:
+    def fit(x: Any, y: Any, deg: Any, rcond: float | None = None, full: bool = False, w: Any = None) -> Any:
         weights = None if w is None else inexact(w)
         return _least_squares(f"{prefix}fit", vander, (inexact(x), inexact(y), weights), deg, rcond, full)
 
