@@ -78,6 +78,6 @@ def entered(mode: str) -> Namespace:
     """The namespace of a transform that this process stays in."""
     trace = {"forward": ForwardTrace, "reverse": ReverseTrace}[mode]()
     trace.__enter__()
-    Tracer.__float__ = _answering(float)
-    Tracer.__complex__ = _answering(complex)
+    kind: Any = Tracer
+    kind.__float__, kind.__complex__ = _answering(float), _answering(complex)
     return Namespace(trace)
