@@ -5,20 +5,21 @@ All else of ``numpy.polynomial`` takes traced values as it is. The classes are N
 Example:
     >>> import numpy as np
     >>> import funcgrad as fg
-    >>> from funcgrad.numpy.polynomial import Chebyshev
+    >>> from funcgrad.numpy.polynomial import chebfit
     >>> x = np.linspace(-1, 1, 5)
-    >>> fg.grad(lambda y: Chebyshev.fit(x, y, 1)(0.0))(x**2).round(6)
+    >>> fg.grad(lambda y: chebfit(x, y, 1)[0])(x**2).round(6)
     array([0.2, 0.2, 0.2, 0.2, 0.2])
 """
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
+from numpy.polynomial import chebyshev, hermite, hermite_e, laguerre, legendre, polynomial
 
 from funcgrad._core.aval import aval_of
 from funcgrad._core.tracebacks import caller_level
@@ -104,9 +105,9 @@ def _check(name: str, x: Any, y: Any, w: Any, degrees: np.ndarray) -> None:
         )
 
 
-def _functions(family: str, prefix: str) -> tuple[Function, Function]:
+def _functions(numpys: ModuleType, prefix: str) -> tuple[Function, Function]:
     """``chebfit`` and ``chebroots``, say."""
-    numpys = importlib.import_module(f"numpy.polynomial.{family}")
+    family = numpys.__name__.rpartition(".")[2]
     vander, companion = (getattr(numpys, prefix + function) for function in ("vander", "companion"))
 
     def fit(x: Any, y: Any, deg: Any, rcond: float | None = None, full: bool = False, w: Any = None) -> Any:
@@ -152,12 +153,12 @@ def _kind(name: str, fit: Function, roots: Function) -> Any:
     )
 
 
-polyfit, polyroots = _functions("polynomial", "poly")
-chebfit, chebroots = _functions("chebyshev", "cheb")
-legfit, legroots = _functions("legendre", "leg")
-lagfit, lagroots = _functions("laguerre", "lag")
-hermfit, hermroots = _functions("hermite", "herm")
-hermefit, hermeroots = _functions("hermite_e", "herme")
+polyfit, polyroots = _functions(polynomial, "poly")
+chebfit, chebroots = _functions(chebyshev, "cheb")
+legfit, legroots = _functions(legendre, "leg")
+lagfit, lagroots = _functions(laguerre, "lag")
+hermfit, hermroots = _functions(hermite, "herm")
+hermefit, hermeroots = _functions(hermite_e, "herme")
 Polynomial = _kind("Polynomial", polyfit, polyroots)
 Chebyshev = _kind("Chebyshev", chebfit, chebroots)
 Legendre = _kind("Legendre", legfit, legroots)
