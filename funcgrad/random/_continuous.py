@@ -12,7 +12,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
 from funcgrad._ops.elementwise.activation import erf_p
 from funcgrad._ops.elementwise.cast import cast, make_complex, real_dtype
-from funcgrad._ops.elementwise.special import erfinv_p
+from funcgrad._ops.elementwise.special.normal import erfinv_p
 from funcgrad._ops.layout.shape import expand_dims
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._ops.random import bits as ops

@@ -100,6 +100,22 @@ class _Lax:
         structs = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in avals]
         return jax.pure_callback(function, structs, *xs)
 
+    @staticmethod
+    def elementwise_callback(function: Callable[..., Any], aval: Aval, push: Callable[..., Any], *xs: Any) -> Any:
+        """A Python function of NumPy arrays that works element by element, with ``push(primals, tangents)`` for JAX.
+
+        A tangent is ``None`` where an operand has none. The function is called when the program runs.
+        """
+        struct = jax.ShapeDtypeStruct(aval.shape, aval.dtype)
+        call = jax.custom_jvp(lambda *xs: jax.pure_callback(function, struct, *xs, vmap_method="broadcast_all"))
+
+        def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+            zero = jax.custom_derivatives.SymbolicZero
+            return push(tuple(primals), [None if isinstance(t, zero) else t for t in tangents])
+
+        call.defjvp(rule, symbolic_zeros=True)
+        return call(*xs)
+
 
 lax = _Lax()
 

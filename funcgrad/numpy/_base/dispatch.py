@@ -83,7 +83,9 @@ def find_special(ufunc: np.ufunc) -> Callable[..., Any] | None:
     """Ours for a ufunc of ``scipy.special``, remembered from then on."""
     name = ufunc.__name__
     function = special_functions.get(name)
-    if function is None or getattr(sys.modules.get("scipy.special"), name, None) is not ufunc:
+    # The second holds what SciPy's Python functions call.
+    modules = [sys.modules.get(f"scipy.special{part}") for part in ("", "._ufuncs")]
+    if function is None or not any(getattr(module, name, None) is ufunc for module in modules):
         return None
     ufuncs[ufunc] = function
     return function

@@ -1,0 +1,1 @@
+"""Special functions, elementwise. SciPy computes them on NumPy; on XLA they are formulas, or SciPy on the host."""

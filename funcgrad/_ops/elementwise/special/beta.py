@@ -1,0 +1,168 @@
+"""The beta function, binomial coefficients, the incomplete beta function and its inverses. Rules: DLMF 5.12, 8.17."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad._ops.elementwise.families import elementwise
+from funcgrad._ops.elementwise.rounding import floor_p
+from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.elementwise.special.beta_slope import betainc_slope_p
+from funcgrad._ops.elementwise.special.entropy import xlog1py_p, xlogy_p
+from funcgrad._ops.elementwise.special.gamma import (
+    digamma_p,
+    digamma_step,
+    gamma_p,
+    gammaln_xla,
+    is_pole_xla,
+    rgamma_p,
+    rgamma_slope,
+)
+from funcgrad._ops.elementwise.special.scipys import of_scipy, scipy_special
+from funcgrad._ops.elementwise.transcendental import exp_p
+
+
+def _betaln_xla(lax: Any, a: Any, b: Any) -> Any:
+    """With SciPy's values at the poles: of whole numbers the beta function may be finite there, by reflection."""
+
+    def number(value: float) -> Any:
+        return lax.full_like(a, value)
+
+    first = is_pole_xla(lax, a)
+    a, b = lax.select(first, a, b), lax.select(first, b, a)
+    pole, reflected = is_pole_xla(lax, a), lax.sub(lax.sub(number(1), a), b)
+    whole = lax.bitwise_and(lax.gt(b, number(0)), lax.eq(b, lax.floor(b)))
+    within = lax.bitwise_and(lax.gt(reflected, number(0)), lax.lt(reflected, number(np.inf)))
+    infinite = lax.bitwise_and(pole, lax.bitwise_not(lax.bitwise_and(whole, within)))
+    return lax.select(infinite, number(np.inf), _betaln_of_others(lax, lax.select(pole, reflected, a), b))
+
+
+def _betaln_of_others(lax: Any, a: Any, b: Any) -> Any:
+    """Far apart, the two nearly equal logarithms of the gamma function are a series: Cephes' ``lbeta``, 1995."""
+
+    def number(value: float) -> Any:
+        return lax.full_like(a, value)
+
+    exchanged = lax.lt(lax.abs(a), lax.abs(b))
+    a, b = lax.select(exchanged, b, a), lax.select(exchanged, a, b)
+    of_b, rest = gammaln_xla(lax, b), lax.sub(number(1), b)
+    near = lax.add(gammaln_xla(lax, a), lax.sub(of_b, gammaln_xla(lax, lax.add(a, b))))
+    product, reciprocal = lax.mul(b, rest), lax.div(number(1), a)
+    far = lax.sub(of_b, lax.mul(b, lax.log(a)))
+    terms = (
+        lax.mul(product, number(1 / 2)),
+        lax.mul(lax.mul(product, lax.sub(rest, b)), number(1 / 12)),
+        lax.mul(lax.mul(product, product), number(-1 / 12)),
+    )
+    for term in terms:
+        far = lax.add(far, lax.mul(term, reciprocal))
+        reciprocal = lax.div(reciprocal, a)
+    is_far = lax.bitwise_and(lax.gt(lax.abs(a), lax.mul(number(1e6), lax.abs(b))), lax.gt(a, number(1e6)))
+    return lax.select(is_far, far, near)
+
+
+betaln_p = elementwise(
+    "betaln",
+    "a b",
+    numpy=lambda a, b: scipy_special.betaln(a, b),
+    xla=_betaln_xla,
+    maps=[
+        lambda t, a, b: t * -digamma_step(a, b),
+        lambda t, a, b: t * -digamma_step(b, a),
+    ],
+    flops=60,
+)
+beta_p = of_scipy(
+    "beta",
+    "a b",
+    [
+        lambda t, a, b, y: t * (y * -digamma_step(a, b)),
+        lambda t, a, b, y: t * (y * -digamma_step(b, a)),
+    ],
+)
+
+
+def _is_pole(x: Any) -> Any:
+    return (x <= 0) & (x == floor_p(x))
+
+
+def _binom_slope(n: Any, k: Any, y: Any, by_n: bool) -> Any:
+    """By logarithms; at zeros, which are poles of the gamma functions below, by their reciprocals (DLMF 5.2.1)."""
+    rest = n - k + 1
+    at_zero = _is_pole(rest) | _is_pole(k + 1)
+    m, j = select(at_zero, 1.0, n), select(at_zero, 0.0, k)
+    smooth = digamma_step(m - j + 1, j) if by_n else digamma_p(m - j + 1) - digamma_p(j + 1)
+    p, q = select(at_zero, n, 1.0), select(at_zero, k, 0.0)
+    if by_n:
+        zeros = rgamma_p(q + 1) * (rgamma_p(p - q + 1) * digamma_p(p + 1) + rgamma_slope(p - q + 1))
+    else:
+        zeros = rgamma_slope(q + 1) * rgamma_p(p - q + 1) - rgamma_p(q + 1) * rgamma_slope(p - q + 1)
+    return select(at_zero, gamma_p(p + 1) * zeros, select(at_zero, 0.0, y) * smooth)
+
+
+binom_p = of_scipy(
+    "binom",
+    "n k",
+    [
+        lambda t, n, k, y: t * _binom_slope(n, k, y, True),
+        lambda t, n, k, y: t * _binom_slope(n, k, y, False),
+    ],
+)
+
+
+def log_beta_power(a: Any, b: Any, x: Any) -> Any:
+    """``(a - 1) log(x) + (b - 1) log(1 - x) - betaln(a, b)``: the logarithm of the density of the beta distribution."""
+    return xlogy_p(a - 1, x) + xlog1py_p(b - 1, -x) - betaln_p(a, b)
+
+
+def _density(a: Any, b: Any, x: Any) -> Any:
+    return exp_p(log_beta_power(a, b, x))
+
+
+betainc_p = of_scipy(
+    "betainc",
+    "a b x",
+    [
+        lambda t, a, b, x: t * betainc_slope_p(a, b, x, of="a"),
+        lambda t, a, b, x: t * betainc_slope_p(a, b, x, of="b"),
+        lambda t, a, b, x: t * _density(a, b, x),
+    ],
+    xla="betainc",
+)
+betaincc_p = of_scipy(
+    "betaincc",
+    "a b x",
+    [
+        lambda t, a, b, x: t * -betainc_slope_p(a, b, x, of="a"),
+        lambda t, a, b, x: t * -betainc_slope_p(a, b, x, of="b"),
+        lambda t, a, b, x: t * -_density(a, b, x),
+    ],
+    xla=lambda lax, a, b, x: lax.betainc(b, a, lax.sub(lax.full_like(x, 1), x)),
+)
+
+
+def _inverse_map(t: Any, a: Any, b: Any, y: Any, of: str) -> Any:
+    # The incomplete function stays what it is: its change by the parameter is made up for by its argument.
+    return t * (-betainc_slope_p(a, b, y, of=of) / _density(a, b, y))
+
+
+betaincinv_p = of_scipy(
+    "betaincinv",
+    "a b p",
+    [
+        lambda t, a, b, y: _inverse_map(t, a, b, y, "a"),
+        lambda t, a, b, y: _inverse_map(t, a, b, y, "b"),
+        lambda t, a, b, y: t / _density(a, b, y),
+    ],
+)
+betainccinv_p = of_scipy(
+    "betainccinv",
+    "a b p",
+    [
+        lambda t, a, b, y: _inverse_map(t, a, b, y, "a"),
+        lambda t, a, b, y: _inverse_map(t, a, b, y, "b"),
+        lambda t, a, b, y: t / -_density(a, b, y),
+    ],
+)

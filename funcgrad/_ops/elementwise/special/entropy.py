@@ -1,0 +1,96 @@
+"""Products with logarithms where a factor may vanish, and exponentials over what may be small."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from funcgrad._ops.elementwise.arithmetic import log_p
+from funcgrad._ops.elementwise.families import elementwise
+from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.elementwise.special.scipys import of_scipy, scipy_special
+from funcgrad._ops.elementwise.special.series import polynomial
+from funcgrad._ops.elementwise.transcendental import exp_p, log1p_p
+from funcgrad._ops.elementwise.trigonometric import sin_p
+
+logit_p = elementwise(
+    "logit",
+    "x",
+    numpy=lambda x: scipy_special.logit(x),
+    xla=lambda lax, x: lax.sub(lax.log(x), lax.log1p(lax.neg(x))),
+    maps=[lambda t, x: t / (x * (1 - x))],
+    flops=20,
+)
+
+
+def _zero_unless(lax: Any, a: Any, product: Any, b: Any) -> Any:
+    """0 where ``a`` is 0, whatever the logarithm beside it is, unless its argument is NaN."""
+    zero = lax.full_like(a, 0)
+    return lax.select(lax.bitwise_and(lax.eq(a, zero), lax.eq(b, b)), zero, product)
+
+
+def _quotient(a: Any, b: Any) -> Any:
+    """``a / b``, and 0 for 0 / 0."""
+    return a / select((a == 0) & (b == 0), 1, b)
+
+
+xlogy_p = elementwise(
+    "xlogy",
+    "a b",
+    numpy=lambda a, b: scipy_special.xlogy(a, b),
+    xla=lambda lax, a, b: _zero_unless(lax, a, lax.mul(a, lax.log(b)), b),
+    maps=[lambda t, b: t * log_p(b), lambda t, a, b: t * _quotient(a, b)],
+    flops=12,
+)
+xlog1py_p = elementwise(
+    "xlog1py",
+    "a b",
+    numpy=lambda a, b: scipy_special.xlog1py(a, b),
+    xla=lambda lax, a, b: _zero_unless(lax, a, lax.mul(a, lax.log1p(b)), b),
+    maps=[lambda t, b: t * log1p_p(b), lambda t, a, b: t * _quotient(a, 1 + b)],
+    flops=12,
+)
+
+
+def _entr_xla(lax: Any, x: Any) -> Any:
+    zero = lax.full_like(x, 0)
+    positive = lax.neg(lax.mul(x, lax.log(x)))
+    return lax.select(lax.lt(x, zero), lax.full_like(x, -np.inf), lax.select(lax.eq(x, zero), zero, positive))
+
+
+entr_p = elementwise(
+    "entr",
+    "x",
+    numpy=lambda x: scipy_special.entr(x),
+    xla=_entr_xla,
+    maps=[lambda t, x: t * (-1 - log_p(x))],
+    flops=12,
+)
+
+# Where the terms of the closed form cancel, the series in x serves (DLMF 4.2.19).
+_EXPREL_SLOPE = [1 / (math.factorial(k) * (k + 2)) for k in range(19)]
+
+
+def exprel_slope(x: Any) -> Any:
+    """The derivative of ``expm1(x) / x``."""
+    near = abs(x) < 1
+    z, far = select(near, x, 0.0), select(near, 1.0, x)
+    return select(near, polynomial(_EXPREL_SLOPE, z), (exp_p(far) - exprel_p(far)) / far)
+
+
+def _exprel_xla(lax: Any, x: Any) -> Any:
+    zero, one = lax.full_like(x, 0), lax.full_like(x, 1)
+    at_zero, infinite = lax.eq(x, zero), lax.eq(x, lax.full_like(x, np.inf))
+    y = lax.div(lax.expm1(x), lax.select(at_zero, one, x))
+    return lax.select(at_zero, one, lax.select(infinite, x, y))
+
+
+def _cosm1_xla(lax: Any, x: Any) -> Any:
+    half = lax.sin(lax.mul(x, lax.full_like(x, 0.5)))
+    return lax.mul(lax.full_like(x, -2), lax.mul(half, half))
+
+
+exprel_p = of_scipy("exprel", "x", [lambda t, x: t * exprel_slope(x)], xla=_exprel_xla, flops=20)
+cosm1_p = of_scipy("cosm1", "x", [lambda t, x: t * -sin_p(x)], xla=_cosm1_xla, flops=20)

@@ -1,0 +1,177 @@
+"""The gamma function, its logarithm and the derivatives of that; the zeta functions. Rules: DLMF 5.2, 5.15, 25.11."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import aval_of
+from funcgrad._ops.elementwise.arithmetic import log_p
+from funcgrad._ops.elementwise.families import elementwise
+from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.elementwise.special.scipys import no_rule, of_scipy, scipy_special
+from funcgrad._ops.elementwise.special.series import polynomial
+from funcgrad._ops.elementwise.transcendental import log1p_p
+from funcgrad._ops.elementwise.trigonometric import cos_p, sin_p
+
+
+def _polygamma_numpy(x: Any, *, order: int) -> Any:
+    # scipy.special.polygamma itself computes in float64 only.
+    sign = -1.0 if order % 2 == 0 else 1.0
+    return sign * math.factorial(order) * scipy_special.zeta(aval_of(x).dtype.type(order + 1), x)
+
+
+def _cotangent_derivative(order: int) -> list[int]:
+    """The derivative of the cotangent, as coefficients of its own powers: the derivative of ``c`` is ``-1 - c * c``."""
+    powers = [0, 1]
+    for _ in range(order):
+        slopes = [k * coefficient for k, coefficient in enumerate(powers)][1:]
+        powers = [-a - b for a, b in zip([*slopes, 0, 0], [0, 0, *slopes], strict=True)]
+    return powers
+
+
+def _polygamma_xla(lax: Any, x: Any, *, order: int) -> Any:
+    """Below zero by reflection: the series of ``lax`` is one for positive arguments."""
+    zero, infinity = lax.full_like(x, 0), lax.full_like(x, np.inf)
+    below = lax.lt(x, zero)
+    mirrored = lax.select(below, lax.sub(lax.full_like(x, 1), x), x)
+    y = lax.polygamma(lax.full_like(x, order), mirrored)
+    # Half a period around zero, where the cotangent keeps its precision.
+    phase = lax.mul(lax.sub(x, lax.round(x)), lax.full_like(x, math.pi))
+    cotangent = lax.div(lax.cos(phase), lax.sin(phase))
+    series = zero
+    for coefficient in reversed(_cotangent_derivative(order)):
+        series = lax.add(lax.mul(series, cotangent), lax.full_like(x, coefficient))
+    sign = -1 if order % 2 else 1
+    reflected = lax.sub(lax.mul(lax.full_like(x, sign), y), lax.mul(lax.full_like(x, math.pi ** (order + 1)), series))
+    y = lax.select(below, reflected, lax.select(lax.eq(x, infinity), zero, y))
+    return lax.select(is_pole_xla(lax, x), lax.full_like(x, -sign * np.inf), y)
+
+
+def is_pole_xla(lax: Any, x: Any) -> Any:
+    """Where the gamma function has none of its values: at zero and the negative whole numbers."""
+    return lax.bitwise_and(lax.le(x, lax.full_like(x, 0)), lax.eq(x, lax.floor(x)))
+
+
+def gammaln_xla(lax: Any, x: Any) -> Any:
+    # SciPy's value there, which has no meaning.
+    lowest = lax.full_like(x, -np.inf)
+    return lax.select(lax.eq(x, lowest), lowest, lax.lgamma(x))
+
+
+def _digamma_xla(lax: Any, x: Any) -> Any:
+    zero = lax.eq(x, lax.full_like(x, 0))
+    return lax.select(zero, lax.div(lax.full_like(x, -1), x), lax.digamma(x))
+
+
+gammaln_p = elementwise(
+    "gammaln",
+    "x",
+    numpy=lambda x: scipy_special.gammaln(x),
+    xla=gammaln_xla,
+    maps=[lambda t, x: t * digamma_p(x)],
+    flops=20,
+)
+digamma_p = elementwise(
+    "digamma",
+    "x",
+    numpy=lambda x: scipy_special.psi(x),
+    xla=_digamma_xla,
+    maps=[lambda t, x: t * polygamma_p(x, order=1)],
+    flops=20,
+)
+polygamma_p = elementwise(
+    "polygamma",
+    "x",
+    numpy=_polygamma_numpy,
+    xla=_polygamma_xla,
+    maps=[lambda t, x, order: t * polygamma_p(x, order=order + 1)],
+    flops=40,
+)
+
+
+def _gamma_xla(lax: Any, x: Any) -> Any:
+    # Below zero the sign alternates from one pole to the next.
+    zero = lax.full_like(x, 0)
+    odd = lax.ne(lax.rem(lax.floor(x), lax.full_like(x, 2)), zero)
+    size = lax.exp(lax.lgamma(x))
+    y = lax.select(lax.bitwise_and(lax.lt(x, zero), odd), lax.neg(size), size)
+    at_zero = lax.div(lax.full_like(x, 1), x)
+    y = lax.select(lax.eq(x, zero), at_zero, y)
+    return lax.select(lax.bitwise_and(is_pole_xla(lax, x), lax.lt(x, zero)), lax.full_like(x, np.nan), y)
+
+
+gamma_p = elementwise(
+    "gamma",
+    "x",
+    numpy=lambda x: scipy_special.gamma(x),
+    xla=_gamma_xla,
+    maps=[lambda t, x, y: t * (y * digamma_p(x))],
+    flops=30,
+)
+
+
+def _rgamma_xla(lax: Any, x: Any) -> Any:
+    pole = is_pole_xla(lax, x)
+    y = lax.div(lax.full_like(x, 1), _gamma_xla(lax, lax.select(pole, lax.full_like(x, 1), x)))
+    return lax.select(pole, lax.full_like(x, 0), y)
+
+
+def rgamma_slope(x: Any) -> Any:
+    """The derivative of ``1 / gamma(x)``; left of 1/2 by reflection (DLMF 5.5.3), which has a value at poles too."""
+    left = x < 0.5
+    z, right = select(left, x, 0.0), select(left, 1.0, x)
+    slope = gamma_p(1 - z) * (cos_p(math.pi * z) - sin_p(math.pi * z) * digamma_p(1 - z) / math.pi)
+    return select(left, slope, -rgamma_p(right) * digamma_p(right))
+
+
+rgamma_p = of_scipy("rgamma", "x", [lambda t, x: t * rgamma_slope(x)], xla=_rgamma_xla)
+zeta_p = of_scipy(
+    "zeta",
+    "x q",
+    [
+        no_rule("zeta", "its first argument"),
+        lambda t, x, q: t * (-x * zeta_p(x + 1, q)),
+    ],
+    ufunc="_zeta",
+)
+riemann_zeta_p = of_scipy("riemann_zeta", "x", [no_rule("zeta", "its first argument")], ufunc="_riemann_zeta")
+
+# Bernoulli's numbers over 2n: the expansion of digamma (DLMF 5.11.2) beyond its first two terms.
+_STIRLING = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
+# From here on it is exact to rounding.
+_LARGE = 12.0
+
+
+def _remainder(x: Any) -> Any:
+    """What the logarithm and its first correction leave of digamma."""
+    u = 1 / (x * x)
+    return u * polynomial(_STIRLING, u)
+
+
+def digamma_step(a: Any, b: Any) -> Any:
+    """``digamma(a + b) - digamma(a)``, also where the two agree in most of their digits."""
+    large = (a > _LARGE) & (a + b > _LARGE)
+    c, d = select(large, a, _LARGE), select(large, b, 0.0)
+    step = log1p_p(d / c) + d / (2 * c * (c + d)) - (_remainder(c + d) - _remainder(c))
+    e, f = select(large, 1.0, a), select(large, 0.0, b)
+    return select(large, step, digamma_p(e + f) - digamma_p(e))
+
+
+# The expansion of gammaln (DLMF 5.11.1) beyond its elementary terms, for ``x`` of 10 and more.
+_STIRLING_REST = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+
+
+def log_power(a: Any, x: Any) -> Any:
+    """``a * log(x) - x - gammaln(a)``, also where the three are great and their sum is not."""
+    large = a > 100
+    c = select(large, a, 100.0)
+    u = (x - c) / c
+    near = large & (abs(u) < 0.5)
+    d, u = select(near, a, 100.0), select(near, u, 0.0)
+    direct = a * log_p(select(x > 0, x, 1.0)) - x - gammaln_p(a)
+    expanded = d * (log1p_p(u) - u) + 0.5 * log_p(d) - 0.5 * math.log(2 * math.pi)
+    expanded = expanded - polynomial(_STIRLING_REST, 1 / (d * d)) / d
+    return select(near, expanded, direct)

@@ -1,0 +1,102 @@
+"""Factories for primitives whose values are those of a ufunc of ``scipy.special``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval, aval_of
+from funcgrad._core.bind import untraced
+from funcgrad._core.lazy import LazyModule
+from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.recorder import Rule
+from funcgrad._ops.elementwise.families import elementwise
+from funcgrad.errors import NotDifferentiableError
+
+scipy_special = LazyModule("scipy.special")
+scipy_ufuncs = LazyModule("scipy.special._ufuncs")
+
+
+def no_rule(name: str, operand: str, remedy: str = "") -> Rule:
+    """The map of an operand by which no good rule is known: asking for it is an error, where 0 would be wrong."""
+
+    def refuse(t: Any) -> Any:
+        raise NotDifferentiableError(
+            f"scipy.special.{name}: its derivative by {operand} was asked for, for which there is no closed rule. "
+            + (remedy or f"Hold {operand} constant with fg.stop_gradient, or take differences by it in fg.custom_jvp.")
+        )
+
+    return refuse
+
+
+def on_host(primitive: Callable[[], Primitive]) -> Callable[..., Any]:
+    """The XLA form of an elementwise primitive that XLA has no operations for: NumPy's form, called by the program.
+
+    To JAX it is a function with a derivative, ours, and with a batching rule, so that its own transforms go through.
+    """
+
+    def run(lax: Any, *xs: Any, **params: Any) -> Any:
+        own = primitive()
+
+        def host(*arrays: Any) -> np.ndarray:
+            with untraced(), np.errstate(all="ignore"):
+                # Of several operands JAX's batching may leave some without the new axis, of length 1 there.
+                return np.asarray(own.numpy(*[np.asarray(x) for x in arrays], **params), dtype)
+
+        aval = own.aval(*[aval_of(x) for x in xs], **params)
+        dtype = lax.canonical_dtype(aval.dtype)
+        types = Aval(aval.shape, dtype)
+
+        def push(primals: tuple, tangents: list) -> Any:
+            y = own(*primals, **params)
+            y_dot = own.derivative.push(own, primals, tangents, y, params)
+            return y, 0 * y if y_dot is None else y_dot
+
+        return lax.elementwise_callback(host, types, push, *xs)
+
+    return run
+
+
+def of_scipy(
+    name: str,
+    operands: str,
+    maps: Sequence[Rule | None],
+    *,
+    xla: str | Callable[..., Any] | None = None,
+    ufunc: str | None = None,
+    dtype: Callable[..., np.dtype] | None = None,
+    jvps: Sequence[Rule | None] | None = None,
+    flops: int = 100,
+) -> Primitive:
+    """Declare a primitive whose values are those of a ufunc of ``scipy.special``.
+
+    Args:
+        name: of the primitive, and of the ufunc.
+        operands: their names, space separated.
+        maps: per operand the map of its derivative, as in `elementwise`.
+        xla: the form on XLA; left out, SciPy computes there too, called by the program.
+        ufunc: the ufunc's name where it is not among SciPy's public ones.
+        dtype: the result's dtype, where it is not that of the operands.
+        jvps: the forward maps where they differ.
+        flops: operations per element.
+    """
+
+    def numpy(*xs: Any) -> Any:
+        return (getattr(scipy_ufuncs, ufunc) if ufunc else getattr(scipy_special, name))(*xs)
+
+    made: list[Primitive] = []
+    made.append(
+        elementwise(
+            name,
+            operands,
+            numpy=numpy,
+            xla=on_host(lambda: made[0]) if xla is None else xla,
+            maps=list(maps),
+            jvps=jvps,
+            dtype=dtype,
+            flops=flops,
+        )
+    )
+    return made[0]

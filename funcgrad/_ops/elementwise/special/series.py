@@ -1,0 +1,26 @@
+"""Polynomials and quotients in our operations, for what closed forms lose to cancellation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.elementwise.transcendental import log1p_p
+
+_LOG1PREL = [(-1) ** k / (k + 1) for k in range(20)]
+
+
+def polynomial(coefficients: Sequence[float], x: Any) -> Any:
+    """The polynomial with these coefficients, from that of degree 0."""
+    y: Any = coefficients[-1]
+    for coefficient in reversed(coefficients[:-1]):
+        y = y * x + coefficient
+    return y
+
+
+def log1prel(x: Any) -> Any:
+    """``log1p(x) / x``, whose derivatives keep their precision near 0."""
+    near = abs(x) < 0.1
+    z, far = select(near, x, 0.0), select(near, 1.0, x)
+    return select(near, polynomial(_LOG1PREL, z), log1p_p(far) / far)

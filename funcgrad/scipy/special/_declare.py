@@ -1,0 +1,66 @@
+"""What our functions have in common: the dtypes in which SciPy computes, and its ufuncs as the way in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import result_dtype
+from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.lazy import LazyModule
+from funcgrad._core.primitive import Primitive
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad.errors import UnsupportedFunctionError
+from funcgrad.numpy.extend import as_value, kind_of, special_functions
+
+scipy_special = LazyModule("scipy.special")
+
+
+@lru_cache(maxsize=1024)
+def scipys_dtype(name: str, kinds: tuple[Any, ...]) -> np.dtype:
+    """The dtype of SciPy's result, asked of SciPy: float16 and Python numbers go to other loops in each function."""
+    values = [np.ones(1, kind) if isinstance(kind, np.dtype) else kind(1) for kind in kinds]
+    function = getattr(scipy_special, name)
+    with np.errstate(all="ignore"):
+        try:
+            return np.asarray(function(1, *values) if name == "polygamma" else function(*values)).dtype
+        except TypeError:
+            # The floats of ml_dtypes.
+            return np.dtype(float)
+
+
+def real(name: str, *values: Any) -> tuple:
+    """Operands in the dtype in which SciPy computes."""
+    values = tuple([as_value(x) for x in values])
+    if result_dtype(*values).kind == "c":
+        raise UnsupportedFunctionError(
+            f"scipy.special.{name}: an operand is complex; funcgrad has this function for real numbers. "
+            "Pass the real part, or give the complex function a rule of its own with fg.custom_vjp."
+        )
+    dtype = scipys_dtype(name, tuple([kind_of(x) for x in values]))
+    return tuple([cast(x, dtype) for x in values])
+
+
+def of_ufunc(name: str, primitive: Primitive) -> Callable[..., Any]:
+    """Our function for a real ufunc of ``scipy.special``, which finds it."""
+
+    def function(*xs: Any) -> Any:
+        if len(xs) != len(primitive.operands):
+            raise TypeError(
+                f"scipy.special.{name}: {len(xs)} arguments were given. It takes {len(primitive.operands)}: "
+                f"{', '.join(primitive.operands)}, by position."
+            )
+        return bind(primitive, real(name, *xs), NO_PARAMS)
+
+    return found_by(name, function)
+
+
+def found_by(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Name a function after the ufunc of ``scipy.special`` that is to find it."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``scipy.special.{name}`` for real arrays of either engine and tracers."
+    special_functions[name] = function
+    return function

@@ -1,0 +1,260 @@
+"""Functions written in others: SciPy's ufuncs and Python functions by their names."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from funcgrad import numpy as fnp
+from funcgrad._core.bind import NO_PARAMS, Tracer, bind
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.elementwise.special import entropy, hypergeometric
+from funcgrad._ops.elementwise.special import gamma as gamma_
+from funcgrad._ops.elementwise.special.series import log1prel
+from funcgrad.errors import UnsupportedFunctionError
+from funcgrad.numpy.extend import as_value, dtype_of, special_functions
+from funcgrad.scipy.special import _ufuncs as u
+from funcgrad.scipy.special._declare import real
+
+
+def exp10(x: Any, /) -> Any:
+    """``scipy.special.exp10``: ten to the power of ``x``."""
+    return fnp.power(10.0, real("exp10", x)[0])
+
+
+def log_expit(x: Any, /) -> Any:
+    """``scipy.special.log_expit``: the logarithm of the logistic function, also where that rounds to 0."""
+    return fnp.negative(fnp.logaddexp(fnp.negative(real("log_expit", x)[0]), 0.0))
+
+
+def softplus(x: Any, /) -> Any:
+    """``scipy.special.softplus``: ``log(1 + exp(x))``."""
+    return fnp.logaddexp(real("exp10", x)[0], 0.0)
+
+
+def loggamma(z: Any, /) -> Any:
+    """``scipy.special.loggamma`` of real numbers: NaN left of 0, where the logarithm is complex."""
+    (z,) = real("loggamma", z)
+    left = z < 0
+    return select(left, math.nan, gamma_.gammaln_p(select(left, 1.0, z)))
+
+
+def gammasgn(x: Any, /) -> Any:
+    """``scipy.special.gammasgn``: the sign of the gamma function, whose derivative is 0."""
+    (x,) = real("gammasgn", x)
+    odd = fnp.remainder(fnp.floor(x), 2.0) == 1
+    pole = (x <= 0) & (x == fnp.floor(x))
+    sign = fnp.where((x < 0) & odd, -1.0, 1.0)
+    sign = fnp.where(x == 0, fnp.copysign(1.0, x), fnp.where(pole | fnp.isnan(x), math.nan, sign))
+    return cast(sign, x.dtype)
+
+
+def poch(z: Any, m: Any, /) -> Any:
+    """``scipy.special.poch``: ``gamma(z + m) / gamma(z)``, the rising factorial."""
+    z, m = real("poch", z, m)
+    return select(m == 0, 1.0, _rising(z, m))
+
+
+def _rising(z: Any, m: Any) -> Any:
+    # By logarithms where the gamma functions would overflow.
+    large = (z > 20) & (z + m > 20)
+    p, q = select(large, z, 21.0), select(large, m, 1.0)
+    a, b = select(large, 1.0, z), select(large, 1.0, m)
+    by_logarithms = fnp.exp(gamma_.gammaln_p(p + q) - gamma_.gammaln_p(p))
+    return select(large, by_logarithms, gamma_.gamma_p(a + b) * gamma_.rgamma_p(a))
+
+
+def rel_entr(x: Any, y: Any, /) -> Any:
+    """``scipy.special.rel_entr``: ``x log(x / y)``; 0 for x = 0, infinite for negative numbers."""
+    x, y = real("rel_entr", x, y)
+    return _relative_entropy(x, y)
+
+
+def _relative_entropy(x: Any, y: Any) -> Any:
+    inside = (x > 0) & (y > 0)
+    p, q = select(inside, x, 1.0), select(inside, y, 1.0)
+    outside = fnp.where((x == 0) & (y >= 0), 0.0, math.inf)
+    outside = fnp.where(fnp.isnan(x) | fnp.isnan(y), math.nan, outside)
+    return select(inside, p * fnp.log(p / q), cast(outside, p.dtype))
+
+
+def kl_div(x: Any, y: Any, /) -> Any:
+    """``scipy.special.kl_div``: ``x log(x / y) - x + y``."""
+    x, y = real("kl_div", x, y)
+    outside = (x < 0) | (y < 0)
+    p, q = select(outside, 1.0, x), select(outside, 1.0, y)
+    return select(outside, math.inf, _relative_entropy(p, q) - p + q)
+
+
+def huber(delta: Any, r: Any, /) -> Any:
+    """``scipy.special.huber``: the squared error up to ``delta``, and its tangent from there on."""
+    delta, r = real("huber", delta, r)
+    size = abs(r)
+    value = select(size <= delta, 0.5 * (r * r), delta * (size - 0.5 * delta))
+    return select(delta < 0, math.inf, value)
+
+
+def pseudo_huber(delta: Any, r: Any, /) -> Any:
+    """``scipy.special.pseudo_huber``: ``delta**2 (sqrt(1 + (r / delta)**2) - 1)``."""
+    delta, r = real("pseudo_huber", delta, r)
+    plain = (delta > 0) & (r != 0)
+    d, v = select(plain, delta, 1.0), select(plain, r, 0.0)
+    w = v / d
+    value = v * v / (1 + fnp.sqrt(1 + w * w))
+    return select(delta < 0, math.inf, select(delta == 0, 0.0, value + 0 * select(plain, 0.0, r)))
+
+
+def boxcox(x: Any, lmbda: Any, /) -> Any:
+    """``scipy.special.boxcox``: ``(x**lmbda - 1) / lmbda``, and ``log(x)`` for 0."""
+    x, lmbda = real("boxcox", x, lmbda)
+    return _power_of(x, lmbda, x == 0, fnp.log)
+
+
+def boxcox1p(x: Any, lmbda: Any, /) -> Any:
+    """``scipy.special.boxcox1p``: ``((1 + x)**lmbda - 1) / lmbda``, and ``log1p(x)`` for 0."""
+    x, lmbda = real("boxcox1p", x, lmbda)
+    return _power_of(x, lmbda, x == -1, fnp.log1p)
+
+
+def _power_of(x: Any, lmbda: Any, at_end: Any, log: Any) -> Any:
+    """``exp(lmbda * log) - 1`` over ``lmbda``; where the logarithm is infinite, its limit."""
+    at_end = at_end & (lmbda > 0)
+    logarithm = log(select(at_end, 1.0, x))
+    value = logarithm * entropy.exprel_p(select(at_end, 0.0, lmbda) * logarithm)
+    return select(at_end, -1 / select(at_end, lmbda, 1.0), value)
+
+
+def inv_boxcox(y: Any, lmbda: Any, /) -> Any:
+    """``scipy.special.inv_boxcox``: ``(1 + lmbda y)**(1 / lmbda)``, and ``exp(y)`` for 0."""
+    y, lmbda = real("inv_boxcox", y, lmbda)
+    return fnp.exp(y * log1prel(lmbda * y))
+
+
+def inv_boxcox1p(y: Any, lmbda: Any, /) -> Any:
+    """``scipy.special.inv_boxcox1p``: ``inv_boxcox(y, lmbda) - 1``."""
+    y, lmbda = real("inv_boxcox1p", y, lmbda)
+    return fnp.expm1(y * log1prel(lmbda * y))
+
+
+def polygamma(n: int, x: Any) -> Any:
+    """Compute the derivative of order ``n`` (a Python int) of the digamma function.
+
+    Example:
+        >>> from funcgrad.scipy import special
+        >>> print(round(float(special.polygamma(1, 1.0)), 6))
+        1.644934
+    """
+    (x,) = real("polygamma", x)
+    return bind(gamma_.polygamma_p, (x,), {"order": int(n)}) if n else bind(gamma_.digamma_p, (x,), NO_PARAMS)
+
+
+def multigammaln(a: Any, d: int) -> Any:
+    """Compute the logarithm of the multivariate gamma function of ``d`` dimensions (a Python int).
+
+    Example:
+        >>> from funcgrad.scipy import special
+        >>> print(round(float(special.multigammaln(3.0, 2)), 6))
+        1.553736
+    """
+    if int(d) != d or d < 1:
+        raise ValueError(
+            f"scipy.special.multigammaln: d is {d!r}; needed a positive whole number, the dimension. Pass an int."
+        )
+    a = cast(real("gammaln", a)[0], np.dtype(float))
+    terms = [gamma_.gammaln_p(a - 0.5 * j) for j in range(int(d))]
+    return sum(terms[1:], terms[0]) + d * (d - 1) * 0.25 * math.log(math.pi)
+
+
+def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
+    """``scipy.special.zeta``: Hurwitz's function; Riemann's where ``q`` is left out."""
+    if out is not None:
+        raise UnsupportedFunctionError(
+            "scipy.special.zeta: out was given, which a traced value cannot be written to. Use the result."
+        )
+    if q is None:
+        return bind(gamma_.riemann_zeta_p, real("zeta", x), NO_PARAMS)
+    return bind(gamma_.zeta_p, real("zeta", x, q), NO_PARAMS)
+
+
+def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> Any:
+    """``scipy.special.lambertw``: the branch ``k`` of ``w exp(w) = z``, complex."""
+    z = cast(as_value(z), np.dtype(complex))
+    return bind(hypergeometric.lambertw_p, (z, _whole("lambertw", "k", k)), {"tol": float(tol)})
+
+
+def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
+    """``scipy.special.sph_harm_y``: spherical harmonics of degree ``n`` and order ``m``, complex."""
+    if diff_n:
+        raise UnsupportedFunctionError(
+            f"scipy.special.sph_harm_y: diff_n={diff_n} was asked for; funcgrad has the function itself. Take its "
+            "derivatives with fg.jacfwd, or fg.jvp."
+        )
+    theta, phi = [cast(as_value(x), np.dtype(float)) for x in (theta, phi)]
+    degree, order = _whole("sph_harm_y", "n", n), _whole("sph_harm_y", "m", m)
+    return bind(hypergeometric.sph_harm_y_p, (degree, order, theta, phi), NO_PARAMS)
+
+
+def _whole(name: str, argument: str, x: Any) -> Any:
+    """Integers, of 64 bits; others are refused, and so are derivatives by them."""
+    x = as_value(x)
+    if dtype_of(x).kind not in "iu":
+        raise UnsupportedFunctionError(
+            f"scipy.special.{name}: {argument} is {dtype_of(x)}; needed integers, by which there is no derivative. "
+            "Pass an int, or an array of integers."
+        )
+    return cast(x, np.dtype(np.int64)) if isinstance(x, Tracer) or hasattr(x, "dtype") else np.int64(x)
+
+
+def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
+    """``scipy.special.factorial``: ``gamma(n + 1)``, and 0 for negative ``n``."""
+    if exact or extend != "zero":
+        raise UnsupportedFunctionError(
+            f"scipy.special.factorial: exact={exact}, extend={extend!r} was asked for; funcgrad has exact=False and "
+            "extend='zero'. Take these, or special.gamma(n + 1)."
+        )
+    (n,) = real("gamma", n)
+    negative = n < 0
+    return select(negative, 0.0, gamma_.gamma_p(select(negative, 0.0, n) + 1))
+
+
+def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:  # noqa: N803  (SciPy's name)
+    """``scipy.special.comb``: how many choices of ``k`` among ``N`` there are; 0 where ``k`` is none of 0 to ``N``."""
+    if exact:
+        raise UnsupportedFunctionError(
+            "scipy.special.comb: exact=True was asked for, which is for Python's integers; a traced value is a float. "
+            "Leave it out."
+        )
+    N, k = real("binom", N, k)  # noqa: N806  (SciPy's name)
+    if repetition:
+        nothing = (k == 0) & (N >= 0)
+        return select(nothing, 1.0, u.binom(select(nothing, 1.0, N) + k - 1, k))
+    inside = (k <= N) & (N >= 0) & (k >= 0)
+    return select(inside, u.binom(select(inside, N, 1.0), select(inside, k, 0.0)), 0.0)
+
+
+def perm(N: Any, k: Any, exact: bool = False) -> Any:  # noqa: N803  (SciPy's name)
+    """``scipy.special.perm``: how many sequences of ``k`` among ``N`` there are; 0 for ``k`` outside of 0 to ``N``."""
+    if exact:
+        raise UnsupportedFunctionError(
+            "scipy.special.perm: exact=True was asked for, which is for Python's integers; a traced value is a float. "
+            "Leave it out."
+        )
+    N, k = real("binom", N, k)  # noqa: N806  (SciPy's name)
+    inside = (k <= N) & (N >= 0) & (k >= 0)
+    return select(inside, poch(select(inside, N - k + 1, 1.0), select(inside, k, 0.0)), 0.0)
+
+
+special_functions.update(
+    {
+        each.__name__: each
+        for each in (
+            *(boxcox, boxcox1p, exp10, gammasgn, huber, inv_boxcox, inv_boxcox1p, kl_div, log_expit, loggamma, poch),
+            *(pseudo_huber, rel_entr),
+        )
+    }
+)
+# What SciPy's Python functions of these names call.
+special_functions.update(_zeta=zeta, _riemann_zeta=zeta, _lambertw=lambertw)
