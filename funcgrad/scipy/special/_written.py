@@ -157,7 +157,7 @@ def multigammaln(a: Any, d: int) -> Any:
     Example:
         >>> from funcgrad.scipy import special
         >>> print(round(float(special.multigammaln(3.0, 2)), 6))
-        1.553736
+        1.550195
     """
     if int(d) != d or d < 1:
         raise ValueError(
