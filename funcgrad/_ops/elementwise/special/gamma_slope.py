@@ -101,9 +101,9 @@ gamma_slope_p = elementwise(
     numpy=_slope_numpy,
     xla=_slope_xla,
     maps=Undefined(
-        "the gamma distribution (random.gamma, gammainc and its like): a second derivative was asked for that is by "
-        "the shape parameter, and there is a rule for the first alone. Differentiate by other parameters, or estimate "
-        "this one from the score: the derivative of the log-density, which has all orders."
+        "the gamma distribution (random.gamma, gammainc): a second derivative by the shape parameter was asked for, and "
+        "there is a rule for the first alone. Differentiate by other parameters, or estimate this one from the score: "
+        "the derivative of the log-density, which has all orders."
     ),
     flops=500,
 )
