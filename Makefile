@@ -64,7 +64,7 @@ array-api: $(VENV)/.has-array-api
 torch: $(VENV)/.has-torch
 
 clean:
-	rm -rf $(VENV) .venv-lowest .venv-without-jax build dist .jax_cache .pytest_cache .ruff_cache .hypothesis examples/output
+	rm -rf $(VENV) .venv-lowest .venv-without-jax build dist .jax_cache .kernel_cache .pytest_cache .ruff_cache .hypothesis examples/output
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

@@ -25,6 +25,9 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parent.par
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
+# So are kernels that Numba compiled.
+os.environ.setdefault("FUNCGRAD_CACHE_DIR", str(Path(__file__).parent.parent / ".kernel_cache"))
+
 # A first call may compile for seconds, and other work may share the machine: time is no property of the code here.
 hypothesis.settings.register_profile("default", deadline=None, max_examples=50)
 hypothesis.settings.register_profile("ci", deadline=None, max_examples=50, derandomize=True)

@@ -26,6 +26,7 @@ from funcgrad._engines.source.blocks import Blocks, Part
 from funcgrad._engines.source.call import written
 from funcgrad._engines.source.kernels import machine
 from funcgrad._engines.source.kernels.plan import Plan, looped
+from funcgrad._engines.source.kernels.store import Kept
 from funcgrad._engines.source.numpy import NUMPY, compile_source
 
 if TYPE_CHECKING:
@@ -57,7 +58,11 @@ def compiled(source: str, avals: Sequence[Any], blocked: bool, heap: bool, resul
             scope = {**machine.functions(), "sqrt": _math.sqrt, "fabs": _math.fabs, "inf": np.inf, "nan": np.nan}
             scope["__name__"] = __name__
             exec(compile(source, "<funcgrad kernel>", "exec"), scope)
-            function = _numba.njit([signature], nogil=True, error_model="numpy", no_cfunc_wrapper=True)(scope["run"])
+            function = _numba.njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True)(scope["run"])
+            # In place of Numba's own cache, which reads what it finds.
+            processor = function.targetctx.codegen().magic_tuple()
+            function._cache = Kept(f"{source}\n{machine.text()}", processor)  # noqa: SLF001  (Numba has no other door)
+            function.compile(signature)
             function.disable_compile()
             _compiled[key] = function
     return _compiled[key]

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from funcgrad._core.lazy import LazyModule
@@ -179,6 +180,12 @@ def _words(kinds: Any) -> Any:
     """The types of arguments, which come as a tuple: pointers, and words."""
     word = _types.int64
     return _types.BaseTuple.from_types([x if isinstance(x, _types.CPointer) else word for x in kinds])
+
+
+@functools.cache
+def text() -> str:
+    """The source of these functions, whose code goes into each kernel."""
+    return Path(__file__).read_text(encoding="utf-8")
 
 
 @functools.cache

@@ -1,0 +1,154 @@
+"""Compiled kernels on disk, so that the next process need not compile them.
+
+A file holds machine code, and a program that loads it runs that. So it lies in a folder that belongs to the user and
+that nobody else may write to, under a name that stands for the source, the types, the versions of all that compiled it
+and the processor; what is in it is compared with its checksum, and with the same description, before it is loaded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import platform
+import stat
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from funcgrad._core.lazy import LazyModule
+
+_serialize: Any = LazyModule("numba.core.serialize")
+_compiler: Any = LazyModule("numba.core.compiler")
+
+_HEAD = b"funcgrad kernel 1\n"
+# The packages that machine code depends on.
+_PACKAGES = ("funcgrad", "numba", "llvmlite", "numpy")
+_OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_warned: list[str] = []
+
+
+def folder() -> Path:
+    """Where kernels are kept: ``FUNCGRAD_CACHE_DIR``, or a folder among those of the system for what is cached."""
+    given = os.environ.get("FUNCGRAD_CACHE_DIR")
+    if given:
+        return Path(given) / "kernels"
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "funcgrad" / "kernels"
+
+
+class Kept:
+    """The place of one kernel on disk, as Numba's dispatchers ask for it.
+
+    Args:
+        source: the kernel's text, and that of the functions it calls.
+        processor: what machine code is made for.
+    """
+
+    def __init__(self, source: str, processor: Any) -> None:
+        self._source = source
+        self._processor = processor
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """The compiled kernel; ``None`` where there is none, or not this one."""
+        about = self._about(signature)
+        found = _used(lambda place: _read(place / _name(about), about))
+        if found is None:
+            return None
+        try:
+            return _compiler.CompileResult._rebuild(  # noqa: SLF001  (as Numba's own cache does it)
+                target, *pickle.loads(found)
+            )
+        except Exception:  # noqa: BLE001  (whatever is wrong with it, the kernel can be compiled)
+            return None
+
+    def save_overload(self, signature: Any, result: Any) -> None:
+        """Put a compiled kernel down."""
+        about = self._about(signature)
+        found = _serialize.dumps(result._reduce())  # noqa: SLF001  (as Numba's own cache does it)
+        _used(lambda place: _write(place, _name(about), about, found))
+
+    def _about(self, signature: Any) -> bytes:
+        versions = [f"{name} {_version(name)}" for name in _PACKAGES]
+        python = sys.implementation.cache_tag, platform.python_version(), platform.machine()
+        return repr((self._source, str(signature), versions, python, self._processor)).encode()
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        # It runs from its folder.
+        return "unknown"
+
+
+def _name(about: bytes) -> str:
+    return f"{hashlib.sha256(about).hexdigest()}.kernel"
+
+
+def _used(work: Callable[[Path], bytes | None]) -> bytes | None:
+    """Do something in the folder; where that cannot be, say so once and go without."""
+    place: Path | str = "the folder for caches"
+    try:
+        place = folder()
+        _make_private(place)
+        return work(place)
+    except FileNotFoundError:
+        return None
+    except (OSError, RuntimeError) as error:
+        if not _warned:
+            _warned.append(str(error))
+            warnings.warn(
+                f"jit: compiled kernels cannot be kept in {place}: {error}. They are compiled anew in each process; "
+                "make it a folder of yours that nobody else can write to, or set FUNCGRAD_CACHE_DIR to one.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        return None
+
+
+def _make_private(place: Path) -> None:
+    """The folder, made if it is not there; refused where it is somebody else's, or others may write to it."""
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if hasattr(os, "getuid"):
+        # A link is looked through: what counts is whose the folder is.
+        found = place.stat()
+        if found.st_uid != os.getuid():
+            raise PermissionError(f"it belongs to user {found.st_uid}, not to you")
+        if found.st_mode & _OTHERS_MAY_WRITE:
+            raise PermissionError("others may write to it")
+
+
+def _read(path: Path, about: bytes) -> bytes | None:
+    """What a file holds, if all of it is there and it is about this."""
+    with path.open("rb") as file:
+        if hasattr(os, "getuid") and os.fstat(file.fileno()).st_uid != os.getuid():
+            return None
+        text = file.read()
+    head = _HEAD + hashlib.sha256(about).hexdigest().encode() + b"\n"
+    if not text.startswith(head) or len(text) < len(head) + 65:
+        return None
+    checksum, found = text[len(head) : len(head) + 64], text[len(head) + 65 :]
+    return found if hashlib.sha256(found).hexdigest().encode() == checksum else None
+
+
+def _write(place: Path, name: str, about: bytes, found: bytes) -> None:
+    """Put a file in its place in one move: nobody reads a part of it, and the last of several writers stays."""
+    head = _HEAD + hashlib.sha256(about).hexdigest().encode() + b"\n"
+    handle, path = tempfile.mkstemp(prefix=f"{name}.", dir=place)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(head + hashlib.sha256(found).hexdigest().encode() + b"\n" + found)
+        os.replace(path, place / name)
+    except BaseException:
+        os.unlink(path)
+        raise
