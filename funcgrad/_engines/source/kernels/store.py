@@ -64,6 +64,8 @@ class Kept:
         found = _used(lambda place: _read(place / _name(about), about))
         if found is None:
             return None
+        # What kernels call of Numba's own is there when its context is made, before anything was compiled.
+        target.refresh()
         try:
             return _compiler.CompileResult._rebuild(  # noqa: SLF001  (as Numba's own cache does it)
                 target, *pickle.loads(found)
