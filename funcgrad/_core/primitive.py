@@ -157,6 +157,12 @@ class Primitive:
         return f"<primitive {self.name}>"
 
 
+class CompoundPrimitive(Primitive):
+    """A primitive that is many operations of XLA's: programs there call it as a function, of which they have one."""
+
+    __slots__ = ()
+
+
 class ViewPrimitive(Primitive):
     """A primitive of one array whose result, in NumPy, shows a part of it; its traced results know of what."""
 

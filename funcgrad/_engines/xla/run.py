@@ -21,6 +21,7 @@ from funcgrad._core.primitive import Primitive
 from funcgrad._engines.xla import random
 from funcgrad._engines.xla.fits import with_fits, without_fits
 from funcgrad._engines.xla.layouts import Spread, result_layout
+from funcgrad._engines.xla.outline import outlined
 from funcgrad._engines.xla.separate import separate_p
 from funcgrad.tree import TreeDef, unflatten
 
@@ -285,7 +286,8 @@ def _applied(primitive: Primitive, operands: tuple, params: dict) -> Any:
     implementation = primitive.xla
     if isinstance(implementation, str):
         return getattr(lax, implementation)(*operands, **params)
-    return implementation(lax, *operands, **params)
+    function = outlined(lax, primitive, operands, params)
+    return implementation(lax, *operands, **params) if function is None else function(*operands)
 
 
 def _conform(operands: tuple) -> tuple:

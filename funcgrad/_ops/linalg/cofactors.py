@@ -12,7 +12,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NO_PARAMS, bind
-from funcgrad._core.primitive import Primitive
+from funcgrad._core.primitive import CompoundPrimitive, Primitive
 from funcgrad._core.trace.derivative import PerOperand
 from funcgrad._ops.elementwise.arithmetic import abs_p
 from funcgrad._ops.elementwise.cast import cast
@@ -104,7 +104,7 @@ def _det_bars(y_bars: list, x: Any, factors: Any, pivots: Any, permutation: Any)
     return [scaled(bind(cofactors_p, (x, factors, pivots, permutation), NO_PARAMS), y_bars[0])]
 
 
-det_p = Primitive(
+det_p = CompoundPrimitive(
     "det",
     operands=("x",),
     numpy=lambda x: [np.linalg.det(x)],
@@ -128,7 +128,7 @@ def _eliminated(x: Any) -> list[Any]:
 
 
 # The determinant, and what `lu` gives: for those who go on to the cofactors.
-eliminated_det_p = Primitive(
+eliminated_det_p = CompoundPrimitive(
     "eliminated_det",
     operands=("x",),
     numpy=_eliminated,
@@ -151,7 +151,7 @@ def _cofactors_of(x: Any, factors: Any, pivots: Any, permutation: Any) -> Any:
 
 
 # It goes by the matrix for derivatives, and by its elimination for the value.
-cofactors_p = Primitive(
+cofactors_p = CompoundPrimitive(
     "cofactors",
     operands=("x", "factors", "pivots", "permutation"),
     numpy=_cofactors_of,
@@ -207,7 +207,7 @@ def _trace(x: Any) -> Any:
 
 
 # Linear in ``t``. The second derivative is a symmetric form, and so is the third: each rule is its own transpose.
-cofactor_curvature_p = Primitive(
+cofactor_curvature_p = CompoundPrimitive(
     "cofactor_curvature",
     operands=("x", "t"),
     numpy=_curvature_value,

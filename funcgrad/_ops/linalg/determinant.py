@@ -8,7 +8,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NO_PARAMS, bind
-from funcgrad._core.primitive import Primitive
+from funcgrad._core.primitive import CompoundPrimitive, Primitive
 from funcgrad._ops.elementwise.arithmetic import abs_p, div_p, eq_p, log_p, mul_p, sign_p
 from funcgrad._ops.elementwise.cast import cast, imag_p, make_complex, real_dtype, real_p
 from funcgrad._ops.elementwise.select import select
@@ -90,7 +90,7 @@ def _slogdet_bars(y_bars: list, factors: Any, permutation: Any, sign: Any) -> li
     return [scaled(inverse, make_complex(real, zero if sign_bar is None else imag_p(sign_bar * sign)))]
 
 
-slogdet_p = Primitive(
+slogdet_p = CompoundPrimitive(
     "slogdet",
     operands=("x",),
     numpy=lambda x: list(np.linalg.slogdet(x)),

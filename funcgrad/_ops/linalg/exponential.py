@@ -7,7 +7,7 @@ from typing import Any
 
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._core.lazy import LazyModule
-from funcgrad._core.primitive import Primitive
+from funcgrad._core.primitive import CompoundPrimitive
 from funcgrad._core.trace.derivative import PerOperand
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.gather import slice_axis
@@ -78,7 +78,7 @@ def _frechet(x_dot: Any, x: Any) -> Any:
 
 
 # Najfeld and Havel, "Derivatives of the matrix exponential and their computation", 1995, equation 10.
-expm_p = Primitive(
+expm_p = CompoundPrimitive(
     "expm",
     operands=("x",),
     numpy=lambda x: scipy_linalg.expm(x) if x.size else x,

@@ -8,7 +8,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NO_PARAMS, bind
-from funcgrad._core.primitive import Primitive
+from funcgrad._core.primitive import CompoundPrimitive, Primitive
 from funcgrad._core.trace.derivative import CONSTANT, PerOperand
 from funcgrad._ops.layout.batching import batch_same
 from funcgrad._ops.layout.broadcast import broadcast_to
@@ -36,7 +36,7 @@ def _cholesky_pull(y_bar: Any, y: Any) -> Any:
 
 # The value reads the lower triangle, as NumPy's does; the derivative is that of a Hermitian matrix, by all elements, as
 # PyTorch's. I. Murray, "Differentiation of the Cholesky decomposition", 2016 (arXiv:1602.07527).
-cholesky_p = Primitive(
+cholesky_p = CompoundPrimitive(
     "cholesky",
     operands=("x",),
     numpy=np.linalg.cholesky,
@@ -96,7 +96,7 @@ def _lu_bars(y_bars: list, factors: Any, permutation: Any) -> list:
     return [unpermuted(outer, permutation)]
 
 
-lu_p = Primitive(
+lu_p = CompoundPrimitive(
     "lu",
     operands=("x",),
     numpy=eliminated,
@@ -120,7 +120,7 @@ def lu(x: Any) -> tuple[Any, Any, Any]:
     return factors, pivots, permutation
 
 
-permutation_of_pivots_p = Primitive(
+permutation_of_pivots_p = CompoundPrimitive(
     "permutation_of_pivots",
     operands=("pivots",),
     numpy=orders_of_rows,

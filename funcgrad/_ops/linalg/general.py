@@ -8,7 +8,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NO_PARAMS, bind
-from funcgrad._core.primitive import Primitive
+from funcgrad._core.primitive import CompoundPrimitive, Primitive
 from funcgrad._ops.elementwise.cast import cast, complex_dtype, imag_p, make_complex, real_p
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.layout.batching import batch_same
@@ -84,7 +84,7 @@ def _eig_xla(lax: Any, x: Any) -> list[Any]:
 
 # Giles, "Collected matrix derivative results for forward and reverse mode algorithmic differentiation", 2008, section
 # 3.1, for vectors up to their lengths and phases; those are LAPACK's (the manual of its routine geev).
-eig_p = Primitive(
+eig_p = CompoundPrimitive(
     "eig",
     operands=("x",),
     numpy=_eig_numpy,

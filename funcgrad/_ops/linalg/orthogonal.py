@@ -8,7 +8,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NO_PARAMS, bind
-from funcgrad._core.primitive import Primitive
+from funcgrad._core.primitive import CompoundPrimitive, Primitive
 from funcgrad._core.trace.derivative import PerOperand
 from funcgrad._ops.elementwise.arithmetic import div_p, gt_p, mul_p
 from funcgrad._ops.elementwise.cast import cast, imag_p, make_complex
@@ -68,7 +68,7 @@ def _qr_bars(y_bars: list, q: Any, r: Any) -> list:
 
 
 # Walter and Lehmann, "Algorithmic differentiation of linear algebra functions", 2010, section 2; complex as in JAX.
-qr_p = Primitive(
+qr_p = CompoundPrimitive(
     "qr",
     operands=("x",),
     numpy=lambda x: list(np.linalg.qr(x)),
@@ -121,7 +121,7 @@ def _pinv_pull(y_bar: Any, x: Any, y: Any) -> Any:
 
 # Golub and Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems", 1973, equation 4.12:
 # it holds where the rank does not change.
-pinv_p = Primitive(
+pinv_p = CompoundPrimitive(
     "pinv",
     operands=("x",),
     numpy=lambda x, *, rtol: np.linalg.pinv(x, rtol),

@@ -8,7 +8,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NO_PARAMS, bind
-from funcgrad._core.primitive import Primitive
+from funcgrad._core.primitive import CompoundPrimitive, Primitive
 from funcgrad._ops.linalg.factor import lu, lu_solve
 from funcgrad._ops.linalg.matrices import product, swapped
 from funcgrad._ops.linalg.triangular import batch_right_sides
@@ -45,7 +45,7 @@ def _solve_xla(lax: Any, a: Any, b: Any) -> list[Any]:
     return [lu_solve(factors, permutation, b)]
 
 
-solve_p = Primitive(
+solve_p = CompoundPrimitive(
     "solve",
     operands=("a", "b"),
     numpy=lambda a, b: [np.linalg.solve(a, b)],

@@ -12,7 +12,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NO_PARAMS, bind
-from funcgrad._core.primitive import Primitive
+from funcgrad._core.primitive import CompoundPrimitive, Primitive
 from funcgrad._ops.elementwise.cast import cast, imag_p, make_complex, real_dtype, real_p
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.layout.batching import batch_same
@@ -88,7 +88,7 @@ def _eigh_xla(lax: Any, x: Any, *, lower: bool) -> list[Any]:
 
 # Giles, "Collected matrix derivative results for forward and reverse mode algorithmic differentiation", 2008, section
 # 3.1. The value reads one triangle, the derivative is that of a Hermitian matrix: both as in NumPy and PyTorch.
-eigh_p = Primitive(
+eigh_p = CompoundPrimitive(
     "eigh",
     operands=("x",),
     numpy=lambda x, *, lower: list(np.linalg.eigh(x, "L" if lower else "U")),
@@ -192,7 +192,7 @@ def _svd_aval(x: Aval) -> list[Aval]:
 
 
 # Giles, section 3.2, with the vectors: Townsend, "Differentiating the singular value decomposition", 2016.
-svd_p = Primitive(
+svd_p = CompoundPrimitive(
     "svd",
     operands=("x",),
     numpy=lambda x: list(np.linalg.svd(x, full_matrices=False)),

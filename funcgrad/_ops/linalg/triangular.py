@@ -16,7 +16,7 @@ import numpy as np
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import bind
 from funcgrad._core.lazy import LazyModule
-from funcgrad._core.primitive import Primitive
+from funcgrad._core.primitive import CompoundPrimitive, Primitive
 from funcgrad._ops.layout.broadcast import batch_all
 from funcgrad._ops.layout.shape import inverse_permutation, reshape, transpose
 from funcgrad._ops.layout.triangle import lower_triangle, upper_triangle
@@ -201,7 +201,7 @@ def _triangular_xla(lax: Any, a: Any, b: Any, **params: bool) -> list[Any]:
     return [lax.linalg.triangular_solve(a, b, **params)]
 
 
-triangular_solve_p = Primitive(
+triangular_solve_p = CompoundPrimitive(
     "triangular_solve",
     operands=("a", "b"),
     numpy=_triangular_solve_numpy,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.primitive import Primitive
+from funcgrad._core.primitive import CompoundPrimitive, Primitive
 from funcgrad._core.trace.derivative import Multilinear, PerOperand
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.gather import slice_axis
@@ -101,7 +101,7 @@ def _recurrence_a_push(a_dot: Any, a: Any, y: Any, axis: int, reverse: bool) -> 
 
 
 # Running products, and their derivatives of every order, are such recurrences; no division, so zeros do no harm.
-recurrence_p = Primitive(
+recurrence_p = CompoundPrimitive(
     "recurrence",
     operands=("a", "b"),
     numpy=_recurrence_numpy,

@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, is_integral
 from funcgrad._core.bind import bind
-from funcgrad._core.primitive import Primitive
+from funcgrad._core.primitive import CompoundPrimitive, Primitive
 from funcgrad._core.trace.derivative import CONSTANT, Multilinear
 from funcgrad._ops.elementwise.arithmetic import ordered
 from funcgrad._ops.elementwise.cast import cast
@@ -66,7 +66,7 @@ def _gather_transpose(y_bar: Any, indices: Any, x_aval: Aval, axis: int, unique:
     return scatter_along_axis(y_bar, indices, axis, x_aval.shape[axis], unique=unique)
 
 
-gather_along_axis_p = Primitive(
+gather_along_axis_p = CompoundPrimitive(
     "gather_along_axis",
     operands=("x", "indices"),
     numpy=_gather_numpy,
@@ -112,7 +112,7 @@ def _scatter_xla(lax: Any, x: Any, indices: Any, *, axis: int, length: int, uniq
     return lax.scatter_add(zeros, starts, x, numbers, unique_indices=unique, mode="clip")
 
 
-scatter_along_axis_p = Primitive(
+scatter_along_axis_p = CompoundPrimitive(
     "scatter_along_axis",
     operands=("x", "indices"),
     numpy=_scatter_numpy,
@@ -138,7 +138,7 @@ def _argsort_xla(lax: Any, x: Any, *, axis: int) -> Any:
 
 
 # Stable, so that ties are broken alike on both engines.
-argsort_p = Primitive(
+argsort_p = CompoundPrimitive(
     "argsort",
     operands=("x",),
     numpy=lambda x, *, axis: np.argsort(x, axis, "stable"),
@@ -180,7 +180,7 @@ def _unsort(y_bars: list, permutation: Any, axis: int) -> list:
     return [scatter_along_axis(y_bars[0], permutation, axis, permutation.shape[axis], unique=True)]
 
 
-sort_p = Primitive(
+sort_p = CompoundPrimitive(
     "sort",
     operands=("x",),
     numpy=lambda x, *, axis: [np.sort(x, axis)],
@@ -245,7 +245,7 @@ def _searchsorted_batch(
     return reduce_sum(cast(before, INDEX_DTYPE), (len(v.shape),))
 
 
-searchsorted_p = Primitive(
+searchsorted_p = CompoundPrimitive(
     "searchsorted",
     operands=("a", "v"),
     numpy=lambda a, v, *, side: np.searchsorted(a, v, side),
