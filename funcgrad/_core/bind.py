@@ -145,9 +145,8 @@ def _note(error: BaseException, note: str) -> None:
         error.add_note(note)
 
 
-def active_trace() -> Trace | None:
-    """The innermost transform running in this thread and context."""
-    return _active.get()
+# The innermost transform running in this thread and context; no function of ours around it, which is asked for often.
+active_trace: Callable[[], Trace | None] = _active.get
 
 
 @contextlib.contextmanager

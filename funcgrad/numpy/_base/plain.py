@@ -48,6 +48,10 @@ def is_ours(x: Any) -> bool:
 # The numbers of NumPy's own dtypes, but for that of objects: 16-bit floats of other packages follow rules of ours.
 _DTYPES = frozenset(np.dtype(letter).num for letter in np.typecodes["All"] if letter != "O")
 _ARRAY = np.ndarray
+# Lists that are looked at one by one.
+_FEW = 4
+# Known by its identity, which takes half of the time.
+_FLOAT64 = np.dtype(np.float64)
 _PLAIN = {each for each in NUMPY_TYPES if issubclass(each, np.generic)} | {
     *(bool, int, float, complex, str, type, type(None)),
 }
@@ -60,13 +64,22 @@ def is_plain(x: Any) -> bool:
         return x.dtype.num in _DTYPES
     if kind in _PLAIN:
         return True
-    return (kind is list or kind is tuple) and all(map(is_plain, x))
+    if kind is not list and kind is not tuple:
+        return False
+    if len(x) > _FEW and _PLAIN.issuperset(map(type, x)):
+        return True
+    for each in x:
+        # Without a call for what there is most.
+        kind = type(each)
+        if not (kind is float or (kind is _ARRAY and each.dtype is _FLOAT64)) and not is_plain(each):
+            return False
+    return True
 
 
 # One for each number of arguments that a call must have: what tells them apart one by one costs half of a small sum.
 def _of_none(ours: Any, numpys: Any) -> Any:
     def call(*args: Any, **options: Any) -> Any:
-        if all(map(is_plain, args)) and all(map(is_plain, options.values())):
+        if is_plain(args) and (not options or is_plain([*options.values()])):
             return numpys(*args, **options)
         return ours(*args, **options)
 
@@ -75,10 +88,10 @@ def _of_none(ours: Any, numpys: Any) -> Any:
 
 def _of_one(ours: Any, numpys: Any) -> Any:
     def call(a: Any, *args: Any, **options: Any) -> Any:
-        if (type(a) is _ARRAY and a.dtype.num in _DTYPES) or is_plain(a):
+        if (type(a) is _ARRAY and ((dtype := a.dtype) is _FLOAT64 or dtype.num in _DTYPES)) or is_plain(a):
             if not args and not options:
                 return numpys(a)
-            if all(map(is_plain, args)) and all(map(is_plain, options.values())):
+            if is_plain(args) and (not options or is_plain([*options.values()])):
                 return numpys(a, *args, **options)
         return ours(a, *args, **options)
 
@@ -87,36 +100,51 @@ def _of_one(ours: Any, numpys: Any) -> Any:
 
 def _of_two(ours: Any, numpys: Any) -> Any:
     def call(a: Any, b: Any, *args: Any, **options: Any) -> Any:
-        if (type(a) is _ARRAY is type(b) and a.dtype.num in _DTYPES and b.dtype.num in _DTYPES) or (
-            is_plain(a) and is_plain(b)
-        ):
+        if (
+            type(a) is _ARRAY is type(b)
+            and ((dtype := a.dtype) is _FLOAT64 or dtype.num in _DTYPES)
+            and (dtype is b.dtype or b.dtype.num in _DTYPES)
+        ) or (is_plain(a) and is_plain(b)):
             if not args and not options:
                 return numpys(a, b)
-            if all(map(is_plain, args)) and all(map(is_plain, options.values())):
+            if is_plain(args) and (not options or is_plain([*options.values()])):
                 return numpys(a, b, *args, **options)
         return ours(a, b, *args, **options)
 
     return call
 
 
-# The files of what makes arrays, or copies them.
+# The files of what makes arrays, or copies them: while a transform runs, such as take traced values.
 _MAKERS = ("creation", "makers")
-_BY_COUNT = (_of_none, _of_one, _of_two)
 
 
-def _of_a_maker(ours: Any, numpys: Any) -> Any:
-    """Of what makes arrays or copies them: while a transform runs, such as take traced values."""
-
+def _maker_of_none(ours: Any, numpys: Any) -> Any:
     def call(*args: Any, **options: Any) -> Any:
-        if (
-            active_trace() is None
-            and all(map(is_plain, args))
-            and (not options or all(map(is_plain, options.values())))
-        ):
+        if active_trace() is None and not options and len(args) == 1 and type(args[0]) is int:
+            return numpys(*args)
+        if active_trace() is None and is_plain(args) and (not options or is_plain([*options.values()])):
             return numpys(*args, **options)
         return ours(*args, **options)
 
     return call
+
+
+def _maker_of_one(ours: Any, numpys: Any) -> Any:
+    def call(a: Any, *args: Any, **options: Any) -> Any:
+        if active_trace() is None:
+            kind = type(a)
+            if kind is int or is_plain(a):
+                if not args and not options:
+                    return numpys(a)
+                if is_plain(args) and (not options or is_plain([*options.values()])):
+                    return numpys(a, *args, **options)
+        return ours(a, *args, **options)
+
+    return call
+
+
+_BY_COUNT = (_of_none, _of_one, _of_two)
+_MAKERS_BY_COUNT = (_maker_of_none, _maker_of_one)
 
 
 def shortcut(ours: F, numpys: Callable[..., Any]) -> F:
@@ -124,17 +152,15 @@ def shortcut(ours: F, numpys: Callable[..., Any]) -> F:
 
     NumPy's protocols, which have looked at the arguments already, call ours itself.
     """
-    if ours.__module__.rpartition(".")[2] in _MAKERS:
-        maker: Any = _of_a_maker(ours, numpys)
-        functools.update_wrapper(maker, ours)
-        return maker
+    makes = ours.__module__.rpartition(".")[2] in _MAKERS
     if isinstance(numpys, np.ufunc):
         names: tuple[str, ...] = ("x1", "x2")[: numpys.nin]
     else:
         # Those without a default; ``inspect.signature`` of all functions would take longer than their modules.
         declared: Any = inspect.unwrap(ours)
         names = declared.__code__.co_varnames[: declared.__code__.co_argcount - len(declared.__defaults__ or ())]
-    call = _BY_COUNT[min(len(names), len(_BY_COUNT) - 1)](ours, numpys)
+    forms = _MAKERS_BY_COUNT if makes else _BY_COUNT
+    call = forms[min(len(names), len(forms) - 1)](ours, numpys)
     count = call.__code__.co_argcount
     # The arguments have ours' names, by which they may be given.
     code: CodeType = call.__code__
