@@ -13,7 +13,7 @@ from funcgrad._core.tracebacks import folded
 from funcgrad._ops.elementwise.arithmetic import add_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._public import publish
-from funcgrad._transforms.base.arguments import argument_name, differentiable_leaves, name_of
+from funcgrad._transforms.base.arguments import argument_name, differentiable_leaves, name_of, taken
 from funcgrad._transforms.derivative.forward import jvp
 from funcgrad._transforms.derivative.reverse import vjp
 from funcgrad.errors import GradientMismatchError
@@ -102,7 +102,7 @@ def _flattened(f: Callable[..., Any], args: Sequence[Any]) -> tuple[FlatFunction
     ]
 
     def flat(*xs: Any) -> Arrays:
-        ys = flatten(f(*unflatten(treedef, list(xs))))[0]
+        ys = map(taken, flatten(f(*unflatten(treedef, list(xs))))[0])
         return [y for y in ys if is_inexact(aval_of(y).dtype)]
 
     flat.__name__ = name_of(f)

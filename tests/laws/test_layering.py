@@ -60,6 +60,7 @@ ROOMS = {
     "_transforms": [{"base"}, {FILES}, {"derivative"}, {"compiled", "control", "custom"}, {FRONT}],
     "scipy": [{"special", FILES}, {FRONT}],
     "autograd": [{"_torch"}, {"_tape"}, {"_memory"}, {"_methods"}, {FILES}, {FRONT}, {"extend"}],
+    "interop": [{FILES}, {"autograd"}, {FRONT}],
     "optim": [{"_rules"}, {"_run", "_state"}, {FILES}, {"_torch"}, {"_lr_scheduler"}, {"lr_scheduler"}, {FRONT}],
 }
 ROOM_RANKS = {part: {room: rank for rank, rooms in enumerate(order) for room in rooms} for part, order in ROOMS.items()}

@@ -23,6 +23,17 @@ R = TypeVar("R")
 Rule = Callable[..., Any]
 
 
+def called(call: CustomCall, bind: Callable[..., list[Any]]) -> Any:
+    """The result of a call with tracers among its leaves, bound by its rules."""
+    trace = top_trace(call.leaves)
+    if trace is not None and trace.concrete:
+        call.level = trace.level
+        outs = bind(*call.leaves, graph=None)
+        return unflatten(call.out_tree, outs)
+    graph, captured = lift_tracers(call.stage())
+    return unflatten(call.out_tree, bind(*call.leaves, *captured, graph=graph))
+
+
 class _Custom(Generic[P, R]):
     """A function with rules of its own: for reverse mode, for forward mode, or one for each."""
 
@@ -60,13 +71,7 @@ class _Custom(Generic[P, R]):
         if trace is None and not any(map(_is_jax_tracer, call.leaves)):
             return self._function(*positional, **named)
         call.check_leaves()
-        bind = self._ruled(call)
-        if trace is not None and trace.concrete:
-            call.level = trace.level
-            outs = bind(*call.leaves, graph=None)
-            return unflatten(call.out_tree, outs)
-        graph, captured = lift_tracers(call.stage())
-        return unflatten(call.out_tree, bind(*call.leaves, *captured, graph=graph))
+        return called(call, self._ruled(call))
 
     def _ruled(self, call: CustomCall) -> Callable[..., list[Any]]:
         """The primitive that calls the function by what was declared of it."""

@@ -1,0 +1,60 @@
+"""Python's containers under autograd's names: here they hold traced values as they are."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.bind import Tracer
+from funcgrad._public import publish
+
+__all__ = ["dict", "isinstance", "list", "tuple", "type"]
+
+dict = builtins.dict  # noqa: A001  (autograd's name)
+list = builtins.list  # noqa: A001  (autograd's name)
+tuple = builtins.tuple  # noqa: A001  (autograd's name)
+
+
+def type(x: Any) -> builtins.type:  # noqa: A001  (autograd's name)
+    """Tell the type of a value, or of the value that a traced one stands for.
+
+    Args:
+        x: anything.
+
+    Returns:
+        Of what is traced ``numpy.ndarray``, or where it has no axes the type of NumPy's numbers of its dtype.
+
+    Example:
+        >>> from funcgrad.interop.autograd import grad
+        >>> from funcgrad.interop.autograd.builtins import type
+        >>> float(grad(lambda x: x if type(x).__name__ == "float64" else 2 * x)(3.0))
+        1.0
+    """
+    if not builtins.isinstance(x, Tracer):
+        return builtins.type(x)
+    return np.ndarray if x.shape else x.dtype.type
+
+
+def isinstance(x: Any, kinds: Any) -> bool:  # noqa: A001  (autograd's name)
+    """Tell whether a value, or what a traced one stands for, is an instance.
+
+    Args:
+        x: anything.
+        kinds: a class, or a tuple of them.
+
+    Returns:
+        ``issubclass(type(x), kinds)`` of what is traced, and Python's answer for everything else.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.interop.autograd import grad
+        >>> from funcgrad.interop.autograd.builtins import isinstance
+        >>> grad(lambda x: np.sum(x) if isinstance(x, np.ndarray) else 2 * x)(np.ones(2))
+        array([1., 1.])
+    """
+    return builtins.isinstance(x, kinds) or issubclass(type(x), kinds)
+
+
+__dir__ = publish(__name__)

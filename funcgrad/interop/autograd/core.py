@@ -1,0 +1,61 @@
+"""What autograd's ``core`` has, as far as other packages use it: operators on functions of one argument."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from funcgrad._public import publish
+from funcgrad.interop.autograd import differential_operators
+from funcgrad.interop.autograd.extend import (
+    def_linear,
+    defjvp,
+    defjvp_argnum,
+    defjvp_argnums,
+    defvjp,
+    defvjp_argnum,
+    defvjp_argnums,
+    primitive,
+)
+
+__all__ = [
+    "def_linear",
+    "defjvp",
+    "defjvp_argnum",
+    "defjvp_argnums",
+    "defvjp",
+    "defvjp_argnum",
+    "defvjp_argnums",
+    "make_jvp",
+    "make_vjp",
+    "primitive",
+]
+
+
+def make_vjp(fun: Callable[[Any], Any], x: Any) -> tuple[Callable[[Any], Any], Any]:
+    """Compute the pullback of a function of one argument at a point, and its output.
+
+    Args:
+        fun: a function of one argument.
+        x: the point.
+
+    Returns:
+        ``(vjp, out)``.
+    """
+    return differential_operators.make_vjp(fun)(x)
+
+
+def make_jvp(fun: Callable[[Any], Any], x: Any) -> Callable[[Any], tuple[Any, Any]]:
+    """Make the function of a tangent that computes the output of a function of one argument, and its tangent.
+
+    Args:
+        fun: a function of one argument.
+        x: the point.
+
+    Returns:
+        ``jvp``, where ``jvp(x_dot)`` is ``(out, out_dot)``.
+    """
+    return differential_operators.make_jvp(fun)(x)
+
+
+__dir__ = publish(__name__)

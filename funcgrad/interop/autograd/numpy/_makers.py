@@ -1,0 +1,118 @@
+"""What makes arrays and integers under autograd's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import funcgrad.numpy as fnp
+from funcgrad._core.bind import Tracer
+from funcgrad.numpy.extend import concrete_value
+
+
+def _integer(kind: Any) -> type:
+    """A type of integers that is called with traced values too, as autograd's are: of these it takes the number."""
+
+    def new(cls: type, x: Any = 0, *args: Any) -> Any:
+        del cls
+        return kind(concrete_value(x, kind.__name__) if isinstance(x, Tracer) else x, *args)
+
+    return type(kind.__name__, (kind,), {"__new__": new, "__module__": __name__, "__slots__": ()})
+
+
+int8, int16, int32, int64 = map(_integer, (np.int8, np.int16, np.int32, np.int64))
+
+
+def array(A: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N803  (autograd's name)
+    """Make an array, as ``numpy.array``; of a list with traced values in it a traced one.
+
+    Args:
+        A: an array, a number, or a nested list of them.
+        args: NumPy's, by position.
+        kwargs: NumPy's.
+
+    Returns:
+        A plain array, or a traced one.
+
+    Example:
+        >>> import funcgrad.interop.autograd.numpy as np
+        >>> from funcgrad.interop.autograd import jacobian
+        >>> jacobian(lambda x: np.array([x[0] * x[1], 3.0]))(np.array([2.0, 5.0]))
+        array([[5., 2.], [0., 0.]])
+    """
+    return (fnp.array if _holds_tracer(A) else np.array)(A, *args, **kwargs)
+
+
+def asarray(A: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N803  (autograd's name)
+    """Make an array where there is none, as ``numpy.asarray``; of a list with traced values in it a traced one.
+
+    Args:
+        A: an array, a number, or a nested list of them.
+        args: NumPy's, by position.
+        kwargs: NumPy's.
+
+    Returns:
+        A plain array, or a traced one.
+
+    Example:
+        >>> import funcgrad.interop.autograd.numpy as np
+        >>> np.asarray([1.0, 2.0])
+        array([1., 2.])
+    """
+    return (fnp.asarray if _holds_tracer(A) else np.asarray)(A, *args, **kwargs)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C") -> Any:
+    """Make an array of one value, as ``numpy.full``; of a traced value a traced one.
+
+    Args:
+        shape: the shape.
+        fill_value: a value, or what broadcasts to the shape.
+        dtype: the dtype; that of the value unless given.
+        order: NumPy's.
+
+    Returns:
+        A plain array, or a traced one.
+
+    Example:
+        >>> import funcgrad.interop.autograd.numpy as np
+        >>> from funcgrad.interop.autograd import grad
+        >>> float(grad(lambda x: np.sum(np.full(3, x)))(2.0))
+        3.0
+    """
+    return (fnp.full if _holds_tracer(fill_value) else np.full)(shape, fill_value, dtype, order)
+
+
+def make_diagonal(D: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:  # noqa: N803  (autograd's name)
+    """Make matrices of diagonals: the inverse of ``numpy.diagonal`` over the last two axes.
+
+    Args:
+        D: the diagonals, along the last axis.
+        offset: 0, as in autograd.
+        axis1: the last axis or the one before.
+        axis2: the other one.
+
+    Returns:
+        Matrices with zeros beside their diagonal.
+
+    Raises:
+        NotImplementedError: another offset, or other axes.
+
+    Example:
+        >>> import funcgrad.interop.autograd.numpy as np
+        >>> np.make_diagonal(np.array([1.0, 2.0]), axis1=-1, axis2=-2)
+        array([[1., 0.], [0., 2.]])
+    """
+    if offset != 0 or {axis1, axis2} != {-1, -2}:
+        raise NotImplementedError(
+            f"make_diagonal: offset {offset} and axes {axis1} and {axis2} were asked for; needed 0, -1 and -2. "
+            "Move the axes with np.moveaxis."
+        )
+    return fnp.where(np.eye(D.shape[-1], dtype=bool), D[..., None], np.zeros((), D.dtype))
+
+
+def _holds_tracer(x: Any) -> bool:
+    if isinstance(x, list | tuple):
+        return any(map(_holds_tracer, x))
+    return isinstance(x, Tracer)

@@ -1,0 +1,5 @@
+"""``numpy.linalg`` under autograd's name."""
+
+from funcgrad.interop.autograd._namespace import namespace
+
+__getattr__, __dir__ = namespace(__name__, "funcgrad.numpy.linalg", "numpy.linalg")

@@ -1,0 +1,23 @@
+"""``scipy.stats`` under autograd's name; distributions can be imported as modules, as autograd's are."""
+
+import sys
+from types import ModuleType
+
+from funcgrad.interop.autograd._namespace import namespace
+
+__getattr__, __dir__ = namespace(__name__, "funcgrad.scipy.stats", "scipy.stats")
+
+# ``import autograd.scipy.stats.norm as norm`` looks for a module of that name.
+__path__: list[str] = []
+
+
+class _Distribution(ModuleType):
+    """A distribution by the name of a module."""
+
+    def __getattr__(self, attribute: str) -> object:
+        _, _, name = vars(self)["__name__"].rpartition(".")
+        return getattr(__getattr__(name), attribute)
+
+
+for _name in ("beta", "chi2", "dirichlet", "gamma", "multivariate_normal", "norm", "poisson", "t"):
+    sys.modules[f"{__name__}.{_name}"] = _Distribution(f"{__name__}.{_name}")

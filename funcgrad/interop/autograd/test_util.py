@@ -1,0 +1,119 @@
+"""autograd's checks of derivatives, by `funcgrad.check_grads`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad._public import publish
+from funcgrad.interop.autograd.wrap_util import unary
+from funcgrad.testing import check_grads as check
+from funcgrad.tree import leaves, structure
+
+__all__ = ["check_equivalent", "check_grads", "check_jvp", "check_vjp", "combo_check"]
+
+# autograd's own: with a step this small few functions have a kink in between.
+_TOLERANCE = 1e-6
+_STEP = 1e-6
+
+
+def check_grads(
+    f: Callable[..., Any], argnum: int | Sequence[int] = 0, modes: Sequence[str] = ("fwd", "rev"), order: int = 2
+) -> Callable[..., None]:
+    """Make the function that checks derivatives at a point against differences.
+
+    Args:
+        f: any function.
+        argnum: by which argument, or several.
+        modes: ``"fwd"``, ``"rev"``, or both.
+        order: up to which order.
+
+    Returns:
+        A function of the arguments of ``f`` that raises a ``GradientMismatchError``, an ``AssertionError``, where a
+        derivative is off.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.interop.autograd.test_util import check_grads
+        >>> check_grads(lambda x, y: np.sin(x) * y, argnum=(0, 1))(np.array([1.0, 2.0]), 3.0)
+    """
+
+    def at(*args: Any, **kwargs: Any) -> None:
+        g, x = unary(f, argnum, args, kwargs)
+        check(g, (x,), order=order, modes=modes, eps=_STEP, rtol=_TOLERANCE, atol=_TOLERANCE)
+
+    return at
+
+
+def check_vjp(f: Callable[[Any], Any], x: Any) -> None:
+    """Check the first derivative of a function of one argument by reverse mode.
+
+    Args:
+        f: a function of one argument.
+        x: the point.
+
+    Raises:
+        GradientMismatchError: it is off.
+    """
+    check_grads(f, modes=["rev"], order=1)(x)
+
+
+def check_jvp(f: Callable[[Any], Any], x: Any) -> None:
+    """Check the first derivative of a function of one argument by forward mode.
+
+    Args:
+        f: a function of one argument.
+        x: the point.
+
+    Raises:
+        GradientMismatchError: it is off.
+    """
+    check_grads(f, modes=["fwd"], order=1)(x)
+
+
+def check_equivalent(x: Any, y: Any) -> None:
+    """Check that two nested values are the same, to a relative and an absolute error of 1e-6.
+
+    Args:
+        x: arrays and numbers, in any nesting.
+        y: the same.
+
+    Raises:
+        AssertionError: they differ.
+    """
+    if structure(x) != structure(y):
+        raise AssertionError(f"check_equivalent: the structures {structure(x)} and {structure(y)} differ.")
+    for a, b in zip(leaves(x), leaves(y), strict=True):
+        np.testing.assert_allclose(a, b, rtol=_TOLERANCE, atol=_TOLERANCE)
+
+
+def combo_check(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[..., None]:
+    """Make the function that checks derivatives for each combination of the arguments in lists.
+
+    Args:
+        fun: any function.
+        args: as for `check_grads`.
+        kwargs: as for `check_grads`.
+
+    Returns:
+        A function of a list for each argument, positional and named.
+    """
+    checked = check_grads(fun, *args, **kwargs)
+
+    def over_all(*lists: Sequence[Any], **named: Sequence[Any]) -> None:
+        for chosen in _products([*lists, *named.values()]):
+            checked(*chosen[: len(lists)], **dict(zip(named, chosen[len(lists) :], strict=True)))
+
+    return over_all
+
+
+def _products(lists: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    found: list[list[Any]] = [[]]
+    for choices in lists:
+        found = [[*chosen, choice] for chosen in found for choice in choices]
+    return found
+
+
+__dir__ = publish(__name__)

@@ -1,0 +1,43 @@
+"""Traced values under autograd's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from funcgrad._core.bind import Tracer, is_traced
+from funcgrad._public import publish
+from funcgrad.interop.autograd.extend import notrace_primitive, primitive
+from funcgrad.numpy.extend import concrete_value
+from funcgrad.tree import map as tree_map
+
+__all__ = ["Box", "getval", "isbox", "notrace_primitive", "primitive"]
+
+Box = Tracer
+isbox = is_traced
+
+
+def getval(x: Any) -> Any:
+    """Read the value beneath all transforms, without a derivative.
+
+    Args:
+        x: anything; traced values are looked for in tuples, lists and dicts too.
+
+    Returns:
+        A plain array or number; what is not traced stays as it is.
+
+    Raises:
+        ConcretizationTypeError: there is no one number, since the value is staged or stands for a batch.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.interop.autograd import grad
+        >>> from funcgrad.interop.autograd.tracer import getval
+        >>> float(grad(lambda x: x * getval(x))(3.0))
+        3.0
+    """
+    if isinstance(x, Tracer):
+        return concrete_value(x, "getval")
+    return tree_map(getval, x) if isinstance(x, list | tuple | dict) else x
+
+
+__dir__ = publish(__name__)

@@ -1,0 +1,88 @@
+"""How an operator on functions of one argument is one on functions of several, by ``argnum``."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from funcgrad._public import publish
+from funcgrad._transforms.base.arguments import name_of
+
+__all__ = ["positions", "unary", "unary_to_nary"]
+
+
+def positions(argnum: int | Sequence[int]) -> int | tuple[int, ...]:
+    """An ``argnum`` of autograd's, where a list stands for several, as ours.
+
+    Args:
+        argnum: the position of an argument, or a list or tuple of positions.
+
+    Returns:
+        An int or a tuple.
+    """
+    return tuple(argnum) if isinstance(argnum, list | tuple) else operator.index(argnum)  # pyright: ignore[reportArgumentType]  (other sequences are refused)
+
+
+def unary(
+    fun: Callable[..., Any], argnum: int | Sequence[int], args: tuple, kwargs: dict
+) -> tuple[Callable[[Any], Any], Any]:
+    """A function of several arguments as one of those in ``argnum`` alone, and these.
+
+    Args:
+        fun: any function.
+        argnum: a position, or several: then the one argument is a tuple.
+        args: the positional arguments.
+        kwargs: the named arguments.
+
+    Returns:
+        ``(f, x)``, so that ``f(x)`` is ``fun(*args, **kwargs)``.
+
+    Raises:
+        IndexError: there is no such argument.
+    """
+    numbers = positions(argnum)
+    chosen = (numbers,) if isinstance(numbers, int) else numbers
+
+    @functools.wraps(fun)
+    def of_one(x: Any) -> Any:
+        whole = list(args)
+        for number, each in zip(chosen, (x,) if isinstance(numbers, int) else x, strict=True):
+            whole[number] = each
+        return fun(*whole, **kwargs)
+
+    return of_one, args[numbers] if isinstance(numbers, int) else tuple([args[number] for number in numbers])
+
+
+def unary_to_nary(unary_operator: Callable[..., Any]) -> Callable[..., Any]:
+    """Make of an operator ``(f, x, ...)`` on functions of one argument one with an ``argnum``.
+
+    Args:
+        unary_operator: takes a function of one argument, that argument, and options.
+
+    Returns:
+        ``nary(fun, argnum=0, *options)``, a function of the arguments of ``fun``.
+
+    Example:
+        >>> from funcgrad.interop.autograd.wrap_util import unary_to_nary
+        >>> @unary_to_nary
+        ... def twice(f, x):
+        ...     return f(f(x))
+        >>> twice(lambda x, y: x + y, 1)(1, 10)
+        12
+    """
+
+    @functools.wraps(unary_operator)
+    def nary_operator(fun: Callable[..., Any], argnum: int | Sequence[int] = 0, *options: Any, **named: Any) -> Any:
+        @functools.wraps(fun)
+        def of_several(*args: Any, **kwargs: Any) -> Any:
+            return unary_operator(*unary(fun, argnum, args, kwargs), *options, **named)
+
+        of_several.__name__ = f"{name_of(unary_operator)}_of_{name_of(fun)}_wrt_argnum_{argnum}"
+        return of_several
+
+    return nary_operator
+
+
+__dir__ = publish(__name__)

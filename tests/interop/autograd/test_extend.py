@@ -1,0 +1,149 @@
+"""Primitives of autograd's kind: their rules in both modes, in batches, nested and staged; and what looks beneath."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special
+
+import funcgrad as fg
+import funcgrad.interop.autograd as ag
+import funcgrad.interop.autograd.numpy as anp
+from funcgrad.errors import ConcretizationTypeError, NotDifferentiableError
+from funcgrad.interop.autograd import builtins, extend, tracer
+from funcgrad.interop.autograd.extend import defjvp, defvjp, notrace_primitive, primitive
+from funcgrad.interop.autograd.numpy.numpy_vjps import unbroadcast_f
+
+X, V = np.array([0.5, 1.5, 2.5]), np.array([1.0, -2.0, 0.5])
+
+
+@primitive
+def scaled(x: Any, y: Any, *, k: float = 1.0) -> Any:
+    """A product that only plain arrays can go through; in reverse mode its derivative is twice, in forward thrice."""
+    assert type(x) is not fg.Tracer
+    return k * np.multiply(np.ascontiguousarray(x), np.ascontiguousarray(y))
+
+
+defvjp(
+    scaled,
+    lambda ans, x, y, k=1.0: unbroadcast_f(x, lambda g: 2 * k * g * y),
+    lambda ans, x, y, k=1.0: unbroadcast_f(y, lambda g: 2 * k * g * x),
+)
+defjvp(scaled, lambda g, ans, x, y, k=1.0: 3 * k * g * y, lambda g, ans, x, y, k=1.0: 3 * k * x * g)
+
+
+@primitive
+def gammaln(x: Any) -> Any:
+    return scipy.special.gammaln(np.asarray(x) if not fg.is_traced(x) else refuse())
+
+
+def refuse() -> Any:
+    raise AssertionError("a traced value came to the function itself")
+
+
+defvjp(gammaln, lambda ans, x: lambda g: g * digamma(x))
+digamma = primitive(lambda x: scipy.special.digamma(x))
+defvjp(digamma, lambda ans, x: lambda g: g * scipy.special.polygamma(1, x))
+
+
+def test_each_mode_has_its_rule() -> None:
+    assert scaled(2.0, 3.0, k=2.0) == 12
+    np.testing.assert_array_equal(ag.grad(lambda x: np.sum(scaled(x, V, k=2.0)))(X), 4 * V)
+    np.testing.assert_array_equal(ag.grad(lambda y: np.sum(scaled(X, y)))(2.0), 2 * X.sum())
+    by_both = ag.grad(lambda x, y: np.sum(scaled(x, y)), (0, 1))(X, V)
+    np.testing.assert_array_equal(by_both, [2 * V, 2 * X])
+    np.testing.assert_array_equal(ag.make_jvp(lambda x: scaled(x, x))(X)(V)[1], 6 * X * V)
+    assert vars(scaled)["__name__"] == "scaled"
+
+
+def test_the_function_sees_plain_values_at_every_level_and_in_batches() -> None:
+    np.testing.assert_allclose(ag.grad(lambda x: np.sum(gammaln(x) ** 2))(X), 2 * gammaln(X) * digamma(X))
+    expected = np.diag(scipy.special.polygamma(1, X))
+    np.testing.assert_allclose(ag.jacobian(ag.elementwise_grad(gammaln))(X), expected)
+    np.testing.assert_allclose(ag.hessian(lambda x: np.sum(gammaln(x)))(X), expected)
+    np.testing.assert_allclose(ag.jacobian(lambda x: anp.outer(gammaln(x), X))(X)[1, 2], [0, digamma(1.5) * 2.5, 0])
+    np.testing.assert_allclose(fg.vmap(gammaln)(np.stack([X, 2 * X])), gammaln(np.stack([X, 2 * X])))
+    np.testing.assert_allclose(fg.vmap(fg.grad(gammaln))(X), digamma(X))
+    np.testing.assert_allclose(fg.jit(fg.grad(lambda x: np.sum(scaled_sin(x))), engine="numpy")(X), 5 * np.cos(X))
+    with pytest.raises(NotDifferentiableError, match="has a rule for reverse mode only"):
+        ag.make_jvp(gammaln)(X)(V)
+
+
+@primitive
+def scaled_sin(x: Any) -> Any:
+    return 5 * np.sin(x)
+
+
+defjvp(scaled_sin, lambda g, ans, x: 5 * g * np.cos(x))
+
+
+def test_other_declarations() -> None:
+    np.testing.assert_allclose(ag.grad(lambda x: np.sum(scaled_sin(x)))(X), 5 * np.cos(X))  # transposed
+    parts = primitive(lambda xs, n: tuple(n * x for x in xs))
+    extend.defvjp_argnums(parts, lambda argnums, ans, args, kwargs: lambda g: ([7 * g[0], 7 * g[1]],))
+    got = ag.grad(lambda xs: np.sum(parts(xs, 2)[0]) + np.sum(parts(xs, 2)[1]))([X, V])
+    np.testing.assert_array_equal(got, np.full((2, 3), 7.0))
+    by_number = primitive(lambda x, y: x * y)
+    extend.defvjp_argnum(by_number, lambda number, ans, args, kwargs: lambda g: g * args[1 - number] * 10)
+    extend.def_linear(by_number)
+    np.testing.assert_array_equal(ag.grad(by_number, (0, 1))(2.0, 3.0), [30, 20])
+    assert ag.make_jvp(lambda x: by_number(x, x))(3.0)(1.0)[1] == 6
+    same = primitive(lambda x, y: x @ y)
+    defjvp(same, None, "same")
+    assert ag.make_jvp(lambda x: same(x, x))(X)(V)[1] == X @ V
+    sums = primitive(lambda x: x)
+    extend.defjvp_argnums(sums, lambda argnums, tangents, ans, args, kwargs: 2 * tangents[0])
+    assert ag.grad(sums)(1.0) == 2
+    steps = primitive(np.floor)
+    extend.register_notrace(None, steps)
+    assert ag.grad(lambda x: x * steps(x))(2.5) == 2
+    assert ag.grad(lambda x: x * notrace_primitive(lambda y: float(y))(x))(2.5) == 2.5
+    third = primitive(lambda x, y: x * y)
+    defvjp(third, lambda ans, x, y: lambda g: g * x, argnums=[1])
+    assert ag.grad(third, 1)(3.0, 1.0) == 3
+    with pytest.raises(NotImplementedError, match="VJP of <lambda> wrt argnum 0 not defined"):
+        ag.grad(third)(3.0, 1.0)
+    with pytest.raises(NotImplementedError, match="and none is declared"):
+        ag.grad(primitive(np.sin))(1.0)
+    with pytest.raises(TypeError, match="defvjp: a rule was given for sin, a ufunc; needed one made by primitive"):
+        defvjp(np.sin, None)  # pyright: ignore[reportArgumentType]  (the misuse under test)
+
+
+def test_methods_and_writes() -> None:
+    class Model:
+        @primitive
+        def apply(self, x: Any) -> Any:
+            return 2 * x
+
+    defvjp(Model.apply, lambda ans, self, x: lambda g: 20 * g, argnums=[1])
+    assert ag.grad(Model().apply)(1.0) == 20
+
+    def written(x: Any) -> Any:
+        y = x * 1
+        y[0] = 3.0
+        return np.sum(scaled(y, V))
+
+    np.testing.assert_array_equal(ag.grad(written)(X), [0, -4, 1])
+
+
+def test_what_is_beneath() -> None:
+    def f(x: Any) -> Any:
+        assert tracer.isbox(x)
+        assert all(isinstance(x, kind) for kind in (tracer.Box, anp.numpy_boxes.ArrayBox))
+        assert builtins.isinstance(x, np.ndarray)
+        assert builtins.isinstance(x[0], (float, int))
+        assert builtins.type(x) is np.ndarray
+        assert builtins.isinstance((x,), builtins.tuple)
+        assert not builtins.isinstance({}, builtins.list)
+        assert type(tracer.getval(x)) is np.ndarray
+        value = tracer.getval({"a": [x, 1]})["a"][0]
+        return np.sum(value * x) + anp.int64(x[1]) * x[0]
+
+    np.testing.assert_array_equal(ag.grad(f)(X), [1.5, 1.5, 2.5])
+    assert builtins.isinstance(builtins.dict(a=1), dict)
+    assert builtins.type(3) is int
+    assert tracer.getval("text") == "text"
+    with pytest.raises(ConcretizationTypeError, match="getval needs the numbers"):
+        fg.vmap(tracer.getval)(X)

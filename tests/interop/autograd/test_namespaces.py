@@ -1,0 +1,142 @@
+"""``numpy`` and ``scipy`` under autograd's names, ``misc``, and the checks of derivatives."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special
+
+import funcgrad as fg
+import funcgrad.interop.autograd.numpy as anp
+import funcgrad.interop.autograd.scipy as asp
+from funcgrad.errors import GradientMismatchError
+from funcgrad.interop.autograd import grad, jacobian, test_util
+from funcgrad.interop.autograd.extend import defvjp, primitive
+from funcgrad.interop.autograd.misc import fixed_points, flatten, optimizers
+from funcgrad.interop.autograd.misc.flatten import flatten_func
+from funcgrad.interop.autograd.numpy.numpy_vjps import unbroadcast
+
+X = np.array([0.5, 1.5, 2.5])
+TREE = {"b": (np.ones((2, 1), "f4"), 3.0), "a": [np.arange(2.0)]}
+
+
+def test_makers_make_plain_arrays_and_traced_lists_traced_ones() -> None:
+    def f(x: Any) -> Any:
+        for made in (anp.zeros(3), anp.ones(3), anp.arange(3.0), anp.eye(3)[0], anp.array([1, 2]), anp.full(3, 2.0)):
+            assert type(made) is np.ndarray
+        traced = anp.array([[x[0], 1.0], (x[1], x[2])]), anp.asarray([x[0]] * 3), anp.full(3, x[0]), anp.array(x)
+        assert all(map(fg.is_traced, traced))
+        return sum(map(anp.sum, traced)) + anp.sum(anp.concatenate([x, anp.zeros(3)])) + anp.sum([x[0], x[1]])
+
+    np.testing.assert_array_equal(grad(f)(X), [10, 4, 3])
+
+
+@pytest.mark.parametrize("name", ["numpy", "numpy.linalg", "numpy.fft", "numpy.random"])
+def test_every_name_is_there(name: str) -> None:
+    module, original = importlib.import_module(f"funcgrad.interop.autograd.{name}"), importlib.import_module(name)
+    names = set(dir(module))
+    assert len(names) > 10
+    missing = {each for each in original.__all__ if not each.startswith("_")} - names
+    assert missing <= {"char", "core", "ctypeslib", "f2py", "ma", "polynomial", "rec", "strings", "test", "testing"} | {
+        "typing"
+    }
+    assert all(hasattr(module, each) for each in names)
+    with pytest.raises(AttributeError, match="has no attribute 'no_such_name'"):
+        _ = module.no_such_name
+
+
+def test_numpys_names_are_numpys() -> None:
+    assert anp.pi == np.pi
+    assert anp.float64 is np.float64
+    assert anp.__version__ == np.__version__
+    assert type(anp.int64(3.7)) is np.int64
+    assert np.dtype(anp.int32) == np.dtype(np.int32)
+    anp.random.seed(0)
+    first = anp.random.randn(3)
+    np.random.seed(0)  # noqa: NPY002  (the state that is shared)
+    np.testing.assert_array_equal(first, np.random.randn(3))  # noqa: NPY002  (the same)
+    np.testing.assert_allclose(jacobian(anp.linalg.inv)(np.diag(X))[0, 0, 0, 0], -4.0)
+    np.testing.assert_allclose(grad(lambda x: anp.sum(anp.abs(anp.fft.fft(x)) ** 2))(X), 6 * X)
+    made = anp.make_diagonal(np.stack([X, X]), axis1=-1, axis2=-2)
+    np.testing.assert_array_equal(made[1], np.diag(X))
+    with pytest.raises(NotImplementedError, match="make_diagonal: offset 0 and axes 0 and 1"):
+        anp.make_diagonal(X)
+
+
+def test_scipys_names() -> None:
+    assert dir(asp) == ["integrate", "linalg", "misc", "signal", "special", "stats"]
+    np.testing.assert_allclose(grad(lambda x: anp.sum(asp.special.gammaln(x)))(X), scipy.special.digamma(X))
+    np.testing.assert_allclose(grad(asp.misc.logsumexp)(X), scipy.special.softmax(X))
+    lower = np.tril(np.outer(X, X)) + 3 * np.eye(3)
+    np.testing.assert_allclose(
+        jacobian(lambda b: asp.linalg.solve_triangular(lower, b, lower=True))(X), np.linalg.inv(lower), atol=1e-15
+    )
+    norm = importlib.import_module("funcgrad.interop.autograd.scipy.stats.norm")
+    assert norm.logpdf(0.0) == asp.stats.norm.logpdf(0.0) == -np.log(2 * np.pi) / 2
+    assert asp.signal.convolve([1, 2], [1, 1]).tolist() == [1, 3, 2]
+    assert asp.integrate.odeint(lambda y, t: -y, 1.0, [0, 1.0])[1, 0] == pytest.approx(np.exp(-1))
+
+
+def test_flatten_is_autograds_and_goes_back() -> None:
+    vector, unflatten = flatten(TREE)
+    expected = pytest.importorskip("autograd.misc").flatten(TREE)[0]
+    np.testing.assert_array_equal(vector, expected)
+    again = unflatten(vector)
+    assert again["b"][0].dtype == np.float32
+    fg.tree.map(np.testing.assert_array_equal, again, TREE)
+    assert flatten([])[1](np.zeros(0)) == []
+    np.testing.assert_array_equal(grad(lambda t: anp.sum(flatten(t)[0] ** 2))(TREE)["a"][0], [0, 2])
+    flat, _, x = flatten_func(lambda t: {"c": t["a"][0] * t["b"][1]}, TREE)
+    np.testing.assert_array_equal(jacobian(flat)(x), [[3, 0, 0, 0, 0], [0, 3, 0, 0, 1]])
+
+
+@pytest.mark.parametrize("name", ["sgd", "rmsprop", "adam"])
+def test_optimizers_take_autograds_steps(name: str) -> None:
+    theirs = getattr(pytest.importorskip("autograd.misc.optimizers"), name)
+    told: list[list[Any]] = [[], []]
+
+    def run(optimize: Any, seen: list[Any]) -> Any:
+        def slope(p: Any, i: int) -> Any:
+            return {"w": 2 * (p["w"] - X) * (1 + 0.1 * i), "b": p["b"] ** 3}
+
+        start = {"w": np.zeros(3), "b": 2.0}
+        return optimize(slope, start, lambda p, i, g: seen.append((i, g["w"])), num_iters=20, step_size=0.05)
+
+    got, expected = run(getattr(optimizers, name), told[0]), run(theirs, told[1])
+    fg.tree.map(np.testing.assert_array_equal, got, expected)
+    assert len(told[0]) == 20
+    np.testing.assert_array_equal(told[0][-1][1], told[1][-1][1])
+
+
+def test_fixed_points() -> None:
+    def root(a: Any) -> Any:
+        def newton(a: Any) -> Any:
+            return lambda x: 0.5 * (x + a["of"] / x)
+
+        return fixed_points.fixed_point(newton, a, np.ones(3), lambda x, y: np.max(np.abs(x - y)), 1e-13)
+
+    np.testing.assert_allclose(grad(lambda a: anp.sum(root(a)))({"of": X})["of"], 0.5 / np.sqrt(X), rtol=1e-10)
+
+
+def test_checks_see_a_wrong_rule() -> None:
+    test_util.check_grads(lambda x, y: anp.sin(x) * y, argnum=[0, 1])(X, 2.0)
+    test_util.combo_check(lambda x, axis: anp.sum(x**2, axis=axis))([X, np.outer(X, X)], axis=[0, -1])
+    wrong = primitive(np.sin)
+    defvjp(wrong, lambda ans, x: lambda g: 1.0005 * g * np.cos(x))
+    with pytest.raises(GradientMismatchError, match=r"order 1, rev \(vjp\) of sin"):
+        test_util.check_vjp(wrong, X)
+    test_util.check_jvp(np.sin, X)
+    test_util.check_equivalent({"a": X}, {"a": X + 1e-9})
+    with pytest.raises(AssertionError, match="the structures"):
+        test_util.check_equivalent([X], (X,))
+    with pytest.raises(AssertionError, match="Mismatched"):
+        test_util.check_equivalent(X, 2 * X)
+
+
+def test_unbroadcast() -> None:
+    meta = (2, 1), 2, np.dtype(float), False
+    np.testing.assert_array_equal(unbroadcast(np.ones((5, 2, 3)), meta), [[15.0], [15.0]])
+    assert unbroadcast(np.full(3, 1 + 1j), ((), 0, np.dtype(float), False)) == 3
