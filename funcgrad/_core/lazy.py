@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import Any
+
+
+def load(name: str) -> Any:
+    """A module by its name, imported now if it was not."""
+    return importlib.import_module(name)
 
 
 class LazyModule:
@@ -16,6 +22,17 @@ class LazyModule:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        value = getattr(importlib.import_module(self._name), attribute)
+        value = getattr(load(self._name), attribute)
         setattr(self, attribute, value)
         return value
+
+
+def lazy_submodules(package: str, names: tuple[str, ...]) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a package that imports some of its modules when they are first asked for."""
+
+    def submodule(name: str) -> Any:
+        if name not in names:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return load(f"{package}.{name}")
+
+    return submodule

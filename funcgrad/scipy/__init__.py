@@ -1,9 +1,17 @@
-"""SciPy's functions for arrays of either engine and for tracers."""
+"""SciPy's functions for arrays of either engine and for tracers, in modules of SciPy's names."""
 
+from typing import TYPE_CHECKING
+
+from funcgrad._core.lazy import lazy_submodules
 from funcgrad._public import publish
 from funcgrad.scipy import linalg as linalg
 from funcgrad.scipy import special as special
 
-__all__ = ["linalg", "special"]
+if TYPE_CHECKING:
+    from funcgrad.scipy import stats as stats
 
+__all__ = ["linalg", "special", "stats"]
+
+# What few programs use is imported when it is first asked for.
+__getattr__ = lazy_submodules(__name__, ("stats",))
 __dir__ = publish(__name__)

@@ -17,6 +17,7 @@ from funcgrad._ops.elementwise.special import (
     incomplete,
     integrals,
     normal,
+    students,
 )
 from funcgrad._ops.elementwise.special import (
     beta as beta_,
@@ -90,6 +91,9 @@ hyp0f1 = of_ufunc("hyp0f1", hypergeometric.hyp0f1_p)
 hyp1f1 = of_ufunc("hyp1f1", hypergeometric.hyp1f1_p)
 hyp2f1 = of_ufunc("hyp2f1", hypergeometric.hyp2f1_p)
 hyperu = of_ufunc("hyperu", hypergeometric.hyperu_p)
+stdtr = of_ufunc("stdtr", students.stdtr_p)
+stdtrit = of_ufunc("stdtrit", students.stdtrit_p)
+owens_t = of_ufunc("owens_t", students.owens_t_p)
 psi = digamma = of_ufunc("psi", gamma_.digamma_p)
 jn = jv
 

@@ -12,6 +12,7 @@ from funcgrad._ops.elementwise.special import (
     incomplete,
     integrals,
     normal,
+    students,
 )
 from funcgrad._ops.elementwise.special.beta_slope import betainc_slope_p
 from tests.laws.rows._row import Row
@@ -85,6 +86,12 @@ ROWS = [
     Row(betainc_slope_p, (PARAMETERS, PARAMETERS[:, :1], FRACTIONS), {"of": "a"}, elsewhere=BY_PARAMETER),
     *[Row(p, ((2, 3),), sample=_fractions) for p in (elliptic.ellipk_p, elliptic.ellipkm1_p, elliptic.ellipe_p)],
     Row(elliptic.elliptic_difference_p, ((2, 3),), sample=_fractions),
+    Row(students.stdtr_p, (ORDERS, (3,)), name="by the point"),
+    Row(students.stdtr_p, ((2, 1), (3,)), sample="positive", elsewhere=BY_PARAMETER),
+    Row(students.stdtrit_p, (ORDERS, (3,)), sample=_fractions),
+    Row(students.owens_t_p, ((2, 1), (3,))),
+    Row(students.skewed_ndtr_p, ((2, 1), (3,)), dtypes=DOUBLE),
+    Row(normal.normal_log_density_p, ((2, 3), (3,), (2, 1)), sample="positive"),
     Row(hypergeometric.hyp1f1_p, (ORDERS, ORDERS + 1, (3,))),
     Row(hypergeometric.hyp2f1_p, (ORDERS, ORDERS + 1, ORDERS + 2, (3,)), sample=_fractions),
     Row(hypergeometric.hyperu_p, (ORDERS, ORDERS + 1, (3,)), sample="positive"),

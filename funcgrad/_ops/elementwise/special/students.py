@@ -1,0 +1,81 @@
+"""Student's distribution function and Owen's T. Rules: DLMF 8.17; Owen, Annals of Mathematical Statistics 27 (1956)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from funcgrad._core.lazy import LazyModule
+from funcgrad._ops.elementwise.activation import erf_p
+from funcgrad._ops.elementwise.arithmetic import log_p, sign_p
+from funcgrad._ops.elementwise.families import elementwise
+from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.elementwise.special.beta import betaln_p
+from funcgrad._ops.elementwise.special.beta_slope import betainc_slope_p
+from funcgrad._ops.elementwise.special.normal import ndtr_p
+from funcgrad._ops.elementwise.special.scipys import of_scipy, on_host
+from funcgrad._ops.elementwise.transcendental import exp_p, log1p_p
+
+scipy_stats = LazyModule("scipy.stats")
+
+
+def _log_density(df: Any, x: Any) -> Any:
+    return -betaln_p(0.5 * df, 0.5) - 0.5 * log_p(df) - 0.5 * (df + 1) * log1p_p(x * x / df)
+
+
+def _density(df: Any, x: Any) -> Any:
+    # Of infinitely many degrees of freedom it is the normal distribution.
+    normal = df == math.inf
+    limit = exp_p(-0.5 * (x * x)) / math.sqrt(2 * math.pi)
+    return select(normal, limit, exp_p(_log_density(select(normal, 1.0, df), x)))
+
+
+def _by_degrees(df: Any, x: Any) -> Any:
+    """The lower tail is half of the incomplete beta function of ``df / (df + x**2)``, with parameters df/2 and 1/2.
+
+    That argument depends on ``df`` too: what comes of it is the density, times ``x / (2 df)``.
+    """
+    normal = df == math.inf
+    d = select(normal, 1.0, df)
+    tail = 0.25 * betainc_slope_p(0.5 * d, 0.5, d / (d + x * x), of="a")
+    slope = -sign_p(x) * tail - x * exp_p(_log_density(d, x)) / (2 * d)
+    return select(normal, 0.0, slope)
+
+
+stdtr_p = of_scipy("stdtr", "df x", [lambda t, df, x: t * _by_degrees(df, x), lambda t, df, x: t * _density(df, x)])
+stdtrit_p = of_scipy(
+    "stdtrit",
+    "df p",
+    [lambda t, df, y: t * (-_by_degrees(df, y) / _density(df, y)), lambda t, df, y: t / _density(df, y)],
+)
+
+
+def _owens_by_first(h: Any, a: Any) -> Any:
+    return -0.5 / math.sqrt(2 * math.pi) * exp_p(-0.5 * (h * h)) * erf_p(a * h * math.sqrt(0.5))
+
+
+def _owens_by_second(h: Any, a: Any) -> Any:
+    one = 1 + a * a
+    return exp_p(-0.5 * (h * h) * one) / (2 * math.pi * one)
+
+
+owens_t_p = of_scipy(
+    "owens_t",
+    "h a",
+    [lambda t, h, a: t * _owens_by_first(h, a), lambda t, h, a: t * _owens_by_second(h, a)],
+)
+
+
+def _skewed_density(x: Any, a: Any) -> Any:
+    return 2 / math.sqrt(2 * math.pi) * exp_p(-0.5 * (x * x)) * ndtr_p(a * x)
+
+
+# ``ndtr(x) - 2 owens_t(x, a)``, which cancels in the tail: SciPy integrates there.
+skewed_ndtr_p = elementwise(
+    "skewed_ndtr",
+    "x a",
+    numpy=lambda x, a: scipy_stats.skewnorm.cdf(x, a),
+    xla=on_host(lambda: skewed_ndtr_p),
+    maps=[lambda t, x, a: t * _skewed_density(x, a), lambda t, x, a: t * (-2 * _owens_by_second(x, a))],
+    flops=200,
+)

@@ -1,0 +1,100 @@
+"""``scipy.stats`` for arrays of either engine and for tracers: densities, distribution functions, quantiles, moments.
+
+Distributions have SciPy's names, arguments and values, in double precision, frozen or not:
+
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> from funcgrad.scipy.stats import norm
+    >>> x = np.array([0.5, 1.5, 2.5])
+    >>> fg.grad(lambda m, s: np.sum(norm.logpdf(x, m, s)), (0, 1))(1.5, 1.0)
+    (np.float64(0.0), np.float64(-1.0))
+    >>> float(norm(loc=1.0, scale=2.0).cdf(1.0))
+    0.5
+
+Outside of a support a density is 0 and its logarithm minus infinity, with a derivative of 0; parameters that are not
+allowed give NaN. Samples are in ``funcgrad.random``.
+"""
+
+from funcgrad._public import publish
+from funcgrad.scipy.stats._bounded import beta, truncnorm, uniform
+from funcgrad.scipy.stats._discrete import bernoulli, betabinom, binom, geom, nbinom, poisson
+from funcgrad.scipy.stats._half import (
+    chi,
+    chi2,
+    expon,
+    exponweib,
+    f,
+    gamma,
+    genpareto,
+    halfcauchy,
+    halfnorm,
+    invgamma,
+    lognorm,
+    pareto,
+    rayleigh,
+    weibull_max,
+    weibull_min,
+)
+from funcgrad.scipy.stats._line import (
+    cauchy,
+    genextreme,
+    gumbel_l,
+    gumbel_r,
+    laplace,
+    logistic,
+    norm,
+    skewnorm,
+    t,
+    vonmises,
+)
+from funcgrad.scipy.stats._multivariate import (
+    dirichlet,
+    multinomial,
+    multivariate_normal,
+    multivariate_t,
+    wishart,
+)
+
+__all__ = [
+    "bernoulli",
+    "beta",
+    "betabinom",
+    "binom",
+    "cauchy",
+    "chi",
+    "chi2",
+    "dirichlet",
+    "expon",
+    "exponweib",
+    "f",
+    "gamma",
+    "genextreme",
+    "genpareto",
+    "geom",
+    "gumbel_l",
+    "gumbel_r",
+    "halfcauchy",
+    "halfnorm",
+    "invgamma",
+    "laplace",
+    "logistic",
+    "lognorm",
+    "multinomial",
+    "multivariate_normal",
+    "multivariate_t",
+    "nbinom",
+    "norm",
+    "pareto",
+    "poisson",
+    "rayleigh",
+    "skewnorm",
+    "t",
+    "truncnorm",
+    "uniform",
+    "vonmises",
+    "weibull_max",
+    "weibull_min",
+    "wishart",
+]
+
+__dir__ = publish(__name__)

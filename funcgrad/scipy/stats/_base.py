@@ -1,0 +1,272 @@
+"""What all distributions have in common: arguments, location and scale, support, logarithms, tails, frozen forms.
+
+A distribution is one record of formulas for location 0 and scale 1. Outside of its support the density is 0, with a
+derivative of 0: the formula is asked at a point of the support there, so that no NaN comes through the branch that is
+not taken. Parameters that are not allowed give NaN, as in SciPy; so do their derivatives.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from funcgrad import numpy as fnp
+from funcgrad._core.bind import Tracer, is_foreign
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.program.barrier import stop_gradient_p
+from funcgrad.errors import UnsupportedFunctionError
+from funcgrad.numpy.extend import as_value, dtype_of
+
+Formula = Callable[..., Any]
+
+_FLOAT = np.dtype(float)
+_ARRAY = np.ndarray
+
+
+def number(x: Any) -> Any:
+    """An argument in double precision, in which SciPy's distributions compute."""
+    kind = type(x)
+    if kind is _ARRAY and x.dtype is _FLOAT:
+        return x
+    if kind is float or kind is int:
+        # Divided by 0, Python's own numbers would raise.
+        return np.float64(x)
+    x = as_value(x)
+    if dtype_of(x).kind == "c":
+        raise UnsupportedFunctionError(
+            f"scipy.stats: an argument is {dtype_of(x)}; distributions are of real numbers. Pass the real part."
+        )
+    return cast(x, _FLOAT)
+
+
+def never(condition: Any) -> bool:
+    """Whether a condition is known to hold nowhere: then nothing needs to be chosen."""
+    if condition is False:
+        return True
+    if condition is True or isinstance(condition, Tracer) or is_foreign(condition):
+        return False
+    return not condition.any()
+
+
+def choose(condition: Any, a: Any, b: Any) -> Any:
+    """``a`` where the condition holds, else ``b``; one of them may be a Python number."""
+    return b if never(condition) else select(condition, a, b)
+
+
+def above(x: Any, least: float, value: Formula, otherwise: float) -> Any:
+    """``value`` of what is above ``least``, else ``otherwise``."""
+    inside = x > least
+    return select(inside, value(select(inside, x, least + 1)), otherwise)
+
+
+def positive(*shapes: Any) -> Any:
+    """The domain of most parameters: all of them positive."""
+    found: Any = True
+    for each in shapes:
+        found = found & (each > 0)
+    return found
+
+
+class Distribution:
+    """What continuous and discrete distributions have in common.
+
+    Args:
+        name: SciPy's.
+        shapes: the names of the shape parameters, space separated.
+        domain: the condition under which these are allowed.
+        support: the first and the last point, numbers or a function of the shape parameters.
+        formulas: by their names the functions of ``(x, *shapes)`` that are known; the others are made of these.
+    """
+
+    options: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        name: str,
+        shapes: str = "",
+        *,
+        domain: Formula = positive,
+        support: tuple[float, float] | Formula = (-math.inf, math.inf),
+        **formulas: Formula | float,
+    ) -> None:
+        self.name = name
+        self.shapes = tuple(shapes.split())
+        self._domain = domain
+        self._support = support
+        self._formulas: dict[str, Any] = formulas
+
+    def __repr__(self) -> str:
+        return f"<funcgrad.scipy.stats.{self.name}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
+        """Fix the parameters: the result's methods take points alone."""
+        self._parameters("__call__", args, kwargs)
+        return Frozen(self, args, kwargs)
+
+    freeze = __call__
+
+    def _parameters(self, method: str, args: tuple, kwargs: dict[str, Any]) -> list[Any]:
+        """Shape parameters, then location (and scale), from the arguments after the point."""
+        names = (*self.shapes, *self.options)
+        found: list[Any] = list(args)
+        if len(args) > len(names):
+            self._refuse_arguments(method, f"{len(args)} parameters were given")
+        for name in names[len(args) :]:
+            if name in kwargs:
+                found.append(kwargs[name])
+            elif name in self.options:
+                found.append(None)
+            else:
+                self._refuse_arguments(method, f"{name} is missing")
+        if len(kwargs) > sum(each in kwargs for each in names[len(args) :]):
+            extra = next(each for each in kwargs if each not in names[len(args) :])
+            self._refuse_arguments(method, f"{extra} is unknown, or given twice")
+        return [None if x is None else number(x) for x in found]
+
+    def _refuse_arguments(self, method: str, what: str) -> NoReturn:
+        shapes = "".join(f"{each}, " for each in self.shapes)
+        rest = ", ".join(f"{each}={0 if each == 'loc' else 1}" for each in self.options)
+        raise TypeError(f"scipy.stats.{self.name}.{method}: {what}. After the point it takes ({shapes}{rest}).")
+
+    def _ends(self, shapes: Sequence[Any]) -> tuple[Any, Any]:
+        return self._support(*shapes) if callable(self._support) else self._support
+
+    def _formula(self, name: str) -> Any:
+        """A formula by its name, made of others where the record lacks it; ``None`` where it cannot be made."""
+        known = self._formulas
+        if name in known:
+            return known[name]
+        if name in _REST and name[3:] in known and _REST[name] in known:
+            part, rest = known[name[3:]], known[_REST[name]]
+            return lambda x, *shapes: _log_of_part(part(x, *shapes), rest(x, *shapes))
+        for source, made in _MADE[name]:
+            if source in known:
+                inner = known[source]
+                return lambda x, *shapes: made(inner(x, *shapes))
+        return None
+
+    def _needed(self, name: str) -> Any:
+        formula = self._formula(name)
+        if formula is None:
+            have = ", ".join(each for each in _METHODS if each in self._formulas or self._formula(each) is not None)
+            raise UnsupportedFunctionError(
+                f"scipy.stats.{self.name}.{name}: funcgrad has no formula for it. There are {have}; or call SciPy's by "
+                "fg.call_numpy, inside a function with a rule of its own (fg.custom_jvp)."
+            )
+        return formula
+
+    def _moment(self, name: str, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, list[Any], Any]:
+        """A moment of location 0 and scale 1, the other parameters, and what is NaN where they are not allowed."""
+        formula = self._needed(name)
+        found = self._parameters(name, args, kwargs)
+        count = len(self.shapes)
+        shapes = found[:count]
+        y = formula(*shapes) if callable(formula) else formula
+        rest = found[count:]
+        allowed = self._domain(*shapes)
+        for scale in rest[1:]:
+            allowed = allowed & (True if scale is None else scale > 0)
+        return y * unless(allowed), rest, allowed
+
+    def mean(self, *args: Any, **kwargs: Any) -> Any:
+        """The mean."""
+        y, (loc, *scale), _ = self._moment("mean", args, kwargs)
+        return _shifted(y, loc, *scale)
+
+    def var(self, *args: Any, **kwargs: Any) -> Any:
+        """The variance."""
+        y, (_, *scale), _ = self._moment("var", args, kwargs)
+        return y if not scale or scale[0] is None else y * (scale[0] * scale[0])
+
+    def std(self, *args: Any, **kwargs: Any) -> Any:
+        """The standard deviation."""
+        return fnp.sqrt(self.var(*args, **kwargs))
+
+    def support(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        """The first and the last point of the support."""
+        found = self._parameters("support", args, kwargs)
+        count = len(self.shapes)
+        a, b = self._ends(found[:count])
+        return _shifted(a, *found[count:]), _shifted(b, *found[count:])
+
+
+def _log_of_part(part: Any, rest: Any) -> Any:
+    """The logarithm of a probability, by that of the rest where it is the greater part."""
+    greater = part > 0.5
+    return select(greater, fnp.log1p(-select(greater, rest, 0.5)), fnp.log(select(greater, 0.5, part)))
+
+
+def log_of_rest(log_part: Any) -> Any:
+    """``log(1 - exp(y))``: the logarithm of what a probability leaves."""
+    little = log_part < -0.7
+    far = fnp.log1p(-fnp.exp(select(little, log_part, -1.0)))
+    return select(little, far, fnp.log(-fnp.expm1(select(little, -0.5, log_part))))
+
+
+# What a probability leaves, by the name of its logarithm.
+_REST = {"logcdf": "sf", "logsf": "cdf"}
+# How each function is made of another one, in the order in which these are looked for.
+_MADE: dict[str, tuple[tuple[str, Formula], ...]] = {
+    "logpdf": (("pdf", fnp.log),),
+    "pdf": (("logpdf", fnp.exp),),
+    "logpmf": (("pmf", fnp.log),),
+    "pmf": (("logpmf", fnp.exp),),
+    "cdf": (("logcdf", fnp.exp), ("logsf", lambda y: -fnp.expm1(y)), ("sf", lambda y: 1 - y)),
+    "sf": (("logsf", fnp.exp), ("logcdf", lambda y: -fnp.expm1(y)), ("cdf", lambda y: 1 - y)),
+    "logcdf": (("cdf", fnp.log), ("logsf", log_of_rest), ("sf", lambda y: fnp.log1p(-y))),
+    "logsf": (("sf", fnp.log), ("logcdf", log_of_rest), ("cdf", lambda y: fnp.log1p(-y))),
+    "ppf": (),
+    "isf": (),
+    "mean": (),
+    "var": (),
+}
+_METHODS = ("logpdf", "pdf", "logpmf", "pmf", "cdf", "sf", "logcdf", "logsf", "ppf", "isf", "mean", "var")
+
+
+def _shifted(z: Any, loc: Any, scale: Any = None) -> Any:
+    z = z if scale is None else z * scale
+    return z if loc is None else z + loc
+
+
+def unless(allowed: Any) -> Any:
+    """A factor that is NaN where parameters are not allowed, and 1 elsewhere."""
+    wrong = fnp.logical_not(allowed) if not isinstance(allowed, bool) else not allowed
+    return 1.0 if never(wrong) else fnp.where(wrong, math.nan, 1.0)
+
+
+def within(a: Any, b: Any) -> Any:
+    """A point between the ends of a support, either of which may be infinite."""
+    if isinstance(a, float) and isinstance(b, float):
+        return (a + b) / 2 if math.isfinite(a + b) else a + 1 if a > -math.inf else b - 1 if b < math.inf else 0.0
+    a, b = [end if isinstance(end, float) else stop_gradient_p(end) for end in (a, b)]
+    low, high = a > -math.inf, b < math.inf
+    middle = (fnp.where(low, a, 0.0) + fnp.where(high, b, 0.0)) / 2
+    return fnp.where(low & high, middle, fnp.where(low, a + 1.0, fnp.where(high, b - 1.0, 0.0)))
+
+
+class Frozen:
+    """A distribution with its parameters: its methods take a point, as those of SciPy's frozen distributions do.
+
+    Args:
+        dist: the distribution.
+        args: its parameters by position.
+        kwds: its parameters by name.
+    """
+
+    def __init__(self, dist: Any, args: tuple, kwds: dict[str, Any]) -> None:
+        self.dist, self.args, self.kwds = dist, args, kwds
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or not hasattr(type(self.dist), name):
+            raise AttributeError(
+                f"{type(self).__name__}: {name} is none of the methods of {self.dist!r}. See dir of the distribution."
+            )
+        method = getattr(self.dist, name)
+        return lambda *points, **options: method(*points, *self.args, **options, **self.kwds)
+
+    def __repr__(self) -> str:
+        return f"<frozen {self.dist!r}>"

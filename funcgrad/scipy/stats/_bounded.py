@@ -1,0 +1,89 @@
+"""Distributions on an interval. Formulas: Johnson, Kotz and Balakrishnan, "Continuous univariate distributions"."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from funcgrad import numpy as fnp
+from funcgrad._ops.elementwise.select import select
+from funcgrad.scipy import special
+from funcgrad.scipy.stats._families import Continuous
+from funcgrad.scipy.stats._line import normal_log_density
+
+uniform = Continuous(
+    "uniform",
+    support=(0.0, 1.0),
+    logpdf=lambda x: 0 * x,
+    cdf=lambda x: x,
+    sf=lambda x: 1 - x,
+    ppf=lambda q: q,
+    isf=lambda q: 1 - q,
+    mean=0.5,
+    var=1 / 12,
+)
+beta = Continuous(
+    "beta",
+    "a b",
+    support=(0.0, 1.0),
+    logpdf=lambda x, a, b: special.xlog1py(b - 1, -x) + special.xlogy(a - 1, x) - special.betaln(a, b),
+    cdf=lambda x, a, b: special.betainc(a, b, x),
+    sf=lambda x, a, b: special.betaincc(a, b, x),
+    ppf=lambda q, a, b: special.betaincinv(a, b, q),
+    isf=lambda q, a, b: special.betainccinv(a, b, q),
+    mean=lambda a, b: a / (a + b),
+    var=lambda a, b: a * b / ((a + b) ** 2 * (a + b + 1)),
+)
+# Where a limit is infinite, a number beyond which there is no mass: its square is finite.
+_FAR = 1e150
+
+
+def _log_mass(a: Any, b: Any) -> Any:
+    """The logarithm of the mass of the normal distribution between ``a`` and ``b``, in the tails too."""
+    a, b = fnp.clip(a, -_FAR, _FAR), fnp.clip(b, -_FAR, _FAR)
+    right, left = a > 0, b <= 0
+    central = fnp.logical_not(right | left)
+    # The upper tail is the mirrored lower one; what lies around 0 is what the two tails leave.
+    low = select(central, -2.0, select(right, -b, a))
+    high = select(central, -1.0, select(right, -a, b))
+    upper = special.log_ndtr(high)
+    tail = upper + fnp.log1p(-fnp.exp(special.log_ndtr(low) - upper))
+    c, d = select(central, a, -1.0), select(central, b, 1.0)
+    return select(central, fnp.log1p(-special.ndtr(c) - special.ndtr(-d)), tail)
+
+
+def _near_one(log_part: Any, log_rest: Any) -> Any:
+    """A logarithm of a probability near 1, from that of the rest."""
+    near = log_part > -0.1
+    return select(near, fnp.log1p(-fnp.exp(select(near, log_rest, -1.0))), log_part)
+
+
+def _log_below(x: Any, a: Any, b: Any) -> Any:
+    whole = _log_mass(a, b)
+    return _near_one(_log_mass(a, x) - whole, _log_mass(x, b) - whole)
+
+
+def _log_above(x: Any, a: Any, b: Any) -> Any:
+    whole = _log_mass(a, b)
+    return _near_one(_log_mass(x, b) - whole, _log_mass(a, x) - whole)
+
+
+def _quantile(log_q: Any, log_rest: Any, a: Any, b: Any) -> Any:
+    """By the logarithm of the part below the point, or of the part above it where all is right of 0."""
+    a, b = fnp.clip(a, -_FAR, _FAR), fnp.clip(b, -_FAR, _FAR)
+    left, whole = a < 0, _log_mass(a, b)
+    part = fnp.logaddexp(special.log_ndtr(select(left, a, -b)), select(left, log_q, log_rest) + whole)
+    y = special.ndtri_exp(part)
+    return select(left, y, -y)
+
+
+truncnorm = Continuous(
+    "truncnorm",
+    "a b",
+    domain=lambda a, b: a < b,
+    support=lambda a, b: (a, b),
+    logpdf=lambda x, a, b: normal_log_density(x) - _log_mass(a, b),
+    logcdf=_log_below,
+    logsf=_log_above,
+    ppf=lambda q, a, b: _quantile(fnp.log(q), fnp.log1p(-q), a, b),
+    isf=lambda q, a, b: _quantile(fnp.log1p(-q), fnp.log(q), a, b),
+)

@@ -1,0 +1,99 @@
+"""Distributions of whole numbers. Formulas: Johnson, Kemp and Kotz, "Univariate discrete distributions"."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from funcgrad import numpy as fnp
+from funcgrad.scipy import special
+from funcgrad.scipy.stats._base import choose
+from funcgrad.scipy.stats._families import Discrete
+
+_COUNTS = (0.0, math.inf)
+
+
+def _probability(p: Any) -> Any:
+    return (p >= 0) & (p <= 1)
+
+
+poisson = Discrete(
+    "poisson",
+    "mu",
+    domain=lambda mu: mu >= 0,
+    support=_COUNTS,
+    logpmf=lambda k, mu: special.xlogy(k, mu) - special.gammaln(k + 1) - mu,
+    cdf=lambda k, mu: special.gammaincc(k + 1, mu),
+    sf=lambda k, mu: special.gammainc(k + 1, mu),
+    mean=lambda mu: mu,
+    var=lambda mu: mu,
+)
+
+
+def _log_choices(n: Any, k: Any) -> Any:
+    return special.gammaln(n + 1) - (special.gammaln(k + 1) + special.gammaln(n - k + 1))
+
+
+def _by_beta(k: Any, n: Any, p: Any, upper: bool) -> Any:
+    """The binomial distribution function is an incomplete beta function of ``p`` (DLMF 8.17.5)."""
+    end = k >= n
+    a, b = choose(end, 0.0, k) + 1, choose(end, 1.0, n - k)
+    return choose(end, 0.0 if upper else 1.0, special.betainc(a, b, p) if upper else special.betaincc(a, b, p))
+
+
+binom = Discrete(
+    "binom",
+    "n p",
+    domain=lambda n, p: (n >= 0) & (n == fnp.floor(n)) & _probability(p),
+    support=lambda n, p: (0.0, n),
+    logpmf=lambda k, n, p: _log_choices(n, k) + special.xlogy(k, p) + special.xlog1py(n - k, -p),
+    cdf=lambda k, n, p: _by_beta(k, n, p, False),
+    sf=lambda k, n, p: _by_beta(k, n, p, True),
+    mean=lambda n, p: n * p,
+    var=lambda n, p: n * p * (1 - p),
+)
+bernoulli = Discrete(
+    "bernoulli",
+    "p",
+    domain=_probability,
+    support=(0.0, 1.0),
+    logpmf=lambda k, p: special.xlogy(k, p) + special.xlog1py(1 - k, -p),
+    cdf=lambda k, p: 1 - p + 0 * k,
+    sf=lambda k, p: p + 0 * k,
+    mean=lambda p: p,
+    var=lambda p: p * (1 - p),
+)
+nbinom = Discrete(
+    "nbinom",
+    "n p",
+    domain=lambda n, p: (n > 0) & (p > 0) & (p <= 1),
+    support=_COUNTS,
+    logpmf=lambda k, n, p: (
+        special.gammaln(n + k) - special.gammaln(k + 1) - special.gammaln(n) + n * fnp.log(p) + special.xlog1py(k, -p)
+    ),
+    cdf=lambda k, n, p: special.betainc(n, k + 1, p),
+    sf=lambda k, n, p: special.betaincc(n, k + 1, p),
+    mean=lambda n, p: n * (1 - p) / p,
+    var=lambda n, p: n * (1 - p) / (p * p),
+)
+geom = Discrete(
+    "geom",
+    "p",
+    domain=lambda p: (p > 0) & (p <= 1),
+    support=(1.0, math.inf),
+    logpmf=lambda k, p: special.xlog1py(k - 1, -p) + fnp.log(p),
+    logsf=lambda k, p: k * fnp.log1p(-p),
+    mean=lambda p: 1 / p,
+    var=lambda p: (1 - p) / (p * p),
+)
+betabinom = Discrete(
+    "betabinom",
+    "n a b",
+    domain=lambda n, a, b: (n >= 0) & (n == fnp.floor(n)) & (a > 0) & (b > 0),
+    support=lambda n, a, b: (0.0, n),
+    logpmf=lambda k, n, a, b: (
+        -fnp.log(n + 1) - special.betaln(n - k + 1, k + 1) + special.betaln(k + a, n - k + b) - special.betaln(a, b)
+    ),
+    mean=lambda n, a, b: n * a / (a + b),
+    var=lambda n, a, b: n * (a + b + n) * a * b / ((a + b + 1) * (a + b) ** 2),
+)

@@ -1,0 +1,171 @@
+"""Continuous and discrete distributions: what their methods do with a record's formulas."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from funcgrad import numpy as fnp
+from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.program.barrier import stop_gradient_p
+from funcgrad.scipy.stats._base import Distribution, choose, never, number, unless, within
+
+
+class Continuous(Distribution):
+    """A continuous distribution: its record holds ``logpdf``, and what else is known of it.
+
+    The formula ``located`` is ``logpdf`` of a point, a location and a scale, where that is quicker.
+    """
+
+    options = ("loc", "scale")
+    # At infinity the density is 0, unless it goes around in a circle.
+    periodic = False
+
+    def _standard(self, method: str, x: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, list[Any], Any, Any]:
+        """The point for location 0 and scale 1, the shape parameters, the scale; NaN where they are not allowed."""
+        found = self._parameters(method, args, kwargs)
+        *shapes, loc, scale = found
+        z = number(x)
+        if loc is not None:
+            z = z - loc
+        allowed = self._domain(*shapes) if shapes else True
+        if scale is not None:
+            z, allowed = z / scale, allowed & (scale > 0)
+        return z, shapes, scale, 1.0 if allowed is True else unless(allowed)
+
+    def logpdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """The logarithm of the density at ``x``; minus infinity outside of the support."""
+        return self._density("logpdf", x, args, kwargs, -math.inf)
+
+    def pdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """The density at ``x``."""
+        return self._density("pdf", x, args, kwargs, 0.0)
+
+    def _density(self, method: str, x: Any, args: tuple, kwargs: dict[str, Any], outside: float) -> Any:
+        located = self._formulas.get("located")
+        if located is not None and method == "logpdf":
+            loc, scale = self._parameters(method, args, kwargs)
+            return located(number(x), 0.0 if loc is None else loc, 1.0 if scale is None else scale)
+        z, shapes, scale, factor = self._standard(method, x, args, kwargs)
+        a, b = self._ends(shapes)
+        out = _beyond(z, a, b)
+        if not self.periodic:
+            out = out | (abs(z) == math.inf)
+        if never(out):
+            y = self._needed(method)(z, *shapes)
+        else:
+            y = self._needed(method)(select(out, within(a, b), z), *shapes)
+        if scale is not None:
+            y = y - fnp.log(scale) if method == "logpdf" else y / scale
+        return _checked(choose(out, outside, y), factor)
+
+    def _tail(self, method: str, x: Any, args: tuple, kwargs: dict[str, Any], below: float, above: float) -> Any:
+        z, shapes, _, factor = self._standard(method, x, args, kwargs)
+        a, b = self._ends(shapes)
+        formula = self._needed(method)
+        low, high = z <= a, z >= b
+        out = low | high
+        if never(out):
+            return _checked(formula(z, *shapes), factor)
+        y = formula(select(out, within(a, b), z), *shapes)
+        return _checked(select(low, below, select(high, above, y)), factor)
+
+    def cdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """The probability of at most ``x``."""
+        return self._tail("cdf", x, args, kwargs, 0.0, 1.0)
+
+    def sf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """The probability of more than ``x``."""
+        return self._tail("sf", x, args, kwargs, 1.0, 0.0)
+
+    def logcdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """The logarithm of ``cdf``."""
+        return self._tail("logcdf", x, args, kwargs, -math.inf, 0.0)
+
+    def logsf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """The logarithm of ``sf``."""
+        return self._tail("logsf", x, args, kwargs, 0.0, -math.inf)
+
+    def ppf(self, q: Any, *args: Any, **kwargs: Any) -> Any:
+        """The point below which lies the part ``q``: the inverse of ``cdf``."""
+        return self._quantile("ppf", q, args, kwargs, False)
+
+    def isf(self, q: Any, *args: Any, **kwargs: Any) -> Any:
+        """The point above which lies the part ``q``: the inverse of ``sf``."""
+        if self._formula("isf") is None and self._formula("ppf") is not None:
+            return self._quantile("ppf", 1 - number(q), args, kwargs, False)
+        return self._quantile("isf", q, args, kwargs, True)
+
+    def median(self, *args: Any, **kwargs: Any) -> Any:
+        """The point with half of the distribution on each side."""
+        return self.ppf(0.5, *args, **kwargs)
+
+    def interval(self, confidence: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        """The ends of the interval around the median that holds the part ``confidence``."""
+        half = (1 - number(confidence)) / 2
+        return self.ppf(half, *args, **kwargs), self.isf(half, *args, **kwargs)
+
+    def _quantile(self, method: str, q: Any, args: tuple, kwargs: dict[str, Any], upper: bool) -> Any:
+        *shapes, loc, scale = self._parameters(method, args, kwargs)
+        q = number(q)
+        allowed = self._domain(*shapes)
+        if scale is not None:
+            allowed = allowed & (scale > 0)
+        allowed = allowed & (q >= 0) & (q <= 1)
+        a, b = self._ends(shapes)
+        ends = (q <= 0) | (q >= 1)
+        y = self._needed(method)(choose(ends, 0.5, q), *shapes)
+        if not never(ends):
+            first, last = (b, a) if upper else (a, b)
+            y = fnp.where(q <= 0, first, fnp.where(q >= 1, last, y))
+        y = _checked(y, unless(allowed))
+        y = y if scale is None else y * scale
+        return y if loc is None else y + loc
+
+
+class Discrete(Distribution):
+    """A distribution of whole numbers: its record holds ``logpmf``, and what else is known of it."""
+
+    options = ("loc",)
+
+    def logpmf(self, k: Any, *args: Any, **kwargs: Any) -> Any:
+        """The logarithm of the probability of ``k``; minus infinity for what is no whole number of the support."""
+        return self._mass("logpmf", k, args, kwargs, -math.inf)
+
+    def pmf(self, k: Any, *args: Any, **kwargs: Any) -> Any:
+        """The probability of ``k``."""
+        return self._mass("pmf", k, args, kwargs, 0.0)
+
+    def _place(self, method: str, k: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, list[Any], Any]:
+        *shapes, loc = self._parameters(method, args, kwargs)
+        k = number(k)
+        # Steps: there is no derivative by the point, nor by the location.
+        k = stop_gradient_p(k if loc is None else k - loc)
+        return k, shapes, unless(self._domain(*shapes))
+
+    def _mass(self, method: str, k: Any, args: tuple, kwargs: dict[str, Any], outside: float) -> Any:
+        k, shapes, factor = self._place(method, k, args, kwargs)
+        a, b = self._ends(shapes)
+        out = _beyond(k, a, b) | (fnp.floor(k) < k)
+        y = self._needed(method)(choose(out, a, k), *shapes)
+        return _checked(choose(out, outside, y), factor)
+
+    def _tail(self, method: str, k: Any, args: tuple, kwargs: dict[str, Any], below: float, above: float) -> Any:
+        k, shapes, factor = self._place(method, k, args, kwargs)
+        a, b = self._ends(shapes)
+        k = fnp.floor(k)
+        low, high = k < a, k >= b
+        y = self._needed(method)(choose(low | high, a, k), *shapes)
+        return _checked(choose(low, below, choose(high, above, y)), factor)
+
+    cdf, sf, logcdf, logsf = Continuous.cdf, Continuous.sf, Continuous.logcdf, Continuous.logsf
+
+
+def _checked(y: Any, factor: Any) -> Any:
+    return y if type(factor) is float else y * factor
+
+
+def _beyond(z: Any, a: Any, b: Any) -> Any:
+    """Outside of a support; an end at infinity has nothing beyond it."""
+    below: Any = False if isinstance(a, float) and a == -math.inf else z < a
+    return below if isinstance(b, float) and b == math.inf else below | (z > b)

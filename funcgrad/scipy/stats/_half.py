@@ -1,0 +1,240 @@
+"""Distributions of positive numbers: Johnson, Kotz and Balakrishnan, "Continuous univariate distributions"."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from funcgrad import numpy as fnp
+from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.elementwise.special.series import log1prel
+from funcgrad.scipy import special
+from funcgrad.scipy.stats._base import above, choose, log_of_rest
+from funcgrad.scipy.stats._families import Continuous
+from funcgrad.scipy.stats._line import LOG_ROOT_TAU, normal_log_density
+
+_POSITIVE = (0.0, math.inf)
+
+
+def _inside(x: Any, log_density: Any) -> Any:
+    """A log density that is minus infinity at 0, where its formula has no value."""
+    zero = x == 0
+    return choose(zero, -math.inf, log_density(choose(zero, 1.0, x)))
+
+
+expon = Continuous(
+    "expon",
+    support=_POSITIVE,
+    logpdf=lambda x: -x,
+    logsf=lambda x: -x,
+    ppf=lambda q: -fnp.log1p(-q),
+    isf=lambda q: -fnp.log(q),
+    mean=1.0,
+    var=1.0,
+)
+gamma = Continuous(
+    "gamma",
+    "a",
+    support=_POSITIVE,
+    logpdf=lambda x, a: special.xlogy(a - 1, x) - x - special.gammaln(a),
+    cdf=lambda x, a: special.gammainc(a, x),
+    sf=lambda x, a: special.gammaincc(a, x),
+    ppf=lambda q, a: special.gammaincinv(a, q),
+    isf=lambda q, a: special.gammainccinv(a, q),
+    mean=lambda a: a,
+    var=lambda a: a,
+)
+chi2 = Continuous(
+    "chi2",
+    "df",
+    support=_POSITIVE,
+    logpdf=lambda x, df: special.xlogy(0.5 * df - 1, 0.5 * x) - 0.5 * x - special.gammaln(0.5 * df) - math.log(2),
+    cdf=lambda x, df: special.gammainc(0.5 * df, 0.5 * x),
+    sf=lambda x, df: special.gammaincc(0.5 * df, 0.5 * x),
+    ppf=lambda q, df: 2 * special.gammaincinv(0.5 * df, q),
+    isf=lambda q, df: 2 * special.gammainccinv(0.5 * df, q),
+    mean=lambda df: df,
+    var=lambda df: 2 * df,
+)
+invgamma = Continuous(
+    "invgamma",
+    "a",
+    support=_POSITIVE,
+    logpdf=lambda x, a: _inside(x, lambda x: -(a + 1) * fnp.log(x) - special.gammaln(a) - 1 / x),
+    cdf=lambda x, a: special.gammaincc(a, 1 / x),
+    sf=lambda x, a: special.gammainc(a, 1 / x),
+    ppf=lambda q, a: 1 / special.gammainccinv(a, q),
+    isf=lambda q, a: 1 / special.gammaincinv(a, q),
+    mean=lambda a: above(a, 1, lambda a: 1 / (a - 1), math.inf),
+    var=lambda a: above(a, 2, lambda a: 1 / ((a - 1) ** 2 * (a - 2)), math.inf),
+)
+
+
+def _chi_mean(df: Any) -> Any:
+    return math.sqrt(2) * fnp.exp(special.gammaln(0.5 * (df + 1)) - special.gammaln(0.5 * df))
+
+
+chi = Continuous(
+    "chi",
+    "df",
+    support=_POSITIVE,
+    logpdf=lambda x, df: (
+        math.log(2) - 0.5 * math.log(2) * df - special.gammaln(0.5 * df) + special.xlogy(df - 1, x) - 0.5 * x * x
+    ),
+    cdf=lambda x, df: special.gammainc(0.5 * df, 0.5 * x * x),
+    sf=lambda x, df: special.gammaincc(0.5 * df, 0.5 * x * x),
+    ppf=lambda q, df: fnp.sqrt(2 * special.gammaincinv(0.5 * df, q)),
+    isf=lambda q, df: fnp.sqrt(2 * special.gammainccinv(0.5 * df, q)),
+    mean=_chi_mean,
+    var=lambda df: df - _chi_mean(df) ** 2,
+)
+lognorm = Continuous(
+    "lognorm",
+    "s",
+    support=_POSITIVE,
+    logpdf=lambda x, s: _inside(x, lambda x: normal_log_density(fnp.log(x) / s) - fnp.log(s * x)),
+    cdf=lambda x, s: special.ndtr(fnp.log(x) / s),
+    logcdf=lambda x, s: special.log_ndtr(fnp.log(x) / s),
+    sf=lambda x, s: special.ndtr(-fnp.log(x) / s),
+    logsf=lambda x, s: special.log_ndtr(-fnp.log(x) / s),
+    ppf=lambda q, s: fnp.exp(s * special.ndtri(q)),
+    isf=lambda q, s: fnp.exp(-s * special.ndtri(q)),
+    mean=lambda s: fnp.exp(0.5 * s * s),
+    var=lambda s: fnp.expm1(s * s) * fnp.exp(s * s),
+)
+
+
+def _weibull(x: Any, c: Any) -> Any:
+    return fnp.log(c) + special.xlogy(c - 1, x) - fnp.power(x, c)
+
+
+def _weibull_var(c: Any) -> Any:
+    return special.gamma(1 + 2 / c) - special.gamma(1 + 1 / c) ** 2
+
+
+weibull_min = Continuous(
+    "weibull_min",
+    "c",
+    support=_POSITIVE,
+    logpdf=_weibull,
+    logsf=lambda x, c: -fnp.power(x, c),
+    ppf=lambda q, c: fnp.power(-fnp.log1p(-q), 1 / c),
+    isf=lambda q, c: fnp.power(-fnp.log(q), 1 / c),
+    mean=lambda c: special.gamma(1 + 1 / c),
+    var=_weibull_var,
+)
+weibull_max = Continuous(
+    "weibull_max",
+    "c",
+    support=(-math.inf, 0.0),
+    logpdf=lambda x, c: _weibull(-x, c),
+    logcdf=lambda x, c: -fnp.power(-x, c),
+    ppf=lambda q, c: -fnp.power(-fnp.log(q), 1 / c),
+    isf=lambda q, c: -fnp.power(-fnp.log1p(-q), 1 / c),
+    mean=lambda c: -special.gamma(1 + 1 / c),
+    var=_weibull_var,
+)
+
+
+def _exponweib(x: Any, a: Any, c: Any) -> Any:
+    power = fnp.power(x, c)
+    rest = special.xlogy(a - 1, -fnp.expm1(-power)) - power
+    return fnp.log(a) + fnp.log(c) + rest + special.xlogy(c - 1, x)
+
+
+exponweib = Continuous(
+    "exponweib",
+    "a c",
+    support=_POSITIVE,
+    logpdf=_exponweib,
+    logcdf=lambda x, a, c: a * log_of_rest(-fnp.power(x, c)),
+    ppf=lambda q, a, c: fnp.power(-fnp.log1p(-fnp.power(q, 1 / a)), 1 / c),
+)
+rayleigh = Continuous(
+    "rayleigh",
+    support=_POSITIVE,
+    logpdf=lambda x: fnp.log(x) - 0.5 * x * x,
+    logsf=lambda x: -0.5 * x * x,
+    ppf=lambda q: fnp.sqrt(-2 * fnp.log1p(-q)),
+    isf=lambda q: fnp.sqrt(-2 * fnp.log(q)),
+    mean=math.sqrt(math.pi / 2),
+    var=2 - math.pi / 2,
+)
+halfnorm = Continuous(
+    "halfnorm",
+    support=_POSITIVE,
+    logpdf=lambda x: math.log(2) - LOG_ROOT_TAU - 0.5 * x * x,
+    cdf=lambda x: special.erf(x * math.sqrt(0.5)),
+    sf=lambda x: special.erfc(x * math.sqrt(0.5)),
+    logsf=lambda x: math.log(2) + special.log_ndtr(-x),
+    ppf=lambda q: math.sqrt(2) * special.erfinv(q),
+    isf=lambda q: math.sqrt(2) * special.erfcinv(q),
+    mean=math.sqrt(2 / math.pi),
+    var=1 - 2 / math.pi,
+)
+halfcauchy = Continuous(
+    "halfcauchy",
+    support=_POSITIVE,
+    logpdf=lambda x: math.log(2 / math.pi) - fnp.log1p(x * x),
+    cdf=lambda x: 2 / math.pi * fnp.arctan(x),
+    sf=lambda x: 2 / math.pi * fnp.arctan2(1.0, x),
+    ppf=lambda q: fnp.tan(0.5 * math.pi * q),
+    isf=lambda q: 1 / fnp.tan(0.5 * math.pi * q),
+    mean=math.inf,
+    var=math.inf,
+)
+pareto = Continuous(
+    "pareto",
+    "b",
+    support=(1.0, math.inf),
+    logpdf=lambda x, b: fnp.log(b) - (b + 1) * fnp.log(x),
+    logsf=lambda x, b: -b * fnp.log(x),
+    ppf=lambda q, b: fnp.exp(-fnp.log1p(-q) / b),
+    isf=lambda q, b: fnp.exp(-fnp.log(q) / b),
+    mean=lambda b: above(b, 1, lambda b: b / (b - 1), math.inf),
+    var=lambda b: above(b, 2, lambda b: b / ((b - 2) * (b - 1) ** 2), math.inf),
+)
+
+
+def _genpareto(x: Any, c: Any) -> Any:
+    # For c = -1 it is uniform, up to its end.
+    flat = c == -1
+    z = choose(flat, 0.0, x)
+    return choose(flat, 0 * x, -(c + 1) * z * log1prel(c * z))
+
+
+genpareto = Continuous(
+    "genpareto",
+    "c",
+    domain=fnp.isfinite,
+    support=lambda c: (0.0, fnp.where(c < 0, -1 / fnp.where(c < 0, c, -1.0), math.inf)),
+    logpdf=_genpareto,
+    logsf=lambda x, c: -x * log1prel(c * x),
+    ppf=lambda q, c: -special.boxcox1p(-q, -c),
+    isf=lambda q, c: -special.boxcox(q, -c),
+    mean=lambda c: select(c < 1, 1 / (1 - select(c < 1, c, 0.0)), math.inf),
+    var=lambda c: select(c < 0.5, _genpareto_var(select(c < 0.5, c, 0.0)), math.inf),
+)
+
+
+def _genpareto_var(c: Any) -> Any:
+    return 1 / ((1 - c) ** 2 * (1 - 2 * c))
+
+
+def _f_log_density(x: Any, n: Any, m: Any) -> Any:
+    logs = 0.5 * m * fnp.log(m) + 0.5 * n * fnp.log(n) + special.xlogy(0.5 * n - 1, x)
+    return logs - (0.5 * (n + m) * fnp.log(m + n * x) + special.betaln(0.5 * n, 0.5 * m))
+
+
+f = Continuous(
+    "f",
+    "dfn dfd",
+    support=_POSITIVE,
+    logpdf=_f_log_density,
+    cdf=lambda x, n, m: special.betainc(0.5 * n, 0.5 * m, n * x / (m + n * x)),
+    sf=lambda x, n, m: special.betainc(0.5 * m, 0.5 * n, m / (m + n * x)),
+    ppf=lambda q, n, m: m / n * special.betaincinv(0.5 * n, 0.5 * m, q) / special.betainccinv(0.5 * m, 0.5 * n, q),
+    isf=lambda q, n, m: m / n * special.betainccinv(0.5 * n, 0.5 * m, q) / special.betaincinv(0.5 * m, 0.5 * n, q),
+    mean=lambda n, m: above(m, 2, lambda m: m / (m - 2), math.inf) + 0 * n,
+    var=lambda n, m: above(m, 4, lambda m: 2 * m * m * (n + m - 2) / (n * (m - 2) ** 2 * (m - 4)), math.inf),
+)

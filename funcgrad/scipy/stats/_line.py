@@ -1,0 +1,211 @@
+"""Distributions on the whole line. Formulas: Johnson, Kotz and Balakrishnan, "Continuous univariate distributions"."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from funcgrad import numpy as fnp
+from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.elementwise.special.normal import normal_log_density_p
+from funcgrad._ops.elementwise.special.series import log1prel
+from funcgrad._ops.elementwise.special.students import skewed_ndtr_p
+from funcgrad.scipy import special
+from funcgrad.scipy.stats._base import above, choose, never
+from funcgrad.scipy.stats._families import Continuous
+
+_EULER = 0.5772156649015329
+LOG_ROOT_TAU = 0.5 * math.log(2 * math.pi)
+
+
+def normal_log_density(x: Any) -> Any:
+    """The logarithm of the density of the normal distribution."""
+    return -0.5 * (x * x) - LOG_ROOT_TAU
+
+
+norm = Continuous(
+    "norm",
+    located=normal_log_density_p,
+    logpdf=normal_log_density,
+    cdf=special.ndtr,
+    logcdf=special.log_ndtr,
+    sf=lambda x: special.ndtr(-x),
+    logsf=lambda x: special.log_ndtr(-x),
+    ppf=special.ndtri,
+    isf=lambda q: -special.ndtri(q),
+    mean=0.0,
+    var=1.0,
+)
+
+
+def _t_log_density(x: Any, df: Any) -> Any:
+    normal = fnp.isinf(df)
+    d = choose(normal, 1.0, df)
+    y = -special.betaln(0.5 * d, 0.5) - 0.5 * fnp.log(d) - 0.5 * (d + 1) * fnp.log1p(x * x / d)
+    return y if never(normal) else select(normal, normal_log_density(x), y)
+
+
+t = Continuous(
+    "t",
+    "df",
+    logpdf=_t_log_density,
+    cdf=lambda x, df: special.stdtr(df, x),
+    sf=lambda x, df: special.stdtr(df, -x),
+    ppf=lambda q, df: special.stdtrit(df, q),
+    isf=lambda q, df: -special.stdtrit(df, q),
+    mean=lambda df: above(df, 1, lambda d: 0 * fnp.minimum(d, 1.0), math.inf),
+    var=lambda df: select(df <= 1, math.nan, above(df, 2, lambda d: 1 / (1 - 2 / d), math.inf)),
+)
+logistic = Continuous(
+    "logistic",
+    logpdf=lambda x: special.log_expit(x) + special.log_expit(-x),
+    cdf=special.expit,
+    sf=lambda x: special.expit(-x),
+    logcdf=special.log_expit,
+    logsf=lambda x: special.log_expit(-x),
+    ppf=special.logit,
+    isf=lambda q: -special.logit(q),
+    mean=0.0,
+    var=math.pi**2 / 3,
+)
+
+
+def _cauchy_quantile(q: Any) -> Any:
+    middle = abs(q - 0.5) < 0.25
+    far = -1 / fnp.tan(math.pi * select(middle, 0.25, q))
+    return select(middle, fnp.tan(math.pi * (select(middle, q, 0.5) - 0.5)), far)
+
+
+cauchy = Continuous(
+    "cauchy",
+    logpdf=lambda x: -math.log(math.pi) - fnp.log1p(x * x),
+    cdf=lambda x: fnp.arctan2(1.0, -x) / math.pi,
+    sf=lambda x: fnp.arctan2(1.0, x) / math.pi,
+    ppf=_cauchy_quantile,
+    isf=lambda q: -_cauchy_quantile(q),
+    mean=math.nan,
+    var=math.nan,
+)
+
+
+def _laplace_tail(x: Any) -> Any:
+    right = x > 0
+    near = 0.5 * fnp.exp(-select(right, x, 0.0))
+    return select(right, near, 1 - 0.5 * fnp.exp(select(right, 0.0, x)))
+
+
+def _laplace_log_tail(x: Any) -> Any:
+    right = x > 0
+    far = fnp.log1p(-0.5 * fnp.exp(select(right, 0.0, x)))
+    return select(right, -math.log(2) - x, far)
+
+
+def _laplace_quantile(q: Any) -> Any:
+    upper = q > 0.5
+    return select(upper, -fnp.log(2 * (1 - select(upper, q, 0.5))), fnp.log(2 * select(upper, 0.5, q)))
+
+
+laplace = Continuous(
+    "laplace",
+    logpdf=lambda x: -math.log(2) - abs(x),
+    cdf=lambda x: _laplace_tail(-x),
+    sf=_laplace_tail,
+    logcdf=lambda x: _laplace_log_tail(-x),
+    logsf=_laplace_log_tail,
+    ppf=_laplace_quantile,
+    isf=lambda q: -_laplace_quantile(q),
+    mean=0.0,
+    var=2.0,
+)
+gumbel_r = Continuous(
+    "gumbel_r",
+    logpdf=lambda x: -x - fnp.exp(-x),
+    logcdf=lambda x: -fnp.exp(-x),
+    ppf=lambda q: -fnp.log(-fnp.log(q)),
+    isf=lambda q: -fnp.log(-fnp.log1p(-q)),
+    mean=_EULER,
+    var=math.pi**2 / 6,
+)
+gumbel_l = Continuous(
+    "gumbel_l",
+    logpdf=lambda x: x - fnp.exp(x),
+    logsf=lambda x: -fnp.exp(x),
+    ppf=lambda q: fnp.log(-fnp.log1p(-q)),
+    isf=lambda q: fnp.log(-fnp.log(q)),
+    mean=-_EULER,
+    var=math.pi**2 / 6,
+)
+
+
+class _Circular(Continuous):
+    periodic = True
+
+
+vonmises = _Circular(
+    "vonmises",
+    "kappa",
+    domain=lambda kappa: kappa >= 0,
+    logpdf=lambda x, kappa: kappa * special.cosm1(x) - math.log(2 * math.pi) - fnp.log(special.i0e(kappa)),
+)
+
+
+def _half_normal_factor(a: Any) -> Any:
+    """The mean of a skewed normal distribution: ``sqrt(2 / pi) a / sqrt(1 + a**2)``."""
+    return math.sqrt(2 / math.pi) * a / fnp.sqrt(1 + a * a)
+
+
+skewnorm = Continuous(
+    "skewnorm",
+    "a",
+    domain=fnp.isfinite,
+    logpdf=lambda x, a: math.log(2) + normal_log_density(x) + special.log_ndtr(a * x),
+    cdf=skewed_ndtr_p,
+    sf=lambda x, a: skewed_ndtr_p(-x, -a),
+    mean=_half_normal_factor,
+    var=lambda a: 1 - _half_normal_factor(a) ** 2,
+)
+
+
+def _extreme_support(c: Any) -> tuple[Any, Any]:
+    upper, lower = c > 0, c < 0
+    return (
+        fnp.where(lower, 1 / fnp.where(lower, c, -1.0), -math.inf),
+        fnp.where(upper, 1 / fnp.where(upper, c, 1.0), math.inf),
+    )
+
+
+def _log_of_log(x: Any, c: Any) -> Any:
+    """``log(-log(cdf))``, which is ``log1p(-c x) / c``, and ``-x`` for c = 0."""
+    return -x * log1prel(-c * x)
+
+
+def _extreme_log_density(x: Any, c: Any) -> Any:
+    end, one = c * x == 1, c == 1
+    z = choose(end, 0.0, x)
+    y = _log_of_log(z, c)
+    y = choose(one, 0.0, (1 - c) * y) - fnp.exp(y)
+    return choose(end, fnp.where(one, 0.0, -math.inf), y)
+
+
+genextreme = Continuous(
+    "genextreme",
+    "c",
+    domain=fnp.isfinite,
+    support=_extreme_support,
+    logpdf=_extreme_log_density,
+    logcdf=lambda x, c: -fnp.exp(_log_of_log(x, c)),
+    ppf=lambda q, c: _extreme_quantile(-fnp.log(-fnp.log(q)), c),
+    isf=lambda q, c: _extreme_quantile(-fnp.log(-fnp.log1p(-q)), c),
+    mean=lambda c: select(c > -1, _extreme_mean(select(c > -1, c, 0.5)), math.inf),
+)
+
+
+def _extreme_quantile(x: Any, c: Any) -> Any:
+    return x * special.exprel(-c * x)
+
+
+def _extreme_mean(c: Any) -> Any:
+    """``(1 - gamma(1 + c)) / c``, and Euler's constant for c = 0."""
+    zero = abs(c) < 1e-10
+    d = select(zero, 1.0, c)
+    return select(zero, _EULER, -fnp.expm1(special.gammaln(1 + d)) / d)

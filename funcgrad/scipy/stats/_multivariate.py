@@ -1,0 +1,214 @@
+"""Distributions of vectors and matrices. Densities are by Cholesky factors: a matrix that has none is refused."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from funcgrad import numpy as fnp
+from funcgrad._ops.elementwise.select import select
+from funcgrad.errors import UnsupportedFunctionError
+from funcgrad.scipy import special
+from funcgrad.scipy.linalg import solve_triangular
+from funcgrad.scipy.stats._base import choose, number, unless
+
+
+class _Frozen:
+    def __init__(self, dist: Any, args: tuple, kwds: dict[str, Any]) -> None:
+        self.dist, self.args, self.kwds = dist, args, kwds
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("logpdf", "pdf", "logpmf", "pmf") or not hasattr(self.dist, name):
+            raise AttributeError(f"{type(self).__name__}: {name} is none of the methods of {self.dist!r}. See its dir.")
+        method = getattr(self.dist, name)
+        return lambda x: method(x, *self.args, **self.kwds)
+
+
+class _Multivariate:
+    """What distributions of arrays have in common: frozen forms, and the density of its logarithm."""
+
+    name = ""
+
+    def __repr__(self) -> str:
+        return f"<funcgrad.scipy.stats.{self.name}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> _Frozen:
+        """Fix the parameters: the result's methods take points alone."""
+        return _Frozen(self, args, kwargs)
+
+
+class _Density(_Multivariate):
+    def logpdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+    def pdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """The density at ``x``."""
+        return fnp.exp(self.logpdf(x, *args, **kwargs))
+
+
+class _Mass(_Multivariate):
+    def logpmf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+    def pmf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """The probability of ``x``."""
+        return fnp.exp(self.logpmf(x, *args, **kwargs))
+
+
+def _matrix(name: str, what: str, x: Any, size: int | None) -> Any:
+    """A covariance: a number or a vector stands for a diagonal one, as in SciPy."""
+    x = number(x)
+    shape = np.shape(x)
+    if len(shape) == 2 and shape[0] == shape[1] and size in (None, shape[0]):
+        return x
+    if not shape:
+        return x * np.eye(size or 1)
+    if len(shape) == 1 and size in (None, shape[0]):
+        return x[:, None] * np.eye(shape[0])
+    raise ValueError(
+        f"scipy.stats.{name}: {what} has shape {shape}; needed a square matrix, a vector or a number, of dimension "
+        f"{size}. Give each variable a row and a column."
+    )
+
+
+def _dimension(mean: Any, matrix: Any) -> int:
+    for x in (mean, matrix):
+        if x is not None and np.ndim(x):
+            return np.shape(x)[0]
+    return 1
+
+
+def _points(x: Any, size: int) -> Any:
+    """Points as ``f64[..., size]``; of one dimension each number is a point."""
+    x = number(x)
+    if size == 1 and np.ndim(x) <= 1:
+        return fnp.reshape(x, (*np.shape(x), 1))
+    return x
+
+
+def _distances(x: Any, mean: Any, matrix: Any) -> tuple[Any, Any]:
+    """``(x - mean)^T matrix^-1 (x - mean)`` and the logarithm of the determinant."""
+    factor = fnp.linalg.cholesky(matrix)
+    deviations = x - mean
+    size = matrix.shape[-1]
+    rows = fnp.reshape(deviations, (-1, size))
+    solved = solve_triangular(factor, rows.T, lower=True)
+    distances = fnp.reshape(fnp.sum(solved * solved, axis=0), deviations.shape[:-1])
+    return distances, 2 * fnp.sum(fnp.log(fnp.diagonal(factor)))
+
+
+def _number_of(y: Any) -> Any:
+    return y if np.ndim(y) else y[()]
+
+
+def _refuse_singular(name: str, allow_singular: bool) -> None:
+    if allow_singular:
+        raise UnsupportedFunctionError(
+            f"scipy.stats.{name}: allow_singular=True was asked for; the derivative by a singular matrix is not "
+            "defined. Leave it out, and keep the matrix positive definite."
+        )
+
+
+class _Normal(_Density):
+    """The multivariate normal distribution."""
+
+    name = "multivariate_normal"
+
+    def logpdf(self, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
+        """The logarithm of the density at ``x``: f64[..., n]."""
+        _refuse_singular(self.name, allow_singular)
+        size = _dimension(mean, cov)
+        cov = _matrix(self.name, "cov", cov, size)
+        distance, log_det = _distances(_points(x, size), 0.0 if mean is None else number(mean), cov)
+        return -0.5 * (size * math.log(2 * math.pi) + log_det + distance)
+
+
+class _T(_Density):
+    """The multivariate t distribution."""
+
+    name = "multivariate_t"
+
+    def logpdf(self, x: Any, loc: Any = None, shape: Any = 1, df: Any = 1) -> Any:
+        """The logarithm of the density at ``x``: f64[..., n]."""
+        size = _dimension(loc, shape)
+        shape = _matrix(self.name, "shape", shape, size)
+        distance, log_det = _distances(_points(x, size), 0.0 if loc is None else number(loc), shape)
+        df = number(df)
+        normal = df == math.inf
+        d = choose(normal, 1.0, df)
+        log_gammas = special.gammaln(0.5 * (d + size)) - special.gammaln(0.5 * d) - 0.5 * size * fnp.log(d * math.pi)
+        y = log_gammas - 0.5 * log_det - 0.5 * (d + size) * fnp.log1p(distance / d)
+        limit = -0.5 * (size * math.log(2 * math.pi) + log_det + distance)
+        return choose(normal, limit, y)
+
+
+class _Dirichlet(_Density):
+    """The Dirichlet distribution."""
+
+    name = "dirichlet"
+
+    def logpdf(self, x: Any, alpha: Any) -> Any:
+        """The logarithm of the density at ``x``: f64[n] or f64[n, ...], whose columns are points that sum to 1."""
+        x, alpha = number(x), number(alpha)
+        if np.shape(x)[0] == np.shape(alpha)[0] - 1:
+            # SciPy takes points without their last coordinate as well.
+            x = fnp.concatenate([x, fnp.reshape(1 - fnp.sum(x, axis=0), (1, *np.shape(x)[1:]))])
+        constant = fnp.sum(special.gammaln(alpha)) - special.gammaln(fnp.sum(alpha))
+        terms = special.xlogy(alpha - 1, fnp.moveaxis(x, 0, -1))
+        return (fnp.sum(terms, axis=-1) - constant) * unless(fnp.all(alpha > 0))
+
+    def mean(self, alpha: Any) -> Any:
+        """The mean."""
+        alpha = number(alpha)
+        return alpha / fnp.sum(alpha)
+
+    def var(self, alpha: Any) -> Any:
+        """The variances."""
+        alpha = number(alpha)
+        total = fnp.sum(alpha)
+        return alpha * (total - alpha) / (total * total * (total + 1))
+
+
+class _Multinomial(_Mass):
+    """The multinomial distribution."""
+
+    name = "multinomial"
+
+    def logpmf(self, x: Any, n: Any, p: Any) -> Any:
+        """The logarithm of the probability of the counts ``x``: [..., k].
+
+        SciPy takes the last probability to be what the others leave; so does this, and so do derivatives by ``p``.
+        """
+        x, n, p = number(x), number(n), number(p)
+        p = fnp.concatenate([p[..., :-1], 1 - fnp.sum(p[..., :-1], axis=-1, keepdims=True)], axis=-1)
+        out = fnp.any((x < 0) | (x != fnp.floor(x)), axis=-1) | (fnp.sum(x, axis=-1) != n)
+        inside = select(out[..., None], 0.0, x)
+        y = special.gammaln(n + 1) + fnp.sum(special.xlogy(inside, p) - special.gammaln(inside + 1), axis=-1)
+        allowed = fnp.all((p >= 0) & (p <= 1), axis=-1) & (n >= 0)
+        return _number_of(select(out, -math.inf, y) * unless(allowed))
+
+
+class _Wishart(_Density):
+    """The Wishart distribution."""
+
+    name = "wishart"
+
+    def logpdf(self, x: Any, df: Any, scale: Any) -> Any:
+        """The logarithm of the density at one matrix ``x``: f64[n, n]; a number where ``scale`` is one."""
+        scale = _matrix(self.name, "scale", scale, None)
+        size = scale.shape[0]
+        x, df = fnp.reshape(number(x), (size, size)), number(df)
+        of_x, of_scale = fnp.linalg.cholesky(x), fnp.linalg.cholesky(scale)
+        log_x, log_scale = [2 * fnp.sum(fnp.log(fnp.diagonal(each))) for each in (of_x, of_scale)]
+        solved = solve_triangular(of_scale, of_x, lower=True)
+        y = 0.5 * ((df - size - 1) * log_x - fnp.sum(solved * solved) - df * (size * math.log(2) + log_scale))
+        return (y - special.multigammaln(0.5 * df, size)) * unless(df > size - 1)
+
+
+multivariate_normal = _Normal()
+multivariate_t = _T()
+dirichlet = _Dirichlet()
+multinomial = _Multinomial()
+wishart = _Wishart()
