@@ -15,6 +15,7 @@ from funcgrad._transforms.custom.callback import call_numpy
 from funcgrad._transforms.custom.decorators import custom_jvp, custom_vjp
 from funcgrad._transforms.custom.implicit import implicit_root
 from funcgrad._transforms.custom.stop_gradient import stop_gradient
+from funcgrad._transforms.debug import debug_nans
 from funcgrad._transforms.derivative.forward import jvp, linearize
 from funcgrad._transforms.derivative.higher_order import hessian, hvp, jacfwd, jacobian, jacrev
 from funcgrad._transforms.derivative.reverse import grad, value_and_grad, vjp
@@ -39,6 +40,7 @@ __all__ = [
     "cond",
     "custom_jvp",
     "custom_vjp",
+    "debug_nans",
     "errors",
     "extend",
     "fori_loop",

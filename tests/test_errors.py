@@ -8,6 +8,7 @@ from funcgrad import errors
 
 BASES = {
     "CheckpointError": ValueError,
+    "NonFiniteError": FloatingPointError,
     "ConcretizationTypeError": TypeError,
     "TracerBoolConversionError": errors.ConcretizationTypeError,
     "TracerArrayConversionError": errors.ConcretizationTypeError,

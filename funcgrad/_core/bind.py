@@ -99,6 +99,12 @@ def is_traced(x: Any) -> bool:
     return isinstance(x, Tracer)
 
 
+# What is told of each trace that is entered. Empty but for those who look on (``trace/checked.py``).
+onlookers: list[Callable[[Trace], None]] = []
+# Traces that never end, so that nobody is told.
+lasting_traces: list[Trace] = []
+
+
 class Trace:
     """One running transform: what happens to the primitives that meet its tracers. Entered around the user's code."""
 
@@ -119,6 +125,8 @@ class Trace:
 
     def __enter__(self) -> Self:
         self._token = _active.set(self)
+        if onlookers:
+            onlookers[0](self)
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, where: object) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import is_inexact, is_integral
-from funcgrad._core.bind import Tracer
+from funcgrad._core.bind import Tracer, lasting_traces
 from funcgrad._core.tracebacks import folded
 from funcgrad.autograd._memory.history import base_of, begin
 from funcgrad.autograd._memory.views import alias, array_function, copied, getitem, iterate
@@ -341,6 +341,7 @@ for _room in (elements, selected, drawn, in_place):
         setattr(Tensor, _name, _method)
 # The tape that all tensors are on.
 TRACE = TensorTrace(Tensor)
+lasting_traces.append(TRACE)
 
 
 def rebuild(value: Any, requires_grad: bool, is_parameter: bool = False) -> Tensor:

@@ -128,6 +128,24 @@ class SparseGradientError(HyperparameterError, RuntimeError):
     """
 
 
+class NonFiniteError(FloatingPointError):
+    """Inside `fg.debug_nans` an operation made a NaN or an infinity out of finite numbers.
+
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> with fg.debug_nans(), np.errstate(divide="ignore"):
+    ...     fg.grad(lambda x: np.sqrt(x))(0.0)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    funcgrad.errors.NonFiniteError
+
+    The message names the operation, its line and what it read. Keep the operand inside the domain:
+
+    >>> with fg.debug_nans():
+    ...     print(fg.grad(lambda x: np.where(x > 0, np.sqrt(np.where(x > 0, x, 1.0)), 0.0))(0.0))
+    0.0
+    """
+
+
 class CheckpointError(ValueError):
     """A file cannot be read as the tree that it should hold: cut short, damaged, foreign, newer, or another tree.
 

@@ -61,6 +61,11 @@ def overwriting(x: Any) -> Any:
     return np.sum(y)
 
 
+def _watched(f: Any, *args: Any) -> Any:
+    with np.errstate(all="ignore"), fg.debug_nans():
+        return f(*args)
+
+
 MISTAKES: dict[str, Mistake] = {
     "jacfwd by an integer": (
         lambda: fg.jacfwd(lambda a, n: a * n, argnums=1)(1.0, np.arange(2)),
@@ -290,6 +295,11 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "argument that is not there": (lambda: fg.grad(loss, argnums=2)(X), TypeError, r"argument 2 of loss"),
     "aux that is not there": (lambda: fg.grad(loss, has_aux=True)(X), TypeError, r"must return a pair \(value, aux\)"),
+    "an infinity made of a zero": (
+        lambda: _watched(fg.grad(np.log), 0.0),
+        errors.NonFiniteError,
+        r"debug_nans: log at .* made -inf of finite numbers, in 1 of 1 places, .* It read .*0\.0",
+    ),
     "a file that is none of ours": (
         lambda: fg.load(__file__),
         errors.CheckpointError,

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._core.bind import onlookers
+from funcgrad._core.trace.checked import CheckedPulls, checks
 from funcgrad._core.trace.tape import freed_kinds, parent_counts, parents_of, pulls, takes_pieces
 
 _NDARRAY = np.ndarray
@@ -65,6 +67,9 @@ def backward_pass(  # noqa: C901, PLR0912, PLR0915  (see above)
     owned: set[int] = set()
     leaves: dict[Any, Any] = {}
     pairs: Any = seeds
+    pull_of: Any = pulls
+    if onlookers and (asked := checks.get()) is not None:
+        pull_of = CheckedPulls(asked)
     while True:
         # The parent that comes next, unless a later one turns up.
         ahead = y_bar = None
@@ -103,7 +108,7 @@ def backward_pass(  # noqa: C901, PLR0912, PLR0915  (see above)
                 if node[0] < suspect and check is not None:
                     check(node)
                 kind = node[1]
-                x_bars = pulls[kind](y_bar, node)
+                x_bars = pull_of[kind](y_bar, node)
                 count = parent_counts[kind]
                 if count == 2:
                     pairs = ((node[2], x_bars[0]), (node[3], x_bars[1]))

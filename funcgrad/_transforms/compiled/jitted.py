@@ -15,7 +15,8 @@ from funcgrad._engines.engine import Engine
 from funcgrad._ops.program.call import call
 from funcgrad._transforms.base.arguments import StaticArguments, checked_argnums, name_of, owned, taken
 from funcgrad._transforms.base.stage import is_stageable, stage_leaves
-from funcgrad.tree import TreeDef, flatten, unflatten
+from funcgrad._transforms.debug import checked_call
+from funcgrad.tree import TreeDef, flatten, leaves, unflatten
 
 
 class Jitted:
@@ -34,6 +35,12 @@ class Jitted:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError
+
+    def _call_checked(self, args: tuple, kwargs: dict) -> Any:
+        """One call while checks are on: of traced values operation by operation."""
+        if any(isinstance(leaf, Tracer) for leaf in leaves((args, kwargs))):
+            return self._function(*args, **kwargs)
+        return checked_call(self, self.graph, args, kwargs)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {name_of(self._function)}>"

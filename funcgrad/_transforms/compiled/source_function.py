@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.bind import active_trace
+from funcgrad._core.bind import active_trace, onlookers
 from funcgrad._core.graph.ir import Graph
+from funcgrad._core.trace.checked import checks
 from funcgrad._core.tracebacks import fold, folded
 from funcgrad._engines.engine import Engine
 from funcgrad._engines.signature import MISS, Signature, is_plain
@@ -38,6 +39,8 @@ class SourceFunction(Jitted):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
+            if onlookers and checks.get() is not None:
+                return self._call_checked(args, kwargs)
             trace = active_trace()
             if trace is None or trace.concrete:
                 for program in self._recent:

@@ -25,6 +25,7 @@ from funcgrad._transforms.base.arguments import (
     returned,
     taken,
 )
+from funcgrad._transforms.debug import evaluated
 from funcgrad._transforms.derivative.reverse import split_aux
 from funcgrad.errors import TreeMismatchError
 from funcgrad.tree import flatten, flatten_up_to, unflatten
@@ -114,7 +115,7 @@ class Linearized:
         dots = flatten_up_to(in_tree, tangents, f"linearize: the tuple of tangents of {self.graph.name}")
         pairs = zip(dots, self.graph.inputs, strict=True)
         given = [self._checked(x_dot, var.aval) for x_dot, var in pairs]
-        out_dots = self.graph.evaluate(*given)
+        out_dots = evaluated(self.graph, given)
         return unflatten(out_tree, owned(out_dots, [*given, *[value for _, value in self.graph.constants]]))
 
     def _checked(self, x_dot: Any, needed: Aval) -> Any:

@@ -22,6 +22,7 @@ from funcgrad._transforms.base.arguments import (
     refuse_repeated,
     require_inexact,
 )
+from funcgrad._transforms.debug import evaluated
 from funcgrad._transforms.derivative.forward import jvp, linearize
 from funcgrad._transforms.derivative.reverse import Argnums, grad, vjp
 from funcgrad._transforms.vmap import mapped
@@ -64,7 +65,7 @@ def jacfwd(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> 
         inputs, in_tree = flatten(_alone(chosen, argnums))
         outs, out_tree = flatten(out)
         require_inexact("jacfwd", f, outs)
-        columns = _each(lambda dots: leaves(f_jvp.graph.evaluate(*dots)), _basis(inputs), outs, -1)
+        columns = _each(lambda dots: leaves(evaluated(f_jvp.graph, dots)), _basis(inputs), outs, -1)
         blocks = [_split(column, x, inputs, -1) for column, x in zip(columns, outs, strict=True)]
         result = unflatten(out_tree, [unflatten(in_tree, row) for row in blocks])
         return (result, *aux) if has_aux else result

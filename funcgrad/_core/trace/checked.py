@@ -1,0 +1,226 @@
+"""Which operation first makes a NaN or an infinity out of finite numbers, forward and backward, while somebody asks.
+
+While checks are on, a trace that is entered takes a class which looks at the results of each operation, and the pass
+over its tape takes pulls which look at the cotangents. Where they are off neither exists: a trace that is entered and a
+pass that begins ask once whether a list is empty.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from funcgrad._core.aval import is_inexact
+from funcgrad._core.bind import Trace, Tracer
+from funcgrad._core.graph.ir import Line
+from funcgrad._core.trace.forward import ForwardTrace
+from funcgrad._core.trace.staging import StagingTrace, user_line
+from funcgrad._core.trace.tape import is_joint, kept_by, parents_of, primitive_of, pulls
+from funcgrad._core.tracebacks import PACKAGE
+from funcgrad.errors import NonFiniteError
+
+if TYPE_CHECKING:
+    from funcgrad._core.primitive import Primitive
+
+# Lines are kept for the operations recorded last. A tape of tensors has no end; a longer one than this is rare.
+_LINES = 1 << 18
+_FEW = 1 << 12
+# Whether a file is of this package.
+_ours: dict[str, bool] = {}
+
+
+vdot, isfinite = np.vdot, math.isfinite
+
+
+class Checks:
+    """What is looked for, and where the operations on the tape stand in the user's code.
+
+    Args:
+        infinities: whether an infinity counts, or NaN alone.
+        inside: finds the culprit inside of an operation that holds a program; raises if it does.
+    """
+
+    def __init__(self, infinities: bool, inside: Callable[[Checks, Primitive, Sequence[Any], dict], None]) -> None:
+        self.infinities = infinities
+        self.inside = inside
+        # File and line by the number of a node.
+        self.lines: dict[int, tuple[str, int]] = {}
+
+    def is_bad(self, x: Any) -> bool:
+        """Whether there is a number in a bare array that is looked for; what is no float is fine."""
+        kind = type(x)
+        if kind is np.ndarray:
+            # Of a few numbers the sum of squares is told sooner, and is finite if all are, unless they are huge.
+            if x.size < _FEW and x.dtype.char in "fdFD" and isfinite(vdot(x, x).real):
+                return False
+        elif kind is float or kind is np.float64:
+            return not math.isfinite(x) if self.infinities else math.isnan(x)
+        dtype = getattr(x, "dtype", None)
+        if dtype is None or not is_inexact(dtype):
+            return False
+        return not (np.isfinite(x) if self.infinities else ~np.isnan(x)).all()
+
+    def remember(self, y: Any, several: bool = False) -> None:
+        """The line of the operation that made a traced value."""
+        node = getattr(y, "node", None)
+        if isinstance(node, tuple | list):
+            if len(self.lines) >= _LINES:
+                self.lines.clear()
+            # Of several results the operation's own node is the parent of each.
+            if several:
+                node = next((parent for parent in parents_of(node) if parent is not None and is_joint(parent)), node)
+            self.lines[node[0]] = _place()
+
+    def look(
+        self,
+        primitive: Primitive,
+        operands: Sequence[Any],
+        params: dict,
+        y: Any,
+        line: Line | None,
+        given: Sequence[Any] | None = None,
+    ) -> None:
+        """Raise where an operation has made what is looked for out of other numbers: of `given`, if that is said."""
+        for part in y if primitive.multiple_results else (y,):
+            for value, what in _seen(part):
+                before = operands if given is None else given
+                if self.is_bad(value) and not any(self.is_bad(x) for each in before for x, _ in _seen(each)):
+                    self.inside(self, primitive, [bare(x) for x in operands], params)
+                    raise self.error(what.format(primitive.name), value, [bare(x) for x in operands], line)
+
+    def error(self, what: str, value: Any, read: Sequence[Any], line: Line | None) -> NonFiniteError:
+        """The error, in which all numbers that the operation read are described."""
+        found = np.asarray(value)
+        bad = ~np.isfinite(found) if self.infinities else np.isnan(found)
+        first = tuple(int(i) for i in np.argwhere(bad)[0])
+        where = f" at {line}, `{line.text}`" if line is not None else ""
+        return NonFiniteError(
+            f"debug_nans: {what}{where} made {found[first]} of finite numbers, in {int(bad.sum())} of {bad.size} "
+            f"places, the first at index {first}. It read {_listed(read)}. Keep what it reads inside its domain "
+            "(np.where on the operand rather than on the result), or leave the context for this part."
+        )
+
+
+def _place() -> tuple[str, int]:
+    """File and line of the innermost frame outside this package."""
+    frame = sys._getframe(2)
+    while True:
+        filename = frame.f_code.co_filename
+        ours = _ours.get(filename)
+        if ours is None:
+            ours = _ours[filename] = filename.startswith(PACKAGE)
+        if not ours or frame.f_back is None:
+            return filename, frame.f_lineno
+        frame = frame.f_back
+
+
+checks: ContextVar[Checks | None] = ContextVar("funcgrad_checks", default=None)
+
+
+def bare(x: Any) -> Any:
+    """The numbers that a value stands for, beneath all transforms; ``None`` where there are none."""
+    while isinstance(x, Tracer):
+        if isinstance(x.owner, StagingTrace):
+            return None
+        x = getattr(x, "_value", None)
+        if type(x) is tuple:  # a place, which knows its value by version
+            x = x[1]
+    return x
+
+
+def _seen(x: Any) -> list[tuple[Any, str]]:
+    """What is looked at of a value: its numbers and its tangents, each with how the operation is called for it."""
+    seen = [(bare(x), "{}")]
+    if isinstance(x, Tracer) and "_tangent" in x.held:
+        seen.append((bare(x._tangent), "the derivative of {}"))
+    return seen
+
+
+def _listed(values: Iterable[Any]) -> str:
+    return ", ".join(_described(x) for x in values if x is not None) or "nothing"
+
+
+def _described(x: Any) -> str:
+    """An array's type and range."""
+    if not hasattr(x, "dtype"):
+        return repr(x)
+    found = np.asarray(x)
+    text = f"{found.dtype}[{','.join(map(str, found.shape))}]"
+    if found.size == 0 or found.dtype.kind not in "biuf":
+        return text
+    return f"{text} from {found.min()} to {found.max()}" if found.ndim else f"{text} {found}"
+
+
+class _Checked(Trace):
+    """Mixed into a trace while checks are on."""
+
+    def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
+        y = super().apply(primitive, operands, params)
+        asked = checks.get()
+        if asked is None:
+            return y
+        if primitive.multiple_results:
+            asked.look(primitive, operands, params, y, user_line())
+            for part in y:
+                asked.remember(part, several=True)
+            return y
+        # The common case first: a value in NumPy, and fine.
+        value = getattr(y, "_value", y)
+        if type(value) is not np.ndarray or asked.is_bad(value) or isinstance(self, ForwardTrace):
+            asked.look(primitive, operands, params, y, user_line())
+        asked.remember(y)
+        return y
+
+
+@functools.cache
+def checked(kind: type[Trace]) -> type[Trace]:
+    """The class of a trace, and the checks."""
+    return type(f"Checked{kind.__name__}", (_Checked, kind), {"__module__": __name__})
+
+
+def unchecked(kind: type[Trace]) -> type[Trace]:
+    """The class without them."""
+    return kind.__mro__[2] if kind.__mro__[1] is _Checked else kind
+
+
+def begin(trace: Trace) -> None:
+    """Check what a trace does, where that is asked for: told of each that is entered."""
+    if checks.get() is not None and not isinstance(trace, _Checked | StagingTrace):
+        trace.__class__ = checked(type(trace))
+
+
+class CheckedPulls:
+    """Stands for the list of pulls in a pass: each looks at what it gives."""
+
+    def __init__(self, asked: Checks) -> None:
+        self._asked = asked
+        self._made: dict[int, Callable[[Any, Any], Any]] = {}
+
+    def __getitem__(self, kind: int) -> Callable[[Any, Any], Any]:
+        found = self._made.get(kind)
+        if found is None:
+            found = self._made[kind] = functools.partial(self._pull, pulls[kind])
+        return found
+
+    def _pull(self, pull: Callable[[Any, Any], Any], y_bar: Any, node: Any) -> Any:
+        x_bars = pull(y_bar, node)
+        asked = self._asked
+        for x_bar in x_bars if isinstance(x_bars, tuple | list) else (x_bars,):
+            value = x_bar if type(x_bar) is np.ndarray else bare(x_bar)
+            if asked.is_bad(value) and not asked.is_bad(bare(y_bar)):
+                kept = [bare(x) for x in kept_by(node) if not callable(x) and not isinstance(x, tuple | list)]
+                if any(map(asked.is_bad, kept)):
+                    continue
+                primitive = primitive_of(node)
+                name = "an operation" if primitive is None else primitive.name
+                what = f"the derivative of {name}, in the pass back over the line"
+                read = kept if isinstance(y_bar, list) else [bare(y_bar), *kept]
+                place = asked.lines.get(node[0])
+                raise asked.error(what, value, read, None if place is None else Line(*place))
+        return x_bars

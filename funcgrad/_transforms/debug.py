@@ -1,0 +1,135 @@
+"""``debug_nans``: name the operation that first makes a NaN or an infinity."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from funcgrad._core.bind import bind, lasting_traces, onlookers
+from funcgrad._core.graph.ir import Graph, Literal, Var
+from funcgrad._core.trace.checked import Checks, begin, checked, checks, unchecked
+from funcgrad._ops.program.branch import Branches, While
+from funcgrad._ops.program.scan import Loop
+from funcgrad.tree import leaves
+
+if TYPE_CHECKING:
+    from funcgrad._core.primitive import Primitive
+
+# How many contexts are open, in any thread.
+_open = [0]
+_opening = threading.Lock()
+
+
+@contextlib.contextmanager
+def debug_nans(infinities: bool = True) -> Iterator[None]:
+    """Raise where an operation makes a NaN or an infinity out of finite numbers, and say which and at what line.
+
+    Forward and backward, under every transform, for tensors too. What a compiled function returns is looked at, and its
+    program is run again, operation by operation, where that is not finite: so inside of a compiled function counts what
+    reaches its results. Compiled functions inside of a gradient run operation by operation. Arrays that no transform
+    traces are NumPy's affair: ``np.errstate``.
+
+    It costs a look at each result: 1 to 2 us an operation, in all less than as much time again.
+
+    Args:
+        infinities: whether an infinity counts, or NaN alone.
+
+    Raises:
+        NonFiniteError: by what runs inside; the message names the operation, its line, and what it read.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> def entropy(p):
+        ...     return -np.sum(p * np.log(p))
+        >>> with fg.debug_nans(), np.errstate(divide="ignore"):
+        ...     fg.grad(entropy)(np.array([0.5, 0.5, 0.0]))  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        funcgrad.errors.NonFiniteError: debug_nans: log at ... made -inf of finite numbers, in 1 of 3 places...
+
+    The name is that of ``jax.debug_nans``.
+    """
+    token = checks.set(Checks(infinities, _inside))
+    try:
+        with _opening:
+            _open[0] += 1
+            if _open[0] == 1:
+                onlookers.append(begin)
+                for trace in lasting_traces:
+                    trace.__class__ = checked(type(trace))
+        yield
+    finally:
+        checks.reset(token)
+        with _opening:
+            _open[0] -= 1
+            if _open[0] == 0:
+                onlookers.clear()
+                for trace in lasting_traces:
+                    trace.__class__ = unchecked(type(trace))
+
+
+def checked_call(call: Callable[..., Any], graph_of: Callable[..., Graph], args: tuple, kwargs: dict) -> Any:
+    """Call a compiled function; where its results are not finite, find out by its graph why."""
+    asked = checks.get()
+    assert asked is not None
+    token = checks.set(None)
+    try:
+        out = call(*args, **kwargs)
+        bad = [leaf for leaf in leaves(out) if asked.is_bad(leaf)]
+        if not bad or any(asked.is_bad(leaf) for leaf in leaves((args, kwargs))):
+            return out
+        graph = graph_of(*args, **kwargs)
+        given = [leaf for leaf in leaves((args, kwargs)) if hasattr(leaf, "dtype") or isinstance(leaf, float | int)]
+    finally:
+        checks.reset(token)
+    if len(given) == len(graph.inputs):
+        _evaluate(asked, graph, given)
+    raise asked.error(f"the compiled function {graph.name}", bad[0], given, None)
+
+
+def evaluated(graph: Graph, args: Sequence[Any]) -> list[Any]:
+    """Run the linear program of a derivative: its constants are the derivative's own, and looked at as its results."""
+    asked = checks.get() if onlookers else None
+    return graph.evaluate(*args) if asked is None else _evaluate(asked, graph, args, linear=True)
+
+
+def _evaluate(asked: Checks, graph: Graph, args: Sequence[Any], *, linear: bool = False) -> list[Any]:
+    """Run a graph, with a look at each result."""
+    fixed = {var for var, _ in graph.constants}
+    values: dict[Any, Any] = dict(graph.constants)
+    values.update(zip(graph.inputs, args, strict=True))
+    for equation in graph.equations:
+        operands = tuple([x.value if type(x) is Literal else values[x] for x in equation.operands])
+        y = bind(equation.primitive, operands, equation.params)
+        pairs = zip(operands, equation.operands, strict=True)
+        given = [x for x, var in pairs if type(var) is Var and var not in fixed] if linear else None
+        asked.look(equation.primitive, operands, equation.params, y, equation.source, given)
+        values.update(zip(equation.results, y if equation.primitive.multiple_results else (y,), strict=True))
+    return [x.value if type(x) is Literal else values[x] for x in graph.outputs]
+
+
+def _inside(asked: Checks, primitive: Primitive, operands: Sequence[Any], params: dict) -> None:
+    """Run the program that an operation holds once more, with a look at each of its results."""
+    if any(x is None for x in operands):
+        return
+    for held in params.values():
+        if isinstance(held, Graph) and len(held.inputs) == len(operands):
+            _evaluate(asked, held, operands)
+        elif isinstance(held, Branches):
+            _evaluate(asked, held.true if operands[0] else held.false, operands[1:])
+        elif isinstance(held, Loop):
+            _steps(asked, held, operands)
+        elif isinstance(held, While):
+            condition, constants, carry = held.parts(tuple(operands))
+            while _evaluate(asked, held.condition, [*condition, *carry])[0]:
+                carry = _evaluate(asked, held.body, [*constants, *carry])
+
+
+def _steps(asked: Checks, loop: Loop, operands: Sequence[Any]) -> None:
+    constants, carry, xs = loop.parts(tuple(operands))
+    times = range(loop.length)
+    for t in reversed(times) if loop.reverse else times:
+        ys = _evaluate(asked, loop.body, [*constants, *carry, *[x[t] for x in xs]])
+        carry = tuple(ys[: loop.carry])
