@@ -160,7 +160,7 @@ def current(place: Tracer) -> Any:
 def shown_by(place: Tracer) -> Any:
     """What a place holds now; it may lie in the memory's own buffer, and is not to be kept."""
     base = place.viewed
-    return place.node.value if base is None else bind(place.viewed_by, (shown_by(base),), place.viewed_at)
+    return place.node.value if base is None else _applied(place.viewed_by, shown_by(base), place.viewed_at)
 
 
 def settled(x: Any) -> Any:
@@ -336,8 +336,20 @@ def _bare(value: Any) -> Any:
 
 
 def _applied(primitive: Primitive, x: Any, params: dict) -> Any:
-    """What a primitive makes of one value that is no place."""
+    """What a primitive, or another step to a view, makes of one value that is no place."""
+    if not isinstance(primitive, Primitive):
+        return primitive(x)
     return x.owner.apply(primitive, (x,), params) if isinstance(x, Tracer) else bind(primitive, (x,), params)
+
+
+def shown(x: Tracer, step: Any) -> Any:
+    """What a step that is no primitive shows of a tracer: a value that knows of what it shows a part."""
+    if type(x) is Place:
+        return _view_of(x, step, {})
+    y = step(x)
+    if isinstance(y, Tracer) and y.tells_views:
+        y.viewed, y.viewed_by, y.viewed_at = x, step, {}
+    return y
 
 
 def _view_of(base: Tracer, primitive: Primitive, params: dict) -> Tracer:

@@ -13,10 +13,12 @@ import numpy as np
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import Tracer
 from funcgrad._core.numbers import PYTHON_NUMBERS
-from funcgrad._core.trace.place import is_view, settled
+from funcgrad._core.trace.place import Place, is_view, settled
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
-from funcgrad._ops.index.plan import Index
+from funcgrad._ops.index.gather import index_p
+from funcgrad._ops.index.plan import SLOT, Index
+from funcgrad._ops.index.shown import ByNumbers
 from funcgrad._ops.index.write import check_fits, write
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
@@ -29,6 +31,9 @@ from funcgrad.numpy._choose.indexing import getitem, parse
 
 def setitem(self: Tracer, key: Any, value: Any, /) -> None:
     """``x[key] = value``, as NumPy's."""
+    if type(value) is Place and value.viewed is self and _shows(value, key):
+        # What ``x[key] += v`` ends with: it has been written.
+        return
     _check_asking(self, value, sys._getframe(1))
     _check_assignable(self)
     value = _as_assigned(self, as_value(value))
@@ -41,6 +46,20 @@ def setitem(self: Tracer, key: Any, value: Any, /) -> None:
         return
     x, index, arrays = parse(self, key)
     write(x, value, index, arrays)
+
+
+def _shows(view: Any, key: Any) -> bool:
+    """Whether a view was taken by this very key, or by the same traced integers."""
+    step = view.viewed_by
+    entries = key if type(key) is tuple else (key,)
+    if isinstance(step, ByNumbers):
+        found, numbers = step.index.entries, iter(step.arrays)
+        return len(entries) == len(found) and all(
+            settled(entry) is next(numbers) if own is SLOT else entry is own
+            for entry, own in zip(entries, found, strict=True)
+        )
+    found = view.viewed_at["index"].entries if step is index_p else ()
+    return len(entries) == len(found) and all(entry is own for entry, own in zip(entries, found, strict=True))
 
 
 def _check_asking(x: Tracer, value: Any, asking: FrameType) -> None:

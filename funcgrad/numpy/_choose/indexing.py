@@ -11,10 +11,12 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of, is_integral
 from funcgrad._core.bind import Tracer, is_value
+from funcgrad._core.trace.place import shown
 from funcgrad._engines import is_abstract
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import SLOT, Index, normalized_slice
 from funcgrad._ops.index.scatter import shows_part
+from funcgrad._ops.index.shown import ByNumbers, is_shown
 from funcgrad._ops.layout.copy import copy
 from funcgrad._ops.layout.shape import expand_dims
 from funcgrad.errors import NonConcreteBooleanIndexError
@@ -60,8 +62,15 @@ def _is_plain_slice(entry: Any) -> bool:
 
 def _general(x: Any, key: Any) -> Any:
     x, index, arrays = parse(x, key)
+    if arrays and all(map(_is_unknown, arrays)) and not _has_array(key) and is_shown(x.shape, index):
+        return shown(x, ByNumbers(index, arrays))
     y = index_p(x, *arrays, index=index)
     return copy(y) if not arrays and _has_array(key) and shows_part(x.shape, index) else y
+
+
+def _is_unknown(value: Any) -> bool:
+    """Whether an index array is a traced integer: in NumPy it selects a view, as any integer does."""
+    return isinstance(value, Tracer) and not value.shape
 
 
 def _has_array(key: Any) -> bool:
@@ -81,7 +90,7 @@ def parse(x: Any, key: Any) -> tuple[Any, Index, tuple]:
 
 def _entry(entry: Any) -> Any:
     """One entry as an int, a slice of ints, ``None``, ``...``, or an array of integers or booleans."""
-    if type(entry) in _PLAIN:
+    if type(entry) in _PLAIN or _is_plain_slice(entry):
         return entry
     if isinstance(entry, slice):
         return normalized_slice(entry)

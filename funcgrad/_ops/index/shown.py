@@ -1,0 +1,47 @@
+"""Views by integers that are not known yet: ``x[i]`` in a program, where NumPy shows a part of ``x``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.primitive import View
+from funcgrad._core.trace.place import settled
+from funcgrad._ops.index.gather import index_p
+from funcgrad._ops.index.plan import SLOT, Index
+from funcgrad._ops.index.scatter import scatter_set_p
+
+
+class ByNumbers:
+    """How such an index shows a part of an array: a step on the way to a view, as a primitive with its parameters is.
+
+    Args:
+        index: the static part of the index.
+        arrays: traced integers without axes, which stay what they are now.
+    """
+
+    __slots__ = ("arrays", "index", "view")
+
+    def __init__(self, index: Index, arrays: tuple) -> None:
+        self.index = index
+        self.arrays = tuple(map(settled, arrays))
+        # There is no buffer to write to where a number is not known.
+        self.view = View(self._put, same_in_cotangents=False, numpy=self._laid_out)
+
+    def __call__(self, x: Any) -> Any:
+        return index_p(x, *self.arrays, index=self.index)
+
+    def _put(self, x: Any, part: Any) -> Any:
+        return scatter_set_p(x, part, *self.arrays, index=self.index)
+
+    def _laid_out(self, x: np.ndarray) -> np.ndarray:
+        """What lies in memory as the part does, whichever it is."""
+        return x[tuple([0 if entry is SLOT else entry for entry in self.index.entries])]
+
+
+def is_shown(shape: tuple[int, ...], index: Index) -> bool:
+    """Whether an index whose arrays are integers gives a view in NumPy, and no number."""
+    entries = index.entries
+    numbers = sum(entry is SLOT or type(entry) is int for entry in entries)
+    return 0 not in shape and (numbers < len(entries) or len(entries) < len(shape))
