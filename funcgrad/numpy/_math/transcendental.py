@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.bind import NO_PARAMS, bind
-from funcgrad._ops.elementwise import arithmetic, special, transcendental, trigonometric
+from funcgrad._ops.elementwise import arithmetic, transcendental, trigonometric
 from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.elementwise.special.bessel import i0_p
 from funcgrad.numpy._base.concrete import no_number
 from funcgrad.numpy._base.convert import as_value, dtype_of, operands_for
 from funcgrad.numpy._base.dispatch import implements
@@ -76,5 +77,5 @@ def i0(x: Any) -> Any:
     half = dtype_of(x) == np.float16
     if half or dtype_of(x).kind != "f":
         x = cast(x, np.dtype(np.float32 if half else float))
-    y = bind(special.i0_p, (x,), NO_PARAMS)
+    y = bind(i0_p, (x,), NO_PARAMS)
     return no_number(cast(y, np.dtype(np.float16)) if half else y)
