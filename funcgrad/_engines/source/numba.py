@@ -13,7 +13,7 @@ import functools
 import itertools
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from funcgrad._engines.source.call import written
 from funcgrad._engines.source.kernels import machine
 from funcgrad._engines.source.kernels.plan import Plan, looped
 from funcgrad._engines.source.kernels.store import Kept
+from funcgrad._engines.source.kernels.text import Text
 from funcgrad._engines.source.numpy import NUMPY, compile_source
 
 if TYPE_CHECKING:
@@ -40,18 +41,19 @@ _THREADED_BYTES = 1 << 19
 # Each thread takes so many shares, one after the other, that all end at about the same time.
 _SHARES = 8
 _lock = threading.Lock()
-_compiled: dict[tuple[str, str], Callable[..., None]] = {}
+_compiled: dict[tuple[str, str], Callable[..., int | None]] = {}
 
 
-def compiled(source: str, avals: Sequence[Any], blocked: bool, heap: bool, results: int) -> Callable[..., None]:
+def compiled(text: Text, avals: Sequence[Any], blocked: bool, results: int) -> Callable[..., int | None]:
     """A kernel's function; one for all kernels of the same text and types."""
+    source, heap = text.source, text.workspace > 0
     kinds = [_types.Array(_types.int64, 1, "C", readonly=True), *[_types.int64] * (2 if blocked else 0)]
     kinds += [_types.Array(_types.uint8, 1, "C")] if heap else []
     operands = len(avals) - results
     for i, aval in enumerate(avals):
         kind = _numba.from_dtype(aval.dtype)
         kinds.append(kind if aval.shape == () else _types.Array(kind, len(aval.shape), "C", readonly=i < operands))
-    signature = _types.void(*kinds)
+    signature = (_types.int64 if text.checks else _types.void)(*kinds)
     key = source, str(signature)
     with _lock:
         if key not in _compiled:
@@ -74,6 +76,7 @@ class _Kernel:
     def __init__(self, plan: Plan, places: tuple[tuple[int, int], ...] = ()) -> None:
         text = plan.placed(places)
         assert text is not None
+        self.text = text
         self.source = text.source
         self.workspace = text.workspace
         self._plan = plan
@@ -83,10 +86,10 @@ class _Kernel:
         self._made = [_Made(plan, k) for k in self.kept]
         self.table = _table(text.table, plan.length)
 
-    def __call__(self) -> Callable[..., None]:
+    def __call__(self) -> Callable[..., int | None]:
         """Its function."""
         kinds = [*self._avals, *self._made]
-        return compiled(self.source, kinds, self._plan.length is not None, self.workspace > 0, len(self._made))
+        return compiled(self.text, kinds, self._plan.length is not None, len(self._made))
 
 
 class _Made:
@@ -143,17 +146,28 @@ class Whole(Part):
                 numbers.append(f"{new} = {new}_[0]")
         given = ", ".join(arguments)
         fitted = w.value("fitted", self._fitted)
+        call, again = f"{name}({given})", f"{name}(*{fitted}({given}))"
+        if not self._kernel.text.checks:
+            return [*lines, f"try: {call}", f"except TypeError: {again}", *numbers]
+        refused = w.value("refused", self._refused)
+        operands = ", ".join([w.name(x) for x in equation.operands])
         return [
             *lines,
-            f"try: {name}({given})",
-            f"except TypeError: {name}(*{fitted}({given}))",
+            f"try: bad_ = {call}",
+            f"except TypeError: bad_ = {again}",
+            f"if bad_: {refused}({operands})",
             *numbers,
         ]
 
-    def _first(self, scope: dict[str, Any], name: str, *given: Any) -> None:
+    def _first(self, scope: dict[str, Any], name: str, *given: Any) -> int | None:
         function = self._kernel()
         scope[name] = function
-        function(*given)
+        return function(*given)
+
+    def _refused(self, *operands: Any) -> NoReturn:
+        """Raise what NumPy raises of an index that is out of bounds."""
+        self._plan.members.evaluate(*operands)
+        raise IndexError("jit: an index array names an element that is not there.")
 
     def _fitted(self, *given: Any) -> list[Any]:
         """The same arguments as the kernel takes them."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._core.choose import choose
 from funcgrad._core.graph.ir import Equation, Operand, Var
 from funcgrad._core.lazy import LazyModule
 from funcgrad._engines.source.forms import is_ours
@@ -35,7 +36,7 @@ def lowered(w: Lowering, equation: Equation) -> bool:
     if function is not None:
         plain = function.nout == 1 and not function.signature and not equation.params
         return plain and w.set(equation, w.ufunc(function, equation))
-    if primitive.numpy is np.where:
+    if primitive.numpy in (choose, np.where):
         return w.set(equation, w.where(equation))
     form = FORMS.get(primitive.name) if is_ours(equation) else None
     return form is not None and form(w, equation)
@@ -71,8 +72,8 @@ def _same(w: Lowering, equation: Equation) -> bool:
 
 def _reduction(function: Any) -> Form:
     def form(w: Lowering, equation: Equation) -> bool:
-        x, axes = w.access(equation.operands[0]), equation.params["axes"]
-        if x is None or not axes or isinstance(x, Number):
+        x, axes = w.array(equation.operands[0]), equation.params["axes"]
+        if x is None or not axes:
             return False
         return w.set(equation, w.reduced(function, x, tuple(axes), equation.params["keepdims"]))
 
@@ -112,7 +113,9 @@ def _view(w: Lowering, equation: Equation) -> bool:
     """What shows its operand: as NumPy shows an array that is not there."""
     (operand, *arrays), (result,) = equation.operands, equation.results
     x, shape = w.access(operand), w.shape(result)
-    if arrays or x is None:
+    if arrays:
+        return _picked(w, equation)
+    if x is None:
         return False
     if isinstance(x, Number):
         # The same everywhere, whatever shows it.
@@ -134,6 +137,31 @@ def _view(w: Lowering, equation: Equation) -> bool:
     return w.set(equation, View(x.memory, x.offset + offset, shape, shown.strides))
 
 
+def _picked(w: Lowering, equation: Equation) -> bool:
+    """Elements that index arrays name along the first axes."""
+    x, *ids = [w.array(operand) for operand in equation.operands]
+    first = equation.primitive.name == "embedding" or _is_first(equation.params["index"])
+    found = [each for each in ids if each is not None and each.dtype.kind in "iu"]
+    if not first or x is None or len(found) < len(ids):
+        return False
+    return w.set(equation, w.picked(x, found))
+
+
+def _is_first(index: Any) -> bool:
+    """Whether an index is arrays along the first axes, and all of the others."""
+    return all(entry in (Ellipsis, slice(None)) for entry in index.entries[index.slots :])
+
+
+def _scatter(w: Lowering, equation: Equation) -> bool:
+    """Zeros, to which one array is added in its place."""
+    v, *ids = [w.array(operand) for operand in equation.operands]
+    (index, *more), shape = equation.params["indices"], equation.params["shape"]
+    found = [each for each in ids if each is not None and each.dtype.kind in "iu"]
+    if more or not found or len(found) < len(ids) or not _is_first(index) or v is None or v.dtype.kind not in "fiu":
+        return False
+    return w.set(equation, w.added(v, found, shape))
+
+
 def _reshaped(w: Lowering, x: View, shape: Shape) -> View:
     """The same elements in another shape, copied where they do not lie as they must."""
     steps = [s for n, s in zip(x.shape, x.strides, strict=True) if n != 1 or isinstance(n, Rows)]
@@ -146,8 +174,8 @@ def _reshaped(w: Lowering, x: View, shape: Shape) -> View:
 
 
 def _matmul(w: Lowering, equation: Equation) -> bool:
-    a, b = [w.access(x) for x in equation.operands]
-    if not isinstance(a, View) or not isinstance(b, View) or not {len(a.shape), len(b.shape)} <= {1, 2}:
+    a, b = [w.array(x) for x in equation.operands]
+    if a is None or b is None or not {len(a.shape), len(b.shape)} <= {1, 2}:
         return False
     if len(a.shape) == 1:
         a = View(a.memory, a.offset, (1, *a.shape), (a.shape[0] * a.strides[0], *a.strides))
@@ -157,9 +185,9 @@ def _matmul(w: Lowering, equation: Equation) -> bool:
 
 
 def _dot_general(w: Lowering, equation: Equation) -> bool:
-    a, b = [w.access(x) for x in equation.operands]
+    a, b = [w.array(x) for x in equation.operands]
     contract, batch = equation.params["contract"], equation.params["batch"]
-    if not isinstance(a, View) or not isinstance(b, View) or batch[0] or len(contract[0]) != 1:
+    if a is None or b is None or batch[0] or len(contract[0]) != 1:
         return False
     if len(a.shape) != 2 or len(b.shape) != 2:
         return False
@@ -173,23 +201,23 @@ def _turned(x: View) -> View:
 
 
 def _affine(w: Lowering, equation: Equation) -> bool:
-    x, weight, bias = [w.access(operand) for operand in equation.operands]
+    x, weight, bias = [w.array(operand) for operand in equation.operands]
     shape, dtype = w.shape(equation.results[0]), equation.results[0].aval.dtype
-    if not (isinstance(x, View) and isinstance(weight, View)) or bias is None or bias.dtype != dtype:
+    if x is None or weight is None or bias is None or bias.dtype != dtype:
         return False
     y = w.product(x, _turned(weight), shape)
     return y is not None and w.set(equation, w.of(np.add, [y, bias], (dtype,) * 3, shape))
 
 
 def _log_softmax(w: Lowering, equation: Equation) -> bool:
-    x, axes = w.access(equation.operands[0]), tuple(equation.params["axes"])
+    x, axes = w.array(equation.operands[0]), tuple(equation.params["axes"])
     shape, dtype = w.shape(equation.results[0]), equation.results[0].aval.dtype
-    if not isinstance(x, View) or dtype.kind != "f" or not axes:
+    if x is None or dtype.kind != "f" or not axes:
         return False
     greatest = w.reduced(np.maximum, x, axes, True)
     shifted = w.of(np.subtract, [x, greatest], (dtype,) * 3, shape)
     powers = w.of(np.exp, [shifted], (dtype,) * 2, shape)
-    total = None if powers is None else w.reduced(np.add, powers, axes, True)
+    total = None if powers is None else w.reduced(np.add, w.held(powers), axes, True)
     logarithm = None if total is None else w.of(np.log, [total], (dtype,) * 2, total.shape)
     return w.set(equation, w.of(np.subtract, [shifted, logarithm], (dtype,) * 3, shape))
 
@@ -243,6 +271,8 @@ FORMS: dict[str, Form] = {
     "broadcast_to": _view,
     "transpose": _view,
     "index": _view,
+    "embedding": _picked,
+    "scatter": _scatter,
     "copy": _same,
     "stop_gradient": _same,
     "separate": _same,

@@ -15,10 +15,13 @@ import numpy as np
 from funcgrad._core.graph.ir import Equation, Literal, Operand
 from funcgrad._engines.source.kernels.nodes import (
     Access,
+    Add,
     Apply,
     Call,
+    Check,
     Memory,
     Number,
+    Picked,
     Product,
     Reduce,
     Shape,
@@ -92,6 +95,11 @@ class Lowering:
     def access(self, x: Operand, dtype: np.dtype | None = None) -> Access | None:
         """An operand; a number of the program's in a dtype."""
         return number(x.value, dtype or x.aval.dtype) if type(x) is Literal else self.known[x]
+
+    def array(self, x: Operand) -> View | None:
+        """An operand as memory, also where it is one number everywhere."""
+        found = self.access(x)
+        return None if found is None else self.held(found, self.shape(x))
 
     def applied(self, text: str, operands: Sequence[Access], shape: Shape, dtype: np.dtype) -> View:
         """A new array by an expression of its operands, which are repeated as they must."""
@@ -176,11 +184,11 @@ class Lowering:
         found = [each for each in given if each is not None]
         return self.applied("choose({}, {}, {})", found, self.shape(result), dtype)
 
-    def reduced(self, function: Any, x: Access, axes: tuple[int, ...], keepdims: bool) -> View | None:
+    def reduced(self, function: Any, x: View, axes: tuple[int, ...], keepdims: bool) -> View | None:
         """The elements of some axes put together."""
         first = _first(function, x.dtype)
         loop = inner_loop(function, (x.dtype, x.dtype, x.dtype))
-        if first is None or loop is None or isinstance(x, Number):
+        if first is None or loop is None:
             return None
         x = self.contiguous(x)
         kept = tuple([1 if k in axes else n for k, n in enumerate(x.shape)])
@@ -191,18 +199,47 @@ class Lowering:
             strides=tuple([s for k, s in enumerate(target.strides) if k not in axes]),
         )  # fmt: skip
 
-    def product(self, a: Access, b: Access, shape: Shape) -> View | None:
+    def product(self, a: View, b: View, shape: Shape) -> View | None:
         """The product of two matrices."""
         loop = inner_loop(np.matmul, (a.dtype, a.dtype, a.dtype))
-        if a.dtype != b.dtype or a.dtype.kind not in "fc" or loop is None:
+        if a.dtype != b.dtype or a.dtype.kind not in "fc" or loop is None or {len(a.shape), len(b.shape)} != {2}:
             return None
         target = Memory(a.dtype, shape).whole()
         self.steps.append(Product(loop, self._matrix(a), self._matrix(b), target))
         return target
 
-    def _matrix(self, x: Access) -> View:
+    def place(self, x: View, held: Sequence[View], axes: int) -> tuple[Picked, Shape]:
+        """The elements that arrays name along the first axes of an array; and the shape that they have."""
+        batch = np.broadcast_shapes(*[each.shape for each in held])
+        shape = (*batch, *x.shape[axes:])
+        rest = View(x.memory, x.offset, shape, (*[0] * len(batch), *x.strides[axes:]))
+        wide = (*batch, *[1] * (len(shape) - len(batch)))
+        spread, checks = [], []
+        for each, length in zip(held, x.shape, strict=False):
+            checks.append(Memory(_BOOL, (1,)).whole())
+            self.steps.append(Check(each, length, checks[-1]))
+            whole = each.spread(batch)
+            spread.append(View(whole.memory, whole.offset, wide, (*whole.strides, *[0] * (len(wide) - len(batch)))))
+        numbers = tuple([each.spread(shape) for each in spread])
+        steps = tuple(zip(x.strides[:axes], x.shape[:axes], strict=True))
+        return Picked(rest, numbers, steps, tuple(checks)), shape
+
+    def picked(self, x: View, ids: Sequence[View]) -> View:
+        """What arrays of numbers name along the first axes."""
+        place, shape = self.place(x, ids, len(ids))
+        target = Memory(x.dtype, shape).whole()
+        self.steps.append(Apply(target, "{}", (place,)))
+        return target
+
+    def added(self, v: View, ids: Sequence[View], shape: Shape) -> View:
+        """Zeros, to which an array is added where arrays of numbers say."""
+        target = Memory(v.dtype, shape).whole()
+        place, wanted = self.place(target, ids, len(ids))
+        self.steps.append(Add(place, v.spread(wanted), target))
+        return target
+
+    def _matrix(self, x: View) -> View:
         """A matrix as BLAS takes it."""
-        x = self.held(x)
         whole = x.is_contiguous or View(x.memory, x.offset, x.shape[::-1], x.strides[::-1]).is_contiguous
         return x if whole else self.contiguous(x)
 

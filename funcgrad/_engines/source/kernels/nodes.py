@@ -4,6 +4,8 @@
     Call(function, operands, target)   a ufunc's inner loop over whole arrays
     Reduce(function, x, axes, target)  the same, elements of some axes into one
     Product(a, b, target)              of two matrices, by NumPy's loop of ``matmul``, which asks BLAS
+    Add(place, v, target)              the elements of one array to those of zeros that index arrays name
+    Check(ids, length, target)         that index arrays name elements that are there
 
 What only shows memory otherwise (a transposed matrix, a slice, a repeated row) is a `View` and no step.
 """
@@ -12,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -84,6 +86,27 @@ class Number(NamedTuple):
     dtype: np.dtype
 
 
+class Picked(NamedTuple):
+    """Elements of a memory at numbers that stand in arrays: ``x[ids[0][k], ids[1][k], ..., rest of k]``.
+
+    Args:
+        x: what lies at number 0, repeated along the axes of the arrays.
+        ids: the arrays, repeated along the rest.
+        steps: by how many elements each number moves on, and how many numbers there are.
+        checks: what the checks of the numbers leave.
+    """
+
+    x: View
+    ids: tuple[View, ...]
+    steps: tuple[tuple[int, int], ...]
+    checks: tuple[View, ...]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Of the elements."""
+        return self.x.dtype
+
+
 Access = View | Number
 
 
@@ -92,7 +115,7 @@ class Apply(NamedTuple):
 
     target: View
     text: str
-    operands: tuple[Access, ...]
+    operands: tuple[Access | Picked, ...]
 
 
 class Call(NamedTuple):
@@ -124,14 +147,35 @@ class Product(NamedTuple):
     target: View
 
 
-Step = Apply | Call | Reduce | Product
+class Check(NamedTuple):
+    """Leaves the kernel where a number in an array is none of an axis of so many elements."""
+
+    ids: View
+    length: int
+    target: View
+
+
+class Add(NamedTuple):
+    """``target[ids[0][k], ids[1][k], ..., rest of k] += v[k]``, one after the other, on zeros."""
+
+    place: Picked
+    v: View
+    target: View
+
+
+Step = Apply | Call | Reduce | Product | Check | Add
 
 
 def reads(step: Step) -> set[Memory]:
     """The memory that a step reads."""
-    operands = {Reduce: ("x",), Product: ("a", "b")}.get(type(step))
-    found = step.operands if isinstance(step, Apply | Call) else [getattr(step, name) for name in operands or ()]
-    return {x.memory for x in found if isinstance(x, View)}
+    if isinstance(step, Apply | Call):
+        found: Sequence[Any] = step.operands
+    elif isinstance(step, Add):
+        found = (*step.place.ids, *step.place.checks, step.v)
+    else:
+        found = [getattr(step, name) for name in ("x", "a", "b", "ids") if hasattr(step, name)]
+    views = [y for x in found for y in ((x.x, *x.ids, *x.checks) if isinstance(x, Picked) else (x,))]
+    return {x.memory for x in views if isinstance(x, View)}
 
 
 def strides_of(shape: Shape) -> Shape:

@@ -47,6 +47,7 @@ class Plan(NamedTuple):
         length: of the rows, and how many a block has; ``None`` where there are no blocks.
         placed: the text of the same kernel with results in the memory of operands, by their numbers; ``None`` where
             it would be read later.
+        members: the operations themselves, as a program of the operands.
     """
 
     text: Text
@@ -57,6 +58,7 @@ class Plan(NamedTuple):
     shapes: tuple[Shape, ...]
     length: tuple[int, int] | None
     placed: Callable[[tuple[tuple[int, int], ...]], Text | None]
+    members: Graph
 
 
 def looped(graph: Graph, whole: Make, blocks: Make) -> Graph:
@@ -65,16 +67,23 @@ def looped(graph: Graph, whole: Make, blocks: Make) -> Graph:
     forms = {equation: has_form(equation) for equation in pending}
     while pending:
         first = pending[0]
-        for gather, make in ((_small, whole), (_large, blocks)):
-            found = gather(graph, pending, forms)
-            if found is not None:
-                plan, pending = found
-                made = cast(Primitive, make(plan))
-                equations.append(Equation(made, plan.operands, {}, plan.results, first.source))
-                break
-        else:
+        try:
+            found = _small(graph, pending, forms) or _large(graph, pending, forms)
+        except _NoFormError as error:
+            # Beside what the kernel knows of its operands: it is left out, and the rest put together anew.
+            forms[error.args[0]] = False
+            continue
+        if found is None:
             equations.append(pending.pop(0))
+            continue
+        plan, pending = found
+        made = cast(Primitive, (whole if plan.length is None else blocks)(plan))
+        equations.append(Equation(made, plan.operands, {}, plan.results, first.source))
     return Graph(graph.inputs, graph.constants, equations, graph.outputs, graph.name, graph.trees)
+
+
+class _NoFormError(Exception):
+    """An equation that has a form by itself has none here."""
 
 
 Found = tuple[Plan, list[Equation]] | None
@@ -234,11 +243,13 @@ def _planned(
     """The kernel for these operations, of which others read some."""
     made = {var for equation in members for var in equation.results}
     read = {x for equation in others for x in equation.operands} | set(graph.outputs)
+    indexed = any(equation.primitive.name in ("index", "embedding", "scatter") for equation in members)
     operands = tuple(
         dict.fromkeys(
             x
             for equation in members
-            if equation.primitive.name != "full_like"
+            # What lends only its shape is not given; but where an index is refused all operations are run again.
+            if equation.primitive.name != "full_like" or indexed
             for x in equation.operands
             if type(x) is Var and x not in made
         )
@@ -254,8 +265,8 @@ def _planned(
             # What only lends its shape is not given.
             if type(x) is Var:
                 lowering.known.setdefault(x, Number("0", x.aval.dtype))
-        done = lowered(lowering, equation)
-        assert done, equation.primitive.name
+        if not lowered(lowering, equation):
+            raise _NoFormError(equation)
     results = [var for equation in members for var in equation.results if var in read]
     targets = _outputs(lowering, results, shapes)
     partial = {var: _joined(equation) for equation in members if is_partial(equation) for var in equation.results}
@@ -283,6 +294,7 @@ def _planned(
         made_shapes,
         length,
         text,
+        Graph(operands, [], members, results, f"part of {graph.name}"),
     )
 
 

@@ -16,16 +16,20 @@ With ``lo`` and ``hi`` a kernel goes through blocks of rows of its arguments; th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from funcgrad._engines.source.kernels.fuse import allotted, fused, inside, needed
 from funcgrad._engines.source.kernels.nodes import (
+    Add,
     Apply,
     Call,
+    Check,
     Memory,
     Number,
+    Picked,
     Product,
     Reduce,
     Rows,
@@ -39,7 +43,6 @@ from funcgrad._engines.source.kernels.nodes import (
 
 # So much workspace lies on the stack; a thread has 512 kB of it where it has least.
 STACK_BYTES = 1 << 16
-_ALIGNMENT = 64
 
 Entry = int | tuple[int, ...]
 
@@ -51,11 +54,13 @@ class Text(NamedTuple):
         source: of the function ``run``.
         table: its table, for so many rows in a block.
         workspace: bytes that it is given; 0 where they lie on the stack.
+        checks: whether it says that an index is out of bounds, by a number other than 0.
     """
 
     source: str
     table: Callable[[int | None], list[int]]
     workspace: int
+    checks: bool
 
 
 class KernelWriter:
@@ -112,7 +117,7 @@ class KernelWriter:
 
     def text(self) -> Text:
         """The source, and what belongs to it."""
-        total = self._allot()
+        self._offsets, total = allotted(self._groups, set(self._outputs))
         heap = total > STACK_BYTES
         self._open(heap, total)
         for i in range(len(self._groups)):
@@ -120,7 +125,9 @@ class KernelWriter:
         self._entries[:2] = [0 if heap else total, len(self._entries)]
         head = ["t", *(["lo", "hi"] if self._blocked else []), *(["w"] if heap else []), *self._arguments]
         lines = [f"def run({', '.join(head)}):", *self._lines]
-        return Text("\n".join(lines) + "\n", self._table, total if heap else 0)
+        checks = any(isinstance(step, Check) for group in self._groups for step in group)
+        lines += ["    return 0"] if checks else []
+        return Text("\n".join(lines) + "\n", self._table, total if heap else 0, checks)
 
     def _table(self, rows: int | None) -> list[int]:
         """The entries for blocks of so many rows."""
@@ -129,39 +136,6 @@ class KernelWriter:
             return rows if rows is not None and isinstance(n, Rows) else int(n)
 
         return [math.prod(map(length, e)) if isinstance(e, tuple) else int(e) for e in self._entries]
-
-    def _allot(self) -> int:
-        """Give each memory that neither comes nor goes its place in the workspace; returns how much they take."""
-        first: dict[Memory, int] = {}
-        last: dict[Memory, int] = {}
-        for i, group in enumerate(self._groups):
-            inside = self._inside(i)
-            for step in group:
-                for memory in ({step.target.memory} | reads(step)) - inside:
-                    if memory.name is None and memory not in self._outputs:
-                        first.setdefault(memory, i)
-                        last[memory] = i
-        free: dict[int, list[int]] = {}
-        total = 0
-        for i in range(len(self._groups)):
-            for memory in [m for m, k in first.items() if k == i]:
-                size = _room(memory)
-                spare = free.setdefault(size, [])
-                if spare:
-                    self._offsets[memory] = spare.pop()
-                else:
-                    self._offsets[memory] = total
-                    total += size
-            for memory in [m for m, k in last.items() if k == i]:
-                free[_room(memory)].append(self._offsets[memory])
-        return total
-
-    def _inside(self, i: int) -> set[Memory]:
-        """What a group makes that nobody else reads: it stays in the processor."""
-        made = {step.target.memory for step in self._groups[i] if isinstance(step, Apply)}
-        others = [step for k, group in enumerate(self._groups) if k != i for step in group]
-        seen = {m for step in others for m in (*reads(step), step.target.memory)}
-        return {m for m in made if m not in seen and m not in self._outputs and m.name is None}
 
     def _line(self, text: str) -> None:
         self._lines.append("    " * self._depth + text)
@@ -205,31 +179,37 @@ class KernelWriter:
         group = self._groups[i]
         step = group[0]
         if isinstance(step, Apply):
-            self._loop([each for each in group if isinstance(each, Apply)], self._inside(i))
+            self._loop([each for each in group if isinstance(each, Apply)], inside(self._groups, i, set(self._outputs)))
         elif isinstance(step, Call):
             self._call(step)
         elif isinstance(step, Reduce):
             self._reduce(step)
-        else:
+        elif isinstance(step, Product):
             self._product(step)
+        elif isinstance(step, Check):
+            self._check(step)
+        else:
+            self._add(step)
 
-    def _loop(self, group: Sequence[Apply], inside: set[Memory]) -> None:
+    def _loop(self, group: Sequence[Apply], made_here: set[Memory]) -> None:
         """One loop over the elements for all of these."""
         shape = group[0].target.shape
         made = {step.target.memory: step.target for step in group}
         accesses: dict[Any, View] = {}
         for step in group:
-            for x in step.operands:
+            for x in [y for each in step.operands for y in (each.ids if isinstance(each, Picked) else (each,))]:
                 if isinstance(x, View) and not (x.memory in made and x == made[x.memory]):
                     accesses.setdefault(_key(x), x)
-        stores = [step.target for step in group if step.target.memory not in inside]
-        every = [*accesses.values(), *stores]
+        picked = {id(x): x.x for step in group for x in step.operands if isinstance(x, Picked)}
+        stores = [step.target for step in group if step.target.memory not in made_here]
+        every = [*accesses.values(), *stores, *picked.values()]
         dims, strides = merged([(n,) for n in shape], [x.strides for x in every])
         indices = self._indices(dims, strides)
+        rest = dict(zip(picked, indices[len(accesses) + len(stores) :], strict=True))
         loads = dict(zip(accesses, indices, strict=False))
-        targets = dict(zip([_key(x) for x in stores], indices[len(accesses) :], strict=True))
+        targets = dict(zip([_key(x) for x in stores], indices[len(accesses) :], strict=False))
         depths = {key: max([d + 1 for d, s in enumerate(each) if s], default=0) for key, each in
-                  zip([*accesses, *map(_key, stores)], strides, strict=True)}  # fmt: skip
+                  zip([*accesses, *map(_key, stores)], strides, strict=False)}  # fmt: skip
         names: dict[Any, str] = {}
         start = self._depth
         for depth in range(len(dims) + 1):
@@ -242,7 +222,14 @@ class KernelWriter:
                 self._line(f"for i{depth} in range({self._entry(dims[depth])}):")
                 self._depth += 1
         for step in group:
-            operands = [x.text if isinstance(x, Number) else names[_key(x)] for x in step.operands]
+            operands = [
+                self._pick(x, rest[id(x)], names)
+                if isinstance(x, Picked)
+                else x.text
+                if isinstance(x, Number)
+                else names[_key(x)]
+                for x in step.operands
+            ]
             key = _key(step.target)
             names[key] = self._new()
             self._line(f"{names[key]} = {step.text.format(*operands)}")
@@ -250,6 +237,61 @@ class KernelWriter:
                 place = self._places[step.target.memory]
                 index = self._index(targets[key], step.target.offset)
                 self._line(f"store({self._numbers[step.target.memory]}, {place}, {index}, {names[key]})")
+        self._depth = start
+
+    def _pick(self, x: Picked, terms: Sequence[str], names: dict[Any, str]) -> str:
+        """The text of an element that index arrays name."""
+        name = self._new()
+        index = self._named(x, terms, [names[_key(each)] for each in x.ids])
+        self._line(f"{name} = load({self._numbers[x.x.memory]}, {self._places[x.x.memory]}, {index})")
+        return name
+
+    def _named(self, x: Picked, terms: Sequence[str], ids: Sequence[str]) -> str:
+        """The index of an element that numbers name, which count from the end where they are negative."""
+        terms = list(terms)
+        for name, (step, count) in zip(ids, x.steps, strict=True):
+            n = self._entry(count)
+            number = f"int64({name})"
+            terms.append(f"choose({number} < 0, {number} + {n}, {number}) * {self._entry(step)}")
+        return self._index(terms, x.x.offset)
+
+    def _check(self, step: Check) -> None:
+        """A loop that leaves the kernel at the first number out of bounds."""
+        x = step.ids
+        dims, (strides,) = merged([(n,) for n in x.shape], [x.strides])
+        start = self._depth
+        (terms,) = self._indices(dims, [strides])
+        n = self._new()
+        self._line(f"{n} = {self._entry(step.length)}")
+        for d, length in enumerate(dims):
+            self._line(f"for i{d} in range({self._entry(length)}):")
+            self._depth += 1
+        index = self._index(terms, x.offset)
+        name = self._new()
+        self._line(f"{name} = int64(load({self._numbers[x.memory]}, {self._places[x.memory]}, {index}))")
+        self._line(f"if {name} < -{n} or {name} >= {n}: return 1")
+        self._depth = start
+
+    def _add(self, step: Add) -> None:
+        """A loop that adds one element after the other."""
+        place, target, v = step.place, step.target.memory, step.v
+        m, p = self._numbers[target], self._places[target]
+        zero = f"{_kind(target.dtype)}(0)"
+        self._line(f"for i in range({self._entry(target.shape)}): store({m}, {p}, i, {zero})")
+        views = [place.x, *place.ids, v]
+        dims, strides = merged([(n,) for n in place.x.shape], [x.strides for x in views])
+        start = self._depth
+        terms = self._indices(dims, strides)
+        for d, length in enumerate(dims):
+            self._line(f"for i{d} in range({self._entry(length)}):")
+            self._depth += 1
+        loads = [
+            f"load({self._numbers[x.memory]}, {self._places[x.memory]}, {self._index(each, x.offset)})"
+            for x, each in zip(views[1:], terms[1:], strict=True)
+        ]
+        index = self._new()
+        self._line(f"{index} = {self._named(place, terms[0], loads[: len(place.ids)])}")
+        self._line(f"store({m}, {p}, {index}, {_kind(target.dtype)}(load({m}, {p}, {index}) + {loads[-1]}))")
         self._depth = start
 
     def _indices(self, dims: Sequence[Shape], strides: Sequence[Sequence[int]]) -> list[list[str]]:
@@ -333,54 +375,5 @@ def _key(x: View) -> Any:
     return id(x.memory), x.offset, x.shape, x.strides
 
 
-def _room(memory: Memory) -> int:
-    return -(-math.prod(memory.shape) * memory.dtype.itemsize // _ALIGNMENT) * _ALIGNMENT
-
-
 def _kind(dtype: np.dtype) -> str:
     return "boolean" if dtype.kind == "b" else dtype.name
-
-
-def needed(steps: Sequence[Step], results: Iterable[Memory]) -> list[Step]:
-    """The steps that the results come from."""
-    read = set(results)
-    kept: list[Step] = []
-    for step in reversed(steps):
-        if step.target.memory in read:
-            kept.append(step)
-            read |= reads(step)
-    return kept[::-1]
-
-
-def fused(steps: Sequence[Step]) -> list[list[Step]]:
-    """The steps in groups: expressions over one shape that nothing keeps apart are one loop."""
-    pending = list(steps)
-    groups: list[list[Step]] = []
-    while pending:
-        first = pending.pop(0)
-        group: list[Step] = [first]
-        if isinstance(first, Apply):
-            rest: list[Step] = []
-            read: set[Memory] = set()
-            written: set[Memory] = set()
-            for step in pending:
-                if isinstance(step, Apply) and _joins(step, group, read, written):
-                    group.append(step)
-                else:
-                    rest.append(step)
-                    read |= reads(step)
-                    written.add(step.target.memory)
-            pending = rest
-        groups.append(group)
-    return groups
-
-
-def _joins(step: Apply, group: Sequence[Step], read: set[Memory], written: set[Memory]) -> bool:
-    """Whether an expression can be computed in a loop, before what is left for later."""
-    target = step.target
-    if target.shape != group[0].target.shape or target.memory in read | written or reads(step) & written:
-        return False
-    made = {each.target.memory: each.target for each in group}
-    # Of what the loop itself makes it has the element that is made then.
-    own = [x for x in step.operands if isinstance(x, View) and x.memory in made]
-    return target.memory not in made and all(x == made[x.memory] for x in own)

@@ -1,0 +1,98 @@
+"""Steps put together into loops, and where in the workspace lies what goes from one to the next."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from funcgrad._engines.source.kernels.nodes import Apply, Check, Memory, Picked, Step, View, reads
+
+_ALIGNMENT = 64
+
+
+def needed(steps: Sequence[Step], results: Iterable[Memory]) -> list[Step]:
+    """The steps that the results come from."""
+    read = set(results)
+    kept: list[Step] = []
+    for step in reversed(steps):
+        if step.target.memory in read or isinstance(step, Check):
+            kept.append(step)
+            read |= reads(step)
+    return kept[::-1]
+
+
+def fused(steps: Sequence[Step]) -> list[list[Step]]:
+    """The steps in groups: expressions over one shape that nothing keeps apart are one loop."""
+    pending = list(steps)
+    groups: list[list[Step]] = []
+    while pending:
+        first = pending.pop(0)
+        group: list[Step] = [first]
+        if isinstance(first, Apply):
+            rest: list[Step] = []
+            read: set[Memory] = set()
+            written: set[Memory] = set()
+            for step in pending:
+                if isinstance(step, Apply) and _joins(step, group, read, written):
+                    group.append(step)
+                else:
+                    rest.append(step)
+                    read |= reads(step)
+                    written.add(step.target.memory)
+            pending = rest
+        groups.append(group)
+    return groups
+
+
+def _joins(step: Apply, group: Sequence[Step], read: set[Memory], written: set[Memory]) -> bool:
+    """Whether an expression can be computed in a loop, before what is left for later."""
+    target = step.target
+    if target.shape != group[0].target.shape or target.memory in read | written or reads(step) & written:
+        return False
+    made = {each.target.memory: each.target for each in group}
+    picked = [x for x in step.operands if isinstance(x, Picked)]
+    if any(x.x.memory in made for x in picked):
+        return False
+    # Of what the loop itself makes it has the element that is made then.
+    given = [*step.operands, *[y for x in picked for y in x.ids]]
+    own = [x for x in given if isinstance(x, View) and x.memory in made]
+    return target.memory not in made and all(x == made[x.memory] for x in own)
+
+
+def inside(groups: Sequence[Sequence[Step]], i: int, results: set[Memory]) -> set[Memory]:
+    """What a group makes that nobody else reads: it stays in the processor."""
+    made = {step.target.memory for step in groups[i] if isinstance(step, Apply)}
+    others = [step for k, group in enumerate(groups) if k != i for step in group]
+    seen = {m for step in others for m in (*reads(step), step.target.memory)}
+    return {m for m in made if m not in seen and m not in results and m.name is None}
+
+
+def allotted(groups: Sequence[Sequence[Step]], results: set[Memory]) -> tuple[dict[Memory, int], int]:
+    """Where each memory lies that neither comes nor goes, in bytes, and how much they take together.
+
+    What is not read any more makes room for others of its size.
+    """
+    first: dict[Memory, int] = {}
+    last: dict[Memory, int] = {}
+    for i, group in enumerate(groups):
+        hidden = inside(groups, i, results)
+        for step in group:
+            for memory in ({step.target.memory} | reads(step)) - hidden:
+                if memory.name is None and memory not in results:
+                    first.setdefault(memory, i)
+                    last[memory] = i
+    places: dict[Memory, int] = {}
+    free: dict[int, list[int]] = {}
+    total = 0
+    for i in range(len(groups)):
+        for memory in [m for m, k in first.items() if k == i]:
+            spare = free.setdefault(_room(memory), [])
+            places[memory] = spare.pop() if spare else total
+            total += _room(memory) if places[memory] == total else 0
+        for memory in [m for m, k in last.items() if k == i]:
+            free[_room(memory)].append(places[memory])
+    return places, total
+
+
+def _room(memory: Memory) -> int:
+    return -(-math.prod(memory.shape) * memory.dtype.itemsize // _ALIGNMENT) * _ALIGNMENT
