@@ -113,8 +113,8 @@ class Trace:
     concrete = True
     # Why not, for messages.
     unknown = "only its shape and dtype are known"
-    # What an error of NumPy's is to be told when it comes out of the user's function.
-    note: str | None = None
+    # What an error of NumPy's is to be told when it comes out of the user's function, and words that it says then.
+    note: tuple[str, str] | None = None
     # Until the transform ends.
     alive = True
     # From when it is entered.
@@ -148,9 +148,11 @@ class Trace:
         )
 
 
-def _note(error: BaseException, note: str) -> None:
-    if isinstance(error, TypeError | ValueError) and note not in getattr(error, "__notes__", ()):
-        error.add_note(note)
+def _note(error: BaseException, note: tuple[str, str]) -> None:
+    text, words = note
+    said = isinstance(error, TypeError | ValueError) and words in str(error)
+    if said and text not in getattr(error, "__notes__", ()):
+        error.add_note(text)
 
 
 # The innermost transform running in this thread and context; no function of ours around it, which is asked for often.

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._core.bind import is_foreign
 from funcgrad.autograd import tensor
+from funcgrad.autograd.extend import is_tensor
 from funcgrad.nn import _activations as activations
 from funcgrad.nn._linear import linear
 from funcgrad.nn._module import Module
@@ -133,7 +135,7 @@ class Sequential(Module):
 
 
 class ReLU(Module):
-    """Compute ``max(x, 0)``; ``inplace`` is accepted, and changes nothing."""
+    """Compute ``max(x, 0)``; with ``inplace`` it is written into ``x``, unless that is JAX's, which never changes."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -141,7 +143,12 @@ class ReLU(Module):
 
     def forward(self, x: Any) -> Any:
         """Compute the output."""
-        return activations.relu(x)
+        if not self.inplace or is_foreign(x._value if is_tensor(x) else x):
+            return activations.relu(x)
+        if is_tensor(x):
+            return x.relu_()
+        x[...] = activations.relu(x)
+        return x
 
     def extra_repr(self) -> str:
         """Return the option, where it is set."""

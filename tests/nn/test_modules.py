@@ -4,9 +4,11 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
+import funcgrad as fg
 from funcgrad import nn
 from funcgrad.autograd import Tensor, tensor
 from funcgrad.optim import SGD
@@ -94,6 +96,26 @@ def test_assignment() -> None:
     with pytest.raises(NotImplementedError, match="missing the required"):
         nn.Module()(1)
     assert repr(nn.Parameter([1.0])).startswith("Parameter containing:\ntensor([1.]")
+
+
+def test_relu_in_place_writes_to_its_operand() -> None:
+    relu, x = nn.ReLU(inplace=True), np.array([1.0, -2.0, 3.0])
+
+    def f(x: Any) -> Any:
+        y = 2 * x
+        return np.sum(relu(y) * y)
+
+    for gradient in (fg.grad(f), fg.jit(fg.grad(f), engine="numpy")):
+        np.testing.assert_array_equal(gradient(x), [8, 0, 24])
+    t = tensor(x, requires_grad=True)
+    y = t * 2
+    assert relu(y) is y
+    (y * y).sum().backward()
+    np.testing.assert_array_equal(t.grad, [8, 0, 24])
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
+        relu(t)
+    on_jax = tensor(jax.numpy.asarray(x, np.float32)) * 2
+    np.testing.assert_array_equal(np.asarray(relu(on_jax)), [2, 0, 6])
 
 
 def test_functions_of_arrays_serve_modules_too() -> None:

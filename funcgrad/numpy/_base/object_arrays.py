@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import is_inexact
-from funcgrad._core.bind import Tracer
+from funcgrad._core.bind import Tracer, active_trace
 from funcgrad._core.trace.place import settled
 from funcgrad._core.tracebacks import WRITTEN_INTO_PLAIN, caller_level
 from funcgrad._ops.layout.shape import reshape
@@ -33,7 +33,11 @@ _NOTE = (
     "Before this, NumPy (or pandas) made an array of objects of traced values, by np.array([...]), np.asarray(x) or "
     "df @ x. Operators and NumPy's own functions of single elements work on it; linear algebra, SciPy's functions and "
     "pandas do not. Write np.stack([...]) or fnp.array([...]) instead of np.array([...]), leave np.asarray out, and "
-    "take df.to_numpy() @ x. An array made by np.asarray(x) is x to NumPy, and can only be read here: write into x."
+    "take df.to_numpy() @ x. np.nditer takes none of them: write for i in np.ndindex(x.shape): x[i]. "
+)
+_READ_ONLY = (
+    "What NumPy's code in C (np.asarray, np.nditer) makes of a traced array x is another array, and can only be read: "
+    "write into x itself, as in for i in np.ndindex(x.shape): x[i] = v."
 )
 
 _STATISTICS = {"_mean": "mean", "_var": "var", "_std": "std"}
@@ -46,7 +50,7 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
     """
     plain = settled(self)
     if not isinstance(plain, Tracer):
-        return _locked(np.array(plain, dtype, copy=copy).view(), copy)
+        return _of_numbers(np.array(plain, dtype, copy=copy).view(), copy)
     asking = sys._getframe(1)
     if asking.f_globals.get("__name__", "").startswith("scipy.sparse"):
         return _for_sparse(self, asking.f_code.co_name)
@@ -92,7 +96,7 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
             f"element by element this is done up to {MAX_OBJECTS} elements, and here are {size}. "
             "Leave the conversion out or use fnp.asarray(x), which keeps the traced array whole."
         )
-    self.owner.note = _NOTE
+    self.owner.note = _NOTE + _READ_ONLY, ""
     warnings.warn(
         "numpy made an object array of traced values: derivatives are right, but each element is computed on its own. "
         "Write np.stack([...]) or fnp.asarray(x) instead of np.array([...]) or np.asarray(x).",
@@ -100,6 +104,12 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
         stacklevel=caller_level(),
     )
     return _locked(elements(self), copy)
+
+
+def _of_numbers(array: np.ndarray, copy: bool | None) -> np.ndarray:
+    if (active := active_trace()) is not None and active.note is None:
+        active.note = _READ_ONLY, "read-only"
+    return _locked(array, copy)
 
 
 def _locked(array: np.ndarray, copy: bool | None) -> np.ndarray:

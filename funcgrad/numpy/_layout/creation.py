@@ -9,7 +9,7 @@ import numpy as np
 from funcgrad._core.aval import aval_of, is_inexact, is_integer, is_real, result_dtype
 from funcgrad._core.bind import NO_PARAMS, Tracer, bind
 from funcgrad._core.numbers import require_room
-from funcgrad._core.trace.place import array_like, in_one_piece, new_place, settled
+from funcgrad._core.trace.place import Place, array_like, in_one_piece, new_place, settled, shows_part
 from funcgrad._ops.elementwise.arithmetic import pow_p, sign_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
@@ -17,9 +17,9 @@ from funcgrad._ops.elementwise.transcendental import log10_p
 from funcgrad._ops.layout import fill
 from funcgrad._ops.layout.broadcast import broadcast_to as broadcast_op
 from funcgrad._ops.layout.copy import copy as copy_op
-from funcgrad._ops.layout.copy import fresh, kept_here
+from funcgrad._ops.layout.copy import fresh, holder, kept_here
 from funcgrad._ops.layout.shape import reshape
-from funcgrad.numpy._base.concrete import is_number, known_value, no_number
+from funcgrad.numpy._base.concrete import innermost, is_number, known_value, no_number
 from funcgrad.numpy._base.convert import as_value, promote, promote_weakly, strong
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_option
 from funcgrad.numpy._base.guests import is_number_dtype
@@ -243,3 +243,21 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype:
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
     """``numpy.can_cast``."""
     return np.can_cast(_untraced(from_), _untraced(to), casting)
+
+
+@implements(np.may_share_memory)
+def may_share_memory(a: Any, b: Any, /, max_work: int | None = None) -> bool:
+    """``numpy.may_share_memory``."""
+    del max_work
+    # What NumPy made of a traced array, as `rng.permutation(x)` does, counts as the array itself.
+    return not isinstance(a, Tracer) or not isinstance(b, Tracer) or _memory_of(a) is _memory_of(b)
+
+
+def _memory_of(x: Tracer) -> Any:
+    """What stands for the memory that an array lies in."""
+    while shows_part(x) and x.viewed is not None:
+        x = x.viewed
+    if type(x) is Place:
+        return x.node
+    bare = innermost(x)
+    return holder(bare) if isinstance(bare, np.ndarray) else x

@@ -1,4 +1,4 @@
-"""How it is told that NumPy asks for an array because of brackets, on each version of Python's bytecode."""
+"""What NumPy makes of a traced array where it asks for one; and how it is told that it asks because of brackets."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from funcgrad.errors import TracerArrayConversionError
 from funcgrad.numpy._base import object_arrays as _object_arrays
 
 ARRAY = np.arange(3.0)
+# NumPy, whose stubs know no iteration over one array.
+UNTYPED: Any = np
 
 
 def read(array: Any, i: Any) -> Any:
@@ -57,3 +59,76 @@ def test_only_brackets_are_brackets(f: Any) -> None:
 def test_every_version_has_its_operation() -> None:
     """Up to 3.13 an operation of its own, from 3.14 on an argument of ``BINARY_OP``."""
     assert "BINARY_SUBSCR" in opcode.opmap or _object_arrays._SUBSCRIPT_ARGUMENT is not None
+
+
+# What NumPy's generators do with an array of three rows of two.
+SHUFFLED: dict[str, Any] = {
+    "permutation": lambda rng, x: rng.permutation(x),
+    "permutation of columns": lambda rng, x: rng.permutation(x, axis=1),
+    "permutation of a vector": lambda rng, x: rng.permutation(x.reshape(-1)),
+    "permuted": lambda rng, x: rng.permuted(x, axis=0),
+    "choice": lambda rng, x: rng.choice(x, 4),
+    "choice without repeats": lambda rng, x: rng.choice(x.reshape(-1), 3, replace=False),
+}
+
+
+@pytest.mark.filterwarnings("ignore::funcgrad.errors.ObjectArrayWarning")
+@pytest.mark.parametrize("shuffle", SHUFFLED.values(), ids=SHUFFLED)
+def test_numpys_generators_draw_from_traced_arrays(shuffle: Any) -> None:
+    x = np.array([[0.5, 2.0], [-1.0, 3.0], [0.25, 1.5]])
+
+    def weighted(x: Any) -> Any:
+        y = shuffle(np.random.default_rng(3), x)
+        return np.sum(y * np.cos(np.arange(np.size(y))).reshape(np.shape(y)))
+
+    def written(x: Any) -> Any:
+        """Of an array that holds plain numbers, and takes traced ones."""
+        y = np.zeros_like(x)
+        y[:] = ARRAY[:2]
+        return weighted(y) * x[0, 0]
+
+    expected = np.array([weighted(one) for one in np.eye(6).reshape(6, 3, 2)]).reshape(3, 2)
+    for gradient in (fg.grad(weighted), fg.jit(fg.grad(weighted), engine="numpy")):
+        np.testing.assert_allclose(gradient(x), expected, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(fg.grad(written)(x)[0, 0], written(x) / x[0, 0], rtol=1e-12)
+
+
+def iterated(x: Any) -> Any:
+    return sum(UNTYPED.nditer(x))
+
+
+def iterated_and_written(x: Any) -> Any:
+    y = np.zeros_like(x)
+    with UNTYPED.nditer(y, op_flags=[["readwrite"]]) as each:
+        for one in each:
+            one[...] = x[0]
+    return np.sum(y)
+
+
+@pytest.mark.filterwarnings("ignore::funcgrad.errors.ObjectArrayWarning")
+@pytest.mark.parametrize("f", [iterated, iterated_and_written], ids=lambda f: f.__name__)
+def test_what_to_write_for_nditer(f: Any) -> None:
+    with pytest.raises((TypeError, ValueError)) as raised:
+        fg.grad(f)(ARRAY)
+    assert "write into x itself, as in for i in np.ndindex(x.shape)" in raised.value.__notes__[0]
+
+
+def test_only_errors_of_what_is_read_only_are_told_so() -> None:
+    def f(x: Any) -> Any:
+        np.asarray(np.zeros_like(x))
+        raise ValueError("something else")
+
+    with pytest.raises(ValueError, match="something else") as raised:
+        fg.grad(f)(ARRAY)
+    assert not hasattr(raised.value, "__notes__")
+
+
+def test_which_arrays_may_share_memory() -> None:
+    def shared(x: Any) -> Any:
+        y = x * 1
+        part = y[1:]
+        kept = [np.may_share_memory(y, part), np.may_share_memory(part, y.copy()), np.may_share_memory(x, y)]
+        part[0] = x[2]
+        return np.sum(y), [*kept, np.may_share_memory(y, part), np.may_share_memory(y, y.copy())]
+
+    assert fg.vjp(shared, ARRAY, has_aux=True)[2] == shared(ARRAY)[1] == [True, False, False, True, False]
