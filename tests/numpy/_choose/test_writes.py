@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -343,3 +344,20 @@ def test_numbers_and_arrays_without_axes(name: str) -> None:
         np.testing.assert_allclose(way(f, X, z)[0], expected)
     for y in (fg.jit(f, engine="numpy")(X, z), fg.make_graph(f)(X, z)(X, z), fg.vmap(f)(*pairs)[1]):
         np.testing.assert_allclose(y, expected)
+
+
+def shifted(x: Any) -> Any:
+    """Parts of themselves, elsewhere, and then axes of length 1, across which XLA would move the writes."""
+    y, z, w = x * 1, x * 2, np.outer(x, x)
+    y[1:] = y[:-1] * 0.5
+    z[::-1][:-1] = z[:-1] * 0.3
+    w[1:, 1:] = w[:-1, :-1] * 0.5
+    return y[:, None], z[None], w[:, None]
+
+
+def test_what_reads_what_it_overwrites_on_xla() -> None:
+    for found, expected in zip(fg.jit(shifted)(X), shifted(X), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-14)
+    total = lambda x: sum(np.sum(y**2) for y in shifted(x))
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(jax.jit(jax.grad(fg.to_jax(total)))(X), fg.grad(total)(X), rtol=1e-12)
