@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import secrets
 import shutil
@@ -234,7 +235,13 @@ def _arrays(file: BufferedReader, header: _Header, node: Node, where: str) -> di
 
     What has been read is summed up in a second thread, while the next piece is read.
     """
-    arrays = {name: np.empty(said["shape"], DTYPES[said["dtype"]]) for name, said in arrays_of(node).items()}
+    arrays = {}
+    for name, said in arrays_of(node).items():
+        dtype, (first, last) = DTYPES[said["dtype"]], header.places[name]
+        # Before there is memory for it: a damaged header may ask for more than there is.
+        if first > last or last - first != dtype.itemsize * math.prod(said["shape"]):
+            raise CheckpointError(f"{where}: the header is damaged at {name}. Take another copy of the file.")
+        arrays[name] = np.empty(said["shape"], dtype)
     sums = dict.fromkeys(arrays, 0)
 
     def add(name: str, piece: memoryview) -> None:
@@ -242,11 +249,8 @@ def _arrays(file: BufferedReader, header: _Header, node: Node, where: str) -> di
 
     with ThreadPoolExecutor(1, "funcgrad-load") as beside:
         for name, array in arrays.items():
-            first, last = header.places[name]
             numbers = _bytes(array).data
-            if last - first != array.nbytes:
-                raise CheckpointError(f"{where}: the header is damaged at {name}. Take another copy of the file.")
-            file.seek(first)
+            file.seek(header.places[name][0])
             for begin in range(0, array.nbytes, _PIECE):
                 piece = numbers[begin : begin + _PIECE]
                 if file.readinto(piece) != len(piece):

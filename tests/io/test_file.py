@@ -306,6 +306,17 @@ def test_a_description_made_to_do_harm_is_an_error_of_its_own_class(tmp_path: Pa
             fg.load(path)
 
 
+def test_a_header_cannot_ask_for_more_memory_than_the_file_is_long(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    tree = json.dumps({"array": "a", "dtype": "float64", "shape": [1 << 50]})
+    about = f"1 {file.checksum(tree.encode())} 00000000 {tree}"
+    header = {"__metadata__": {"funcgrad": about}, "a": {"dtype": "F64", "shape": [1 << 50], "data_offsets": [0, 8]}}
+    written = json.dumps(header).encode()
+    path.write_bytes(len(written).to_bytes(8, "little") + written + bytes(8))
+    with pytest.raises(CheckpointError, match="the header is damaged at a"):
+        fg.load(path)
+
+
 @pytest.mark.parametrize("fault", ["fsync", "replace"])
 def test_what_was_there_stays_when_writing_fails(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x"
