@@ -1,8 +1,8 @@
-"""Many functions compiled as one XLA program; each test asks for the results of its own."""
+"""Many functions compiled as few XLA programs; each test asks for the results of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 from unittest import mock
@@ -15,6 +15,9 @@ from funcgrad._engines.xla import run as xla
 from tests.laws._cases import Arrays, Function
 
 Call = tuple[Function, Arrays]
+
+# Operations of a program, more or less: one that is larger takes XLA longer than its parts would (of 20,000, a fifth).
+_ENOUGH = 1500
 
 
 def run_together(calls: Mapping[str, Call], *, at_once: bool = False) -> dict[str, Arrays | Exception]:
@@ -36,20 +39,56 @@ def run_together(calls: Mapping[str, Call], *, at_once: bool = False) -> dict[st
         except Exception as error:  # noqa: BLE001  (whatever it is, the test of this function raises it)
             found[name] = error
 
-    def everything(arrays: dict[str, Arrays]) -> dict[str, Arrays]:
-        return {name: jax.extend.core.jaxpr_as_fun(graph)(*arrays[name]) for name, graph in traced.items()}
+    for names in _portions(traced):
 
-    with jax.enable_x64(True):
-        results = jax.jit(everything)({name: arrays[name] for name in traced})
-    return {**found, **{name: [np.asarray(y) for y in ys] for name, ys in results.items()}}
+        def everything(arrays: dict[str, Arrays]) -> dict[str, Arrays]:
+            return {name: jax.extend.core.jaxpr_as_fun(traced[name])(*xs) for name, xs in arrays.items()}
+
+        with jax.enable_x64(True):
+            results = jax.jit(everything)({name: arrays[name] for name in names})
+        found |= {name: [np.asarray(y) for y in ys] for name, ys in results.items()}
+    return found
+
+
+def _portions(traced: Mapping[str, Any]) -> Iterator[list[str]]:
+    """The names, so many at a time that their programs are large enough together."""
+    names: list[str] = []
+    count = 0
+    for name, graph in traced.items():
+        size = _size(graph)
+        if names and count + size > _ENOUGH:
+            yield names
+            names, count = [], 0
+        names.append(name)
+        count += size
+    if names:
+        yield names
+
+
+def _size(x: Any) -> int:
+    """The number of operations of a graph of JAX's, those of its parameters among them."""
+    if isinstance(x, tuple | list):
+        return sum(map(_size, _graphs(x)))
+    graph = getattr(x, "jaxpr", x)
+    return sum(1 + _size(tuple(equation.params.values())) for equation in graph.eqns)
+
+
+def _graphs(values: Iterable[Any]) -> Iterator[Any]:
+    """The graphs among values, and what may hold some."""
+    return (x for x in values if isinstance(x, tuple | list) or hasattr(x, "eqns") or hasattr(x, "jaxpr"))
 
 
 @contextmanager
 def _as_at_once() -> Iterator[None]:
     as_outside = mock.patch.object(xla, "inside_jax_trace", return_value=False)
     as_on_arrays = mock.patch.object(xla._Lax, "is_traced", return_value=False)
-    with as_outside, as_on_arrays:
+    as_entered = mock.patch.object(xla, "enter", _enter_outside_any_trace)
+    with as_outside, as_on_arrays, as_entered:
         yield
+
+
+def _enter_outside_any_trace() -> Any:
+    return xla.WIDE_LAST if xla._mode.value else xla._mode.swap_local(True)
 
 
 def result(found: Mapping[str, Arrays | Exception], name: str) -> Arrays:

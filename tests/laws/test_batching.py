@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from typing import Any
 
@@ -12,13 +11,13 @@ import pytest
 
 import funcgrad as fg
 from tests.laws._cases import Arrays, Case, Function, cases, rows_by_file
+from tests.laws._point import Together
 from tests.laws._together import result, run_together
+from tests.laws.rows._row import Row
 
 SIZE = 3
 FILES = rows_by_file()
-FILE_OF = {row.id: file for file, rows in FILES.items() for row in rows}
-CASES = [case for rows in FILES.values() for case in cases(rows, real=("float64",), imaginary=("complex128",))]
-REAL_CASES = [case for case in CASES if case.dtype != np.complex128]
+ROWS = [row for rows in FILES.values() for row in rows]
 
 
 def _batches(case: Case, rng: np.random.Generator) -> list[Arrays]:
@@ -34,8 +33,16 @@ def _masks(operands: Arrays) -> list[tuple[bool, ...]]:
     return list(dict.fromkeys([whole, *alone]))
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
-def test_batching_equals_a_loop(case: Case, rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("row", ROWS, ids=[row.id for row in ROWS])
+def test_batching_equals_a_loop(row: Row) -> None:
+    together = Together()
+    for case in cases([row], real=("float64",), imaginary=("complex128",)):
+        with together.named(case.id):
+            _check_against_a_loop(case, np.random.default_rng(0))
+    together.settle()
+
+
+def _check_against_a_loop(case: Case, rng: np.random.Generator) -> None:
     elements = _batches(case, rng)
     for mask in _masks(elements[0]):
         mixed = [
@@ -65,21 +72,20 @@ def _all_mapped(case: Case, rng: np.random.Generator) -> tuple[Function, Arrays]
     return run, [x for x, flag in zip(whole, flags, strict=True) if flag]
 
 
-@functools.cache
-def _results_on_xla(file: str) -> dict[str, Any]:
-    """The results of the cases of a file, by one program."""
-    found = [case for case in REAL_CASES if FILE_OF[case.row.id] == file]
-    return run_together({case.id: _all_mapped(case, np.random.default_rng(0)) for case in found}, at_once=True)
-
-
-@pytest.mark.parametrize("case", REAL_CASES, ids=[case.id for case in REAL_CASES])
-def test_batching_on_xla_is_numpys(case: Case, rng: np.random.Generator) -> None:
-    """On arrays of the other engine, outside JAX's 64-bit mode, which rules must not need."""
-    run, arrays = _all_mapped(case, rng)
-    for got, want in zip(result(_results_on_xla(FILE_OF[case.row.id]), case.id), run(*arrays), strict=True):
-        assert got.shape == want.shape
-        assert got.dtype == want.dtype
-        np.testing.assert_allclose(got, want, rtol=1e-11, atol=1e-11)
+@pytest.mark.parametrize("file", FILES)
+def test_batching_on_xla_is_numpys(file: str) -> None:
+    """The rows of a file on arrays of the other engine, outside JAX's 64-bit mode, which rules must not need."""
+    found = cases(FILES[file], real=("float64",), imaginary=("complex128",))
+    calls = {case.id: _all_mapped(case, np.random.default_rng(0)) for case in found if case.dtype != np.complex128}
+    results = run_together(calls, at_once=True)
+    together = Together()
+    for name, (run, arrays) in calls.items():
+        with together.named(name):
+            for got, want in zip(result(results, name), run(*arrays), strict=True):
+                assert got.shape == want.shape
+                assert got.dtype == want.dtype
+                np.testing.assert_allclose(got, want, rtol=1e-11, atol=1e-11)
+    together.settle()
 
 
 def _mapped(case: Case, in_axes: tuple[int | None, ...], operands: Arrays) -> Arrays:
