@@ -22,6 +22,7 @@ SUITES = (
     "compiled",
     "training_step",
     "transforms",
+    "unrolled",
     "batching",
     "sgd",
     "adam",

@@ -119,6 +119,32 @@ def convolutions(suite: Suite, effort: Effort) -> None:
     suite.cases.append(Case("LeNet's convolutions, XLA", samples, ours="funcgrad, XLA", limits={"JAX": 1.05}))
 
 
+def random_numbers(suite: Suite, effort: Effort) -> None:
+    """Draw a million numbers of the same keys, eagerly on NumPy and by JAX (float32); the uniform ones are equal."""
+    ours, theirs, shape = fg.random.key(0), jax.random.key(0), (10**6,)
+    draws: dict[str, tuple[Callable[[], Any], Callable[[], Any], float]] = {
+        "uniform": (lambda: fg.random.uniform(ours, shape, "f4"), lambda: jax.random.uniform(theirs, shape), 0),
+        "normal": (lambda: fg.random.normal(ours, shape, "f4"), lambda: jax.random.normal(theirs, shape), 1e-5),
+        "randint": (
+            lambda: fg.random.randint(ours, shape, 0, 1000, "i4"),
+            lambda: jax.random.randint(theirs, shape, 0, 1000),
+            0,
+        ),
+        "bernoulli": (
+            lambda: fg.random.bernoulli(ours, np.float32(0.3), shape),
+            lambda: jax.random.bernoulli(theirs, np.float32(0.3), shape),
+            0,
+        ),
+    }
+    for name, (draw, peer, tolerance) in draws.items():
+        np.testing.assert_allclose(draw(), np.asarray(peer()), rtol=tolerance, atol=tolerance)
+        contenders: dict[str, Callable[[], Any]] = {
+            "funcgrad": draw,
+            "JAX": lambda peer=peer: jax.block_until_ready(peer()),
+        }
+        suite.cases.append(Case(f"random.{name} of 1,000,000", interleave(contenders, effort.at_most(40))))
+
+
 def _lenet_in_torch(images: np.ndarray, kernels: list[np.ndarray]) -> Callable[[], Any]:
     inputs, leaves = torch.tensor(images), [torch.tensor(kernel, requires_grad=True) for kernel in kernels]
     functional = torch.nn.functional
@@ -133,4 +159,5 @@ def _lenet_in_torch(images: np.ndarray, kernels: list[np.ndarray]) -> Callable[[
 CASES: dict[str, Callable[[Suite, Effort], None]] = {
     "plain arrays": plain_arrays,
     "convolutions": convolutions,
+    "random numbers": random_numbers,
 }

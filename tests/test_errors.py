@@ -25,6 +25,7 @@ BASES = {
     "HyperparameterError": ValueError,
     "SparseGradientError": RuntimeError,
     "GradientMismatchError": AssertionError,
+    "LargeProgramWarning": UserWarning,
     "ObjectArrayWarning": UserWarning,
     "StagedRandomWarning": UserWarning,
 }

@@ -200,3 +200,18 @@ class StagedRandomWarning(UserWarning):
 
     >>> from funcgrad import random; noisy = lambda key, x: x + random.normal(key, x.shape)  # not np.random.normal()
     """
+
+
+class LargeProgramWarning(UserWarning):
+    """A function compiled for XLA became a program of more than 8,000 equations, which takes minutes to compile.
+
+    That is what a long Python loop leaves, which is unrolled. The warning is given once for each function. A loop that
+    is said to be one is compiled once:
+
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> def settled(x):
+    ...     return fg.fori_loop(0, 10_000, lambda i, x: np.cos(x), x)  # rather than for i in range(10_000)
+    >>> round(float(fg.jit(settled)(1.0)), 6)
+    0.739085
+    """

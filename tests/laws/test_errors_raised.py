@@ -15,6 +15,7 @@ import funcgrad as fg
 import funcgrad.numpy as fnp
 from funcgrad import errors
 from funcgrad._core.bind import active_trace
+from funcgrad._transforms.compiled import size
 
 X = np.array([1.0, 2.0])
 RNG = np.random.default_rng(0)
@@ -333,7 +334,29 @@ def test_drawing_from_numpys_generators_in_a_program_warns() -> None:
         fg.jit(lambda x: x + RNG.normal(), engine="numpy")(X)
 
 
+def test_a_program_of_thousands_of_equations_warns_once_for_a_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message says where they are from; the NumPy engine has nothing against them."""
+    monkeypatch.setattr(size, "MANY_EQUATIONS", 80)
+
+    def unrolled(x: Any) -> Any:
+        for _ in range(50):
+            x = np.sin(x) * x
+        return x
+
+    compiled = fg.jit(unrolled)
+    message = (
+        r"jit: the program of unrolled has 100 equations, of which 100 come from test_errors_raised.py:\d+; .*fg.scan"
+    )
+    with pytest.warns(errors.LargeProgramWarning, match=message) as caught:
+        compiled(X)
+    assert [each.filename for each in caught] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compiled(X[:1])
+        fg.jit(unrolled, engine="numpy")(X)
+
+
 def test_every_class_is_raised_above() -> None:
-    warned = {errors.ObjectArrayWarning, errors.StagedRandomWarning}
+    warned = {errors.LargeProgramWarning, errors.ObjectArrayWarning, errors.StagedRandomWarning}
     raised = {error for _, error, _ in MISTAKES.values()} | warned
     assert {getattr(errors, name) for name in errors.__all__} - raised == set()

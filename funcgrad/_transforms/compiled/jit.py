@@ -25,6 +25,7 @@ from funcgrad._transforms.base.arguments import StaticArguments, argument_name, 
 from funcgrad._transforms.base.shape_dtype import ShapeDtype
 from funcgrad._transforms.base.stage import abstract, is_stageable
 from funcgrad._transforms.compiled.jitted import Jitted
+from funcgrad._transforms.compiled.size import warn_if_large
 from funcgrad._transforms.compiled.source_function import SourceFunction
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import is_guest, is_object_array
@@ -94,6 +95,10 @@ def jit(
         ModuleNotFoundError: what the engine compiles with is not installed.
         ConcretizationTypeError: ``f`` needs a number where only a type is known.
 
+    Warns:
+        LargeProgramWarning: once for each function whose program for XLA has more than 8,000 equations, as that of a
+            long loop that is unrolled; `scan` compiles the body of a loop once.
+
     Example:
         >>> import numpy as np
         >>> import funcgrad as fg
@@ -136,6 +141,7 @@ class XlaFunction(Jitted):
         # The last one, with the structure it is for: to compare takes a third of looking it up.
         self._last: tuple[Any, Program | None] = None, None
         self._names: Any = None
+        self._told = False
 
     # Each call of a function in its place would cost a tenth of the call.
     def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: C901  (see above)
@@ -205,7 +211,9 @@ class XlaFunction(Jitted):
 
         def stage(tracers: Sequence[Any]) -> tuple[Graph, Sequence[Any], TreeDef]:
             given, named = in_tree.unflatten(tracers)
-            return self._own(*self._stage_bound(function, given, named, static))
+            staged = self._own(*self._stage_bound(function, given, named, static))
+            self._told = self._told or warn_if_large(staged[0], name_of(self._function))
+            return staged
 
         order, handed = self._donation(args, kwargs)
         of_args, of_names = spans(in_tree)

@@ -12,7 +12,7 @@ import numpy as np
 
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.elementwise.select import select
-from funcgrad._ops.elementwise.special.scipys import of_scipy, scipy_special
+from funcgrad._ops.elementwise.special.scipys import of_scipy, on_all_cores, scipy_special
 from funcgrad._ops.elementwise.special.series import polynomial
 from funcgrad._ops.elementwise.transcendental import exp_p
 
@@ -23,7 +23,7 @@ _LOG_ROOT_TAU = 0.5 * math.log(2 * math.pi)
 erfc_p = elementwise(
     "erfc",
     "x",
-    numpy=lambda x: scipy_special.erfc(x),
+    numpy=on_all_cores("erfc"),
     xla="erfc",
     maps=[lambda t, x: t * (-_TWO_OVER_SQRT_PI * exp_p(-(x * x)))],
     flops=20,
@@ -31,7 +31,7 @@ erfc_p = elementwise(
 erfinv_p = elementwise(
     "erfinv",
     "x",
-    numpy=lambda x: scipy_special.erfinv(x),
+    numpy=on_all_cores("erfinv"),
     xla="erf_inv",
     maps=[lambda t, y: t * (exp_p(y * y) / _TWO_OVER_SQRT_PI)],
     flops=20,
@@ -39,7 +39,7 @@ erfinv_p = elementwise(
 ndtr_p = elementwise(
     "ndtr",
     "x",
-    numpy=lambda x: scipy_special.ndtr(x),
+    numpy=on_all_cores("ndtr"),
     xla=lambda lax, x: lax.mul(lax.full_like(x, 0.5), lax.erfc(lax.mul(x, lax.full_like(x, -math.sqrt(0.5))))),
     maps=[lambda t, x: t * (_ONE_OVER_SQRT_TWO_PI * exp_p(-0.5 * (x * x)))],
     flops=20,

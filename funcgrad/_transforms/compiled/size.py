@@ -1,0 +1,31 @@
+"""What is said of programs so large that XLA takes long to compile them."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+
+from funcgrad._core.graph.ir import Graph
+from funcgrad._core.tracebacks import caller_level
+from funcgrad.errors import LargeProgramWarning
+
+# XLA compiles some 200 equations a second, of small matrices; fewer, the more there are.
+MANY_EQUATIONS = 8000
+
+
+def warn_if_large(graph: Graph, name: str) -> bool:
+    """Warn of a program of so many equations, and of the line that most of them are from; whether that was done."""
+    count = len(graph.equations)
+    if count <= MANY_EQUATIONS:
+        return False
+    lines = Counter(equation.source for equation in graph.equations if equation.source is not None)
+    most = lines.most_common(1)
+    where = f", of which {most[0][1]:,} come from {most[0][0]}" if most else ""
+    warnings.warn(
+        f"jit: the program of {name} has {count:,} equations{where}; beyond {MANY_EQUATIONS:,} XLA takes minutes to "
+        "compile. Write a loop that is unrolled with fg.scan or fg.fori_loop, which compile its body once; or compile "
+        'with engine="numpy".',
+        LargeProgramWarning,
+        stacklevel=caller_level(),
+    )
+    return True
