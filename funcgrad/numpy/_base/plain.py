@@ -16,6 +16,9 @@ from funcgrad.numpy._base.guests import holds_tracer, is_object_array
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+# Functions that tell plain arguments apart themselves.
+_beside: set[Any] = set()
+
 
 def beside_numpys(*numpy_functions: Callable[..., Any]) -> Callable[[F], F]:
     """Register a function for what is traced or of another engine; all else goes to the first of NumPy's functions."""
@@ -30,6 +33,7 @@ def beside_numpys(*numpy_functions: Callable[..., Any]) -> Callable[[F], F]:
                 return within(*args, **kwargs)
             return numpys(*args, **kwargs)
 
+        _beside.add(ours)
         return implements(*numpy_functions)(ours)  # pyright: ignore[reportReturnType]  (wraps keeps the signature)
 
     return register
@@ -171,12 +175,16 @@ def shortcut(ours: F, numpys: Callable[..., Any]) -> F:
 
 
 def shortcuts(public: dict[str, Any]) -> dict[str, Callable[..., Any]]:
-    """Of a module's public functions, by their names, those that stand for NumPy's with a shortcut to these."""
+    """Of a module's public functions, by their names, those that stand for NumPy's with a shortcut to these.
+
+    What was registered by `beside_numpys` needs none.
+    """
     found = {}
     for name, ours in public.items():
         numpys = getattr(np, name, None)
         if (
             type(ours) is FunctionType
+            and ours not in _beside
             and callable(numpys)
             and (functions.get(numpys) is ours or ufuncs.get(numpys) is ours)  # pyright: ignore[reportArgumentType]  (any function may be asked for)
         ):
