@@ -15,13 +15,13 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from types import FunctionType, TracebackType
+from types import FrameType, FunctionType, TracebackType
 from typing import Any, TypeVar
 
 import numpy as np
 
 from funcgrad._core.bind import Tracer
-from funcgrad.errors import ConcretizationTypeError
+from funcgrad.errors import ConcretizationTypeError, UnsupportedFunctionError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -106,7 +106,7 @@ def _explain(error: BaseException) -> None:
         # NumPy puts this message in place of any that a conversion to a number raised.
         error.args = (WRITTEN_INTO_PLAIN if _at_write(error.__traceback__) else str(cause),)
     note = _of_scipy(error.__traceback__)
-    if note and note not in getattr(error, "__notes__", ()):
+    if note and not isinstance(error, UnsupportedFunctionError) and note not in getattr(error, "__notes__", ()):
         error.add_note(note)
 
 
@@ -130,15 +130,46 @@ def _of_scipy(entries: TracebackType | None) -> str | None:
         if not module.startswith(("scipy.", "numpy.", "funcgrad.")):
             found = None  # The user's code again, called by SciPy.
         elif found is None and module.startswith("scipy.") and any(map(_is_traced, frame.f_locals.values())):
-            room, name = ".".join(module.split(".")[:2]), frame.f_code.co_name
-            found = None if room == "scipy._lib" else (room, name)
+            found = scipys_name(frame)
     if found is None:
         return None
     room, name = found
+    return scipys_refusal(room, name)
+
+
+def scipys_name(frame: FrameType) -> tuple[str, str] | None:
+    """The public module of SciPy that a function belongs to, and its name; of a method with that of its object."""
+    room, name = ".".join(frame.f_globals.get("__name__", "").split(".")[:2]), frame.f_code.co_name
+    own = frame.f_locals.get("self")
+    if own is not None and room == "scipy.stats":
+        # A frozen distribution holds one that has a name; those of vectors have it in that of their class.
+        named = getattr(getattr(own, "dist", own), "name", None)
+        name = f"{named or type(own).__name__.rpartition('_')[0]}.{name}"
+    elif room == "scipy.special" and name == "__call__":
+        name = getattr(own, "__name__", name)
+    elif room == "scipy._lib":
+        # What its decorators call.
+        wrapped = frame.f_locals.get("f")
+        room, name = ".".join(str(getattr(wrapped, "__module__", "")).split(".")[:2]), getattr(wrapped, "__name__", "")
+    return (room, name) if room.startswith("scipy.") and room != "scipy._lib" else None
+
+
+def scipys_refusal(room: str, name: str) -> str:
+    """What is said of a function of SciPy's that met a traced value: with ours, where there is one."""
     remedy = "See fg.scipy for what has a derivative, or call it by fg.call_numpy inside a fg.custom_jvp function."
-    if name in getattr(sys.modules.get(f"funcgrad.{room}"), "__all__", ()):
-        remedy = f"Call fg.{room}.{name} instead, which has a derivative."
+    if has_ours(room, name):
+        remedy = (
+            f"Call fg.{room}.{name} instead, which has a derivative. Code that you cannot edit finds it inside of: "
+            "with fg.intercept()."
+        )
     return f"{room}.{name} met a traced value; SciPy's own code reads plain numbers only. {remedy}"
+
+
+def has_ours(room: str, name: str) -> bool:
+    """Whether ``funcgrad.scipy`` has a function of SciPy's, or the object whose method it is."""
+    ours = getattr(sys.modules.get("funcgrad.scipy"), room.partition(".")[2], None)
+    first, _, method = name.partition(".")
+    return first in getattr(ours, "__all__", ()) and (not method or hasattr(getattr(ours, first), method))
 
 
 def _hidden() -> tuple[str, ...]:

@@ -4,7 +4,7 @@ What is exported here may be relied upon by other parts of the library; `funcgra
 """
 
 from funcgrad._public import publish
-from funcgrad.numpy._array.intercept import intercept
+from funcgrad.numpy._array.intercept import StandIns, intercept, is_intercepted
 from funcgrad.numpy._base.axes import ALL_AXES, normalize_axes, normalize_axis
 from funcgrad.numpy._base.concrete import concrete_value
 from funcgrad.numpy._base.convert import as_value, dtype_of, kind_of, operands_for, promote
@@ -21,6 +21,7 @@ from funcgrad.numpy.linalg._matrices import squares, systems
 __all__ = [
     "ALL_AXES",
     "At",
+    "StandIns",
     "as_value",
     "astype_method",
     "clip_method",
@@ -33,6 +34,7 @@ __all__ = [
     "implements",
     "intercept",
     "is_guest",
+    "is_intercepted",
     "is_number_dtype",
     "is_object_array",
     "kind_of",

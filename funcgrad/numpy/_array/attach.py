@@ -126,6 +126,12 @@ def astype(
     return creation.astype_method(self, dtype, order, casting, subok, copy)
 
 
+def _array_namespace(self: Tracer, api_version: Any = None) -> Any:
+    """The Array API's functions; SciPy's, which ask for them, need more than these."""
+    object_arrays.refuse_to_scipy(sys._getframe(1))
+    return sys.modules["funcgrad.numpy"]
+
+
 def _view(self: Tracer, *dtype_and_type: Any) -> Any:
     """``x.view()``."""
     if dtype_and_type:
@@ -204,7 +210,7 @@ METHODS: dict[str, Any] = {
     "__array_ufunc__": _array_ufunc,
     "__array_function__": _array_function,
     "__array__": object_arrays.to_array,
-    "__array_namespace__": lambda self, api_version=None: sys.modules["funcgrad.numpy"],
+    "__array_namespace__": _array_namespace,
     # pandas leaves an operation to what has a greater number than its own: 2,000 to 4,000.
     "__pandas_priority__": 10_000,
     "__repr__": text.to_text,

@@ -1,4 +1,4 @@
-"""``fg.intercept()``: NumPy's makers of arrays, for code that cannot be edited."""
+"""``fg.intercept()``: NumPy's makers of arrays, and SciPy's functions, for code that cannot be edited."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import functools
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from types import FrameType, ModuleType
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.bind import active_trace
+from funcgrad._core.lazy import LazyModule
 from funcgrad.numpy._base.dispatch import functions
 from funcgrad.numpy._layout import creation, makers
 
@@ -36,6 +37,9 @@ def intercept() -> Iterator[None]:
     ``geomspace``, ``array``, ``asarray`` and its like, ``copy``, ``fromiter`` and its like, ``loadtxt`` and the
     ``_like`` s then make such arrays, and ``asarray(x)`` of a traced ``x`` is ``x``. They are replaced in ``numpy``,
     and under their own names in modules that imported them from there, until the last of these contexts is left.
+
+    SciPy's own functions and distributions, which do not take traced values (``scipy.linalg.cho_factor``,
+    ``scipy.stats.norm.logpdf``), are those of ``funcgrad.scipy`` inside, for traced arguments.
 
     It holds in the thread and context that enter it. Elsewhere, outside of transforms, and when called by NumPy itself
     or by JAX, PyTorch and Numba, the makers do what they always do. It may be nested, goes around a transform or into
@@ -60,10 +64,17 @@ def intercept() -> Iterator[None]:
     token = _inside.set(True)
     try:
         _STAND_INS.enter()
+        _redirect.enter()
         yield
     finally:
+        _redirect.leave()
         _STAND_INS.leave()
         _inside.reset(token)
+
+
+def is_intercepted() -> bool:
+    """Whether this runs inside of `intercept` and of a transform."""
+    return _inside.get() and active_trace() is not None
 
 
 def _stand_in(function: Maker, ours: Maker) -> Maker:
@@ -110,35 +121,43 @@ def _ours() -> Iterator[tuple[str, Maker]]:
         yield name, _of_plain(getattr(np, name))
 
 
-class _StandIns:
-    """The makers of all modules, exchanged while there is a context anywhere."""
+class StandIns:
+    """Functions, and what stands in their places in all modules while there is a context anywhere."""
 
-    def __init__(self) -> None:
+    def __init__(self, pairs: Iterable[tuple[str, Maker, Maker]] = ()) -> None:
         self.lock = threading.Lock()
         self.entered = 0
-        self.pairs = {name: (getattr(np, name), _stand_in(getattr(np, name), ours)) for name, ours in _ours()}
-        # Modules that were looked through, and where they have a maker under its name.
+        self.pairs: dict[str, list[tuple[Maker, Maker]]] = {}
+        # Modules that were looked through, and where they have one of the functions under its name.
         self.known: set[str] = set()
-        self.places: list[tuple[dict[str, Any], str]] = []
+        self.places: dict[Any, tuple[dict[str, Any], str, tuple[Maker, Maker]]] = {}
+        for pair in pairs:
+            self.add(*pair)
+
+    def add(self, name: str, function: Maker, make: Maker) -> None:
+        """Have ``make`` stand in the places of a function from the next context on."""
+        with self.lock:
+            self.pairs.setdefault(name, []).append((function, make))
+            self.known.clear()
 
     def enter(self) -> None:
+        """Put them in their places."""
         with self.lock:
             self.entered += 1
             self._find()
-            for names, name in self.places:
-                function, make = self.pairs[name]
+            for names, name, (function, make) in self.places.values():
                 if names.get(name) is function:
                     names[name] = make
 
     def leave(self) -> None:
+        """Put the functions back, when the last context is left."""
         with self.lock:
             self.entered -= 1
             if self.entered:
                 return
             # A module that was imported meanwhile has what stood there then.
             self._find()
-            for names, name in self.places:
-                function, make = self.pairs[name]
+            for names, name, (function, make) in self.places.values():
                 if names.get(name) is make:
                     names[name] = function
 
@@ -150,15 +169,12 @@ class _StandIns:
             module = sys.modules.get(key)
             if isinstance(module, ModuleType) and (module is np or key.partition(".")[0] not in _OTHERS):
                 names = vars(module)
-                found = [(names, name) for name, pair in self.pairs.items() if _is_one(names.get(name), pair)]
-                self.places += [each for each in found if key != "__main__" or not self._has(each)]
-
-    def _has(self, place: tuple[dict[str, Any], str]) -> bool:
-        return any(names is place[0] and name == place[1] for names, name in self.places)
-
-
-def _is_one(value: Any, pair: tuple[Maker, Maker]) -> bool:
-    return value is pair[0] or value is pair[1]
+                for name in self.pairs.keys() & names.keys():
+                    for pair in self.pairs[name]:
+                        if names[name] is pair[0] or names[name] is pair[1]:
+                            self.places[id(names), name, id(pair[0])] = names, name, pair
 
 
-_STAND_INS = _StandIns()
+_STAND_INS = StandIns((name, getattr(np, name), _stand_in(getattr(np, name), ours)) for name, ours in _ours())
+# It knows our functions for SciPy's, in the modules of SciPy that somebody has imported.
+_redirect = LazyModule("funcgrad.scipy._redirect")

@@ -17,7 +17,7 @@ import numpy as np
 from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import Tracer, active_trace
 from funcgrad._core.trace.place import settled
-from funcgrad._core.tracebacks import WRITTEN_INTO_PLAIN, caller_level
+from funcgrad._core.tracebacks import WRITTEN_INTO_PLAIN, caller_level, has_ours, scipys_name, scipys_refusal
 from funcgrad._ops.layout.shape import reshape
 from funcgrad.errors import (
     ForeignArrayError,
@@ -40,6 +40,20 @@ _READ_ONLY = (
     "write into x itself, as in for i in np.ndindex(x.shape): x[i] = v."
 )
 
+
+def refuse_to_scipy(asking: FrameType) -> None:
+    """Refuse a function of SciPy's that reads plain numbers, and for which there is one of ours: by its name."""
+    found = None
+    frame: FrameType | None = asking
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(("scipy.", "numpy.", "funcgrad.")):
+        name = scipys_name(frame)
+        # The outermost one is what was called.
+        found = name if name is not None and has_ours(*name) else found
+        frame = frame.f_back
+    if found is not None:
+        raise UnsupportedFunctionError(scipys_refusal(*found))
+
+
 _STATISTICS = {"_mean": "mean", "_var": "var", "_std": "std"}
 
 
@@ -54,6 +68,7 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
     asking = sys._getframe(1)
     if asking.f_globals.get("__name__", "").startswith("scipy.sparse"):
         return _for_sparse(self, asking.f_code.co_name)
+    refuse_to_scipy(asking)
     _refuse_by_lapack(self, asking)
     if asking.f_code.co_name == "as_strided":
         raise UnsupportedFunctionError(

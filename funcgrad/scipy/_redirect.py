@@ -1,0 +1,112 @@
+"""SciPy's own functions inside of ``fg.intercept()``: of traced values they are those of ``funcgrad.scipy``.
+
+There is no list of them: each public function of ``funcgrad.scipy.special`` stands for the one of that name in
+``scipy.special``, and so on for every module here. Ufuncs need nothing, they find ours by NumPy's protocol. A
+distribution is an object, and its methods belong to classes: they ask ours where an argument is traced.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.lazy import load
+from funcgrad.numpy.extend import StandIns, holds_tracer, is_intercepted
+
+Call = Callable[..., Any]
+
+_PACKAGE = "funcgrad.scipy"
+
+
+def _is_ours(args: tuple, kwargs: dict[str, Any]) -> bool:
+    return is_intercepted() and any(map(holds_tracer, (*args, *kwargs.values())))
+
+
+def _stand_in(theirs: Call, ours: Call) -> Call:
+    @functools.wraps(theirs)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return ours(*args, **kwargs) if _is_ours(args, kwargs) else theirs(*args, **kwargs)
+
+    return call
+
+
+def _method(name: str, theirs: Call, objects: dict[Any, Any]) -> Call:
+    @functools.wraps(theirs)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if _is_ours(args, kwargs):
+            ours = objects.get(_kind(self))
+            if ours is not None:
+                return getattr(ours, name)(*args, **kwargs)
+        return theirs(self, *args, **kwargs)
+
+    return call
+
+
+def _kind(theirs: Any) -> tuple[type, Any]:
+    """By what a distribution is known: frozen ones hold a copy of it."""
+    return type(theirs), getattr(theirs, "name", None)
+
+
+def _methods(ours: Any, theirs: Any) -> Iterator[tuple[type, str]]:
+    """The methods that both have, with the class of SciPy's that defines each."""
+    for name in ("__call__", *[each for each in dir(type(ours)) if not each.startswith("_")]):
+        owner = next((kind for kind in type(theirs).__mro__ if name in vars(kind)), None)
+        if owner is not None and isinstance(vars(owner)[name], FunctionType):
+            yield owner, name
+
+
+class _Redirect:
+    """What is exchanged in SciPy's modules and classes while there is a context anywhere."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.entered = 0
+        self.rooms: set[str] = set()
+        self.functions = StandIns()
+        self.objects: dict[Any, Any] = {}
+        self.methods: dict[tuple[type, str], tuple[Call, Call]] = {}
+
+    def enter(self) -> None:
+        with self.lock:
+            self.entered += 1
+            for room in load(_PACKAGE).__all__:
+                # What nobody has imported from SciPy, nobody calls.
+                if f"scipy.{room}" in sys.modules and room not in self.rooms:
+                    self._add(room)
+            for (owner, name), (_, call) in self.methods.items():
+                setattr(owner, name, call)
+        self.functions.enter()
+
+    def leave(self) -> None:
+        self.functions.leave()
+        with self.lock:
+            self.entered -= 1
+            if not self.entered:
+                for (owner, name), (theirs, _) in self.methods.items():
+                    setattr(owner, name, theirs)
+
+    def _add(self, room: str) -> None:
+        self.rooms.add(room)
+        module, scipys = load(f"{_PACKAGE}.{room}"), sys.modules[f"scipy.{room}"]
+        for name in module.__all__:
+            ours, theirs = getattr(module, name), getattr(scipys, name, None)
+            if theirs is None or isinstance(theirs, np.ufunc | type) or ours is theirs:
+                continue
+            if isinstance(ours, FunctionType):
+                self.functions.add(name, theirs, _stand_in(theirs, ours))
+                continue
+            self.objects[_kind(theirs)] = ours
+            for owner, method in _methods(ours, theirs):
+                if (owner, method) not in self.methods:
+                    original = vars(owner)[method]
+                    self.methods[owner, method] = original, _method(method, original, self.objects)
+
+
+_REDIRECT = _Redirect()
+enter, leave = _REDIRECT.enter, _REDIRECT.leave
