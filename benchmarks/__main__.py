@@ -27,6 +27,7 @@ SUITES = (
     "sgd",
     "adam",
     "imperative",
+    "scipy",
 )
 
 

@@ -33,6 +33,28 @@ beta = Continuous(
     mean=lambda a, b: a / (a + b),
     var=lambda a, b: a * b / ((a + b) ** 2 * (a + b + 1)),
 )
+powerlaw = Continuous(
+    "powerlaw",
+    "a",
+    support=(0.0, 1.0),
+    logpdf=lambda x, a: fnp.log(a) + special.xlogy(a - 1, x),
+    logcdf=lambda x, a: a * fnp.log(x),
+    ppf=lambda q, a: fnp.power(q, 1 / a),
+    mean=lambda a: a / (a + 1),
+    var=lambda a: a / ((a + 2) * (a + 1) ** 2),
+)
+loguniform = Continuous(
+    "loguniform",
+    "a b",
+    domain=lambda a, b: (a > 0) & (b > a),
+    support=lambda a, b: (a, b),
+    logpdf=lambda x, a, b: -fnp.log(x) - fnp.log(fnp.log(b / a)),
+    cdf=lambda x, a, b: fnp.log(x / a) / fnp.log(b / a),
+    sf=lambda x, a, b: fnp.log(b / x) / fnp.log(b / a),
+    ppf=lambda q, a, b: a * fnp.exp(q * fnp.log(b / a)),
+    isf=lambda q, a, b: b * fnp.exp(-q * fnp.log(b / a)),
+    mean=lambda a, b: (b - a) / fnp.log(b / a),
+)
 # Where a limit is infinite, a number beyond which there is no mass: its square is finite.
 _FAR = 1e150
 

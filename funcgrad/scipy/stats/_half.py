@@ -11,15 +11,10 @@ from funcgrad._ops.elementwise.special.series import log1prel
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import above, choose, log_of_rest
 from funcgrad.scipy.stats._families import Continuous
+from funcgrad.scipy.stats._lifetimes import inside
 from funcgrad.scipy.stats._line import LOG_ROOT_TAU, normal_log_density
 
 _POSITIVE = (0.0, math.inf)
-
-
-def _inside(x: Any, log_density: Any) -> Any:
-    """A log density that is minus infinity at 0, where its formula has no value."""
-    zero = x == 0
-    return choose(zero, -math.inf, log_density(choose(zero, 1.0, x)))
 
 
 expon = Continuous(
@@ -60,7 +55,7 @@ invgamma = Continuous(
     "invgamma",
     "a",
     support=_POSITIVE,
-    logpdf=lambda x, a: _inside(x, lambda x: -(a + 1) * fnp.log(x) - special.gammaln(a) - 1 / x),
+    logpdf=lambda x, a: inside(x, lambda x: -(a + 1) * fnp.log(x) - special.gammaln(a) - 1 / x),
     cdf=lambda x, a: special.gammaincc(a, 1 / x),
     sf=lambda x, a: special.gammainc(a, 1 / x),
     ppf=lambda q, a: 1 / special.gammainccinv(a, q),
@@ -92,7 +87,7 @@ lognorm = Continuous(
     "lognorm",
     "s",
     support=_POSITIVE,
-    logpdf=lambda x, s: _inside(x, lambda x: normal_log_density(fnp.log(x) / s) - fnp.log(s * x)),
+    logpdf=lambda x, s: inside(x, lambda x: normal_log_density(fnp.log(x) / s) - fnp.log(s * x)),
     cdf=lambda x, s: special.ndtr(fnp.log(x) / s),
     logcdf=lambda x, s: special.log_ndtr(fnp.log(x) / s),
     sf=lambda x, s: special.ndtr(-fnp.log(x) / s),
@@ -160,13 +155,21 @@ rayleigh = Continuous(
     mean=math.sqrt(math.pi / 2),
     var=2 - math.pi / 2,
 )
+
+
+def _half_normal_log_tail(x: Any) -> Any:
+    far = x > 1
+    near = fnp.log1p(-special.erf(select(far, 0.0, x) * math.sqrt(0.5)))
+    return select(far, math.log(2) + special.log_ndtr(-x), near)
+
+
 halfnorm = Continuous(
     "halfnorm",
     support=_POSITIVE,
     logpdf=lambda x: math.log(2) - LOG_ROOT_TAU - 0.5 * x * x,
     cdf=lambda x: special.erf(x * math.sqrt(0.5)),
     sf=lambda x: special.erfc(x * math.sqrt(0.5)),
-    logsf=lambda x: math.log(2) + special.log_ndtr(-x),
+    logsf=_half_normal_log_tail,
     ppf=lambda q: math.sqrt(2) * special.erfinv(q),
     isf=lambda q: math.sqrt(2) * special.erfcinv(q),
     mean=math.sqrt(2 / math.pi),

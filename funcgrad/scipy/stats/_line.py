@@ -149,6 +149,37 @@ vonmises = _Circular(
 )
 
 
+moyal = Continuous(
+    "moyal",
+    logpdf=lambda x: -0.5 * (x + fnp.exp(-x)) - LOG_ROOT_TAU,
+    cdf=lambda x: special.erfc(fnp.exp(-0.5 * x) * math.sqrt(0.5)),
+    sf=lambda x: special.erf(fnp.exp(-0.5 * x) * math.sqrt(0.5)),
+    ppf=lambda q: -fnp.log(2 * special.erfcinv(q) ** 2),
+    isf=lambda q: -fnp.log(2 * special.erfinv(q) ** 2),
+    mean=_EULER + math.log(2),
+    var=math.pi**2 / 2,
+)
+loggamma = Continuous(
+    "loggamma",
+    "c",
+    logpdf=lambda x, c: c * x - fnp.exp(x) - special.gammaln(c),
+    cdf=lambda x, c: special.gammainc(c, fnp.exp(x)),
+    sf=lambda x, c: special.gammaincc(c, fnp.exp(x)),
+    ppf=lambda q, c: fnp.log(special.gammaincinv(c, q)),
+    isf=lambda q, c: fnp.log(special.gammainccinv(c, q)),
+    mean=special.digamma,
+    var=lambda c: special.polygamma(1, c),
+)
+genlogistic = Continuous(
+    "genlogistic",
+    "c",
+    logpdf=lambda x, c: fnp.log(c) + c * special.log_expit(x) + special.log_expit(-x),
+    logcdf=lambda x, c: c * special.log_expit(x),
+    ppf=lambda q, c: -fnp.log(fnp.expm1(-fnp.log(q) / c)),
+    isf=lambda q, c: -fnp.log(fnp.expm1(-fnp.log1p(-q) / c)),
+)
+
+
 def _half_normal_factor(a: Any) -> Any:
     """The mean of a skewed normal distribution: ``sqrt(2 / pi) a / sqrt(1 + a**2)``."""
     return math.sqrt(2 / math.pi) * a / fnp.sqrt(1 + a * a)

@@ -1,0 +1,142 @@
+"""Distributions of lifetimes and sizes: Johnson, Kotz and Balakrishnan, "Continuous univariate distributions"."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from funcgrad import numpy as fnp
+from funcgrad._ops.elementwise.select import select
+from funcgrad.scipy import special
+from funcgrad.scipy.stats._base import above, choose
+from funcgrad.scipy.stats._families import Continuous
+from funcgrad.scipy.stats._line import LOG_ROOT_TAU
+
+_POSITIVE = (0.0, math.inf)
+
+
+def inside(x: Any, log_density: Any) -> Any:
+    """A log density that is minus infinity at 0, where its formula has no value."""
+    zero = x == 0
+    return choose(zero, -math.inf, log_density(choose(zero, 1.0, x)))
+
+
+fisk = Continuous(
+    "fisk",
+    "c",
+    support=_POSITIVE,
+    logpdf=lambda x, c: fnp.log(c) + special.xlogy(c - 1, x) - 2 * fnp.log1p(fnp.power(x, c)),
+    logcdf=lambda x, c: -fnp.log1p(fnp.power(x, -c)),
+    logsf=lambda x, c: -fnp.log1p(fnp.power(x, c)),
+    ppf=lambda q, c: fnp.exp(special.logit(q) / c),
+    isf=lambda q, c: fnp.exp(-special.logit(q) / c),
+)
+lomax = Continuous(
+    "lomax",
+    "c",
+    support=_POSITIVE,
+    logpdf=lambda x, c: fnp.log(c) - (c + 1) * fnp.log1p(x),
+    logsf=lambda x, c: -c * fnp.log1p(x),
+    ppf=lambda q, c: fnp.expm1(-fnp.log1p(-q) / c),
+    isf=lambda q, c: fnp.expm1(-fnp.log(q) / c),
+    mean=lambda c: above(c, 1, lambda c: 1 / (c - 1), math.inf),
+    var=lambda c: above(c, 2, lambda c: c / ((c - 1) ** 2 * (c - 2)), math.inf),
+)
+gompertz = Continuous(
+    "gompertz",
+    "c",
+    support=_POSITIVE,
+    logpdf=lambda x, c: fnp.log(c) + x - c * fnp.expm1(x),
+    logsf=lambda x, c: -c * fnp.expm1(x),
+    ppf=lambda q, c: fnp.log1p(-fnp.log1p(-q) / c),
+    isf=lambda q, c: fnp.log1p(-fnp.log(q) / c),
+)
+
+
+def _generalized_tail(x: Any, a: Any, c: Any, upper: bool) -> Any:
+    power = fnp.power(x, c)
+    rising = (c < 0) if upper else (c > 0)
+    return select(rising, special.gammainc(a, power), special.gammaincc(a, power))
+
+
+def _generalized_quantile(q: Any, a: Any, c: Any, upper: bool) -> Any:
+    rising = (c < 0) if upper else (c > 0)
+    return fnp.power(select(rising, special.gammaincinv(a, q), special.gammainccinv(a, q)), 1 / c)
+
+
+gengamma = Continuous(
+    "gengamma",
+    "a c",
+    domain=lambda a, c: (a > 0) & (c != 0),
+    support=_POSITIVE,
+    logpdf=lambda x, a, c: inside(
+        x, lambda x: fnp.log(abs(c)) + special.xlogy(c * a - 1, x) - fnp.power(x, c) - special.gammaln(a)
+    ),
+    cdf=lambda x, a, c: _generalized_tail(x, a, c, False),
+    sf=lambda x, a, c: _generalized_tail(x, a, c, True),
+    ppf=lambda q, a, c: _generalized_quantile(q, a, c, False),
+    isf=lambda q, a, c: _generalized_quantile(q, a, c, True),
+)
+nakagami = Continuous(
+    "nakagami",
+    "nu",
+    support=_POSITIVE,
+    logpdf=lambda x, nu: (
+        math.log(2) + special.xlogy(nu, nu) - special.gammaln(nu) + special.xlogy(2 * nu - 1, x) - nu * x * x
+    ),
+    cdf=lambda x, nu: special.gammainc(nu, nu * x * x),
+    sf=lambda x, nu: special.gammaincc(nu, nu * x * x),
+    ppf=lambda q, nu: fnp.sqrt(special.gammaincinv(nu, q) / nu),
+    isf=lambda q, nu: fnp.sqrt(special.gammainccinv(nu, q) / nu),
+)
+burr12 = Continuous(
+    "burr12",
+    "c d",
+    support=_POSITIVE,
+    logpdf=lambda x, c, d: fnp.log(c) + fnp.log(d) + special.xlogy(c - 1, x) + special.xlog1py(-d - 1, fnp.power(x, c)),
+    logsf=lambda x, c, d: special.xlog1py(-d, fnp.power(x, c)),
+    ppf=lambda q, c, d: fnp.power(fnp.expm1(-fnp.log1p(-q) / d), 1 / c),
+    isf=lambda q, c, d: fnp.power(fnp.expm1(-fnp.log(q) / d), 1 / c),
+)
+
+
+def _passage(x: Any, mu: Any, sign: float) -> Any:
+    """The logarithm of the probability that Brownian motion with a drift has, or has not, arrived by ``x``."""
+    root = fnp.sqrt(x)
+    first = special.log_ndtr(sign * (x / mu - 1) / root)
+    second = 2 / mu + special.log_ndtr(-(x / mu + 1) / root)
+    return first + fnp.log1p(sign * fnp.exp(second - first))
+
+
+invgauss = Continuous(
+    "invgauss",
+    "mu",
+    support=_POSITIVE,
+    logpdf=lambda x, mu: inside(x, lambda x: -LOG_ROOT_TAU - 1.5 * fnp.log(x) - ((x - mu) / mu) ** 2 / (2 * x)),
+    logcdf=lambda x, mu: _passage(x, mu, 1.0),
+    logsf=lambda x, mu: _passage(x, mu, -1.0),
+    mean=lambda mu: mu,
+    var=lambda mu: mu**3,
+)
+maxwell = Continuous(
+    "maxwell",
+    support=_POSITIVE,
+    logpdf=lambda x: inside(x, lambda x: math.log(2) - LOG_ROOT_TAU + 2 * fnp.log(x) - 0.5 * x * x),
+    cdf=lambda x: special.gammainc(1.5, 0.5 * x * x),
+    sf=lambda x: special.gammaincc(1.5, 0.5 * x * x),
+    ppf=lambda q: fnp.sqrt(2 * special.gammaincinv(1.5, q)),
+    isf=lambda q: fnp.sqrt(2 * special.gammainccinv(1.5, q)),
+    mean=2 * math.sqrt(2 / math.pi),
+    var=3 - 8 / math.pi,
+)
+levy = Continuous(
+    "levy",
+    support=_POSITIVE,
+    logpdf=lambda x: inside(x, lambda x: -LOG_ROOT_TAU - 1.5 * fnp.log(x) - 0.5 / x),
+    cdf=lambda x: special.erfc(fnp.sqrt(0.5 / x)),
+    sf=lambda x: special.erf(fnp.sqrt(0.5 / x)),
+    ppf=lambda q: 0.5 / special.erfcinv(q) ** 2,
+    isf=lambda q: 0.5 / special.erfinv(q) ** 2,
+    mean=math.inf,
+    var=math.inf,
+)
