@@ -1,12 +1,9 @@
 """SciPy's distributions on traced values: log likelihoods of 1,000 points with their gradients, normal and gamma."""
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
-import autograd
-import autograd.numpy as anp
-import autograd.scipy.special as autograd_special
-import autograd.scipy.stats as autograd_stats
 import numpy as np
 
 import funcgrad as fg
@@ -14,6 +11,11 @@ from benchmarks._timing import Case, Effort, Suite, interleave
 from funcgrad.scipy import special, stats
 
 POINTS = 1000
+# Without types.
+autograd: Any = import_module("autograd")
+anp: Any = import_module("autograd.numpy")
+autograd_stats: Any = import_module("autograd.scipy.stats")
+autograd_special: Any = import_module("autograd.scipy.special")
 
 
 def _points() -> np.ndarray:
