@@ -19,6 +19,7 @@ from funcgrad._transforms.debug import debug_nans
 from funcgrad._transforms.derivative.forward import jvp, linearize
 from funcgrad._transforms.derivative.higher_order import hessian, hvp, jacfwd, jacobian, jacrev
 from funcgrad._transforms.derivative.reverse import grad, value_and_grad, vjp
+from funcgrad._transforms.tap import tap, taps
 from funcgrad._transforms.vmap import vmap
 from funcgrad.interop.jax import from_jax, to_jax
 from funcgrad.interop.linear_operator import linear_operator
@@ -73,6 +74,8 @@ __all__ = [
     "sgd_update",
     "sparse",
     "stop_gradient",
+    "tap",
+    "taps",
     "testing",
     "to_jax",
     "tree",

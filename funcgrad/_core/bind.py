@@ -125,8 +125,8 @@ class Trace:
 
     def __enter__(self) -> Self:
         self._token = _active.set(self)
-        if onlookers:
-            onlookers[0](self)
+        for look in onlookers:
+            look(self)
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, where: object) -> None:

@@ -60,6 +60,12 @@ def lasting(value: Any, given: Iterable[Any] = ()) -> Any:
     return value if engine is None else engine.lasting(value, given)
 
 
+def settle_effects() -> None:
+    """Wait until what compiled programs call in Python has been called, on every engine in use."""
+    for engine in in_use:
+        engine.settle()
+
+
 def engine_scope(values: Iterable[Any]) -> AbstractContextManager[Any]:
     """The mode in which operators work on these values as NumPy's do: JAX's 64-bit mode if one is a ``jax.Array``."""
     if in_use:

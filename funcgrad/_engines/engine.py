@@ -57,6 +57,7 @@ class Engine:
             function and ``compile`` takes the graph.
         written: ``written(graph, signature)``, a graph as a function of the user's arguments, guard and results
             included, and its source; ``None`` where it writes no source, and calls go by way of ``compile``.
+        settle: waits until what its programs call in Python has been called.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Engine:
     lasting: Callable[[Any, Any], Any]
     tracing: Tracing | None
     written: Callable[[Graph, Signature], tuple[Callable[[tuple, dict], Any], str]] | None
+    settle: Callable[[], None]
 
 
 class _NoScope:

@@ -65,7 +65,7 @@ def debug_nans(infinities: bool = True) -> Iterator[None]:
         with _opening:
             _open[0] -= 1
             if _open[0] == 0:
-                onlookers.clear()
+                onlookers.remove(begin)
                 for trace in lasting_traces:
                     trace.__class__ = unchecked(type(trace))
 

@@ -294,6 +294,7 @@ NUMBA = Engine(
     scope=lambda: NO_SCOPE,
     is_abstract=lambda x: False,
     place_beside=NUMPY.place_beside,
+    settle=NUMPY.settle,
     lasting=NUMPY.lasting,
     tracing=None,
     written=_written,

@@ -62,6 +62,7 @@ NUMPY = Engine(
     scope=lambda: NO_SCOPE,
     is_abstract=lambda x: False,
     place_beside=lambda value, x: value,
+    settle=lambda: None,
     lasting=lambda value, given: value,
     tracing=None,
     written=written,

@@ -78,6 +78,7 @@ XLA = Engine(
     scope=_scope,
     is_abstract=_is_abstract,
     place_beside=_place_beside,
+    settle=lambda: xla.settle_effects(),
     lasting=_lasting,
     tracing=xla,
     written=None,

@@ -102,6 +102,11 @@ class _Lax:
         return jax.pure_callback(function, structs, *xs)
 
     @staticmethod
+    def debug_callback(function: Callable[..., Any], *xs: Any) -> None:
+        """A Python function of NumPy arrays, called when the program runs, of which nothing comes back."""
+        jax.debug.callback(function, *xs)
+
+    @staticmethod
     def elementwise_callback(function: Callable[..., Any], aval: Aval, push: Callable[..., Any], *xs: Any) -> Any:
         """A Python function of NumPy arrays that works element by element, with ``push(primals, tangents)`` for JAX.
 
@@ -351,6 +356,11 @@ def beside(value: Any, x: Any) -> Any:
         sharding = jax.sharding.NamedSharding(sharding.mesh, jax.sharding.PartitionSpec())
     with scope():
         return jax.device_put(value, sharding)
+
+
+def settle_effects() -> None:
+    """Wait until what programs call in Python has been called."""
+    jax.effects_barrier()
 
 
 def array_like(value: Any, x: Any) -> Any:

@@ -15,10 +15,10 @@ import numpy as np
 
 from funcgrad._core.bind import Tracer, onlookers
 from funcgrad._core.graph.ir import Graph
-from funcgrad._core.trace.checked import checks
 from funcgrad._core.tracebacks import fold, folded
 from funcgrad._engines import engine_named
 from funcgrad._engines.engine import Engine, Tracing
+from funcgrad._engines.signature import MISS
 from funcgrad._engines.xla.donation import Order, donation_order, reordered, restored
 from funcgrad._engines.xla.programs import Program, spans
 from funcgrad._transforms.base.arguments import StaticArguments, argument_name, name_of, taken
@@ -146,8 +146,8 @@ class XlaFunction(Jitted):
     # Each call of a function in its place would cost a tenth of the call.
     def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: C901  (see above)
         try:
-            if onlookers and checks.get() is not None:
-                return self._call_checked(args, kwargs)
+            if onlookers and (y := self._call_looked_at(args, kwargs)) is not MISS:
+                return y
             flatten, enter, leave, wide = self._names or self._looked_up()
             _, given, named, static = self._static.bind(args, kwargs) if self._fixed else (None, args, kwargs, None)
             found, in_tree = flatten((given, named))

@@ -9,18 +9,24 @@ from typing import Any
 from funcgrad._core.bind import Tracer, active_trace
 from funcgrad._core.graph.ir import Graph, Operand
 from funcgrad._core.graph.simplify import avals_of, lift_tracers, simplify
+from funcgrad._core.trace.checked import checks
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines import is_abstract
 from funcgrad._engines.engine import Engine
+from funcgrad._engines.signature import MISS
 from funcgrad._ops.program.call import call
 from funcgrad._transforms.base.arguments import StaticArguments, checked_argnums, name_of, owned, taken
 from funcgrad._transforms.base.stage import is_stageable, stage_leaves
 from funcgrad._transforms.debug import checked_call
+from funcgrad._transforms.tap import open_taps
 from funcgrad.tree import TreeDef, flatten, leaves, unflatten
 
 
 class Jitted:
     """What all engines share: staging, and the call under tracers."""
+
+    # Whether this one was compiled for taps.
+    for_taps = False
 
     def __init__(
         self, f: Callable[..., Any], static: StaticArguments, engine: Engine, donate_argnums: int | Sequence[int]
@@ -36,11 +42,23 @@ class Jitted:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError
 
-    def _call_checked(self, args: tuple, kwargs: dict) -> Any:
-        """One call while checks are on: of traced values operation by operation."""
-        if any(isinstance(leaf, Tracer) for leaf in leaves((args, kwargs))):
-            return self._function(*args, **kwargs)
-        return checked_call(self, self.graph, args, kwargs)
+    def _call_looked_at(self, args: tuple, kwargs: dict) -> Any:
+        """One call while somebody looks on; `MISS` where nobody looks at this one.
+
+        For checks traced values go through it operation by operation. For taps it is compiled anew, with its marks.
+        """
+        if checks.get() is not None:
+            if any(isinstance(leaf, Tracer) for leaf in leaves((args, kwargs))):
+                return self._function(*args, **kwargs)
+            return checked_call(self, self.graph, args, kwargs)
+        if not open_taps or self.for_taps:
+            return MISS
+        compiled = open_taps[-1].compiled
+        marked = compiled.get(id(self))
+        if marked is None:
+            marked = compiled[id(self)] = type(self)(self._function, self._static, self._engine, self._donated)
+            marked.for_taps = True
+        return marked(*args, **kwargs)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {name_of(self._function)}>"

@@ -9,7 +9,6 @@ import numpy as np
 
 from funcgrad._core.bind import active_trace, onlookers
 from funcgrad._core.graph.ir import Graph
-from funcgrad._core.trace.checked import checks
 from funcgrad._core.tracebacks import fold, folded
 from funcgrad._engines.engine import Engine
 from funcgrad._engines.signature import MISS, Signature, is_plain
@@ -39,8 +38,8 @@ class SourceFunction(Jitted):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
-            if onlookers and checks.get() is not None:
-                return self._call_checked(args, kwargs)
+            if onlookers and (y := self._call_looked_at(args, kwargs)) is not MISS:
+                return y
             trace = active_trace()
             if trace is None or trace.concrete:
                 for program in self._recent:

@@ -1,0 +1,112 @@
+"""``tap`` and ``taps``: values and cotangents inside a function, read from outside."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from funcgrad._core.bind import is_value, onlookers
+from funcgrad._engines import settle_effects
+from funcgrad._ops.program.tap import VALUE, Seen, close, is_open, open_for, tap_p
+from funcgrad._transforms.base.arguments import taken
+from funcgrad.tree import flatten, key_paths, unflatten
+
+
+def tap(name: str, x: Any) -> Any:
+    """Mark a value, which passes as it is: `taps` tells what it was, and what cotangent came back to it.
+
+    Nothing happens where no `taps` is open: no operation is recorded or compiled.
+
+    Args:
+        name: what to call it. Of a pytree of several leaves each is called by ``name`` and its path: ``name['w']``.
+        x: a pytree of arrays.
+
+    Returns:
+        ``x``.
+
+    Raises:
+        TypeError: ``name`` is no string.
+    """
+    if not isinstance(name, str):
+        raise TypeError(
+            f"tap: the name must be a string. Arrived {name!r} of type {type(name).__name__}. Pass the name first and "
+            "the value second: fg.tap('hidden', x)."
+        )
+    if not is_open():
+        return x
+    leaves, treedef = flatten(x)
+    told = [
+        tap_p(taken(leaf), name=name + path, part=VALUE)[0] if is_value(leaf) else leaf
+        for path, leaf in zip(key_paths(treedef), leaves, strict=True)
+    ]
+    return unflatten(treedef, told)
+
+
+class Taps(Mapping[str, Seen]):
+    """What came by the marked places, by name: the last value and the last cotangent, as NumPy arrays of their own."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, Seen] = {}
+        # Compiled functions that were called meanwhile, compiled anew with their marks.
+        self.compiled: dict[int, Any] = {}
+
+    def __getitem__(self, name: str) -> Seen:
+        settle_effects()
+        try:
+            return self.found[name]
+        except KeyError:
+            raise KeyError(
+                f"taps: nothing came by under the name {name!r}; needed one of {sorted(self.found)}. Mark a value in a "
+                "function that is called inside the context: fg.tap(name, x)."
+            ) from None
+
+    def __iter__(self) -> Iterator[str]:
+        settle_effects()
+        return iter(dict(self.found))
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __repr__(self) -> str:
+        return f"Taps({', '.join(self)})"
+
+
+# Those that are open; the last one counts for compiled functions.
+open_taps: list[Taps] = []
+
+
+def _nothing(_: object) -> None: ...
+
+
+@contextlib.contextmanager
+def taps() -> Iterator[Taps]:
+    """Read what `tap` marks, while the context is open and after it: ``seen[name]`` is ``(value, cotangent)``.
+
+    Functions compiled by `funcgrad.jit` that are called inside are compiled anew, with their marks; so are the bodies
+    of loops, of which the last step is seen. Under `vmap` the whole batch is. What a program does not need for its
+    results is not computed, and not seen.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> def loss(w, x):
+        ...     hidden = fg.tap("hidden", np.tanh(x @ w))
+        ...     return np.sum(hidden**2)
+        >>> with fg.taps() as seen:
+        ...     grads = fg.grad(loss)(np.zeros(2), np.eye(2))
+        >>> seen["hidden"]
+        Seen(value=array([0., 0.]), cotangent=array([0., 0.]))
+    """
+    seen = Taps()
+    open_for(seen.found)
+    open_taps.append(seen)
+    onlookers.append(_nothing)
+    try:
+        yield seen
+    finally:
+        settle_effects()
+        onlookers.remove(_nothing)
+        open_taps.remove(seen)
+        close(seen.found)
+        seen.compiled.clear()
