@@ -195,14 +195,17 @@ def _refused(
         # What PyTorch had accumulated, or written, before it raised stays, where ours leaves all as it was.
         return ("refused", "raised midway in both") if "backward" in line or "index_" in line else ("", "")
     refusal, bad = judged(got)
-    # What our tensors lack they lack by Python's own words; PyTorch lets an index pass where another axis is empty.
-    if not bad or "'Tensor' object has no attribute" in refusal.text or _outside(refusal.text):
+    # What our tensors lack they lack by Python's own words; PyTorch lets an index pass where another axis is empty, and
+    # has a quotient of integers for a negative power.
+    if not bad or "'Tensor' object has no attribute" in refusal.text or _is_numpys_to_refuse(refusal.text):
         return "refused", f"{refusal.error} {refusal.place} {refusal.text}"
     return f"raised {refusal.error} in {refusal.place}", f"{line}: {refusal.text}"
 
 
-def _outside(text: str) -> bool:
-    return "is out of bounds for axis" in text or "index out of range in self" in text
+def _is_numpys_to_refuse(text: str) -> bool:
+    return (
+        "is out of bounds for axis" in text or "index out of range in self" in text or "negative integer powers" in text
+    )
 
 
 def _is_otherwise(error: Exception) -> bool:
