@@ -87,6 +87,8 @@ class _PlaceTrace(Trace):
             y = _applied(primitive, current(operands[0]), params)
         else:
             y = bind(primitive, tuple([current(x) if type(x) is Place else x for x in operands]), params)
+        if isinstance(y, Tracer):
+            return y
         # What is computed from arrays that take traced values is such an array, also while its numbers are plain.
         return type(y)(map(_taking, y)) if type(y) in (tuple, list) else _taking(y)
 
@@ -165,10 +167,11 @@ def shown_by(place: Tracer) -> Any:
 
 def settled(x: Any) -> Any:
     """A value as it is now: what a place holds, also where a view of it has yet to learn that it is one."""
-    if type(x) is not Place:
-        if not _is_stale(x):
-            return x
-        _learn(x)
+    if type(x) is Place:
+        return current(x)
+    if not _is_stale(x):
+        return x
+    _learn(x)
     return current(x) if type(x) is Place else x
 
 

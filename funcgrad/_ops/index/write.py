@@ -173,7 +173,7 @@ def write_node(old: Any, v_node: Any, steps: list[Step], v: Any, index: Index, a
         arrays: the index arrays.
     """
     # Of index arrays copies, since who holds them may write to them too.
-    copies = tuple([a.copy() if type(a) is _NDARRAY else a for a in arrays])
+    copies = tuple([a.copy() if type(a) is _NDARRAY else a for a in arrays]) if arrays else arrays
     where = (tuple(steps), index, copies, getattr(v, "shape", ()))
     if old is None:
         return None if v_node is None else (next_serial(), _WRITTEN, v_node, where)
