@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -18,6 +19,7 @@ from funcgrad.autograd._methods.names import METHODS, Size, size_of
 from funcgrad.autograd._tape.backward import backward, backward_from
 from funcgrad.autograd._tape.base import LeafNode, TensorBase, TensorTrace, owned_array, retained, set_value
 from funcgrad.autograd._tape.function import Function
+from funcgrad.autograd._tape.hooks import RemovableHandle, register
 from funcgrad.autograd._tape.writes import WRITES
 from funcgrad.autograd._text import tensor_text
 from funcgrad.numpy.extend import as_value, is_guest
@@ -136,6 +138,31 @@ class Tensor(TensorBase):
         """Whether this tensor is no leaf and has its ``grad`` filled."""
         node = self.owner.node_of(self)
         return node is not None and retained.get(node) is self
+
+    def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
+        """Have each pass that computes the gradient by this tensor call a function with it.
+
+        Args:
+            hook: gets the gradient, a tensor; what it returns takes its place, unless that is ``None``.
+
+        Returns:
+            What removes the hook, by ``remove()``.
+
+        Raises:
+            RuntimeError: the tensor requires no gradient.
+
+        Example:
+            >>> from funcgrad.autograd import tensor
+            >>> x = tensor([1.0, 2.0], requires_grad=True)
+            >>> handle = x.register_hook(lambda g: 10 * g)
+            >>> (x**2).sum().backward()
+            >>> x.grad
+            tensor([20., 40.])
+        """
+        node = self.owner.node_of(self)
+        if node is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        return register(node, self.owner, hook)
 
     @folded
     def backward(

@@ -18,6 +18,7 @@ from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._transforms.base.arguments import memory_of, own
 from funcgrad.autograd._tape.base import LeafNode, TensorBase, TensorTrace, is_tensor, retained, set_value
 from funcgrad.autograd._tape.graph import Visitor, needed_nodes
+from funcgrad.autograd._tape.hooks import hooked, registered
 from funcgrad.autograd._tape.mode import recorded
 from funcgrad.autograd._tape.seeds import (
     Seed,
@@ -186,7 +187,7 @@ def _run(
     """
     if trace is None:
         seeds = [(node, bar._value if is_tensor(bar) else bar) for node, bar in seeds]
-        if inputs is None and not retained:
+        if inputs is None and not retained and not registered:
             return _receivers(_pass(seeds, not retain, None))
         return _run_watched(seeds, retain, None, inputs)
     with recorded(True):
@@ -201,6 +202,7 @@ def _run_watched(
     needed = None if inputs is None else needed_nodes([node for node, _ in seeds], wanted)
     visitor = Visitor({*wanted, *retained}, needed, trace)
     leaves = _pass(seeds, not retain, visitor)
+    leaves = {node: hooked(node, bar, is_recorded=trace is not None) for node, bar in leaves.items()}
     kept = [(retained.get(node), bar) for node, bar in visitor.captured.items()]
     found = [(x, conjugated(bar)) for x, bar in kept if x is not None]
     if inputs is None:

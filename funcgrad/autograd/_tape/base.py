@@ -28,7 +28,9 @@ class TensorNode(list):
     last operation is called.
     """
 
-    __slots__ = ("copies", "last_title", "lost", "title", "value_id")
+    __slots__ = ("copies", "hooks", "last_title", "lost", "title", "value_id")
+    # What a pass calls with the cotangent: see ``hooks.py``.
+    hooks: Any
     # By weak references: another array can have the identity of one that is gone.
     copies: list[weakref.ref[Any]]
     # In a list that all nodes of the tensor share.

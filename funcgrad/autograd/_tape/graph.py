@@ -16,6 +16,7 @@ import numpy as np
 from funcgrad._core.trace.backward import Pieces
 from funcgrad._core.trace.tape import is_freed, is_joint, kept_by, parents_of, primitive_of, pulled
 from funcgrad.autograd._tape.base import TensorBase, TensorNode, TensorTrace
+from funcgrad.autograd._tape.hooks import hooked
 from funcgrad.autograd._tape.writes import WRITES
 
 
@@ -54,6 +55,9 @@ class Visitor:
 
     def __call__(self, node: Any, y_bar: Any) -> list[tuple[Any, Any]]:
         """The parents that the pass is to go on with, each with its cotangent."""
+        if hasattr(node, "hooks"):
+            y_bar = _settled(y_bar) if isinstance(y_bar, Pieces) else y_bar
+            y_bar = hooked(node, y_bar, is_recorded=self._trace is not None)
         if node in self._wanted:
             # A cotangent in pieces goes on to be worked in.
             self.captured[node] = _settled(y_bar) if isinstance(y_bar, Pieces) else y_bar

@@ -1,0 +1,98 @@
+"""Hooks: functions that a pass calls with the gradient of a tensor, and that may give another in its place."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+
+from funcgrad.autograd._tape.base import TensorNode, TensorTrace, is_tensor
+from funcgrad.autograd._tape.mode import recorded
+from funcgrad.autograd._tape.seeds import conjugated
+from funcgrad.autograd._tape.writes import type_name
+
+Hook = Callable[[Any], Any]
+
+
+class Hooks:
+    """The hooks of one node, by number, in the order in which they were registered."""
+
+    __slots__ = ("__weakref__", "by_number", "trace")
+
+    def __init__(self, trace: TensorTrace) -> None:
+        self.trace = trace
+        self.by_number: dict[int, Hook] = {}
+
+
+# Those of nodes that are still there: only where there are some does a pass look for them.
+registered: weakref.WeakSet[Hooks] = weakref.WeakSet()
+_numbers = itertools.count()
+
+
+class RemovableHandle:
+    """What removes a hook; also at the end of a ``with``."""
+
+    __slots__ = ("_hooks", "_number")
+
+    def __init__(self, hooks: Hooks, number: int) -> None:
+        self._hooks = weakref.ref(hooks)
+        self._number = number
+
+    def remove(self) -> None:
+        """Call the hook no more."""
+        hooks = self._hooks()
+        if hooks is not None:
+            hooks.by_number.pop(self._number, None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+def register(node: TensorNode, trace: TensorTrace, hook: Hook) -> RemovableHandle:
+    """Have passes call a function with the cotangent of a node."""
+    hooks = getattr(node, "hooks", None)
+    if hooks is None:
+        node.hooks = hooks = Hooks(trace)
+        registered.add(hooks)
+    number = next(_numbers)
+    hooks.by_number[number] = hook
+    return RemovableHandle(hooks, number)
+
+
+def hooked(node: Any, bar: Any, *, is_recorded: bool) -> Any:
+    """A cotangent as the hooks of its node leave it."""
+    hooks = getattr(node, "hooks", None)
+    if hooks is None or not hooks.by_number:
+        return bar
+    gradient = conjugated(bar)
+    if not is_tensor(gradient):
+        # The array may be in use elsewhere, and hooks may write to it.
+        gradient = hooks.trace.constant(np.array(gradient) if isinstance(gradient, np.ndarray) else gradient)
+    with recorded(is_recorded):
+        for hook in tuple(hooks.by_number.values()):
+            found = hook(gradient)
+            if found is not None:
+                _check(hook, gradient, found)
+                gradient = found
+    if is_recorded:
+        return conjugated(gradient)
+    value = conjugated(gradient._value)
+    return np.array(value) if isinstance(value, np.ndarray) else value
+
+
+def _check(hook: Hook, gradient: Any, found: Any) -> None:
+    """Refuse what is no gradient of the tensor, in PyTorch's words."""
+    name = getattr(hook, "__name__", type(hook).__name__)
+    if not is_tensor(found):
+        raise TypeError(f"expected Variable, but hook returned '{type(found).__name__}'")
+    if found.dtype != gradient.dtype:
+        was, got = type_name(gradient.dtype), type_name(found.dtype)
+        raise RuntimeError(f"hook '{name}' has changed the type of value (was {was}Tensor got {got}Tensor)")
+    if found.shape != gradient.shape:
+        raise RuntimeError(f"hook '{name}' has changed the size of value")
