@@ -25,8 +25,9 @@ from funcgrad._ops.layout.diagonal import diagonal, embed_diagonal
 from funcgrad._ops.layout.shape import expand_dims
 from funcgrad._ops.layout.triangle import upper_triangle
 from funcgrad._ops.linalg.determinant import parity, scaled, times
-from funcgrad._ops.linalg.factor import PIVOT_DTYPE, lu, unpermuted
+from funcgrad._ops.linalg.factor import PIVOT_DTYPE, lu
 from funcgrad._ops.linalg.matrices import conjugated, identity_like, product, scaled_columns, swapped
+from funcgrad._ops.linalg.permutation import unpermuted
 from funcgrad._ops.linalg.solve import solve
 from funcgrad._ops.linalg.spectral import svd
 from funcgrad._ops.linalg.triangular import triangular_solve

@@ -11,13 +11,11 @@ from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._core.primitive import CompoundPrimitive, Primitive
 from funcgrad._core.trace.derivative import CONSTANT, PerOperand
 from funcgrad._ops.layout.batching import batch_same
-from funcgrad._ops.layout.broadcast import broadcast_to
-from funcgrad._ops.layout.shape import expand_dims
 from funcgrad._ops.layout.triangle import lower_triangle, upper_triangle
 from funcgrad._ops.linalg.elimination import PIVOT_DTYPE, eliminated, orders_of_rows
 from funcgrad._ops.linalg.matrices import halved_lower_triangle, hermitian_part, identity_like, product, swapped
+from funcgrad._ops.linalg.permutation import permuted, unpermuted
 from funcgrad._ops.linalg.triangular import triangular_solve
-from funcgrad._ops.reduce.sort import gather_along_axis, scatter_along_axis
 
 
 def _cholesky_push(x_dot: Any, y: Any) -> Any:
@@ -135,21 +133,6 @@ permutation_of_pivots_p = CompoundPrimitive(
 def permutation_of_pivots(pivots: Any) -> Any:
     """The order of rows that exchanging each row with its pivot, one after the other, leads to."""
     return bind(permutation_of_pivots_p, (pivots,), NO_PARAMS)
-
-
-def _row_numbers(permutation: Any, shape: tuple[int, ...]) -> Any:
-    return broadcast_to(expand_dims(permutation, (len(shape) - 1,)), shape)
-
-
-def permuted(x: Any, permutation: Any) -> Any:
-    """The rows of each matrix in the order of its permutation."""
-    return gather_along_axis(x, _row_numbers(permutation, x.shape), len(x.shape) - 2, unique=True)
-
-
-def unpermuted(x: Any, permutation: Any) -> Any:
-    """The rows back in the order from which the permutation took them."""
-    axis = len(x.shape) - 2
-    return scatter_along_axis(x, _row_numbers(permutation, x.shape), axis, x.shape[axis], unique=True)
 
 
 def lu_solve(factors: Any, permutation: Any, b: Any, *, transpose_a: bool = False, conjugate_a: bool = False) -> Any:

@@ -1,0 +1,63 @@
+"""The rows of matrices in another order, and back in their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval
+from funcgrad._core.primitive import CompoundPrimitive
+from funcgrad._core.trace.derivative import Multilinear
+from funcgrad._ops.layout.broadcast import batch_all, broadcast_to
+
+
+def _numpy(x: Any, permutation: Any, *, back: bool) -> Any:
+    where = permutation[..., None]
+    if not back:
+        return np.take_along_axis(x, where, -2)
+    y = np.empty_like(x)
+    np.put_along_axis(y, where, x, -2)
+    return y
+
+
+def _xla(lax: Any, x: Any, permutation: Any, *, back: bool) -> Any:
+    # Whole rows: of single elements XLA makes a tenth more operations of the gradient of a system that is solved.
+    if not x.size:
+        return x
+    row = x.ndim - 2
+    stack = tuple(range(row))
+    places = lax.expand_dims(permutation, (row + 1,))
+    if back:
+        numbers = lax.ScatterDimensionNumbers((row + 1,), (row,), (row,), stack, stack)
+        return lax.scatter(lax.full_like(x, 0), places, x, numbers, unique_indices=True, mode="clip")
+    numbers = lax.GatherDimensionNumbers((row + 1,), (row,), (row,), stack, stack)
+    sizes = (*(1,) * (row + 1), x.shape[-1])
+    return lax.gather(x, places, numbers, sizes, unique_indices=True, mode="clip")
+
+
+def _transpose(y_bar: Any, permutation: Any, back: bool) -> Any:
+    return permuted_p(y_bar, permutation, back=not back)
+
+
+# Each row is read, or written, once.
+permuted_p = CompoundPrimitive(
+    "permuted_rows",
+    operands=("x", "permutation"),
+    numpy=_numpy,
+    xla=_xla,
+    aval=lambda x, permutation, **_: Aval(x.shape, x.dtype),
+    derivative=Multilinear(("x", "permutation"), [_transpose, None]),
+    batch=batch_all(),
+    cost=lambda y, x, permutation, **_: 0,
+)
+
+
+def permuted(x: Any, permutation: Any) -> Any:
+    """The rows of each matrix in the order of its permutation."""
+    return permuted_p(x, broadcast_to(permutation, x.shape[:-1]), back=False)
+
+
+def unpermuted(x: Any, permutation: Any) -> Any:
+    """The rows back in the order from which the permutation took them."""
+    return permuted_p(x, broadcast_to(permutation, x.shape[:-1]), back=True)
