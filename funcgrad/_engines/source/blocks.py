@@ -55,6 +55,11 @@ class Blocks(Part):
         rows = rows_of(avals[0].shape)
         self._places = [slice(start, min(start + rows, length)) for start in range(0, length, rows)]
 
+    def may_take(self, operand: int, result: int) -> bool:
+        """Whether a result may be written where an operand lies, which nothing reads any more, by their numbers."""
+        del operand, result
+        return True
+
     def __call__(self, operands: Sequence[Any], given: Sequence[Any]) -> list[np.ndarray]:
         """The results, in the memory that is given or in new."""
         if any(cut and x.ndim > 1 and not x.flags.c_contiguous for x, cut in zip(operands, self.sliced, strict=True)):

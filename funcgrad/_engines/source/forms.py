@@ -308,16 +308,16 @@ def _blocks(w: Writer, equation: Equation, i: int) -> list[str]:
     primitive: Any = equation.primitive
     operands, books = equation.operands, w.buffers
     roots = [books.root(x) for x in operands]
-    free = [
-        x
-        for x, root, cut in zip(operands, roots, primitive.sliced, strict=True)
+    free = {
+        k: x
+        for k, (x, root, cut) in enumerate(zip(operands, roots, primitive.sliced, strict=True))
         # What else shows this memory is read by later blocks.
         if cut and roots.count(root) == 1 and books.is_free_after(x, i)
-    ]
+    }
     places: list[Any] = []
-    for var in equation.results:
-        found = next((x for x in free if x not in places and same_type(x.aval, var.aval)), None)
-        places.append(found)
+    for j, var in enumerate(equation.results):
+        fits = [k for k, x in free.items() if same_type(x.aval, var.aval) and primitive.may_take(k, j)]
+        places.append(free.pop(fits[0]) if fits else None)
     arguments, given = [w.array(x) for x in operands], ["None" if x is None else w.names[x] for x in places]
     for var, place in zip(equation.results, places, strict=True):
         if place is None:

@@ -9,11 +9,12 @@ others are copied first.
 
 from __future__ import annotations
 
+import bisect
 import functools
 import itertools
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
@@ -52,7 +53,9 @@ def compiled(text: Text, avals: Sequence[Any], blocked: bool, results: int) -> C
     operands = len(avals) - results
     for i, aval in enumerate(avals):
         kind = _numba.from_dtype(aval.dtype)
-        kinds.append(kind if aval.shape == () else _types.Array(kind, len(aval.shape), "C", readonly=i < operands))
+        # What goes in blocks is handed over as it lies, without its axes.
+        axes = 1 if blocked else len(aval.shape)
+        kinds.append(kind if aval.shape == () else _types.Array(kind, axes, "C", readonly=i < operands))
     signature = (_types.int64 if text.checks else _types.void)(*kinds)
     key = source, str(signature)
     with _lock:
@@ -86,8 +89,9 @@ class _Kernel:
         self._made = [_Made(plan, k) for k in self.kept]
         self.table = _table(text.table, plan.length)
 
-    def __call__(self) -> Callable[..., int | None]:
-        """Its function."""
+    @functools.cached_property
+    def function(self) -> Callable[..., int | None]:
+        """What it compiles to."""
         kinds = [*self._avals, *self._made]
         return compiled(self.text, kinds, self._plan.length is not None, len(self._made))
 
@@ -160,7 +164,7 @@ class Whole(Part):
         ]
 
     def _first(self, scope: dict[str, Any], name: str, *given: Any) -> int | None:
-        function = self._kernel()
+        function = self._kernel.function
         scope[name] = function
         return function(*given)
 
@@ -197,11 +201,17 @@ class Parallel(Blocks):
         assert plan.length is not None
         count, rows = plan.length
         self._blocks = -(-count // rows)
-        sizes = [var.aval.nbytes for var in (*plan.operands, *plan.results)]
-        self._shares = min(self._blocks, workers() * _SHARES) if max(sizes) >= _THREADED_BYTES else 1
+        self.bytes = max([var.aval.nbytes for var in (*plan.operands, *plan.results)])
+        self._shares = min(self._blocks, workers() * _SHARES) if self.bytes >= _THREADED_BYTES else 1
 
     def __call__(self, operands: Sequence[Any], given: Sequence[Any]) -> list[Any]:
         """The results, in the memory that is given or in new."""
+        shares, results = self.begun(operands, given)
+        _run(shares, self.bytes)
+        return self.ended(results)
+
+    def begun(self, operands: Sequence[Any], given: Sequence[Any]) -> tuple[list[Callable[[], Any]], list[Any]]:
+        """What is to be done, in shares, and the memory of the results."""
         plan = self._plan
         taken = [fitted(x[()] if x.shape == () else x, var) for x, var in zip(operands, plan.operands, strict=True)]
         kernel = self._kernel(self._places(operands, taken, given))
@@ -210,11 +220,20 @@ class Parallel(Blocks):
             var = plan.results[k]
             shape = var.aval.shape if plan.partial[k] is None else (self._blocks, *plan.shapes[k])
             results[k] = np.empty(shape, var.aval.dtype)
-        self._run(kernel, [*taken, *[results[k] for k in kernel.kept]])
-        return [
-            y if function is None else _joined(function, y, var)
-            for y, function, var in zip(results, plan.partial, plan.results, strict=True)
-        ]
+        arguments = [x.reshape(-1) if x.shape else x for x in (*taken, *[results[k] for k in kernel.kept])]
+        function = kernel.function
+        bounds = [self._blocks * k // self._shares for k in range(self._shares + 1)]
+
+        def work(lo: int, hi: int) -> None:
+            room = [np.empty(kernel.workspace, np.uint8)] if kernel.workspace else []
+            function(kernel.table, lo, hi, *room, *arguments)
+
+        return [functools.partial(work, lo, hi) for lo, hi in itertools.pairwise(bounds)], results
+
+    def ended(self, results: Sequence[Any]) -> list[Any]:
+        """The results when all shares are done."""
+        triples = zip(results, self._plan.partial, self._plan.results, strict=True)
+        return [y if function is None else _joined(function, y, var) for y, function, var in triples]
 
     def _places(self, operands: Sequence[Any], taken: Sequence[Any], given: Sequence[Any]) -> tuple[Any, ...]:
         """Which results lie where an operand does: the number of each, and that of the operand."""
@@ -234,18 +253,70 @@ class Parallel(Blocks):
             found = self._kernels[places] = _Kernel(self._plan, tuple(kept))
         return found
 
-    def _run(self, kernel: _Kernel, arguments: Sequence[Any]) -> None:
-        function = kernel()
-        numbers = itertools.count()
-        bounds = [self._blocks * k // self._shares for k in range(self._shares + 1)]
 
-        def work() -> None:
-            room = [np.empty(kernel.workspace, np.uint8)] if kernel.workspace else []
-            # Who comes next takes the next share.
-            while (k := next(numbers)) < self._shares:
-                function(kernel.table, bounds[k], bounds[k + 1], *room, *arguments)
+class Several(Blocks):
+    """Kernels that need nothing of each other: threads are woken once for all of them."""
 
-        together([work] * min(workers(), self._shares))
+    def __init__(self, parts: Sequence[Parallel], equations: Sequence[Equation]) -> None:
+        self._parts = parts
+        self._counts = [(len(equation.operands), len(equation.results)) for equation in equations]
+        self.source = "\n\n".join(dict.fromkeys(part.source for part in parts))
+        self.sliced = tuple([cut for part in parts for cut in part.sliced])
+        self._bytes = sum(part.bytes for part in parts)
+
+    def may_take(self, operand: int, result: int) -> bool:
+        """Whether both are of one kernel."""
+        of_operands, of_results = [list(itertools.accumulate(counts)) for counts in zip(*self._counts, strict=True)]
+        return bisect.bisect(of_operands, operand) == bisect.bisect(of_results, result)
+
+    def __call__(self, operands: Sequence[Any], given: Sequence[Any]) -> list[Any]:
+        """The results of all, in the memory that is given or in new."""
+        shares: list[Callable[[], Any]] = []
+        made: list[list[Any]] = []
+        start, first = 0, 0
+        for part, (n, m) in zip(self._parts, self._counts, strict=True):
+            work, results = part.begun(operands[start : start + n], given[first : first + m])
+            shares += work
+            made.append(results)
+            start, first = start + n, first + m
+        _run(shares, self._bytes)
+        return [y for part, results in zip(self._parts, made, strict=True) for y in part.ended(results)]
+
+
+def _run(shares: Sequence[Callable[[], Any]], size: int) -> None:
+    """Do all shares, on all cores where that pays."""
+    if size < _THREADED_BYTES or len(shares) == 1:
+        for share in shares:
+            share()
+        return
+    rest = iter(shares)
+
+    def work() -> None:
+        # Who comes next takes the next share: `next` of a list's iterator is one step for all threads.
+        while (share := next(rest, None)) is not None:
+            share()
+
+    together([work] * min(workers(), len(shares)))
+
+
+def _together(graph: Graph) -> Graph:
+    """The same program, with kernels for large arrays that need nothing of each other as one."""
+    pending, equations = list(graph.equations), []
+    while pending:
+        first = pending.pop(0)
+        alike, others = [first], []
+        late = set(first.results)
+        for equation in pending if isinstance(first.primitive, Parallel) else ():
+            fits = isinstance(equation.primitive, Parallel) and late.isdisjoint(equation.operands)
+            (alike if fits else others).append(equation)
+            late.update(equation.results)
+        if len(alike) > 1:
+            pending = others
+            several: Any = Several([cast(Any, e.primitive) for e in alike], alike)
+            operands = tuple([x for e in alike for x in e.operands])
+            first = Equation(several, operands, {}, tuple([y for e in alike for y in e.results]), first.source)
+        equations.append(first)
+    return Graph(graph.inputs, graph.constants, equations, graph.outputs, graph.name, graph.trees)
 
 
 def _joined(function: Any, parts: np.ndarray, var: Var) -> Any:
@@ -272,7 +343,7 @@ def _needed() -> None:
 
 
 def _prepared(graph: Graph) -> Graph:
-    return looped(graph, Whole, Parallel)
+    return _together(looped(graph, Whole, Parallel))
 
 
 def _written(graph: Graph, signature: Signature) -> tuple[Callable[[tuple, dict], Any], str]:

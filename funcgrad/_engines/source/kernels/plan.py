@@ -15,6 +15,7 @@ import numpy as np
 
 from funcgrad._core.graph.ir import Equation, Graph, Operand, Var
 from funcgrad._core.primitive import Primitive
+from funcgrad._engines.source.forms import is_ours
 from funcgrad._engines.source.kernels.equations import VIEWS, given, has_form, lowered
 from funcgrad._engines.source.kernels.lowering import Lowering
 from funcgrad._engines.source.kernels.nodes import Memory, Number, Rows, Shape, View
@@ -28,6 +29,8 @@ BLOCK = 1 << 12
 _WORTH = 3
 # So many operations at most make one kernel: to compile takes longer than in proportion.
 _MOST = 160
+# Of more, what has nothing to do with the rest is a kernel of its own: steps of many parameters share one.
+_JOINED = 64
 _REDUCTIONS = frozenset({"reduce_sum", "reduce_max", "reduce_min", "reduce_prod"})
 
 # A kernel in place of a primitive: ``made(members, plan, avals)``, with what it needs to be compiled.
@@ -63,6 +66,7 @@ class Plan(NamedTuple):
 
 def looped(graph: Graph, whole: Make, blocks: Make) -> Graph:
     """The same program with kernels, operations moved up beside those that they are in one kernel with."""
+    graph = _without_barriers(graph)
     pending, equations = list(graph.equations), []
     forms = {equation: has_form(equation) for equation in pending}
     while pending:
@@ -80,6 +84,24 @@ def looped(graph: Graph, whole: Make, blocks: Make) -> Graph:
         made = cast(Primitive, (whole if plan.length is None else blocks)(plan))
         equations.append(Equation(made, plan.operands, {}, plan.results, first.source))
     return Graph(graph.inputs, graph.constants, equations, graph.outputs, graph.name, graph.trees)
+
+
+def _without_barriers(graph: Graph) -> Graph:
+    """The same program without equations that keep operations apart in other engines: here they do nothing."""
+    known: dict[Operand, Operand] = {}
+    kept: list[Equation] = []
+    # An argument that is a result is copied where it goes through such an equation.
+    made: set[Operand] = set()
+    for e in graph.equations:
+        operands = tuple([known.get(x, x) for x in e.operands])
+        handed = any(var in graph.outputs and x not in made for var, x in zip(e.results, operands, strict=False))
+        made.update(e.results)
+        if e.primitive.name == "separate" and is_ours(e) and not handed:
+            known.update(zip(e.results, operands, strict=True))
+        else:
+            kept.append(Equation(e.primitive, operands, e.params, e.results, e.source))
+    outputs = [known.get(x, x) for x in graph.outputs]
+    return Graph(graph.inputs, graph.constants, kept, outputs, graph.name, graph.trees)
 
 
 class _NoFormError(Exception):
@@ -104,10 +126,29 @@ def _small(graph: Graph, pending: list[Equation], forms: dict[Equation, bool]) -
         else:
             others.append(equation)
             late.update(equation.results)
+    if len(members) > _JOINED:
+        members, others = _connected(members, pending)
     members, others = _without_views(members, others)
     if sum(equation.primitive.name not in VIEWS for equation in members) < _WORTH:
         return None
     return _planned(graph, members, others, {}, None), others
+
+
+def _connected(members: list[Equation], pending: list[Equation]) -> tuple[list[Equation], list[Equation]]:
+    """Those that have to do with the first, and all others: what is alike then has one code, compiled once."""
+    found = [members[0]]
+    seen = _arrays(members[0])
+    rest = members[1:]
+    while joined := [e for e in rest if not seen.isdisjoint(_arrays(e))]:
+        found += joined
+        seen = seen.union(*map(_arrays, joined))
+        rest = [e for e in rest if e not in joined]
+    kept = set(found)
+    return [e for e in members if e in kept], [e for e in pending if e not in kept]
+
+
+def _arrays(equation: Equation) -> set[Operand]:
+    return {x for x in (*equation.operands, *equation.results) if type(x) is Var and x.aval.shape}
 
 
 def _without_views(members: list[Equation], others: list[Equation]) -> tuple[list[Equation], list[Equation]]:
@@ -140,7 +181,10 @@ def _large(graph: Graph, pending: list[Equation], forms: dict[Equation, bool]) -
         else:
             others.append(equation)
             late.update(equation.results)
-    members, others = _without_views(members, others)
+    members, others = _without_views(*_connected(members, pending))
+    flat = _Flat(result.shape)
+    if all(map(flat.takes, members)):
+        rows = flat
     if sum(equation.flops for equation in members) < 2 * result.size:
         return None
     return _planned(graph, members, others, rows.shapes, rows.length, rows.is_partial), others
