@@ -86,9 +86,15 @@ def write_flat(x: Any, positions: Any, values: Any) -> None:
         positions: integers, within the bounds where they are known.
         values: as many as there are places; fewer begin anew, more are left out.
     """
-    values = strong(values)
     shape = aval_of(positions).shape
-    values = reshape(cycled(values, math.prod(shape)), shape)
+    count = math.prod(shape)
+    values = cycled(values, count)
+    if not x.shape:
+        # Each place is the one element there is, which holds what is written last.
+        if count:
+            setitem(x, (), index(values, (count - 1,)))
+        return
+    values = reshape(values, shape)
     setitem(x, unravelled(positions, x.shape), values)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import funcgrad as fg
 from funcgrad._core.bind import Tracer
 from funcgrad._core.primitive import primitives
+from funcgrad._core.trace.place import settled
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad.autograd import Tensor
 from funcgrad.numpy._base.dispatch import functions
@@ -83,7 +84,8 @@ def bool_where() -> Any:
 
     def make(old: Any) -> Any:
         def where(condition: Any, *ab: Any) -> Any:
-            staged = isinstance(condition, Tracer) and not condition.owner.concrete
+            known = settled(condition)
+            staged = isinstance(known, Tracer) and not known.owner.concrete
             return (
                 old(condition, *(bool(x) for x in ab)) if staged and all(map(_is_number, ab)) else old(condition, *ab)
             )

@@ -234,3 +234,32 @@ CALLS = (
     "{a}.T.flat[{i}] = np.sum({b}) * 0.1",
     "np.nan_to_num({a}, copy=False)",
 )
+
+# What has no axes: another name of a number keeps it, one of an array does not.
+_NUMBERS = """
+np.median({a})
+np.quantile({a}, 0.3)
+np.nanmax({a})
+np.inner({a}.ravel(), {a}.ravel())
+np.einsum('i,i->', {a}.ravel(), {a}.ravel())
+np.max({a})
+{a}.mean()
+np.nan_to_num(np.sum({a}))
+np.interp(np.sum({a}) * 0.01, [-1.0, 2.0], [0.5, 1.5])
+np.ravel({a})[{i}]
+np.where(np.sum({a}) > 0, np.sum({a}), 1.5)
+np.tensordot({a}.ravel(), {a}.ravel(), 1)
+np.squeeze(np.ravel({a})[:1])
+np.copy(np.sum({a}))
+np.ravel({a})[{i}, ...]
+np.var({a})
+"""
+NUMBERS = [f"{{new}} = {text}\nother = {{new}}\nother += 0.5" for text in _NUMBERS.split("\n")[1:-1]]
+# Integers that are known as the program runs, where there are numbers.
+NUMBERS += [
+    "k = np.argmax({b}) % {n}\nrow = {a}[k]\nrow *= 0.5",
+    "k = np.argmin({b}) % {n}\nrow = {a}[k, ...]\n{a}[k] += 0.25\n{new} = row * 1",
+    "k = np.argmax({b}) % {n}\n{a}[k] *= 0.5\n{new} = {a}[k]",
+    "k = np.argsort({b}.ravel())[0] % {n}\ncolumn = {a}.T[..., k]\ncolumn[...] = {b}.ravel()[0]",
+    "k = np.argmax({b}) % {n}\n{new} = {a}[k]\n{a}[k - 1] = {new} * 0.5\n{new}[...] = 0.75",
+]

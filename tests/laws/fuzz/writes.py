@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.laws.fuzz.ops_writes import CALLS, COPYING, CREATING, LOOPS, OF_COMPLEX, VIEWING
+from tests.laws.fuzz.ops_writes import CALLS, COPYING, CREATING, LOOPS, NUMBERS, OF_COMPLEX, VIEWING
 
 SHAPES = ((5,), (6,), (3, 4), (3, 3), (2, 3, 2), (1, 4))
 MAX_MAGNITUDE = 50.0
@@ -152,7 +152,14 @@ class _Draw:
         self.traced = [n for n in self.arrays if n[0] != "c"]
         self.plain = [n for n in self.arrays if n[0] == "c"]
         kinds = [(self.operation, 4), (self.view, 5), (self.copy, 2), (self.alias, 1), (self.write, 8)]
-        kinds += [(self.augmented, 5), (self.loop, 2), (self.call, 3), (self.constant, 1), (self.plain_write, 1.5)]
+        kinds += [
+            (lambda: self.filled(NUMBERS), 1.5),
+            (self.augmented, 5),
+            (self.loop, 2),
+            (self.call, 3),
+            (self.constant, 1),
+            (self.plain_write, 1.5),
+        ]
         return rng.choices([k for k, _ in kinds], [w for _, w in kinds])[0]()
 
     def fresh(self, letter: str = "v") -> str:

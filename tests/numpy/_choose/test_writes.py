@@ -326,7 +326,15 @@ WITHOUT_AXES: dict[str, Callable[[Any, Any], Any]] = {
     "tensordot": lambda x, z: np.tensordot(x, x, 1),
     "i0": lambda x, z: np.i0(z),
     "copy": lambda x, z: np.copy(z),
+    "put": lambda x, z: _put_into_a_copy(z, x),
 }
+
+
+def _put_into_a_copy(z: Any, x: Any) -> Any:
+    y = np.copy(z)
+    np.put(y, [0, -1, 0], x[:3])
+    np.put(y, [], 9.0)
+    return y
 
 
 @pytest.mark.parametrize("name", WITHOUT_AXES)
