@@ -1,8 +1,14 @@
 """Where doctest looks for the examples of what is published: public names carry the names of public modules."""
 
 import doctest
+import os
 from types import ModuleType
 from typing import Any
+
+# Matrices of tests are small, and each worker of pytest has one core: threads of BLAS would wait for each other,
+# spinning, for several times as long as they compute. NumPy and PyTorch read this when they are imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from funcgrad._public import origins
 
