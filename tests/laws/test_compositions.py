@@ -13,7 +13,9 @@ import pytest
 import funcgrad as fg
 import funcgrad.numpy as fnp
 from funcgrad._core.graph.ir import check_graph
+from tests.laws._point import Together
 from tests.laws._programs import PROGRAMS, Program
+from tests.laws._together import result, run_together
 
 Function = Callable[..., Any]
 
@@ -153,19 +155,47 @@ def test_inside_jaxs_transforms(program: Program) -> None:
     assert_same(got["jvp"], fg.jvp(fg.grad(f), (x,), (x_dot,))[1])
 
 
-def test_eager_on_xla_arrays(program: Program) -> None:
-    """Outside JAX's 64-bit mode, which must not be needed nor touched."""
+def first_and_second_order(program: Program, x: Any) -> Any:
+    f, x_dot = plain(program), direction(program.point)
+    return *fg.value_and_grad(f)(x), fg.grad(lambda x: inner(fg.grad(f)(x), x_dot))(x)
+
+
+def check_orders(program: Program, found: Any) -> None:
     f, x, x_dot = plain(program), program.point, direction(program.point)
-    with jax.enable_x64(True):
-        arrays = fg.tree.map(jax.numpy.asarray, x)
-    before = jax.config.read("jax_enable_x64")
-    value, gradient = fg.value_and_grad(f)(arrays)
-    assert all(isinstance(leaf, jax.Array) for leaf in fg.tree.leaves((value, gradient)))
+    value, gradient, product = found
     np.testing.assert_allclose(value, f(x), rtol=1e-9)
     assert_same(gradient, fg.grad(f)(x))
-    product = fg.grad(lambda x: inner(fg.grad(f)(x), x_dot))(arrays)
     assert_same(product, fg.jvp(fg.grad(f), (x,), (x_dot,))[1])
+
+
+@pytest.mark.parametrize("name", list(PROGRAMS)[::5])
+def test_eager_on_xla_arrays(name: str) -> None:
+    """Outside JAX's 64-bit mode, which must not be needed nor touched."""
+    program = PROGRAMS[name]
+    with jax.enable_x64(True):
+        arrays = fg.tree.map(jax.numpy.asarray, program.point)
+    before = jax.config.read("jax_enable_x64")
+    found = first_and_second_order(program, arrays)
     assert jax.config.read("jax_enable_x64") == before
+    assert all(isinstance(leaf, jax.Array) for leaf in fg.tree.leaves(found))
+    check_orders(program, found)
+
+
+def test_as_on_xla_arrays() -> None:
+    """All programs, by few programs of XLA that run each operation as it runs at once."""
+    flat = {name: fg.tree.flatten(program.point) for name, program in PROGRAMS.items()}
+
+    def function(name: str) -> Any:
+        program, treedef = PROGRAMS[name], flat[name][1]
+        return lambda *xs: fg.tree.leaves(first_and_second_order(program, fg.tree.unflatten(treedef, xs)))
+
+    found = run_together({name: (function(name), xs) for name, (xs, _) in flat.items()}, at_once=True)
+    together = Together()
+    for name, program in PROGRAMS.items():
+        with together.named(name):
+            treedef = fg.tree.structure((0.0, program.point, program.point))
+            check_orders(program, fg.tree.unflatten(treedef, result(found, name)))
+    together.settle()
 
 
 def test_single_precision_stays(program: Program) -> None:

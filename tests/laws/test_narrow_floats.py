@@ -6,7 +6,7 @@ functions compute, the rule is the same for both.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -26,7 +26,7 @@ BINARY = sorted({u.__name__ for u in ufuncs if u.nin == 2 and u.nout == 1 and u.
 VALUES = [0.5, 1.5, 0.75]
 Function = Callable[[Any], Any]
 
-# How a function is run; each gives its value.
+# How a function is run, of one result or of several; each gives its value.
 ROUTES: dict[str, Callable[[Function, Any], Any]] = {
     "reverse": lambda f, x: fg.vjp(f, x)[0],
     "forward": lambda f, x: fg.jvp(f, (x,), (x,))[0],
@@ -39,13 +39,17 @@ ROUTES: dict[str, Callable[[Function, Any], Any]] = {
 }
 
 
-def check(f: Function, x: np.ndarray, dtype: np.dtype, wanted: Any) -> None:
-    """The dtype by every route, and the value, which is rounded once for each operation."""
-    for name, route in ROUTES.items():
-        got = route(f, x)
-        assert got.dtype == dtype, name
-        tolerance = 4 * float(ml_dtypes.finfo(x.dtype).eps)
-        np.testing.assert_allclose(np.float64(got), wanted, rtol=tolerance, atol=tolerance, err_msg=name)
+def check(functions: Sequence[Function], x: np.ndarray, dtype: np.dtype) -> None:
+    """The dtypes by every route, and the values, rounded once for each operation; all of them in one program."""
+    with np.errstate(all="ignore"):
+        wanted = [np.float64(f(x.astype(np.float64))) for f in functions]
+        for name, route in ROUTES.items():
+            for i, got in enumerate(route(lambda z: [f(z) for f in functions], x)):
+                assert got.dtype == dtype, (name, i)
+                tolerance = 4 * float(ml_dtypes.finfo(x.dtype).eps)
+                np.testing.assert_allclose(
+                    np.float64(got), wanted[i], rtol=tolerance, atol=tolerance, err_msg=f"{name}, {i}"
+                )
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -54,10 +58,10 @@ def test_binary_functions_beside_python_numbers(name: str, dtype: np.dtype) -> N
     function, ufunc = getattr(np, name), getattr(fnp, name)
     x = np.array(VALUES, dtype)
     is_predicate = np.dtype(bool) == function(np.ones(1), np.ones(1)).dtype
-    for number in (2, 1.25):
-        for f in (lambda z, c=number: function(z, c), lambda z, c=number: function(c, z)):
-            with np.errstate(all="ignore"):
-                check(f, x, np.dtype(bool) if is_predicate else dtype, np.float64(f(x.astype(np.float64))))
+    numbers = 2, 1.25
+    functions = [lambda z, c=c: function(z, c) for c in numbers] + [lambda z, c=c: function(c, z) for c in numbers]
+    check(functions, x, np.dtype(bool) if is_predicate else dtype)
+    for number in numbers:
         # The function itself, on bare arrays of either engine.
         assert ufunc(x, number).dtype == ufunc(jnp.asarray(x), number).dtype == (bool if is_predicate else dtype)
 
@@ -88,7 +92,7 @@ def test_operators_and_their_derivatives(name: str, dtype: np.dtype) -> None:
     x = np.array(VALUES, dtype)
     f = OPERATORS[name]
     if name != "mean":
-        check(f, x, dtype, f(x.astype(np.float64)))
+        check([f], x, dtype)
 
     def loss(z: Any) -> Any:
         return np.sum(f(z) * f(z))

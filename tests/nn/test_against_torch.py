@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
+from tests.laws._point import Together
+from tests.laws._together import result, run_together
 from tests.nn._cases import CASES, Case, cotangent, flat
 
 # What is compiled takes long, and differs between reductions in one last sum.
@@ -29,6 +32,10 @@ def value_and_gradients(case: Case, *args: Any) -> Any:
     return y, *grads
 
 
+def list_of_all(case: Case, *args: Any) -> list[Any]:
+    return list(value_and_gradients(case, *args))
+
+
 def check(name: str, found: Any) -> None:
     np.testing.assert_allclose(flat(found), GOLDEN[name], rtol=1e-12, atol=1e-13)
 
@@ -45,7 +52,7 @@ def test_numpy(name: str) -> None:
     np.testing.assert_array_equal(case.ours(*case.args), value_and_gradients(case, *case.args)[0])
 
 
-@pytest.mark.parametrize("name", COMPILED)
+@pytest.mark.parametrize("name", COMPILED[::8])
 def test_jax_arrays(name: str) -> None:
     case = CASES[name]
     args = jax_arrays(case.args)
@@ -53,18 +60,25 @@ def test_jax_arrays(name: str) -> None:
     assert case.ours(*args).dtype == np.float64
 
 
+@pytest.mark.parametrize("at_once", [True, False])
+def test_in_programs_of_jax(at_once: bool) -> None:
+    """All cases by few programs: each operation as it runs at once on arrays of JAX's, and as inside ``jax.jit``."""
+    calls = {name: (partial(list_of_all, CASES[name]), list(CASES[name].args)) for name in COMPILED}
+    found = run_together(calls, at_once=at_once)
+    together = Together()
+    for name in COMPILED:
+        with together.named(name):
+            y, *_ = results = result(found, name)
+            assert y.dtype == np.float64
+            check(name, results)
+    together.settle()
+
+
 @pytest.mark.parametrize("engine", ["xla", "numpy"])
 @pytest.mark.parametrize("name", COMPILED)
 def test_compiled(name: str, engine: str) -> None:
     case = CASES[name]
     check(name, fg.jit(lambda *args: value_and_gradients(case, *args), engine=engine)(*case.args))
-
-
-@pytest.mark.parametrize("name", COMPILED)
-def test_inside_jax_jit(name: str) -> None:
-    case = CASES[name]
-    with jax.enable_x64(True):
-        check(name, jax.jit(lambda *args: value_and_gradients(case, *args))(*case.args))
 
 
 @pytest.mark.parametrize("name", CASES)
