@@ -4,6 +4,7 @@ The rules read source text, so each is also tried on a planted offence: a rule t
 """
 
 import ast
+import functools
 import subprocess
 import sys
 from collections import Counter
@@ -75,6 +76,11 @@ MAX_FILES = 18
 Sources = dict[str, str]  # module name -> text
 
 
+# Every rule reads the whole package, which is read and parsed once.
+parsed = functools.cache(ast.parse)
+
+
+@functools.cache
 def package_sources() -> Sources:
     """Every module of the package, by its dotted name."""
     return {_module_name(path): path.read_text() for path in sorted((ROOT / PACKAGE).rglob("*.py"))}
@@ -100,13 +106,24 @@ def imported_names(tree: ast.AST) -> Iterator[tuple[str, str | None]]:
             yield from ((node.module or "", alias.name) for alias in node.names)
 
 
+@functools.cache
+def imports_of(text: str) -> list[tuple[str, str | None]]:
+    """The imports of a module."""
+    return list(imported_names(parsed(text)))
+
+
+@functools.cache
+def _imports_without_types(text: str) -> list[tuple[str, str | None]]:
+    # What type checkers see is cut out of a tree of its own.
+    return list(imported_names(_WithoutTypingImports().visit(ast.parse(text))))
+
+
 def edges(sources: Sources, *, for_types: bool) -> dict[str, set[str]]:
     """Which module imports which within the package, with or without the imports that only type checkers see."""
     graph: dict[str, set[str]] = {}
     for module, text in sources.items():
         targets = graph.setdefault(module, set())
-        tree = ast.parse(text)
-        for source, name in imported_names(tree if for_types else _WithoutTypingImports().visit(tree)):
+        for source, name in imports_of(text) if for_types else _imports_without_types(text):
             target = f"{source}.{name}" if f"{source}.{name}" in sources else source
             if target.split(".")[0] == PACKAGE and target != module:
                 targets.add(target)
@@ -173,7 +190,7 @@ def past_the_door(sources: Sources) -> list[str]:
 
 def private_names(text: str) -> set[str]:
     """What is imported of the package by a name that is private, be it a module or not."""
-    names = {f"{source}.{name}" for source, name in imported_names(ast.parse(text)) if name and name.startswith("_")}
+    names = {f"{source}.{name}" for source, name in imports_of(text) if name and name.startswith("_")}
     return {name for name in names if name.startswith(f"{PACKAGE}.")}
 
 
@@ -202,7 +219,7 @@ def imports_inside_functions(sources: Sources) -> list[str]:
     return [
         f"{module}:{node.lineno}"
         for module, text in sources.items()
-        for function in ast.walk(ast.parse(text))
+        for function in ast.walk(parsed(text))
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
         for node in ast.walk(function)
         if _is_import(node)
@@ -219,15 +236,13 @@ def jax_imports(sources: Sources) -> list[str]:
     return [
         module
         for module, text in sources.items()
-        for name, _ in imported_names(ast.parse(text))
+        for name, _ in imports_of(text)
         if name.split(".")[0] in {"jax", "jaxlib"}
     ]
 
 
 def star_imports(sources: Sources) -> list[str]:
-    return [
-        module for module, text in sources.items() if any(name == "*" for _, name in imported_names(ast.parse(text)))
-    ]
+    return [module for module, text in sources.items() if any(name == "*" for _, name in imports_of(text))]
 
 
 def test_imports_go_down_the_list() -> None:
