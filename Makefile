@@ -18,10 +18,10 @@ TORCH ?= torch==2.13.0
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(PIP_PRE),--pre)
 
-.PHONY: help train test test-lowest test-without-jax fuzz lint format types bench array-api torch clean
+.PHONY: help train test test-lowest test-without-jax fuzz lint format types bench array-api clients torch clean
 
 help:
-	@echo "make train | test | test-lowest | test-without-jax | fuzz | lint | format | types | bench | array-api | torch | clean"
+	@echo "make train | test | test-lowest | test-without-jax | fuzz | lint | format | types | bench | array-api | clients | torch | clean"
 
 train: $(VENV)/.has-examples
 	$(BIN)/python examples/digits.py $(ARGS)
@@ -60,11 +60,16 @@ bench: $(VENV)/.has-bench
 array-api: $(VENV)/.has-array-api
 	$(BIN)/python -m tests.array_api $(ARGS)
 
+# The suites of packages written for autograd, with autograd and with funcgrad.interop.autograd in its place.
+#   make clients ARGS="--repeat 3 pymanopt"      make clients ARGS=autograd
+clients: .venv-clients/.has-clients
+	.venv-clients/bin/python -m tests.clients $(ARGS)
+
 # The tests compare with PyTorch where it is installed, and pass without it.
 torch: $(VENV)/.has-torch
 
 clean:
-	rm -rf $(VENV) .venv-lowest .venv-without-jax build dist .jax_cache .kernel_cache .pytest_cache .ruff_cache .hypothesis examples/output
+	rm -rf $(VENV) .venv-clients .venv-lowest .venv-without-jax build dist .jax_cache .kernel_cache .pytest_cache .ruff_cache .hypothesis examples/output
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -90,6 +95,12 @@ $(VENV)/.has-test: pyproject.toml | $(BIN)/python
 	.venv-without-jax/bin/python -m pip install --quiet --disable-pip-version-check \
 		hypothesis ml_dtypes numpy opt_einsum optree 'pytest>=8.3' scipy
 	.venv-without-jax/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+.venv-clients/.has-clients: pyproject.toml tests/clients/requirements.txt
+	$(PYTHON) -m venv .venv-clients
+	.venv-clients/bin/python -m pip install --quiet --disable-pip-version-check \
+		--requirement tests/clients/requirements.txt --editable .
 	@touch $@
 
 $(VENV)/.has-bench: pyproject.toml $(VENV)/.has-torch | $(BIN)/python

@@ -1,0 +1,131 @@
+"""The suites of packages written for autograd, with autograd and with ``funcgrad.interop.autograd`` in its place.
+
+``make clients`` runs it in an environment of its own: ``python -m tests.clients [--repeat N] [package ...]``. What
+passes with autograd must pass with ours, but for what ``suites.py`` lists with a reason. Times are of the tests that
+pass with both, the shorter of ``--repeat`` runs each, the two in turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from tests.clients.suites import SUITES, Suite
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+SIDES = {"autograd": [], "funcgrad": ["-p", "as_autograd"]}
+LIMIT = 1.2
+
+Times = dict[str, float | None]  # of each test the seconds it took, None where it did not pass
+
+
+def say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def sources(suite: Suite, folder: Path) -> Path:
+    """The folder with a package's tests: of its source distribution, or of its repository at that release."""
+    place = folder / f"{suite.package}-{suite.version}"
+    if place.exists():
+        return place
+    if suite.repository:
+        tag = ["--depth", "1", "--branch", f"v{suite.version}"]
+        subprocess.run(["git", "clone", "--quiet", *tag, suite.repository, str(place)], check=True)
+        return place
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--no-binary",
+        ":all:",
+        "--dest",
+        str(folder),
+    ]
+    subprocess.run([*pip, f"{suite.package}=={suite.version}"], check=True)
+    with tarfile.open(folder / f"{place.name}.tar.gz") as archive:
+        archive.extractall(folder, filter="data")
+    return place
+
+
+def run(suite: Suite, place: Path, side: str) -> Times:
+    """The tests of a suite with one of the two."""
+    with tempfile.TemporaryDirectory() as scratch:
+        report = Path(scratch) / "report.xml"
+        plugins = ["-p", "no:cacheprovider", "-p", "no:warnings", "-p", "other_backends", *SIDES[side]]
+        options = ["-c", os.devnull, "--rootdir", ".", f"--junitxml={report}", *suite.options]
+        command = [sys.executable, "-m", "pytest", "-q", *plugins, *options, "tests"]
+        path = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
+        settings = {"PYTHONPATH": path, "MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1"}
+        done = subprocess.run(
+            command, cwd=place, env=os.environ | settings, capture_output=True, text=True, check=False
+        )
+        if not report.exists():
+            raise SystemExit(f"{suite.package} with {side} did not run:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
+        return times(report)
+
+
+def times(report: Path) -> Times:
+    """What a report of pytest's says of each test."""
+    found: Times = {}
+    for case in ET.parse(report).iter("testcase"):
+        failed = any(case.find(kind) is not None for kind in ("failure", "error", "skipped"))
+        name = f"{case.get('classname')}::{case.get('name')}"
+        found[name] = None if failed else float(case.get("time", "0"))
+    return found
+
+
+def shorter(a: Times, b: Times) -> Times:
+    """Of two runs the shorter times, of what passed in both."""
+    return {name: None if t is None or (u := b.get(name)) is None else min(t, u) for name, t in a.items()}
+
+
+def compared(suite: Suite, theirs: Times, ours: Times) -> list[str]:
+    """Print a suite's line, and return what passes with autograd only and is not known."""
+    passed = {name for name, t in theirs.items() if t is not None}
+    passed_here = {name for name, t in ours.items() if t is not None}
+    both = passed & passed_here
+    seconds, seconds_here = (sum(side[name] or 0 for name in both) for side in (theirs, ours))
+    ratio = seconds_here / max(seconds, 1e-9)
+    say(
+        f"{suite.package} {suite.version}: {len(passed)} pass with autograd, {len(passed_here)} with ours; "
+        f"{seconds:.1f} s and {seconds_here:.1f} s for {len(both)}, ratio {ratio:.2f} (limit {LIMIT})"
+    )
+    lost = []
+    for name in sorted(passed - passed_here):
+        reason = suite.differs.get(name.partition("::")[2])
+        say(f"  with autograd only: {name}{f' ({reason})' if reason else ''}")
+        lost += [] if reason else [name]
+    return lost if suite.proof else []
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("packages", nargs="*", default=[name for name, suite in SUITES.items() if suite.proof])
+    parser.add_argument("--repeat", type=int, default=1, help="runs of each side")
+    parser.add_argument("--sources", type=Path, default=ROOT / ".venv-clients" / "sources", help="where tests are kept")
+    options = parser.parse_args()
+    options.sources.mkdir(parents=True, exist_ok=True)
+    lost = []
+    for package in options.packages:
+        suite = SUITES[package]
+        place = sources(suite, options.sources)
+        found = {side: run(suite, place, side) for side in SIDES}
+        for _ in range(options.repeat - 1):
+            found = {side: shorter(found[side], run(suite, place, side)) for side in SIDES}
+        lost += compared(suite, found["autograd"], found["funcgrad"])
+    sys.exit(f"{len(lost)} tests pass with autograd only" if lost else 0)
+
+
+if __name__ == "__main__":
+    main()

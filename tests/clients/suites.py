@@ -1,0 +1,92 @@
+"""The suites that are run: where their tests are, which of them, and what is known to differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A package's tests.
+
+    ``differs`` has the tests that pass with autograd only, each with the reason; ``proof`` says whether others fail the
+    run.
+    """
+
+    package: str
+    version: str
+    options: tuple[str, ...] = ()
+    # Where the tests are, if the source distribution has none.
+    repository: str | None = None
+    differs: dict[str, str] = field(default_factory=dict)
+    proof: bool = True
+
+
+_EIGH = "autograd puts the derivative into the triangle that is read, and differences vary both"
+_DEPRECATED = "a way of declaring rules that autograd itself warns of"
+_WHERE = "np.where of Python's numbers is an array, as NumPy's"
+_WORDS = "the words of autograd's own messages and docstrings"
+
+SUITES = {
+    suite.package: suite
+    for suite in (
+        Suite(
+            "pymanopt",
+            "2.2.1",
+            # What other libraries differentiate, and what only TensorFlow can run.
+            options=(
+                *(f"--ignore=tests/backends/test_{name}.py" for name in ("jax", "pytorch", "tensorflow")),
+                "--ignore=tests/test_problem.py",
+                "-k not tensorflow and not pytorch and not jax",
+            ),
+        ),
+        Suite(
+            "reliability",
+            "0.9.0",
+            differs={
+                "test_Fit_Exponential_Power": "where an optimizer stops on a ridge of nearly equal likelihoods; values "
+                "and derivatives are autograd's to 15 digits, and for two of four other orders of the data autograd "
+                "stops elsewhere too",
+            },
+        ),
+        Suite(
+            "pyerrors",
+            "2.17.0",
+            options=("--ignore=tests/benchmark_test.py",),
+            repository="https://github.com/fjosw/pyerrors",
+        ),
+        Suite(
+            "autograd",
+            "1.9.1",
+            # They look into tables of rules, vector spaces and graphs of autograd's own.
+            options=tuple(f"--ignore=tests/test_{name}.py" for name in ("logic", "misc", "vspaces")),
+            differs={
+                **dict.fromkeys(
+                    [
+                        f"test_eigvalh_{triangle}{kind}"
+                        for triangle in ("lower", "upper")
+                        for kind in ("", "_broadcasting", "_complex")
+                    ],
+                    _EIGH,
+                ),
+                **dict.fromkeys(
+                    [f"test_deprecated_{name}_wrapper" for name in ("defgrad", "defvjp", "defvjp_is_zero")], _DEPRECATED
+                ),
+                "test_deprecated_quick_grad_check_wrapper": _DEPRECATED,
+                "test_custom_where": _WHERE,
+                "test_custom_where_dtypes[int-True-1-2]": _WHERE,
+                "test_custom_where_dtypes[float-True-3.0-4.0]": _WHERE,
+                "test_custom_where_dtypes[float-False-1-2.0]": _WHERE,
+                "test_custom_where_dtypes[list-True-x3-y3]": _WHERE,
+                "test_wrapped_name_and_docs": _WORDS,
+                "test_check_vjp_1st_order_fail": _WORDS,
+                "test_check_vjp_2nd_order_fail": "the planted error is in the derivative by the cotangent",
+                "test_assignment_raises_error": "x[i] = v is taken",
+                "test_rfftn_odd_not_implemented": "odd lengths are taken",
+                "test_pinv": "calls a private function, np.linalg._dot",
+                "test_std": "the derivative at equal numbers is NaN, as JAX's",
+            },
+            proof=False,
+        ),
+    )
+}
