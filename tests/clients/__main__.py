@@ -1,20 +1,20 @@
 """The suites of packages written for autograd, with autograd and with ``funcgrad.interop.autograd`` in its place.
 
 ``make clients`` runs it in an environment of its own: ``python -m tests.clients [--repeat N] [package ...]``. What
-passes with autograd must pass with ours, but for what ``suites.py`` lists with a reason. Times are of the tests that
-pass with both, the shorter of ``--repeat`` runs each, the two in turns.
+passes with autograd must pass with ours, but for what ``suites.py`` lists with a reason. Times are the
+processor's, of the tests that pass with both, the shorter of ``--repeat`` runs each, the two in turns.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
 import tarfile
 import tempfile
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 from tests.clients.suites import SUITES, Suite
 
@@ -23,7 +23,7 @@ ROOT = HERE.parents[1]
 SIDES = {"autograd": [], "funcgrad": ["-p", "as_autograd"]}
 LIMIT = 1.2
 
-Times = dict[str, float | None]  # of each test the seconds it took, None where it did not pass
+Times = dict[str, float | None]  # of each test the processor's seconds, None where it did not pass
 
 
 def say(line: str) -> None:
@@ -61,28 +61,17 @@ def sources(suite: Suite, folder: Path) -> Path:
 def run(suite: Suite, place: Path, side: str) -> Times:
     """The tests of a suite with one of the two."""
     with tempfile.TemporaryDirectory() as scratch:
-        report = Path(scratch) / "report.xml"
-        plugins = ["-p", "no:cacheprovider", "-p", "no:warnings", "-p", "other_backends", *SIDES[side]]
-        options = ["-c", os.devnull, "--rootdir", ".", f"--junitxml={report}", *suite.options]
-        command = [sys.executable, "-m", "pytest", "-q", *plugins, *options, "tests"]
+        report = Path(scratch) / "report.json"
+        plugins = ["-p", "no:cacheprovider", "-p", "no:warnings", "-p", "measured", *SIDES[side]]
+        command = [sys.executable, "-m", "pytest", "-q", *plugins, "-c", os.devnull, "--rootdir", ".", *suite.options]
         path = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
-        settings = {"PYTHONPATH": path, "MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1"}
+        settings = {"PYTHONPATH": path, "CLIENTS_REPORT": str(report), "MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1"}
         done = subprocess.run(
-            command, cwd=place, env=os.environ | settings, capture_output=True, text=True, check=False
+            [*command, "tests"], cwd=place, env=os.environ | settings, capture_output=True, text=True, check=False
         )
         if not report.exists():
             raise SystemExit(f"{suite.package} with {side} did not run:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
-        return times(report)
-
-
-def times(report: Path) -> Times:
-    """What a report of pytest's says of each test."""
-    found: Times = {}
-    for case in ET.parse(report).iter("testcase"):
-        failed = any(case.find(kind) is not None for kind in ("failure", "error", "skipped"))
-        name = f"{case.get('classname')}::{case.get('name')}"
-        found[name] = None if failed else float(case.get("time", "0"))
-    return found
+        return json.loads(report.read_text())
 
 
 def shorter(a: Times, b: Times) -> Times:
@@ -103,7 +92,7 @@ def compared(suite: Suite, theirs: Times, ours: Times) -> list[str]:
     )
     lost = []
     for name in sorted(passed - passed_here):
-        reason = suite.differs.get(name.partition("::")[2])
+        reason = suite.differs.get(name.rpartition("::")[2])
         say(f"  with autograd only: {name}{f' ({reason})' if reason else ''}")
         lost += [] if reason else [name]
     return lost if suite.proof else []
