@@ -106,6 +106,19 @@ def test_jacobian_takes_the_mode_that_is_named_or_fits(mode: str | None) -> None
         assert modes[0] == (mode or fits)
 
 
+@pytest.mark.parametrize("name", ["jacfwd", "jacrev", "jacobian", "hessian"])
+def test_large_jacobians_are_computed_in_several_batches(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x: Any) -> Any:
+        y = np.tanh(x["a"] @ x["b"])
+        return {"sum": np.sum(y), "rows": y[0] * x["c"], "none": x["b"][:, :0]}
+
+    x = {"a": X[:2] * np.ones((3, 2)), "b": Y[:, :2], "c": np.float32(2.0)}
+    expected = getattr(fg, name)(f)(x)
+    for size in (1, 20, 45):
+        monkeypatch.setattr("funcgrad._transforms.derivative.higher_order._BATCH", size)
+        assert_same(getattr(fg, name)(f)(x), expected)
+
+
 def test_jacobian_by_shape_of_what_one_mode_refuses() -> None:
     wave, modulus = (lambda x: np.exp(1j * x)), (lambda z: np.append(np.abs(z), np.abs(z)))
     np.testing.assert_array_equal(fg.jacobian(wave)(X), fg.jacfwd(wave)(X))
