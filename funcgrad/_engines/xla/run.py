@@ -41,6 +41,18 @@ def _state_outside_any_trace() -> Any:
 _outside_any_trace = _state_outside_any_trace()
 
 
+@functools.cache
+def _worker() -> ThreadPoolExecutor:
+    """A thread that computes as Python's threads do.
+
+    XLA's own threads take the least numbers as 0, by which some of SciPy's algorithms give wrong values. A thread
+    inherits that from the one that starts it: it is started while a program is traced.
+    """
+    pool = ThreadPoolExecutor(1, thread_name_prefix="funcgrad-host")
+    pool.submit(int).result()
+    return pool
+
+
 class _Lax:
     """``jax.lax`` as the primitives see it, with what depends on JAX's mode and on whether it is tracing."""
 
@@ -113,7 +125,12 @@ class _Lax:
         A tangent is ``None`` where an operand has none. The function is called when the program runs.
         """
         struct = jax.ShapeDtypeStruct(aval.shape, aval.dtype)
-        call = jax.custom_jvp(lambda *xs: jax.pure_callback(function, struct, *xs, vmap_method="broadcast_all"))
+        worker = _worker()
+
+        def host(*arrays: Any) -> Any:
+            return worker.submit(function, *arrays).result()
+
+        call = jax.custom_jvp(lambda *xs: jax.pure_callback(host, struct, *xs, vmap_method="broadcast_all"))
 
         def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
             zero = jax.custom_derivatives.SymbolicZero
