@@ -236,8 +236,7 @@ def test_scipy_on_xlas_side_is_a_function_to_jax() -> None:
 def test_what_runs_on_the_host_computes_with_the_least_numbers() -> None:
     """XLA's threads take them as 0, by which Bessel functions of great arguments are wrong by a thousandth."""
     x = np.array([650.0, 700.0])
-    for f in (lambda x: special.iv(1.0, x), lambda x: special.ndtri_exp(-x * 1e-310)):
-        np.testing.assert_allclose(fg.jit(f)(x), f(x), rtol=1e-13)
+    np.testing.assert_allclose(fg.jit(lambda x: special.iv(1.0, x))(x), scipys.iv(1.0, x), rtol=1e-13)
 
 
 def test_calls_that_fit_no_signature() -> None:

@@ -165,7 +165,7 @@ class Distribution:
         found = self._parameters(name, args, kwargs)
         count = len(self.shapes)
         shapes = found[:count]
-        y = formula(*shapes) if callable(formula) else formula
+        y = formula(*shapes) if callable(formula) else np.float64(formula)
         rest = found[count:]
         allowed = self._domain(*shapes)
         for scale in rest[1:]:
