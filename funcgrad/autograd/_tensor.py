@@ -14,7 +14,7 @@ from funcgrad._core.bind import Tracer, lasting_traces
 from funcgrad._core.tracebacks import folded
 from funcgrad.autograd._memory.history import base_of, begin
 from funcgrad.autograd._memory.views import alias, array_function, copied, getitem, iterate
-from funcgrad.autograd._methods import arrays, drawn, elements, in_place, selected
+from funcgrad.autograd._methods import arrays, drawn, elements, in_place, scatter_reduce, selected
 from funcgrad.autograd._methods.names import METHODS, Size, size_of
 from funcgrad.autograd._tape.backward import backward, backward_from
 from funcgrad.autograd._tape.base import LeafNode, TensorBase, TensorTrace, owned_array, retained, set_value
@@ -360,10 +360,10 @@ class Tensor(TensorBase):
     __iter__ = iterate
 
 
-for _methods in (METHODS, elements.METHODS, selected.METHODS, arrays.METHODS):
+for _methods in (METHODS, elements.METHODS, selected.METHODS, scatter_reduce.METHODS, arrays.METHODS):
     for _name, _method in _methods.items():
         setattr(Tensor, _name, _method)
-for _room in (elements, selected, drawn, in_place):
+for _room in (elements, selected, scatter_reduce, drawn, in_place):
     for _name, _method in _room.IN_PLACE.items():
         setattr(Tensor, _name, _method)
 # The tape that all tensors are on.

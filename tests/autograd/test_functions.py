@@ -258,3 +258,24 @@ def test_refusals(name: str) -> None:
             REFUSED[name](x, make)
         # PyTorch has written a part by then.
         assert make is not tensor or np.array_equal(x, X)
+
+
+def test_scatter_reduce_of_ties_integers_and_infinities() -> None:
+    torch = pytest.importorskip("torch")
+    index, source = np.array([[0, 1, 0], [1, 1, 0]]), np.array([[2.0, -2.0, 3.0], [0.5, 0.0, 3.0]])
+    for values in ([[2.0, -2.0, 3.0], [0.5, 2.0, -1.0]], [[1.0, 0.0, 0.0], [0.5, 2.0, np.inf]]):
+        for reduce in ("sum", "mean", "amax", "amin"):
+            found = []
+            for make, by in ((tensor, grad), (torch.tensor, torch.autograd.grad)):
+                x, y = make(np.array(values), requires_grad=True), make(source, requires_grad=True)
+                z = x.scatter_reduce(0, make(index), y, reduce)
+                found.append([z.detach(), *by((z * make(source)).sum(), (x, y))])
+            for mine, other in zip(*found, strict=True):
+                np.testing.assert_allclose(np.asarray(mine), np.asarray(other), rtol=1e-13)
+    unknown = np.array([[np.nan, 1.0, 2.0]])
+    maximum = tensor(unknown).scatter_reduce(0, tensor(index[:1] * 0), tensor(source[:1]), "amax")
+    np.testing.assert_array_equal(np.asarray(maximum), [[np.nan, 1, 3]])
+    for reduce in ("sum", "prod", "mean", "amax", "amin"):
+        whole = [make(np.arange(6).reshape(2, 3)) for make in (tensor, torch.tensor)]
+        mine, other = [x.scatter_reduce(0, x * 0, x - 2, reduce, include_self=False) for x in whole]
+        np.testing.assert_array_equal(np.asarray(mine), np.asarray(other))

@@ -71,6 +71,13 @@ METHODS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "scatter_": lambda x, y, t: x.scatter_(1, t(np.array([[0, 2], [2, 1]])), y[:, :2]),
     "scatter_ a number": lambda x, y, t: x.scatter_(0, t(np.array([[1, 0]])), 3.0),
     "scatter_add_": lambda x, y, t: x.scatter_add_(1, t(np.array([[0, 0], [2, 1]])), y[:, :2]),
+    **{
+        f"scatter_reduce_ {reduce}{'' if itself else ' alone'}": lambda x, y, t, reduce=reduce, itself=itself: (
+            x.scatter_reduce_(1, t(np.array([[0, 2, 0], [2, 1, 1]])), y, reduce, include_self=itself)
+        )
+        for reduce in ["sum", "prod", "mean", "amax", "amin"]
+        for itself in [True, False]
+    },
     "addcmul_": lambda x, y, t: x.addcmul_(y, y, value=0.5),
     "addcdiv_": lambda x, y, t: x.addcdiv_(y, y + 9, value=0.5),
     "lerp_": lambda x, y, t: x.lerp_(y, 0.25),
@@ -196,6 +203,7 @@ REFUSED: dict[str, Program] = {
     "another width by number": lambda m: m.tensor(X).put_(m.tensor([1, 0]), m.tensor(Y[0, :2].astype(np.float32))),
     "a vector that is none": lambda m: m.tensor(X).addr_(m.tensor(Y[:, :1]), m.tensor(Y[0])),
     "an outer product that is too small": lambda m: m.tensor(X).addr_(m.tensor(Y[0, :1]), m.tensor(Y[0, :1])),
+    "an unknown reduction": lambda m: m.tensor(X).scatter_reduce_(0, m.tensor([[1]]), m.tensor(Y), "median"),
     "a mask that is too large": lambda m: (m.tensor(X)[0] > 0).masked_fill_(m.tensor(X) > 0, 0.25),
     "scattered, a leaf": lambda m: _scatter_add(m, _leaf(m), [[0], [0]], X),
     "scattered from a number": lambda m: _scatter_add(m, _result(m), [[0], [0]], X[0, 0]),

@@ -78,7 +78,7 @@ _OTHER_DTYPE = {
 }
 
 
-def _source(asked: str, x: Any, source: Any) -> Any:
+def source_of(asked: str, x: Any, source: Any) -> Any:
     """What is written or added: a tensor of this dtype; of arrays and numbers, which PyTorch does not take, any."""
     source = plain_value(source)
     if is_tensor(source) and source.dtype != x.dtype:
@@ -88,13 +88,13 @@ def _source(asked: str, x: Any, source: Any) -> Any:
 
 def _index_put(x: Any, indices: Any, values: Any, accumulate: bool = False) -> Chosen:
     """Write, or add, to the elements that index arrays select."""
-    values = _source("index_put", x, values)
+    values = source_of("index_put", x, values)
     return Chosen(tuple([_array(index) for index in indices]), values, "IndexPutBackward0", accumulate)
 
 
 def _index_add(x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Chosen:
     """Add slices of a tensor to the slices of this one that an index names."""
-    source = _source("index_add", x, source)
+    source = source_of("index_add", x, source)
     _check_slices("index_add_()", x, dim, index, source)
     added = source if type(alpha) is int and alpha == 1 else source * alpha
     return Chosen(_along(x, dim, index), added, "IndexAddBackward0", True, source)
@@ -102,7 +102,7 @@ def _index_add(x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> 
 
 def _index_copy(x: Any, dim: int, index: Any, source: Any) -> Chosen:
     """Copy slices of a tensor to the slices of this one that an index names."""
-    source = _source("index_copy", x, source)
+    source = source_of("index_copy", x, source)
     _check_slices("index_copy_()", x, dim, index, source)
     return Chosen(_along(x, dim, index), source, "IndexCopyBackward0")
 
@@ -129,18 +129,18 @@ def _index_fill(x: Any, dim: int, index: Any, value: Any) -> Chosen:
 
 def _scatter(x: Any, dim: int, index: Any, src: Any = None, *, value: Any = None) -> Chosen:
     """Write the elements of a source, or a number, to the places along an axis that an index names."""
-    src = plain_value(value) if src is None else _source("scatter", x, src)
+    src = plain_value(value) if src is None else source_of("scatter", x, src)
     title = f"ScatterBackward{int(not is_tensor(src))}"
-    return Chosen(*_scattered(x, dim, index, src), title, source=src)
+    return Chosen(*scattered(x, dim, index, src), title, source=src)
 
 
 def _scatter_add(x: Any, dim: int, index: Any, src: Any) -> Chosen:
     """Add the elements of a source to the places along an axis that an index names."""
-    src = _source("scatter", x, src)
-    return Chosen(*_scattered(x, dim, index, src), "ScatterAddBackward0", True, src)
+    src = source_of("scatter", x, src)
+    return Chosen(*scattered(x, dim, index, src), "ScatterAddBackward0", True, src)
 
 
-def _scattered(x: Any, dim: int, index: Any, src: Any) -> tuple[tuple[Any, ...], Any]:
+def scattered(x: Any, dim: int, index: Any, src: Any) -> tuple[tuple[Any, ...], Any]:
     """The places along an axis that an index names, and the part of a source that goes there."""
     index = np.atleast_1d(_array(index))
     sizes = getattr(src, "shape", None)
@@ -182,7 +182,7 @@ def _masked_scatter(x: Any, mask: Any, source: Any) -> Chosen:
 
 def _put(x: Any, index: Any, source: Any, accumulate: bool = False) -> Chosen:
     """Write, or add, to elements by their number in C order."""
-    source, index = _source("put", x, source), _array(index)
+    source, index = source_of("put", x, source), _array(index)
     if source.size != index.size:
         raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
