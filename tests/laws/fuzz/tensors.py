@@ -85,10 +85,11 @@ def _step(  # noqa: PLR0911  (one a reason)
     tolerance = _tolerance({name: theirs[name] for name in names})
     for name in names:
         if wrong := _unlike(theirs[name], ours[name], tolerance):
-            if wrong[0] == "flags" and name == made and "create_graph=True" in line:
-                return "refused", "a gradient that depends on signs alone, or on what was overwritten"
-            if wrong[0] == "flags" and _says_more(theirs[name], ours[name], theirs):
-                return "refused", "only PyTorch's tensor says that it requires a gradient, which is zero"
+            recorded = name == made and "create_graph=True" in line
+            if wrong[0] == "flags" and (recorded or _says_more(theirs[name], ours[name], theirs)):
+                return "refused", "a gradient that depends on signs alone, or on what was overwritten, or is zero"
+            if wrong[0] == "type" and (reason := _other_type(line, theirs[name], ours[name], theirs)):
+                return "refused", reason
             if together and wrong[0] == "value":
                 return "refused", "PyTorch has read what it had written already"
             return wrong[0], f"{name} after {line}: {wrong[1]}"
@@ -138,12 +139,28 @@ def _tolerance(scope: dict[str, Any]) -> float:
     return 1e-4 if any(str(getattr(x, "dtype", "")) == "torch.float32" for x in scope.values()) else 1e-9
 
 
+def _other_type(line: str, theirs: Any, ours: Any, scope: dict[str, Any]) -> str:
+    """Why only one library has a gradient; empty where that is not known."""
+    if ours is None:
+        return "" if theirs.any() else "a derivative that is 0 everywhere, of which only PyTorch makes zeros"
+    asked = re.search(r"grad\(.*, ([tv]\d+), create_graph", line)
+    if theirs is None and asked and scope[asked[1]]._is_view():
+        return "views of what was written to in no_grad lead straight to the root"
+    return ""
+
+
 def _says_more(theirs: Any, ours: Any, scope: dict[str, Any]) -> bool:
     """Whether PyTorch's tensor has a history of which nothing comes but zeros, as that of what was truncated."""
     if ours.requires_grad or not theirs.requires_grad or theirs.is_leaf:
         return False
-    others = [x for x in scope.values() if x is not theirs and getattr(x, "requires_grad", False)]
-    bars = peers().autograd.grad(theirs.sum(), others, retain_graph=True, allow_unused=True)
+    tensors = [x for x in scope.values() if x is not theirs and getattr(x, "requires_grad", False)]
+    # PyTorch looks no more at some of the views.
+    others = [x for x in tensors if not x._is_view()]
+    try:
+        bars = peers().autograd.grad(theirs.sum(), others, retain_graph=True, allow_unused=True)
+    except RuntimeError:
+        # What it needs was overwritten.
+        return False
     return all(bar is None or not bar.any() for bar in bars)
 
 
@@ -193,7 +210,7 @@ def _refused(
         return "message", f"{line}: {words_of(got)}, PyTorch's {words_of(expected)}"
     if expected is not None:
         # What PyTorch had accumulated, or written, before it raised stays, where ours leaves all as it was.
-        return ("refused", "raised midway in both") if "backward" in line or "index_" in line else ("", "")
+        return ("refused", "raised midway in both") if re.search("backward|index_|masked_scatter_", line) else ("", "")
     refusal, bad = judged(got)
     # What our tensors lack they lack by Python's own words; PyTorch lets an index pass where another axis is empty, and
     # has a quotient of integers for a negative power.
