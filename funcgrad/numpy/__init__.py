@@ -61,6 +61,7 @@ from funcgrad.numpy._layout.creation import (
     geomspace as geomspace,
     indices as indices,
     linspace as linspace,
+    mask_indices as mask_indices,
     logspace as logspace,
     meshgrid as meshgrid,
     ones_like as ones_like,
@@ -131,6 +132,8 @@ from funcgrad.numpy._layout.joining import (
     vsplit as vsplit,
     vstack as vstack,
 )
+from funcgrad.numpy._math.integer import bitwise_count as bitwise_count, gcd as gcd, lcm as lcm
+from funcgrad.numpy._math.integer import packbits as packbits, unpackbits as unpackbits
 from funcgrad.numpy._math.logic import (
     allclose as allclose,
     array_equal as array_equal,
@@ -266,6 +269,13 @@ from funcgrad.numpy._choose.take import (
 from funcgrad.numpy._layout.windows import (
     apply_along_axis as apply_along_axis,
     apply_over_axes as apply_over_axes,
+)
+from funcgrad.numpy._layout.places import (
+    diag_indices_from as diag_indices_from,
+    ravel_multi_index as ravel_multi_index,
+    tril_indices_from as tril_indices_from,
+    triu_indices_from as triu_indices_from,
+    unravel_index as unravel_index,
 )
 from funcgrad.numpy._choose.flat import resize as resize
 from funcgrad.numpy._choose.sets import (

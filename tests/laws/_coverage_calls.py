@@ -109,7 +109,7 @@ CALLS: dict[str, Guess] = {
     "putmask": _written(lambda f, y, x: f(y, np.eye(3) > 0, x * 2)),
     "put_along_axis": _written(lambda f, y, x: f(y, np.array([[0], [1], [2]]), x[:, :1], 1)),
     "polyfit": xy(lambda f, x, y: f(x, y, 1)),
-    "ravel_multi_index": i(lambda f, x: f((x, x), (3, 3))),
+    "ravel_multi_index": i(lambda f, x: f((x, x), (3, 3), mode="clip")),
     "unravel_index": i(lambda f, x: f(x, (3, 3))),
     "repeat": x(lambda f, x: f(x, 2)),
     "require": x(lambda f, x: f(x, requirements="C")),

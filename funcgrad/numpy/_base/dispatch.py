@@ -102,8 +102,6 @@ def find_late(function: Any) -> Callable[..., Any] | None:
 # What does the same, or what is meant: names of other functions that merely look alike would lead astray.
 _ALTERNATIVES = {
     "copyto": "numpy.where, or fnp.at(x)[index].set(value)",
-    "gcd": "numpy.remainder",
-    "lcm": "numpy.remainder",
     "place": "numpy.where",
     "put": "fnp.at(x)[index].set(value)",
     "putmask": "numpy.where",

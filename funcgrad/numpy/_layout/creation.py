@@ -10,8 +10,9 @@ from funcgrad._core.aval import aval_of, is_inexact, is_integer, is_real, result
 from funcgrad._core.bind import NO_PARAMS, Tracer, bind
 from funcgrad._core.numbers import require_room
 from funcgrad._core.trace.place import Place, array_like, in_one_piece, new_place, settled, shows_part
-from funcgrad._ops.elementwise.arithmetic import pow_p, sign_p
+from funcgrad._ops.elementwise.arithmetic import abs_p, pow_p, sign_p
 from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.elementwise.rounding import floor_p
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.transcendental import log10_p
 from funcgrad._ops.layout import fill
@@ -21,15 +22,16 @@ from funcgrad._ops.layout.copy import fresh, holder, kept_here
 from funcgrad._ops.layout.shape import reshape
 from funcgrad.numpy._base.concrete import innermost, is_number, known_value, no_number
 from funcgrad.numpy._base.convert import as_value, promote, promote_weakly, strong
-from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_option
+from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
 from funcgrad.numpy._base.guests import is_number_dtype
 from funcgrad.numpy._base.plain import beside_numpys
-from funcgrad.numpy._layout.shape import as_array, axes_in_order, broadcast_arrays, copied, to_shape
+from funcgrad.numpy._layout.shape import as_array, axes_in_order, broadcast_arrays, copied, moveaxis, to_shape
 
 Order = Literal["C", "F", "A", "K"]
 
 broadcast_shapes = np.broadcast_shapes
 diag_indices = np.diag_indices
+mask_indices = np.mask_indices
 indices = np.indices
 ix_ = np.ix_
 tril_indices = np.tril_indices
@@ -151,8 +153,6 @@ def linspace(
     del device
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
-    if axis != 0:
-        refuse_option("linspace", "axis", "Move the axis with numpy.moveaxis.")
     start, stop = as_value(start), as_value(stop)
     if not is_inexact(result_dtype(start, stop)):
         start, stop = cast(strong(start), np.dtype(float)), cast(strong(stop), np.dtype(float))
@@ -164,7 +164,12 @@ def linspace(
     y = cast(numbers, start.dtype) * step + start
     if endpoint and num > 1:
         y = select(numbers == num - 1, broadcast_op(stop, y.shape), y)
-    y = taking(y if dtype is None else cast(y, np.dtype(dtype)))
+    if axis != 0:
+        y = moveaxis(y, 0, axis)
+    if dtype is not None:
+        # Of integers the lesser, where a cast would go towards zero.
+        y = cast(bind(floor_p, (y,), NO_PARAMS) if is_integer(np.dtype(dtype)) else y, np.dtype(dtype))
+    y = taking(y)
     return (y, step if parts else np.nan) if retstep else y
 
 
@@ -182,30 +187,35 @@ def logspace(  # noqa: PLR0917  (NumPy's arguments)
     start, stop, base = as_value(start), as_value(stop), as_value(base)
     if aval_of(base).shape:
         start, stop, base = broadcast_arrays(start, stop, base)
-    y = bind(pow_p, promote_weakly(base, linspace(start, stop, num, endpoint, axis=axis)), NO_PARAMS)
+    y = bind(pow_p, promote_weakly(base, linspace(start, stop, num, endpoint)), NO_PARAMS)
+    return _as_asked(y, axis, dtype)
+
+
+def _as_asked(y: Any, axis: int, dtype: Any) -> Any:
+    y = y if axis == 0 else moveaxis(y, 0, axis)
     return y if dtype is None else cast(y, np.dtype(dtype))
 
 
 @beside_numpys(np.geomspace)
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
-    """``numpy.geomspace`` of real ends, by which it is differentiable."""
+    """``numpy.geomspace``, differentiable by its ends; between complex ones the angle turns evenly too."""
     first, last = broadcast_arrays(*promote(as_array(start) * 1.0, as_array(stop) * 1.0))
-    if first.dtype.kind == "c":
-        refuse_option("geomspace", "complex ends", "Write np.exp(np.linspace(np.log(start), np.log(stop), num)).")
     known = [known_value(x) for x in (first, last)]
     if any(x is not None and np.any(x == 0) for x in known):
         raise ValueError("Geometric sequence cannot include zero: an end is 0. Use linspace, or leave zero out.")
-    sign = bind(sign_p, (first,), NO_PARAMS)
-    first, last = first * sign, last * sign
+    computed = np.result_type(first.dtype, np.empty((), dtype).dtype)
+    first, last = cast(first, computed), cast(last, computed)
+    # The first is turned to the positive numbers, and all are turned back in the end.
+    sign = first / cast(abs_p(first), computed) if computed.kind == "c" else bind(sign_p, (first,), NO_PARAMS)
+    first, last = first / sign, last / sign
     ends = [bind(log10_p, (x,), NO_PARAMS) for x in (first, last)]
-    y = logspace(ends[0], ends[1], num, endpoint, base=10.0, axis=axis)
+    y = logspace(ends[0], ends[1], num, endpoint, base=10.0)
     # The ends are what was given, to the last bit.
     numbers = np.arange(num).reshape((num,) + (1,) * len(first.shape))
     y = select(numbers == 0, broadcast_op(first, y.shape), y)
     if num > 1 and endpoint:
         y = select(numbers == num - 1, broadcast_op(last, y.shape), y)
-    y = y * sign
-    return y if dtype is None else cast(y, np.dtype(dtype))
+    return _as_asked(y * sign, axis, dtype)
 
 
 @implements(np.meshgrid)

@@ -22,10 +22,11 @@ from funcgrad._ops.index.plan import SLOT
 from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum, reduced_shape
 from funcgrad._ops.layout.shape import reshape, transpose
 from funcgrad._ops.reduce import sort as ops
+from funcgrad._ops.reduce.cumulative import cumsum
 from funcgrad.numpy._base.axes import Axis, normalize_axes
 from funcgrad.numpy._base.concrete import known_value
 from funcgrad.numpy._base.convert import as_value, strong
-from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_option
+from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
 from funcgrad.numpy._base.out import into
 from funcgrad.numpy._base.plain import beside_numpys
 from funcgrad.numpy._reduce.cumulative import flat
@@ -48,6 +49,12 @@ def median(a: Any, axis: Axis = None, out: Any = None, overwrite_input: bool = F
 
 def _sorted_last(a: Any, axis: Axis, keepdims: bool) -> tuple[Any, tuple[int, ...]]:
     """The array sorted over ``axis``, which becomes the last; and the shape of a reduction over it."""
+    x, shape = _moved_last(a, axis, keepdims)
+    return ops.sort(x, len(x.shape) - 1), shape
+
+
+def _moved_last(a: Any, axis: Axis, keepdims: bool) -> tuple[Any, tuple[int, ...]]:
+    """The array with ``axis`` as the last; and the shape of a reduction over it."""
     axes = normalize_axes(axis, len(a.shape))
     shape = reduced_shape(a.shape, axes, keepdims)
     order = (*(i for i in range(len(a.shape)) if i not in axes), *axes)
@@ -58,8 +65,7 @@ def _sorted_last(a: Any, axis: Axis, keepdims: bool) -> tuple[Any, tuple[int, ..
             "Leave out what is empty before."
         )
     moved = transpose(a, order) if order != tuple(range(len(order))) else a
-    moved = reshape(moved, (*reduced_shape(a.shape, axes, False), size))
-    return ops.sort(moved, len(moved.shape) - 1), shape
+    return reshape(moved, (*reduced_shape(a.shape, axes, False), size)), shape
 
 
 def _nan_where_any(y: Any, x: Any) -> Any:
@@ -83,6 +89,10 @@ _CONTINUOUS = {
 
 # Where it is one of the elements.
 _ROUNDED = {"lower": floor_p, "higher": ceil_p, "nearest": rint_p}
+# The first element, or the one beside, at which the share of what is not greater reaches q.
+_STEPS = ("inverted_cdf", "closest_observation")
+_ELEMENTS = frozenset({*_ROUNDED, *_STEPS})
+_METHODS = (*_STEPS, "averaged_inverted_cdf", *_CONTINUOUS, *_ROUNDED, "midpoint")
 
 
 def _virtual_place(q: Any, n: Any, method: str) -> Any:
@@ -90,15 +100,20 @@ def _virtual_place(q: Any, n: Any, method: str) -> Any:
     if method in _CONTINUOUS:
         alpha, beta = _CONTINUOUS[method]
         return n * q + (alpha + q * (1 - alpha - beta)) - 1
+    if method in ("inverted_cdf", "averaged_inverted_cdf"):
+        place = n * q - 1
+        return bind(ceil_p, (place,), NO_PARAMS) if method == "inverted_cdf" else place
+    if method == "closest_observation":
+        place = n * q - 1.5
+        below = bind(floor_p, (place,), NO_PARAMS)
+        return select((place == below) & (below % 2 == 1), below, below + 1)
     place = q * (n - 1)
     if method in _ROUNDED:
         return bind(_ROUNDED[method], (place,), NO_PARAMS)
     if method == "midpoint":
         return (bind(floor_p, (place,), NO_PARAMS) + bind(ceil_p, (place,), NO_PARAMS)) * 0.5
     if method != "linear":
-        refuse_option(
-            "quantile", f"method={method!r}", "Use method='linear', 'lower', 'higher', 'midpoint' or 'nearest'."
-        )
+        raise ValueError(f"quantile: {method!r} is not a valid method. Use one of: linear, {', '.join(_METHODS)}.")
     return place
 
 
@@ -115,15 +130,15 @@ def quantile(
     keepdims: bool = False,
     weights: Any = None,
 ) -> Any:
-    """``numpy.quantile``."""
+    """``numpy.quantile``; of weights it is a step function, and has no derivative by them."""
     if out is not None:
         return into(out, quantile, locals())
     del overwrite_input
-    if weights is not None:
-        refuse_option("quantile", "weights", "Sort with np.argsort and interpolate in np.cumsum of the weights.")
     # Methods that take one of the elements keep its dtype.
-    a = strong(a) if method in _ROUNDED else inexact(a)
+    a = strong(a) if method in _ELEMENTS else inexact(a)
     q = _fractions(q, a.dtype)
+    if weights is not None:
+        return _weighted("quantile", a, q, weights, method, axis=axis, keepdims=keepdims)
     x, shape = _sorted_last(a, axis, keepdims)
     y = _interpolated(lambda place: _element(x, place), x.shape[-1], flat(q), method)
     return _first(_nan_where_any(y, x), (*q.shape, *shape))
@@ -154,9 +169,11 @@ def _interpolated(element: Callable[[Any], Any], n: Any, q: Any, method: str) ->
     place = _virtual_place(q, n, method)
     below = bind(floor_p, (place,), NO_PARAMS)
     a = element(below)
-    if method in _ROUNDED:
+    if method in _ELEMENTS:
         return a
     b, t = element(below + 1), place - below
+    if method == "averaged_inverted_cdf":
+        t = 1 - 0.5 * cast(t == 0, t.dtype)
     step = b - a
     # From the nearer end, as NumPy does: t = 1 gives b exactly.
     return select(t >= 0.5, b - step * (1 - t), a + step * t)
@@ -166,6 +183,63 @@ def _element(x: Any, place: Any) -> Any:
     """The element of the last axis at each of the places, which are whole numbers; beyond an end, the one there."""
     place = bind(max_p, (cast(place, ops.INDEX_DTYPE), 0), NO_PARAMS)
     return index(x, (Ellipsis, SLOT), (bind(min_p, (place, x.shape[-1] - 1), NO_PARAMS),))
+
+
+def _weighted(name: str, a: Any, q: Any, weights: Any, method: str, *, axis: Axis, keepdims: bool) -> Any:
+    """The first element at which the share of the weights of what is not greater reaches ``q``."""
+    if method != "inverted_cdf":
+        raise ValueError(
+            f"{name}: Only method 'inverted_cdf' supports weights. Got: {method}. Pass method='inverted_cdf', or leave "
+            "the weights out."
+        )
+    x, shape = _moved_last(a, axis, keepdims)
+    w, _ = _moved_last(_weights_like(name, a, weights, axis), axis, False)
+    last = len(x.shape) - 1
+    places = ops.argsort(x, last)
+    x, w = (ops.gather_along_axis(each, places, last) for each in (x, w))
+    w = cast(w, np.dtype(float))
+    n: Any = x.shape[-1]
+    skips = name == "nanquantile" and is_inexact(x.dtype)
+    if skips:
+        n = _count(x)
+        w = select(bind(eq_p, (x, x), NO_PARAMS), w, 0)
+    share = cumsum(w, last)
+    total = slice_axis(share, last, x.shape[-1] - 1, x.shape[-1])
+    known = known_value(total)
+    if known is not None and not skips and not np.all(np.isfinite(known) & (known != 0)):
+        raise ValueError(f"{name}: Weights included NaN, inf or were all zero. Leave such elements out.")
+    share = cast(share / total, q.dtype)
+    # What weighs nothing is no first element.
+    share = select(share == 0, -1, share)
+    fractions = flat(q)
+    below = reshape(share, (*x.shape[:-1], 1, x.shape[-1])) < reshape(fractions, (fractions.shape[0], 1))
+    place = reduce_sum(cast(below, ops.INDEX_DTYPE), (last + 1,))
+    y = _element_of_rows(x, place, n)
+    return _first(_nan_where_none(y, n) if skips else _nan_where_any(y, x), (*q.shape, *shape))
+
+
+def _weights_like(name: str, a: Any, weights: Any, axis: Axis) -> Any:
+    """The weights in the shape of the array; given along the axes alone, they are the same everywhere else."""
+    w = strong(weights)
+    known = known_value(w)
+    if known is not None and np.any(known < 0):
+        raise ValueError(f"{name}: Weights must be non-negative. Clip them, or leave such elements out.")
+    if w.shape == a.shape:
+        return w
+    if axis is None:
+        raise TypeError(
+            f"{name}: Axis must be specified when shapes of a and weights differ: they are {a.shape} and {w.shape}. "
+            "Pass axis, or a weight for each element."
+        )
+    given: Any = [axis] if np.ndim(axis) == 0 else axis
+    axes = [int(i) % len(a.shape) for i in given]
+    if w.shape != tuple([a.shape[i] for i in axes]):
+        raise ValueError(
+            f"{name}: Shape of weights must be consistent with shape of a along specified axis: they are {w.shape} and "
+            f"{a.shape}, along {axis}. Give a weight for each element there."
+        )
+    w = transpose(w, tuple(np.argsort(axes).tolist()))
+    return broadcast_to(reshape(w, tuple([n if i in axes else 1 for i, n in enumerate(a.shape)])), a.shape)
 
 
 @implements(np.percentile)
@@ -245,12 +319,12 @@ def nanquantile(
     if out is not None:
         return into(out, nanquantile, locals())
     del overwrite_input
-    if weights is not None:
-        refuse_option("nanquantile", "weights", "Sort with np.argsort and interpolate in np.cumsum of the weights.")
-    a = strong(a) if method in _ROUNDED else inexact(a)
+    a = strong(a) if method in _ELEMENTS else inexact(a)
     if not math.prod(a.shape):
         return nanmean(a, axis, keepdims=bool(keepdims))
     q = _fractions(q, a.dtype)
+    if weights is not None:
+        return _weighted("nanquantile", a, q, weights, method, axis=axis, keepdims=bool(keepdims))
     x, shape = _sorted_last(a, axis, bool(keepdims))
     n = _count(x)
     floats = cast(n, q.dtype)

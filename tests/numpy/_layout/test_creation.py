@@ -125,9 +125,20 @@ def test_geometric_spaces() -> None:
         lambda x: np.logspace(0, x[0], 3, base=x + 1),
         lambda x: np.geomspace(-x, [-3, -5.0, -9], 4),
         lambda x: np.geomspace(x, 7, 3),
+        lambda x: np.geomspace(x * 1j, 7, 3, axis=1),
+        lambda x: np.geomspace(x + 2j, x - 1j, 4, endpoint=False, axis=-1),
+        lambda x: np.geomspace(-x, 7, 3, dtype=complex),
+        lambda x: np.logspace(x[:, None], [[1.0, 2]], 3, base=x[:, None] + 1, axis=1),
+        lambda x: np.logspace(x, 2, 3, axis=-1),
+        lambda x: np.linspace(x, 2, 3, axis=1),
+        lambda x: np.linspace(x[:, None], [[1.0, 2]], 4, axis=-2),
     ):
         x = np.array([1.5, 2, 3])
         same(fg.make_graph(f)(x)(x), f(x), 1e-12)
+        same(fg.jit(f, engine="xla")(x), f(x), 1e-12)
         fg.check_grads(f, (x,), order=1)
+    # Of integers the lesser.
+    for f in (lambda x: np.linspace(x, 3, 9, dtype=int), lambda x: np.logspace(x, 0.5, 9, dtype=int)):
+        check_surface(lambda m, x, f=f: f(x), [np.float64(-4.0)])
     with pytest.raises(ValueError, match="cannot include zero"):
         fg.grad(lambda x: np.sum(np.geomspace(x, 0, 3)))(1.0)

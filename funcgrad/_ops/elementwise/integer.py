@@ -1,0 +1,48 @@
+"""Of integers: what two have in common, and the bits that are set."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.trace.derivative import CONSTANT
+from funcgrad._ops.elementwise.families import elementwise
+
+
+def _size_xla(lax: Any, x: Any) -> Any:
+    return lax.abs(x) if x.dtype.kind == "i" else x
+
+
+def _gcd_xla(lax: Any, a: Any, b: Any) -> Any:
+    """Euclid's algorithm, until no remainder is left anywhere."""
+
+    def step(pair: tuple[Any, Any]) -> tuple[Any, Any]:
+        a, b = pair
+        done = lax.eq(b, lax.full_like(b, 0))
+        left = lax.rem(a, lax.select(done, lax.full_like(b, 1), b))
+        return lax.select(done, a, b), lax.select(done, b, left)
+
+    def unfinished(pair: tuple[Any, Any]) -> Any:
+        return lax.reduce_or(lax.ne(pair[1], lax.full_like(pair[1], 0)), axes=tuple(range(pair[1].ndim)))
+
+    return lax.while_loop(unfinished, step, (_size_xla(lax, a), _size_xla(lax, b)))[0]
+
+
+def _lcm_xla(lax: Any, a: Any, b: Any) -> Any:
+    common = _gcd_xla(lax, a, b)
+    zero = lax.eq(common, lax.full_like(common, 0))
+    product = lax.mul(lax.div(_size_xla(lax, a), lax.select(zero, lax.full_like(common, 1), common)), _size_xla(lax, b))
+    return lax.select(zero, lax.full_like(common, 0), product)
+
+
+gcd_p = elementwise("gcd", "a b", numpy=np.gcd, xla=_gcd_xla, maps=CONSTANT, flops=20)
+lcm_p = elementwise("lcm", "a b", numpy=np.lcm, xla=_lcm_xla, maps=CONSTANT, flops=22)
+bitwise_count_p = elementwise(
+    "bitwise_count",
+    "x",
+    numpy=np.bitwise_count,
+    xla=lambda lax, x: lax.convert_element_type(lax.population_count(_size_xla(lax, x)), np.uint8),
+    maps=CONSTANT,
+    dtype=lambda _: np.dtype(np.uint8),
+)
