@@ -170,3 +170,16 @@ def test_the_quantile_far_in_the_tails() -> None:
     expected = scipy.special.ndtri(p)
     np.testing.assert_allclose(special.ndtri(p), expected, rtol=1e-15)
     np.testing.assert_allclose(fg.jit(scipy.special.ndtri)(p), expected, rtol=1e-13, atol=1e-16)
+
+
+@pytest.mark.filterwarnings("ignore:floating point number truncated:RuntimeWarning")
+@pytest.mark.parametrize("name", ["kn", "yn", "expn"])
+def test_an_order_is_whole(name: str) -> None:
+    """SciPy leaves out what is behind the point: by the order the result is a step function."""
+    function = getattr(scipy.special, name)
+    orders, x = np.array([0.3, 2.9, 1.0]), np.array([0.7, 2.5, 1.5])
+    for compiled in (fg.make_graph(function)(orders, x), fg.jit(function), fg.jit(function, engine="numpy")):
+        np.testing.assert_allclose(compiled(orders, x), function(orders, x), rtol=1e-12)
+    by_order, by_x = fg.grad(lambda n, x: np.sum(function(n, x)), argnums=(0, 1))(orders, x)
+    np.testing.assert_array_equal(by_order, 0)
+    np.testing.assert_allclose(by_x, fg.grad(lambda x: np.sum(function(np.trunc(orders), x)))(x), rtol=1e-12)

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from funcgrad import numpy as fnp
+from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops.elementwise import transcendental as elementary
 from funcgrad._ops.elementwise.activation import erf_p, logistic_p
+from funcgrad._ops.elementwise.rounding import trunc_p
 from funcgrad._ops.elementwise.special import (
     bessel,
     elliptic,
@@ -26,7 +28,7 @@ from funcgrad._ops.elementwise.special import (
     gamma as gamma_,
 )
 from funcgrad.numpy.extend import as_value, dtype_of
-from funcgrad.scipy.special._declare import found_by, of_ufunc
+from funcgrad.scipy.special._declare import found_by, of_ufunc, real
 
 erf = of_ufunc("erf", erf_p)
 erfc = of_ufunc("erfc", normal.erfc_p)
@@ -78,11 +80,8 @@ iv = of_ufunc("iv", bessel.iv_p)
 ive = of_ufunc("ive", bessel.ive_p)
 kv = of_ufunc("kv", bessel.kv_p)
 kve = of_ufunc("kve", bessel.kve_p)
-yn = of_ufunc("yn", bessel.yv_p)
-kn = of_ufunc("kn", bessel.kv_p)
 exp1 = of_ufunc("exp1", integrals.exp1_p)
 expi = of_ufunc("expi", integrals.expi_p)
-expn = of_ufunc("expn", integrals.expn_p)
 spence = of_ufunc("spence", integrals.spence_p)
 ellipk = of_ufunc("ellipk", elliptic.ellipk_p)
 ellipkm1 = of_ufunc("ellipkm1", elliptic.ellipkm1_p)
@@ -94,6 +93,21 @@ hyperu = of_ufunc("hyperu", hypergeometric.hyperu_p)
 stdtr = of_ufunc("stdtr", students.stdtr_p)
 stdtrit = of_ufunc("stdtrit", students.stdtrit_p)
 owens_t = of_ufunc("owens_t", students.owens_t_p)
+
+
+def _of_whole_order(name: str, primitive: Primitive) -> Callable[..., Any]:
+    """Of an order that SciPy takes as an integer, and what is none without its fraction: of it the result is a step."""
+
+    def function(n: Any, x: Any, /) -> Any:
+        n, x = real(name, n, x)
+        return bind(primitive, (bind(trunc_p, (n,), NO_PARAMS), x), NO_PARAMS)
+
+    return found_by(name, function)
+
+
+yn = _of_whole_order("yn", bessel.yv_p)
+kn = _of_whole_order("kn", bessel.kv_p)
+expn = _of_whole_order("expn", integrals.expn_p)
 psi = digamma = of_ufunc("psi", gamma_.digamma_p)
 jn = jv
 

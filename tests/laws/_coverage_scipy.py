@@ -1,0 +1,219 @@
+"""What becomes of the public functions of SciPy's modules that `funcgrad.scipy` mirrors; `docs/coverage.md` has it too.
+
+A module joins by existing. Of each public function of SciPy's it is tried what ours does, and what SciPy's own name
+does when it meets traced values; of distributions each method.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import itertools
+import pkgutil
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import funcgrad as fg
+import funcgrad.scipy
+from tests.laws._coverage_rows import REFUSALS, Row, check, derivative, functions, numbers, reason, stages
+
+MODULES = tuple(
+    sorted(f"scipy.{info.name}" for info in pkgutil.iter_modules(fg.scipy.__path__) if not info.name.startswith("_"))
+)
+HEAD = """# What becomes of SciPy's functions
+
+Of each module that `funcgrad.scipy` mirrors every public function of SciPy's, tried in the same way; of distributions
+their methods. "own name" says where SciPy's own name finds the function when it meets traced values: always, inside of
+`fg.intercept()`, or nowhere: then it refuses them, and the function is called by its name in `funcgrad.scipy`. An
+argument by which nobody has a rule is refused, and named.
+"""
+METHODS = (
+    *("pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf", "mean", "var", "std", "entropy"),
+    *("median", "rvs", "stats", "moment", "interval", "support"),
+)
+
+# They draw random numbers, and have no answer of their own.
+_DRAWN = ("clarkson_woodruff_transform",)
+
+Template = Callable[..., Any]
+# ``template(f, *args)`` and its arguments.
+Example = tuple[Template, tuple[np.ndarray, ...]]
+
+# Points in the domain of most functions, numbers for further arguments, vectors and matrices.
+_POINTS = (
+    np.array([0.3, 0.9, 0.6]),
+    np.array([1.3, 2.9, 1.6]),
+    np.array([0.0, 1.0, 2.0]),
+    np.array([0.2, 0.5, 0.3]),
+    np.array([-0.3, -0.9, -0.6]),
+)
+_NUMBERS = tuple(map(np.array, (2.5, 0.6, 3.0, 0.4)))
+_VECTOR = np.array([0.5, 0.2, 0.7])
+_MATRIX = np.array([[2.0, 0.5, 0.3], [0.5, 3.0, 0.2], [0.3, 0.2, 1.5]])
+
+
+def _examples() -> Iterator[Example]:
+    """In the order in which they are tried: what fits first is taken."""
+
+    def plainly(f: Any, *args: Any) -> Any:
+        return f(*args)
+
+    for count in range(5):
+        for x in _POINTS:
+            yield plainly, (x, *_NUMBERS[:count])
+            if count:
+                yield plainly, (*_NUMBERS[:count], x)
+    for x in _POINTS:
+        yield lambda f, x: f(2, x), (x,)
+        yield lambda f, x: f(1, 2, x), (x,)
+        yield lambda f, x: f(x, 1), (x,)
+        yield lambda f, x: f(2, 1, x, x), (x,)
+    for args in ((_MATRIX,), (_MATRIX, _VECTOR), (_MATRIX, _MATRIX), (_MATRIX,) * 3, (_VECTOR, _MATRIX, _VECTOR)):
+        yield plainly, args
+    yield lambda f, x, y: f((x, False), y), (_MATRIX, _VECTOR)
+    yield lambda f, x, y: f((x, np.arange(3)), y), (_MATRIX, _VECTOR)
+    yield lambda f, x, y: f((1, 1), x, y), (_MATRIX, _VECTOR)
+    yield lambda f, x: f([x, 2 * x]), (_MATRIX,)
+    yield lambda f, x: f(x, 2), (_MATRIX,)
+    yield lambda f, x, y: f(x, y, _MATRIX), (_VECTOR, _VECTOR)
+
+
+EXAMPLES = tuple(_examples())
+
+
+# SciPy leaves something in the other triangle.
+_FIRST: dict[str, Example] = {"cho_factor": (lambda f, x: np.triu(f(x)[0]), (_MATRIX,))}
+
+
+class Entry(NamedTuple):
+    """A function of SciPy's, and ours if there is one."""
+
+    name: str
+    scipys: Callable[..., Any]
+    ours: Callable[..., Any] | None
+
+
+def entries(module: str) -> Iterator[Entry]:
+    """The public functions of a module, and the methods of its distributions that are here."""
+    ours = importlib.import_module(f"funcgrad.{module}")
+    for name, scipys in functions(module):
+        mine = getattr(ours, name, None)
+        if not hasattr(scipys, "rvs"):
+            yield Entry(name, scipys, mine)
+        elif mine is None:
+            yield Entry(name, getattr(scipys, "logpdf", None) or getattr(scipys, "logpmf", scipys), None)
+        for method in METHODS:
+            if mine is not None and hasattr(scipys, "rvs") and hasattr(scipys, method) and hasattr(mine, method):
+                yield Entry(f"{name}.{method}", getattr(scipys, method), getattr(mine, method))
+
+
+def answered(f: Callable[..., Any]) -> Iterator[tuple[Template, tuple[np.ndarray, ...], list[Any]]]:
+    """Calls that SciPy answers with finite numbers, not all zero; their arguments and the answers."""
+    given = _FIRST.get(f.__name__) if hasattr(f, "__name__") else None
+    for template, args in (given, *EXAMPLES) if given else EXAMPLES:
+        results = None
+        with contextlib.suppress(Exception):
+            # What does not fit may raise anything.
+            results = numbers(functools.partial(template, f))(*[np.array(x) for x in args])[:-1]
+        if results and any(np.any(y) for y in results) and all(map(_is_finite, results)):
+            yield template, args, results
+
+
+def _is_finite(y: Any) -> bool:
+    return np.asarray(y).dtype.kind in "biufc" and bool(np.all(np.isfinite(y)))
+
+
+def row_of(module: str, entry: Entry) -> Row | None:
+    """What becomes of a function, in the first call that is not refused; ``None`` where no call of it was found."""
+    refusal = None
+    for template, args, expected in answered(entry.scipys):
+        row = _row_of_call(module, entry, template, args, expected)
+        if entry.ours is None or row.derivative != "refused":
+            return row
+        refusal = refusal or row
+    return refusal
+
+
+def _row_of_call(
+    module: str, entry: Entry, template: Template, args: tuple[np.ndarray, ...], expected: list[Any]
+) -> Row:
+    """By all of the arguments, or by those that are not refused."""
+    title, drawn = f"`{module}.{entry.name}`", entry.name.endswith(".rvs")
+    call = functools.partial(template, entry.ours or entry.scipys)
+    own = functools.partial(template, entry.scipys)
+    # SciPy's own code may raise anything.
+    refusals = REFUSALS if entry.ours else (*REFUSALS, ArithmeticError, AttributeError, LookupError, RuntimeError)
+    most = len(args) if entry.ours else 1
+    why: Exception | None = None
+    for fixed in itertools.chain.from_iterable(itertools.combinations(range(len(args)), n) for n in range(most)):
+        left, rest = _with_fixed(call, args, fixed)
+        try:
+            kind = derivative(left, rest, drawn=drawn)
+            if not drawn:
+                check(numbers(left)(*rest)[:-1], expected)
+            graphs, batches, note = stages(left, rest, drawn=drawn)
+        except refusals as error:
+            why = why or error
+            continue
+        if fixed:
+            note = f"refused by argument {' and '.join(str(i + 1) for i in fixed)}"
+        return Row(title, kind, graphs, f"{batches} | {own_name(*_with_fixed(own, args, fixed), expected)}", note)
+    return Row(title, "refused", "", f" | {own_name(own, args, expected)}", reason(why) if why else "")
+
+
+def _with_fixed(call: Callable[..., Any], args: tuple[Any, ...], fixed: tuple[int, ...]) -> tuple[Any, tuple[Any, ...]]:
+    """The call as a function of the arguments that are not fixed."""
+
+    def left(*rest: Any) -> Any:
+        given = iter(rest)
+        return call(*[x if i in fixed else next(given) for i, x in enumerate(args)])
+
+    return left, tuple([x for i, x in enumerate(args) if i not in fixed])
+
+
+def own_name(call: Callable[..., Any], args: tuple[Any, ...], expected: list[Any]) -> str:
+    """Where SciPy's own name takes traced values."""
+    for answer, context in (("always", None), ("inside `fg.intercept()`", fg.intercept)):
+        with contextlib.suppress(Exception), context() if context else contextlib.nullcontext():
+            # SciPy may raise anything; numbers that are not its own are noticed where ours are looked at.
+            results, _ = fg.jvp(lambda *xs: numbers(call)(*xs), args, args)
+            check(results[:-1], expected)
+            return answer
+    return "nowhere"
+
+
+def table(module: str) -> str:
+    """The rows of what is here or works as it is; then the names of what refuses traced values, or was not tried."""
+    rows: list[Row] = []
+    refused, untried = [], []
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for entry in entries(module):
+            if entry.name in _DRAWN:
+                untried.append(entry.name)
+                continue
+            row = row_of(module, entry)
+            if row is None:
+                assert entry.ours is None, f"{module}.{entry.name}: no example call fits it. Add one to EXAMPLES."
+                untried.append(entry.name)
+                continue
+            if entry.ours is None and row.derivative == "refused" and "nowhere" in row.batches:
+                refused.append(entry.name)
+            else:
+                rows.append(row)
+    parts = [
+        "| function | derivative | graphs | vmap | own name | note |",
+        "|---|---|---|---|---|---|",
+        *map(str, rows),
+    ]
+    for names, what in (
+        (refused, "Not here; where they meet traced values, they are refused"),
+        (untried, "Of these no call was found that takes float numbers alone and gives such"),
+    ):
+        if names:
+            parts += ["", f"{what}: {', '.join(f'`{name}`' for name in names)}."]
+    return "\n".join(parts)
