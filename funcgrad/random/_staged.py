@@ -1,17 +1,18 @@
 """Notices that a staged function draws from ``numpy.random``: its numbers become constants of the program.
 
 What can be seen is NumPy's global state, and the generators that a function, or one that it calls by name, finds in
-its closure, its globals and its defaults; not those in containers and attributes.
+its closure, its globals and its defaults, and those in the attributes and containers there; not what lies deeper.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar, Token
-from types import BuiltinMethodType, FunctionType, MethodType
+from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -101,16 +102,26 @@ def _generators(f: Any) -> tuple[list[Any], bool]:
     found, seen, todo, named = [], set(), [f], False
     while todo and len(seen) < _MOST:
         value = todo.pop()
-        generator = isinstance(value, kinds)
-        if id(value) in seen or not (generator or isinstance(value, _FUNCTIONS)):
+        if id(value) in seen:
             continue
         seen.add(id(value))
-        if generator:
+        if isinstance(value, kinds):
             found.append(value)
+        elif not isinstance(value, _FUNCTIONS):
+            todo.extend(each for each in _held_by(value) if isinstance(each, kinds))
         else:
             named = named or (isinstance(value, FunctionType) and _speaks_of(random, value))
             todo.extend(_named_by(value))
     return found, named
+
+
+def _held_by(value: Any) -> Iterable[Any]:
+    """What an object has as attributes, and a container in it."""
+    if isinstance(value, list | tuple):
+        return value[:_MOST]
+    if not isinstance(value, dict):
+        value = {} if isinstance(value, ModuleType | type) else getattr(value, "__dict__", {})
+    return itertools.islice(value.values(), _MOST)
 
 
 def _speaks_of(random: Any, function: FunctionType) -> bool:

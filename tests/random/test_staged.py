@@ -28,6 +28,12 @@ def helper(x: Any) -> Any:
 
 
 class Model:
+    def __init__(self) -> None:
+        self.rng = np.random.default_rng(2)
+
+    def own(self, x: Any) -> Any:
+        return x * self.rng.uniform()
+
     def noisy(self, x: Any, rng: np.random.Generator) -> Any:
         return x * rng.uniform()
 
@@ -37,6 +43,8 @@ def closed(x: Any, rng: np.random.Generator = RNG) -> Any:
 
 
 LOCAL = np.random.default_rng(1)
+MODEL = Model()
+STREAMS = {"noise": np.random.default_rng(3)}
 SEEN: dict[str, tuple[Callable[[Any], Any], str]] = {
     "global": (lambda x: x + GLOBAL.normal(size=3), "NumPy's global state"),
     "the second of two": (lambda x: x + GLOBAL.randn(), "NumPy's global state"),
@@ -47,6 +55,9 @@ SEEN: dict[str, tuple[Callable[[Any], Any], str]] = {
     "in a function that is called": (lambda x: np.sin(helper(x)), "a numpy.random.Generator"),
     "in a default": (closed, "a numpy.random.Generator"),
     "partial": (functools.partial(Model().noisy, rng=LOCAL), "a numpy.random.Generator"),
+    "an attribute of a method's": (Model().own, "a numpy.random.Generator"),
+    "an attribute of an object": (lambda x: x + MODEL.rng.normal(), "a numpy.random.Generator"),
+    "in a dictionary": (lambda x: x + STREAMS["noise"].gamma(2.0), "a numpy.random.Generator"),
     "in a loop": (lambda x: fg.fori_loop(0, 2, lambda i, x: x + GLOBAL.rand(), x), "NumPy's global state"),
 }
 
