@@ -177,7 +177,8 @@ def _check_mask(mask: np.ndarray, shape: tuple[int, ...], start: int) -> None:
             f"too many indices for array: array is {len(shape)}-dimensional, but {start + mask.ndim} were indexed"
         )
     for axis, n in enumerate(mask.shape, start):
-        if n != shape[axis]:
+        # NumPy takes a mask of nothing for any length.
+        if n and n != shape[axis]:
             raise IndexError(
                 f"boolean index did not match indexed array along axis {axis}; size of axis is {shape[axis]} but size "
                 f"of corresponding boolean axis is {n}"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import is_integral
+from funcgrad._core.aval import aval_of, is_integral
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._core.tracebacks import caller_level
 from funcgrad._ops.contract.dot import dot_general, matmul_p
@@ -62,6 +62,13 @@ def _arrays(name: str, x: Any, y: Any) -> tuple[Any, Any]:
 def _core_product(name: str, core: tuple[str, str, str], *, conjugate: bool) -> Any:
     def function(x: Any, y: Any, /) -> Any:
         x, y = _arrays(name, x, y)
+        summed = y.shape[-2] if core[1] == "kn" and len(y.shape) > 1 else y.shape[-1]
+        if x.shape[-1] != summed:
+            # Of no products at all too.
+            raise ValueError(
+                f"{name}: the operands are {aval_of(x)} and {aval_of(y)}, with a mismatch in its core dimension; "
+                f"needed as many elements in both, {x.shape[-1]}. Transpose one of them, or slice it."
+            )
         return contract_stacks(conjugated(x) if conjugate else x, y, core)
 
     function.__name__ = function.__qualname__ = name

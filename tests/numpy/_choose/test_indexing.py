@@ -324,3 +324,12 @@ def test_positions_are_plain_arrays(name: str) -> None:
     seen: list[Any] = []
     fg.grad(lambda x: (seen.append(getattr(np, name)(x)), np.sum(x))[1])(x)
     np.testing.assert_array_equal(seen[0], getattr(np, name)(x))
+
+
+def test_a_mask_of_nothing() -> None:
+    """NumPy takes it for any length."""
+    x, mask = np.ones((2, 3)), np.zeros(0, bool)
+    assert x[mask].shape == (0, 3)
+    for under in (lambda f: fg.vjp(f, x)[0], lambda f: fg.jit(f)(x)):
+        assert under(lambda x: x[mask]).shape == (0, 3)
+        np.testing.assert_array_equal(under(lambda x: fnp.at(x)[mask].set(5.0)), x)

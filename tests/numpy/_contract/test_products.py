@@ -185,3 +185,12 @@ def test_cross_of_vectors_in_a_plane(lengths: tuple[int, int], rng: np.random.Ge
         fg.vjp(np.linalg.cross, a, b)
     with pytest.raises(ValueError, match="cross: the vectors have 4 and 4 components"):
         fg.vjp(np.cross, np.ones(4), np.ones(4))
+
+
+def test_lengths_of_no_products() -> None:
+    """Operands that do not fit are refused where there is nothing to multiply, too."""
+    for shapes in (((0, 1), (0, 3)), ((0, 2), (0, 1))):
+        x, y = map(np.ones, shapes)
+        for f in (np.vecdot, lambda x, y: fg.vjp(np.vecdot, x, y), fg.jit(np.vecdot)):
+            with pytest.raises(ValueError, match="mismatch in its core dimension"):
+                f(x, y)
