@@ -16,6 +16,7 @@ from funcgrad.numpy._choose.where import clip_method
 from funcgrad.numpy._contract.products import diagonal_of
 from funcgrad.numpy._layout.creation import astype_method
 from funcgrad.numpy._layout.shape import reshape_method
+from funcgrad.numpy._layout.windows import sliding_window_view
 from funcgrad.numpy.linalg._matrices import squares, systems
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "parse",
     "promote",
     "reshape_method",
+    "sliding_window_view",
     "special_functions",
     "squares",
     "systems",

@@ -1,0 +1,310 @@
+"""Filters and interpolation of ``scipy.ndimage`` for arrays of either engine and for tracers.
+
+SciPy's functions offer no hook for other arrays: call the ones here. As there, everything is computed in double
+precision and given back in the dtype of the input; of integers it carries no derivative.
+
+Source: the definitions in the SciPy reference; ``ni_filters.c`` and ``ni_interpolation.c`` for what is beyond edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad import numpy as fnp
+from funcgrad._core.aval import aval_of
+from funcgrad._public import publish
+from funcgrad.errors import ConcretizationTypeError
+from funcgrad.numpy.extend import as_value, concrete_value, normalize_axis, sliding_window_view
+from funcgrad.scipy._coordinates import given_back, in_doubles, map_coordinates
+
+__all__ = [
+    "convolve",
+    "convolve1d",
+    "correlate",
+    "correlate1d",
+    "gaussian_filter",
+    "gaussian_filter1d",
+    "map_coordinates",
+    "uniform_filter1d",
+]
+
+# What SciPy calls the ways to go on beyond an edge, in NumPy's words.
+_PADDING = {
+    "reflect": "symmetric",
+    "grid-mirror": "symmetric",
+    "mirror": "reflect",
+    "nearest": "edge",
+    "wrap": "wrap",
+    "grid-wrap": "wrap",
+    "constant": "constant",
+    "grid-constant": "constant",
+}
+
+
+def _padded(name: str, x: Any, widths: Sequence[tuple[int, int]], mode: str, cval: Any) -> Any:
+    if mode not in _PADDING:
+        raise RuntimeError(f"scipy.ndimage.{name}: mode is {mode!r}; needed one of {', '.join(_PADDING)}.")
+    how = _PADDING[mode]
+    return fnp.pad(x, widths, mode=how, **({"constant_values": cval} if how == "constant" else {}))
+
+
+def _reach(name: str, size: int, origin: int) -> tuple[int, int]:
+    """How far a filter reaches before and behind an element."""
+    before = size // 2 + origin
+    if size < 1 or not 0 <= before < size:
+        raise ValueError(
+            f"scipy.ndimage.{name}: origin is {origin} for {size} weights, an invalid origin; needed one by which an "
+            "element stays within the filter. Use 0 for its middle."
+        )
+    return before, size - 1 - before
+
+
+def correlate(
+    input: Any,  # noqa: A002  (SciPy's name)
+    weights: Any,
+    output: None = None,
+    mode: str = "reflect",
+    cval: Any = 0.0,
+    origin: int | Sequence[int] = 0,
+) -> Any:
+    """``scipy.ndimage.correlate``: the sum of the neighbours of each element times the weights.
+
+    Args:
+        input: an array.
+        weights: as many axes as the input has.
+        output: not supported.
+        mode: how the array goes on beyond its edges: 'reflect', 'mirror', 'nearest', 'wrap' or 'constant'.
+        cval: what is there in the mode 'constant'.
+        origin: how far the filter is moved, along all axes or each.
+
+    Returns:
+        An array of the input's shape and dtype.
+
+    Raises:
+        RuntimeError: the weights have another number of axes.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> fg.scipy.ndimage.correlate(np.array([1.0, 2.0, 4.0]), np.array([-1.0, 0.0, 1.0]))
+        array([1., 3., 2.])
+    """
+    x, dtype = in_doubles("correlate", input, output)
+    w = fnp.asarray(as_value(weights))
+    origins = (origin,) * len(x.shape) if isinstance(origin, int) else tuple(origin)
+    if len(w.shape) != len(x.shape) or len(origins) != len(x.shape):
+        raise RuntimeError(
+            f"scipy.ndimage.correlate: the filter weights array has incorrect shape: the weights are {aval_of(w)} for "
+            f"{aval_of(x)}. Give both as many axes, with weights[None] for one more."
+        )
+    widths = [_reach("correlate", n, moved) for n, moved in zip(w.shape, origins, strict=True)]
+    windows = sliding_window_view(_padded("correlate", x, widths, mode, cval), w.shape)
+    return given_back(fnp.tensordot(windows, w, len(w.shape)), dtype)
+
+
+def convolve(
+    input: Any,  # noqa: A002  (SciPy's name)
+    weights: Any,
+    output: None = None,
+    mode: str = "reflect",
+    cval: Any = 0.0,
+    origin: int | Sequence[int] = 0,
+) -> Any:
+    """``scipy.ndimage.convolve``: `correlate` with the weights turned around.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> smooth = lambda x: np.sum(fg.scipy.ndimage.convolve(x, np.array([0.25, 0.5, 0.25])) ** 2)
+        >>> fg.grad(smooth)(np.array([0.0, 1.0, 0.0]))
+        array([0.625, 0.75 , 0.625])
+    """
+    w = fnp.asarray(as_value(weights))
+    origins = (origin,) * len(w.shape) if isinstance(origin, int) else tuple(origin)
+    turned = [_turned(n, moved) for n, moved in zip(w.shape, origins, strict=False)]
+    return correlate(input, w[(slice(None, None, -1),) * len(w.shape)], output, mode, cval, turned)
+
+
+def _turned(size: int, origin: int) -> int:
+    return -origin - (1 - size % 2)
+
+
+def correlate1d(  # noqa: PLR0917  (SciPy's arguments)
+    input: Any,  # noqa: A002  (SciPy's name)
+    weights: Any,
+    axis: int = -1,
+    output: None = None,
+    mode: str = "reflect",
+    cval: Any = 0.0,
+    origin: int = 0,
+) -> Any:
+    """``scipy.ndimage.correlate1d``: `correlate` along one axis."""
+    return _along("correlate1d", input, weights, axis, output, (mode, cval, origin))
+
+
+def _along(name: str, x: Any, weights: Any, axis: int, output: None, edge: tuple[str, Any, int]) -> Any:
+    mode, cval, origin = edge
+    x, dtype = in_doubles(name, x, output)
+    w = fnp.asarray(as_value(weights))
+    axis = normalize_axis(axis, len(x.shape))
+    widths = [(0, 0)] * len(x.shape)
+    widths[axis] = _reach(name, w.shape[0], origin)
+    windows = sliding_window_view(_padded(name, x, widths, mode, cval), w.shape[0], axis)
+    return given_back(fnp.matmul(windows, fnp.astype(w, np.result_type(w.dtype, x.dtype))), dtype)
+
+
+def convolve1d(  # noqa: PLR0917  (SciPy's arguments)
+    input: Any,  # noqa: A002  (SciPy's name)
+    weights: Any,
+    axis: int = -1,
+    output: None = None,
+    mode: str = "reflect",
+    cval: Any = 0.0,
+    origin: int = 0,
+) -> Any:
+    """``scipy.ndimage.convolve1d``: `convolve` along one axis."""
+    w = fnp.asarray(as_value(weights))
+    return _along("convolve1d", input, w[::-1], axis, output, (mode, cval, _turned(w.shape[0], origin)))
+
+
+def uniform_filter1d(  # noqa: PLR0917  (SciPy's arguments)
+    input: Any,  # noqa: A002  (SciPy's name)
+    size: int,
+    axis: int = -1,
+    output: None = None,
+    mode: str = "reflect",
+    cval: Any = 0.0,
+    origin: int = 0,
+) -> Any:
+    """``scipy.ndimage.uniform_filter1d``: the mean of ``size`` neighbours along an axis."""
+    return _along("uniform_filter1d", input, np.full(size, 1 / size), axis, output, (mode, cval, origin))
+
+
+def gaussian_filter1d(  # noqa: PLR0917  (SciPy's arguments)
+    input: Any,  # noqa: A002  (SciPy's name)
+    sigma: Any,
+    axis: int = -1,
+    order: int = 0,
+    output: None = None,
+    mode: str = "reflect",
+    cval: Any = 0.0,
+    truncate: float = 4.0,
+    *,
+    radius: int | None = None,
+) -> Any:
+    """``scipy.ndimage.gaussian_filter1d``: differentiable by ``sigma`` too.
+
+    Its number decides how far the filter reaches, and has to be known unless ``radius`` is given.
+
+    Args:
+        input: an array.
+        sigma: the standard deviation, in elements.
+        axis: along which axis.
+        order: of which derivative of the Gaussian function.
+        output: not supported.
+        mode: how the array goes on beyond its edges.
+        cval: what is there in the mode 'constant'.
+        truncate: how many standard deviations the filter reaches.
+        radius: how many elements it reaches.
+
+    Returns:
+        An array of the input's shape and dtype.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> fg.scipy.ndimage.gaussian_filter1d(np.array([0.0, 1.0, 0.0]), 1.0, radius=1).round(3)
+        array([0.274, 0.452, 0.274])
+    """
+    if radius is None:
+        known = concrete_value(sigma, "scipy.ndimage.gaussian_filter1d without radius")
+        radius = int(truncate * float(np.asarray(known)) + 0.5)
+    if radius < 0 or order < 0:
+        raise ValueError(
+            f"scipy.ndimage.gaussian_filter1d: radius is {radius} and order {order}; needed a nonnegative integer for "
+            "each. Leave radius out to have it from sigma."
+        )
+    weights = _gaussian(sigma, order, radius)
+    return _along("gaussian_filter1d", input, weights[::-1], axis, output, (mode, cval, 0))
+
+
+def _gaussian(sigma: Any, order: int, radius: int) -> Any:
+    """The density and its derivatives: each has a polynomial more in front, by the product rule."""
+    places = np.arange(-radius, radius + 1)
+    square = fnp.multiply(sigma, sigma)
+    density = fnp.exp(fnp.multiply(fnp.divide(-0.5, square), places**2))
+    density = fnp.divide(density, fnp.sum(density))
+    terms: list[Any] = [1.0] + [0.0] * order
+    for _ in range(order):
+        slopes = [fnp.multiply(i, terms[i]) for i in range(1, order + 1)] + [0.0]
+        falls = [0.0] + [fnp.divide(term, square) for term in terms[:-1]]
+        terms = [fnp.subtract(slope, fall) for slope, fall in zip(slopes, falls, strict=True)]
+    factor: Any = 0.0
+    for i, term in enumerate(terms):
+        factor = fnp.add(factor, fnp.multiply(term, places**i))
+    return fnp.multiply(factor, density)
+
+
+def gaussian_filter(  # noqa: PLR0917  (SciPy's arguments)
+    input: Any,  # noqa: A002  (SciPy's name)
+    sigma: Any,
+    order: int | Sequence[int] = 0,
+    output: None = None,
+    mode: str | Sequence[str] = "reflect",
+    cval: Any = 0.0,
+    truncate: float = 4.0,
+    *,
+    radius: int | Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+) -> Any:
+    """``scipy.ndimage.gaussian_filter``: `gaussian_filter1d` along each axis; one number or one for each.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> image = np.zeros((3, 3))
+        >>> image[1, 1] = 1.0
+        >>> fg.scipy.ndimage.gaussian_filter(image, 0.5)[1].round(3)
+        array([0.084, 0.619, 0.084])
+    """
+    y, dtype = in_doubles("gaussian_filter", input, output)
+    y = given_back(y, dtype)
+    along = [normalize_axis(i, len(y.shape)) for i in (range(len(y.shape)) if axes is None else axes)]
+    widths = _for_each("sigma", as_value(sigma), along)
+    orders, modes, reaches = _for_each("order", order, along), _for_each("mode", mode, along), [None] * len(along)
+    if radius is not None:
+        reaches = _for_each("radius", radius, along)
+    for axis, width, which, how, reach in zip(along, widths, orders, modes, reaches, strict=True):
+        if not _is_none(width, reach):
+            y = gaussian_filter1d(y, width, axis, which, None, how, cval, truncate, radius=reach)
+    return y
+
+
+def _is_none(sigma: Any, radius: int | None) -> bool:
+    """Whether a width is so small that nothing is filtered, as far as it is known."""
+    try:
+        known = concrete_value(sigma, "scipy.ndimage.gaussian_filter without radius")
+    except ConcretizationTypeError:
+        if radius is None:
+            raise
+        return False
+    return float(np.asarray(known)) <= 1e-15
+
+
+def _for_each(name: str, given: Any, axes: Sequence[int]) -> list[Any]:
+    """One for each axis."""
+    if isinstance(given, str) or not np.shape(given):
+        return [given] * len(axes)
+    found = [given[i] for i in range(len(given))]
+    if len(found) != len(axes):
+        raise RuntimeError(
+            f"scipy.ndimage.gaussian_filter: {name} has {len(found)} elements, and sequence argument must have length "
+            f"equal to input rank, {len(axes)}. Give one for each axis, or a number."
+        )
+    return found
+
+
+__dir__ = publish(__name__)

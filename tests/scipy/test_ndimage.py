@@ -1,0 +1,103 @@
+"""Filters and interpolation, against SciPy, JAX and differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.scipy.ndimage
+import numpy as np
+import pytest
+import scipy.ndimage
+
+import funcgrad as fg
+from funcgrad.errors import ConcretizationTypeError, UnsupportedFunctionError
+from funcgrad.scipy import ndimage
+from tests.numpy._surface import same
+
+MODES = ("reflect", "mirror", "nearest", "wrap", "constant")
+
+
+def check(f: Callable[..., Any], *args: Any, tolerance: float = 1e-12) -> None:
+    """SciPy's value and dtype, eagerly, traced and compiled."""
+    expected = f(scipy.ndimage, *args)
+    ways: list[Callable[..., Any]] = [lambda *xs: f(ndimage, *xs), fg.make_graph(lambda *xs: f(ndimage, *xs))(*args)]
+    for run in (*ways, fg.jit(ways[0]), fg.jit(ways[0], engine="numpy")):
+        same(run(*args), expected, tolerance)
+    if all(x.dtype.kind == "f" for x in args):
+        same(fg.jvp(ways[0], args, args)[0], expected, tolerance)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_filters(mode: str, rng: np.random.Generator) -> None:
+    x = rng.normal(size=(5, 6))
+    options: dict[str, Any] = {"mode": mode, "cval": 0.7}
+    for shape, origin in (((3, 3), 0), ((2, 4), (0, -1))):
+        w = rng.normal(size=shape)
+        check(lambda m, x, w, origin=origin: m.correlate(x, w, origin=origin, **options), x, w)
+        check(lambda m, x, w, origin=origin: m.convolve(x, w, origin=origin, **options), x, w)
+    for size, axis, origin in ((1, 0, 0), (4, 1, 1), (11, 0, -3)):
+        w = rng.normal(size=size)
+        check(lambda m, x, w, a=axis, o=origin: m.correlate1d(x, w, axis=a, origin=o, **options), x, w)
+        check(lambda m, x, w, a=axis, o=origin: m.convolve1d(x, w, axis=a, origin=o, **options), x, w)
+    check(lambda m, x: m.uniform_filter1d(x, 4, axis=0, origin=-1, **options), x)
+    for order in (0, 1, 3):
+        check(lambda m, x, order=order: m.gaussian_filter1d(x, 1.3, order=order, **options), x)
+    check(lambda m, x: m.gaussian_filter(x, (1.3, 0.5), order=(0, 1), **options), x)
+
+
+def test_kinds_of_input(rng: np.random.Generator) -> None:
+    x, integers = rng.normal(size=(5, 6)), rng.integers(0, 99, (5, 6))
+    check(lambda m, x: m.gaussian_filter(x, 1.2), x.astype(np.float32), tolerance=1e-6)
+    check(lambda m, x: m.gaussian_filter(x, (0, 0.8), mode=("wrap", "mirror"), radius=2), x)
+    check(lambda m, x: m.gaussian_filter1d(x, 1.2), integers)
+    check(lambda m, x: m.convolve(x, np.ones((3, 3))), integers)
+    check(lambda m, x: m.convolve(x, np.ones((3, 3)) * 1j), x + 1j * x)
+    rows = fg.vmap(lambda x: ndimage.gaussian_filter1d(x, 1.0))(x)
+    same(rows, scipy.ndimage.gaussian_filter1d(x, 1.0), 1e-12)
+
+
+@pytest.mark.parametrize("mode", ["constant", "nearest", "mirror", "reflect", "grid-wrap"])
+@pytest.mark.parametrize("order", [0, 1])
+def test_coordinates(mode: str, order: int, rng: np.random.Generator) -> None:
+    x, places = rng.normal(size=(5, 6)), rng.uniform(-9, 14, size=(2, 400))
+    at_elements = np.array([[0.0, 4, 2], [0, 5, 3]])
+    for each in (places, at_elements, places.reshape(2, 20, 20)):
+        check(lambda m, x, c: m.map_coordinates(x, c, order=order, mode=mode, cval=0.4), x, each)
+    check(lambda m, x, c: m.map_coordinates(x, c, order=order, mode=mode), x[:1], at_elements * [[0], [1]])
+
+
+def test_derivatives(rng: np.random.Generator) -> None:
+    x = rng.normal(size=(5, 6))
+    fg.check_grads(lambda x, w: ndimage.convolve(x, w, mode="mirror"), (x, rng.normal(size=(3, 2))))
+    fg.check_grads(lambda x, s: ndimage.gaussian_filter(x, s, order=1), (x, np.array([1.3, 0.7])))
+    # Away from the elements, where it has kinks.
+    places = np.array([[-2.7, 0.3, 3.6, 5.2], [1.4, 2.7, -0.3, 9.8]])
+    fg.check_grads(lambda x, c: ndimage.map_coordinates(x, c, order=1, mode="mirror"), (x, places))
+    for inside in (np.clip(places, 0.1, 3.9), np.array([[1.0, 2.0], [3.0, 1.5]])):
+        loss = lambda x, c: np.sum(np.sin(ndimage.map_coordinates(x, c, order=1)))
+        with jax.enable_x64(True):
+            by_jax = jax.grad(lambda x, c: jax.numpy.sin(jax.scipy.ndimage.map_coordinates(x, c, 1)).sum(), (0, 1))
+            expected = by_jax(x, inside)
+        for got, bar in zip(fg.grad(loss, (0, 1))(x, inside), expected, strict=True):
+            np.testing.assert_allclose(got, bar, rtol=1e-10, atol=1e-12)
+
+
+def test_refused(rng: np.random.Generator) -> None:
+    x = rng.normal(size=(5, 6))
+    mistakes: list[tuple[Callable[[], Any], type[Exception], str]] = [
+        (lambda: ndimage.map_coordinates(x, x[:2]), UnsupportedFunctionError, "order is 3.*Pass order=1"),
+        (lambda: ndimage.map_coordinates(x, x[:2], order=1, mode="wrap"), UnsupportedFunctionError, "mode 'wrap'"),
+        (lambda: ndimage.map_coordinates(x, x[:3], order=1), RuntimeError, "invalid shape for coordinate array"),
+        (lambda: ndimage.convolve(x, np.ones(3)), RuntimeError, "incorrect shape"),
+        (lambda: ndimage.correlate(x, np.ones((3, 3)), mode="odd"), RuntimeError, "mode is 'odd'"),
+        (lambda: ndimage.correlate1d(x, np.ones(3), origin=2), ValueError, "invalid origin"),
+        (lambda: ndimage.gaussian_filter(x, [1.0]), RuntimeError, "must have length"),
+        (lambda: ndimage.gaussian_filter1d(x, 1.0, order=-1), ValueError, "nonnegative"),
+        (lambda: ndimage.convolve(x, x, output=vars(np)["float32"]), UnsupportedFunctionError, "output was given"),
+        (lambda: fg.jit(lambda s: ndimage.gaussian_filter(x, s))(1.0), ConcretizationTypeError, "gaussian_filter"),
+    ]
+    for f, error, words in mistakes:
+        with pytest.raises(error, match=words):
+            f()
