@@ -82,6 +82,7 @@ def _examples() -> Iterator[Example]:
     yield lambda f, x, y: f((1, 1), x, y), (_MATRIX, _VECTOR)
     yield lambda f, x: f([x, 2 * x]), (_MATRIX,)
     yield lambda f, x: f(x, 2), (_MATRIX,)
+    yield lambda f, x, places: f(x, places, order=1), (_MATRIX, np.array([[0.3, 1.4], [1.2, 0.6]]))
     yield lambda f, x, y: f(x, y, _MATRIX), (_VECTOR, _VECTOR)
 
 
@@ -137,7 +138,7 @@ def _is_finite(y: Any) -> bool:
 
 def _tells(y: Any) -> bool:
     """Whether an answer is more than the end of a range, everywhere."""
-    return bool(np.ptp(y) > 0) if np.size(y) > 1 else bool(np.any(y))
+    return bool(np.any(y != np.ravel(y)[0])) if np.size(y) > 1 else bool(np.any(y))
 
 
 def row_of(module: str, entry: Entry) -> Row | None:

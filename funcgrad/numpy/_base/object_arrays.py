@@ -69,6 +69,7 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
     if asking.f_globals.get("__name__", "").startswith("scipy.sparse"):
         return _for_sparse(self, asking.f_code.co_name)
     refuse_to_scipy(asking)
+    _refuse_in_c(self, asking)
     _refuse_by_lapack(self, asking)
     if asking.f_code.co_name == "as_strided":
         raise UnsupportedFunctionError(
@@ -151,6 +152,16 @@ def put_elements(out: np.ndarray, y: Any) -> np.ndarray:
 
 # What numpy.polynomial computes by LAPACK, which takes no objects.
 _BY_LAPACK = ("fit", "roots")
+
+
+def _refuse_in_c(self: Tracer, asking: FrameType) -> None:
+    """Refuse objects to filters of SciPy's: their loops in C would read them as if they were numbers."""
+    if asking.f_globals.get("__name__", "").startswith("scipy.ndimage"):
+        raise TracerArrayConversionError(
+            f"scipy.ndimage: a function of SciPy's met a traced value {self.aval} under {self.owner.transform}; its "
+            "own code reads plain numbers only. Take them with fg.stop_gradient(x), or call it by fg.call_numpy inside "
+            "of a fg.custom_jvp function."
+        )
 
 
 def _refuse_by_lapack(self: Tracer, asking: FrameType | None) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.ndimage
 
 import funcgrad as fg
 from funcgrad.errors import TracerArrayConversionError
@@ -132,3 +133,12 @@ def test_which_arrays_may_share_memory() -> None:
         return np.sum(y), [*kept, np.may_share_memory(y, part), np.may_share_memory(y, y.copy())]
 
     assert fg.vjp(shared, ARRAY, has_aux=True)[2] == shared(ARRAY)[1] == [True, False, False, True, False]
+
+
+def test_loops_in_c_get_no_objects() -> None:
+    """SciPy's filters would read the addresses of objects as if they were numbers."""
+    x = np.array([1.0, 0.0, 2.0])
+    for f in (scipy.ndimage.distance_transform_edt, lambda x: scipy.ndimage.gaussian_filter(x, 1.0)):
+        for engine in ("numpy", "xla"):
+            with pytest.raises((TypeError, NotImplementedError), match="own code reads plain numbers only"):
+                fg.jit(f, engine=engine)(x)
