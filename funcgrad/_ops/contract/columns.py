@@ -177,8 +177,10 @@ def _is_small(length: int, products: int) -> bool:
 
 def _compute(compute: Callable[[slice], None], n: int, size: int, alone: bool, block: int = _BLOCK) -> None:
     """Compute the parts of a batch, together where BLAS leaves each to the thread that asks."""
-    if alone and n * size >= _BLOCK:
-        each(compute, _parts(n, size, block, workers()))
+    # Who has less to do is done before another thread has begun.
+    shares = min(workers(), n * size // _BLOCK)
+    if alone and shares > 1:
+        each(compute, _parts(n, size, block, shares))
     else:
         for part in _parts(n, size, block):
             compute(part)
