@@ -6,7 +6,7 @@ import functools
 import itertools
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any
 
@@ -26,8 +26,9 @@ def together(tasks: Sequence[Callable[[], Any]]) -> None:
     try:
         tasks[0]()
     finally:
-        # Whatever was raised here, nobody writes to the results any more when this returns.
-        wait(waiting)
+        # Whatever was raised here, nobody writes to the results any more when this returns. (`wait` takes 7 us more.)
+        for one in waiting:
+            one.exception()
     for one in waiting:
         one.result()
 
