@@ -120,29 +120,38 @@ def convolutions(suite: Suite, effort: Effort) -> None:
 
 
 def random_numbers(suite: Suite, effort: Effort) -> None:
-    """Draw a million numbers of the same keys, eagerly on NumPy and by JAX (float32); the uniform ones are equal."""
-    ours, theirs, shape = fg.random.key(0), jax.random.key(0), (10**6,)
-    draws: dict[str, tuple[Callable[[], Any], Callable[[], Any], float]] = {
-        "uniform": (lambda: fg.random.uniform(ours, shape, "f4"), lambda: jax.random.uniform(theirs, shape), 0),
-        "normal": (lambda: fg.random.normal(ours, shape, "f4"), lambda: jax.random.normal(theirs, shape), 1e-5),
+    """Draw a million numbers of the same keys, on NumPy, by `fg.jit` and by JAX (float32)."""
+    key, theirs, shape = fg.random.key(0), jax.random.key(0), (10**6,)
+    third = np.float32(0.3)
+    draws: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], float]] = {
+        "uniform": (lambda k: fg.random.uniform(k, shape, "f4"), lambda k: jax.random.uniform(k, shape), 0),
+        "normal": (lambda k: fg.random.normal(k, shape, "f4"), lambda k: jax.random.normal(k, shape), 1e-5),
         "randint": (
-            lambda: fg.random.randint(ours, shape, 0, 1000, "i4"),
-            lambda: jax.random.randint(theirs, shape, 0, 1000),
+            lambda k: fg.random.randint(k, shape, 0, 1000, "i4"),
+            lambda k: jax.random.randint(k, shape, 0, 1000),
             0,
         ),
         "bernoulli": (
-            lambda: fg.random.bernoulli(ours, np.float32(0.3), shape),
-            lambda: jax.random.bernoulli(theirs, np.float32(0.3), shape),
+            lambda k: fg.random.bernoulli(k, third, shape),
+            lambda k: jax.random.bernoulli(k, third, shape),
             0,
         ),
     }
     for name, (draw, peer, tolerance) in draws.items():
-        np.testing.assert_allclose(draw(), np.asarray(peer()), rtol=tolerance, atol=tolerance)
+        compiled, by_jax = fg.jit(draw), jax.jit(peer)
         contenders: dict[str, Callable[[], Any]] = {
-            "funcgrad": draw,
-            "JAX": lambda peer=peer: jax.block_until_ready(peer()),
+            "funcgrad": lambda draw=draw: draw(key),
+            "funcgrad, XLA": lambda compiled=compiled: jax.block_until_ready(compiled(key)),
+            "JAX": lambda by_jax=by_jax: jax.block_until_ready(by_jax(theirs)),
         }
-        suite.cases.append(Case(f"random.{name} of 1,000,000", interleave(contenders, effort.at_most(40))))
+        expected = np.asarray(contenders["JAX"]())
+        for call in contenders.values():
+            np.testing.assert_allclose(np.asarray(call()), expected, rtol=tolerance, atol=tolerance)
+        samples = interleave(contenders, effort.at_most(40))
+        suite.cases.append(Case(f"random.{name} of 1,000,000, eager", samples))
+        suite.cases.append(
+            Case(f"random.{name} of 1,000,000, XLA", samples, ours="funcgrad, XLA", limits={"JAX": 1.05})
+        )
 
 
 def _lenet_in_torch(images: np.ndarray, kernels: list[np.ndarray]) -> Callable[[], Any]:
