@@ -242,6 +242,19 @@ def test_transforms_around_and_loops_inside(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(fg.vmap(fg.jit(g, engine="numba"))(xs), fg.vmap(g)(xs), rtol=1e-13, atol=1e-14)
 
 
+def test_parts_that_share_numbers_only(rng: np.random.Generator) -> None:
+    xs = [rng.normal(size=(n, 3)) for n in range(2, 14)]
+
+    def program(xs: Any) -> Any:
+        total = np.sum(xs[0] * xs[0])
+        mean = np.tanh(total) / 3 + 1
+        return mean, [np.exp(x) * mean - x / (mean + 1) + x * x * total - np.sin(x) for x in xs]
+
+    same_bits(program, xs)
+    results, wanted = on_both(program, [rng.normal(size=(40_000 + i, 2)) for i in range(2)])
+    np.testing.assert_allclose(results[1], wanted[1], rtol=1e-11, atol=1e-9)
+
+
 def test_without_numba_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "_numba", LazyModule("numba_that_is_not_there"))
     f = fg.jit(np.sin, engine="numba")

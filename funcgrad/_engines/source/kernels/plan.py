@@ -143,7 +143,14 @@ def _connected(members: list[Equation], pending: list[Equation]) -> tuple[list[E
         found += joined
         seen = seen.union(*map(_arrays, joined))
         rest = [e for e in rest if e not in joined]
-    kept = set(found)
+    # And the numbers that they read.
+    makers = {x: e for e in members for x in e.results}
+    kept: set[Equation] = set()
+    while found:
+        equation = found.pop()
+        if equation not in kept:
+            kept.add(equation)
+            found += [makers[x] for x in equation.operands if x in makers]
     return [e for e in members if e in kept], [e for e in pending if e not in kept]
 
 
