@@ -69,7 +69,7 @@ def run(suite: Suite, place: Path, side: str) -> Times:
         done = subprocess.run(
             [*command, "tests"], cwd=place, env=os.environ | settings, capture_output=True, text=True, check=False
         )
-        if not report.exists():
+        if not report.exists() or done.returncode not in (0, 1):
             raise SystemExit(f"{suite.package} with {side} did not run:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
         return json.loads(report.read_text())
 

@@ -76,6 +76,8 @@ def test_scipys_names() -> None:
     )
     norm = importlib.import_module("funcgrad.interop.autograd.scipy.stats.norm")
     assert norm.logpdf(0.0) == asp.stats.norm.logpdf(0.0) == -np.log(2 * np.pi) / 2
+    np.testing.assert_allclose(grad(lambda m: norm.logpdf(0.5, m, 2.0))(0.1), 0.1)
+    assert asp.stats.norm.rvs(size=3, random_state=0).shape == (3,)
     assert asp.signal.convolve([1, 2], [1, 1]).tolist() == [1, 3, 2]
     assert asp.integrate.odeint(lambda y, t: -y, 1.0, [0, 1.0])[1, 0] == pytest.approx(np.exp(-1))
 

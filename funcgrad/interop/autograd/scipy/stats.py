@@ -3,6 +3,7 @@
 import sys
 from types import ModuleType
 
+from funcgrad._core.lazy import LazyModule
 from funcgrad.interop.autograd._namespace import namespace
 
 __getattr__, __dir__ = namespace(__name__, "funcgrad.scipy.stats", "scipy.stats")
@@ -12,12 +13,15 @@ __path__: list[str] = []
 
 
 class _Distribution(ModuleType):
-    """A distribution by the name of a module."""
+    """A distribution by the name of a module: what ours lacks (``rvs``, ``ppf``) is SciPy's."""
 
     def __getattr__(self, attribute: str) -> object:
         _, _, name = vars(self)["__name__"].rpartition(".")
-        return getattr(__getattr__(name), attribute)
+        ours, scipys = getattr(_OURS, name), getattr(_SCIPYS, name)
+        return getattr(ours if hasattr(ours, attribute) else scipys, attribute)
 
 
+_OURS, _SCIPYS = LazyModule("funcgrad.scipy.stats"), LazyModule("scipy.stats")
 for _name in ("beta", "chi2", "dirichlet", "gamma", "multivariate_normal", "norm", "poisson", "t"):
     sys.modules[f"{__name__}.{_name}"] = _Distribution(f"{__name__}.{_name}")
+    vars(sys.modules[__name__])[_name] = sys.modules[f"{__name__}.{_name}"]
