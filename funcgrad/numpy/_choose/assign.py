@@ -181,11 +181,18 @@ def in_place(ufunc: np.ufunc, function: Callable[[Any, Any], Any]) -> Callable[[
         y = function(self, other)
         if y is NotImplemented:
             return y
-        if count <= _ALONE and not is_view(self) and y.shape == self.shape and y.dtype == self.dtype:
+        alone = count <= _ALONE and not is_view(self) and y.shape == self.shape and y.dtype == self.dtype
+        if alone and (len(y.shape) < 2 or _lie_alike(self, y)):
             return y
         return assign(self, y, ufunc, (self, other), asked)
 
     return method
+
+
+def _lie_alike(x: Any, y: Any) -> bool:
+    """Whether the numbers of two arrays lie in memory in one order, by which NumPy tells views from copies."""
+    a, b = innermost(x), innermost(y)
+    return not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)) or a.strides == b.strides
 
 
 _SIGNS = {

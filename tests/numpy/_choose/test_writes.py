@@ -354,6 +354,17 @@ def test_numbers_and_arrays_without_axes(name: str) -> None:
         np.testing.assert_allclose(y, expected)
 
 
+def test_what_is_written_stays_as_it_lies_in_memory() -> None:
+    def f(x: Any) -> Any:
+        y = np.outer(x, x).T * 1
+        y *= np.ones((5, 5))
+        z = np.zeros_like(y)
+        np.ravel(z)[1] = x[0]
+        return np.sum(z**2)
+
+    assert fg.value_and_grad(f)(X)[0] == f(X) == 0
+
+
 def shifted(x: Any) -> Any:
     """Parts of themselves, elsewhere, and then axes of length 1, across which XLA would move the writes."""
     y, z, w = x * 1, x * 2, np.outer(x, x)
