@@ -63,10 +63,16 @@ def _betaln_of_others(lax: Any, a: Any, b: Any) -> Any:
     return lax.select(is_far, far, near)
 
 
+def _betaln_numpy(a: Any, b: Any) -> Any:
+    y = scipy_special.betaln(a, b)
+    # To SciPy a Python number is a float64.
+    return y.astype(np.float32) if np.result_type(a, b) == np.float32 and y.dtype != np.float32 else y
+
+
 betaln_p = elementwise(
     "betaln",
     "a b",
-    numpy=lambda a, b: scipy_special.betaln(a, b),
+    numpy=_betaln_numpy,
     xla=_betaln_xla,
     maps=[
         lambda t, a, b: t * -digamma_step(a, b),
