@@ -19,6 +19,7 @@ from funcgrad._ops.elementwise.special import (
     incomplete,
     integrals,
     normal,
+    polynomials,
     students,
 )
 from funcgrad._ops.elementwise.special import (
@@ -93,6 +94,17 @@ hyperu = of_ufunc("hyperu", hypergeometric.hyperu_p)
 stdtr = of_ufunc("stdtr", students.stdtr_p)
 stdtrit = of_ufunc("stdtrit", students.stdtrit_p)
 owens_t = of_ufunc("owens_t", students.owens_t_p)
+eval_jacobi = of_ufunc("eval_jacobi", polynomials.eval_jacobi_p)
+eval_legendre = of_ufunc("eval_legendre", polynomials.eval_legendre_p)
+eval_gegenbauer = of_ufunc("eval_gegenbauer", polynomials.eval_gegenbauer_p)
+eval_chebyt = of_ufunc("eval_chebyt", polynomials.eval_chebyt_p)
+eval_chebyu = of_ufunc("eval_chebyu", polynomials.eval_chebyu_p)
+eval_hermite = of_ufunc("eval_hermite", polynomials.eval_hermite_p)
+eval_hermitenorm = of_ufunc("eval_hermitenorm", polynomials.eval_hermitenorm_p)
+eval_genlaguerre = of_ufunc("eval_genlaguerre", polynomials.eval_genlaguerre_p)
+eval_laguerre = of_ufunc("eval_laguerre", polynomials.eval_laguerre_p)
+ellipkinc = of_ufunc("ellipkinc", elliptic.ellipkinc_p)
+ellipeinc = of_ufunc("ellipeinc", elliptic.ellipeinc_p)
 
 
 def _of_whole_order(name: str, primitive: Primitive) -> Callable[..., Any]:

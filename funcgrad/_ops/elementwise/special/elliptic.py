@@ -1,4 +1,4 @@
-"""Complete elliptic integrals. Rules: DLMF 19.4, by what Carlson's integral R_D says of the difference of K and E.
+"""Elliptic integrals. Rules: DLMF 19.4, by what Carlson's integral R_D says of the difference of K and E.
 
 ``(K - E) / m = R_D(0, 1 - m, 1) / 3`` (DLMF 19.25.1) keeps its precision where ``K`` and ``E`` agree.
 """
@@ -8,10 +8,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from funcgrad._ops.elementwise.arithmetic import sqrt_p
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.elementwise.select import select
-from funcgrad._ops.elementwise.special.scipys import of_scipy, on_host, scipy_special
+from funcgrad._ops.elementwise.special.scipys import no_rule, of_scipy, on_host, scipy_special
 from funcgrad._ops.elementwise.special.series import polynomial
+from funcgrad._ops.elementwise.trigonometric import sin_p
 
 
 def _series() -> list[float]:
@@ -48,3 +50,17 @@ elliptic_difference_p = elementwise(
 ellipk_p = of_scipy("ellipk", "m", [lambda t, m, y: t * ((y - elliptic_difference_p(1 - m)) / (2 * (1 - m)))])
 ellipkm1_p = of_scipy("ellipkm1", "p", [lambda t, p, y: t * ((elliptic_difference_p(p) - y) / (2 * p))])
 ellipe_p = of_scipy("ellipe", "m", [lambda t, m: t * (-0.5 * elliptic_difference_p(1 - m))])
+
+
+def _delta(phi: Any, m: Any) -> Any:
+    sine = sin_p(phi)
+    return sqrt_p(1 - m * (sine * sine))
+
+
+_BY_PARAMETER = "Hold m constant with fg.stop_gradient; the complete integrals, ellipk and ellipe, have a rule for it."
+ellipkinc_p = of_scipy(
+    "ellipkinc", "phi m", [lambda t, phi, m: t / _delta(phi, m), no_rule("ellipkinc", "m", _BY_PARAMETER)]
+)
+ellipeinc_p = of_scipy(
+    "ellipeinc", "phi m", [lambda t, phi, m: t * _delta(phi, m), no_rule("ellipeinc", "m", _BY_PARAMETER)]
+)

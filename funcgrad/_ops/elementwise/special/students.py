@@ -20,7 +20,9 @@ scipy_stats = LazyModule("scipy.stats")
 
 
 def _log_density(df: Any, x: Any) -> Any:
-    return -betaln_p(0.5 * df, 0.5) - 0.5 * log_p(df) - 0.5 * (df + 1) * log1p_p(x * x / df)
+    # SciPy's ufuncs take float32 beside a Python number as float64.
+    half = 0 * df + 0.5
+    return -betaln_p(0.5 * df, half) - 0.5 * log_p(df) - 0.5 * (df + 1) * log1p_p(x * x / df)
 
 
 def _density(df: Any, x: Any) -> Any:

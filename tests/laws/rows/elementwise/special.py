@@ -12,6 +12,7 @@ from funcgrad._ops.elementwise.special import (
     incomplete,
     integrals,
     normal,
+    polynomials,
     students,
 )
 from funcgrad._ops.elementwise.special.beta_slope import betainc_slope_p
@@ -35,6 +36,16 @@ def _far_right(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype
 
 
 ORDERS = np.array([[0.5], [2.25]])
+DEGREES = np.array([[0.0], [3.0]])
+WITH_PARAMETER = (polynomials.eval_gegenbauer_p, polynomials.eval_genlaguerre_p)
+POLYNOMIALS = (
+    polynomials.eval_legendre_p,
+    polynomials.eval_chebyt_p,
+    polynomials.eval_chebyu_p,
+    polynomials.eval_hermite_p,
+    polynomials.eval_hermitenorm_p,
+    polynomials.eval_laguerre_p,
+)
 FRACTIONS = np.array([0.2, 0.7, 0.4])
 PARAMETERS = np.array([[1.5, 0.7, 4.0], [2.0, 9.0, 0.3]])
 GAMMAS = (incomplete.gammainc_p, incomplete.gammaincc_p, incomplete.gammaincinv_p, incomplete.gammainccinv_p)
@@ -89,6 +100,10 @@ ROWS = [
     Row(students.stdtr_p, (ORDERS, (3,)), name="by the point"),
     Row(students.stdtr_p, ((2, 1), (3,)), sample="positive", elsewhere=BY_PARAMETER),
     Row(students.stdtrit_p, (ORDERS, (3,)), sample=_fractions),
+    Row(polynomials.eval_jacobi_p, (DEGREES, ORDERS, ORDERS + 1, (3,)), sample="unit"),
+    *[Row(p, (DEGREES, ORDERS, (3,)), sample="unit") for p in WITH_PARAMETER],
+    *[Row(p, (DEGREES, (3,)), sample="unit") for p in POLYNOMIALS],
+    *[Row(p, ((2, 3), np.array([0.2, -1.5, 0.7]))) for p in (elliptic.ellipkinc_p, elliptic.ellipeinc_p)],
     Row(students.owens_t_p, ((2, 1), (3,))),
     Row(students.skewed_ndtr_p, ((2, 1), (3,)), dtypes=DOUBLE),
     Row(normal.normal_log_density_p, ((2, 3), (3,), (2, 1)), sample="positive"),
