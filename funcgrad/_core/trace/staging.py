@@ -97,8 +97,12 @@ class StagingTrace(Trace):
             x = snapshot(x)
         found = self._constants.get(id(x))
         if found is None:
+            value = frozen(x)
+            if type(value) is StagedTracer and value.owner is self:
+                # What a place of this program holds.
+                return value.variable
             # By the identity of what the user holds, which is kept too: another value could get it otherwise.
-            found = self._constants[id(x)] = Var(Aval(x.shape, x.dtype)), frozen(x), x
+            found = self._constants[id(x)] = Var(Aval(x.shape, x.dtype)), value, x
         return found[0]
 
     def graph(self, outputs: Sequence[Any], name: str) -> Graph:

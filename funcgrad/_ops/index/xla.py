@@ -19,6 +19,10 @@ def index_xla(lax: Any, x: Any, *arrays: Any, index: Index) -> Any:
     y = _cut(lax, x, plan)
     if arrays:
         y = _gather(lax, y, plan, arrays, index.unique)
+        if not plan.batch and math.prod(plan.gathered) > 1:
+            # What one number selects is a view, which may be written to. To XLA it is a slice with axes of length 1,
+            # across which nothing may be moved then: see `_paste`.
+            y = lax.separate(y)[0]
     return _reshape(lax, y, plan.shape)
 
 

@@ -88,7 +88,7 @@ def stage_flat(f: Callable[..., Sequence[Any]], avals: Sequence[Aval], name: str
     trace = StagingTrace()
     inputs = [trace.input(aval) for aval in avals]
     with trace:
-        return trace.graph(f(*inputs), name)
+        return trace.graph([_settled(name, leaf) for leaf in f(*inputs)], name)
 
 
 def abstract(leaf: Any) -> Aval:
