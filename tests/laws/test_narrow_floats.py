@@ -20,9 +20,11 @@ from funcgrad.numpy._base.dispatch import ufuncs
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 DTYPES = [BFLOAT16, np.dtype(np.float16)]
-# Not of floats, of double precision in any case, or without a derivative.
-OTHERS = {"float_power", "nextafter", "ldexp", "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift"}
-BINARY = sorted({u.__name__ for u in ufuncs if u.nin == 2 and u.nout == 1 and u.signature is None} - OTHERS)
+# Of double precision in any case, or without a derivative.
+OTHERS = {"float_power", "nextafter", "ldexp"}
+OF_TWO = [u for u in ufuncs if u.nin == 2 and u.nout == 1 and u.signature is None]
+# Those of floats.
+BINARY = sorted({u.__name__ for u in OF_TWO if any(kind.startswith("dd") for kind in u.types)} - OTHERS)
 VALUES = [0.5, 1.5, 0.75]
 Function = Callable[[Any], Any]
 
