@@ -23,7 +23,7 @@ def plot_ratios(suites: Sequence[Suite], path: Path) -> None:
     axes.set_yticks(range(len(rows)), [f"{case.name}: {name}" for case, name in rows], fontsize=8)
     axes.invert_yaxis()
     axes.set_xscale("log")
-    axes.set_xlabel("funcgrad's time / the contender's (green: target met, red: missed, grey: none)")
+    axes.set_xlabel("funcgrad's time / the contender's\n(green: target met, red: missed, grey: none)")
     axes.legend(loc="lower right")
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=130)
