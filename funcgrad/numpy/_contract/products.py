@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,7 +13,7 @@ from funcgrad._core.aval import aval_of, is_integral
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._core.tracebacks import caller_level
 from funcgrad._ops.contract.dot import dot_general, matmul_p
-from funcgrad._ops.elementwise.arithmetic import mul_p
+from funcgrad._ops.elementwise.arithmetic import add_p, mul_p
 from funcgrad._ops.elementwise.cast import cast, conj_p
 from funcgrad._ops.index.gather import slice_axis
 from funcgrad._ops.index.join import concatenate
@@ -106,7 +107,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     a, b = promote(as_value(a), as_value(b))
     a_ndim, b_ndim = len(a.shape), len(b.shape)
     if not a_ndim or not b_ndim:
-        return bind(mul_p, (a, b), NO_PARAMS)
+        return _summed_once(a, b)
     if a_ndim < 3 and b_ndim < 3:
         return bind(matmul_p, (a, b), NO_PARAMS)
     return dot_general(a, b, ((a_ndim - 1,), (max(b_ndim - 2, 0),)))
@@ -131,7 +132,16 @@ def inner(a: Any, b: Any, /) -> Any:
     """``numpy.inner``."""
     a, b = promote(as_value(a), as_value(b))
     a_ndim, b_ndim = len(a.shape), len(b.shape)
-    return dot_general(a, b, ((a_ndim - 1,), (b_ndim - 1,))) if a_ndim and b_ndim else mul_p(a, b)
+    return dot_general(a, b, ((a_ndim - 1,), (b_ndim - 1,))) if a_ndim and b_ndim else _summed_once(a, b)
+
+
+def _summed_once(a: Any, b: Any) -> Any:
+    """Products by a number. NumPy hands those of vectors and matrices to BLAS, which adds to zeros: none is -0."""
+    y = bind(mul_p, (a, b), NO_PARAMS)
+    shape = a.shape or b.shape
+    if y.dtype.kind not in "fc" or len(shape) not in (1, 2) or math.prod(shape) == 1:
+        return y
+    return bind(add_p, (y, y.dtype.type(0)), NO_PARAMS)
 
 
 @implements(np.outer, np.linalg.outer)

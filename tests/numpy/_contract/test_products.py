@@ -194,3 +194,15 @@ def test_lengths_of_no_products() -> None:
         for f in (np.vecdot, lambda x, y: fg.vjp(np.vecdot, x, y), fg.jit(np.vecdot)):
             with pytest.raises(ValueError, match="mismatch in its core dimension"):
                 f(x, y)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (2,), (1, 1), (2, 3), (2, 1, 1)], ids=str)
+@pytest.mark.parametrize("number", [-1.0, -1 - 1j], ids=str)
+def test_products_by_a_number_have_numpys_signs_of_zero(number: complex, shape: tuple[int, ...]) -> None:
+    x = np.zeros(shape)
+    for f in (lambda x: np.dot(x, number), lambda x: np.dot(number, x), lambda x: np.inner(x, number)):
+        expected = np.asarray(f(x), complex)
+        for got in (fg.vjp(f, x)[0], fg.jit(f, engine="numpy")(x)):
+            found = np.asarray(got, complex)
+            assert np.array_equal(np.signbit(found.real), np.signbit(expected.real))
+            assert np.array_equal(np.signbit(found.imag), np.signbit(expected.imag))
