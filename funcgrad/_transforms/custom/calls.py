@@ -11,6 +11,7 @@ from funcgrad._core.aval import Aval, aval_of, is_inexact
 from funcgrad._core.bind import is_foreign, is_value, level_of
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.graph.simplify import simplify
+from funcgrad._core.trace.place import settled
 from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.copy import fresh
@@ -92,7 +93,8 @@ def run(f: Callable[[list], list], xs: Sequence[Any], name: str) -> list:
     """The user's function; by way of its graph where values of another engine, bare, would meet NumPy's functions."""
     if any(is_foreign(x) for x in xs):
         return staged(f, xs, name).evaluate(*xs)
-    return f(list(xs))
+    # What is handed through may come back as a place, of which nobody who takes results apart knows.
+    return [settled(y) for y in f(list(xs))]
 
 
 class VjpOfCall:

@@ -281,3 +281,28 @@ def test_with_funcgrads_own_module_under_jax() -> None:
     with jax.enable_x64(True):
         close(jax.vmap(jax.grad(f))(X), np.full(3, 5.0))
         close(jax.jit(jax.grad(lambda x: fnp.sum(f(x))))(X), np.full(3, 5.0))
+
+
+@pytest.mark.parametrize(
+    "f", [lambda x: x, lambda x: [x, x], lambda x: (np.float64(3.0), x * 2)], ids=["x", "x, x", "2x"]
+)
+def test_rules_around_rules_that_hand_their_argument_through(f: Any) -> None:
+    x, direction = np.ones(3), np.array([1.0, 2.0, 3.0])
+
+    def ruled(g: Any) -> Any:
+        made = fg.custom_jvp(g)
+        made.defjvp(lambda primals, tangents: fg.jvp(g, primals, tangents))
+        return made
+
+    def pulled(g: Any) -> Any:
+        made = fg.custom_vjp(g)
+        made.defvjp(lambda x: (g(x), x), lambda x, y_bar: fg.vjp(g, x)[1](y_bar))
+        return made
+
+    def along(g: Any) -> Any:
+        y, pull = fg.vjp(g, x)
+        return pull(fg.tree.map(lambda y: direction if np.shape(y) else 1.0, y))[0]
+
+    for g in (ruled(f), ruled(ruled(f)), pulled(ruled(ruled(f))), ruled(ruled(ruled(f))), pulled(pulled(f))):
+        np.testing.assert_array_equal(along(g), along(f))
+        np.testing.assert_array_equal(along(fg.jit(g, engine="numpy")), along(f))
