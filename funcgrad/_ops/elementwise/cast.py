@@ -173,7 +173,7 @@ def _complex_numpy(a: Any, b: Any) -> Any:
     y = np.empty(np.broadcast_shapes(np.shape(a), np.shape(b)), complex_dtype(np.result_type(a, b)))
     y.real = a
     y.imag = b
-    return y
+    return y if y.shape else y[()]
 
 
 complex_p = elementwise(

@@ -34,8 +34,9 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: M
     a, indices = as_value(a), as_value(indices)
     if not is_integer(dtype_of(indices)):
         raise TypeError(f"numpy.take: the indices are of dtype {dtype_of(indices)}; needed integers.")
-    if axis is None:
-        a, axis = ravel(a), 0
+    if axis is None or not aval_of(a).shape:
+        # A number has one axis here, as in NumPy.
+        a, axis = ravel(a), axis or 0
     axis = normalize_axis(axis, len(a.shape))
     if mode != "raise":
         indices = _bounded(indices, a.shape[axis], mode)

@@ -18,11 +18,11 @@ from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.index.join import pad as pad_op
 from funcgrad._ops.index.plan import FULL, SLOT, Index
 from funcgrad._ops.layout.broadcast import reduce_sum
-from funcgrad._ops.layout.copy import fresh
+from funcgrad._ops.layout.copy import copy, fresh
 from funcgrad._ops.reduce.reduce import reduce_max, reduce_min
 from funcgrad._ops.reduce.sort import sort
 from funcgrad.numpy._base.axes import normalize_axis
-from funcgrad.numpy._base.concrete import concrete_value
+from funcgrad.numpy._base.concrete import concrete_value, no_number
 from funcgrad.numpy._base.convert import as_value, assigned, promote
 from funcgrad.numpy._base.dispatch import implements, refuse_option
 from funcgrad.numpy._base.guests import is_object_array
@@ -45,6 +45,8 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     """``numpy.pad``, in all its modes; not with a function, which would write into what is padded."""
     array = as_array(array)
     widths = _widths(pad_width, len(array.shape))
+    if not array.shape and isinstance(mode, str) and mode in _OPTIONS:
+        return no_number(copy(array))
     if callable(mode):
         refuse_option("pad", "mode, a function,", f"The modes there are: {', '.join(sorted(_OPTIONS))}.")
     if mode not in _OPTIONS:

@@ -109,8 +109,9 @@ def tile(A: Any, reps: Axes) -> Any:  # noqa: N803  (NumPy's name)
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
     """``numpy.repeat``; the numbers of repeats decide the shape, so they must be known."""
     a = as_array(a)
-    if axis is None:
-        a, axis = ravel(a), 0
+    if axis is None or not a.shape:
+        # A number has one axis here, as in NumPy.
+        a, axis = ravel(a), axis or 0
     axis = normalize_axis(axis, len(a.shape))
     counts = np.asarray(concrete_value(as_value(repeats), "numpy.repeat"))
     if counts.size == 1:

@@ -165,3 +165,20 @@ def test_new_arrays_lie_in_memory_as_numpys(new: Any) -> None:
     x = np.arange(1.0, 7.0).reshape(2, 3)
     assert fg.vjp(f, x)[0] == f(x)
     np.testing.assert_array_equal(fg.grad(f)(x), [[0.0, 2.0, 4.0], [1.0, 3.0, 5.0]])
+
+
+def test_a_number_has_one_axis_to_repeat_and_take_along_and_none_to_pad() -> None:
+    def f(x: Any) -> Any:
+        total = np.sum(x)
+        padded = np.pad(np.copy(total), 1)
+        padded[...] = np.sin(padded)
+        kept = number = np.nan_to_num(total * 1j)
+        number += 1
+        return np.take(total, [0, 0], axis=0), np.repeat(total, 2, axis=-1), padded, kept, number
+
+    x = np.array([1.0, 2.0])
+    for got in (fg.vjp(f, x)[0], fg.jit(f, engine="numpy")(x), fg.jit(f)(x)):
+        for y, expected in zip(got, f(x), strict=True):
+            np.testing.assert_allclose(y, expected)
+    with pytest.raises(np.exceptions.AxisError):
+        fg.grad(lambda x: np.take(np.sum(x), 0, axis=1))(x)
