@@ -17,6 +17,7 @@ import scipy.special
 import torch
 
 import funcgrad as fg
+from benchmarks import _models_pytensor
 from benchmarks._resnet import resnet50_shapes
 from benchmarks._timing import Case, Effort, Samples, Suite, interleave, interleave_once
 from funcgrad import nn
@@ -157,7 +158,10 @@ def measure_mlp(suite: Suite, effort: Effort) -> None:
     """The gradient of a small network."""
     given = mlp((64, 32, 32, 10), 8)
     ours, theirs = fg.grad(mlp_loss(np)), jax.grad(mlp_loss(jnp))
-    _against_jax(suite, effort, "gradient of an MLP 64-32-32-10, batch 8", (0.65, None), ours, theirs, *given)
+    call = _models_pytensor.mlp_gradient(*given)
+    others = None if call is None else {PYTENSOR: (call, 1.1)}
+    name = "gradient of an MLP 64-32-32-10, batch 8"
+    _against_jax(suite, effort, name, (0.65, None), ours, theirs, *given, others=others)
 
 
 def _our_step(loss: Callable[..., Any]) -> Callable[..., Any]:
