@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import math
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,6 @@ from funcgrad._core.graph.ir import Line
 from funcgrad._core.trace.forward import ForwardTrace
 from funcgrad._core.trace.staging import StagingTrace, user_line
 from funcgrad._core.trace.tape import is_joint, kept_by, parents_of, primitive_of, pulls
-from funcgrad._core.tracebacks import PACKAGE
 from funcgrad.errors import NonFiniteError
 
 if TYPE_CHECKING:
@@ -31,9 +29,6 @@ if TYPE_CHECKING:
 # Lines are kept for the operations recorded last. A tape of tensors has no end; a longer one than this is rare.
 _LINES = 1 << 18
 _FEW = 1 << 12
-# Whether a file is of this package.
-_ours: dict[str, bool] = {}
-
 
 vdot, isfinite = np.vdot, math.isfinite
 
@@ -49,8 +44,8 @@ class Checks:
     def __init__(self, infinities: bool, inside: Callable[[Checks, Primitive, Sequence[Any], dict], None]) -> None:
         self.infinities = infinities
         self.inside = inside
-        # File and line by the number of a node.
-        self.lines: dict[int, tuple[str, int]] = {}
+        # By the number of a node.
+        self.lines: dict[int, Line | None] = {}
 
     def is_bad(self, x: Any) -> bool:
         """Whether there is a number in a bare array that is looked for; what is no float is fine."""
@@ -75,7 +70,7 @@ class Checks:
             # Of several results the operation's own node is the parent of each.
             if several:
                 node = next((parent for parent in parents_of(node) if parent is not None and is_joint(parent)), node)
-            self.lines[node[0]] = _place()
+            self.lines[node[0]] = user_line()
 
     def look(
         self,
@@ -105,19 +100,6 @@ class Checks:
             f"places, the first at index {first}. It read {_listed(read)}. Keep what it reads inside its domain "
             "(np.where on the operand rather than on the result), or leave the context for this part."
         )
-
-
-def _place() -> tuple[str, int]:
-    """File and line of the innermost frame outside this package."""
-    frame = sys._getframe(2)
-    while True:
-        filename = frame.f_code.co_filename
-        ours = _ours.get(filename)
-        if ours is None:
-            ours = _ours[filename] = filename.startswith(PACKAGE)
-        if not ours or frame.f_back is None:
-            return filename, frame.f_lineno
-        frame = frame.f_back
 
 
 checks: ContextVar[Checks | None] = ContextVar("funcgrad_checks", default=None)
@@ -221,6 +203,5 @@ class CheckedPulls:
                 name = "an operation" if primitive is None else primitive.name
                 what = f"the derivative of {name}, in the pass back over the line"
                 read = kept if isinstance(y_bar, list) else [bare(y_bar), *kept]
-                place = asked.lines.get(node[0])
-                raise asked.error(what, value, read, None if place is None else Line(*place))
+                raise asked.error(what, value, read, asked.lines.get(node[0]))
         return x_bars

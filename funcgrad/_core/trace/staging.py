@@ -131,12 +131,19 @@ def _same_bits(a: np.ndarray, b: np.ndarray) -> bool:
     return (np.array_equal(a, b) and not a.dtype.hasobject) or a.tobytes() == b.tobytes()
 
 
+# Whether a file is of this package: it is asked of several frames for each operation.
+_ours: dict[str, bool] = {}
+
+
 def user_line() -> Line | None:
     """The line of the innermost frame outside this package."""
     frame = sys._getframe(2)
     while frame is not None:
         filename = frame.f_code.co_filename
-        if not filename.startswith(PACKAGE):
+        ours = _ours.get(filename)
+        if ours is None:
+            ours = _ours[filename] = filename.startswith(PACKAGE)
+        if not ours:
             return Line(filename, frame.f_lineno)
         frame = frame.f_back
     return None
