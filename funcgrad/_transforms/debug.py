@@ -70,8 +70,11 @@ def debug_nans(infinities: bool = True) -> Iterator[None]:
                     trace.__class__ = unchecked(type(trace))
 
 
-def checked_call(call: Callable[..., Any], graph_of: Callable[..., Graph], args: tuple, kwargs: dict) -> Any:
-    """Call a compiled function; where its results are not finite, find out by its graph why."""
+def checked_call(call: Callable[..., Any], stage: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
+    """Call a compiled function; where its results are not finite, find out by its graph why.
+
+    ``stage(args, kwargs)`` gives the graph, and as its third value the numbers that go into it.
+    """
     asked = checks.get()
     assert asked is not None
     token = checks.set(None)
@@ -80,12 +83,10 @@ def checked_call(call: Callable[..., Any], graph_of: Callable[..., Graph], args:
         bad = [leaf for leaf in leaves(out) if asked.is_bad(leaf)]
         if not bad or any(asked.is_bad(leaf) for leaf in leaves((args, kwargs))):
             return out
-        graph = graph_of(*args, **kwargs)
-        given = [leaf for leaf in leaves((args, kwargs)) if hasattr(leaf, "dtype") or isinstance(leaf, float | int)]
+        graph, _, given, _ = stage(args, kwargs)
     finally:
         checks.reset(token)
-    if len(given) == len(graph.inputs):
-        _evaluate(asked, graph, given)
+    _evaluate(asked, graph, given)
     raise asked.error(f"the compiled function {graph.name}", bad[0], given, None)
 
 

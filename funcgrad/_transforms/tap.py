@@ -48,8 +48,8 @@ class Taps(Mapping[str, Seen]):
 
     def __init__(self) -> None:
         self.found: dict[str, Seen] = {}
-        # Compiled functions that were called meanwhile, compiled anew with their marks.
-        self.compiled: dict[int, Any] = {}
+        # Compiled functions that were called meanwhile, and the same compiled anew with their marks.
+        self.compiled: dict[Any, Any] = {}
 
     def __getitem__(self, name: str) -> Seen:
         settle_effects()

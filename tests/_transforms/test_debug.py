@@ -63,6 +63,10 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "numpy": (lambda: fg.jit(fg.grad(entropy), engine="numpy")(X), LOG),
     "xla": (lambda: fg.jit(fg.grad(entropy))(X), LOG),
     "xla, of its arrays": (lambda: fg.jit(entropy)(fg.jit(lambda x: x + np.float32(0))(X.astype(np.float32))), LOG),
+    "static": (
+        lambda: fg.jit(lambda x, n: -n * np.log(x), static_argnums=1, engine="numpy")(X, 2),
+        r"log at test_debug.* made -inf",
+    ),
     "numpy in grad": (lambda: fg.grad(fg.jit(entropy, engine="numpy"))(X), LOG),
     "xla in grad": (lambda: fg.grad(fg.jit(entropy))(X), LOG),
     "scan": (lambda: fg.grad(product)(X), LOG.replace("1 of", "1 of")),
@@ -148,3 +152,15 @@ def test_training_goes_on_as_without() -> None:
     with fg.debug_nans():
         watched = steps()
     assert np.array_equal(watched, steps())
+
+
+@pytest.mark.parametrize("engine", ["numpy", "xla"])
+def test_donated_arguments_are_there_to_be_looked_at(engine: str) -> None:
+    step = fg.jit(lambda x, y: np.log(x) + y, donate_argnums=0, engine=engine)
+    given = fg.jit(lambda x: x * np.float32(1), engine=engine)(X.astype(np.float32))
+    with (
+        pytest.raises(NonFiniteError, match=r"log at test_debug.* made -inf .*It read float32\[3\] from 0"),
+        fg.debug_nans(),
+    ):
+        step(given, np.ones(3, np.float32))
+    assert np.array_equal(np.asarray(given), X.astype(np.float32))

@@ -111,3 +111,10 @@ def test_bad_input_and_ends() -> None:
         fg.grad(loss)(W, X)
     check(outer)
     check(inner)
+
+
+def test_a_compiled_function_that_is_gone_is_not_taken_for_the_next() -> None:
+    with fg.taps() as seen:
+        for i in range(20):
+            assert fg.jit(lambda x, i=i: fg.tap("x", x * i), engine="numpy")(3.0) == 3 * i
+            assert seen["x"].value == 3 * i

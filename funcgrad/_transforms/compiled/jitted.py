@@ -45,20 +45,29 @@ class Jitted:
     def _call_looked_at(self, args: tuple, kwargs: dict) -> Any:
         """One call while somebody looks on; `MISS` where nobody looks at this one.
 
-        For checks traced values go through it operation by operation. For taps it is compiled anew, with its marks.
+        For checks traced values go through it operation by operation, and nothing is donated, which may have to be read
+        again. For taps it is compiled anew, with its marks.
         """
         if checks.get() is not None:
             if any(isinstance(leaf, Tracer) for leaf in leaves((args, kwargs))):
                 return self._function(*args, **kwargs)
-            return checked_call(self, self.graph, args, kwargs)
+            return checked_call(self._keeping, self._stage, args, kwargs)
         if not open_taps or self.for_taps:
             return MISS
         compiled = open_taps[-1].compiled
-        marked = compiled.get(id(self))
+        marked = compiled.get(self)
         if marked is None:
-            marked = compiled[id(self)] = type(self)(self._function, self._static, self._engine, self._donated)
+            marked = compiled[self] = self._with_donated(self._donated)
             marked.for_taps = True
         return marked(*args, **kwargs)
+
+    @functools.cached_property
+    def _keeping(self) -> Jitted:
+        """The same without donation."""
+        return self._with_donated(()) if self._donated else self
+
+    def _with_donated(self, numbers: Sequence[int]) -> Jitted:
+        return type(self)(self._function, self._static, self._engine, numbers)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {name_of(self._function)}>"
