@@ -18,13 +18,17 @@ TORCH ?= torch==2.13.0
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(PIP_PRE),--pre)
 
-.PHONY: help train test test-lowest test-without-jax fuzz lint format types bench array-api clients torch clean
+.PHONY: help train gallery test test-lowest test-without-jax fuzz lint format types bench array-api clients torch clean
 
 help:
-	@echo "make train | test | test-lowest | test-without-jax | fuzz | lint | format | types | bench | array-api | clients | torch | clean"
+	@echo "make train | gallery | test | test-lowest | test-without-jax | fuzz | lint | format | types | bench | array-api | clients | torch | clean"
 
 train: $(VENV)/.has-examples
 	$(BIN)/python examples/digits.py $(ARGS)
+
+# All programs of the gallery, or some: make gallery ARGS="kalman_filter lens_design". Their pictures: examples/output/gallery.
+gallery: $(VENV)/.has-examples
+	$(BIN)/python examples/run_gallery.py $(ARGS)
 
 # Stretches of tests go to one worker: what neighbours share is computed once.
 test: $(VENV)/.has-test
