@@ -19,6 +19,8 @@ from funcgrad._transforms.debug import debug_nans
 from funcgrad._transforms.derivative.forward import jvp, linearize
 from funcgrad._transforms.derivative.higher_order import hessian, hvp, jacfwd, jacobian, jacrev
 from funcgrad._transforms.derivative.reverse import grad, value_and_grad, vjp
+from funcgrad._transforms.effects import debug_print
+from funcgrad._transforms.effects import stop as breakpoint  # noqa: A004  (Python's name for what it is)
 from funcgrad._transforms.tap import tap, taps
 from funcgrad._transforms.vmap import vmap
 from funcgrad.interop.jax import from_jax, to_jax
@@ -35,6 +37,7 @@ __all__ = [
     "ShapeDtype",
     "Tracer",
     "autograd",
+    "breakpoint",
     "call_numpy",
     "check_grads",
     "checkpoint",
@@ -42,6 +45,7 @@ __all__ = [
     "custom_jvp",
     "custom_vjp",
     "debug_nans",
+    "debug_print",
     "errors",
     "extend",
     "fori_loop",

@@ -136,6 +136,12 @@ class Trace:
         if error is not None and self.note:
             _note(error, self.note)
 
+    @property
+    def outer(self) -> Trace | None:
+        """The transform around this one."""
+        before = self._token.old_value
+        return before if isinstance(before, Trace) else None
+
     def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
         """Apply a primitive of whose operands at least one is a tracer of this trace."""
         raise NotImplementedError

@@ -98,6 +98,7 @@ class Primitive:
         "batch",
         "cost",
         "derivative",
+        "effect",
         "elementwise",
         "fold",
         "multiple_results",
@@ -140,6 +141,8 @@ class Primitive:
         # Whether Python's numbers have it as an operator, so that of them alone the result is weak.
         self.operator = False
         self.multiple_results = multiple_results
+        # Whether it is run for what it does, so that programs keep it, though nothing reads its results.
+        self.effect = False
         # Of a `ViewPrimitive`, what makes its results views.
         self.view: View | None = None
         # For up to three operands: what applies to bare values and records at once, by set of active operands.

@@ -66,6 +66,11 @@ def settle_effects() -> None:
         engine.settle()
 
 
+def tracing_engine() -> Engine | None:
+    """The engine that makes a program in this thread right now, by running what the program is to do."""
+    return next((engine for engine in in_use if engine.is_tracing()), None)
+
+
 def engine_scope(values: Iterable[Any]) -> AbstractContextManager[Any]:
     """The mode in which operators work on these values as NumPy's do: JAX's 64-bit mode if one is a ``jax.Array``."""
     if in_use:

@@ -58,6 +58,7 @@ class Engine:
         written: ``written(graph, signature)``, a graph as a function of the user's arguments, guard and results
             included, and its source; ``None`` where it writes no source, and calls go by way of ``compile``.
         settle: waits until what its programs call in Python has been called.
+        is_tracing: whether it makes a program in this thread right now, by running what the program is to do.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Engine:
     tracing: Tracing | None
     written: Callable[[Graph, Signature], tuple[Callable[[tuple, dict], Any], str]] | None
     settle: Callable[[], None]
+    is_tracing: Callable[[], bool]
 
 
 class _NoScope:

@@ -101,6 +101,11 @@ class Equation:
         """Bytes read and written if nothing were fused."""
         return sum(x.aval.nbytes for x in (*self.operands, *self.results))
 
+    @property
+    def has_effect(self) -> bool:
+        """Whether it does something beside giving its results, or a program does that it holds."""
+        return self.primitive.effect or any(map(_holds_effect, self.params.values()))
+
 
 class Graph:
     """An immutable program: calling it evaluates it on NumPy values, ``jax.Array`` s or tracers alike.
@@ -211,6 +216,17 @@ class Graph:
     def bytes(self) -> int:
         """Bytes that one evaluation reads and writes if nothing were fused."""
         return sum(equation.bytes for equation in self.equations)
+
+
+def _holds_effect(param: Any) -> bool:
+    """Whether a parameter is a program with effects, or a record of such."""
+    if isinstance(param, Graph):
+        return param.made(_has_effects)
+    return isinstance(param, tuple) and any(map(_holds_effect, param))
+
+
+def _has_effects(graph: Graph) -> bool:
+    return any(equation.has_effect for equation in graph.equations)
 
 
 def _is_a(x: Any, needed: Aval) -> bool:

@@ -126,7 +126,7 @@ class _Folder:
                 return found
         key = _key(equation, operands)
         same = self.known.get(key) if key is not None else None
-        if same is not None:
+        if same is not None and not equation.has_effect:
             self.replaced.update(zip(results, same, strict=True))
             return same[0]
         if key is not None:
@@ -198,11 +198,11 @@ def _key(equation: Equation, operands: tuple[Operand, ...]) -> Any:
 
 
 def drop_dead(graph: Graph) -> Graph:
-    """Without the equations and constants that no output depends on."""
+    """Without the equations and constants that no output and no effect depends on."""
     live = {x for x in graph.outputs if type(x) is Var}
     kept = []
     for equation in reversed(graph.equations):
-        if any(var in live for var in equation.results):
+        if any(var in live for var in equation.results) or equation.has_effect:
             kept.append(equation)
             live.update(x for x in equation.operands if type(x) is Var)
     constants = [(var, value) for var, value in graph.constants if var in live]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, next_serial
+from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, active_trace, next_serial
 from funcgrad._core.graph.ir import Equation, Graph, Line, Literal, Operand, Var
 from funcgrad._core.numbers import is_weak, typed
 from funcgrad._core.trace.place import frozen
@@ -57,9 +57,13 @@ class StagingTrace(Trace):
 
     concrete = False
 
-    def __init__(self, transform: str = "make_graph", copies: bool = False) -> None:
-        """With ``copies`` the graph has the numbers that plain arrays hold now: the user may write to them later."""
+    def __init__(self, transform: str = "make_graph", copies: bool = False, effects: bool = True) -> None:
+        """With ``copies`` the graph has the numbers that plain arrays hold now: the user may write to them later.
+
+        Without ``effects`` it is a program of tangents alone: what the function does meanwhile is done elsewhere.
+        """
         super().__init__()
+        self.effects = effects
         self.transform = transform
         self.copies = copies
         self.inputs: list[Var] = []
@@ -109,6 +113,14 @@ class StagingTrace(Trace):
         """What was recorded, with the given values as outputs."""
         results = [self.operand(x) for x in outputs]
         return Graph(self.inputs, [(var, x) for var, x, _ in self._constants.values()], self.equations, results, name)
+
+
+def effects_trace() -> StagingTrace | None:
+    """The program being staged in which an effect has its place that reads none of its values; ``None`` for none."""
+    trace = active_trace()
+    while trace is not None and not (isinstance(trace, StagingTrace) and trace.effects):
+        trace = trace.outer
+    return trace
 
 
 _snapshots: dict[int, tuple[weakref.ref, np.ndarray]] = {}

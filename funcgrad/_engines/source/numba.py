@@ -366,6 +366,7 @@ NUMBA = Engine(
     is_abstract=lambda x: False,
     place_beside=NUMPY.place_beside,
     settle=NUMPY.settle,
+    is_tracing=NUMPY.is_tracing,
     lasting=NUMPY.lasting,
     tracing=None,
     written=_written,

@@ -63,6 +63,7 @@ NUMPY = Engine(
     is_abstract=lambda x: False,
     place_beside=lambda value, x: value,
     settle=lambda: None,
+    is_tracing=lambda: False,
     lasting=lambda value, given: value,
     tracing=None,
     written=written,

@@ -79,6 +79,7 @@ XLA = Engine(
     is_abstract=_is_abstract,
     place_beside=_place_beside,
     settle=lambda: xla.settle_effects(),
+    is_tracing=lambda: xla.inside_jax_trace(),
     lasting=_lasting,
     tracing=xla,
     written=None,

@@ -45,8 +45,11 @@ def with_fits(graph: Graph) -> tuple[Graph, list[Fit]]:
 def _asked(equation: Equation) -> tuple[Any, Fit] | None:
     """The number of an equation that is to be looked at, if any."""
     # By name: primitives lie above the engines.
-    name, number = equation.primitive.name, equation.operands[-1]
-    if name not in {"fit", "pow"} or type(number) is Literal:
+    name = equation.primitive.name
+    if name not in {"fit", "pow"}:
+        return None
+    number = equation.operands[-1]
+    if type(number) is Literal:
         return None
     if name == "fit":
         return number, Fit(equation.params["dtype"], exponent=False)

@@ -114,9 +114,9 @@ class _Lax:
         return jax.pure_callback(function, structs, *xs)
 
     @staticmethod
-    def debug_callback(function: Callable[..., Any], *xs: Any) -> None:
+    def debug_callback(function: Callable[..., Any], *xs: Any, ordered: bool = False) -> None:
         """A Python function of NumPy arrays, called when the program runs, of which nothing comes back."""
-        jax.debug.callback(function, *xs)
+        jax.debug.callback(function, *xs, ordered=ordered)
 
     @staticmethod
     def elementwise_callback(function: Callable[..., Any], aval: Aval, push: Callable[..., Any], *xs: Any) -> Any:

@@ -89,7 +89,7 @@ def linearized_graphs(graph: Graph, active: Sequence[bool], wanted: Sequence[boo
     outer = StagingTrace()
     with outer:
         values = [outer.input(var.aval) for var in graph.inputs]
-        inner = StagingTrace()
+        inner = StagingTrace(effects=False)
         with inner:
             primals, tangents = _pushed(graph, values, active, wanted, inner)
             second = simplify(inner.graph(tangents, f"jvp_{graph.name}"))

@@ -198,7 +198,8 @@ def _cut(loop: Loop, first: Graph, second: Graph) -> _Cut:
 
 
 def _before(graph: Graph, fixed: set) -> list:
-    return [equation for equation in graph.equations if equation.results[0] in fixed]
+    """What can be computed once; what has an effect has it in each step."""
+    return [equation for equation in graph.equations if equation.results[0] in fixed and not equation.has_effect]
 
 
 def _pushed_at_once(loop: Loop, moves: Moves, primals: tuple, dots: list) -> tuple[list, list]:

@@ -155,7 +155,7 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tu
         array([1., 0.])
     """
     check_callable("linearize", f)
-    trace = StagingTrace("linearize", copies=True)
+    trace = StagingTrace("linearize", copies=True, effects=False)
     found, in_tree = flatten(primals)
     dots = unflatten(in_tree, [trace.input(aval_of(x)) for x in found])
     extra: list[Any] = []

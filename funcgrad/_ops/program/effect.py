@@ -1,0 +1,90 @@
+"""What a program does beside computing: a Python function that is shown numbers, and of which nothing comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from funcgrad._core.aval import Aval
+from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.batch import Shared
+from funcgrad._core.trace.staging import effects_trace
+from funcgrad._engines import tracing_engine
+
+Function = Callable[..., None]
+
+# An equation has a result, though nobody reads that of an effect.
+_DONE = np.bool_(False)
+
+
+class _NothingMoves:
+    """An effect looks at the values, wherever the derivative is taken."""
+
+    __slots__ = ()
+
+    def record(self, primitive: Primitive, primals: tuple, active: int, params: dict) -> tuple[list, Any, tuple]:
+        return primitive(*primals, **params), None, ()
+
+    def jvp(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> tuple[list, list]:
+        return primitive(*primals, **params), [None]
+
+
+def _run(*xs: Any, function: Function, ordered: bool) -> list[Any]:
+    # Of values that are known while a program is staged around them, as without any, each of its runs has the effect.
+    params = {"function": function, "ordered": ordered}
+    staging = effects_trace()
+    if staging is not None:
+        return staging.apply(effect_p, xs, params)
+    engine = tracing_engine()
+    if engine is not None:
+        return engine.run(effect_p, xs, params)
+    function(*[np.asarray(x) for x in xs])
+    return [_DONE]
+
+
+def _run_xla(lax: Any, *xs: Any, function: Function, ordered: bool) -> list[Any]:
+    staging = effects_trace()
+    if staging is not None:
+        return staging.apply(effect_p, xs, {"function": function, "ordered": ordered})
+    if tracing_engine() is None:
+        function(*map(np.asarray, xs))
+        return [_DONE]
+    lax.debug_callback(lambda *xs: function(*map(np.asarray, xs)), *xs, ordered=ordered)
+    return [_DONE]
+
+
+class _Each(NamedTuple):
+    """The effect for each element of a batch, one after the other."""
+
+    function: Function
+    size: int
+    batched: tuple[bool, ...]
+
+    def __call__(self, *xs: Any) -> None:
+        for i in range(self.size):
+            self.function(*[x[i] if flag else x for x, flag in zip(xs, self.batched, strict=True)])
+
+    @property
+    def name(self) -> str:
+        return f"each of {self.size}: {getattr(self.function, 'name', self.function)}"
+
+
+def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> list[Any]:
+    function = _Each(params["function"], size, batched)
+    return [Shared(primitive(*operands, function=function, ordered=params["ordered"])[0])]
+
+
+effect_p = Primitive(
+    "effect",
+    operands=("*xs",),
+    numpy=_run,
+    xla=_run_xla,
+    aval=lambda *xs, function, ordered: [Aval((), np.dtype(bool))],
+    derivative=_NothingMoves(),
+    batch=_batch,
+    cost=lambda y, *xs, function, ordered: 0,
+    multiple_results=True,
+)
+effect_p.effect = True

@@ -1,0 +1,192 @@
+"""``debug_print`` and ``breakpoint``: numbers shown where a program runs, under every transform and on every engine."""
+
+from __future__ import annotations
+
+import string
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from funcgrad._core.bind import is_value
+from funcgrad._core.graph.ir import Line
+from funcgrad._core.tracebacks import PACKAGE, folded
+from funcgrad._ops.program.effect import effect_p
+from funcgrad._transforms.base.arguments import taken
+from funcgrad.tree import TreeDef, flatten, unflatten
+
+# Stands in a pytree where a value comes that is known when the program runs.
+_COMES = object()
+
+
+class _Show(NamedTuple):
+    """An effect: a function of a pytree, of which some leaves are known beforehand and the others come as arrays."""
+
+    show: Callable[[Any], None]
+    name: str
+    treedef: TreeDef
+    leaves: tuple[Any, ...]
+
+    def __call__(self, *xs: np.ndarray) -> None:
+        # Of their own: a program may write its next numbers there.
+        coming = iter([np.array(x)[()] for x in xs])
+        self.show(unflatten(self.treedef, [next(coming) if leaf is _COMES else leaf for leaf in self.leaves]))
+
+
+def _bind(show: Callable[[Any], None], name: str, tree: Any, ordered: bool) -> None:
+    found, treedef = flatten(tree)
+    leaves = [taken(leaf) for leaf in found]
+    known = tuple([_COMES if is_value(leaf) else leaf for leaf in leaves])
+    effect_p(*filter(is_value, leaves), function=_Show(show, name, treedef, known), ordered=ordered)
+
+
+class _Check(string.Formatter):
+    """Looks whether a template and its arguments belong together, and formats nothing."""
+
+    def __init__(self, template: str) -> None:
+        self._template = template
+
+    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        if key in kwargs or (isinstance(key, int) and key < len(args)):
+            return super().get_value(key, args, kwargs)
+        wanted = f"argument {key}" if isinstance(key, int) else f"an argument {key!r}"
+        raise ValueError(
+            f"debug_print: {self._template!r} asks for {wanted}; needed with it, where {len(args)} and "
+            f"{sorted(kwargs)} arrived. Pass it: fg.debug_print('x = {{x}}', x=x); a brace is written twice."
+        )
+
+    def check_unused_args(self, used_args: Any, args: Any, kwargs: Any) -> None:
+        unused = [key for key in [*range(len(args)), *kwargs] if key not in used_args]
+        if unused:
+            raise ValueError(
+                f"debug_print: {self._template!r} has no place for argument {unused[0]!r}; needed one for each, so "
+                "that nothing is left out in silence. Write {} or a name in braces, and no f before the string."
+            )
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        del value, format_spec
+        return ""
+
+    def convert_field(self, value: Any, conversion: str | None) -> Any:
+        del conversion
+        return value
+
+
+def _check(template: str, args: tuple, kwargs: dict) -> None:
+    """Refuse what could not be printed when the program runs."""
+    check = _Check(template)
+    try:
+        list(check.parse(template))
+    except ValueError as error:
+        raise ValueError(
+            f"debug_print: {template!r} is no template ({error}); needed one of str.format's. A brace that is to be "
+            "printed is written twice."
+        ) from None
+    try:
+        check.vformat(template, args, kwargs)
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        raise ValueError(
+            f"debug_print: {template!r} asks for a part that its argument does not have ({error}); needed one that is "
+            "there before the program runs. Take the part first, and print that."
+        ) from None
+
+
+@folded
+def debug_print(template: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
+    """Print values where the program runs, rather than where it is traced: ``print(template.format(...))``.
+
+    Compiled functions print in each call, loops in each step; under `vmap` each element of the batch is printed on its
+    own. A derivative prints where the function does, on the way forward; what is computed again (`checkpoint`) prints
+    again. Whether results need the values makes no difference.
+
+    Args:
+        template: as for ``str.format``; not an f-string, which would be filled in when the function is traced.
+        *args: pytrees of arrays, and whatever else is printed.
+        ordered: whether XLA has to keep to the order of the prints, for which its programs wait; the others do.
+        **kwargs: the same by name.
+
+    Raises:
+        TypeError: ``template`` is no string.
+        ValueError: it has a place without an argument, or an argument is without place.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> @fg.jit(engine="numpy")
+        ... def f(x):
+        ...     y = np.sin(x)
+        ...     fg.debug_print("y = {y:.3f}, x = {}", x, y=y)
+        ...     return x * 2
+        >>> f(1.0)
+        y = 0.841, x = 1.0
+        np.float64(2.0)
+
+    Source: ``jax.debug.print``.
+    """
+    if not isinstance(template, str):
+        raise TypeError(
+            f"debug_print: the template must be a string. Arrived a {type(template).__name__}. Write "
+            "fg.debug_print('x = {}', x)."
+        )
+    _check(template, args, kwargs)
+    _bind(_Printed(template), f"print {template!r}", (args, kwargs), ordered)
+
+
+class _Printed(NamedTuple):
+    template: str
+
+    def __call__(self, tree: Any) -> None:
+        args, kwargs = tree
+        sys.stdout.write(self.template.format(*args, **kwargs) + "\n")
+        sys.stdout.flush()
+
+
+@folded
+def stop(*, ordered: bool = False, **values: Any) -> None:
+    """Stop where the program runs, and look at values with Python's debugger: ``breakpoint()`` for traced values.
+
+    The debugger stands at the line of the call, in a frame whose local variables are the values, as NumPy arrays. It is
+    what ``breakpoint()`` would start: ``PYTHONBREAKPOINT`` chooses another one, or none. What is assigned there changes
+    nothing in the program. Compiled functions stop in each call, loops in each step, `vmap` at each element.
+
+    Args:
+        ordered: whether XLA has to keep to the order of these calls and of prints; the other engines do.
+        **values: pytrees of arrays, by the names they get; without any, the local variables of the caller.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> def f(x):
+        ...     y = np.sin(x)
+        ...     fg.breakpoint()
+        ...     return y * x
+        >>> gradient = fg.jit(fg.grad(f))  # gradient(1.0) stops, with x and y
+
+    Source: ``jax.debug.breakpoint``.
+    """
+    frame = _user_frame()
+    place = _Place(frame.f_code.co_name, Line(frame.f_code.co_filename, frame.f_lineno), frame.f_globals)
+    _bind(place, f"breakpoint {place.line}", values or dict(frame.f_locals), ordered)
+
+
+def _user_frame() -> FrameType:
+    frame = sys._getframe(1)
+    while frame.f_code.co_filename.startswith(PACKAGE) and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
+
+
+class _Place(NamedTuple):
+    """A line of the user's, where the debugger stops."""
+
+    function: str
+    line: Line
+    globals: dict[str, Any]
+
+    def __call__(self, values: dict[str, Any]) -> None:
+        # Code that stands where the user's does: the debugger shows what is around it.
+        source = "\n" * (self.line.number - 1) + "__import__('sys').breakpointhook()"
+        code = compile(source, self.line.path, "exec").replace(co_name=self.function, co_qualname=self.function)
+        exec(code, {**self.globals}, values)
