@@ -18,10 +18,10 @@ TORCH ?= torch==2.13.0
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(PIP_PRE),--pre)
 
-.PHONY: help train gallery test test-lowest test-without-jax fuzz lint format types bench array-api clients torch clean
+.PHONY: help train gallery test test-lowest test-without-jax fuzz lint format types docs bench array-api clients torch clean
 
 help:
-	@echo "make train | gallery | test | test-lowest | test-without-jax | fuzz | lint | format | types | bench | array-api | clients | torch | clean"
+	@echo "make train | gallery | test | test-lowest | test-without-jax | fuzz | lint | format | types | docs | bench | array-api | clients | torch | clean"
 
 train: $(VENV)/.has-examples
 	$(BIN)/python examples/digits.py $(ARGS)
@@ -56,6 +56,11 @@ format: $(VENV)/.has-test
 
 types: $(VENV)/.has-test
 	$(BIN)/python -m pyright --pythonpath $(BIN)/python
+
+# The documentation, in build/docs/html. A warning is an error, a link within the site that leads nowhere among them.
+docs: $(VENV)/.has-docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -d build/docs/doctrees docs build/docs/html $(ARGS)
+	@echo "build/docs/html/index.html"
 
 bench: $(VENV)/.has-bench
 	$(BIN)/python -m benchmarks $(ARGS)
@@ -105,6 +110,10 @@ $(VENV)/.has-test: pyproject.toml | $(BIN)/python
 	$(PYTHON) -m venv .venv-clients
 	.venv-clients/bin/python -m pip install --quiet --disable-pip-version-check \
 		--requirement tests/clients/requirements.txt --editable .
+	@touch $@
+
+$(VENV)/.has-docs: pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[docs]'
 	@touch $@
 
 $(VENV)/.has-bench: pyproject.toml $(VENV)/.has-torch | $(BIN)/python

@@ -12,6 +12,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from funcgrad._public import origins
 
+# What Sphinx runs, or makes, is no module of ours: its examples stand in the pages.
+collect_ignore_glob = ["docs/*.py", "docs/gallery/*"]
+
 FINDER: Any = doctest.DocTestFinder
 HOOK = "_from_module"
 belongs = getattr(FINDER, HOOK)

@@ -19,7 +19,8 @@ def publish(name: str) -> Callable[[], list[str]]:
     underscore are it.
     """
     module = sys.modules[name]
-    names = vars(module).setdefault("__all__", sorted(each for each in vars(module) if not each.startswith("_")))
+    found = sorted(each for each, value in vars(module).items() if not each.startswith("_") and value is not publish)
+    names = vars(module).setdefault("__all__", found)
     for each in names:
         _publish(module, each)
     return lambda: sorted(names)

@@ -93,7 +93,13 @@ def short_dtype(dtype: np.dtype) -> str:
 
 
 def is_inexact(dtype: np.dtype) -> bool:
-    """Whether derivatives by values of this dtype make sense: float, complex, and ml_dtypes' floats."""
+    """Whether derivatives by values of this dtype make sense: float, complex, and ml_dtypes' floats.
+
+    >>> import numpy as np
+    >>> from funcgrad import extend
+    >>> extend.is_inexact(np.dtype("float16")), extend.is_inexact(np.dtype("int64"))
+    (True, False)
+    """
     return dtype.kind in "fc" or is_floating(dtype)
 
 
@@ -118,7 +124,13 @@ def is_real(dtype: np.dtype) -> bool:
 
 
 def aval_of(value: Any) -> Aval:
-    """The aval of an array, scalar or tracer."""
+    """The aval of an array, scalar or tracer.
+
+    >>> import numpy as np
+    >>> from funcgrad import extend
+    >>> print(extend.aval_of(np.ones((2, 3), np.float32)))
+    f32[2,3]
+    """
     if type(value) is np.ndarray:
         return Aval(value.shape, value.dtype)
     dtype = _WEAK_TYPES.get(type(value))
@@ -132,7 +144,13 @@ def aval_of(value: Any) -> Aval:
 
 
 def result_dtype(*values: Any) -> np.dtype:
-    """The dtype NumPy's promotion (NEP 50) gives for operands that are arrays, scalars, tracers or avals."""
+    """The dtype NumPy's promotion (NEP 50) gives for operands that are arrays, scalars, tracers or avals.
+
+    >>> import numpy as np
+    >>> from funcgrad import extend
+    >>> extend.result_dtype(np.ones(2, np.float32), 2.0)
+    dtype('float32')
+    """
     avals = [value if type(value) is Aval else aval_of(value) for value in values]
     return _promote(tuple((aval.dtype, aval.weak) for aval in avals))
 

@@ -27,6 +27,16 @@ def tap(name: str, x: Any) -> Any:
 
     Raises:
         TypeError: ``name`` is no string.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> def loss(x):
+        ...     return np.sum(fg.tap("squares", x**2))
+        >>> with fg.taps() as seen:
+        ...     grads = fg.grad(loss)(np.array([1.0, 3.0]))
+        >>> seen["squares"].value, seen["squares"].cotangent
+        (array([1., 9.]), array([1., 1.]))
     """
     if not isinstance(name, str):
         raise TypeError(

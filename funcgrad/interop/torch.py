@@ -49,6 +49,13 @@ def to_torch(tree: Any) -> Any:
 
     Raises:
         ImportError: PyTorch is not loaded. Who wants its tensors has imported it.
+
+    Example:
+        >>> import sys
+        >>> import numpy as np
+        >>> from funcgrad.interop.torch import to_torch
+        >>> if "torch" in sys.modules:
+        ...     assert to_torch({"w": np.ones(2)})["w"].tolist() == [1.0, 1.0]
     """
     torch: Any = sys.modules.get("torch")
     if torch is None:

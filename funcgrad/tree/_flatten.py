@@ -134,7 +134,13 @@ def one_level(tree: Any) -> Level | None:
 
 
 def key_path_str(path: KeyPath) -> str:
-    """Print a key path as Python code would reach the leaf: ``['w'][0].x``; empty for a tree that is one leaf."""
+    """Print a key path as Python code would reach the leaf: ``['w'][0].x``; empty for a tree that is one leaf.
+
+    >>> import funcgrad as fg
+    >>> pairs, treedef = fg.tree.flatten_with_path({"w": [1.0, 2.0]})
+    >>> fg.tree.key_path_str(pairs[1][0])
+    "['w'][1]"
+    """
     return path.codify("")
 
 

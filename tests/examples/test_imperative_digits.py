@@ -29,14 +29,14 @@ def test_it_learns() -> None:
 
 
 def test_the_ported_loop_of_the_guide_runs() -> None:
-    text = (ROOT / "examples" / "port_from_pytorch.md").read_text()
+    text = (ROOT / "docs" / "start" / "from_pytorch.md").read_text()
     (diff,) = re.findall(r"```diff\n(.*?)```", text, re.DOTALL)
     ported = [line[1:] for line in diff.splitlines() if not line.startswith("-")]
     assert re.search(r"loss 0\.\d+", run("-c", "\n".join(ported)))
 
 
 def test_the_methods_of_the_guide_are_there() -> None:
-    text = (ROOT / "examples" / "port_from_pytorch.md").read_text()
+    text = (ROOT / "docs" / "start" / "from_pytorch.md").read_text()
     (row,) = re.findall(r"\| methods \|(.*?); `dim=`", text)
     names = re.findall(r"`(\w+)`", row)
     assert len(names) > 50

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "examples" / "port_from_autograd.md"
+PAGE = Path(__file__).parents[2] / "docs" / "start" / "from_autograd.md"
 
 
 def printed(side: str) -> str:

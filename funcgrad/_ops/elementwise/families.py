@@ -42,7 +42,13 @@ _WEAK_DTYPES = frozenset(map(np.dtype, (np.int64, np.float64, np.complex128)))
 
 
 def broadcast_aval(*avals: Aval, dtype: np.dtype | None = None, operator: bool = False) -> Aval:
-    """The aval of an elementwise result; weak where Python's operator met Python's numbers alone."""
+    """The aval of an elementwise result; weak where Python's operator met Python's numbers alone.
+
+    >>> import numpy as np
+    >>> from funcgrad import extend
+    >>> print(extend.broadcast_aval(extend.aval_of(np.ones((2, 1))), extend.aval_of(np.ones(3))))
+    f64[2,3]
+    """
     shapes = [aval.shape for aval in avals if aval.shape]
     shape = shapes[0] if shapes else ()
     if any(other != shape for other in shapes):

@@ -142,7 +142,16 @@ def _ones(count: int, dtype: np.dtype) -> np.ndarray:
 
 
 def with_batch(x: Any, size: int, flag: bool) -> Any:
-    """``x`` with the batch leading: repeated where it was not batched."""
+    """``x`` with the batch leading: repeated where it was not batched.
+
+    >>> import numpy as np
+    >>> from funcgrad import extend
+    >>> extend.with_batch(np.array([1.0, 2.0]), 2, False)
+    array([[1., 2.],
+           [1., 2.]])
+    >>> extend.with_batch(np.array([1.0, 2.0]), 2, True)
+    array([1., 2.])
+    """
     if flag:
         return x
     shape = getattr(x, "shape", ())
@@ -150,7 +159,25 @@ def with_batch(x: Any, size: int, flag: bool) -> Any:
 
 
 def batch_all(*names: str) -> BatchRule:
-    """For several array operands, all batched or repeated to be; parameters of these names are axes."""
+    """For several array operands, all batched or repeated to be; parameters of these names are axes.
+
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> from funcgrad import extend
+    >>> common_bits_p = extend.Primitive(
+    ...     "common_bits",
+    ...     operands=("a", "b"),
+    ...     numpy=np.bitwise_and,
+    ...     xla="bitwise_and",
+    ...     aval=lambda a, b: a,
+    ...     derivative=extend.CONSTANT,
+    ...     batch=extend.batch_all(),
+    ...     cost=lambda y, *operands, **params: y.size,
+    ... )
+    >>> fg.vmap(common_bits_p, in_axes=(0, None))(np.array([[1, 2], [3, 4]]), np.array([1, 6]))
+    array([[1, 2],
+           [1, 4]])
+    """
 
     def rule(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> Any:
         moved = {name: moved_axes(value) if name in names else value for name, value in params.items()}

@@ -153,6 +153,7 @@ retained: weakref.WeakValueDictionary[TensorNode, TensorBase] = weakref.WeakValu
 
 
 def is_tensor(x: Any) -> bool:
+    """Whether a value is a tensor."""
     return isinstance(x, TensorBase)
 
 

@@ -4,7 +4,7 @@
     import autograd.numpy as np           becomes  import funcgrad.interop.autograd.numpy as np
     from autograd.scipy.stats import norm becomes  from funcgrad.interop.autograd.scipy.stats import norm
 
-Plain ``import numpy as np`` does as well. ``examples/port_from_autograd.md`` says what differs.
+Plain ``import numpy as np`` does as well. ``docs/start/from_autograd.md`` says what differs.
 """
 
 from funcgrad._public import publish

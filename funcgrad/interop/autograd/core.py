@@ -41,6 +41,13 @@ def make_vjp(fun: Callable[[Any], Any], x: Any) -> tuple[Callable[[Any], Any], A
 
     Returns:
         ``(vjp, out)``.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.interop.autograd.core import make_vjp
+        >>> vjp, out = make_vjp(np.sin, 0.0)
+        >>> float(out), float(vjp(2.0))
+        (0.0, 2.0)
     """
     return differential_operators.make_vjp(fun)(x)
 
@@ -54,6 +61,12 @@ def make_jvp(fun: Callable[[Any], Any], x: Any) -> Callable[[Any], tuple[Any, An
 
     Returns:
         ``jvp``, where ``jvp(x_dot)`` is ``(out, out_dot)``.
+
+    Example:
+        >>> from funcgrad.interop.autograd.core import make_jvp
+        >>> out, out_dot = make_jvp(lambda x: x**3, 2.0)(1.0)
+        >>> float(out), float(out_dot)
+        (8.0, 12.0)
     """
     return differential_operators.make_jvp(fun)(x)
 

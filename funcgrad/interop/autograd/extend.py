@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import funcgrad.numpy as fnp
-from funcgrad._core.bind import Tracer, top_trace
-from funcgrad._core.trace.batch import BatchTrace, BatchTracer
-from funcgrad._ops.program.custom import custom_jvp_p, custom_vjp_p
+from funcgrad._core.bind import Tracer
 from funcgrad._public import publish
-from funcgrad._transforms.base.arguments import name_of, taken
-from funcgrad._transforms.custom.calls import CustomCall, JvpOfCall, VjpOfCall
-from funcgrad._transforms.custom.decorators import called
+from funcgrad._transforms.base.arguments import name_of
+from funcgrad.interop.autograd._primitive import Function, Primitive, replaced
 from funcgrad.numpy.extend import concrete_value
-from funcgrad.tree import leaves
 from funcgrad.tree import map as tree_map
 
 __all__ = [
@@ -33,98 +29,7 @@ __all__ = [
     "register_notrace",
 ]
 
-Function = Callable[..., Any]
 Box = Tracer
-
-
-class Primitive:
-    """What `primitive` returns: a function of plain values that no transform looks into."""
-
-    def __init__(self, fun: Function) -> None:
-        self.fun = fun
-        # From ``(argnums, ans, args, kwargs)`` to the pullback.
-        self.vjp: Function | None = None
-        # From ``(argnums, tangents, ans, args, kwargs)`` to the tangent.
-        self.jvp: Function | None = None
-        functools.update_wrapper(self, fun)
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        """Bind as a method does."""
-        return self if instance is None else functools.partial(self, instance)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The function; traced values among the arguments, also in containers, have the declared derivatives."""
-        argnums = tuple([i for i, x in enumerate(args) if _is_traced(x)])
-        if not argnums:
-            return self.fun(*args, **kwargs)
-
-        def of_traced(*chosen: Any) -> Any:
-            return self(*_with(args, argnums, chosen), **kwargs)
-
-        of_traced.__name__ = name_of(self.fun)
-        chosen = tuple([tree_map(taken, args[i]) for i in argnums])
-        trace = top_trace(leaves(chosen))
-        if trace is None:
-            # What was written to, and holds plain numbers now.
-            return of_traced(*chosen)
-        if isinstance(trace, BatchTrace):
-            return _one_by_one(trace, of_traced, chosen)
-        if trace.concrete:
-            call = CustomCall(of_traced, chosen, {}, ())
-            return called(call, self._bound(call, argnums, args, kwargs))
-        return self.fun(*_with(args, argnums, chosen), **kwargs)
-
-    def _bound(self, call: CustomCall, argnums: tuple[int, ...], args: tuple, kwargs: dict) -> Function:
-        def push(primals: tuple, tangents: tuple) -> tuple[Any, Any]:
-            whole = _with(args, argnums, primals)
-            ans = self(*whole, **kwargs)
-            assert self.jvp is not None
-            return ans, self.jvp(argnums, tangents, ans, whole, kwargs)
-
-        def forward(*primals: Any) -> tuple[Any, Any]:
-            whole = _with(args, argnums, primals)
-            ans = self(*whole, **kwargs)
-            assert self.vjp is not None
-            return ans, self.vjp(argnums, ans, whole, kwargs)
-
-        pushes = None if self.jvp is None else JvpOfCall(call, push)
-        if self.vjp is not None:
-            rule = VjpOfCall(call, forward, lambda pull, out_bar: tuple(pull(out_bar)), pushes)
-            return functools.partial(custom_vjp_p, rule=rule)
-        if pushes is not None:
-            return functools.partial(custom_jvp_p, rule=pushes)
-        raise NotImplementedError(
-            f"{name_of(self)}: a derivative was asked of this primitive, and none is declared. Declare it with "
-            "defvjp or defjvp, or say by notrace_primitive that it has none."
-        )
-
-
-def _is_traced(x: Any) -> bool:
-    if isinstance(x, list | tuple | dict):
-        return any(isinstance(leaf, Tracer) for leaf in leaves(x))
-    return isinstance(x, Tracer)
-
-
-def _with(args: Sequence[Any], argnums: Sequence[int], chosen: Sequence[Any]) -> tuple[Any, ...]:
-    """The arguments with others in these places."""
-    whole = list(args)
-    for number, x in zip(argnums, chosen, strict=True):
-        whole[number] = x
-    return tuple(whole)
-
-
-def _one_by_one(trace: BatchTrace, f: Function, chosen: tuple) -> Any:
-    """A function of plain values on each element of a batch: it does not take them together."""
-
-    def element(i: int) -> Any:
-        return f(*tree_map(lambda x: x._value[i] if _is_of(trace, x) else x, chosen))
-
-    results = [element(i) for i in range(trace.size)]
-    return tree_map(lambda *ys: BatchTracer(trace, fnp.stack(ys)), *results)
-
-
-def _is_of(trace: BatchTrace, x: Any) -> bool:
-    return isinstance(x, BatchTracer) and x.owner is trace
 
 
 def primitive(f_raw: Function) -> Primitive:
@@ -186,6 +91,16 @@ def register_notrace(trace_type: Any, primitive_fun: Primitive) -> None:
     Args:
         trace_type: autograd's kind of trace; here it holds for both modes.
         primitive_fun: what `primitive` returned.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.interop.autograd import grad
+        >>> from funcgrad.interop.autograd.core import primitive
+        >>> from funcgrad.interop.autograd.extend import register_notrace
+        >>> scale = primitive(lambda x: np.max(np.abs(x)))
+        >>> register_notrace(None, scale)
+        >>> grad(lambda x: np.sum(x / scale(x)))(np.array([1.0, 4.0]))
+        array([0.25, 0.25])
     """
     del trace_type
     _checked("register_notrace", primitive_fun)
@@ -227,6 +142,14 @@ def defvjp(fun: Primitive, *vjpmakers: Function | None, **kwargs: Any) -> None:
 
     Raises:
         TypeError: ``fun`` is no primitive.
+
+    Example:
+        >>> from funcgrad.interop.autograd import grad
+        >>> from funcgrad.interop.autograd.core import defvjp, primitive
+        >>> product = primitive(lambda x, y: x * y)
+        >>> defvjp(product, lambda ans, x, y: lambda g: g * y, lambda ans, x, y: lambda g: g * x)
+        >>> float(grad(product, 1)(3.0, 4.0))
+        3.0
     """
     makers = _by_number(vjpmakers, kwargs)
 
@@ -247,6 +170,14 @@ def defvjp_argnum(fun: Primitive, vjpmaker: Function) -> None:
 
     Raises:
         TypeError: ``fun`` is no primitive.
+
+    Example:
+        >>> from funcgrad.interop.autograd import grad
+        >>> from funcgrad.interop.autograd.core import defvjp_argnum, primitive
+        >>> product = primitive(lambda x, y: x * y)
+        >>> defvjp_argnum(product, lambda argnum, ans, args, kwargs: lambda g: g * args[1 - argnum])
+        >>> float(grad(product, 1)(3.0, 4.0))
+        3.0
     """
 
     def rule(argnums: tuple[int, ...], ans: Any, args: tuple, named: dict) -> Function:
@@ -265,6 +196,14 @@ def defvjp_argnums(fun: Primitive, vjpmaker: Function) -> None:
 
     Raises:
         TypeError: ``fun`` is no primitive.
+
+    Example:
+        >>> from funcgrad.interop.autograd import grad
+        >>> from funcgrad.interop.autograd.core import defvjp_argnums, primitive
+        >>> product = primitive(lambda x, y: x * y)
+        >>> defvjp_argnums(product, lambda argnums, ans, args, kwargs: lambda g: [g * args[1 - i] for i in argnums])
+        >>> float(grad(product, 1)(3.0, 4.0))
+        3.0
     """
     _checked("defvjp_argnums", fun).vjp = vjpmaker
 
@@ -287,6 +226,14 @@ def defjvp(fun: Primitive, *jvpfuns: Function | str | None, **kwargs: Any) -> No
 
     Raises:
         TypeError: ``fun`` is no primitive.
+
+    Example:
+        >>> from funcgrad.interop.autograd import make_jvp
+        >>> from funcgrad.interop.autograd.core import defjvp, primitive
+        >>> product = primitive(lambda x, y: x * y)
+        >>> defjvp(product, lambda x_dot, ans, x, y: x_dot * y, "same")
+        >>> [float(y) for y in make_jvp(product, 1)(3.0, 4.0)(1.0)]
+        [12.0, 3.0]
     """
     rules = _by_number(jvpfuns, kwargs)
 
@@ -295,7 +242,7 @@ def defjvp(fun: Primitive, *jvpfuns: Function | str | None, **kwargs: Any) -> No
         for number, x_dot in zip(argnums, tangents, strict=True):
             jvp = _maker("JVP", fun, rules, number)
             if jvp == "same":
-                parts.append(fun(*_with(args, (number,), (x_dot,)), **named))
+                parts.append(fun(*replaced(args, (number,), (x_dot,)), **named))
             elif jvp is not None:
                 parts.append(jvp(x_dot, ans, *args, **named))
         return _sum(parts, ans)
@@ -312,6 +259,14 @@ def defjvp_argnum(fun: Primitive, jvpmaker: Function) -> None:
 
     Raises:
         TypeError: ``fun`` is no primitive.
+
+    Example:
+        >>> from funcgrad.interop.autograd import make_jvp
+        >>> from funcgrad.interop.autograd.core import defjvp_argnum, primitive
+        >>> product = primitive(lambda x, y: x * y)
+        >>> defjvp_argnum(product, lambda argnum, x_dot, ans, args, kwargs: x_dot * args[1 - argnum])
+        >>> [float(y) for y in make_jvp(product, 1)(3.0, 4.0)(1.0)]
+        [12.0, 3.0]
     """
 
     def rule(argnums: tuple[int, ...], tangents: Sequence[Any], ans: Any, args: tuple, named: dict) -> Any:
@@ -330,6 +285,16 @@ def defjvp_argnums(fun: Primitive, jvpmaker: Function) -> None:
 
     Raises:
         TypeError: ``fun`` is no primitive.
+
+    Example:
+        >>> from funcgrad.interop.autograd import make_jvp
+        >>> from funcgrad.interop.autograd.core import defjvp_argnums, primitive
+        >>> product = primitive(lambda x, y: x * y)
+        >>> def along(argnums, tangents, ans, args, kwargs):
+        ...     return sum(x_dot * args[1 - i] for i, x_dot in zip(argnums, tangents))
+        >>> defjvp_argnums(product, along)
+        >>> [float(y) for y in make_jvp(product, 1)(3.0, 4.0)(1.0)]
+        [12.0, 3.0]
     """
     _checked("defjvp_argnums", fun).jvp = jvpmaker
 
@@ -342,8 +307,16 @@ def def_linear(fun: Primitive) -> None:
 
     Raises:
         TypeError: ``fun`` is no primitive.
+
+    Example:
+        >>> from funcgrad.interop.autograd import make_jvp
+        >>> from funcgrad.interop.autograd.core import def_linear, primitive
+        >>> product = primitive(lambda x, y: x * y)
+        >>> def_linear(product)
+        >>> [float(y) for y in make_jvp(product, 1)(3.0, 4.0)(1.0)]
+        [12.0, 3.0]
     """
-    defjvp_argnum(fun, lambda number, x_dot, ans, args, kwargs: fun(*_with(args, (number,), (x_dot,)), **kwargs))
+    defjvp_argnum(fun, lambda number, x_dot, ans, args, kwargs: fun(*replaced(args, (number,), (x_dot,)), **kwargs))
 
 
 __dir__ = publish(__name__)

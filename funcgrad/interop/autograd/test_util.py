@@ -56,6 +56,11 @@ def check_vjp(f: Callable[[Any], Any], x: Any) -> None:
 
     Raises:
         GradientMismatchError: it is off.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.interop.autograd.test_util import check_vjp
+        >>> check_vjp(np.sin, np.array([1.0, 2.0]))
     """
     check_grads(f, modes=["rev"], order=1)(x)
 
@@ -69,6 +74,11 @@ def check_jvp(f: Callable[[Any], Any], x: Any) -> None:
 
     Raises:
         GradientMismatchError: it is off.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.interop.autograd.test_util import check_jvp
+        >>> check_jvp(np.sin, np.array([1.0, 2.0]))
     """
     check_grads(f, modes=["fwd"], order=1)(x)
 
@@ -82,6 +92,10 @@ def check_equivalent(x: Any, y: Any) -> None:
 
     Raises:
         AssertionError: they differ.
+
+    Example:
+        >>> from funcgrad.interop.autograd.test_util import check_equivalent
+        >>> check_equivalent({"w": [1.0, 2.0]}, {"w": [1.0, 2.0 + 1e-9]})
     """
     if structure(x) != structure(y):
         raise AssertionError(f"check_equivalent: the structures {structure(x)} and {structure(y)} differ.")
@@ -99,6 +113,11 @@ def combo_check(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[
 
     Returns:
         A function of a list for each argument, positional and named.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.interop.autograd.test_util import combo_check
+        >>> combo_check(lambda x, y: np.sin(x) * y, (0, 1), order=1)([0.5, 1.0], [2.0, 3.0])
     """
     checked = check_grads(fun, *args, **kwargs)
 

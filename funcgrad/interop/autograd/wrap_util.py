@@ -21,6 +21,11 @@ def positions(argnum: int | Sequence[int]) -> int | tuple[int, ...]:
 
     Returns:
         An int or a tuple.
+
+    Example:
+        >>> from funcgrad.interop.autograd.wrap_util import positions
+        >>> positions(1), positions([0, 2])
+        (1, (0, 2))
     """
     return tuple(argnum) if isinstance(argnum, list | tuple) else operator.index(argnum)  # pyright: ignore[reportArgumentType]  (other sequences are refused)
 
@@ -41,6 +46,12 @@ def unary(
 
     Raises:
         IndexError: there is no such argument.
+
+    Example:
+        >>> from funcgrad.interop.autograd.wrap_util import unary
+        >>> f, x = unary(lambda a, b: a - b, 1, (10, 3), {})
+        >>> x, f(4)
+        (3, 6)
     """
     numbers = positions(argnum)
     chosen = (numbers,) if isinstance(numbers, int) else numbers

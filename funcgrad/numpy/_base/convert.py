@@ -25,6 +25,13 @@ def as_value(x: Any) -> Any:
     This is the door for what a user hands to our functions. What is no array of numbers, and none can be made of it
     (text, an object array with something else than numbers), comes back as NumPy's array of it: among bare values it is
     NumPy's affair, and beside a traced one no common dtype is found, or `cast` refuses.
+
+    >>> import numpy as np
+    >>> from funcgrad import extend
+    >>> extend.as_value([1.0, 2.0])
+    array([1., 2.])
+    >>> extend.as_value(3)
+    3
     """
     if type(x) is np.ndarray:
         return from_objects(x) if x.dtype.kind == "O" else x
@@ -120,7 +127,12 @@ _ROOMED = frozenset({int, float})
 
 
 def dtype_of(x: Any) -> np.dtype:
-    """The dtype; for a Python scalar the one it has on its own."""
+    """The dtype; for a Python scalar the one it has on its own.
+
+    >>> from funcgrad import extend
+    >>> extend.dtype_of(1.5)
+    dtype('float64')
+    """
     return x.dtype if hasattr(x, "dtype") else aval_of(x).dtype
 
 

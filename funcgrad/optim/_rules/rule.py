@@ -8,7 +8,15 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "REQUIRED", "__reduce__": lambda self: "REQUIRED"})()
+REQUIRED: Any = type(
+    "Required",
+    (),
+    {
+        "__doc__": "The default of a hyperparameter that has none: it must be given.",
+        "__repr__": lambda self: "REQUIRED",
+        "__reduce__": lambda self: "REQUIRED",
+    },
+)()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -138,6 +138,8 @@ gumbel_l = Continuous(
 
 
 class _Circular(Continuous):
+    """A continuous distribution on the circle: its density is periodic, and its support the line."""
+
     periodic = True
 
 

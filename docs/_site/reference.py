@@ -1,0 +1,103 @@
+"""Sphinx writes the reference from the package: a page for each module, an entry for each public name."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from pathlib import Path
+from typing import Any
+
+from public_names import CHAPTERS, Page, chapter, link, modules, own, pages
+from sphinx.application import Sphinx
+
+FOLDER = "api"
+
+
+def write(app: Sphinx) -> None:
+    """Write the pages; those that stay as they were keep their time, so that they are not read again."""
+    folder = Path(app.srcdir) / FOLDER
+    texts = {"index": index()}
+    for module in modules():
+        parts = pages(module)
+        for page in parts:
+            texts[page.path] = text_of(page, parts if page is parts[0] else [])
+    folder.mkdir(exist_ok=True)
+    for left in folder.glob("*.rst"):
+        if left.stem not in texts:
+            left.unlink()
+    for name, text in texts.items():
+        path = folder / f"{name}.rst"
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+
+
+def index() -> str:
+    """The page of all pages, in chapters."""
+    lines = [*_heading("API reference", "="), "Every public name, as ``help`` shows it.", ""]
+    for title in CHAPTERS:
+        within = [module for module in modules() if chapter(module) == title]
+        lines += [*_heading(title, "-"), ".. toctree::", "   :maxdepth: 1", ""]
+        lines += [f"   {page.path}" for module in within for page in pages(module)]
+        lines += [""]
+    return "\n".join(lines)
+
+
+def text_of(page: Page, parts: list[Page]) -> str:
+    """One page: what the module says of itself, a table of its names, then their entries."""
+    module = importlib.import_module(page.module)
+    lines = _heading(page.title if page.title == page.module else f"{page.title} (``{page.module}``)", "=")
+    lines += [f".. currentmodule:: {page.module}", ""]
+    if parts:
+        lines += [f".. automodule:: {page.module}", "   :no-members:"]
+        lines += ["   :no-index:" if _is_function_too(page.module) else "", ""]
+    if parts[1:]:
+        lines += [f"- :doc:`{other.path}`" for other in parts[1:]] + [""]
+    mine = {
+        heading: [n for n in names if own(getattr(module, n), page.module)] for heading, names in page.names.items()
+    }
+    for heading, names in sorted((item for item in mine.items() if item[1]), key=lambda item: _rank(item[0])):
+        if heading:
+            lines += _heading(heading, "-")
+        lines += [".. autosummary::", "   :nosignatures:", ""]
+        lines += [f"   {name}" for name in names] + [""]
+        for name in names:
+            lines += [*entry(page.module, name, getattr(module, name)), ""]
+    others = [(name, value) for name, value in page.entries() if not own(value, page.module)]
+    if others:
+        lines += _heading("From elsewhere", "-")
+        lines += ["Under these names too:", "", ".. list-table::", "   :widths: 40 60", ""]
+        for name, value in others:
+            lines += [f"   * - ``{name}``", f"     - {link(value, name, module)}"]
+    return "\n".join(lines) + "\n"
+
+
+def entry(module: str, name: str, value: Any) -> list[str]:
+    """The directive that shows a name's documentation."""
+    if inspect.isclass(value):
+        lines = [f".. autoclass:: {module}.{name}", "   :members:", "   :show-inheritance:"]
+        lines += ["   :exclude-members: compiled_update"]
+    elif inspect.isfunction(value):
+        lines = [f".. autofunction:: {module}.{name}"]
+    else:
+        lines = [f".. autodata:: {module}.{name}", "   :no-value:"]
+    return lines
+
+
+def _heading(text: str, line: str) -> list[str]:
+    return [text, line * len(text), ""]
+
+
+def _is_function_too(module: str) -> bool:
+    """Whether a module has the name of one of its parent's functions: the index has one entry for a name."""
+    parent, _, name = module.rpartition(".")
+    return bool(parent) and callable(vars(importlib.import_module(parent)).get(name))
+
+
+def _rank(heading: str) -> tuple[bool, str]:
+    return heading == "For all rules", heading
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Have the pages written before Sphinx looks for files."""
+    app.connect("builder-inited", write)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

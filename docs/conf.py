@@ -1,0 +1,70 @@
+"""How Sphinx builds the documentation: ``make docs``."""
+
+import importlib
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT), str(Path(__file__).parent / "_site")]
+
+version = release = importlib.import_module("funcgrad").__version__
+
+project = "funcgrad"
+author = "the authors of funcgrad"
+copyright = author  # noqa: A001  (Sphinx's name)
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "mathml",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "myst_nb",
+    "reference",
+]
+exclude_patterns = ["_build", "**/.ipynb_checkpoints"]
+templates_path: list[str] = []
+html_static_path = ["_static"]
+default_role = "py:obj"
+highlight_language = "python"
+nitpicky = False
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "amsmath", "fieldlist"]
+myst_heading_anchors = 4
+nb_execution_mode = "cache"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+autosummary_generate = False
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+napoleon_use_ivar = True
+napoleon_use_rtype = False
+napoleon_preprocess_types = False
+python_maximum_signature_line_length = 100
+toc_object_entries_show_parents = "hide"
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+html_theme = "pydata_sphinx_theme"
+html_math_renderer = "mathml"
+html_title = "funcgrad"
+html_theme_options = {
+    "logo": {"text": "funcgrad"},
+    "navbar_align": "left",
+    "header_links_before_dropdown": 7,
+    "show_toc_level": 2,
+    "collapse_navigation": True,
+    "navigation_depth": 3,
+    "footer_start": ["copyright"],
+    "footer_end": ["theme-version"],
+    "secondary_sidebar_items": ["page-toc"],
+    "pygments_light_style": "tango",
+    "pygments_dark_style": "github-dark",
+}
+html_css_files = ["site.css"]
+html_show_sourcelink = False

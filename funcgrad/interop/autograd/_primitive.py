@@ -1,0 +1,109 @@
+"""Functions of plain values with declared derivatives: what autograd calls a primitive."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import funcgrad.numpy as fnp
+from funcgrad._core.bind import Tracer, top_trace
+from funcgrad._core.trace.batch import BatchTrace, BatchTracer
+from funcgrad._ops.program.custom import custom_jvp_p, custom_vjp_p
+from funcgrad._transforms.base.arguments import name_of, taken
+from funcgrad._transforms.custom.calls import CustomCall, JvpOfCall, VjpOfCall
+from funcgrad._transforms.custom.decorators import called
+from funcgrad.tree import leaves
+from funcgrad.tree import map as tree_map
+
+Function = Callable[..., Any]
+
+
+class Primitive:
+    """What `primitive` returns: a function of plain values that no transform looks into."""
+
+    def __init__(self, fun: Function) -> None:
+        self.fun = fun
+        # From ``(argnums, ans, args, kwargs)`` to the pullback.
+        self.vjp: Function | None = None
+        # From ``(argnums, tangents, ans, args, kwargs)`` to the tangent.
+        self.jvp: Function | None = None
+        functools.update_wrapper(self, fun)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Bind as a method does."""
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The function; traced values among the arguments, also in containers, have the declared derivatives."""
+        argnums = tuple([i for i, x in enumerate(args) if _is_traced(x)])
+        if not argnums:
+            return self.fun(*args, **kwargs)
+
+        def of_traced(*chosen: Any) -> Any:
+            return self(*replaced(args, argnums, chosen), **kwargs)
+
+        of_traced.__name__ = name_of(self.fun)
+        chosen = tuple([tree_map(taken, args[i]) for i in argnums])
+        trace = top_trace(leaves(chosen))
+        if trace is None:
+            # What was written to, and holds plain numbers now.
+            return of_traced(*chosen)
+        if isinstance(trace, BatchTrace):
+            return _one_by_one(trace, of_traced, chosen)
+        if trace.concrete:
+            call = CustomCall(of_traced, chosen, {}, ())
+            return called(call, self._bound(call, argnums, args, kwargs))
+        return self.fun(*replaced(args, argnums, chosen), **kwargs)
+
+    def _bound(self, call: CustomCall, argnums: tuple[int, ...], args: tuple, kwargs: dict) -> Function:
+        def push(primals: tuple, tangents: tuple) -> tuple[Any, Any]:
+            whole = replaced(args, argnums, primals)
+            ans = self(*whole, **kwargs)
+            assert self.jvp is not None
+            return ans, self.jvp(argnums, tangents, ans, whole, kwargs)
+
+        def forward(*primals: Any) -> tuple[Any, Any]:
+            whole = replaced(args, argnums, primals)
+            ans = self(*whole, **kwargs)
+            assert self.vjp is not None
+            return ans, self.vjp(argnums, ans, whole, kwargs)
+
+        pushes = None if self.jvp is None else JvpOfCall(call, push)
+        if self.vjp is not None:
+            rule = VjpOfCall(call, forward, lambda pull, out_bar: tuple(pull(out_bar)), pushes)
+            return functools.partial(custom_vjp_p, rule=rule)
+        if pushes is not None:
+            return functools.partial(custom_jvp_p, rule=pushes)
+        raise NotImplementedError(
+            f"{name_of(self)}: a derivative was asked of this primitive, and none is declared. Declare it with "
+            "defvjp or defjvp, or say by notrace_primitive that it has none."
+        )
+
+
+def _is_traced(x: Any) -> bool:
+    if isinstance(x, list | tuple | dict):
+        return any(isinstance(leaf, Tracer) for leaf in leaves(x))
+    return isinstance(x, Tracer)
+
+
+def replaced(args: Sequence[Any], argnums: Sequence[int], chosen: Sequence[Any]) -> tuple[Any, ...]:
+    """The arguments with others in these places."""
+    whole = list(args)
+    for number, x in zip(argnums, chosen, strict=True):
+        whole[number] = x
+    return tuple(whole)
+
+
+def _one_by_one(trace: BatchTrace, f: Function, chosen: tuple) -> Any:
+    """A function of plain values on each element of a batch: it does not take them together."""
+
+    def element(i: int) -> Any:
+        return f(*tree_map(lambda x: x._value[i] if _is_of(trace, x) else x, chosen))
+
+    results = [element(i) for i in range(trace.size)]
+    return tree_map(lambda *ys: BatchTracer(trace, fnp.stack(ys)), *results)
+
+
+def _is_of(trace: BatchTrace, x: Any) -> bool:
+    return isinstance(x, BatchTracer) and x.owner is trace

@@ -1,0 +1,51 @@
+"""The reference has an entry for every public name, and each of these says what it is, functions with an example."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import Any
+
+import pytest
+from public_names import MIRRORS, mirrors, modules, own, pages
+
+# What other rooms of the library build on; what is for users there is published by `funcgrad.extend`.
+DOORS = ("funcgrad.numpy.extend", "funcgrad.autograd.extend")
+
+# Called once, by the room that knows of arrays.
+HOOKS = ("set_packing",)
+
+
+@pytest.mark.parametrize("name", modules())
+def test_every_public_name_has_its_entry(name: str) -> None:
+    module = importlib.import_module(name)
+    entered = [each for page in pages(name) for each, _ in page.entries()]
+    submodules = {each for each in module.__all__ if inspect.ismodule(getattr(module, each))}
+    lazily = {each for each in module.__all__ if f"{name}.{each}" in modules()}
+    assert len(entered) == len(set(entered))
+    assert set(entered) | submodules | lazily == set(module.__all__)
+
+
+@pytest.mark.parametrize("name", modules())
+def test_every_entry_says_what_it_is(name: str) -> None:
+    published = [(each, value) for page in pages(name) for each, value in page.entries() if own(value, name)]
+    assert not [each for each, value in published if not (inspect.getdoc(value) or "").strip()]
+    assert not [each for each, value in published if lacks_example(value, name)]
+
+
+def lacks_example(value: Any, name: str) -> bool:
+    """Whether a function of ours, which is nobody's mirror, is without an example."""
+    if name in DOORS or not inspect.isfunction(value) or value.__name__ in HOOKS or mirrors(value, name):
+        return False
+    return ">>>" not in (inspect.getdoc(value) or "")
+
+
+def test_a_function_without_an_example_is_seen() -> None:
+    def one(x: Any) -> Any:
+        """Return it."""
+        return x
+
+    assert lacks_example(one, "funcgrad")
+    one.__doc__ = "``numpy.one``."
+    assert lacks_example(one, "funcgrad")
+    assert not lacks_example(one, MIRRORS[0])
