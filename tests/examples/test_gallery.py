@@ -9,7 +9,7 @@ import pytest
 
 from examples import run_gallery
 
-FASTEST = ["kalman_filter"]
+FASTEST = ["kalman_filter", "survival", "hamiltonian_monte_carlo"]
 
 
 @pytest.mark.parametrize("script", run_gallery.scripts(), ids=lambda script: script.stem)
