@@ -6,7 +6,7 @@ What is exported here may be relied upon by other parts of the library; `funcgra
 from funcgrad._public import publish
 from funcgrad.numpy._array.intercept import StandIns, intercept, is_intercepted
 from funcgrad.numpy._base.axes import ALL_AXES, normalize_axes, normalize_axis
-from funcgrad.numpy._base.concrete import concrete_value
+from funcgrad.numpy._base.concrete import concrete_value, known_value
 from funcgrad.numpy._base.convert import as_value, dtype_of, kind_of, operands_for, promote
 from funcgrad.numpy._base.dispatch import functions, implements, special_functions
 from funcgrad.numpy._base.guests import holds_tracer, is_guest, is_number_dtype, is_object_array
@@ -39,6 +39,7 @@ __all__ = [
     "is_number_dtype",
     "is_object_array",
     "kind_of",
+    "known_value",
     "normalize_axes",
     "normalize_axis",
     "operands_for",

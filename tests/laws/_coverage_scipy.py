@@ -89,8 +89,12 @@ def _examples() -> Iterator[Example]:
 EXAMPLES = tuple(_examples())
 
 
-# SciPy leaves something in the other triangle.
-_FIRST: dict[str, Example] = {"cho_factor": (lambda f, x: np.triu(f(x)[0]), (_MATRIX,))}
+_FIRST: dict[str, Example] = {
+    # SciPy leaves something in the other triangle.
+    "cho_factor": (lambda f, x: np.triu(f(x)[0]), (_MATRIX,)),
+    # What takes a function; it closes over an argument.
+    "fixed_quad": (lambda f, a, b, w: f(lambda x: np.cos(w * x), a, b)[0], _NUMBERS[:3]),
+}
 
 
 class Entry(NamedTuple):
