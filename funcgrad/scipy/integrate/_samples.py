@@ -113,7 +113,7 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     if n % 2:
         return whole
     # SciPy has these two widths in double precision, also where dx is a Python number.
-    width = fnp.astype(fnp.asarray(as_value(dx)), np.float64) if widths is None else None
+    width: Any = fnp.astype(fnp.asarray(as_value(dx)), np.float64) if widths is None else None
     before, last = (width, width) if widths is None else (widths[..., -2], widths[..., -1])
     alpha = (2 * last**2 + 3 * before * last) / (6 * (last + before))
     beta = (last**2 + 3.0 * before * last) / (6 * before)
