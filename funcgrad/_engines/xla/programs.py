@@ -16,6 +16,7 @@ import numpy as np
 from funcgrad._core.bind import is_foreign
 from funcgrad._core.graph.ir import Graph
 from funcgrad._engines.engine import Tracing
+from funcgrad._engines.xla.apart import Numbers, OtherNumbersError, apart, is_lasting
 from funcgrad._engines.xla.fits import with_fits, without_fits
 from funcgrad.tree import TreeDef, unflatten
 
@@ -32,33 +33,60 @@ class Program:
         xla: the engine.
         order: in which the leaves are handed to JAX.
         donated: positions of the leaves whose memory the results may take.
+        leaves: those of the first call.
     """
 
-    __slots__ = ("_donated", "_held", "_jitted", "_kept", "_order", "_packed", "_stage", "_xla")
+    __slots__ = ("_donated", "_held", "_kept", "_numbers", "_packed", "_stage", "_whole", "_without", "_xla")
 
-    def __init__(self, stage: Stage, name: str, xla: Tracing, order: Sequence[int], donated: Iterable[int]) -> None:
+    def __init__(
+        self,
+        stage: Stage,
+        name: str,
+        xla: Tracing,
+        order: Sequence[int],
+        donated: Iterable[int],
+        leaves: Sequence[Any],
+    ) -> None:
         self._stage = stage
         self._xla = xla
         self._packed = xla.Packed
-        # ``None`` where it is their own.
-        self._order = None if list(order) == sorted(order) else itemgetter(*order)
-        places = [order.index(i) for i in range(len(order))]
         self._donated = frozenset(donated)
         # The leaves that are handed through without being results, and copies of them on the device.
         self._kept: tuple[int, ...] = ()
         self._held: dict[int, tuple[np.ndarray, Any]] = {}
+        self._whole = self._compiled(self._evaluate, name, order)
+        # What scalars are made of before the call, and the program that reads these in its place.
+        self._numbers = self._numbers_of(leaves)
+        if self._numbers is not None:
+            self._without = self._compiled(self._evaluate_without, name, [i for i in order if i != self._numbers.place])
 
-        def evaluated(*leaves: Any) -> Any:
-            return self._evaluate([leaves[i] for i in places])
+    def _compiled(self, evaluate: Callable[..., Any], name: str, order: Sequence[int]) -> tuple[Any, Any]:
+        """A ``jax.jit`` of leaves in an order, and what puts them into it; ``None`` where they are in it."""
+        count = len(order)
+        places = [order.index(i) for i in sorted(order)]
+
+        def evaluated(*given: Any) -> Any:
+            return evaluate([given[k] for k in places], *given[count:])
 
         evaluated.__name__ = evaluated.__qualname__ = name
-        self._jitted = xla.compile_function(evaluated, donate_argnums=tuple(sorted(places[i] for i in self._donated)))
+        donated = sorted(order.index(i) for i in self._donated)
+        jitted = self._xla.compile_function(evaluated, donate_argnums=tuple(donated))
+        return jitted, None if list(order) == list(range(count)) else itemgetter(*order)
 
     def __call__(self, leaves: Sequence[Any], wide_last: bool) -> Any:
         """What it computes, which `results` makes the caller's; ``wide_last`` outside of the engine's scope."""
-        if self._kept and not wide_last:
-            leaves = self._placed(leaves)
-        return self._jitted(*(leaves if self._order is None else self._order(leaves)))
+        if not wide_last:
+            numbers = self._numbers
+            if numbers is not None and (scalars := numbers.of(leaves[numbers.place])) is not None:
+                jitted, picked = self._without
+                try:
+                    return jitted(*picked(leaves), *scalars)
+                except OtherNumbersError:
+                    self._numbers = None
+            if self._kept:
+                leaves = self._placed(leaves)
+        jitted, picked = self._whole
+        return jitted(*(leaves if picked is None else picked(leaves)))
 
     def results(self, out: Any, leaves: Sequence[Any], wide_last: bool) -> Any:
         """The result of a call with these leaves."""
@@ -74,21 +102,50 @@ class Program:
         placed = list(leaves)
         for i in self._kept:
             x = placed[i]
-            if type(x) is np.ndarray and x.base is None and not x.flags.writeable:
+            if is_lasting(x):
                 held = self._held.get(i)
                 if held is None or held[0] is not x:
                     held = self._held[i] = x, self._xla.as_arrays([x])[0]
                 placed[i] = held[1]
         return placed
 
-    def _evaluate(self, leaves: Sequence[Any]) -> Any:
+    def _numbers_of(self, leaves: Sequence[Any]) -> Numbers | None:
+        """What is computed before the call, of a leaf that nobody can write to and that is handed through."""
+        is_wide = self._xla.is_wide
+        places = [i for i, x in enumerate(leaves) if is_lasting(x) and is_wide(x.dtype) and i not in self._donated]
+        if not places or len(leaves) < 3:
+            return None
+        graph, operands, _ = self._stage(leaves)
+        inputs = {id(y): x for x, y in zip(graph.inputs, operands, strict=True)}
+        for i in places:
+            x = inputs.get(id(leaves[i]))
+            parts = apart(with_fits(graph)[0], x) if x in graph.outputs else None
+            if parts is not None:
+                return Numbers(parts.first, i, leaves[i], self._xla)
+        return None
+
+    def _evaluate_without(self, leaves: list[Any], *scalars: Any) -> Any:
+        """Run by JAX on its tracers: all leaves but one, and the scalars that were made of that."""
+        numbers = self._numbers
+        if numbers is None:
+            # Another thread met other types.
+            raise OtherNumbersError
+        leaves.insert(numbers.place, numbers.vector)
+        return self._evaluate(leaves, numbers, scalars)
+
+    def _evaluate(self, leaves: Sequence[Any], numbers: Numbers | None = None, scalars: Sequence[Any] = ()) -> Any:
         """Run by JAX on its tracers, when it meets new types.
 
         The results as they are; where some are wide, with the plan of what the caller gets in their place.
         """
         graph, operands, out_tree = self._stage(leaves)
         wider, fits = with_fits(graph)
-        results = wider.evaluate(*operands)
+        if numbers is None:
+            results = wider.evaluate(*operands)
+        else:
+            k = next(k for k, x in enumerate(operands) if x is numbers.vector)
+            rest = numbers.rest_of(wider, wider.inputs[k])
+            results = rest.evaluate(*operands[:k], *operands[k + 1 :], *scalars)
         wide = [j for j, x in enumerate(graph.outputs) if self._xla.is_wide(x.aval.dtype)]
         if not wide and not fits:
             return unflatten(out_tree, results)

@@ -220,7 +220,7 @@ class XlaFunction(Jitted):
         donated = [i for k in self._static.dynamic(self._donated, len(args)) for i in of_args[k]]
         donated = [i for i in donated if id(found[i]) not in handed]
         arranged = [i for k in order or range(len(of_args)) for i in of_args[k]]
-        program = Program(stage, name_of(self._function), self._tracing, [*arranged, *of_names], donated)
+        program = Program(stage, name_of(self._function), self._tracing, [*arranged, *of_names], donated, found)
         return self._programs.setdefault((in_tree, static), program)
 
     def _donation(self, args: tuple, kwargs: dict) -> tuple[Order | None, set[int]]:
