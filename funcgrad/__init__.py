@@ -1,6 +1,7 @@
 """Plain NumPy functions in; gradients, graphs and XLA programs out."""
 
 from funcgrad import _engines as _engines
+from funcgrad import _report as _report
 from funcgrad import autograd, errors, extend, interop, nn, numpy, optim, random, scipy, sparse, testing, tree
 from funcgrad._core.bind import Tracer, is_traced
 from funcgrad._core.graph.ir import Graph
@@ -21,6 +22,7 @@ from funcgrad._transforms.derivative.higher_order import hessian, hvp, jacfwd, j
 from funcgrad._transforms.derivative.reverse import grad, value_and_grad, vjp
 from funcgrad._transforms.effects import debug_print
 from funcgrad._transforms.effects import stop as breakpoint  # noqa: A004  (Python's name for what it is)
+from funcgrad._transforms.named import named
 from funcgrad._transforms.tap import tap, taps
 from funcgrad._transforms.vmap import vmap
 from funcgrad.interop.jax import from_jax, to_jax
@@ -67,6 +69,7 @@ __all__ = [
     "linearize",
     "load",
     "make_graph",
+    "named",
     "nn",
     "numpy",
     "optim",

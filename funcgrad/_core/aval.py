@@ -87,7 +87,8 @@ def type_text(shape: tuple[int, ...], dtype: np.dtype) -> str:
 
 def short_dtype(dtype: np.dtype) -> str:
     """``f32`` for float32, ``bf16`` for bfloat16, the plain name for what has no short form."""
-    if dtype.kind in _SHORT_KINDS and dtype.isbuiltin == 1:
+    # Those of ml_dtypes have higher numbers. A dtype that was pickled is not one of NumPy's own objects any more.
+    if dtype.kind in _SHORT_KINDS and dtype.num < 256 and dtype.isnative:
         return f"{_SHORT_KINDS[dtype.kind]}{8 * dtype.itemsize}"
     return {"bfloat16": "bf16"}.get(dtype.name, dtype.name)
 

@@ -216,6 +216,11 @@ class Runner(Protocol):
         """Apply a primitive to bare values, of which at least one is of this engine."""
         ...
 
+    @property
+    def is_abstract(self) -> Callable[[Any], bool]:
+        """Whether one of its values stands for numbers that are not known yet."""
+        ...
+
 
 class _Home(Enum):
     """Where values are at home that no engine runs."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
@@ -159,6 +160,10 @@ class Primitive:
     def __repr__(self) -> str:
         return f"<primitive {self.name}>"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """There is one of each: pickled, it is its name."""
+        return primitive_named, (self.name,)
+
 
 class CompoundPrimitive(Primitive):
     """A primitive that is many operations of XLA's: programs there call it as a function, of which they have one."""
@@ -183,3 +188,14 @@ class ViewPrimitive(Primitive):
 
 
 primitives: dict[str, Primitive] = {}
+
+
+def primitive_named(name: str) -> Primitive:
+    """The primitive of a name, for what was pickled."""
+    found = primitives.get(name)
+    if found is None:
+        raise pickle.UnpicklingError(
+            f"primitive {name}: it was pickled where it was declared, and is not declared here. Import the module that "
+            "declares it before you load."
+        )
+    return found

@@ -26,6 +26,7 @@ LAYERS = [
     {"_ops"},
     {"numpy", "scipy", "random"},
     {"_transforms"},
+    {"_report"},
     {"autograd"},
     {"nn", "sparse"},
     {"optim"},

@@ -7,15 +7,16 @@ operand  ::= variable | literal
 
 from __future__ import annotations
 
-import linecache
-import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from types import FrameType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import bind, is_foreign, is_value
+from funcgrad._core.graph.line import Line, around, replays, within
+from funcgrad._core.graph.program import Program
 from funcgrad._core.graph.show import show
 from funcgrad._core.tracebacks import folded
 from funcgrad.errors import TreeMismatchError
@@ -57,21 +58,6 @@ class Literal:
 Operand = Var | Literal
 
 
-class Line(NamedTuple):
-    """A line of the user's code; ``str`` gives ``file:line``, without the folders."""
-
-    path: str
-    number: int
-
-    def __str__(self) -> str:
-        return f"{os.path.basename(self.path)}:{self.number}"
-
-    @property
-    def text(self) -> str:
-        """What stands there; nothing where the file cannot be read."""
-        return linecache.getline(self.path, self.number).strip()
-
-
 class Equation:
     """One application of a primitive."""
 
@@ -107,7 +93,7 @@ class Equation:
         return self.primitive.effect or any(map(_holds_effect, self.params.values()))
 
 
-class Graph:
+class Graph(Program):
     """An immutable program: calling it evaluates it on NumPy values, ``jax.Array`` s or tracers alike.
 
     Args:
@@ -192,7 +178,8 @@ class Graph:
     def __str__(self) -> str:
         return show(self)
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return show(self, most=40)
 
     def evaluate(self, *args: Any) -> list[Any]:
         """Run the equations in order on flat arguments; returns the flat outputs."""
@@ -227,6 +214,15 @@ def _holds_effect(param: Any) -> bool:
 
 def _has_effects(graph: Graph) -> bool:
     return any(equation.has_effect for equation in graph.equations)
+
+
+def _recorded(frame: FrameType, made_at: Any) -> Line | None:
+    """Where an equation comes from that `Graph.evaluate` runs."""
+    equation = frame.f_locals.get("equation")
+    return around(frame) if equation is None or equation.source is None else within(equation.source)
+
+
+replays(Graph.evaluate, _recorded)
 
 
 def _is_a(x: Any, needed: Aval) -> bool:

@@ -11,38 +11,53 @@ import numpy as np
 
 if TYPE_CHECKING:
     from funcgrad._core.graph.ir import Equation, Graph, Operand
+    from funcgrad._core.graph.line import Line
 
 
-def show(graph: Graph) -> str:
-    """The graph as text; variables are lettered in the order in which they are assigned."""
-    names = _Names()
+def show(graph: Graph, most: int | None = None) -> str:
+    """The graph as text; variables are lettered in the order in which they are assigned.
+
+    Of more lines than ``most`` the first and the last are shown.
+    """
+    names = Names()
     inputs = ", ".join(f"{names(var)}: {var.aval}" for var in graph.inputs)
     lines = [f"graph {graph.name}({inputs}):"]
     for var, value in graph.constants:
         lines.append(f"  {names(var)}: {var.aval} = constant {type(value).__name__}")
-    rows = [(_equation(equation, names), equation.source) for equation in graph.equations]
+    rows = [(equation_text(equation, names), equation.source) for equation in graph.equations]
     width = max((len(text) for text, _ in rows if len(text) <= 72), default=0)
     for text, source in rows:
-        lines.append(f"  {text:<{width}}  # {source}" if source else f"  {text}")
+        lines.append(f"  {text:<{width}}  # {_origin(source)}" if source else f"  {text}")
     lines.append(f"  return {', '.join(names(x) for x in graph.outputs)}")
+    if most is not None and len(lines) > most:
+        hidden = len(lines) - most
+        lines[most // 2 : -most // 2] = [f"  ... {hidden:,} more lines, which print(graph) shows ..."]
     return "\n".join(lines)
 
 
-def _equation(equation: Equation, names: _Names) -> str:
+def _origin(source: Line) -> str:
+    """The line, and the named blocks around it."""
+    blocks = "/".join(block.name for block in source.blocks)
+    return f"{source} {blocks}" if blocks else str(source)
+
+
+def equation_text(equation: Equation, names: Names) -> str:
+    """An equation as it is printed."""
     operands = " ".join(names(x) for x in equation.operands)
-    params = ", ".join(f"{name}={_param(value)}" for name, value in equation.params.items())
+    params = ", ".join(f"{name}={param_text(value)}" for name, value in equation.params.items())
     results = ", ".join(f"{names(var)}: {var.aval}" for var in equation.results)
     return f"{results} = {equation.primitive.name}{f'[{params}]' if params else ''} {operands}".rstrip()
 
 
-def _param(value: Any) -> str:
+def param_text(value: Any) -> str:
+    """A parameter as it is printed."""
     if isinstance(value, np.dtype):
         return value.name
     name = getattr(value, "name", None)
     return name if isinstance(name, str) else repr(value)
 
 
-class _Names:
+class Names:
     """A letter for each variable, and the number for a literal."""
 
     def __init__(self) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from funcgrad._core.bind import onlookers
+from funcgrad._core.graph.line import Line, around, replays
 from funcgrad._core.trace.checked import CheckedPulls, checks
 from funcgrad._core.trace.tape import freed_kinds, parent_counts, parents_of, pulls, takes_pieces
 
@@ -128,6 +130,16 @@ def backward_pass(  # noqa: C901, PLR0912, PLR0915  (see above)
         if type(x_bar) is not _NDARRAY and isinstance(x_bar, Pieces):
             leaves[node] = x_bar.result() if sparse else x_bar.total()
     return leaves
+
+
+def _recorded(frame: FrameType, made_at: Callable[[int], Line | None]) -> Line | None:
+    """Where the operation comes from whose node is pulled."""
+    node = frame.f_locals.get("node")
+    line = None if node is None else made_at(node[0])
+    return (around(frame) if line is None else line)._replace(backward=True)
+
+
+replays(backward_pass, _recorded)
 
 
 def _accumulate(old: Any, new: Any, serial: int, owned: set[int]) -> Any:

@@ -17,9 +17,9 @@ import numpy as np
 
 from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import Trace, Tracer
-from funcgrad._core.graph.ir import Line
+from funcgrad._core.graph.line import Line, user_line
 from funcgrad._core.trace.forward import ForwardTrace
-from funcgrad._core.trace.staging import StagingTrace, user_line
+from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._core.trace.tape import is_joint, kept_by, parents_of, primitive_of, pulls
 from funcgrad.errors import NonFiniteError
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-import sys
 import weakref
+from bisect import bisect
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +12,10 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, active_trace, next_serial
-from funcgrad._core.graph.ir import Equation, Graph, Line, Literal, Operand, Var
+from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var
+from funcgrad._core.graph.line import Line, origin
 from funcgrad._core.numbers import is_weak, typed
 from funcgrad._core.trace.place import frozen
-from funcgrad._core.tracebacks import PACKAGE
 from funcgrad.tree import register_leaf
 
 if TYPE_CHECKING:
@@ -68,6 +68,8 @@ class StagingTrace(Trace):
         self.copies = copies
         self.inputs: list[Var] = []
         self.equations: list[Equation] = []
+        # When each was recorded.
+        self._serials: list[int] = []
         self._constants: dict[int, tuple[Var, Any, Any]] = {}
 
     def input(self, aval: Aval) -> StagedTracer:
@@ -84,10 +86,16 @@ class StagingTrace(Trace):
         aval = primitive.aval(*[x.aval for x in variables], **params)
         avals = aval if primitive.multiple_results else (aval,)
         results = tuple([Var(aval) for aval in avals])
-        self.equations.append(Equation(primitive, variables, params, results, user_line()))
+        self.equations.append(Equation(primitive, variables, params, results, origin(self._made_at)))
+        self._serials.append(next_serial())
         if primitive.multiple_results:
             return [StagedTracer(self, var) for var in results]
         return StagedTracer(self, results[0])
+
+    def _made_at(self, serial: int) -> Line | None:
+        """Where the last equation comes from that was recorded before a serial number: that of a node was, just so."""
+        i = bisect(self._serials, serial)
+        return self.equations[i - 1].source if i else None
 
     def operand(self, x: Any) -> Operand:
         """The variable or literal that stands for a value in this graph."""
@@ -141,21 +149,3 @@ def _same_bits(a: np.ndarray, b: np.ndarray) -> bool:
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
     return (np.array_equal(a, b) and not a.dtype.hasobject) or a.tobytes() == b.tobytes()
-
-
-# Whether a file is of this package: it is asked of several frames for each operation.
-_ours: dict[str, bool] = {}
-
-
-def user_line() -> Line | None:
-    """The line of the innermost frame outside this package."""
-    frame = sys._getframe(2)
-    while frame is not None:
-        filename = frame.f_code.co_filename
-        ours = _ours.get(filename)
-        if ours is None:
-            ours = _ours[filename] = filename.startswith(PACKAGE)
-        if not ours:
-            return Line(filename, frame.f_lineno)
-        frame = frame.f_back
-    return None

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.graph.ir import Equation, Graph, Line, Literal, Operand, Var
+from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var
+from funcgrad._core.graph.line import Line
 from funcgrad._engines.source.buffers import Buffers
 from funcgrad._engines.source.forms import form_of, is_ours, makes_its_own
 

@@ -17,6 +17,9 @@ class Slot:
     def __repr__(self) -> str:
         return "@"
 
+    def __reduce__(self) -> str:
+        return "SLOT"
+
 
 SLOT = Slot()
 Entry = int | slice | EllipsisType | Slot | None

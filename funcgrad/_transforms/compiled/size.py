@@ -18,7 +18,7 @@ def warn_if_large(graph: Graph, name: str) -> bool:
     count = len(graph.equations)
     if count <= MANY_EQUATIONS:
         return False
-    lines = Counter(equation.source for equation in graph.equations if equation.source is not None)
+    lines = Counter(equation.source.place for equation in graph.equations if equation.source is not None)
     most = lines.most_common(1)
     where = f", of which {most[0][1]:,} come from {most[0][0]}" if most else ""
     warnings.warn(

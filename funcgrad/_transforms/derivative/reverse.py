@@ -11,6 +11,7 @@ import numpy as np
 from funcgrad._core.aval import aval_of, is_inexact, is_real
 from funcgrad._core.bind import Tracer, is_value
 from funcgrad._core.graph.ir import Graph
+from funcgrad._core.graph.line import around, replays
 from funcgrad._core.numbers import plain
 from funcgrad._core.trace.place import frozen, settled
 from funcgrad._core.trace.reverse import ReverseTracer
@@ -174,6 +175,10 @@ def _seeded(f: Callable[..., Any], recording: Recording) -> tuple[Any, Iterator[
         _refuse_output(f, out)
     require_inexact("grad", f, [out])
     return out, iter(())
+
+
+# With it the way back begins.
+replays(_seeded, lambda frame, made_at: around(frame)._replace(backward=True))
 
 
 def _is_real_scalar(out: Any) -> bool:

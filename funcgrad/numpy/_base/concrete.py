@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.bind import Tracer
+from funcgrad._core.graph.line import user_line
 from funcgrad._core.trace.place import new_place, settled, shows_part
-from funcgrad._core.trace.staging import user_line
 from funcgrad._engines import is_abstract
 from funcgrad.errors import ConcretizationTypeError, TracerBoolConversionError, TracerIntegerConversionError
 

@@ -1,0 +1,92 @@
+"""What a graph can be asked for: to be compared, kept, drawn, measured and written out."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING, Any, cast
+
+from funcgrad._core.bind import Tracer
+from funcgrad._core.graph.same import program_hash, same_program
+from funcgrad._core.lazy import load
+
+if TYPE_CHECKING:
+    from funcgrad._core.graph.ir import Graph
+
+# The modules above that write reports, by the names of the methods and of their functions; imported when asked for.
+REPORTS: dict[str, str] = {}
+
+
+class Program:
+    """The methods of graphs. What makes the reports lies above, where primitives and engines are known."""
+
+    __slots__ = ()
+
+    def simplify(self) -> Graph:
+        """Return the same function with fewer equations, as `jit` compiles it: equal to the last bit.
+
+        Numbers are folded, equations that are there twice are merged, those that nothing needs are dropped, and rules
+        that are exact for every number are applied.
+
+        Example:
+            >>> import numpy as np
+            >>> import funcgrad as fg
+            >>> graph = fg.make_graph(lambda x: 1.0 * np.sin(x) + np.sin(x))(np.ones(3))
+            >>> [equation.primitive.name for equation in graph.simplify().equations]
+            ['sin', 'add']
+        """
+        return _report("simplify", self)
+
+    def to_dot(self) -> str:
+        r"""Return the graph in Graphviz's language: a node for each equation, an edge for each value it reads.
+
+        Named blocks (`funcgrad.named`) are clusters; the way back has a colour of its own.
+
+        Example:
+            >>> import numpy as np
+            >>> import funcgrad as fg
+            >>> print(fg.make_graph(np.sin)(np.ones(3)).to_dot())
+            digraph "sin" {
+            ...
+              e0 [label="b = sin a\nf64[3]", ...];
+            ...
+
+        Source: the DOT language, https://graphviz.org/doc/info/lang.html.
+        """
+        return _report("to_dot", self)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the other is a graph that computes the same, with the same constants; names and lines aside."""
+        return isinstance(other, Program) and same_program(cast("Graph", self), cast("Graph", other))
+
+    def __hash__(self) -> int:
+        return cast("Graph", self).made(program_hash)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the program; of primitives their names, of functions in it what pickle makes of them."""
+        graph = cast("Graph", self)
+        for equation in graph.equations:
+            for name, value in equation.params.items():
+                _check_picklable(f"graph {graph.name}: {equation.primitive.name}", name, value)
+        for _, value in graph.constants:
+            if isinstance(value, Tracer):
+                raise pickle.PicklingError(
+                    f"graph {graph.name}: it was pickled, and a constant of it is traced by a running "
+                    f"{value.owner.transform}; needed numbers. Pickle a graph that was made outside of transforms."
+                )
+        return type(graph), (graph.inputs, graph.constants, graph.equations, graph.outputs, graph.name, graph.trees)
+
+
+def _report(name: str, *args: Any, **options: Any) -> Any:
+    return getattr(load(REPORTS[name]), name)(*args, **options)
+
+
+def _check_picklable(where: str, name: str, value: Any) -> None:
+    if isinstance(value, str | int | float | complex | None | Program):
+        return
+    try:
+        pickle.dumps(value)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise pickle.PicklingError(
+            f"{where}: the graph was pickled, and {name} is {value!r}, which cannot be; needed functions that a module "
+            "defines. Define it at the top of a module, or keep the code that makes the graph."
+        ) from error
