@@ -10,6 +10,7 @@ import contextlib
 import functools
 import importlib
 import itertools
+import operator
 import pkgutil
 import warnings
 from collections.abc import Callable, Iterator
@@ -94,6 +95,12 @@ _FIRST: dict[str, Example] = {
     "cho_factor": (lambda f, x: np.triu(f(x)[0]), (_MATRIX,)),
     # What takes a function; it closes over an argument.
     "fixed_quad": (lambda f, a, b, w: f(lambda x: np.cos(w * x), a, b)[0], _NUMBERS[:3]),
+    # The signs of vectors are those of SciPy's driver.
+    "eigh": (lambda f, x: f(x, eigvals_only=True), (_MATRIX,)),
+    "eig_banded": (lambda f, x: f(x, eigvals_only=True), (_MATRIX,)),
+    "eigh_tridiagonal": (lambda f, x, y: f(x, y[:2], eigvals_only=True), (_VECTOR, _POINTS[1])),
+    "eigvalsh_tridiagonal": (lambda f, x, y: f(x, y[:2]), (_VECTOR, _POINTS[1])),
+    "leslie": (lambda f, x, y: f(x, y[:2]), (_VECTOR, _POINTS[1])),
 }
 
 
@@ -162,7 +169,7 @@ def _row_of_call(
     """By all of the arguments, or by those that are not refused."""
     title = f"`{module}.{entry.name}`"
     call = functools.partial(template, entry.ours or entry.scipys)
-    own = functools.partial(template, entry.scipys)
+    own = functools.partial(template, functools.partial(_by_name, module, entry.name))
     # SciPy's own code may raise anything.
     refusals = REFUSALS if entry.ours else (*REFUSALS, ArithmeticError, AttributeError, LookupError, RuntimeError)
     most = len(args) if entry.ours else 1
@@ -180,6 +187,11 @@ def _row_of_call(
             note = f"refused by argument {' and '.join(str(i + 1) for i in fixed)}"
         return Row(title, kind, graphs, f"{batches} | {own_name(*_with_fixed(own, args, fixed), expected)}", note)
     return Row(title, "refused", "", f" | {own_name(own, args, expected)}", reason(why) if why else "")
+
+
+def _by_name(module: str, name: str, *args: Any, **kwargs: Any) -> Any:
+    """SciPy's function as its name means it when it is called."""
+    return operator.attrgetter(name)(importlib.import_module(module))(*args, **kwargs)
 
 
 def _with_fixed(call: Callable[..., Any], args: tuple[Any, ...], fixed: tuple[int, ...]) -> tuple[Any, tuple[Any, ...]]:

@@ -1,0 +1,82 @@
+"""``scipy.linalg`` for arrays of either engine and for tracers.
+
+SciPy's functions offer no hook for other arrays: call the ones here, which take stacks of matrices too. A singular
+matrix, or one that is not positive definite, is a ``LinAlgError`` on NumPy, as in SciPy; on XLA the result is infinite
+or NaN, as in JAX. SciPy's options that change no result (``overwrite_a``, ``check_finite``, drivers) are accepted.
+"""
+
+from funcgrad._public import publish
+from funcgrad.scipy.linalg._factors import cho_factor, cholesky, lu, lu_factor, qr, rq
+from funcgrad.scipy.linalg._functions import expm
+from funcgrad.scipy.linalg._made import (
+    block_diag,
+    circulant,
+    companion,
+    convolution_matrix,
+    fiedler,
+    hankel,
+    khatri_rao,
+    leslie,
+    matmul_toeplitz,
+    norm,
+    solve_circulant,
+    solve_toeplitz,
+    toeplitz,
+)
+from funcgrad.scipy.linalg._spectra import (
+    eig,
+    eig_banded,
+    eigh,
+    eigh_tridiagonal,
+    eigvals,
+    eigvals_banded,
+    eigvalsh,
+    eigvalsh_tridiagonal,
+    svd,
+    svdvals,
+)
+from funcgrad.scipy.linalg._systems import cho_solve, det, inv, lstsq, lu_solve, pinv, pinvh, solve, solve_triangular
+
+__all__ = [
+    "block_diag",
+    "cho_factor",
+    "cho_solve",
+    "cholesky",
+    "circulant",
+    "companion",
+    "convolution_matrix",
+    "det",
+    "eig",
+    "eig_banded",
+    "eigh",
+    "eigh_tridiagonal",
+    "eigvals",
+    "eigvals_banded",
+    "eigvalsh",
+    "eigvalsh_tridiagonal",
+    "expm",
+    "fiedler",
+    "hankel",
+    "inv",
+    "khatri_rao",
+    "leslie",
+    "lstsq",
+    "lu",
+    "lu_factor",
+    "lu_solve",
+    "matmul_toeplitz",
+    "norm",
+    "pinv",
+    "pinvh",
+    "qr",
+    "rq",
+    "solve",
+    "solve_circulant",
+    "solve_toeplitz",
+    "solve_triangular",
+    "svd",
+    "svdvals",
+    "toeplitz",
+]
+
+__dir__ = publish(__name__)

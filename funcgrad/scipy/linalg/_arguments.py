@@ -1,0 +1,76 @@
+"""What the arguments of ``scipy.linalg`` stand for: triangles of which one is read, bands, and options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from funcgrad import numpy as fnp
+from funcgrad._core.aval import type_text
+from funcgrad._ops.linalg.matrices import conjugated, swapped
+from funcgrad.errors import UnsupportedFunctionError
+from funcgrad.numpy.extend import as_value
+
+
+def array(x: Any) -> Any:
+    """An argument as an array."""
+    return fnp.asarray(as_value(x))
+
+
+def refuse(name: str, what: str, remedy: str) -> NoReturn:
+    """Refuse what an argument asks for."""
+    raise UnsupportedFunctionError(f"scipy.linalg.{name}: {what}, which has no derivative here. {remedy}")
+
+
+def mirrored(a: Any, lower: bool, *, conjugate: bool) -> Any:
+    """The whole matrix, of which one triangle is read; Hermitian, or symmetric."""
+    read, left = (fnp.tril(a), fnp.tril(a, -1)) if lower else (fnp.triu(a), fnp.triu(a, 1))
+    if conjugate and a.dtype.kind == "c":
+        # Of a Hermitian matrix the diagonal is real.
+        read = read - 1j * embedded(fnp.imag(fnp.diagonal(a, axis1=-2, axis2=-1)), 0)
+        return fnp.astype(read, a.dtype) + conjugated(swapped(left))
+    return read + swapped(left)
+
+
+def embedded(diagonal: Any, offset: int) -> Any:
+    """A square matrix with this diagonal, as ``numpy.diag``; of stacks too."""
+    size = diagonal.shape[-1] + abs(offset)
+    places = np.arange(size)
+    shown = np.equal.outer(places, places - offset)
+    if offset < 0:
+        return fnp.where(shown, widened(diagonal, 0, -offset)[..., None, :], fnp.zeros((), dtype=diagonal.dtype))
+    return fnp.where(shown, widened(diagonal, 0, offset)[..., :, None], fnp.zeros((), dtype=diagonal.dtype))
+
+
+def widened(x: Any, before: int, after: int) -> Any:
+    """Zeros before and behind what stands along the last axis."""
+    return fnp.pad(x, [(0, 0)] * (len(x.shape) - 1) + [(before, after)])
+
+
+def of_bands(bands: Any, lower: bool) -> Any:
+    """The triangle of a matrix whose diagonals are rows, as ``scipy.linalg.solveh_banded`` takes them."""
+    count, size = bands.shape[-2:]
+    total: Any = 0
+    for i in range(count):
+        # Behind the end of a row, or before its beginning, stands what is not read.
+        kept = bands[..., i, : size - i] if lower else bands[..., count - 1 - i, i:]
+        total = total + embedded(kept, -i if lower else i)
+    return total
+
+
+def picked(name: str, values: Any, chosen: Sequence[int] | None, select_by_value: Any) -> slice:
+    """Which eigenvalues were asked for, by their numbers."""
+    if select_by_value is not None:
+        refuse(name, "eigenvalues were asked for by their range, on which their number depends", "Use their indices.")
+    if chosen is None:
+        return slice(None)
+    first, last = chosen
+    size = values.shape[-1]
+    if not 0 <= first <= last < size:
+        raise ValueError(
+            f"scipy.linalg.{name}: the eigenvalues {first} to {last} were asked for; needed a range within 0 to "
+            f"{size - 1}, as the matrix has {type_text(values.shape, values.dtype)}. Give the first and the last one."
+        )
+    return slice(first, last + 1)

@@ -1,0 +1,218 @@
+"""Factors of ``scipy.linalg``: Cholesky's, triangular ones, orthonormal ones, and the polar form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad import numpy as fnp
+from funcgrad._ops.linalg import factor
+from funcgrad._ops.linalg.matrices import adjoint, identity_like
+from funcgrad.numpy.extend import squares
+from funcgrad.scipy.linalg._arguments import array, refuse
+
+
+def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """Factor a Hermitian positive definite matrix: ``a = U^H U`` with ``U`` upper triangular, or ``L L^H``.
+
+    Args:
+        a: f[..., n, n], of which the triangle that is returned is read; its derivative is that of a Hermitian matrix,
+            by all elements, as PyTorch's.
+        lower: whether to return the lower triangular ``L``.
+        overwrite_a: SciPy's; nothing is overwritten.
+        check_finite: SciPy's; nothing is checked.
+
+    Returns:
+        f[..., n, n], zero in the other triangle.
+
+    Raises:
+        LinAlgError: on NumPy, where a matrix is not positive definite. On XLA the result is NaN then.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> fg.scipy.linalg.cholesky(np.array([[4.0, 2.0], [2.0, 5.0]]), lower=True)
+        array([[2., 0.],
+               [1., 2.]])
+
+    Rule: Murray, "Differentiation of the Cholesky decomposition", 2016, equations 8 and 10.
+    """
+    del overwrite_a, check_finite
+    a = squares("scipy.linalg.cholesky", a)
+    return factor.cholesky(a) if lower else adjoint(factor.cholesky(adjoint(a)))
+
+
+def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
+    """Factor a Hermitian positive definite matrix for `cho_solve`; see `cholesky`.
+
+    SciPy leaves numbers without meaning in the other triangle; here it is zero.
+
+    Returns:
+        the factor and ``lower``.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.scipy import linalg
+        >>> factored = linalg.cho_factor(np.array([[4.0, 2.0], [2.0, 5.0]]))
+        >>> linalg.cho_solve(factored, np.array([8.0, 12.0]))
+        array([1., 2.])
+    """
+    del overwrite_a, check_finite
+    return cholesky(a, lower), lower
+
+
+def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
+    """Factor a square matrix with exchange of rows, for `lu_solve`.
+
+    Args:
+        a: f[..., n, n].
+        overwrite_a: SciPy's; nothing is overwritten.
+        check_finite: SciPy's; nothing is checked.
+
+    Returns:
+        both triangular factors in one matrix, f[..., n, n] (without the ones on the diagonal of the lower one), and
+        for each row the one that it was exchanged with, i32[..., n].
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.scipy import linalg
+        >>> factored = linalg.lu_factor(np.array([[0.0, 2.0], [4.0, 1.0]]))
+        >>> linalg.lu_solve(factored, np.array([2.0, 9.0]))
+        array([2., 1.])
+    """
+    del overwrite_a, check_finite
+    factors, pivots, _ = factor.lu(squares("scipy.linalg.lu_factor", a))
+    return factors, pivots
+
+
+def lu(
+    a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True, p_indices: bool = False
+) -> tuple[Any, ...]:
+    """Factor square matrices as ``a = p l u``, with ones on the diagonal of ``l``.
+
+    Args:
+        a: f[..., n, n]; SciPy's takes others.
+        permute_l: whether to return ``p l`` and ``u``.
+        overwrite_a: SciPy's; nothing is overwritten.
+        check_finite: SciPy's; nothing is checked.
+        p_indices: whether ``p`` is given as the order of rows, so that ``a = l[p] u``.
+
+    Returns:
+        ``p``, ``l`` and ``u``; the permutation carries no derivative.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.scipy import linalg
+        >>> p, l, u = linalg.lu(np.array([[0.0, 2.0], [4.0, 1.0]]))
+        >>> p @ l @ u
+        array([[0., 2.],
+               [4., 1.]])
+    """
+    del overwrite_a, check_finite
+    a = array(a)
+    if len(a.shape) > 1 and a.shape[-1] != a.shape[-2]:
+        refuse("lu", f"the factors of matrices that are not square, {a.shape}, were asked for", "Use qr.")
+    factors, _, order = factor.lu(squares("scipy.linalg.lu", a))
+    lower, upper = fnp.tril(factors, -1) + identity_like(factors), fnp.triu(factors)
+    places = np.arange(a.shape[-1])
+    moved = fnp.equal(order[..., None, :], places[:, None])
+    if permute_l:
+        return fnp.matmul(fnp.astype(moved, factors.dtype), lower), upper
+    if p_indices:
+        return fnp.astype(fnp.argsort(order, axis=-1), order.dtype), lower, upper
+    return fnp.astype(moved, fnp.real(factors).dtype), lower, upper
+
+
+def qr(
+    a: Any,
+    overwrite_a: bool = False,
+    lwork: int | None = None,
+    mode: str = "full",
+    pivoting: bool = False,
+    check_finite: bool = True,
+) -> tuple[Any, ...]:
+    """Factor matrices as ``a = q r``, with orthonormal columns and an upper triangle.
+
+    Args:
+        a: f[..., m, n].
+        overwrite_a: SciPy's; nothing is overwritten.
+        lwork: SciPy's.
+        mode: 'economic', 'r', or 'full', SciPy's default: where there are more rows than columns it is refused, since
+            the columns that complete a basis are not unique.
+        pivoting: refused.
+        check_finite: SciPy's; nothing is checked.
+
+    Returns:
+        ``(q, r)``, or ``(r,)`` in the mode 'r'.
+
+    Raises:
+        UnsupportedFunctionError: pivoting, the mode 'raw', or 'full' where it adds columns.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.scipy import linalg
+        >>> q, r = linalg.qr(np.array([[3.0, 1.0], [4.0, 2.0]]))
+        >>> (q @ r).round(6)
+        array([[3., 1.],
+               [4., 2.]])
+
+    Rule: Walter and Lehmann, "Algorithmic differentiation of linear algebra functions", 2012.
+    """
+    del overwrite_a, lwork, check_finite
+    return _qr("qr", a, mode, pivoting)
+
+
+def _qr(name: str, a: Any, mode: str, pivoting: bool) -> tuple[Any, ...]:
+    a = array(a)
+    rows, columns = a.shape[-2:]
+    if pivoting:
+        refuse(name, "pivoting was asked for, an order that depends on the numbers", "Leave it out.")
+    if mode not in ("full", "economic", "r"):
+        refuse(name, f"the mode is {mode!r}", "Use 'economic' or 'r'.")
+    if mode == "r":
+        r = fnp.linalg.qr(a, mode="r")
+        missing = rows - r.shape[-2]
+        return (fnp.pad(r, [(0, 0)] * (len(r.shape) - 2) + [(0, missing), (0, 0)]) if missing else r,)
+    if mode == "full" and rows > columns:
+        refuse(name, f"a basis was to be completed, for {a.shape}, in the mode 'full'", "Pass mode='economic'.")
+    q, r = fnp.linalg.qr(a)
+    return q, r
+
+
+def rq(
+    a: Any,
+    overwrite_a: bool = False,
+    lwork: int | None = None,
+    mode: str = "full",
+    check_finite: bool = True,
+) -> Any:
+    """Factor matrices as ``a = r q``, with an upper triangle and orthonormal rows.
+
+    Args:
+        a: f[m, n].
+        overwrite_a: SciPy's; nothing is overwritten.
+        lwork: SciPy's.
+        mode: 'economic', 'r', or 'full': where there are more columns than rows it is refused.
+        check_finite: SciPy's; nothing is checked.
+
+    Returns:
+        ``(r, q)``, or ``r`` in the mode 'r'.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.scipy import linalg
+        >>> r, q = linalg.rq(np.array([[3.0, 1.0], [4.0, 2.0]]))
+        >>> (r @ q).round(6)
+        array([[3., 1.],
+               [4., 2.]])
+    """
+    del overwrite_a, lwork, check_finite
+    # Turned around in both axes and transposed, it is the other factorisation: LAPACK's reflectors are the same then.
+    found = _qr("rq", adjoint(_turned(array(a))), mode, False)
+    first, *rest = [_turned(adjoint(each)) for each in reversed(found)]
+    return (first, *rest) if rest else first
+
+
+def _turned(a: Any) -> Any:
+    return a[..., ::-1, ::-1]

@@ -1,0 +1,350 @@
+"""Linear systems of ``scipy.linalg``, with general, triangular, definite and circulant matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad import numpy as fnp
+from funcgrad._ops.layout.broadcast import broadcast_to
+from funcgrad._ops.layout.shape import reshape
+from funcgrad._ops.linalg import factor
+from funcgrad._ops.linalg.matrices import identity_like, swapped
+from funcgrad._ops.linalg.triangular import triangular_solve
+from funcgrad.numpy.extend import squares, systems
+from funcgrad.scipy.linalg._arguments import mirrored, refuse
+from funcgrad.scipy.linalg._factors import cholesky
+
+_FORMS = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
+
+
+def _form(name: str, trans: Any) -> dict[str, bool]:
+    """What is done with the matrix before the system is solved."""
+    if trans not in _FORMS:
+        raise ValueError(
+            f"scipy.linalg.{name}: trans is {trans!r}; needed 0 or 'N' (as it is), 1 or 'T' (transposed), 2 or 'C' "
+            "(conjugate and transposed). Pass one of these."
+        )
+    return {"transpose_a": _FORMS[trans] > 0, "conjugate_a": _FORMS[trans] == 2}
+
+
+def _shaped(y: Any, vector: bool) -> Any:
+    return reshape(y, y.shape[:-1]) if vector else y
+
+
+def solve_triangular(  # noqa: PLR0917  (SciPy's arguments)
+    a: Any,
+    b: Any,
+    trans: Any = 0,
+    lower: bool = False,
+    unit_diagonal: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Solve ``a x = b``, where ``a`` is triangular.
+
+    Args:
+        a: f[..., n, n], of which one triangle is read; its derivative is zero in the other.
+        b: f[n] or f[..., n, m].
+        trans: 0 or ``'N'`` for ``a x = b``, 1 or ``'T'`` for ``a.T x = b``, 2 or ``'C'`` for ``a.conj().T x = b``.
+        lower: whether the lower triangle is read, rather than the upper one.
+        unit_diagonal: whether the diagonal counts as ones, and is not read.
+        overwrite_b: SciPy's; nothing is overwritten.
+        check_finite: SciPy's; nothing is checked.
+
+    Returns:
+        f[n] or f[..., n, m], like ``b``.
+
+    Raises:
+        LinAlgError: on NumPy, where the diagonal has a zero. On XLA the result is infinite or NaN then.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> a = np.array([[2.0, 0.0], [1.0, 4.0]])
+        >>> b = np.array([2.0, 9.0])
+        >>> fg.scipy.linalg.solve_triangular(a, b, lower=True)
+        array([1., 2.])
+        >>> fg.grad(lambda b: np.sum(fg.scipy.linalg.solve_triangular(a, b, lower=True)))(b)
+        array([0.375, 0.25 ])
+
+    Rule: Giles, "Collected matrix derivative results for forward and reverse mode algorithmic differentiation", 2008,
+    section 2.3, with the cotangent of ``a`` cut to the triangle that is read.
+    """
+    del overwrite_b, check_finite
+    form = _form("solve_triangular", trans)
+    a, b, vector = systems("scipy.linalg.solve_triangular", a, b)
+    return _shaped(triangular_solve(a, b, lower=bool(lower), unit_diagonal=bool(unit_diagonal), **form), vector)
+
+
+def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+    """Solve ``a x = b`` from the Cholesky factor of ``a``, as `cho_factor` or `cholesky` gives it.
+
+    Args:
+        c_and_lower: the factor, f[..., n, n], and whether it is the lower one.
+        b: f[n] or f[..., n, m].
+        overwrite_b: SciPy's; nothing is overwritten.
+        check_finite: SciPy's; nothing is checked.
+
+    Returns:
+        f[n] or f[..., n, m], like ``b``.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.scipy import linalg
+        >>> lower = np.array([[2.0, 0.0], [1.0, 2.0]])
+        >>> linalg.cho_solve((lower, True), np.array([8.0, 12.0]))
+        array([1., 2.])
+    """
+    del overwrite_b, check_finite
+    c, lower = c_and_lower
+    c, b, vector = systems("scipy.linalg.cho_solve", c, b)
+    turned = {"transpose_a": True, "conjugate_a": True}
+    first, second = ({}, turned) if lower else (turned, {})
+    y = triangular_solve(c, b, lower=bool(lower), **first)
+    return _shaped(triangular_solve(c, y, lower=bool(lower), **second), vector)
+
+
+def lu_solve(
+    lu_and_piv: tuple[Any, Any], b: Any, trans: Any = 0, overwrite_b: bool = False, check_finite: bool = True
+) -> Any:
+    """Solve ``a x = b`` from the factors of ``a``, as `lu_factor` gives them.
+
+    Args:
+        lu_and_piv: the factors and the pivots.
+        b: f[n] or f[..., n, m].
+        trans: 0 or ``'N'`` for ``a x = b``, 1 or ``'T'`` for ``a.T x = b``, 2 or ``'C'`` for ``a.conj().T x = b``.
+        overwrite_b: SciPy's; nothing is overwritten.
+        check_finite: SciPy's; nothing is checked.
+
+    Returns:
+        f[n] or f[..., n, m], like ``b``.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.scipy import linalg
+        >>> factored = linalg.lu_factor(np.array([[0.0, 2.0], [4.0, 1.0]]))
+        >>> linalg.lu_solve(factored, np.array([4.0, 4.0]), trans=1)
+        array([1.5, 1. ])
+    """
+    del overwrite_b, check_finite
+    form = _form("lu_solve", trans)
+    factors, pivots = lu_and_piv
+    permutation = factor.permutation_of_pivots(pivots)
+    factors, b, vector = systems("scipy.linalg.lu_solve", factors, b)
+    permutation = broadcast_to(permutation, factors.shape[:-1])
+    return _shaped(factor.lu_solve(factors, permutation, b, **form), vector)
+
+
+_TRIANGULAR = {"upper triangular": False, "lower triangular": True}
+_SYMMETRIC = {"sym": False, "symmetric": False, "her": True, "hermitian": True}
+_DEFINITE = frozenset({"pos", "positive definite"})
+_DIAGONALS = {"diagonal": 0, "tridiagonal": 1}
+_GENERAL = frozenset({None, "gen", "general", "banded"})
+
+
+def _structured(name: str, a: Any, assume_a: str | None, lower: bool) -> Any:
+    """The matrix as it is read, if its structure says that a part of it is not."""
+    if assume_a in _GENERAL:
+        return a
+    if assume_a in _DIAGONALS:
+        width = _DIAGONALS[assume_a]
+        return fnp.triu(fnp.tril(a, width), -width)
+    if assume_a in _SYMMETRIC:
+        return mirrored(a, lower, conjugate=_SYMMETRIC[assume_a])
+    if assume_a in _DEFINITE:
+        return mirrored(a, lower, conjugate=True)
+    if assume_a in _TRIANGULAR:
+        return fnp.tril(a) if _TRIANGULAR[assume_a] else fnp.triu(a)
+    known = ", ".join(map(repr, [*_DIAGONALS, *_SYMMETRIC, *sorted(_DEFINITE), *_TRIANGULAR, "general"]))
+    raise ValueError(f"scipy.linalg.{name}: {assume_a} is not a recognized matrix structure. Use one of {known}.")
+
+
+def solve(  # noqa: PLR0917  (SciPy's arguments)
+    a: Any,
+    b: Any,
+    lower: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    assume_a: str | None = None,
+    transposed: bool = False,
+) -> Any:
+    """Solve ``a x = b``.
+
+    Args:
+        a: f[..., n, n].
+        b: f[n] or f[..., n, m].
+        lower: which triangle is read where ``assume_a`` says that the other one mirrors it.
+        overwrite_a: SciPy's; nothing is overwritten.
+        overwrite_b: the same.
+        check_finite: SciPy's; nothing is checked.
+        assume_a: what is known of ``a``: 'diagonal', 'tridiagonal', 'banded', 'upper triangular', 'lower triangular',
+            'symmetric', 'hermitian', 'positive definite' or 'general'. The derivative is zero in what is not read; of a
+            positive definite matrix it is that of a Hermitian one, by all elements.
+        transposed: whether to solve ``a.T x = b``.
+
+    Returns:
+        f[n] or f[..., n, m], like ``b``.
+
+    Raises:
+        LinAlgError: on NumPy, where a matrix is singular. On XLA the result is infinite or NaN then.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> fg.scipy.linalg.solve(np.array([[2.0, 0.0], [1.0, 4.0]]), np.array([2.0, 9.0]), assume_a="lower triangular")
+        array([1., 2.])
+
+    Rule: Giles, "Collected matrix derivative results for forward and reverse mode algorithmic differentiation", 2008,
+    section 2.3.
+    """
+    del overwrite_a, overwrite_b, check_finite
+    a, b, vector = systems("scipy.linalg.solve", a, b)
+    if assume_a in _TRIANGULAR:
+        y = triangular_solve(a, b, lower=_TRIANGULAR[assume_a], transpose_a=transposed)
+    elif assume_a in _DEFINITE and not (transposed and a.dtype.kind == "c"):
+        y = cho_solve((cholesky(a, lower), lower), b)
+    else:
+        a = _structured("solve", a, assume_a, lower)
+        y = fnp.linalg.solve(swapped(a) if transposed else a, b)
+    return _shaped(y, vector)
+
+
+def inv(
+    a: Any,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    *,
+    assume_a: str | None = None,
+    lower: bool = False,
+) -> Any:
+    """Invert square matrices; ``assume_a`` and ``lower`` as in `solve`.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> fg.scipy.linalg.inv(np.array([[2.0, 0.0], [1.0, 4.0]]))
+        array([[ 0.5  ,  0.   ],
+               [-0.125,  0.25 ]])
+    """
+    del overwrite_a, check_finite
+    a = squares("scipy.linalg.inv", a)
+    if assume_a in _TRIANGULAR or assume_a in _DEFINITE:
+        return solve(a, identity_like(a), lower=lower, assume_a=assume_a)
+    return fnp.linalg.inv(_structured("inv", a, assume_a, lower))
+
+
+def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """Compute the determinant; its first and second derivatives are there for singular matrices too.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> a = np.array([[2.0, 1.0], [1.0, 4.0]])
+        >>> fg.grad(fg.scipy.linalg.det)(a)
+        array([[ 4., -1.],
+               [-1.,  2.]])
+    """
+    del overwrite_a, check_finite
+    return fnp.linalg.det(squares("scipy.linalg.det", a))
+
+
+def lstsq(  # noqa: PLR0917  (SciPy's arguments)
+    a: Any,
+    b: Any,
+    cond: float | None = None,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str | None = None,
+) -> tuple[Any, Any, Any, Any]:
+    """Find the least squares solution of least norm; the derivative holds while the rank does not change.
+
+    Args:
+        a: f[m, n].
+        b: f[m] or f[m, k].
+        cond: singular values up to this, relative to the greatest, count as zero.
+        overwrite_a: SciPy's; nothing is overwritten.
+        overwrite_b: the same.
+        check_finite: SciPy's; nothing is checked.
+        lapack_driver: SciPy's; there is one way here.
+
+    Returns:
+        the solution, the sums of squared residuals (one number for a vector; none where there are as many columns as
+        rows, or the rank is smaller), the rank and the singular values.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> a = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
+        >>> fg.scipy.linalg.lstsq(a, np.array([1.0, 2.0, 3.0]))[0].round(6)
+        array([1., 1.])
+
+    Rule: Golub and Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems", 1973.
+    """
+    del overwrite_a, overwrite_b, check_finite, lapack_driver
+    x, left, rank, values = fnp.linalg.lstsq(a, b, -1 if cond is None else cond)
+    left = left[0] if len(x.shape) == 1 and left.shape[0] else left
+    return x, left, fnp.astype(rank, np.dtype(int)), values
+
+
+def pinv(
+    a: Any,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
+    return_rank: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Compute the pseudoinverse; its derivative holds while the rank does not change.
+
+    Args:
+        a: f[..., m, n].
+        atol: refused but for 0.
+        rtol: singular values up to this, relative to the greatest, count as zero; ``max(m, n)`` units of rounding.
+        return_rank: whether to return the rank too.
+        check_finite: SciPy's; nothing is checked.
+
+    Returns:
+        f[..., n, m], or a pair of it and the rank.
+
+    Raises:
+        UnsupportedFunctionError: an absolute cutoff was given.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> fg.scipy.linalg.pinv(np.array([[2.0], [0.0]]))
+        array([[0.5, 0. ]])
+
+    Rule: Golub and Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems", 1973,
+    equation 4.12.
+    """
+    del check_finite
+    if atol:
+        refuse("pinv", f"atol is {atol}, a cutoff that is not relative to the singular values", "Pass rtol instead.")
+    found = fnp.linalg.pinv(a, rtol=rtol)
+    return (found, fnp.linalg.matrix_rank(a, rtol=rtol)) if return_rank else found
+
+
+def pinvh(
+    a: Any,
+    atol: float | None = None,
+    rtol: float | None = None,
+    lower: bool = True,
+    return_rank: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Compute the pseudoinverse of a Hermitian matrix, of which one triangle is read; else as `pinv`.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> fg.scipy.linalg.pinvh(np.array([[2.0, 7.0], [0.0, 4.0]])).round(6) + 0.0
+        array([[0.5 , 0.  ],
+               [0.  , 0.25]])
+    """
+    a = mirrored(squares("scipy.linalg.pinvh", a), lower, conjugate=True)
+    return pinv(a, atol=atol, rtol=rtol, return_rank=return_rank, check_finite=check_finite)

@@ -1,0 +1,137 @@
+"""Every function of ``scipy.linalg`` beside SciPy's, with its derivatives."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+from funcgrad.scipy import linalg
+from tests.scipy._calls import Call, check, compiled, gradients, near
+
+RNG = np.random.default_rng(5)
+
+
+def normal(*shape: int, complex: bool = False) -> np.ndarray:  # noqa: A002  (what it draws)
+    x = RNG.normal(size=shape)
+    return x + 1j * RNG.normal(size=shape) if complex else x
+
+
+A, C, W, TALL = normal(4, 4) + 2 * np.eye(4), normal(4, 4, complex=True), normal(2, 4), normal(4, 2)
+SYMMETRIC = A + A.T + 3 * np.eye(4)
+DEFINITE = A @ A.T + np.eye(4)
+HERMITIAN = C @ C.conj().T + np.eye(4)
+B, V, V5 = normal(4, 2), normal(4), normal(5)
+
+
+def signs(pair: Any) -> Any:
+    """Eigenvalues and what of their vectors does not depend on signs."""
+    w, v = pair
+    return w, np.abs(v)
+
+
+def upper(a: Any) -> Any:
+    """A Hermitian matrix of any."""
+    return a + np.conj(np.swapaxes(a, -1, -2))
+
+
+CALLS = {
+    **{
+        f"solve {structure}": Call(lambda m, a, b, s=structure: m.solve(a, b, assume_a=s), (SYMMETRIC, B))
+        for structure in ("gen", "sym", "her", "diagonal", "tridiagonal", "upper triangular", "lower triangular")
+    },
+    "solve hermitian": Call(lambda m, a, b: m.solve(upper(a), b, assume_a="her", lower=True), (C, B)),
+    "solve definite": Call(lambda m, a, b: m.solve(upper(a), b, assume_a="pos"), (DEFINITE, V)),
+    "solve transposed": Call(lambda m, a, b: m.solve(a, b, transposed=True), (A, V)),
+    "inv": Call(lambda m, a: m.inv(a, assume_a="upper triangular"), (A,)),
+    "inv definite": Call(lambda m, a: m.inv(upper(a), assume_a="pos"), (DEFINITE,)),
+    "det": Call(lambda m, a: m.det(a, check_finite=False), (A,)),
+    "cho_solve": Call(
+        lambda m, a, b: m.cho_solve(m.cho_factor(upper(a), True, check_finite=False), b, check_finite=False),
+        (DEFINITE, B),
+    ),
+    "lstsq": Call(lambda m, a, b: m.lstsq(a, b), (TALL, V)),
+    "lstsq columns": Call(lambda m, a, b: m.lstsq(a, b), (TALL, B)),
+    "lstsq wide": Call(lambda m, a, b: m.lstsq(a, b), (W, normal(2))),
+    "pinv": Call(lambda m, a: m.pinv(a), (TALL,)),
+    "pinv complex": Call(lambda m, a: m.pinv(a, return_rank=True), (normal(3, 2, complex=True),)),
+    "pinvh": Call(lambda m, a: m.pinvh(upper(a)), (C,)),
+    "lu": Call(lambda m, a: m.lu(a), (C,)),
+    "lu permuted": Call(lambda m, a: m.lu(a, permute_l=True), (A[[2, 0, 3, 1]],)),
+    "lu indices": Call(lambda m, a: m.lu(a, p_indices=True), (A[[2, 0, 3, 1]],)),
+    "qr": Call(lambda m, a: m.qr(a), (A,)),
+    "qr economic": Call(lambda m, a: m.qr(a, mode="economic"), (normal(4, 2, complex=True),)),
+    "qr r": Call(lambda m, a: m.qr(a, mode="r"), (TALL,)),
+    "rq": Call(lambda m, a: m.rq(a), (C,)),
+    "rq economic": Call(lambda m, a: m.rq(a, mode="economic"), (W,)),
+    "rq tall": Call(lambda m, a: m.rq(a), (TALL,)),
+    "rq r": Call(lambda m, a: m.rq(a, mode="r"), (A,)),
+    "eigh": Call(lambda m, a: signs(m.eigh(upper(a))), (C,)),
+    "eigh subset": Call(
+        lambda m, a: m.eigh(upper(a), lower=False, eigvals_only=True, subset_by_index=[1, 2]), (SYMMETRIC,)
+    ),
+    **{
+        f"eigh {kind}": Call(lambda m, a, b, k=kind: signs(m.eigh(upper(a), upper(b), type=k)), (C, HERMITIAN))
+        for kind in (1, 2, 3)
+    },
+    "eigvalsh": Call(lambda m, a, b: m.eigvalsh(upper(a), upper(b), lower=False), (A, DEFINITE)),
+    "eig": Call(lambda m, a: m.eig(a), (C,)),
+    "eigvals": Call(lambda m, a: m.eigvals(a), (A,)),
+    "eigvals of two": Call(lambda m, a, b: m.eig(a, b, right=False), (DEFINITE, np.diag([1.0, 2, 3, 4]))),
+    "eigh_tridiagonal": Call(lambda m, d, e: signs(m.eigh_tridiagonal(d, e)), (np.array([1.0, 3, 6, 10]), normal(3))),
+    "eigvalsh_tridiagonal": Call(
+        lambda m, d, e: m.eigvalsh_tridiagonal(d, e, select="i", select_range=(0, 1)), (V, normal(3))
+    ),
+    "eig_banded": Call(lambda m, a: signs(m.eig_banded(a)), (normal(3, 5),)),
+    "eigvals_banded": Call(lambda m, a: m.eigvals_banded(a, lower=True), (normal(3, 5),)),
+    "svd": Call(lambda m, a: m.svd(a), (A,)),
+    "svd of a tall matrix": Call(lambda m, a: m.svd(a, full_matrices=False), (normal(4, 2),)),
+    "svdvals": Call(lambda m, a: m.svdvals(a), (normal(3, 2, complex=True),)),
+    "toeplitz": Call(lambda m, c, r: m.toeplitz(c, r), (normal(3, complex=True), V)),
+    "toeplitz of one": Call(lambda m, c: m.toeplitz(c), (normal(3, complex=True),)),
+    "hankel": Call(lambda m, c, r: m.hankel(c, r), (V, V5)),
+    "hankel of one": Call(lambda m, c: m.hankel(c), (V,)),
+    "circulant": Call(lambda m, c: m.circulant(c), (V,)),
+    "companion": Call(lambda m, a: m.companion(a), (V5,)),
+    "leslie": Call(lambda m, f, s: m.leslie(f, s), (V, normal(3))),
+    "fiedler": Call(lambda m, a: m.fiedler(a), (V,)),
+    **{
+        f"convolution_matrix {mode} {n}": Call(lambda m, a, n=n, o=mode: m.convolution_matrix(a, n, o), (V,))
+        for mode in ("full", "valid", "same")
+        for n in (2, 3, 6)
+    },
+    "block_diag": Call(lambda m, a, b: m.block_diag(a, b, 3.0, b[0]), (A, B)),
+    "khatri_rao": Call(lambda m, a, b: m.khatri_rao(a, b), (B, normal(3, 2))),
+    "norm": Call(lambda m, a: m.norm(a, 1, axis=0), (A,)),
+    "norm nuclear": Call(lambda m, a: m.norm(a, "nuc"), (A,)),
+    "solve_toeplitz": Call(lambda m, c, b: m.solve_toeplitz(c, b), (np.array([4.0, 1, 0.5, 0.2]), B)),
+    "solve_toeplitz of two": Call(lambda m, c, r, b: m.solve_toeplitz((c, r), b), (V + 3, normal(4), V)),
+    "matmul_toeplitz": Call(lambda m, c, r, b: m.matmul_toeplitz((c, r), b), (V, V5, V5)),
+    "solve_circulant": Call(lambda m, c, b: m.solve_circulant(c, b), (np.array([4.0, 1, 0.5, 0.2]), B)),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_calls(name: str, rng: np.random.Generator) -> None:
+    check(CALLS[name], linalg, scipy.linalg, rng)
+
+
+# Of the others each operation is compiled elsewhere.
+ON_XLA = ("solve hermitian", "lstsq", "lu", "rq", "eigh 2", "eig_banded", "toeplitz", "block_diag", "solve_circulant")
+
+
+@functools.cache
+def on_xla() -> dict[str, Any]:
+    return compiled({name: CALLS[name] for name in ON_XLA}, linalg)
+
+
+@pytest.mark.parametrize("name", ON_XLA)
+def test_on_xla(name: str) -> None:
+    found = on_xla()[name]
+    if isinstance(found, Exception):
+        raise found
+    for got, expected in zip(found, gradients(CALLS[name], linalg)(*CALLS[name].args), strict=True):
+        near(got, expected, 1e-8)
