@@ -20,10 +20,11 @@ extensions = [
     "mathml",
     "sphinx_copybutton",
     "sphinx_design",
+    "sphinx_gallery.gen_gallery",
     "myst_nb",
     "reference",
 ]
-exclude_patterns = ["_build", "**/.ipynb_checkpoints"]
+exclude_patterns = ["_build", "**/.ipynb_checkpoints", "gallery/**/*.ipynb"]
 templates_path: list[str] = []
 html_static_path = ["_static"]
 default_role = "py:obj"
@@ -46,6 +47,21 @@ napoleon_use_rtype = False
 napoleon_preprocess_types = False
 python_maximum_signature_line_length = 100
 toc_object_entries_show_parents = "hide"
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "within_subsection_order": "FileNameSortKey",
+    "reset_modules": ("matplotlib", "gallery_style.apply"),
+    "capture_repr": ("_repr_html_",),
+    "remove_config_comments": True,
+    "show_signature": False,
+    "plot_gallery": "True",
+    "min_reported_time": 10,
+    "backreferences_dir": "gallery/backreferences",
+    "doc_module": ("funcgrad",),
+}
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

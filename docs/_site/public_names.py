@@ -117,7 +117,10 @@ def own(value: Any, module: str) -> bool:
     kind = value if isinstance(value, type) or inspect.isfunction(value) else type(value)
     if not kind.__module__.startswith("funcgrad"):
         return False
-    return (not isinstance(value, type) and not inspect.isfunction(value)) or value.__module__ == module
+    if isinstance(value, type) or inspect.isfunction(value):
+        return value.__module__ == module
+    home = kind.__module__.partition("._")[0]
+    return f"{module}.".startswith(f"{home}.") and (home == module or not module.startswith("funcgrad.interop"))
 
 
 def mirrors(value: Any, module: str) -> bool:

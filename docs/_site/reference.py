@@ -7,7 +7,8 @@ import inspect
 from pathlib import Path
 from typing import Any
 
-from public_names import CHAPTERS, Page, chapter, link, modules, own, pages
+from mirrors import told
+from public_names import CHAPTERS, Page, chapter, link, mirrors, modules, own, pages
 from sphinx.application import Sphinx
 
 FOLDER = "api"
@@ -72,14 +73,20 @@ def text_of(page: Page, parts: list[Page]) -> str:
 
 
 def entry(module: str, name: str, value: Any) -> list[str]:
-    """The directive that shows a name's documentation."""
+    """The directive that shows a name's documentation; below it what else is told of what NumPy or SciPy name."""
     if inspect.isclass(value):
-        lines = [f".. autoclass:: {module}.{name}", "   :members:", "   :show-inheritance:"]
-        lines += ["   :exclude-members: compiled_update"]
-    elif inspect.isfunction(value):
+        return [
+            f".. autoclass:: {module}.{name}",
+            "   :members:",
+            "   :show-inheritance:",
+            "   :exclude-members: compiled_update",
+        ]
+    if inspect.isfunction(value):
         lines = [f".. autofunction:: {module}.{name}"]
     else:
         lines = [f".. autodata:: {module}.{name}", "   :no-value:"]
+    if mirrors(value, module) or hasattr(value, "logpdf") or hasattr(value, "logpmf"):
+        lines += ["", *[f"   {line}" if line else "" for line in told(module, name, value)]]
     return lines
 
 
