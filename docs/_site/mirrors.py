@@ -1,4 +1,4 @@
-"""What is told of a function that NumPy or SciPy name: its row in the tables of coverage, and a call that is made here."""
+"""What is told of a function that NumPy or SciPy name: its row in the tables of coverage, and a call made here."""
 
 from __future__ import annotations
 
