@@ -231,7 +231,14 @@ def eigvalsh_tridiagonal(  # noqa: PLR0917  (SciPy's arguments)
     tol: float = 0.0,
     lapack_driver: str = "auto",
 ) -> Any:
-    """Find the eigenvalues of real symmetric tridiagonal matrices: `eigh_tridiagonal` with ``eigvals_only``."""
+    """Find the eigenvalues of real symmetric tridiagonal matrices: `eigh_tridiagonal` with ``eigvals_only``.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> fg.scipy.linalg.eigvalsh_tridiagonal(np.array([1.0, 1.0]), np.array([0.5])).round(6)
+        array([0.5, 1.5])
+    """
     return eigh_tridiagonal(d, e, True, select, select_range, check_finite, tol, lapack_driver)
 
 
@@ -278,7 +285,14 @@ def eigvals_banded(
     select_range: Any = None,
     check_finite: bool = True,
 ) -> Any:
-    """Find the eigenvalues of Hermitian banded matrices: `eig_banded` with ``eigvals_only``."""
+    """Find the eigenvalues of Hermitian banded matrices: `eig_banded` with ``eigvals_only``.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> fg.scipy.linalg.eigvals_banded(np.array([[1.0, 1.0], [0.5, 0.0]]), lower=True).round(6)
+        array([0.5, 1.5])
+    """
     return eig_banded(a_band, lower, True, overwrite_a_band, select, select_range, 0, check_finite)
 
 
