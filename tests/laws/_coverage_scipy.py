@@ -28,9 +28,10 @@ MODULES = tuple(
 HEAD = """# What becomes of SciPy's functions
 
 Of each module that `funcgrad.scipy` mirrors every public function of SciPy's, tried in the same way; of distributions
-log densities, distribution and survival functions, for others stand in `funcgrad.scipy.stats`. "own name" says where
-SciPy's own name takes traced values: always, inside of `fg.intercept()`, or nowhere: then it refuses them, and the
-function is called by its name in `funcgrad.scipy`. An argument by which nobody has a rule is refused, and named.
+log densities, distribution and survival functions, for others stand in `funcgrad.scipy.stats`; of `scipy.signal`, what
+is here. "own name" says where SciPy's own name takes traced values: always, inside of `fg.intercept()`, or nowhere:
+then it refuses them, and the function is called by its name in `funcgrad.scipy`. An argument by which nobody has a rule
+is refused, and named.
 """
 # Of distributions; moments and quantiles SciPy finds by integrals and by search, which takes minutes of traced values.
 METHODS = ("logpdf", "logpmf", "cdf", "sf")
@@ -90,7 +91,17 @@ def _examples() -> Iterator[Example]:
 EXAMPLES = tuple(_examples())
 
 
+# Of what SciPy has in these, most designs filters and systems of plain numbers: only what is here is tried.
+_OURS_ALONE = ("scipy.signal",)
+
+_LONG = np.sin(np.arange(12.0))
+_SECTIONS = np.array([[0.3, 0.2, 0.1, 1.0, -0.4, 0.2]])
 _FIRST: dict[str, Example] = {
+    "lfiltic": (lambda f, b, y: f(b, [1.0, 0.3], y), (_POINTS[1], _VECTOR)),
+    "filtfilt": (lambda f, b, x: f(b, 1.0, x), (_POINTS[1], _LONG)),
+    "sosfilt": (lambda f, x: f(_SECTIONS, x), (_LONG,)),
+    "sosfilt_zi": (lambda f, b: f(np.concatenate([b[None], [[1.0, -0.4, 0.2]]], 1)), (_POINTS[3],)),
+    "sosfiltfilt": (lambda f, x: f(_SECTIONS, x), (_LONG,)),
     # SciPy leaves something in the other triangle.
     "cho_factor": (lambda f, x: np.triu(f(x)[0]), (_MATRIX,)),
     # What takes a function; it closes over an argument.
@@ -117,6 +128,8 @@ def entries(module: str) -> Iterator[Entry]:
     ours = importlib.import_module(f"funcgrad.{module}")
     for name, scipys in functions(module):
         mine = getattr(ours, name, None)
+        if mine is None and module in _OURS_ALONE:
+            continue
         if not hasattr(scipys, "rvs"):
             yield Entry(name, scipys, mine)
         elif mine is None:

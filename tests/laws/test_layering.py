@@ -60,7 +60,7 @@ ROOMS = {
         {"extend"},
     ],
     "_transforms": [{"base"}, {FILES}, {"derivative"}, {"compiled", "control", "custom"}, {FRONT}],
-    "scipy": [{"special", "linalg"}, {FILES}, {"stats", "integrate"}, {FRONT}],
+    "scipy": [{"special", "linalg"}, {FILES}, {"stats", "integrate", "signal"}, {FRONT}],
     "autograd": [{"_torch"}, {"_tape"}, {"_memory"}, {"_methods"}, {FILES}, {FRONT}, {"extend"}],
     "interop": [{FILES}, {"autograd"}, {FRONT}],
     "optim": [{"_rules"}, {"_run", "_state"}, {FILES}, {"_torch"}, {"_lr_scheduler"}, {"lr_scheduler"}, {FRONT}],

@@ -1,4 +1,4 @@
-"""Convolutions of vectors along the last axis; all their transposes are convolutions of what is flipped."""
+"""Convolutions along the last axis, or the last axes; all their transposes are convolutions of what is flipped."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
+from funcgrad._core.lazy import LazyModule
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import Multilinear
 from funcgrad._ops.layout.broadcast import batch_all
 from funcgrad._ops.layout.shape import flip
+
+_signal = LazyModule("scipy.signal")
 
 
 def _convolve_numpy(a: Any, v: Any, *, full: bool) -> Any:
@@ -73,3 +76,65 @@ def convolve(a: Any, v: Any, *, full: bool) -> Any:
     Where not ``full``, only of the places at which ``v``, the shorter of both, lies wholly inside of ``a``.
     """
     return convolve_p(a, v, full=full)
+
+
+def _convolve_axes_numpy(a: Any, v: Any, *, rank: int, full: bool) -> Any:
+    stack = a.shape[: a.ndim - rank]
+    mode = "full" if full else "valid"
+    y = np.empty((*stack, *_lengths(a.shape, v.shape, rank, full)), a.dtype)
+    for i in np.ndindex(stack):
+        # Of images SciPy's function for them takes an eighth of the time.
+        y[i] = _signal.convolve2d(a[i], v[i], mode) if rank == 2 else _signal.convolve(a[i], v[i], mode, "direct")
+    return y
+
+
+def _convolve_axes_xla(lax: Any, a: Any, v: Any, *, rank: int, full: bool) -> Any:
+    stack, space, kernel = a.shape[: a.ndim - rank], a.shape[a.ndim - rank :], v.shape[v.ndim - rank :]
+    count = math.prod(stack)
+    y_shape = (*stack, *_lengths(a.shape, v.shape, rank, full))
+    if not count:
+        return lax.full(y_shape, 0, a.dtype)
+    turned = lax.rev(v, tuple(range(v.ndim - rank, v.ndim)))
+    padding = [(m - 1, m - 1) if full else (0, 0) for m in kernel]
+    images, kernels = lax.reshape(a, (1, count, *space)), lax.reshape(turned, (count, 1, *kernel))
+    return lax.reshape(
+        lax.conv_general_dilated(images, kernels, (1,) * rank, padding, feature_group_count=count), y_shape
+    )
+
+
+def _lengths(a_shape: tuple[int, ...], v_shape: tuple[int, ...], rank: int, full: bool) -> tuple[int, ...]:
+    pairs = zip(a_shape[len(a_shape) - rank :], v_shape[len(v_shape) - rank :], strict=True)
+    return tuple([_length(n, m, full=full) for n, m in pairs])
+
+
+def _axes_to_a(y_bar: Any, v: Any, rank: int, full: bool) -> Any:
+    return convolve_axes(y_bar, _turned(v, rank), rank, full=not full)
+
+
+def _axes_to_v(y_bar: Any, a: Any, rank: int, full: bool) -> Any:
+    if full:
+        return convolve_axes(y_bar, _turned(a, rank), rank, full=False)
+    return _turned(convolve_axes(a, _turned(y_bar, rank), rank, full=False), rank)
+
+
+def _turned(x: Any, rank: int) -> Any:
+    return flip(x, tuple(range(len(x.shape) - rank, len(x.shape))))
+
+
+convolve_axes_p = Primitive(
+    "convolve_axes",
+    operands=("a", "v"),
+    numpy=_convolve_axes_numpy,
+    xla=_convolve_axes_xla,
+    aval=lambda a, v, *, rank, full: Aval(
+        (*a.shape[: len(a.shape) - rank], *_lengths(a.shape, v.shape, rank, full)), a.dtype
+    ),
+    derivative=Multilinear(("a", "v"), [_axes_to_a, _axes_to_v]),
+    batch=batch_all(),
+    cost=lambda y, a, v, *, rank, full: 2 * math.prod(v.shape[len(v.shape) - rank :]) * (a.size if full else y.size),
+)
+
+
+def convolve_axes(a: Any, v: Any, rank: int, *, full: bool) -> Any:
+    """`convolve` along the last ``rank`` axes, of which there are two or more."""
+    return convolve_axes_p(a, v, rank=rank, full=full)

@@ -1,0 +1,184 @@
+"""Filters whose results depend on those before them, along the last axis: rational transfer functions, in linear time.
+
+With ``b`` for what is taken of the signal and ``f`` for what is taken of the results before (``a[1:] / a[0]``),
+
+    y[n] = sum(b[k] * x[n - k], k = 0 .. K) - sum(f[k] * y[n - 1 - k], k = 0 .. K - 1)
+
+from the state ``zi`` of the transposed direct form II, as ``scipy.signal.lfilter``. One result holds the ``y`` of the
+signal and, behind them, the ``K`` numbers of the last state: they are what the same sums give beyond the signal's end,
+so all of it is one triangular system ``M e = u``, and its transpose is the same filter from the other end.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval
+from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.lazy import LazyModule
+from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.derivative import PerOperand
+from funcgrad._ops.contract.convolve import convolve
+from funcgrad._ops.index.gather import slice_axis
+from funcgrad._ops.index.join import concatenate
+from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum, with_batch
+from funcgrad._ops.layout.shape import expand_dims, flip
+
+_signal = LazyModule("scipy.signal")
+# Steps of XLA's loop that are one: beyond that it compiles longer and runs no faster.
+_UNROLL = 8
+
+
+def _recursion_numpy(b: Any, f: Any, x: Any, zi: Any) -> np.ndarray:
+    e = np.empty((*x.shape[:-1], x.shape[-1] + f.shape[-1]), x.dtype)
+    for i in np.ndindex(b.shape[:-1]):
+        feedback = np.concatenate([np.ones(1, f.dtype), f[i]])
+        # Of no numbers SciPy makes no state.
+        if x[i].size:
+            e[i][..., : x.shape[-1]], e[i][..., x.shape[-1] :] = _signal.lfilter(b[i], feedback, x[i], -1, zi[i])
+        else:
+            e[i] = zi[i]
+    return e
+
+
+def _recursion_xla(lax: Any, b: Any, f: Any, x: Any, zi: Any) -> Any:
+    if not x.size:
+        return zi
+    last = x.ndim - 1
+    states = zi.shape
+    coefficients = (*range(b.ndim - 1), last)
+    b, f = (lax.broadcast_in_dim(c, (*states[:-1], c.shape[-1]), coefficients) for c in (b, f))
+    first, rest = (lax.slice_in_dim(b, start, stop, axis=last) for start, stop in ((0, 1), (1, b.shape[-1])))
+    nothing = lax.full((*states[:-1], 1), 0, x.dtype)
+
+    def step(z: Any, each: Any) -> tuple[Any, Any]:
+        each = lax.expand_dims(each, (last,))
+        y = first * each + lax.slice_in_dim(z, 0, 1, axis=last)
+        moved = lax.concatenate([lax.slice_in_dim(z, 1, None, axis=last), nothing], last)
+        return moved + rest * each - f * y, lax.squeeze(y, (last,))
+
+    order = (last, *range(last))
+    zf, ys = lax.scan(step, zi, lax.transpose(x, order), unroll=_UNROLL)
+    return lax.concatenate([lax.transpose(ys, (*range(1, x.ndim), 0)), zf], last)
+
+
+def _results(e: Any, f_shape: tuple[int, ...]) -> Any:
+    """The part of the result that is no state."""
+    return slice_axis(e, len(e.shape) - 1, 0, e.shape[-1] - f_shape[-1])
+
+
+def _filled(value: int, x: Any, shape: tuple[int, ...]) -> Any:
+    return broadcast_to(x.dtype.type(value), shape)
+
+
+def _behind(value: int, f: Any) -> Any:
+    """``f`` behind one number more."""
+    return concatenate([_filled(value, f, (*f.shape[:-1], 1)), f], len(f.shape) - 1)
+
+
+def _state_of_nothing(x: Any, f: Any) -> Any:
+    return _filled(0, x, (*x.shape[:-1], f.shape[-1]))
+
+
+def _push_b(b_dot: Any, f: Any, x: Any) -> Any:
+    return recursion(b_dot, f, x, _state_of_nothing(x, f))
+
+
+def _push_f(f_dot: Any, f: Any, y: Any) -> Any:
+    ys = _results(y, f.shape)
+    return -recursion(_behind(0, f_dot), f, ys, _state_of_nothing(ys, f))
+
+
+def _push_x(x_dot: Any, b: Any, f: Any) -> Any:
+    return recursion(b, f, x_dot, _state_of_nothing(x_dot, f))
+
+
+def _push_zi(zi_dot: Any, b: Any, f: Any, x: Any) -> Any:
+    return recursion(b, f, _filled(0, x, x.shape), zi_dot)
+
+
+def _pulled(y_bar: Any, f: Any) -> Any:
+    """The cotangent of ``u``: the filter from the end, where what stands behind the signal was there before."""
+    last, order = len(y_bar.shape) - 1, f.shape[-1]
+    turned = flip(y_bar, (last,))
+    before = slice_axis(turned, last, 0, order)
+    state = slice_axis(_convolved(before, _behind(0, f)), last, order, 2 * order)
+    rest = slice_axis(turned, last, order, turned.shape[-1])
+    alone = _behind(1, _filled(0, f, f.shape))
+    return flip(concatenate([before, _results(recursion(alone, f, rest, -state), f.shape)], last), (last,))
+
+
+def _spread_over(c: Any, x_shape: tuple[int, ...]) -> Any:
+    """Coefficients for each of the signals that share them."""
+    axes = tuple(range(len(c.shape) - 1, len(x_shape) - 1))
+    return broadcast_to(expand_dims(c, axes) if axes else c, (*x_shape[:-1], c.shape[-1]))
+
+
+def _convolved(x: Any, c: Any) -> Any:
+    return convolve(x, _spread_over(c, x.shape), full=True)
+
+
+def _pull_b(y_bar: Any, f: Any, x: Any, b_shape: tuple[int, ...]) -> Any:
+    return _correlated(_pulled(y_bar, f), x, b_shape)
+
+
+def _correlated(u_bar: Any, x: Any, b_shape: tuple[int, ...]) -> Any:
+    last = len(x.shape) - 1
+    if not x.size:
+        return _filled(0, x, b_shape)
+    found = convolve(u_bar, flip(x, (last,)), full=False)
+    return reduce_sum(found, tuple(range(len(b_shape) - 1, last)))
+
+
+def _pull_f(y_bar: Any, f: Any, y: Any) -> Any:
+    shape = (*f.shape[:-1], f.shape[-1] + 1)
+    found = _correlated(_pulled(y_bar, f), _results(y, f.shape), shape)
+    return -slice_axis(found, len(shape) - 1, 1, shape[-1])
+
+
+def _pull_x(y_bar: Any, b: Any, f: Any, x_shape: tuple[int, ...]) -> Any:
+    u_bar = _pulled(y_bar, f)
+    if not x_shape[-1]:
+        return slice_axis(u_bar, len(x_shape) - 1, 0, 0)
+    return convolve(u_bar, _spread_over(flip(b, (len(b.shape) - 1,)), x_shape), full=False)
+
+
+def _pull_zi(y_bar: Any, f: Any) -> Any:
+    return slice_axis(_pulled(y_bar, f), len(y_bar.shape) - 1, 0, f.shape[-1])
+
+
+def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> Any:
+    """Signals of a batch share their coefficients as those of a stack do."""
+    shared = not (batched[0] or batched[1]) and len(operands[0].shape) == 1
+    flags = (True, True, False, False) if shared else (False,) * 4
+    return bind(
+        primitive,
+        tuple(
+            [x if kept else with_batch(x, size, flag) for x, flag, kept in zip(operands, batched, flags, strict=True)]
+        ),
+        params,
+    )
+
+
+recursion_p = Primitive(
+    "recursion",
+    operands=("b", "f", "x", "zi"),
+    numpy=_recursion_numpy,
+    xla=_recursion_xla,
+    aval=lambda b, f, x, zi: Aval((*x.shape[:-1], x.shape[-1] + f.shape[-1]), x.dtype),
+    derivative=PerOperand(
+        ("b", "f", "x", "zi"), [_pull_b, _pull_f, _pull_x, _pull_zi], [_push_b, _push_f, _push_x, _push_zi]
+    ),
+    batch=_batch,
+    cost=lambda y, b, f, x, zi: x.size * (b.shape[-1] + f.shape[-1]) * 2,
+)
+
+
+def recursion(b: Any, f: Any, x: Any, zi: Any) -> Any:
+    """``b[..., K + 1]``, ``f[..., K]``, ``x[..., ..., N]`` and ``zi[..., ..., K]`` of one dtype, with ``K`` above 0.
+
+    The leading axes of ``b`` and ``f`` are the first of the signals; over the others these share their coefficients.
+    """
+    return bind(recursion_p, (b, f, x, zi), NO_PARAMS)
