@@ -86,7 +86,7 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
         >>> fg.scipy.signal.convolve(x, np.array([1.0, -1.0]))
         array([ 0.,  1.,  1., -2.])
         >>> fg.grad(lambda w: np.sum(fg.scipy.signal.convolve(x, w, "same") ** 2))(np.array([1.0, -1.0]))
-        array([0., 2.])
+        array([6., 2.])
     """
     a, v = _both("convolve", in1, in2, mode)
     if method not in {"auto", "direct", "fft"}:

@@ -225,7 +225,7 @@ def filtfilt(  # noqa: PLR0917  (SciPy's arguments)
         >>> import numpy as np
         >>> from funcgrad.scipy import signal
         >>> signal.filtfilt([0.5, 0.5], [1.0], np.array([0.0, 1.0, 0.0, 0.0]), padlen=1)
-        array([0.25, 0.5 , 0.25, 0.  ])
+        array([0.  , 0.5 , 0.25, 0.  ])
     """
     del irlen
     if method != "pad":
