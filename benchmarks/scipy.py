@@ -1,14 +1,15 @@
-"""SciPy's distributions on traced values: log likelihoods of 1,000 points with their gradients, normal and gamma."""
+"""SciPy on traced values: log likelihoods of 1,000 points, and an equation's solution, with their gradients."""
 
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 import numpy as np
+import scipy.integrate
 
 import funcgrad as fg
 from benchmarks._timing import Case, Effort, Suite, interleave
-from funcgrad.scipy import special, stats
+from funcgrad.scipy import integrate, special, stats
 
 POINTS = 1000
 # Without types.
@@ -16,6 +17,8 @@ autograd: Any = import_module("autograd")
 anp: Any = import_module("autograd.numpy")
 autograd_stats: Any = import_module("autograd.scipy.stats")
 autograd_special: Any = import_module("autograd.scipy.special")
+autograd_integrate: Any = import_module("autograd.scipy.integrate")
+autograd_tuple: Any = import_module("autograd.builtins").tuple
 
 
 def _points() -> np.ndarray:
@@ -68,13 +71,63 @@ def gamma(suite: Suite, effort: Effort) -> None:
     suite.cases.append(Case("gamma log likelihood, 1,000 points", interleave(contenders, effort), limits=limits))
 
 
-def _check(contenders: dict[str, Callable[[], Any]]) -> None:
+def predators(suite: Suite, effort: Effort) -> None:
+    """Differentiate a solution of Lotka and Volterra's equations, at 50 times, by its four rates (float64), eagerly."""
+    times, start, rates = np.linspace(0, 10, 50), np.array([10.0, 5.0]), np.array([1.5, 1.0, 3.0, 1.0])
+    tight = {"rtol": 1e-8, "atol": 1e-8}
+
+    def slope(np: Any, z: Any, rates: Any) -> Any:
+        x, y = z
+        a, b, c, d = rates
+        return np.stack([a * x - b * x * y, -c * y + d * x * y])
+
+    def solved(rates: Any) -> Any:
+        found = integrate.solve_ivp(lambda t, z: slope(np, z, rates), (0, 10), start, t_eval=times, **tight)
+        return np.mean(found.y**2)
+
+    def by_lsoda(rates: Any) -> Any:
+        return np.mean(integrate.odeint(lambda z, t: slope(np, z, rates), start, times, **tight) ** 2)
+
+    def autograd_solved(rates: Any) -> Any:
+        args = autograd_tuple((rates,))
+        z = autograd_integrate.odeint(lambda z, t, rates: slope(anp, z, rates), start, times, args, **tight)
+        return anp.mean(z**2)
+
+    def autograd_by_hand(rates: Any) -> Any:
+        """The classical method, with five steps between two times."""
+        z, h, found = start, (times[1] - times[0]) / 5, [start]
+        for i in range(5 * (len(times) - 1)):
+            k1 = slope(anp, z, rates)
+            k2 = slope(anp, z + h / 2 * k1, rates)
+            k3 = slope(anp, z + h / 2 * k2, rates)
+            z = z + h / 6 * (k1 + 2 * k2 + 2 * k3 + slope(anp, z + h * k3, rates))
+            if i % 5 == 4:
+                found.append(z)
+        return anp.mean(anp.stack(found) ** 2)
+
+    def plain() -> Any:
+        found = scipy.integrate.solve_ivp(lambda t, z: slope(np, z, rates), (0, 10), start, t_eval=times, **tight)
+        return np.mean(found.y**2)
+
+    contenders = {
+        "funcgrad": lambda f=fg.value_and_grad(solved): f(rates),
+        "funcgrad, odeint": lambda f=fg.value_and_grad(by_lsoda): f(rates),
+        "autograd, odeint": lambda f=autograd.value_and_grad(autograd_solved): f(rates),
+        "autograd, Runge-Kutta by hand": lambda f=autograd.value_and_grad(autograd_by_hand): f(rates),
+    }
+    _check(contenders, 5e-3)
+    limits = {"autograd, odeint": 0.5, "autograd, Runge-Kutta by hand": 0.5}
+    timed = interleave({**contenders, "SciPy, the value alone": plain}, effort.at_most(8))
+    suite.cases.append(Case("Lotka and Volterra's equations, by four rates", timed, limits=limits))
+
+
+def _check(contenders: dict[str, Callable[[], Any]], tolerance: float = 1e-9) -> None:
     """All give one value and one gradient."""
     value, slopes = contenders["funcgrad"]()
     for name, run in contenders.items():
         other, gradient = run()
-        np.testing.assert_allclose(other, value, rtol=1e-12, err_msg=name)
-        np.testing.assert_allclose(np.ravel(gradient), np.ravel(slopes), rtol=1e-9, err_msg=name)
+        np.testing.assert_allclose(other, value, rtol=tolerance, err_msg=name)
+        np.testing.assert_allclose(np.ravel(gradient), np.ravel(slopes), rtol=tolerance, err_msg=name)
 
 
-CASES: dict[str, Callable[[Suite, Effort], None]] = {"normal": normal, "gamma": gamma}
+CASES: dict[str, Callable[[Suite, Effort], None]] = {"normal": normal, "gamma": gamma, "predators": predators}

@@ -15,7 +15,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from types import FrameType, FunctionType, TracebackType
+from types import CellType, FrameType, FunctionType, TracebackType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -111,7 +111,20 @@ def _explain(error: BaseException) -> None:
 
 
 def _is_traced(x: Any) -> bool:
+    if isinstance(x, FunctionType):
+        # What a user's function closes over comes to SciPy when it calls it.
+        return any(map(_holds_tracer, x.__closure__ or ()))
+    if type(x) is tuple:
+        return any(isinstance(each, Tracer) for each in x)
     return isinstance(x, Tracer) or (isinstance(x, np.ndarray) and x.dtype.kind == "O")
+
+
+def _holds_tracer(cell: CellType) -> bool:
+    try:
+        return isinstance(cell.cell_contents, Tracer)
+    except ValueError:
+        # It has not been assigned yet.
+        return False
 
 
 def _at_write(entries: TracebackType | None) -> bool:

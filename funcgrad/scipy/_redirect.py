@@ -22,6 +22,8 @@ from funcgrad.numpy.extend import StandIns, holds_tracer, is_intercepted
 Call = Callable[..., Any]
 
 _PACKAGE = "funcgrad.scipy"
+# Their functions call the user's, in whose closure nobody sees what is traced: ours look for it.
+_CALLING = ("integrate",)
 
 
 def _is_ours(args: tuple, kwargs: dict[str, Any]) -> bool:
@@ -32,6 +34,15 @@ def _stand_in(theirs: Call, ours: Call) -> Call:
     @functools.wraps(theirs)
     def call(*args: Any, **kwargs: Any) -> Any:
         return ours(*args, **kwargs) if _is_ours(args, kwargs) else theirs(*args, **kwargs)
+
+    return call
+
+
+def _calling(theirs: Call, ours: Call) -> Call:
+    @functools.wraps(theirs)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        # Where nothing is traced ours call SciPy's as if no transform ran, and are not asked again.
+        return ours(*args, **kwargs) if is_intercepted() else theirs(*args, **kwargs)
 
     return call
 
@@ -99,7 +110,7 @@ class _Redirect:
             if theirs is None or isinstance(theirs, np.ufunc | type) or ours is theirs:
                 continue
             if isinstance(ours, FunctionType):
-                self.functions.add(name, theirs, _stand_in(theirs, ours))
+                self.functions.add(name, theirs, (_calling if room in _CALLING else _stand_in)(theirs, ours))
                 continue
             self.objects[_kind(theirs)] = ours
             for owner, method in _methods(ours, theirs):

@@ -112,6 +112,12 @@ _FIRST: dict[str, Example] = {
     "eigh_tridiagonal": (lambda f, x, y: f(x, y[:2], eigvals_only=True), (_VECTOR, _POINTS[1])),
     "eigvalsh_tridiagonal": (lambda f, x, y: f(x, y[:2]), (_VECTOR, _POINTS[1])),
     "leslie": (lambda f, x, y: f(x, y[:2]), (_VECTOR, _POINTS[1])),
+    "odeint": (lambda f, y, t, w: f(lambda y, t: -w * y, y, t), (_POINTS[0], _POINTS[2], _NUMBERS[1])),
+    "quad": (lambda f, a, b, w: f(lambda x: np.cos(w * x), a, b)[0], _NUMBERS[:3]),
+    "solve_ivp": (
+        lambda f, y, t, w: f(lambda t, y: -w * y, (0, 3), y, t_eval=t).y,
+        (_POINTS[0], _VECTOR[[1, 0, 2]], _NUMBERS[1]),
+    ),
 }
 
 

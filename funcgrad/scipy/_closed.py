@@ -1,0 +1,206 @@
+"""What SciPy calls while it solves: a user's function, with all that is traced in it made an argument.
+
+The function runs once on abstract values (of which SciPy will give it numbers). What is traced in it beside these,
+among further arguments or in its closure, becomes an *operand* of the graph that is left; and from the graph come the
+program that SciPy calls and the programs of its derivatives, compiled once for all calls that leave the same graph.
+
+A function that looks at the numbers it is given (a branch on ``t``) leaves no graph. It is run as it is, and knows what
+is traced among its arguments alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from funcgrad._core.aval import Aval, aval_of
+from funcgrad._core.bind import Tracer, top_trace, untraced
+from funcgrad._core.graph.ir import Graph
+from funcgrad._core.graph.key import canonical
+from funcgrad._core.graph.simplify import simplify
+from funcgrad._core.trace.place import settled
+from funcgrad._core.trace.staging import StagingTrace
+from funcgrad._engines import NUMPY, is_abstract
+from funcgrad._ops.program.callback import callback_p
+from funcgrad._ops.program.custom import custom_jvp_p
+from funcgrad._ops.program.derived import staged_graph
+from funcgrad.errors import NotDifferentiableError
+from funcgrad.numpy.extend import as_value
+from funcgrad.tree import flatten, unflatten
+
+# Of flat values a flat list of them, bare or traced.
+Flat = Callable[..., list[Any]]
+
+
+class Closed(NamedTuple):
+    """A function of flat values: of its own arguments, then of its operands."""
+
+    name: str
+    evaluate: Flat
+    graph: Graph | None
+
+    def program(self) -> Flat:
+        """The function on plain arrays, as SciPy calls it."""
+        if self.graph is not None:
+            return self.graph.made(NUMPY.compile)
+
+        return plainly(self.name, self.evaluate)
+
+    def derived(self, make: Callable[..., Flat], avals: Sequence[Aval], *key: Any) -> Closed:
+        """What ``make(evaluate, *key)`` makes of the function: another one, of values of these types."""
+        if self.graph is None:
+            return Closed(self.name, make(self.evaluate, *key), None)
+        graph = self.graph.made(_derived, make, tuple(avals), *key)
+        return Closed(self.name, graph.evaluate, graph)
+
+
+def _derived(graph: Graph, make: Callable[..., Flat], avals: Sequence[Aval], *key: Any) -> Graph:
+    return staged_graph(make(graph.evaluate, *key), avals, f"{make.__name__.strip('_')}_{graph.name}")
+
+
+def is_traced(x: Any) -> bool:
+    """Whether a value's numbers belong to a transform of ours, or of another engine's."""
+    return isinstance(x, Tracer) or is_abstract(x)
+
+
+def traced_leaves(tree: Any) -> list[Any]:
+    """The traced values in a pytree."""
+    return [x for x in map(settled, flatten(tree)[0]) if is_traced(x)]
+
+
+def plainly(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that no transform runs around; what it returns must be plain."""
+
+    def run(*xs: Any) -> Any:
+        with untraced():
+            y = f(*xs)
+        if traced_leaves(y):
+            raise NotDifferentiableError(
+                f"{name}: the function branches on the numbers it is given, and closes over a traced value; of such a "
+                "function only the arguments are known. Pass the value in args, or choose with np.where."
+            )
+        return y
+
+    return run
+
+
+def refuse_traced(name: str, options: dict[str, Any]) -> None:
+    """Refuse options by which a solution has no derivative."""
+    for option, value in options.items():
+        if traced_leaves(value):
+            raise NotDifferentiableError(
+                f"{name}: the option {option} is traced; needed plain numbers, since the solution is not a function "
+                "of it. Take it from fg.stop_gradient(x), or make it a static argument."
+            )
+
+
+def close(
+    name: str, f: Callable[..., Any], avals: Sequence[Aval], args: Any, settle: Callable[[Any], list[Any]]
+) -> tuple[Closed, list[Any]]:
+    """A function with its operands.
+
+    Args:
+        name: who asks.
+        f: takes its own arguments, then ``args``.
+        avals: the types of its own arguments.
+        args: further arguments, pytrees.
+        settle: what the function returns as a flat list of arrays.
+    """
+    staging = StagingTrace(name, copies=True)
+    inputs = [staging.input(aval) for aval in avals]
+    with staging:
+        try:
+            out = f(*inputs, *args)
+        except Exception:  # noqa: BLE001  (a user's function may raise anything, and will again on numbers)
+            out = None
+        graph = None if out is None else simplify(staging.graph(settle(out), name))
+    if graph is None:
+        return _as_it_is(name, f, len(avals), args, settle)
+    hidden = [(var, x) for var, x in graph.constants if is_traced(x)]
+    constants = [(var, np.asarray(x)) for var, x in graph.constants if not is_traced(x)]
+    inputs = [*graph.inputs, *[var for var, _ in hidden]]
+    graph = canonical(Graph(inputs, constants, graph.equations, graph.outputs, graph.name))
+    return Closed(name, graph.evaluate, graph), [x for _, x in hidden]
+
+
+def _as_it_is(
+    name: str, f: Callable[..., Any], count: int, args: Any, settle: Callable[[Any], list[Any]]
+) -> tuple[Closed, list[Any]]:
+    found, in_tree = flatten(args)
+    leaves = list(map(settled, found))
+    places = [i for i, x in enumerate(leaves) if is_traced(x)]
+
+    def evaluate(*xs: Any) -> list[Any]:
+        whole = list(leaves)
+        for i, x in zip(places, xs[count:], strict=True):
+            whole[i] = x
+        return settle(f(*xs[:count], *unflatten(in_tree, whole)))
+
+    return Closed(name, evaluate, None), [leaves[i] for i in places]
+
+
+def settled_array(y: Any) -> Any:
+    """What a user's function returned (a list, an array of objects), as one array."""
+    y = settled(as_value(y))
+    return y if hasattr(y, "dtype") else np.asarray(y)[()]
+
+
+def solved(rule: Solver, operands: Sequence[Any]) -> list[Any]:
+    """What a solver finds for these operands; its derivative is the rule's."""
+    operands = list(map(settled, operands))
+    if not any(map(is_traced, operands)):
+        return rule.run(*operands)
+    trace = top_trace(operands)
+    if trace is not None and trace.concrete:
+        return custom_jvp_p(*operands, graph=None, rule=rule)
+    graph = staged_graph(rule.run, list(map(aval_of, operands)), rule.name)
+    return custom_jvp_p(*operands, graph=graph, rule=rule)
+
+
+class Solver:
+    """A solver of SciPy's that is called on plain arrays, with the derivative of what it finds.
+
+    Args:
+        name: SciPy's function.
+        arity: how many operands there are.
+    """
+
+    # It belongs to one call: no program that holds it is the same as another.
+    __hash__: Any = None
+
+    def __init__(self, name: str, arity: int) -> None:
+        self.name = name
+        self.arity = arity
+        # Transforms around each other ask for the same solution, each for its own derivative.
+        self._last: tuple[list[bytes], list[np.ndarray]] | None = None
+
+    @property
+    def avals(self) -> list[Aval]:
+        """The types of what is found."""
+        raise NotImplementedError
+
+    def solve(self, *xs: np.ndarray) -> list[np.ndarray]:
+        """What is found for plain operands."""
+        raise NotImplementedError
+
+    def push(self, xs: Sequence[Any], x_dots: Sequence[Any]) -> tuple[list, list]:
+        """Results and their tangents, linear in the operands' tangents."""
+        raise NotImplementedError
+
+    def run(self, *operands: Any) -> list[Any]:
+        """The same for operands of any engine, and as a black box where they are staged."""
+        return callback_p(*operands, function=self._once, avals=tuple(self.avals), name=self.name)
+
+    def remember(self, xs: Sequence[np.ndarray], ys: list[np.ndarray]) -> None:
+        """What was found already for these operands."""
+        self._last = [x.tobytes() for x in xs], ys
+
+    def _once(self, *xs: np.ndarray) -> list[np.ndarray]:
+        key = [x.tobytes() for x in xs]
+        last = self._last
+        if last is None or last[0] != key:
+            last = self._last = key, self.solve(*xs)
+        # What the caller writes into a result must not change the next.
+        return [y.copy() for y in last[1]]

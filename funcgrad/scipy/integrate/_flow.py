@@ -1,0 +1,178 @@
+"""Solutions of ordinary differential equations as functions of all that determines them.
+
+With ``y' = f(t, y, p)`` and ``y(t0) = y0``, the derivatives of ``y(t)`` by ``y0``, ``p`` and ``t0`` (the sensitivities
+``s``) obey a linear equation of their own::
+
+    s' = (df/dy) s + df/dp        s(t0) = dy0/dp, or the unit vectors by y0, or -f(t0, y0) by t0
+
+which is solved beside ``y``, for all directions together, with the same method and tolerances. By the time of a result
+the derivative is ``f`` there. The equation of ``y`` and ``s`` is one more such equation, so that its own sensitivities
+are second derivatives, and so on.
+
+Source: Hairer, Nørsett and Wanner, *Solving Ordinary Differential Equations I*, 2nd edition (1993), section I.14.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from funcgrad import numpy as fnp
+from funcgrad._core.aval import Aval, aval_of
+from funcgrad._ops.layout.broadcast import with_batch
+from funcgrad._ops.layout.fill import zeros_like
+from funcgrad._ops.program.batch import mapped
+from funcgrad.scipy._closed import Closed, Flat, Solver, close, settled_array, solved
+from funcgrad.scipy._tangents import all_directions, count_of, directions_of, moves, parts_of
+
+TIME = Aval((), np.dtype(float))
+
+
+class Plain(NamedTuple):
+    """An equation of plain numbers: its right side, the first and last time, the times, the value and the operands."""
+
+    f: Callable[[Any, np.ndarray], np.ndarray]
+    span: tuple[float, float]
+    times: np.ndarray | None
+    y0: np.ndarray
+    rest: Sequence[np.ndarray]
+
+
+class Method(Protocol):
+    """How an equation is solved on plain arrays."""
+
+    name: str
+
+    def solve(self, equation: Plain) -> np.ndarray:
+        """The solution: [times, unknowns]."""
+        ...
+
+    def widened(self, block: Closed, n: int, copies: int) -> Method:
+        """The same for an equation that consists of this one and so many more with the same block of its Jacobian."""
+        ...
+
+
+def closed_slope(
+    name: str, fun: Callable[..., Any], y: Aval, args: tuple, *, vectorized: bool = False, tfirst: bool = True
+) -> tuple[Closed, list[Any]]:
+    """The right side of an equation, with its operands."""
+
+    def settle(slope: Any) -> list[Any]:
+        slope = settled_array(slope)
+        if slope.dtype.kind == "c" and y.dtype.kind != "c":
+            raise TypeError(
+                f"{name}: fun returned {aval_of(slope)} for a real y {y}; needed a real slope, or a complex value to "
+                "begin with. Pass y0 as complex numbers."
+            )
+        flat = fnp.reshape(slope, (-1,)) if vectorized or slope.shape == () else slope
+        return [fnp.broadcast_to(fnp.astype(flat, y.dtype), y.shape)]
+
+    def plainly(t: Any, y: Any, *args: Any) -> Any:
+        y = y[:, None] if vectorized else y
+        return fun(t, y, *args) if tfirst else fun(y, t, *args)
+
+    return close(name, plainly, (TIME, y), args, settle)
+
+
+class Flow(Solver):
+    """The solution at given times; its operands are t0, the end, the times, y0 and what ``f`` reads beside ``t, y``.
+
+    Args:
+        f: the right side, of ``t`` and ``y`` and the operands.
+        method: what solves it.
+        y0: the type of the initial value.
+        times: how many there are.
+        rest: how many operands ``f`` has.
+    """
+
+    def __init__(self, f: Closed, method: Method, y0: Aval, times: int, rest: int) -> None:
+        super().__init__(method.name, 4 + rest)
+        self.f = f
+        self.method = method
+        self.y0 = y0
+        self.times = times
+
+    @property
+    def avals(self) -> list[Aval]:
+        return [Aval((self.times, *self.y0.shape), self.y0.dtype)]
+
+    def solve(self, *xs: np.ndarray) -> list[np.ndarray]:
+        return [self.method.solve(self.plain(xs))]
+
+    def plain(self, xs: Sequence[np.ndarray]) -> Plain:
+        """The equation of these numbers."""
+        t0, end, times, y0, *rest = xs
+        program = self.f.program()
+        return Plain(lambda t, y: program(t, y, *rest)[0], (float(t0), float(end)), times, y0, rest)
+
+    def push(self, xs: Sequence[Any], x_dots: Sequence[Any]) -> tuple[list, list]:
+        ys = solved(self, xs)
+        (y,) = ys
+        t0, _, times, y0, *rest = xs
+        t0_dot, _, times_dot, y0_dot, *rest_dots = x_dots
+        y_dot = None
+        sources = [(t0, t0_dot), (y0, y0_dot), *zip(rest, rest_dots, strict=True)]
+        moving = tuple([moves(x, x_dot) for x, x_dot in sources])
+        if any(moving):
+            rows = fnp.concatenate(
+                [parts_of(x_dot) for (_, x_dot), moved in zip(sources, moving, strict=True) if moved]
+            )
+            y_dot = fnp.tensordot(rows, self._sensitivities(xs, moving), 1)
+        if moves(times, times_dot):
+            along = times_dot[:, None] * self._slopes(times, y, rest)
+            y_dot = along if y_dot is None else y_dot + along
+        return ys, [zeros_like(y) if y_dot is None else y_dot]
+
+    def _slopes(self, times: Any, y: Any, rest: Sequence[Any]) -> Any:
+        (slopes,), (flag,) = mapped(lambda t, y: self.f.evaluate(t, y, *rest), self.times, [times, y], (True, True))
+        return with_batch(slopes, self.times, flag)
+
+    def _sensitivities(self, xs: Sequence[Any], moving: tuple[bool, ...]) -> Any:
+        """The derivatives by all that moves, by each real and imaginary part: [directions, times, unknowns]."""
+        t0, _, times, y0, *rest = xs
+        n, dtype = self.y0.size, self.y0.dtype
+        avals = tuple([aval_of(x) for x in rest])
+        starts = []
+        if moving[0]:
+            starts.append(-self.f.evaluate(t0, y0, *rest)[0][None])
+        if moving[1]:
+            starts.append(np.eye(n, dtype=dtype))
+        if moving[1] and dtype.kind == "c":
+            starts.append(1j * np.eye(n, dtype=dtype))
+        before = sum(len(start) for start in starts)
+        behind = sum(count_of(aval) for aval, moved in zip(avals, moving[2:], strict=True) if moved)
+        starts.append(np.zeros((behind, n), dtype))
+        count = before + behind
+        whole = fnp.concatenate([y0, fnp.reshape(fnp.concatenate(starts), (count * n,))])
+        y_aval = Aval((n * (1 + count),), dtype)
+        f = self.f.derived(_with_sensitivities, (TIME, y_aval, *avals), n, before, avals, moving[2:])
+        block = self.f.derived(jacobian_of, (TIME, self.y0, *avals), n, dtype)
+        method = self.method.widened(block, n, count)
+        flow = Flow(f, method, y_aval, self.times, len(rest))
+        (found,) = solved(flow, (t0, times[-1], times, whole, *rest))
+        return fnp.moveaxis(fnp.reshape(found[:, n:], (self.times, count, n)), 1, 0)
+
+
+def _with_sensitivities(evaluate: Flat, n: int, before: int, avals: tuple[Aval, ...], moving: tuple[bool, ...]) -> Flat:
+    """The right side for ``y`` and its sensitivities, one behind the other in one vector."""
+    directions = directions_of(avals, moving, before)
+
+    def wide(t: Any, whole: Any, *rest: Any) -> list[Any]:
+        y, s = whole[:n], fnp.reshape(whole[n:], (-1, n))
+        count = aval_of(s).shape[0]
+        (y_dot,), (s_dot,) = all_directions(evaluate, (t, y, *rest), (None, s, *directions), count)
+        return [fnp.concatenate([y_dot, fnp.reshape(s_dot, (count * n,))])]
+
+    return wide
+
+
+def jacobian_of(evaluate: Flat, n: int, dtype: Any) -> Flat:
+    """The Jacobian of the right side by ``y``, as a function of the same arguments."""
+
+    def jacobian(t: Any, y: Any, *rest: Any) -> list[Any]:
+        _, (columns,) = all_directions(evaluate, (t, y, *rest), (None, np.eye(n, dtype=dtype), *[None] * len(rest)), n)
+        return [fnp.swapaxes(columns, 0, 1)]
+
+    return jacobian
