@@ -1,5 +1,6 @@
 """SciPy on traced values: log likelihoods of 1,000 points, and an equation's solution, with their gradients."""
 
+import functools
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -109,12 +110,13 @@ def predators(suite: Suite, effort: Effort) -> None:
         found = scipy.integrate.solve_ivp(lambda t, z: slope(np, z, rates), (0, 10), start, t_eval=times, **tight)
         return np.mean(found.y**2)
 
-    contenders = {
-        "funcgrad": lambda f=fg.value_and_grad(solved): f(rates),
-        "funcgrad, odeint": lambda f=fg.value_and_grad(by_lsoda): f(rates),
-        "autograd, odeint": lambda f=autograd.value_and_grad(autograd_solved): f(rates),
-        "autograd, Runge-Kutta by hand": lambda f=autograd.value_and_grad(autograd_by_hand): f(rates),
+    gradients = {
+        "funcgrad": fg.value_and_grad(solved),
+        "funcgrad, odeint": fg.value_and_grad(by_lsoda),
+        "autograd, odeint": autograd.value_and_grad(autograd_solved),
+        "autograd, Runge-Kutta by hand": autograd.value_and_grad(autograd_by_hand),
     }
+    contenders = {name: functools.partial(gradient, rates) for name, gradient in gradients.items()}
     _check(contenders, 5e-3)
     limits = {"autograd, odeint": 0.5, "autograd, Runge-Kutta by hand": 0.5}
     timed = interleave({**contenders, "SciPy, the value alone": plain}, effort.at_most(8))
