@@ -75,7 +75,7 @@ def gamma(suite: Suite, effort: Effort) -> None:
 def predators(suite: Suite, effort: Effort) -> None:
     """Differentiate a solution of Lotka and Volterra's equations, at 50 times, by its four rates (float64), eagerly."""
     times, start, rates = np.linspace(0, 10, 50), np.array([10.0, 5.0]), np.array([1.5, 1.0, 3.0, 1.0])
-    tight = {"rtol": 1e-8, "atol": 1e-8}
+    tight: dict[str, Any] = {"rtol": 1e-8, "atol": 1e-8}
 
     def slope(np: Any, z: Any, rates: Any) -> Any:
         x, y = z
