@@ -1,5 +1,6 @@
 """Tables, JSON files of what the suites measured."""
 
+import datetime as dt
 import json
 import os
 import platform
@@ -44,8 +45,9 @@ def write_json(suite: Suite, path: Path) -> None:
 
 
 def environment() -> dict[str, Any]:
-    """Return what a reader needs to judge the numbers: processor, cores, Python and package versions."""
+    """Return what a reader needs to judge the numbers: date, processor, cores, Python and package versions."""
     return {
+        "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "processor": _processor(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "python": platform.python_version(),

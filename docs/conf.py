@@ -1,11 +1,14 @@
 """How Sphinx builds the documentation: ``make docs``."""
 
 import importlib
+import os
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(Path(__file__).parent / "_site")]
+# For the kernel that runs the pages with cells.
+os.environ["PYTHONPATH"] = os.pathsep.join([*sys.path[:2], os.environ.get("PYTHONPATH", "")])
 
 version = release = importlib.import_module("funcgrad").__version__
 
@@ -24,7 +27,7 @@ extensions = [
     "myst_nb",
     "reference",
 ]
-exclude_patterns = ["_build", "**/.ipynb_checkpoints", "gallery/**/*.ipynb"]
+exclude_patterns = ["_build", "**/.ipynb_checkpoints", "gallery/**/*.ipynb", "sg_execution_times.rst"]
 templates_path: list[str] = []
 html_static_path = ["_static"]
 default_role = "py:obj"

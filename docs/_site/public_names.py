@@ -9,6 +9,7 @@ import functools
 import importlib
 import inspect
 import pkgutil
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -27,7 +28,13 @@ CHAPTERS = {
     "Tensors and networks": ("funcgrad.autograd", "funcgrad.nn"),
     "Trees and files": ("funcgrad.tree", "funcgrad.sparse", "funcgrad.io"),
     "Other libraries": ("funcgrad.interop",),
-    "Errors, checks, extension": ("funcgrad.errors", "funcgrad.testing", "funcgrad.extend"),
+    "Errors, checks, extension": (
+        "funcgrad.errors",
+        "funcgrad.testing",
+        "funcgrad.extend",
+        "funcgrad.numpy.extend",
+        "funcgrad.autograd.extend",
+    ),
 }
 # What stands on a page of its own, by where in the package it was written, and its title. All other names of a module
 # stand on the module's own page.
@@ -82,7 +89,7 @@ def pages(name: str) -> list[Page]:
     groups, known = GROUPS.get(name, {}), modules()
     found = {"": Page(name, name, name)}
     for key, title in groups.items():
-        found[key] = Page(name, title, f"{name}.{title.lower().replace(',', '').replace(' ', '-')}")
+        found[key] = Page(name, title, f"{name}.{slug(title)}")
     for each in sorted(module.__all__, key=lambda text: (text.lower(), text)):
         value = getattr(module, each)
         if callable(value) or (not inspect.ismodule(value) and f"{name}.{each}" not in known):
@@ -91,6 +98,11 @@ def pages(name: str) -> list[Page]:
             heading = heading_of(value, name, found[key].title) if own(value, name) else ""
             found[key].names.setdefault(heading, []).append(each)
     return [page for key, page in found.items() if page.names or not key]
+
+
+def slug(title: str) -> str:
+    """A title as part of an address."""
+    return "-".join(re.findall(r"[a-z]+", title.lower().replace("'", "")))
 
 
 def chapter(name: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mirrors import told
-from public_names import CHAPTERS, Page, chapter, link, mirrors, modules, own, pages
+from public_names import CHAPTERS, Page, chapter, link, mirrors, modules, own, pages, slug
 from sphinx.application import Sphinx
 
 FOLDER = "api"
@@ -17,7 +17,7 @@ FOLDER = "api"
 def write(app: Sphinx) -> None:
     """Write the pages; those that stay as they were keep their time, so that they are not read again."""
     folder = Path(app.srcdir) / FOLDER
-    texts = {"index": index()}
+    texts = chapter_texts()
     for module in modules():
         parts = pages(module)
         for page in parts:
@@ -32,22 +32,30 @@ def write(app: Sphinx) -> None:
             path.write_text(text)
 
 
-def index() -> str:
-    """The page of all pages, in chapters."""
-    lines = [*_heading("API reference", "="), "Every public name, as ``help`` shows it.", ""]
+def chapter_texts() -> dict[str, str]:
+    """A page for each chapter, with its modules and what they are."""
+    found = {}
     for title in CHAPTERS:
-        within = [module for module in modules() if chapter(module) == title]
-        lines += [*_heading(title, "-"), ".. toctree::", "   :maxdepth: 1", ""]
-        lines += [f"   {page.path}" for module in within for page in pages(module)]
-        lines += [""]
-    return "\n".join(lines)
+        lines = _heading(title, "=")
+        paths: list[str] = []
+        lines += [".. list-table::", "   :widths: 40 60", ""]
+        for module in (module for module in modules() if chapter(module) == title):
+            first, *others = pages(module)
+            said = (importlib.import_module(module).__doc__ or "").strip().split("\n")[0]
+            lines += [f"   * - :doc:`{first.path}`", f"     - {said}"]
+            lines += [text for page in others for text in (f"   * - :doc:`{page.path}`", f"     - of ``{module}``")]
+            paths += [page.path for page in (first, *others)]
+        lines += ["", ".. toctree::", "   :hidden:", "   :maxdepth: 1", "", *[f"   {path}" for path in paths], ""]
+        found[slug(title)] = "\n".join(lines)
+    return found
 
 
 def text_of(page: Page, parts: list[Page]) -> str:
     """One page: what the module says of itself, a table of its names, then their entries."""
     module = importlib.import_module(page.module)
-    lines = _heading(page.title if page.title == page.module else f"{page.title} (``{page.module}``)", "=")
-    lines += [f".. currentmodule:: {page.module}", ""]
+    lines = [*_heading(page.title, "="), f".. currentmodule:: {page.module}", ""]
+    if page.title != page.module:
+        lines += [f"Names of ``{page.module}``.", ""]
     if parts:
         lines += [f".. automodule:: {page.module}", "   :no-members:"]
         lines += ["   :no-index:" if _is_function_too(page.module) else "", ""]
