@@ -111,6 +111,7 @@ _FIRST: dict[str, Example] = {
     "eig_banded": (lambda f, x: f(x, eigvals_only=True), (_MATRIX,)),
     "eigh_tridiagonal": (lambda f, x, y: f(x, y[:2], eigvals_only=True), (_VECTOR, _POINTS[1])),
     "eigvalsh_tridiagonal": (lambda f, x, y: f(x, y[:2]), (_VECTOR, _POINTS[1])),
+    "funm": (lambda f, x: f(x, np.exp), (_MATRIX,)),
     "leslie": (lambda f, x, y: f(x, y[:2]), (_VECTOR, _POINTS[1])),
     "odeint": (lambda f, y, t, w: f(lambda y, t: -w * y, y, t), (_POINTS[0], _POINTS[2], _NUMBERS[1])),
     "quad": (lambda f, a, b, w: f(lambda x: np.cos(w * x), a, b)[0], _NUMBERS[:3]),

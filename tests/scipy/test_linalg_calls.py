@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 
+import funcgrad as fg
 from funcgrad.scipy import linalg
 from tests.scipy._calls import Call, check, compiled, gradients, near
 
@@ -24,13 +25,15 @@ A, C, W, TALL = normal(4, 4) + 2 * np.eye(4), normal(4, 4, complex=True), normal
 SYMMETRIC = A + A.T + 3 * np.eye(4)
 DEFINITE = A @ A.T + np.eye(4)
 HERMITIAN = C @ C.conj().T + np.eye(4)
+SPREAD = np.diag([1.0, 2, 4, 7]) + 0.3 * normal(4, 4)
+TURNED = np.array([[-1.0, 0.3], [0.2, 2.0]])
 B, V, V5 = normal(4, 2), normal(4), normal(5)
 
 
 def signs(pair: Any) -> Any:
     """Eigenvalues and what of their vectors does not depend on signs."""
     w, v = pair
-    return w, np.abs(v)
+    return w, np.real(v * np.conj(v))
 
 
 def upper(a: Any) -> Any:
@@ -110,6 +113,24 @@ CALLS = {
     "solve_toeplitz": Call(lambda m, c, b: m.solve_toeplitz(c, b), (np.array([4.0, 1, 0.5, 0.2]), B)),
     "solve_toeplitz of two": Call(lambda m, c, r, b: m.solve_toeplitz((c, r), b), (V + 3, normal(4), V)),
     "matmul_toeplitz": Call(lambda m, c, r, b: m.matmul_toeplitz((c, r), b), (V, V5, V5)),
+    **{
+        f"{f} {kind}": Call(lambda m, a, f=f: getattr(m, f)(a), (a,))
+        for f in ("expm", "sqrtm", "logm", "cosm", "sinm", "tanm", "coshm", "sinhm", "tanhm")
+        for kind, a in (("real", 0.3 * A), ("complex", 0.3 * C))
+        if (f, kind) not in {("sqrtm", "real"), ("logm", "real")}
+    },
+    **{f"{f} real": Call(lambda m, a, f=f: getattr(m, f)(a), (SPREAD,)) for f in ("sqrtm", "logm")},
+    **{f"{f} far": Call(lambda m, a, f=f: getattr(m, f)(a), (1e3 * SPREAD,)) for f in ("sqrtm", "logm")},
+    "funm": Call(lambda m, a: m.funm(a, np.exp).real, (A,)),
+    "funm complex": Call(lambda m, a: m.funm(a, np.sin), (C,)),
+    "expm_frechet": Call(lambda m, a, e: m.expm_frechet(a, e), (A, SYMMETRIC)),
+    "fractional_matrix_power": Call(lambda m, a: m.fractional_matrix_power(a, 0.3), (SPREAD,)),
+    "fractional_matrix_power -2": Call(lambda m, a: m.fractional_matrix_power(a, -2), (SPREAD,)),
+    "solve_sylvester": Call(lambda m, a, b, q: m.solve_sylvester(a, b, q), (SPREAD, SPREAD[:2, :2], B)),
+    "solve_sylvester complex": Call(lambda m, a, b, q: m.solve_sylvester(a, b, q), (C, SPREAD[:2, :2], B)),
+    "solve_continuous_lyapunov": Call(lambda m, a, q: m.solve_continuous_lyapunov(a, q), (C, A)),
+    "solve_discrete_lyapunov": Call(lambda m, a, q: m.solve_discrete_lyapunov(a, q), (0.2 * C, A)),
+    "solve_discrete_lyapunov bilinear": Call(lambda m, a, q: m.solve_discrete_lyapunov(a, q, "bilinear"), (0.2 * A, A)),
     "solve_circulant": Call(lambda m, c, b: m.solve_circulant(c, b), (np.array([4.0, 1, 0.5, 0.2]), B)),
 }
 
@@ -121,6 +142,7 @@ def test_calls(name: str, rng: np.random.Generator) -> None:
 
 # Of the others each operation is compiled elsewhere.
 ON_XLA = ("solve hermitian", "lstsq", "lu", "rq", "eigh 2", "eig_banded", "toeplitz", "block_diag", "solve_circulant")
+ON_XLA += ("sqrtm real", "sqrtm complex", "logm far", "logm complex", "solve_sylvester complex", "cosm real")
 
 
 @functools.cache
@@ -135,3 +157,34 @@ def test_on_xla(name: str) -> None:
         raise found
     for got, expected in zip(found, gradients(CALLS[name], linalg)(*CALLS[name].args), strict=True):
         near(got, expected, 1e-8)
+
+
+@pytest.mark.parametrize("name", ["sqrtm", "logm"])
+def test_real_matrices_without_a_real_value(name: str) -> None:
+    """It is complex where that is known, as SciPy's, and NaN where it is not: there the complex one is asked for."""
+    f = getattr(linalg, name)
+    expected = getattr(scipy.linalg, name)(TURNED)
+    np.testing.assert_allclose(f(TURNED), expected, rtol=1e-12)
+
+    def total(a: Any) -> Any:
+        return np.sum(np.real(f(a)) * A[:2, :2] + np.imag(f(a)))
+
+    gradient = fg.grad(total)(TURNED)
+    np.testing.assert_allclose(gradient, fg.grad(lambda a: total(a.astype(complex)))(TURNED), rtol=1e-9)
+    step = np.array([[1e-5, 0.0], [0.0, 0.0]])
+    np.testing.assert_allclose(gradient[0, 0], (total(TURNED + step) - total(TURNED - step)) / 2e-5, rtol=1e-7)
+    for engine in ("numpy", "xla"):
+        assert np.isnan(fg.jit(f, engine=engine)(TURNED)).all()
+        np.testing.assert_allclose(fg.jit(lambda a: f(a.astype(complex)), engine=engine)(TURNED), expected, rtol=1e-9)
+
+
+def test_matrices_without_enough_eigenvectors() -> None:
+    """Their functions that have names are right; by diagonalisation there is none."""
+    a = np.array([[2.0, 1.0], [0.0, 2.0]])
+    np.testing.assert_allclose(linalg.logm(a), scipy.linalg.logm(a), atol=1e-14)
+    np.testing.assert_allclose(linalg.sqrtm(a) @ linalg.sqrtm(a), a, atol=1e-14)
+    assert np.isnan(linalg.funm(a, np.exp)).all()
+    singular = np.ones((2, 2))
+    with pytest.raises(np.linalg.LinAlgError, match="add up to 0"):
+        linalg.solve_sylvester(singular, -singular, singular)
+    assert not np.isfinite(fg.jit(linalg.solve_sylvester)(singular, -singular, singular)).all()

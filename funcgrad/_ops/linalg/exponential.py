@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.bind import NO_PARAMS, bind, untraced
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.primitive import CompoundPrimitive
 from funcgrad._core.trace.derivative import PerOperand
@@ -29,6 +29,13 @@ _PADE = (
 _RADIUS = 5.371920351148152
 # On XLA: beyond norms of 350,000 the result is NaN. More squarings would cost time in every program.
 _MAX_SQUARINGS = 16
+
+
+def _expm_numpy(x: Any) -> Any:
+    if not x.size:
+        return x
+    with untraced():
+        return scipy_linalg.expm(x)
 
 
 def _expm_xla(lax: Any, x: Any) -> Any:
@@ -67,7 +74,7 @@ def _approximant(x: Any) -> Any:
     return solve(even - odd, even + odd)
 
 
-def _frechet(x_dot: Any, x: Any) -> Any:
+def frechet(x_dot: Any, x: Any) -> Any:
     """The upper right block of the exponential of ``[[x, x_dot], [0, x]]``: the derivative along ``x_dot``."""
     rows, columns = len(x.shape) - 2, len(x.shape) - 1
     size = x.shape[-1]
@@ -81,10 +88,10 @@ def _frechet(x_dot: Any, x: Any) -> Any:
 expm_p = CompoundPrimitive(
     "expm",
     operands=("x",),
-    numpy=lambda x: scipy_linalg.expm(x) if x.size else x,
+    numpy=_expm_numpy,
     xla=_expm_xla,
     aval=lambda x: x,
-    derivative=PerOperand(("x",), [lambda y_bar, x: _frechet(y_bar, swapped(x))], [_frechet]),
+    derivative=PerOperand(("x",), [lambda y_bar, x: frechet(y_bar, swapped(x))], [frechet]),
     batch=batch_same,
     cost=lambda y, x: 30 * x.size * x.shape[-1],
 )

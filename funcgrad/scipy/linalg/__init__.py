@@ -6,8 +6,27 @@ or NaN, as in JAX. SciPy's options that change no result (``overwrite_a``, ``che
 """
 
 from funcgrad._public import publish
+from funcgrad.scipy.linalg._equations import (
+    solve_continuous_lyapunov,
+    solve_discrete_lyapunov,
+    solve_lyapunov,
+    solve_sylvester,
+)
 from funcgrad.scipy.linalg._factors import cho_factor, cholesky, lu, lu_factor, qr, rq
-from funcgrad.scipy.linalg._functions import expm
+from funcgrad.scipy.linalg._functions import (
+    coshm,
+    cosm,
+    expm,
+    expm_frechet,
+    fractional_matrix_power,
+    funm,
+    logm,
+    sinhm,
+    sinm,
+    sqrtm,
+    tanhm,
+    tanm,
+)
 from funcgrad.scipy.linalg._made import (
     block_diag,
     circulant,
@@ -45,6 +64,8 @@ __all__ = [
     "circulant",
     "companion",
     "convolution_matrix",
+    "coshm",
+    "cosm",
     "det",
     "eig",
     "eig_banded",
@@ -55,11 +76,15 @@ __all__ = [
     "eigvalsh",
     "eigvalsh_tridiagonal",
     "expm",
+    "expm_frechet",
     "fiedler",
+    "fractional_matrix_power",
+    "funm",
     "hankel",
     "inv",
     "khatri_rao",
     "leslie",
+    "logm",
     "lstsq",
     "lu",
     "lu_factor",
@@ -70,12 +95,21 @@ __all__ = [
     "pinvh",
     "qr",
     "rq",
+    "sinhm",
+    "sinm",
     "solve",
     "solve_circulant",
+    "solve_continuous_lyapunov",
+    "solve_discrete_lyapunov",
+    "solve_lyapunov",
+    "solve_sylvester",
     "solve_toeplitz",
     "solve_triangular",
+    "sqrtm",
     "svd",
     "svdvals",
+    "tanhm",
+    "tanm",
     "toeplitz",
 ]
 

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from funcgrad._ops.linalg import exponential
-from funcgrad.numpy.extend import squares
+import numpy as np
+
+from funcgrad import numpy as fnp
+from funcgrad._ops.linalg import exponential, general, logarithm, root
+from funcgrad._ops.linalg.matrices import product, scaled_columns
+from funcgrad._ops.linalg.solve import solve
+from funcgrad.numpy.extend import as_value, known_value, promote, squares
+from funcgrad.scipy.linalg._arguments import refuse
 
 
 def expm(A: Any) -> Any:  # noqa: N803  (SciPy's name)
@@ -31,3 +37,216 @@ def expm(A: Any) -> Any:  # noqa: N803  (SciPy's name)
     exponential of a matrix twice as large.
     """
     return exponential.expm(squares("scipy.linalg.expm", A, "A"))
+
+
+def expm_frechet(
+    A: Any,  # noqa: N803  (SciPy's name)
+    E: Any,  # noqa: N803  (SciPy's name)
+    method: str | None = None,
+    compute_expm: bool = True,
+    check_finite: bool = True,
+) -> Any:
+    """Compute the exponential of a matrix and its derivative along another one.
+
+    Args:
+        A: f[..., n, n].
+        E: f[..., n, n], the direction.
+        method: SciPy's; there is one way here.
+        compute_expm: whether to return the exponential too.
+        check_finite: SciPy's; nothing is checked.
+
+    Returns:
+        f[..., n, n] twice, or the derivative alone.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> fg.scipy.linalg.expm_frechet(np.zeros((2, 2)), np.eye(2), compute_expm=False)
+        array([[1., 0.],
+               [0., 1.]])
+
+    Source: Najfeld and Havel, "Derivatives of the matrix exponential and their computation", 1995, equation 10.
+    """
+    del method, check_finite
+    name = "scipy.linalg.expm_frechet"
+    a, e = promote(squares(name, A, "A"), squares(name, E, "E"))
+    along = exponential.frechet(e, a)
+    return (exponential.expm(a), along) if compute_expm else along
+
+
+def _principal(function: Any, x: Any) -> Any:
+    """A function that a real matrix may have no real value of: then it is the complex one, as far as it is known."""
+    y = function(x)
+    if x.dtype.kind != "c":
+        known, given = known_value(y), known_value(x)
+        if known is not None and given is not None and np.isnan(known).any() and np.isfinite(given).all():
+            return function(fnp.astype(x, np.result_type(x.dtype, 1j if x.dtype == float else np.complex64)))
+    return y
+
+
+def sqrtm(A: Any) -> Any:  # noqa: N803  (SciPy's name)
+    """Compute the principal square root of a square matrix, ``X X = A``.
+
+    Args:
+        A: f[..., n, n]. Under ``jit`` the root of a real matrix is real, NaN where there is none: write
+            ``A.astype(complex)`` for the complex one, which is found where the numbers are known. XLA has it on CPUs.
+
+    Returns:
+        f[..., n, n], or complex.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> fg.scipy.linalg.sqrtm(np.array([[4.0, 0.0], [0.0, 9.0]]))
+        array([[2., 0.],
+               [0., 3.]])
+
+    Rule: Higham, "Functions of matrices", 2008, section 6.1: the derivative solves a Sylvester equation.
+    """
+    return _principal(root.sqrtm, squares("scipy.linalg.sqrtm", A, "A"))
+
+
+def logm(A: Any) -> Any:  # noqa: N803  (SciPy's name)
+    """Compute the principal logarithm of a square matrix, ``expm(X) = A``.
+
+    Args:
+        A: f[..., n, n]. Under ``jit`` the logarithm of a real matrix is real, NaN where there is none: write
+            ``A.astype(complex)`` for the complex one, which is found where the numbers are known. XLA has it on CPUs.
+
+    Returns:
+        f64[..., n, n], or c128[..., n, n]: in double precision, as SciPy's.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> log_det = lambda a: np.trace(fg.scipy.linalg.logm(a))
+        >>> fg.grad(log_det)(np.array([[2.0, 0.0], [0.0, 4.0]])).round(6)
+        array([[0.5 , 0.  ],
+               [0.  , 0.25]])
+
+    Rule: Higham, "Functions of matrices", 2008, theorem 3.6: a block of the logarithm of a matrix twice as large.
+    """
+    return _principal(logarithm.logm, _double(squares("scipy.linalg.logm", A, "A")))
+
+
+def _double(x: Any) -> Any:
+    return fnp.astype(x, np.result_type(x.dtype, float))
+
+
+def fractional_matrix_power(A: Any, t: Any) -> Any:  # noqa: N803  (SciPy's name)
+    """Compute a power of a square matrix, ``expm(t logm(A))``; by products where ``t`` is a plain whole number.
+
+    Args:
+        A: f[..., n, n], which is not singular unless ``t`` is whole; see `logm`.
+        t: a number; it has a derivative too.
+
+    Returns:
+        f[..., n, n], or complex.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> fg.scipy.linalg.fractional_matrix_power(np.array([[4.0, 0.0], [0.0, 9.0]]), 0.5).round(6)
+        array([[2., 0.],
+               [0., 3.]])
+    """
+    a = squares("scipy.linalg.fractional_matrix_power", A, "A")
+    if isinstance(t, int | float | np.integer | np.floating) and float(t).is_integer():
+        return fnp.linalg.matrix_power(a, int(t))
+    return exponential.expm(as_value(t) * _principal(logarithm.logm, _double(a)))
+
+
+def _turned(a: Any) -> Any:
+    """``exp(i a)``."""
+    return exponential.expm(1j * a)
+
+
+def cosm(A: Any) -> Any:  # noqa: N803  (SciPy's name)
+    """Compute the cosine of a square matrix.
+
+    Args:
+        A: f[..., n, n].
+
+    Returns:
+        f[..., n, n].
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> fg.scipy.linalg.cosm(np.zeros((1, 1)))
+        array([[1.]])
+    """
+    a = squares("scipy.linalg.cosm", A, "A")
+    return 0.5 * (_turned(a) + _turned(-a)) if a.dtype.kind == "c" else fnp.real(_turned(a))
+
+
+def sinm(A: Any) -> Any:  # noqa: N803  (SciPy's name)
+    """Compute the sine of a square matrix; as `cosm`."""
+    a = squares("scipy.linalg.sinm", A, "A")
+    return -0.5j * (_turned(a) - _turned(-a)) if a.dtype.kind == "c" else fnp.imag(_turned(a))
+
+
+def tanm(A: Any) -> Any:  # noqa: N803  (SciPy's name)
+    """Compute the tangent of a square matrix; as `cosm`."""
+    return solve(cosm(A), sinm(A))
+
+
+def _grown(name: str, x: Any) -> tuple[Any, Any]:
+    a = squares(f"scipy.linalg.{name}", x, "A")
+    return exponential.expm(a), exponential.expm(-a)
+
+
+def coshm(A: Any) -> Any:  # noqa: N803  (SciPy's name)
+    """Compute the hyperbolic cosine of a square matrix; as `cosm`."""
+    grown, fallen = _grown("coshm", A)
+    return 0.5 * (grown + fallen)
+
+
+def sinhm(A: Any) -> Any:  # noqa: N803  (SciPy's name)
+    """Compute the hyperbolic sine of a square matrix; as `cosm`."""
+    grown, fallen = _grown("sinhm", A)
+    return 0.5 * (grown - fallen)
+
+
+def tanhm(A: Any) -> Any:  # noqa: N803  (SciPy's name)
+    """Compute the hyperbolic tangent of a square matrix; as `cosm`."""
+    grown, fallen = _grown("tanhm", A)
+    return solve(grown + fallen, grown - fallen)
+
+
+def funm(A: Any, func: Any, disp: bool = True) -> Any:  # noqa: N803  (SciPy's name)
+    """Compute any function of a square matrix from that of its eigenvalues.
+
+    Args:
+        A: f[..., n, n], with eigenvalues that lie apart: where eigenvectors are (almost) missing the result is NaN, and
+            where eigenvalues are equal the derivative is. Prefer the functions that have names.
+        func: what maps an array of complex numbers, elementwise.
+        disp: refused but for True.
+
+    Returns:
+        c[..., n, n]; real, as SciPy's, where the numbers are known and have no imaginary parts.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> fg.scipy.linalg.funm(np.array([[1.0, 2.0], [0.0, 3.0]]), np.square).round(6)
+        array([[1., 8.],
+               [0., 9.]])
+
+    Source: Higham, "Functions of matrices", 2008, section 4.5: by diagonalisation.
+    """
+    if not disp:
+        refuse("funm", "disp=False asks for an estimate of the error", "Leave it out.")
+    a = squares("scipy.linalg.funm", A, "A")
+    w, v = general.eig(a)
+    inverse = fnp.linalg.inv(v)
+    y = product(scaled_columns(v, func(w)), inverse)
+    again = product(scaled_columns(v, w), inverse)
+    eps = float(np.finfo(v.dtype).eps)
+    missed = fnp.amax(fnp.absolute(again - a), axis=(-2, -1), initial=0, keepdims=True)
+    y = fnp.where(missed > 1e4 * eps * fnp.amax(fnp.absolute(a), axis=(-2, -1), initial=0, keepdims=True), np.nan, y)
+    known: Any = known_value(y)
+    if a.dtype.kind == "c" or known is None:
+        return y
+    is_real = abs(known.imag).max(initial=0) <= 1e3 * eps * abs(known).max(initial=0)
+    return fnp.real(y) if is_real else y
