@@ -121,7 +121,7 @@ CALLS = {
     },
     **{f"{f} real": Call(lambda m, a, f=f: getattr(m, f)(a), (SPREAD,)) for f in ("sqrtm", "logm")},
     **{f"{f} far": Call(lambda m, a, f=f: getattr(m, f)(a), (1e3 * SPREAD,)) for f in ("sqrtm", "logm")},
-    "funm": Call(lambda m, a: m.funm(a, np.exp).real, (A,)),
+    "funm": Call(lambda m, a: m.funm(a.astype(complex), np.exp).real, (A,)),
     "funm complex": Call(lambda m, a: m.funm(a, np.sin), (C,)),
     "expm_frechet": Call(lambda m, a, e: m.expm_frechet(a, e), (A, SYMMETRIC)),
     "fractional_matrix_power": Call(lambda m, a: m.fractional_matrix_power(a, 0.3), (SPREAD,)),
@@ -184,6 +184,12 @@ def test_matrices_without_enough_eigenvectors() -> None:
     np.testing.assert_allclose(linalg.logm(a), scipy.linalg.logm(a), atol=1e-14)
     np.testing.assert_allclose(linalg.sqrtm(a) @ linalg.sqrtm(a), a, atol=1e-14)
     assert np.isnan(linalg.funm(a, np.exp)).all()
+    np.testing.assert_allclose(linalg.funm(A, np.exp), scipy.linalg.funm(A, np.exp), rtol=1e-12)
+    np.testing.assert_allclose(
+        fg.grad(lambda a: np.sum(linalg.funm(a, np.exp)))(A), fg.grad(lambda a: np.sum(linalg.expm(a)))(A), rtol=1e-9
+    )
+    with pytest.raises(fg.errors.ConcretizationTypeError, match=r"funm of a real matrix"):
+        fg.jit(lambda a: linalg.funm(a, np.exp))(A)
     singular = np.ones((2, 2))
     with pytest.raises(np.linalg.LinAlgError, match="add up to 0"):
         linalg.solve_sylvester(singular, -singular, singular)

@@ -10,7 +10,7 @@ from funcgrad import numpy as fnp
 from funcgrad._ops.linalg import exponential, general, logarithm, root
 from funcgrad._ops.linalg.matrices import product, scaled_columns
 from funcgrad._ops.linalg.solve import solve
-from funcgrad.numpy.extend import as_value, known_value, promote, squares
+from funcgrad.numpy.extend import as_value, concrete_value, known_value, promote, squares
 from funcgrad.scipy.linalg._arguments import refuse
 
 
@@ -224,7 +224,7 @@ def funm(A: Any, func: Any, disp: bool = True) -> Any:  # noqa: N803  (SciPy's n
         disp: refused but for True.
 
     Returns:
-        c[..., n, n]; real, as SciPy's, where the numbers are known and have no imaginary parts.
+        f[..., n, n] or c[..., n, n]: of a real matrix the numbers have to be known, on which SciPy's dtype depends.
 
     Example:
         >>> import numpy as np
@@ -245,8 +245,10 @@ def funm(A: Any, func: Any, disp: bool = True) -> Any:  # noqa: N803  (SciPy's n
     eps = float(np.finfo(v.dtype).eps)
     missed = fnp.amax(fnp.absolute(again - a), axis=(-2, -1), initial=0, keepdims=True)
     y = fnp.where(missed > 1e4 * eps * fnp.amax(fnp.absolute(a), axis=(-2, -1), initial=0, keepdims=True), np.nan, y)
-    known: Any = known_value(y)
-    if a.dtype.kind == "c" or known is None:
+    if a.dtype.kind == "c":
         return y
-    is_real = abs(known.imag).max(initial=0) <= 1e3 * eps * abs(known).max(initial=0)
+    known = concrete_value(
+        y, "scipy.linalg.funm of a real matrix, whose dtype depends on them (A.astype(complex) has one),"
+    )
+    is_real = abs(np.imag(known)).max(initial=0) <= 1e3 * eps * abs(known).max(initial=0)
     return fnp.real(y) if is_real else y
