@@ -31,7 +31,8 @@ def _solved(a: np.ndarray, b: np.ndarray, q: np.ndarray) -> np.ndarray:
     if info:
         # LAPACK would go on with eigenvalues that it has moved.
         raise np.linalg.LinAlgError(
-            "Singular matrix: the two matrices of a Sylvester equation have eigenvalues that add up to 0."
+            "Singular matrix: the two matrices of a Sylvester equation have eigenvalues that add up to 0, for which it "
+            "has no solution. Move one of them by a multiple of the identity."
         )
     return u @ (scale * y) @ v.conj().T
 
