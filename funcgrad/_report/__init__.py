@@ -6,5 +6,8 @@ REPORTS.update(
     {
         "simplify": "funcgrad._core.graph.simplify",
         "to_dot": "funcgrad._report.dot",
+        "show": "funcgrad._report.page",
+        "in_notebook": "funcgrad._report.page",
+        "to_svg": "funcgrad._report.svg",
     }
 )

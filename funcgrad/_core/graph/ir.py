@@ -158,12 +158,13 @@ class Graph(Program):
             y = needed.dtype.type(x)
             return y.item() if needed.weak else y
         raise TreeMismatchError(
-            f"graph {self.name}: {self._argument(i)} is {'a ' + type(x).__name__ if arrived is None else arrived}; "
+            f"graph {self.name}: {self.argument(i)} is {'a ' + type(x).__name__ if arrived is None else arrived}; "
             f"needed {needed}{', a Python number' if needed.weak else ''}, the type it was made for. Convert it, or "
             "make a graph for arguments like these with fg.make_graph."
         )
 
-    def _argument(self, i: int) -> str:
+    def argument(self, i: int) -> str:
+        """Which argument an input is bound by, and where in it: for messages and pictures."""
         if self.trees is None:
             return f"argument {i}"
         path = self.trees[0].accessors()[i]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from typing import TYPE_CHECKING, Any, cast
 
@@ -53,6 +54,54 @@ class Program:
         Source: the DOT language, https://graphviz.org/doc/info/lang.html.
         """
         return _report("to_dot", self)
+
+    def show(self, path: str | os.PathLike[str]) -> None:
+        """Write the graph as a page that a browser opens: one file, which needs no network.
+
+        The way there and the way back stand side by side. Named blocks (`funcgrad.named`), bodies of loops, and where a
+        program is long without names the turns of its loops, fold and unfold at a click; long programs are folded at
+        first. Pointing at a box shows its equation, type, operations, bytes and line; drag to move, turn the wheel to
+        come nearer, and search with ``/``.
+
+        Args:
+            path: where to write it, say ``"loss.html"``.
+
+        Raises:
+            ModuleNotFoundError: igraph, which lays it out, is not installed: ``pip install 'funcgrad[viz]'``.
+
+        Example:
+            >>> import numpy as np
+            >>> import tempfile
+            >>> import funcgrad as fg
+            >>> graph = fg.make_graph(fg.grad(lambda x: np.sum(np.tanh(x))))(np.ones(3))
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     graph.show(f"{folder}/tanh.html")
+        """
+        _report("show", self, path)
+
+    def to_svg(self, path: str | os.PathLike[str], *, fold: bool | None = None) -> None:
+        """Write the graph as a picture in SVG, in light colours and without scripts, for papers and pages.
+
+        Args:
+            path: where to write it, say ``"loss.svg"``.
+            fold: whether all blocks are folded, or none; ``None`` opens as many as can still be read.
+
+        Raises:
+            ModuleNotFoundError: igraph, which lays it out, is not installed: ``pip install 'funcgrad[viz]'``.
+
+        Example:
+            >>> import numpy as np
+            >>> import tempfile
+            >>> import funcgrad as fg
+            >>> graph = fg.make_graph(fg.grad(lambda x: np.sum(np.tanh(x))))(np.ones(3))
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     graph.to_svg(f"{folder}/tanh.svg")
+        """
+        _report("to_svg", self, path, fold)
+
+    def _repr_html_(self) -> str | None:
+        """The page of `show` in a notebook; the text where igraph is not installed."""
+        return _report("in_notebook", self)
 
     def __eq__(self, other: object) -> bool:
         """Whether the other is a graph that computes the same, with the same constants; names and lines aside."""

@@ -1,0 +1,111 @@
+"""A graph laid out: what the page and the picture have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from funcgrad._core.graph.ir import Graph
+from funcgrad._report.fold import folded
+from funcgrad._report.items import Item, items_of, summed
+from funcgrad._report.layout import Borders, Layers, has_columns, layers_of, opened_first
+
+# So many boxes are seen at first; more are folded.
+MOST_SHOWN = 60
+
+
+class Drawing:
+    """The items of a graph, numbered, with the layers of each group, and the groups that are open at first."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.root = summed(folded(items_of(graph)))
+        self.items = list(self.root.walk())
+        for i, item in enumerate(self.items):
+            item.number = i
+        self.numbers = {id(item): item.number for item in self.items}
+        self.groups = [item for item in self.items if item.children]
+        borders = self._borders()
+        self.layers: dict[int, Layers] = {id(group): layers_of(group, borders) for group in self.groups}
+        self.opened = opened_first(self.root, MOST_SHOWN)
+
+    def _borders(self) -> Borders:
+        """The borders that edges cross between where they begin and where they end, but for those between columns."""
+        found: Borders = set()
+        columns = has_columns(self.root)
+        for item in self.items:
+            for reader in item.readers:
+                group, _, _ = meeting(item, reader)
+                if columns and group is self.root:
+                    continue
+                for end, entering in ((item, False), (reader, True)):
+                    for child in [*end.path(), end][len(group.path()) + 2 :]:
+                        found.add((id(child.parent), id(child), entering))
+        return found
+
+    @property
+    def all_open(self) -> set[int]:
+        """Every group."""
+        return {id(group) for group in self.groups}
+
+    @property
+    def columns(self) -> set[int]:
+        """What is open where all blocks are folded."""
+        columns = self.root.children if has_columns(self.root) else []
+        return {id(self.root), *map(id, columns)}
+
+
+def edges_shown(drawing: Drawing, opened: set[int]) -> list[tuple[Item, Item]]:
+    """The edges between what is seen: each once, from the outermost group that is folded."""
+    found: dict[tuple[int, int], tuple[Item, Item]] = {}
+    for item in drawing.items:
+        for reader in item.readers:
+            a, b = seen(item, opened), seen(reader, opened)
+            if a is not b:
+                found[id(a), id(b)] = a, b
+    return list(found.values())
+
+
+def seen(item: Item, opened: set[int]) -> Item:
+    """The item itself, or the outermost folded group that it is in."""
+    return next((group for group in item.path() if id(group) not in opened), item)
+
+
+def meeting(a: Item, b: Item) -> tuple[Item, Item, Item]:
+    """The innermost group around two items, and its children that they are in."""
+    first, second = [*a.path(), a], [*b.path(), b]
+    depth = 0
+    while depth + 1 < min(len(first), len(second)) and first[depth + 1] is second[depth + 1]:
+        depth += 1
+    return first[depth], first[min(depth + 1, len(first) - 1)], second[min(depth + 1, len(second) - 1)]
+
+
+def as_data(drawing: Drawing) -> dict[str, Any]:
+    """All that the page needs to know."""
+    return {
+        "name": drawing.graph.name,
+        "items": [_item(drawing, item) for item in drawing.items],
+        "open": [item.number for item in drawing.groups if id(item) in drawing.opened],
+        "columns": has_columns(drawing.root),
+    }
+
+
+def _item(drawing: Drawing, item: Item) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "k": item.kind,
+        "p": item.part,
+        "l": item.label,
+        "d": item.detail,
+        "b": item.below,
+        "a": list(item.about.items()),
+        "n": item.count,
+        "f": item.flops,
+        "r": [reader.number for reader in item.readers],
+        "u": -1 if item.parent is None else item.parent.number,
+    }
+    layers = drawing.layers.get(id(item))
+    if layers is not None:
+        data["c"] = [child.number for child in item.children]
+        data["rows"] = [[each.number if isinstance(each, Item) else -1 - each for each in row] for row in layers.rows]
+        data["e"] = [[a.number, b.number, bends] for a, b, bends in layers.edges]
+        data["w"] = [[drawing.numbers[child], int(entering), way] for (child, entering), way in layers.doors.items()]
+    return data

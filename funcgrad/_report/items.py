@@ -1,0 +1,220 @@
+"""A graph as a tree of items to be drawn: equations, inputs and outputs in the blocks that they belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand
+from funcgrad._core.graph.show import Names, equation_text, param_text
+from funcgrad.tree import key_paths
+
+FORWARD, BACKWARD = "forward", "backward"
+# What is longer is seen when one points at it.
+_SHORT, _LONG = 18, 400
+
+
+class Item:
+    """One box: an operation, a value, or a group of others that can be folded.
+
+    Args:
+        kind: ``"op"``, ``"input"``, ``"constant"``, ``"output"`` or ``"group"``.
+        part: ``"forward"`` or ``"backward"``.
+        label: the word on the box.
+        detail: what stands behind the word.
+        below: the second line.
+        about: what is told of it when one points at it, by name.
+    """
+
+    def __init__(self, kind: str, part: str, label: str, detail: str = "", below: str = "") -> None:
+        self.kind = kind
+        self.part = part
+        self.label = label
+        self.detail = detail
+        self.below = below
+        self.about: dict[str, str] = {}
+        self.parent: Item | None = None
+        self.children: list[Item] = []
+        # Of groups: of operations inside.
+        self.count = 1 if kind == "op" else 0
+        self.flops = 0
+        # ``file:line`` and the line's text, of an operation.
+        self.line: tuple[str, str] = "", ""
+        # Items that read its values.
+        self.readers: list[Item] = []
+        # Whether the readers outside of this group read the group: the body of a loop has values of its own.
+        self.closed = False
+        self.number = -1
+
+    def add(self, item: Item) -> Item:
+        """Put another into this group."""
+        item.parent = self
+        self.children.append(item)
+        return item
+
+    def path(self) -> list[Item]:
+        """The groups around it, outermost first."""
+        found: list[Item] = []
+        item = self.parent
+        while item is not None:
+            found.append(item)
+            item = item.parent
+        return found[::-1]
+
+    def walk(self) -> Iterator[Item]:
+        """It and all that is inside."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+def items_of(graph: Graph, *, columns: bool = True) -> Item:
+    """The tree of a graph. Where there is a way back, the root holds a group for each direction."""
+    root = Item("group", FORWARD, graph.name)
+    _Builder(graph, root, columns).build()
+    summed(root)
+    return root
+
+
+class _Builder:
+    """Puts one graph into a group."""
+
+    def __init__(self, graph: Graph, root: Item, columns: bool) -> None:
+        self.graph = graph
+        self.names = Names()
+        # What shows the value of a variable.
+        self.makers: dict[Any, Item] = {}
+        self.groups: dict[Any, Item] = {}
+        self.inputs = [self._value(var, "input", str(var.aval)) for var in graph.inputs]
+        for i, item in enumerate(self.inputs[: len(graph.inputs)] if graph.trees is not None else []):
+            item.about["argument"] = graph.argument(i).removeprefix("argument ")
+        self.inputs += [self._value(var, "constant", str(var.aval)) for var, _ in graph.constants]
+        self.out_paths = None if graph.trees is None else key_paths(graph.trees[1])
+        back = columns and any(e.source is not None and e.source.backward for e in graph.equations)
+        self.tops = {FORWARD: root, BACKWARD: root}
+        if back:
+            self.tops = {part: root.add(Item("group", part, part)) for part in (FORWARD, BACKWARD)}
+
+    def build(self) -> None:
+        for equation in self.graph.equations:
+            self._equation(equation)
+        outputs = [self._output(i, x) for i, x in enumerate(self.graph.outputs)]
+        for item in self.inputs:
+            if item.readers:
+                _settle(item, self.tops[_part_of(item.readers)], item.readers)
+            else:
+                self.tops[FORWARD].add(item)
+        for item, maker in outputs:
+            (self.tops[FORWARD] if maker is None else maker.parent or self.tops[FORWARD]).add(item)
+
+    def _value(self, var: Any, kind: str, below: str) -> Item:
+        item = self.makers[var] = Item(kind, FORWARD, self.names(var), "", below)
+        item.about = {kind: f"{self.names(var)}: {var.aval}"}
+        return item
+
+    def _equation(self, equation: Equation) -> None:
+        source = equation.source
+        part = BACKWARD if source is not None and source.backward else FORWARD
+        text = equation_text(equation, self.names)
+        item = Item("op", part, equation.primitive.name, self._detail(equation), _types(equation.results))
+        item.flops = equation.flops
+        item.about = {"equation": _cut(text, _LONG), "flops": f"{equation.flops:,}", "bytes": f"{equation.bytes:,}"}
+        if source is not None:
+            item.line = str(source), source.text
+            item.about["line"] = f"{source}   {source.text}"
+        for x in dict.fromkeys(equation.operands):
+            if x in self.makers:
+                self.makers[x].readers.append(item)
+        self.makers.update(dict.fromkeys(equation.results, item))
+        self._group_of(equation, part).add(item)
+        for held in graphs_in(equation.params):
+            # The body is drawn inside, with inputs and outputs of its own.
+            item.kind, item.closed = "group", True
+            body = item.add(Item("group", part, held.name))
+            body.closed = True
+            _Builder(held, body, columns=False).build()
+
+    def _group_of(self, equation: Equation, part: str) -> Item:
+        group = self.tops[part]
+        key: tuple[Any, ...] = (part,)
+        for block in equation.source.blocks if equation.source is not None else ():
+            key = (*key, block)
+            if key not in self.groups:
+                self.groups[key] = group.add(Item("group", part, block.name))
+            group = self.groups[key]
+        return group
+
+    def _detail(self, equation: Equation) -> str:
+        operands = " ".join(map(self.names, equation.operands))
+        params = ", ".join(
+            f"{name}={param_text(value)}"
+            for name, value in equation.params.items()
+            if value is not False and not hasattr(value, "equations") and not callable(value)
+        )
+        shown = f"[{params}] {operands}" if params and len(params) <= _SHORT else operands
+        return _cut(shown, 2 * _SHORT)
+
+    def _output(self, i: int, x: Operand) -> tuple[Item, Item | None]:
+        maker = None if type(x) is Literal else self.makers[x]
+        path = self.out_paths[i] if self.out_paths else str(i)
+        label = _cut(f"output {path}".rstrip(), _SHORT + 6)
+        item = Item("output", FORWARD if maker is None else maker.part, label, "", self.names(x))
+        item.about = {"output": f"{self.names(x)}: {x.aval}"}
+        if maker is not None:
+            maker.readers.append(item)
+        return item, maker
+
+
+def graphs_in(params: Any) -> Iterator[Graph]:
+    """The programs that an equation holds."""
+    for value in params.values() if isinstance(params, dict) else params:
+        if isinstance(value, Graph):
+            yield value
+        elif isinstance(value, tuple):
+            yield from graphs_in(value)
+
+
+def _settle(item: Item, top: Item, readers: Sequence[Item]) -> None:
+    """Put an input into the innermost group that holds all that reads it there."""
+    mine = [reader for reader in readers if top is reader or top in reader.path()]
+    paths = [reader.path() for reader in mine] or [[*top.path(), top]]
+    common = paths[0]
+    for path in paths[1:]:
+        same = [a for a, b in zip(common, path, strict=False) if a is b]
+        common = same
+    item.part = top.part if top.parent is not None else item.part
+    # Inputs stand before what reads them.
+    group = common[-1]
+    item.parent = group
+    group.children.insert(0, item)
+
+
+def _part_of(readers: Iterable[Item]) -> str:
+    return BACKWARD if all(reader.part == BACKWARD for reader in readers) else FORWARD
+
+
+def summed(item: Item) -> Item:
+    """Count what groups hold, and tell of them."""
+    for child in item.children:
+        summed(child)
+    if item.kind == "group":
+        ops = [child for child in item.children if child.kind in ("op", "group")]
+        item.count = sum(child.count for child in ops) + (1 if "equation" in item.about else 0)
+        if "equation" not in item.about:
+            item.flops = sum(child.flops for child in ops)
+            item.about = {"block": item.label, "flops": f"{item.flops:,}", **item.about}
+            item.below = counted(item.count)
+    return item
+
+
+def counted(count: int) -> str:
+    """How many equations there are, in words."""
+    return f"{count:,} equation{'' if count == 1 else 's'}"
+
+
+def _types(variables: Iterable[Any]) -> str:
+    return _cut(", ".join(str(var.aval) for var in variables), 2 * _SHORT)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,0 +1,267 @@
+"""Where boxes stand: igraph's layers for each group, then sizes and places from the inside out.
+
+igraph says which layer a box is in, and in which order a layer stands, with few crossings (Sugiyama, Tagawa and Toda,
+*Methods for Visual Understanding of Hierarchical System Structures*, 1981). Places
+along a layer are found in ``places.py``. ``page.js`` does the same when blocks fold.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from funcgrad._core.lazy import LazyModule
+from funcgrad._report.items import BACKWARD, Item
+from funcgrad._report.places import along
+
+_igraph: Any = LazyModule("igraph")
+
+# In pixels: what a letter takes, what lies between boxes, what a group has around its children and for its title.
+LETTER, SMALL_LETTER = 7.0, 6.1
+HEIGHT, HALF_HEIGHT, LAYER_GAP, PADDING, TITLE, COLUMN_GAP = 40.0, 24.0, 34.0, 16.0, 26.0, 90.0
+DOOR_GAP = 12.0
+
+
+def require_igraph(asked: str) -> None:
+    """Refuse, in words of ours, where the library that finds layers is not installed."""
+    try:
+        _ = _igraph.Graph
+    except ModuleNotFoundError as error:
+        if error.name != "igraph":
+            raise
+        raise ModuleNotFoundError(
+            f"{asked}: a graph is laid out by igraph, and there is no module of that name. Install it "
+            "(pip install 'funcgrad[viz]'), or write graph.to_dot() to a file for Graphviz.",
+            name="igraph",
+        ) from None
+
+
+class Layers:
+    """The layers of one group, top to bottom; what is no item is a bend of an edge on its way through a layer.
+
+    Args:
+        rows: the items and bends of each layer, left to right. A bend is a number.
+        edges: ``(from, to, bends)`` between the group's children.
+        doors: for each child that is read from outside, or reads, the bend at the group's border.
+    """
+
+    def __init__(
+        self, rows: list[list[Any]], edges: list[tuple[Item, Item, list[int]]], doors: dict[tuple[int, bool], list[int]]
+    ) -> None:
+        self.rows = rows
+        self.edges = edges
+        self.doors = doors
+
+
+# What of a group's children has edges over its border: (group, child, whether they go in), by identity.
+Borders = set[tuple[int, int, bool]]
+
+
+def layers_of(group: Item, borders: Borders) -> Layers:
+    """The layers of a group's children; an edge over its border goes through a bend in the first layer or the last."""
+    nodes: list[Any] = list(group.children)
+    pairs = lifted(group)
+    doors: dict[tuple[int, bool], int] = {}
+    for i, child in enumerate(group.children):
+        for entering in (True, False):
+            if (id(group), id(child), entering) in borders:
+                door = doors[id(child), entering] = len(nodes)
+                nodes.append(len(doors) - 1)
+                pairs.append((door, i) if entering else (i, door))
+    depths = _depths(len(group.children), len(nodes), pairs)
+    # An edge that spans several layers has a bend in each between; igraph orders bends with the rest.
+    bends, steps, ways = len(doors), [], {}
+    for a, b in pairs:
+        chain = [a, *range(len(nodes), len(nodes) + depths[b] - depths[a] - 1), b]
+        for depth in range(depths[a] + 1, depths[b]):
+            nodes.append(bends)
+            depths.append(depth)
+            bends += 1
+        ways[a, b] = [nodes[i] for i in chain[1:-1]]
+        # What goes against the order, as between blocks that are entered again, is drawn and moves nothing.
+        steps += list(itertools.pairwise(chain)) if depths[a] < depths[b] else []
+    found = _igraph.Graph(n=len(nodes), edges=steps, directed=True).layout_sugiyama(layers=depths)
+    rows: list[list[tuple[float, int]]] = [[] for _ in range(max(depths, default=-1) + 1)]
+    for i, depth in enumerate(depths):
+        rows[depth].append((found.coords[i][0], i))
+    edges = [(nodes[a], nodes[b], way) for (a, b), way in ways.items() if max(a, b) < len(group.children)]
+    through: dict[tuple[int, bool], list[int]] = {}
+    for i, child in enumerate(group.children):
+        if (door := doors.get((id(child), True))) is not None:
+            through[id(child), True] = [nodes[door], *ways[door, i]]
+        if (door := doors.get((id(child), False))) is not None:
+            through[id(child), False] = [*ways[i, door], nodes[door]]
+    return Layers([[nodes[i] for _, i in sorted(row)] for row in rows], edges, through)
+
+
+def lifted(group: Item) -> list[tuple[int, int]]:
+    """The edges between a group's children, each once: those of what is inside of them are theirs."""
+    owners: dict[int, int] = {}
+    for i, child in enumerate(group.children):
+        owners.update(dict.fromkeys(map(id, child.walk()), i))
+    pairs: dict[tuple[int, int], None] = {}
+    for i, child in enumerate(group.children):
+        for item in [child] if child.closed else child.walk():
+            for reader in item.readers:
+                j = owners.get(id(reader))
+                if j is not None and j != i:
+                    pairs[i, j] = None
+    return list(pairs)
+
+
+def _depths(count: int, total: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
+    """The layer of each child: as deep as the longest path to it, but what reads nothing just above its readers.
+
+    Of all from ``count`` on, which are doors, those that lead in are above the rest, and those that lead out below.
+    """
+    inner = [(a, b) for a, b in pairs if max(a, b) < count]
+    after: list[list[int]] = [[] for _ in range(count)]
+    waiting = [0] * count
+    for a, b in inner:
+        after[a].append(b)
+        waiting[b] += 1
+    roots = [i for i in range(count) if not waiting[i]]
+    depths, ready, left = [0] * count, roots[::-1], dict.fromkeys(range(count))
+    while left:
+        # In a circle, as there may be among groups, the first in the program comes first.
+        i = ready.pop() if ready else next(iter(left))
+        left.pop(i)
+        for j in after[i]:
+            waiting[j] -= 1
+            if j in left:
+                depths[j] = max(depths[j], depths[i] + 1)
+                if not waiting[j]:
+                    ready.append(j)
+    for i in roots:
+        if after[i]:
+            depths[i] = min(depths[j] for j in after[i]) - 1
+    first, last = min(depths, default=0) - 1, max(depths, default=0) + 1
+    leading = {a for a, b in pairs if a >= count}
+    depths += [first if i in leading else last for i in range(count, total)]
+    low = min(depths, default=0)
+    return [depth - low for depth in depths]
+
+
+def box_size(item: Item) -> tuple[float, float]:
+    """Of an operation, a value, or a group that is folded."""
+    first = len(item.label) + (len(item.detail) + 1 if item.detail else 0) + (2 if item.kind == "group" else 0)
+    width = max(LETTER * first, SMALL_LETTER * len(item.below)) + 22
+    if item.kind in ("op", "group"):
+        return width, HEIGHT
+    return LETTER * (len(item.label) + 1 + len(item.below)) + 22, HALF_HEIGHT
+
+
+class Placed:
+    """Where everything stands when the given groups are open.
+
+    Args:
+        root: the whole.
+        layers: of each open group, by identity.
+        opened: which groups are open, by identity.
+    """
+
+    def __init__(self, root: Item, layers: dict[int, Layers], opened: set[int]) -> None:
+        self.layers = layers
+        self.opened = opened
+        # Of each item the width and height, and where its corner is in its group; of bends the middle.
+        self.sizes: dict[int, tuple[float, float]] = {}
+        self.corners: dict[int, tuple[float, float]] = {}
+        self.bends: dict[tuple[int, int], tuple[float, float]] = {}
+        self._size(root, is_root=True)
+        self.boxes: dict[int, tuple[float, float, float, float]] = {}
+        self._spread(root, 0.0, 0.0)
+
+    def _size(self, item: Item, *, is_root: bool = False) -> tuple[float, float]:
+        if id(item) not in self.opened:
+            size = self.sizes[id(item)] = box_size(item)
+            return size
+        for child in item.children:
+            self._size(child)
+        title = 0.0 if is_root else TITLE
+        columns = is_root and has_columns(item)
+        width, height = self._in_columns(item) if columns else self._in_rows(item)
+        for child in item.children:
+            x, y = self.corners[id(child)]
+            self.corners[id(child)] = x + PADDING, y + PADDING + title
+        for (owner, bend), (x, y) in list(self.bends.items()):
+            if owner == id(item):
+                self.bends[owner, bend] = x + PADDING, y + PADDING + title
+        width = max(width + 2 * PADDING, LETTER * (len(item.label) + len(item.below) + 8))
+        size = self.sizes[id(item)] = width, height + 2 * PADDING + title
+        return size
+
+    def _in_columns(self, item: Item) -> tuple[float, float]:
+        """Forward, and the way back beside it, which ends where it begins: at the top."""
+        sizes = [self.sizes[id(child)] for child in item.children]
+        height, x = max(size[1] for size in sizes), 0.0
+        for child, size in zip(item.children, sizes, strict=True):
+            self.corners[id(child)] = x, height - size[1]
+            x += size[0] + COLUMN_GAP
+        return x - COLUMN_GAP, height
+
+    def _in_rows(self, item: Item) -> tuple[float, float]:
+        layers = self.layers[id(item)]
+        rows = [[id(each) if isinstance(each, Item) else bend_key(each) for each in row] for row in layers.rows]
+        xs, width = along(rows, chains_of(layers), self.sizes)
+        y, before = 0.0, 0.0
+        for i, row in enumerate(layers.rows[::-1] if item.part == BACKWARD else layers.rows):
+            height = max((self.sizes[id(each)][1] for each in row if isinstance(each, Item)), default=0.0)
+            if i:
+                y += LAYER_GAP if height and before else DOOR_GAP
+            for each in row:
+                if isinstance(each, Item):
+                    w, h = self.sizes[id(each)]
+                    self.corners[id(each)] = xs[id(each)] - w / 2, y + (height - h) / 2
+                else:
+                    self.bends[id(item), each] = xs[bend_key(each)], y + height / 2
+            y, before = y + height, height
+        return width, y
+
+    def _spread(self, item: Item, x: float, y: float) -> None:
+        w, h = self.sizes[id(item)]
+        self.boxes[id(item)] = x, y, w, h
+        if id(item) in self.opened:
+            for child in item.children:
+                dx, dy = self.corners[id(child)]
+                self._spread(child, x + dx, y + dy)
+            for (owner, bend), (dx, dy) in self.bends.items():
+                if owner == id(item):
+                    self.bends[owner, bend] = x + dx, y + dy
+
+
+def chains_of(layers: Layers) -> list[list[Any]]:
+    """What each edge goes through, from layer to layer, as `along` knows it: bends by their numbers."""
+    chains: list[list[Any]] = [[id(a), *map(bend_key, bends), id(b)] for a, b, bends in layers.edges]
+    for (child, entering), bends in layers.doors.items():
+        way = list(map(bend_key, bends))
+        chains.append([*way, child] if entering else [child, *way])
+    return chains
+
+
+def bend_key(bend: int) -> int:
+    """What a bend is known by beside identities, which are positive."""
+    return -1 - bend
+
+
+def has_columns(root: Item) -> bool:
+    """Whether the way there and the way back stand side by side."""
+    return [child.label for child in root.children] == ["forward", "backward"] and root.children[1].part == BACKWARD
+
+
+def opened_first(root: Item, most: int) -> set[int]:
+    """The groups that are open at first: level by level, as long as no more boxes than that are to be seen."""
+    opened = {id(root)}
+    level = [child for child in root.children if child.kind == "group"]
+    shown = len(root.children)
+    if has_columns(root):
+        opened.update(map(id, level))
+        shown = sum(len(child.children) for child in level)
+        level = [child for column in level for child in column.children if child.kind == "group"]
+    while level:
+        shown += sum(len(group.children) for group in level)
+        if shown > most:
+            break
+        opened.update(map(id, level))
+        level = [child for group in level for child in group.children if child.kind == "group"]
+    return opened
