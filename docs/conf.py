@@ -26,6 +26,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "myst_nb",
     "reference",
+    "tidy",
 ]
 exclude_patterns = ["_build", "**/.ipynb_checkpoints", "gallery/**/*.ipynb", "sg_execution_times.rst"]
 templates_path: list[str] = []
@@ -36,6 +37,7 @@ nitpicky = False
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "amsmath", "fieldlist"]
 myst_heading_anchors = 4
+nb_render_markdown_format = "myst"
 nb_execution_mode = "cache"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
