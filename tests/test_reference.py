@@ -46,6 +46,7 @@ def test_a_function_without_an_example_is_seen() -> None:
         return x
 
     assert lacks_example(one, "funcgrad")
-    one.__doc__ = "``numpy.one``."
+    assert lacks_example(one, MIRRORS[0])
+    one.__name__ = "exp"
     assert lacks_example(one, "funcgrad")
     assert not lacks_example(one, MIRRORS[0])

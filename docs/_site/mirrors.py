@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from public_names import mirrored
 
 import funcgrad as fg
 from funcgrad.extend import aval_of
@@ -40,15 +41,10 @@ def rows() -> dict[str, list[str]]:
     return {name: [cell.strip() for cell in rest.split(" | ")] for name, rest in found}
 
 
-def path_of(value: Any) -> str:
-    """By which name NumPy or SciPy have it: the first word of its docstring."""
-    return (inspect.getdoc(value) or "").split("``")[1]
-
-
 def told(module: str, name: str, value: Any) -> list[str]:
     """The lines below the own documentation of a function or distribution, as reStructuredText."""
     if isinstance(value, type) or inspect.isfunction(value):
-        return _told(path_of(value), module, name, value)
+        return _told(mirrored(value, module), module, name, value)
     path = f"{module.removeprefix('funcgrad.')}.{name}"
     methods = [each for each in dir(value) if not each.startswith("_") and callable(getattr(value, each))]
     shapes = getattr(value, "shapes", ())
@@ -56,7 +52,7 @@ def told(module: str, name: str, value: Any) -> list[str]:
     lines += [f"*Methods*: {', '.join(f'``{each}``' for each in methods)}.", ""]
     density = "logpdf" if hasattr(value, "logpdf") else "logpmf"
     told_of_density = _told(f"{path}.{density}", module, f"{name}.{density}", getattr(value, density))
-    return [*lines, *told_of_density[:-2], f"*Source*: {link_of(path)}", ""]
+    return [*lines, *told_of_density[:-2], f"*In the original*: {link_of(path)}", ""]
 
 
 def _told(path: str, module: str, name: str, value: Any) -> list[str]:
@@ -72,9 +68,9 @@ def _told(path: str, module: str, name: str, value: Any) -> list[str]:
     ):
         warnings.simplefilter("ignore")
         said = next((text for each in calls(path, value) if (text := _said(module, name, *each, value))), None)
-    if said:
+    if said and ">>>" not in (inspect.getdoc(value) or ""):
         lines += [f"*Types here*: ``{said.types}``", "", "::", "", *[f"    {line}" for line in said.lines], ""]
-    return [*lines, f"*Source*: {link_of(path)}", ""]
+    return [*lines, f"*In the original*: {link_of(path)}", ""]
 
 
 def link_of(path: str) -> str:

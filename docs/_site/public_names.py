@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import inspect
 import pkgutil
 import re
@@ -137,7 +138,19 @@ def own(value: Any, module: str) -> bool:
 
 def mirrors(value: Any, module: str) -> bool:
     """Whether a function is one of NumPy's or SciPy's, under its own name and with its meaning."""
-    return module.startswith(MIRRORS) and (inspect.getdoc(value) or "").startswith(("``numpy.", "``scipy."))
+    return bool(mirrored(value, module))
+
+
+def mirrored(value: Any, module: str) -> str:
+    """The name in NumPy or SciPy of what a function mirrors: by its docstring, or by its own name; ``""`` for none."""
+    if not module.startswith(MIRRORS):
+        return ""
+    said = inspect.getdoc(value) or ""
+    if said.startswith(("``numpy.", "``scipy.")):
+        return said.split("``")[1]
+    theirs, name = module.removeprefix("funcgrad."), getattr(value, "__name__", "")
+    there = importlib.util.find_spec(theirs) is not None and hasattr(importlib.import_module(theirs), name)
+    return f"{theirs}.{name}" if there else ""
 
 
 def heading_of(value: Any, module: str, title: str) -> str:
