@@ -24,6 +24,8 @@ Call = Callable[..., Any]
 _PACKAGE = "funcgrad.scipy"
 # Their functions call the user's, in whose closure nobody sees what is traced: ours look for it.
 _CALLING = ("integrate",)
+# Modules of modules.
+_NESTED = ("signal.windows",)
 
 
 def _is_ours(args: tuple, kwargs: dict[str, Any]) -> bool:
@@ -86,7 +88,7 @@ class _Redirect:
     def enter(self) -> None:
         with self.lock:
             self.entered += 1
-            for room in load(_PACKAGE).__all__:
+            for room in (*load(_PACKAGE).__all__, *_NESTED):
                 # What nobody has imported from SciPy, nobody calls.
                 if f"scipy.{room}" in sys.modules and room not in self.rooms:
                     self._add(room)

@@ -98,6 +98,12 @@ _LONG = np.sin(np.arange(12.0))
 _SECTIONS = np.array([[0.3, 0.2, 0.1, 1.0, -0.4, 0.2]])
 _FIRST: dict[str, Example] = {
     "lfiltic": (lambda f, b, y: f(b, [1.0, 0.3], y), (_POINTS[1], _VECTOR)),
+    "decimate": (lambda f, x: f(x, 2, ftype="fir"), (_LONG,)),
+    "get_window": (lambda f, p: f(("gaussian", p), 5), (_NUMBERS[0],)),
+    "hilbert": (lambda f, x: f(x), (_LONG,)),
+    "resample": (lambda f, x: f(x, 5), (_LONG,)),
+    "resample_poly": (lambda f, x, h: f(x, 2, 3, window=h), (_LONG, _VECTOR)),
+    "savgol_filter": (lambda f, x: f(x, 5, 2), (_LONG,)),
     "filtfilt": (lambda f, b, x: f(b, 1.0, x), (_POINTS[1], _LONG)),
     "sosfilt": (lambda f, x: f(_SECTIONS, x), (_LONG,)),
     "sosfilt_zi": (lambda f, b: f(np.concatenate([b[None], [[1.0, -0.4, 0.2]]], 1)), (_POINTS[3],)),

@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.signal
+import scipy.signal.windows
 import scipy.special
 import scipy.stats
 from scipy.special import softmax
 
 import funcgrad as fg
 from funcgrad.errors import UnsupportedFunctionError
-from funcgrad.scipy import linalg, special, stats
+from funcgrad.scipy import linalg, signal, special, stats
 
 theirs: Any = scipy.stats
 X, A = np.array([0.3, 0.5, 0.7]), np.array([[2, 0.1, 0.2], [0.1, 3, 0.3], [0.2, 0.3, 1.5]])
@@ -30,6 +32,16 @@ CALLS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], str]] = {
         lambda x: np.triu(scipy.linalg.cho_factor(A * x)[0]),
         lambda x: np.triu(linalg.cho_factor(A * x)[0]),
         "linalg.cho_factor",
+    ),
+    "signal": (
+        lambda x: scipy.signal.lfilter([1.0], [1.0, 0.5], scipy.signal.windows.gaussian(5, x[0])),
+        lambda x: signal.lfilter([1.0], [1.0, 0.5], signal.windows.gaussian(5, x[0])),
+        "signal.lfilter",
+    ),
+    "signal by a filter of SciPy's design": (
+        lambda x: scipy.signal.decimate(x, 2, ftype="fir"),
+        lambda x: signal.decimate(x, 2, ftype="fir"),
+        "signal.decimate",
     ),
     "multiufunc": (
         lambda x: scipy.special.sph_harm_y(2, 1, x, X).real,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
+from funcgrad._core.bind import untraced
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import Multilinear
@@ -78,6 +79,8 @@ def convolve(a: Any, v: Any, *, full: bool) -> Any:
     return convolve_p(a, v, full=full)
 
 
+# Inside of ``fg.intercept()`` SciPy's code would make arrays that take traced values.
+@untraced()
 def _convolve_axes_numpy(a: Any, v: Any, *, rank: int, full: bool) -> Any:
     stack = a.shape[: a.ndim - rank]
     mode = "full" if full else "valid"

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.bind import NO_PARAMS, bind, untraced
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import PerOperand
@@ -31,6 +31,8 @@ _signal = LazyModule("scipy.signal")
 _UNROLL = 8
 
 
+# Inside of ``fg.intercept()`` SciPy's code would make arrays that take traced values.
+@untraced()
 def _recursion_numpy(b: Any, f: Any, x: Any, zi: Any) -> np.ndarray:
     e = np.empty((*x.shape[:-1], x.shape[-1] + f.shape[-1]), x.dtype)
     for i in np.ndindex(b.shape[:-1]):

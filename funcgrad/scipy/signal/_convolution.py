@@ -14,9 +14,9 @@ from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.lazy import LazyModule
 from funcgrad._ops.contract import convolve as ops
 from funcgrad.numpy.extend import as_value, normalize_axes, promote
+from funcgrad.scipy.signal._scipys import scipys
 
 _fft = LazyModule("scipy.fft")
-_signal = LazyModule("scipy.signal")
 
 _MODES = ("full", "valid", "same")
 # What SciPy calls what is beyond the edges of an image, in NumPy's words.
@@ -116,7 +116,7 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
 @lru_cache(maxsize=1024)
 def _method(a_shape: tuple[int, ...], v_shape: tuple[int, ...], mode: str) -> str:
     """What SciPy finds faster, which depends on the lengths alone."""
-    return _signal.choose_conv_method(np.broadcast_to(0.0, a_shape), np.broadcast_to(0.0, v_shape), mode)
+    return scipys("choose_conv_method", np.broadcast_to(0.0, a_shape), np.broadcast_to(0.0, v_shape), mode)
 
 
 def _by_sums(a: Any, v: Any, mode: str) -> Any:
