@@ -170,12 +170,21 @@ def scipys_name(frame: FrameType) -> tuple[str, str] | None:
 def scipys_refusal(room: str, name: str) -> str:
     """What is said of a function of SciPy's that met a traced value: with ours, where there is one."""
     remedy = "See fg.scipy for what has a derivative, or call it by fg.call_numpy inside a fg.custom_jvp function."
+    remedy = instead(room, name) or remedy
     if has_ours(room, name):
         remedy = (
             f"Call fg.{room}.{name} instead, which has a derivative. Code that you cannot edit finds it inside of: "
             "with fg.intercept()."
         )
     return f"{room}.{name} met a traced value; SciPy's own code reads plain numbers only. {remedy}"
+
+
+def instead(room: str, name: str) -> str | None:
+    """What a module of ours says of a function of SciPy's that it refuses; of a method by its own name alone."""
+    ours = getattr(sys.modules.get("funcgrad.scipy"), room.partition(".")[2], None)
+    known: dict[str, str] = getattr(ours, "INSTEAD", {})
+    found = known.get(name, known.get(name[name.find(".") :]))
+    return None if found is None else f"There is no derivative: {found}"
 
 
 def has_ours(room: str, name: str) -> bool:

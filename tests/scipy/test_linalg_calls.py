@@ -11,7 +11,7 @@ import scipy.linalg
 
 import funcgrad as fg
 from funcgrad.scipy import linalg
-from tests.scipy._calls import Call, check, compiled, gradients, near
+from tests.scipy._calls import Call, check, compiled, differences, gradients, near
 
 RNG = np.random.default_rng(5)
 
@@ -26,6 +26,10 @@ SYMMETRIC = A + A.T + 3 * np.eye(4)
 DEFINITE = A @ A.T + np.eye(4)
 HERMITIAN = C @ C.conj().T + np.eye(4)
 SPREAD = np.diag([1.0, 2, 4, 7]) + 0.3 * normal(4, 4)
+BANDS = np.array([[6.0], [1.0], [0.5]]) + 0.3 * normal(3, 6)
+TURNING = BANDS + 0.3j * normal(3, 6)
+# What is read of three diagonals of six rows, of the upper triangle and of the lower one.
+READ = np.arange(6) >= np.arange(3)[::-1, None], np.arange(6) < 6 - np.arange(3)[:, None]
 TURNED = np.array([[-1.0, 0.3], [0.2, 2.0]])
 B, V, V5 = normal(4, 2), normal(4), normal(5)
 
@@ -126,6 +130,40 @@ CALLS = {
     "expm_frechet": Call(lambda m, a, e: m.expm_frechet(a, e), (A, SYMMETRIC)),
     "fractional_matrix_power": Call(lambda m, a: m.fractional_matrix_power(a, 0.3), (SPREAD,)),
     "fractional_matrix_power -2": Call(lambda m, a: m.fractional_matrix_power(a, -2), (SPREAD,)),
+    **{
+        f"polar {kind} {side}": Call(lambda m, a, s=side: m.polar(a, s), (a,))
+        for kind, a in (("square", A), ("tall", normal(4, 2, complex=True)), ("wide", W))
+        for side in ("right", "left")
+    },
+    "polar of an orthogonal matrix": Call(lambda m, a: m.polar(a), (3 * np.linalg.qr(A)[0],)),
+    "orthogonal_procrustes": Call(lambda m, a, b: m.orthogonal_procrustes(a, b), (normal(4, 3), normal(4, 3))),
+    "subspace_angles": Call(lambda m, a, b: m.subspace_angles(a, b), (normal(5, 2), normal(5, 3))),
+    "subspace_angles near": Call(
+        lambda m, a, b: m.subspace_angles(a, a @ A[:2, :2] + 0.1 * b), (normal(5, 2), normal(5, 2))
+    ),
+    "solve_banded": Call(
+        lambda m, ab, b: m.solve_banded((1, 2), ab, b), (normal(4, 6) + 4 * np.eye(4)[2][:, None], normal(6, 2))
+    ),
+    "solve_banded tridiagonal": Call(
+        lambda m, ab, b: m.solve_banded((1, 1), ab, b), (normal(3, 6, complex=True), normal(6))
+    ),
+    **{
+        f"solveh_banded {lower}": Call(
+            lambda m, ab, b, o=lower: m.solveh_banded(ab, b, lower=o), (BANDS if lower else BANDS[::-1], normal(6, 2))
+        )
+        for lower in (False, True)
+    },
+    "solveh_banded complex": Call(lambda m, ab, b: m.solveh_banded(ab, b, lower=True), (TURNING, normal(6))),
+    **{
+        f"cholesky_banded {lower}": Call(
+            lambda m, ab, b, o=lower: (
+                READ[o] * m.cholesky_banded(ab, lower=o),
+                m.cho_solve_banded((m.cholesky_banded(ab, lower=o), o), b),
+            ),
+            (TURNING if lower else BANDS[::-1], normal(6, 2)),
+        )
+        for lower in (False, True)
+    },
     "solve_sylvester": Call(lambda m, a, b, q: m.solve_sylvester(a, b, q), (SPREAD, SPREAD[:2, :2], B)),
     "solve_sylvester complex": Call(lambda m, a, b, q: m.solve_sylvester(a, b, q), (C, SPREAD[:2, :2], B)),
     "solve_continuous_lyapunov": Call(lambda m, a, q: m.solve_continuous_lyapunov(a, q), (C, A)),
@@ -143,6 +181,7 @@ def test_calls(name: str, rng: np.random.Generator) -> None:
 # Of the others each operation is compiled elsewhere.
 ON_XLA = ("solve hermitian", "lstsq", "lu", "rq", "eigh 2", "eig_banded", "toeplitz", "block_diag", "solve_circulant")
 ON_XLA += ("sqrtm real", "sqrtm complex", "logm far", "logm complex", "solve_sylvester complex", "cosm real")
+ON_XLA += ("polar tall right", "subspace_angles near", "solve_banded", "solveh_banded complex")
 
 
 @functools.cache
@@ -167,10 +206,12 @@ def test_real_matrices_without_a_real_value(name: str) -> None:
     np.testing.assert_allclose(f(TURNED), expected, rtol=1e-12)
 
     def total(a: Any) -> Any:
-        return np.sum(np.real(f(a)) * A[:2, :2] + np.imag(f(a)))
+        y = f(a)
+        return np.sum(np.real(y) * A[:2, :2] + np.imag(y))
 
     gradient = fg.grad(total)(TURNED)
-    np.testing.assert_allclose(gradient, fg.grad(lambda a: total(a.astype(complex)))(TURNED), rtol=1e-9)
+    of_complex: Any = fg.grad(lambda a: total(a.astype(complex)))(TURNED)
+    np.testing.assert_allclose(gradient, of_complex, rtol=1e-9)
     step = np.array([[1e-5, 0.0], [0.0, 0.0]])
     np.testing.assert_allclose(gradient[0, 0], (total(TURNED + step) - total(TURNED - step)) / 2e-5, rtol=1e-7)
     for engine in ("numpy", "xla"):
@@ -194,3 +235,27 @@ def test_matrices_without_enough_eigenvectors() -> None:
     with pytest.raises(np.linalg.LinAlgError, match="add up to 0"):
         linalg.solve_sylvester(singular, -singular, singular)
     assert not np.isfinite(fg.jit(linalg.solve_sylvester)(singular, -singular, singular)).all()
+
+
+def test_bands_whose_rows_are_exchanged_and_large_ones(rng: np.random.Generator) -> None:
+    """XLA's own elimination, with pivots, of more rows than its window; and many rows without a matrix of them."""
+    ab, b = rng.normal(size=(6, 40)), rng.normal(size=(40, 2))
+    expected = scipy.linalg.solve_banded((2, 3), ab, b)
+    found = fg.jit(lambda ab, b: linalg.solve_banded((2, 3), ab, b))(ab, b)
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8 * abs(expected).max())
+    n = 100_000
+    ab = np.array([[1.0], [4.0], [1.0]]) + np.zeros((1, n))
+    along, weights = rng.normal(size=ab.shape), rng.normal(size=n)
+    f = functools.partial(linalg.solve_banded, (1, 1), b=np.ones(n))
+    _, slope = fg.jvp(lambda ab: f(ab), [ab], [along])
+    np.testing.assert_allclose(slope, differences(f, [ab], [along]), atol=1e-9)
+    (bar,) = fg.vjp(lambda ab: f(ab), ab)[1](weights)
+    np.testing.assert_allclose(np.sum(bar * along), np.sum(weights * slope), rtol=1e-9)
+
+
+def test_functions_without_a_derivative_say_what_to_use() -> None:
+    with pytest.raises(AttributeError, match=r"scipy.linalg.schur has no derivative here.*logm"):
+        linalg.schur  # noqa: B018  (asked for in vain)
+    said = r"^scipy\.linalg\.schur met a traced value.*Use linalg\.eig"
+    with pytest.raises(fg.errors.UnsupportedFunctionError, match=said):
+        fg.grad(lambda a: np.sum(scipy.linalg.schur(a)[0]))(A)

@@ -17,7 +17,7 @@ import numpy as np
 from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import Tracer, active_trace
 from funcgrad._core.trace.place import settled
-from funcgrad._core.tracebacks import WRITTEN_INTO_PLAIN, caller_level, has_ours, scipys_name, scipys_refusal
+from funcgrad._core.tracebacks import WRITTEN_INTO_PLAIN, caller_level, has_ours, instead, scipys_name, scipys_refusal
 from funcgrad._ops.layout.shape import reshape
 from funcgrad.errors import (
     ForeignArrayError,
@@ -48,7 +48,7 @@ def refuse_to_scipy(asking: FrameType) -> None:
     while frame is not None and frame.f_globals.get("__name__", "").startswith(("scipy.", "numpy.", "funcgrad.")):
         name = scipys_name(frame)
         # The outermost one is what was called.
-        found = name if name is not None and has_ours(*name) else found
+        found = name if name is not None and (has_ours(*name) or instead(*name)) else found
         frame = frame.f_back
     if found is not None:
         raise UnsupportedFunctionError(scipys_refusal(*found))

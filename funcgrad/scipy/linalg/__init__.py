@@ -5,7 +5,10 @@ matrix, or one that is not positive definite, is a ``LinAlgError`` on NumPy, as 
 or NaN, as in JAX. SciPy's options that change no result (``overwrite_a``, ``check_finite``, drivers) are accepted.
 """
 
+from typing import Any
+
 from funcgrad._public import publish
+from funcgrad.scipy.linalg._banded import cho_solve_banded, cholesky_banded, solve_banded, solveh_banded
 from funcgrad.scipy.linalg._equations import (
     solve_continuous_lyapunov,
     solve_discrete_lyapunov,
@@ -42,6 +45,8 @@ from funcgrad.scipy.linalg._made import (
     solve_toeplitz,
     toeplitz,
 )
+from funcgrad.scipy.linalg._orthogonal import orthogonal_procrustes, polar, subspace_angles
+from funcgrad.scipy.linalg._refused import INSTEAD
 from funcgrad.scipy.linalg._spectra import (
     eig,
     eig_banded,
@@ -60,7 +65,9 @@ __all__ = [
     "block_diag",
     "cho_factor",
     "cho_solve",
+    "cho_solve_banded",
     "cholesky",
+    "cholesky_banded",
     "circulant",
     "companion",
     "convolution_matrix",
@@ -91,13 +98,16 @@ __all__ = [
     "lu_solve",
     "matmul_toeplitz",
     "norm",
+    "orthogonal_procrustes",
     "pinv",
     "pinvh",
+    "polar",
     "qr",
     "rq",
     "sinhm",
     "sinm",
     "solve",
+    "solve_banded",
     "solve_circulant",
     "solve_continuous_lyapunov",
     "solve_discrete_lyapunov",
@@ -105,12 +115,21 @@ __all__ = [
     "solve_sylvester",
     "solve_toeplitz",
     "solve_triangular",
+    "solveh_banded",
     "sqrtm",
+    "subspace_angles",
     "svd",
     "svdvals",
     "tanhm",
     "tanm",
     "toeplitz",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in INSTEAD:
+        raise AttributeError(f"scipy.linalg.{name} has no derivative here: {INSTEAD[name]}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __dir__ = publish(__name__)
