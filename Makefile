@@ -18,7 +18,7 @@ TORCH ?= torch==2.13.0
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(PIP_PRE),--pre)
 
-.PHONY: help train gallery test test-lowest test-without-jax fuzz lint format types docs bench array-api clients torch clean
+.PHONY: help train gallery test test-long test-lowest test-without-jax fuzz lint format types docs bench array-api clients torch clean
 
 help:
 	@echo "make train | gallery | test | test-lowest | test-without-jax | fuzz | lint | format | types | docs | bench | array-api | clients | torch | clean"
@@ -32,7 +32,11 @@ gallery: $(VENV)/.has-examples
 
 # Stretches of tests go to one worker: what neighbours share is computed once.
 test: $(VENV)/.has-test
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not long" $(ARGS)
+
+# Random programs, programs that are killed, and every rule once more under JAX and as compiled loops.
+test-long: $(VENV)/.has-test
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m long tests $(ARGS)
 
 # Random programs with fresh seeds; what they find is printed as programs to paste.
 fuzz: $(VENV)/.has-test

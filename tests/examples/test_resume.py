@@ -23,6 +23,7 @@ def start(folder: Path) -> subprocess.Popen[str]:
     return subprocess.Popen([*command, "--quiet"], env=environment, stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="the system has no SIGKILL")
 def test_killed_at_random_moments_it_ends_with_the_bits_of_a_run_that_was_not(tmp_path: Path) -> None:
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"

@@ -116,6 +116,7 @@ def test_staged_second_order(program: Program) -> None:
     assert_same(reverse(x), product)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["numpy", "xla"])
 def test_compiled(program: Program, engine: str) -> None:
     f, x, x_dot = plain(program), program.point, direction(program.point)
@@ -129,6 +130,7 @@ def test_compiled(program: Program, engine: str) -> None:
     assert_same(fg.grad(lambda x: inner(fg.grad(jit(f))(x), x_dot))(x), product)
 
 
+@pytest.mark.long
 def test_inside_jaxs_transforms(program: Program) -> None:
     f, x, x_dot = plain(program), program.point, direction(program.point)
     gradient = fg.grad(f)(x)

@@ -191,6 +191,7 @@ def derivatives_of_arrays(at: Point) -> tuple[Function, Arrays]:
     return run, [*arrays, *at.x_dots, *at.y_bars]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("file", SMOOTH_FILES)
 def test_derivatives_under_jax(file: str) -> None:
     """Those of the rows of a file, by one program."""
@@ -218,6 +219,7 @@ def _cotangents_of_arrays(at: Point) -> tuple[Function, Arrays]:
     return lambda *given: reverse(at.f, list(given[:count]), list(given[count:])), [*at.xs, *at.y_bars]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("file", SMOOTH_FILES)
 def test_cotangents_on_xla_arrays(file: str) -> None:
     """Without a jit around, outside JAX's 64-bit mode: one row of each primitive.

@@ -10,6 +10,8 @@ import pytest
 from tests.laws.fuzz.faults import programs_until
 from tests.laws.fuzz.runner import run_scripts, run_seeds
 
+pytestmark = pytest.mark.long
+
 CHUNK = 50
 
 

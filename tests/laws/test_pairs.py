@@ -19,6 +19,8 @@ import pytest
 import funcgrad as fg
 from tests.laws._programs import PROGRAMS
 
+pytestmark = pytest.mark.long
+
 Function = Callable[[Any], Any]
 
 RNG = np.random.default_rng(21)

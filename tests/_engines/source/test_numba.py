@@ -34,6 +34,7 @@ def together(group: list[Case], rng: np.random.Generator) -> tuple[Any, list[Any
     return program, [arrays for _, arrays in functions]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("k", range(GROUPS))
 def test_every_primitive(k: int, rng: np.random.Generator) -> None:
     program, arrays = together(CASES[k::GROUPS], rng)
