@@ -2,7 +2,7 @@
 
 from funcgrad import _engines as _engines
 from funcgrad import _report as _report
-from funcgrad import autograd, errors, extend, interop, nn, numpy, optim, random, scipy, sparse, testing, tree
+from funcgrad import autograd, errors, extend, interop, nn, numpy, optim, random, scipy, sharding, sparse, testing, tree
 from funcgrad._core.bind import Tracer, is_traced
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.tracebacks import full_tracebacks
@@ -79,6 +79,7 @@ __all__ = [
     "scipy",
     "sgd_init",
     "sgd_update",
+    "sharding",
     "sparse",
     "stop_gradient",
     "tap",

@@ -71,6 +71,17 @@ def tracing_engine() -> Engine | None:
     return next((engine for engine in in_use if engine.is_tracing()), None)
 
 
+def on_several_devices() -> bool:
+    """Whether an engine in use has several devices, over which its arrays may be spread."""
+    return bool(in_use) and any(engine.spreads() for engine in in_use)
+
+
+def is_spread(x: Any) -> bool:
+    """Whether parts of an array lie on different devices; of what is traced it is not known."""
+    engine = engine_of(x)
+    return engine is not None and not engine.is_abstract(x) and not x.is_fully_replicated
+
+
 def engine_scope(values: Iterable[Any]) -> AbstractContextManager[Any]:
     """The mode in which operators work on these values as NumPy's do: JAX's 64-bit mode if one is a ``jax.Array``."""
     if in_use:

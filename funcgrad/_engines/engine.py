@@ -22,7 +22,9 @@ class Tracing(Protocol):
     ``flatten`` takes arguments apart as the compiler does; ``compile_function`` takes the compiler's options.
     ``Packed`` is a pytree of values that the compiler takes, after the plan of how they are put together.
     ``is_wide`` says of a dtype whether outside of ``scope`` its values would be cut; ``enter`` enters it, and returns
-    ``WIDE_LAST`` where they are not; ``leave`` takes what it returned.
+    ``WIDE_LAST`` where they are not; ``leave`` takes what it returned. ``spread_over`` gives for each leaf of a tree
+    how a prefix of the tree wants it spread over devices, and ``laid_out`` has values spread so; an argument
+    is ``put`` there before the call, and ``typed_at`` is its type.
     """
 
     flatten: Callable[[Any], tuple[list[Any], Any]]
@@ -34,6 +36,10 @@ class Tracing(Protocol):
     as_arrays: Callable[[Sequence[Any]], list[Any]]
     as_result: Callable[[Any], Any]
     lasting: Callable[..., Any]
+    spread_over: Callable[[Any, Any], list[Any]]
+    laid_out: Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
+    put: Callable[[Any, Any], Any]
+    typed_at: Callable[[Any, Any], Any]
     rebuild: Callable[[TreeDef], Callable[[Sequence[Any]], Any]]
     Packed: Callable[[tuple[Any, Sequence[Any]]], Any]
     WIDE_LAST: Any
@@ -59,6 +65,7 @@ class Engine:
             included, and its source; ``None`` where it writes no source, and calls go by way of ``compile``.
         settle: waits until what its programs call in Python has been called.
         is_tracing: whether it makes a program in this thread right now, by running what the program is to do.
+        spreads: whether it has several devices, over which its arrays may be spread.
     """
 
     name: str
@@ -73,6 +80,7 @@ class Engine:
     written: Callable[[Graph, Signature], tuple[Callable[[tuple, dict], Any], str]] | None
     settle: Callable[[], None]
     is_tracing: Callable[[], bool]
+    spreads: Callable[[], bool]
 
 
 class _NoScope:

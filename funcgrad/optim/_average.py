@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import aval_of, is_inexact
-from funcgrad._ops.elementwise.arithmetic import add_p
+from funcgrad._engines import engine_scope
+from funcgrad._ops.elementwise.arithmetic import add_p, mul_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.copy import fresh
 from funcgrad._ops.layout.fill import zeros_like
+from funcgrad._ops.program.barrier import alike
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._state.begin import placed
 from funcgrad.optim._state.hyperparameters import is_function, number
@@ -122,9 +124,10 @@ def ema_update(params: Any, state: EMAState) -> tuple[Any, EMAState]:
     held = flatten_up_to(treedef, state.averages, "ema_update: state.averages")
     decay = state.decay if state.schedule is None else state.schedule(state.step)
     step = add_p(state.step, 1)
-    new = [_averaged(average, p, decay) for average, p in zip(held, leaves, strict=True)]
-    correction = 1 - decay ** cast(step, np.dtype(np.float64)) if state.debias else None
-    read = [_read(average, p, correction) for average, p in zip(new, leaves, strict=True)]
+    with engine_scope((decay, step)):
+        new = alike([_averaged(average, p, decay) for average, p in zip(held, leaves, strict=True)], held)
+        correction = 1 - decay ** cast(step, np.dtype(np.float64)) if state.debias else None
+        read = alike([_read(average, p, correction) for average, p in zip(new, leaves, strict=True)], leaves)
     return unflatten(treedef, read), dataclasses.replace(
         state, averages=unflatten(treedef, map(stored, new)), step=step
     )
@@ -155,7 +158,7 @@ def _averaged(average: Any, p: Any, decay: Any) -> Any:
     dtype = aval_of(average).dtype
     real = np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
     kept, added = [cast(np.float64(x) if type(x) is float else x, real) for x in (decay, 1 - decay)]
-    return kept * average + added * cast(p, dtype)
+    return add_p(mul_p(kept, average), mul_p(added, cast(p, dtype)))
 
 
 def _read(average: Any, p: Any, correction: Any) -> Any:

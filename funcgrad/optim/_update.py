@@ -8,12 +8,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from funcgrad._core.aval import aval_of
+from funcgrad._engines.engine import in_use
 from funcgrad._ops.elementwise.arithmetic import add_p
 from funcgrad._ops.index.split import split
 from funcgrad.errors import HyperparameterError, TreeMismatchError
 from funcgrad.optim._rules.rule import Row, Rule
 from funcgrad.optim._run.leaf import Leaf, Result, Stepper
 from funcgrad.optim._run.packing import step_packed, step_small
+from funcgrad.optim._run.places import in_their_places
 from funcgrad.optim._state.rows import rows_of
 from funcgrad.optim._state.state import Buckets, State, unpacked
 from funcgrad.tree import TreeDef, flatten, flatten_up_to, key_paths, unflatten
@@ -49,9 +51,13 @@ def update(kind: type[S], grads: Any, state: S, params: Any, into: Any = None) -
     stepper = Stepper(rule, lambda i: key_paths(treedef)[i])
     results: list[Any] = [None] * len(given)
     buckets = [tree for tree in state.slots if type(tree) is Buckets]
-    new_packed = iter(step_packed(stepper, given, [x.packed for x in buckets], results) if buckets else ())
+    packs = [x.packed for x in buckets]
+    new_packs = step_packed(stepper, given, packs, results) if buckets else ()
     step_leaves(stepper, given, results, state.foreach is not False and not buckets)
+    if in_use:
+        results, new_packs = in_their_places(given, results, packs, new_packs)
     if buckets:
+        new_packed = iter(new_packs)
         # Slots that are not packed are empty.
         new_slots = [Buckets(next(new_packed)) if type(tree) is Buckets else tree for tree in state.slots]
     else:

@@ -30,7 +30,7 @@ LAYERS = [
     {"autograd"},
     {"nn", "sparse"},
     {"optim"},
-    {"interop", "io", "testing"},
+    {"interop", "io", "sharding", "testing"},
     {"extend"},
     {""},  # funcgrad/__init__.py
 ]

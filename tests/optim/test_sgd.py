@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -55,42 +54,6 @@ def test_numbers_are_data_and_compile_once(compiler: Any, options: dict[str, Any
     # An array is data, whatever number it holds.
     params, state = update(GRADS, state.replace(**{name: np.float64(0) for name in on.keys() - {"momentum"}}), params)
     assert counted.count == 1
-
-
-ON_DEVICES = """
-import jax
-import jax.monitoring
-import numpy as np
-import funcgrad as fg
-
-compiled = []
-jax.monitoring.register_event_duration_secs_listener(lambda name, _, **__: compiled.append(name))
-mesh = jax.make_mesh((2,), ("data",), axis_types=(jax.sharding.AxisType.Auto,))
-shardings = [
-    jax.sharding.SingleDeviceSharding(jax.devices()[1]),
-    jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("data")),
-]
-for sharding in shardings:
-    for compiler in (jax.jit, fg.jit):
-        params = jax.device_put(np.ones(4, np.float32), sharding)
-        grads = params + 1
-        state = fg.sgd_init(params, lr=0.1, momentum=0.9, dampening=0.1)
-        update = compiler(fg.sgd_update)
-        for lr in (0.1, 0.2, 0.3):
-            state = state.replace(lr=lr)
-            compiled.clear()
-            params, state = update(grads, state, params)
-            assert params.sharding == state.buffers.sharding == sharding, (params.sharding, sharding)
-            assert lr == 0.1 or not any("backend_compile" in name for name in compiled), (sharding, lr)
-"""
-
-
-def test_compiles_once_on_chosen_devices() -> None:
-    flags = f"{os.environ['XLA_FLAGS']} --xla_force_host_platform_device_count=2"
-    environment = {**os.environ, "XLA_FLAGS": flags}
-    command = [sys.executable, "-c", ON_DEVICES]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    assert done.returncode == 0, done.stderr
 
 
 def test_arguments_stay_and_results_have_memory_of_their_own() -> None:

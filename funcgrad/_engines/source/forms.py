@@ -295,11 +295,12 @@ def _split(w: Writer, equation: Equation, i: int) -> list[str] | None:
 
 
 def _separate(w: Writer, equation: Equation, i: int) -> list[str] | None:
-    """What keeps operations apart in other engines is nothing here."""
-    for var, x in zip(equation.results, equation.operands, strict=True):
+    """What keeps operations apart in other engines, or arrays on their devices, is nothing here."""
+    operands = equation.operands[: len(equation.results)]
+    for var, x in zip(equation.results, operands, strict=True):
         w.buffers.shows(var, x, whole=True)
         w.numbers.update([var] if x in w.numbers else [])
-    names = [w.name(x) for x in equation.operands]
+    names = [w.name(x) for x in operands]
     return [f"{', '.join([w.new(var) for var in equation.results])}, = {', '.join(names)},"]
 
 
@@ -350,6 +351,7 @@ FORMS: dict[str, Form] = {
     "scatter": _scatter,
     "split": _split,
     "separate": _separate,
+    "alike": _separate,
 }
 # Functions of the library's whose results, however they are called, lie in memory of their own.
 MAKES_ITS_OWN = frozenset(

@@ -367,6 +367,7 @@ NUMBA = Engine(
     place_beside=NUMPY.place_beside,
     settle=NUMPY.settle,
     is_tracing=NUMPY.is_tracing,
+    spreads=NUMPY.spreads,
     lasting=NUMPY.lasting,
     tracing=None,
     written=_written,

@@ -64,6 +64,7 @@ NUMPY = Engine(
     place_beside=lambda value, x: value,
     settle=lambda: None,
     is_tracing=lambda: False,
+    spreads=lambda: False,
     lasting=lambda value, given: value,
     tracing=None,
     written=written,

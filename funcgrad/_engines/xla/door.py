@@ -36,6 +36,7 @@ class _Xla(LazyModule):
 
 xla: Any = _Xla("funcgrad._engines.xla.run")
 jax_functions: Any = _Xla("funcgrad._engines.xla.function")
+shardings: Any = _Xla("funcgrad._engines.xla.shardings")
 
 
 def _owns(x: Any) -> bool:
@@ -80,6 +81,7 @@ XLA = Engine(
     place_beside=_place_beside,
     settle=lambda: xla.settle_effects(),
     is_tracing=lambda: xla.inside_jax_trace(),
+    spreads=lambda: xla.spreads(),
     lasting=_lasting,
     tracing=xla,
     written=None,

@@ -34,9 +34,23 @@ class Program:
         order: in which the leaves are handed to JAX.
         donated: positions of the leaves whose memory the results may take.
         leaves: those of the first call.
+        placed: how each leaf is to be spread over devices; empty where nothing is asked.
+        out_shardings: the same for the result, a prefix of its tree.
     """
 
-    __slots__ = ("_donated", "_held", "_kept", "_numbers", "_packed", "_stage", "_whole", "_without", "_xla")
+    __slots__ = (
+        "_donated",
+        "_held",
+        "_kept",
+        "_numbers",
+        "_out_shardings",
+        "_packed",
+        "_put",
+        "_stage",
+        "_whole",
+        "_without",
+        "_xla",
+    )
 
     def __init__(
         self,
@@ -46,11 +60,16 @@ class Program:
         order: Sequence[int],
         donated: Iterable[int],
         leaves: Sequence[Any],
+        *,
+        placed: Sequence[Any] = (),
+        out_shardings: Any = None,
     ) -> None:
         self._stage = stage
         self._xla = xla
         self._packed = xla.Packed
         self._donated = frozenset(donated)
+        self._put = [(i, sharding) for i, sharding in enumerate(placed) if sharding is not None]
+        self._out_shardings = out_shardings
         # The leaves that are handed through without being results, and copies of them on the device.
         self._kept: tuple[int, ...] = ()
         self._held: dict[int, tuple[np.ndarray, Any]] = {}
@@ -75,6 +94,10 @@ class Program:
 
     def __call__(self, leaves: Sequence[Any], wide_last: bool) -> Any:
         """What it computes, which `results` makes the caller's; ``wide_last`` outside of the engine's scope."""
+        if self._put:
+            leaves = list(leaves)
+            for i, sharding in self._put:
+                leaves[i] = self._xla.put(leaves[i], sharding)
         if not wide_last:
             numbers = self._numbers
             if numbers is not None and (scalars := numbers.of(leaves[numbers.place])) is not None:
@@ -146,6 +169,9 @@ class Program:
             k = next(k for k, x in enumerate(operands) if x is numbers.vector)
             rest = numbers.rest_of(wider, wider.inputs[k])
             results = rest.evaluate(*operands[:k], *operands[k + 1 :], *scalars)
+        if self._out_shardings is not None:
+            asked = self._xla.spread_over(self._out_shardings, unflatten(out_tree, range(len(graph.outputs))))
+            results = [*self._xla.laid_out(results[: len(asked)], asked), *results[len(asked) :]]
         wide = [j for j, x in enumerate(graph.outputs) if self._xla.is_wide(x.aval.dtype)]
         if not wide and not fits:
             return unflatten(out_tree, results)

@@ -21,24 +21,28 @@ from funcgrad._core.primitive import Primitive
 from funcgrad._engines.xla import random
 from funcgrad._engines.xla.fits import with_fits, without_fits
 from funcgrad._engines.xla.layouts import Spread, result_layout
+from funcgrad._engines.xla.modes import WIDE_LAST, enter, inside_jax_trace, leave, scope
 from funcgrad._engines.xla.outline import outlined
+from funcgrad._engines.xla.places import alike, array_like, as_arrays, beside, is_jax_tracer
 from funcgrad._engines.xla.separate import separate_p
+from funcgrad._engines.xla.shardings import laid_out, put, spread_over, typed_at
 from funcgrad.tree import TreeDef, unflatten
 
+# Names from elsewhere that others ask of this module.
+__all__ = [
+    "WIDE_LAST",
+    "array_like",
+    "as_arrays",
+    "beside",
+    "enter",
+    "laid_out",
+    "leave",
+    "put",
+    "spread_over",
+    "typed_at",
+]
+
 Array = jax.Array
-
-
-# Public under ``jax.extend`` from 0.10 on.
-_trace_state = getattr(jax.extend.core, "get_opaque_trace_state", None) or jax.core.get_opaque_trace_state
-
-
-def _state_outside_any_trace() -> Any:
-    """JAX's trace state in a new thread: this one may be inside a ``jax.jit`` while the engine is loaded."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(_trace_state).result()
-
-
-_outside_any_trace = _state_outside_any_trace()
 
 
 @functools.cache
@@ -82,6 +86,11 @@ class _Lax:
     def separate(*xs: Any) -> list[Any]:
         """The operands, on a CPU finished before what reads the results begins."""
         return separate_p.bind(*xs)
+
+    @staticmethod
+    def alike(ys: Sequence[Any], xs: Sequence[Any]) -> list[Any]:
+        """Values, each spread over devices as another one is."""
+        return [alike(y, x) for y, x in zip(ys, xs, strict=True)]
 
     @staticmethod
     def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -141,51 +150,6 @@ class _Lax:
 
 
 lax = _Lax()
-
-
-def inside_jax_trace() -> bool:
-    """Whether JAX is tracing in this thread; its mode is then not ours to choose."""
-    return _trace_state() != _outside_any_trace
-
-
-_mode: Any = jax.enable_x64
-
-
-# What `enter` returns where 64-bit arrays keep their bits anyway.
-WIDE_LAST: Any = object()
-
-
-def enter() -> Any:
-    """Enter JAX's 64-bit mode, or stay in the mode in force inside somebody else's trace; `leave` takes what it gives.
-
-    A function with a ``finally`` takes half the time of a context manager of ours, and that half of JAX's.
-    """
-    if _mode.value or _trace_state() != _outside_any_trace:
-        return WIDE_LAST
-    return _mode.swap_local(True)
-
-
-def leave(before: Any) -> None:
-    """Leave the mode that `enter` entered."""
-    if before is not WIDE_LAST:
-        _mode.set_local(before)
-
-
-class _Scope:
-    """The same as a context."""
-
-    __slots__ = ("_before",)
-
-    def __enter__(self) -> None:
-        self._before = enter()
-
-    def __exit__(self, *_: object) -> None:
-        leave(self._before)
-
-
-def scope() -> _Scope:
-    """The mode in which dtypes mean what they mean in NumPy; the mode in force inside somebody else's trace."""
-    return _Scope()
 
 
 # What takes arguments apart as ``jax.jit`` does.
@@ -355,46 +319,11 @@ def compile_graph(graph: Graph) -> Callable[..., list]:
     return run
 
 
-def is_jax_tracer(x: Any) -> bool:
-    """Whether ``x`` is a tracer of JAX: a value that ends with JAX's trace."""
-    return isinstance(x, jax.core.Tracer)
-
-
-def beside(value: Any, x: Any) -> Any:
-    """A NumPy value on the devices of ``x``, where ``x`` is an array that was put somewhere on purpose; else unchanged.
-
-    What comes out of a compiled step lies on the devices of that step: a value that lay there from the start has the
-    same type for the compiler at the first step and at the second.
-    """
-    if is_jax_tracer(x) or not x.committed:
-        return value
-    sharding = x.sharding
-    if isinstance(sharding, jax.sharding.NamedSharding):
-        sharding = jax.sharding.NamedSharding(sharding.mesh, jax.sharding.PartitionSpec())
-    with scope():
-        return jax.device_put(value, sharding)
+def spreads() -> bool:
+    """Whether there are several devices, over which arrays may be spread."""
+    return jax.device_count() > 1
 
 
 def settle_effects() -> None:
     """Wait until what programs call in Python has been called."""
     jax.effects_barrier()
-
-
-def array_like(value: Any, x: Any) -> Any:
-    """A NumPy array as a ``jax.Array`` with the sharding of ``x``."""
-    with scope():
-        return jax.device_put(value, x.sharding if x.committed else None)
-
-
-def as_arrays(xs: Sequence[Any]) -> list[Any]:
-    """Values as arrays in JAX's current mode.
-
-    Left to ``jax.jit``, which ``asarray`` without a dtype uses too (0.10), a float64 NumPy array now and then reaches a
-    program compiled in the other mode: the dtype is therefore said.
-    """
-    return [x if isinstance(x, jax.Array) or not hasattr(x, "dtype") else _as_array(x) for x in xs]
-
-
-def _as_array(x: Any) -> Array:
-    dtype = jax.dtypes.canonicalize_dtype(x.dtype)
-    return jax.numpy.asarray(np.asarray(x, dtype), dtype=dtype)

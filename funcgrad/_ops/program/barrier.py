@@ -1,12 +1,15 @@
-"""The identity that carries no derivative."""
+"""Identities: what carries no derivative, what keeps operations apart, what lies where something else does."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from funcgrad._core.bind import NUMPY_TYPES
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.batch import Shared
 from funcgrad._core.trace.derivative import CONSTANT
+from funcgrad._engines import on_several_devices
 from funcgrad._ops.layout.batching import batch_same
 
 stop_gradient_p = Primitive(
@@ -59,3 +62,61 @@ separate_p = Primitive(
     cost=lambda y, *xs: 0,
     multiple_results=True,
 )
+
+
+class _AlikeDerivative:
+    """As above for what is moved; the others say where to."""
+
+    __slots__ = ()
+
+    def record(self, primitive: Primitive, primals: tuple, active: int, params: dict) -> tuple[list, Any, tuple]:
+        return primitive(*primals), lambda y_bars: [*y_bars, *[None] * len(y_bars)], ()
+
+    def jvp(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> tuple[list, list]:
+        return primitive(*primals), tangents[: len(tangents) // 2]
+
+
+def _first_half(*xs: Any) -> list[Any]:
+    return list(xs[: len(xs) // 2])
+
+
+def _alike_batch(
+    primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict
+) -> list[Any]:
+    count = len(operands) // 2
+    made = list(operands[:count])
+    both = [i for i in range(count) if batched[i] == batched[count + i]]
+    moved = primitive(*[operands[i] for i in both], *[operands[count + i] for i in both]) if both else []
+    for i, y in zip(both, moved, strict=True):
+        made[i] = y
+    return [y if flag else Shared(y) for y, flag in zip(made, batched, strict=False)]
+
+
+# The first half of the operands, each spread over devices as its fellow in the second half is, of the same shape.
+alike_p = Primitive(
+    "alike",
+    operands=("*xs",),
+    numpy=_first_half,
+    xla=lambda lax, *xs: lax.alike(xs[: len(xs) // 2], xs[len(xs) // 2 :]),
+    aval=_first_half,
+    derivative=_AlikeDerivative(),
+    batch=_alike_batch,
+    cost=lambda y, *xs: 0,
+    multiple_results=True,
+)
+
+
+def alike(ys: Sequence[Any], xs: Sequence[Any]) -> list[Any]:
+    """New values, each spread over devices as the one is that it replaces, where there are several devices."""
+    made = list(ys)
+    if on_several_devices():
+        numbers = [i for i, (y, x) in enumerate(zip(ys, xs, strict=True)) if y is not x and _may_move(y, x)]
+        moved = alike_p(*[ys[i] for i in numbers], *[xs[i] for i in numbers]) if numbers else []
+        for i, y in zip(numbers, moved, strict=True):
+            made[i] = y
+    return made
+
+
+def _may_move(y: Any, x: Any) -> bool:
+    plain = type(y) in NUMPY_TYPES or type(x) in NUMPY_TYPES
+    return not plain and getattr(y, "shape", ()) == getattr(x, "shape", ()) != ()

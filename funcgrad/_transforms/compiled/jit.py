@@ -47,6 +47,8 @@ def jit(
     static_argnums: Numbers = (),
     static_argnames: Names = (),
     donate_argnums: Numbers = (),
+    in_shardings: Any = None,
+    out_shardings: Any = None,
     engine: str = "xla",
 ) -> F: ...
 @overload
@@ -55,6 +57,8 @@ def jit(
     static_argnums: Numbers = (),
     static_argnames: Names = (),
     donate_argnums: Numbers = (),
+    in_shardings: Any = None,
+    out_shardings: Any = None,
     engine: str = "xla",
 ) -> Callable[[F], F]: ...
 def jit(
@@ -63,6 +67,8 @@ def jit(
     static_argnums: Numbers = (),
     static_argnames: Names = (),
     donate_argnums: Numbers = (),
+    in_shardings: Any = None,
+    out_shardings: Any = None,
     engine: str = "xla",
 ) -> Any:
     """Compile a function of pytrees of arrays, written with NumPy.
@@ -79,6 +85,11 @@ def jit(
         donate_argnums: positions of arguments whose buffers the result may reuse; they must not be used afterwards.
             With ``engine="numpy"`` and ``"numba"`` the program writes over donated arrays, so whoever still holds one,
             or a view of one, sees other numbers in it, also where the call fails halfway.
+        in_shardings: how the positional arguments that are not static are spread over devices: a sharding of JAX's, a
+            ``PartitionSpec`` where a mesh is set (``jax.set_mesh``), or ``None``, as they are; or a prefix of the tuple
+            of these arguments with such leaves. On XLA only.
+        out_shardings: the same for the result; ``None`` is left to the compiler. What is handed through lies as it did.
+            In a program of which the function is a part, as inside `grad`, both are the program's affair.
         engine: ``"xla"``, by way of ``jax.jit``, on CPU, GPU or TPU; ``"numpy"``, straight-line NumPy code without
             JAX; or ``"numba"``, the same with loops compiled by Numba, to be installed with
             ``pip install 'funcgrad[numba]'``. Its numbers are those of ``"numpy"`` to the last bit, but for sums over
@@ -90,7 +101,8 @@ def jit(
         the object that it was.
 
     Raises:
-        ValueError: there is no ``engine`` of that name; on the NumPy and the Numba engine, when called, a donated
+        ValueError: there is no ``engine`` of that name, or it knows no shardings; these are no prefix of arguments or
+            result; on the NumPy and the Numba engine, when called, a donated
             array is read-only or shares memory with another argument.
         ModuleNotFoundError: what the engine compiles with is not installed.
         ConcretizationTypeError: ``f`` needs a number where only a type is known.
@@ -115,11 +127,20 @@ def jit(
             static_argnums=static_argnums,
             static_argnames=static_argnames,
             donate_argnums=donate_argnums,
+            in_shardings=in_shardings,
+            out_shardings=out_shardings,
             engine=engine,
         )
     static = StaticArguments(f, static_argnums, static_argnames)
-    kind = SourceFunction if on.tracing is None else XlaFunction
-    jitted = kind(f, static, on, donate_argnums)
+    if on.tracing is not None:
+        jitted = XlaFunction(f, static, on, donate_argnums, (in_shardings, out_shardings))
+    elif in_shardings is None and out_shardings is None:
+        jitted = SourceFunction(f, static, on, donate_argnums)
+    else:
+        raise ValueError(
+            f'jit: shardings of {name_of(f)} were given to engine "{engine}", whose arrays lie in one memory; needed '
+            'engine="xla". Leave in_shardings and out_shardings out, or the engine.'
+        )
     # Not f's attributes: those of a wrapper around a jitted function are that function's, its program among them.
     return functools.update_wrapper(jitted, f, updated=())
 
@@ -131,8 +152,17 @@ class ClosedOverTracerError(Exception):
 class XlaFunction(Jitted):
     """A function compiled by ``jax.jit``, which traces it: it asks for the names in `Tracing`."""
 
-    def __init__(self, f: Callable[..., Any], static: StaticArguments, engine: Engine, donate_argnums: Numbers) -> None:
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        static: StaticArguments,
+        engine: Engine,
+        donate_argnums: Numbers,
+        shardings: tuple[Any, Any] = (None, None),
+    ) -> None:
         super().__init__(f, static, engine, donate_argnums)
+        # Of arguments and results.
+        self._shardings = shardings
         assert engine.tracing is not None
         self._tracing: Tracing = engine.tracing
         self._fixed = bool(static.numbers or static.names)
@@ -220,8 +250,26 @@ class XlaFunction(Jitted):
         donated = [i for k in self._static.dynamic(self._donated, len(args)) for i in of_args[k]]
         donated = [i for i in donated if id(found[i]) not in handed]
         arranged = [i for k in order or range(len(of_args)) for i in of_args[k]]
-        program = Program(stage, name_of(self._function), self._tracing, [*arranged, *of_names], donated, found)
+        asked, out_shardings = self._shardings
+        program = Program(
+            stage,
+            name_of(self._function),
+            self._tracing,
+            [*arranged, *of_names],
+            donated,
+            found,
+            placed=() if asked is None else self._placed(in_tree),
+            out_shardings=out_shardings,
+        )
         return self._programs.setdefault((in_tree, static), program)
+
+    def _placed(self, in_tree: Any) -> list[Any]:
+        """How each leaf is to be spread, of arguments of this structure; those by name lie as they are."""
+        given, named = in_tree.unflatten(range(in_tree.num_leaves))
+        return [*self._tracing.spread_over(self._shardings[0], given), *[None] * len(leaves(named))]
+
+    def _with_donated(self, numbers: Sequence[int]) -> Jitted:
+        return type(self)(self._function, self._static, self._engine, numbers, self._shardings)
 
     def _donation(self, args: tuple, kwargs: dict) -> tuple[Order | None, set[int]]:
         """The order of arguments by which JAX pairs them with results, and those handed through, which need no pair."""
@@ -270,8 +318,23 @@ class XlaFunction(Jitted):
                 graph, operands, out_tree = self._own(*self._stage(restored(args, order), kwargs))
                 return unflatten(out_tree, graph.evaluate(*operands))
 
-            jitted = xla.compile_function(evaluated, donate_argnums=donated, **self._static.options())
+            asked, out_shardings = self._shardings
+            options = self._static.options()
+            if out_shardings is not None:
+                options["out_shardings"] = out_shardings
+            if asked is not None:
+                args = self._typed(asked, args)
+            jitted = xla.compile_function(evaluated, donate_argnums=donated, **options)
             return jitted.lower(*(args if order is None else reordered(args, order)), **kwargs)
+
+    def _typed(self, asked: Any, args: tuple) -> tuple:
+        """Arguments for `lower` by their types, in the places that are asked."""
+        numbers = self._static.others(len(args))
+        found, in_tree = self._tracing.flatten(tuple([args[i] for i in numbers]))
+        pairs = zip(found, self._tracing.spread_over(asked, in_tree.unflatten(found)), strict=True)
+        typed = in_tree.unflatten([x if s is None else self._tracing.typed_at(x, s) for x, s in pairs])
+        dynamic = dict(zip(numbers, typed, strict=True))
+        return tuple([dynamic.get(i, x) for i, x in enumerate(args)])
 
 
 def _remedy(inside: bool, leaf: Any) -> str:

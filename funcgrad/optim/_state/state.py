@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 
-from funcgrad._engines import place_beside
+from funcgrad._engines import is_spread, place_beside
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._rules.rule import Choice, Rule, Structure
 from funcgrad.optim._state.hyperparameters import by_name
@@ -328,7 +328,9 @@ def _value(entry: Any, numbers: Sequence[Any]) -> Any:
 
 
 def packed(tree: Any) -> Any:
-    """A slot packed, where any two of its arrays lie in one then."""
+    """A slot packed, where any two of its arrays lie in one then; not where some are spread over devices."""
+    if any(map(is_spread, leaves(tree))):
+        return tree
     made = ravel(tree)
     return Buckets(made) if len(made.arrays) < len(leaves(tree)) else tree
 

@@ -62,7 +62,7 @@ Form = Callable[[Lowering, Equation], bool]
 
 
 def _same(w: Lowering, equation: Equation) -> bool:
-    for var, x in zip(equation.results, equation.operands, strict=True):
+    for var, x in zip(equation.results, equation.operands, strict=False):
         found = w.access(x)
         if found is None:
             return False
@@ -276,6 +276,7 @@ FORMS: dict[str, Form] = {
     "copy": _same,
     "stop_gradient": _same,
     "separate": _same,
+    "alike": _same,
     "matmul": _matmul,
     "dot_general": _dot_general,
     "affine": _affine,
@@ -285,7 +286,7 @@ FORMS: dict[str, Form] = {
     "logistic": _logistic,
     "split": _split,
 }
-VIEWS = frozenset({"reshape", "broadcast_to", "transpose", "index", "copy", "stop_gradient", "separate"})
+VIEWS = frozenset({"reshape", "broadcast_to", "transpose", "index", "copy", "stop_gradient", "separate", "alike"})
 
 
 def has_form(equation: Equation) -> bool:

@@ -87,7 +87,7 @@ def looped(graph: Graph, whole: Make, blocks: Make) -> Graph:
 
 
 def _without_barriers(graph: Graph) -> Graph:
-    """The same program without equations that keep operations apart in other engines: here they do nothing."""
+    """The same program without equations that keep operations apart, or arrays where they are: here they do nothing."""
     known: dict[Operand, Operand] = {}
     kept: list[Equation] = []
     # An argument that is a result is copied where it goes through such an equation.
@@ -96,8 +96,8 @@ def _without_barriers(graph: Graph) -> Graph:
         operands = tuple([known.get(x, x) for x in e.operands])
         handed = any(var in graph.outputs and x not in made for var, x in zip(e.results, operands, strict=False))
         made.update(e.results)
-        if e.primitive.name == "separate" and is_ours(e) and not handed:
-            known.update(zip(e.results, operands, strict=True))
+        if e.primitive.name in ("separate", "alike") and is_ours(e) and not handed:
+            known.update(zip(e.results, operands, strict=False))
         else:
             kept.append(Equation(e.primitive, operands, e.params, e.results, e.source))
     outputs = [known.get(x, x) for x in graph.outputs]

@@ -1,0 +1,139 @@
+"""How arrays are spread over devices: what is asked of trees of them, and of the leaves of a state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.core
+import numpy as np
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec, Sharding
+
+from funcgrad._engines.xla.modes import scope
+
+
+class _Asked:
+    """A sharding as a leaf of trees, whatever JAX takes it for."""
+
+    __slots__ = ("sharding",)
+
+    def __init__(self, sharding: Any) -> None:
+        if sharding is not None and not isinstance(sharding, Sharding | PartitionSpec):
+            raise TypeError(
+                f"jit: a leaf of in_shardings or out_shardings is a {type(sharding).__name__}; needed a sharding, a "
+                "PartitionSpec or None. Write NamedSharding(mesh, PartitionSpec('data')), say, of jax.sharding."
+            )
+        self.sharding = sharding
+
+
+def spread_over(prefix: Any, tree: Any) -> list[Any]:
+    """For each leaf of a tree the sharding that a prefix of the tree has in its place."""
+    asked = jax.tree.map(_Asked, prefix, is_leaf=lambda x: x is None or isinstance(x, Sharding | PartitionSpec))
+    try:
+        whole = jax.tree.broadcast(asked, tree)
+    except ValueError as error:
+        raise ValueError(
+            "jit: in_shardings must be a prefix of the tuple of arguments, out_shardings one of the result. Arrived "
+            f"{_shown(asked)}, needed a prefix of {_shown(tree)}. Write one sharding for all, or one for each part."
+        ) from error
+    return [x.sharding for x in jax.tree.leaves(whole)]
+
+
+def put(x: Any, sharding: Any) -> Any:
+    """An argument in its place.
+
+    ``jax.jit`` does as much by its ``in_shardings``; but on a mesh with explicit axes the type of an argument says how
+    it lies, and these are no part of types (JAX 0.10).
+    """
+    if isinstance(x, jax.core.Tracer):
+        return _laid_out(x, sharding)
+    _mesh_of(sharding)
+    return x if isinstance(x, jax.Array) and x.sharding == sharding else jax.device_put(x, sharding)
+
+
+def typed_at(x: Any, sharding: Any) -> Any:
+    """The type of an argument in such a place."""
+    return jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=sharding)
+
+
+def laid_out(values: Sequence[Any], shardings: Sequence[Any]) -> Sequence[Any]:
+    """Values of a program that is being traced, spread so; ``None`` is left to the compiler."""
+    return [y if sharding is None else _laid_out(y, sharding) for y, sharding in zip(values, shardings, strict=True)]
+
+
+def _laid_out(y: Any, sharding: Any) -> Any:
+    mesh = _mesh_of(sharding)
+    if mesh is not None and AxisType.Explicit in mesh.axis_types:
+        return jax.sharding.reshard(y, sharding)
+    y = jax.jit(lambda y: y, out_shardings=sharding)(y)
+    # There the kind of memory is left out (JAX 0.10).
+    kind = getattr(sharding, "memory_kind", None)
+    return y if kind in (None, "device") else jax.device_put(y, sharding)
+
+
+def _mesh_of(sharding: Any) -> Any:
+    """The mesh of a sharding, if it has one; that of a specification is the one that is set."""
+    if not isinstance(sharding, PartitionSpec):
+        return getattr(sharding, "mesh", None)
+    mesh = jax.sharding.get_abstract_mesh()
+    if mesh.empty:
+        raise ValueError(
+            f"jit: in_shardings or out_shardings has {sharding}, which names axes of a mesh, and none is set; needed a "
+            "mesh. Call it inside jax.set_mesh(mesh), or write NamedSharding(mesh, ...)."
+        )
+    return mesh
+
+
+def _shown(tree: Any) -> str:
+    """A tree by its outermost containers: those of a state say all that it is compiled for."""
+    return str(jax.tree.structure(tree if type(tree) is not tuple else tuple([0] * len(tree))))
+
+
+def check_mesh(mesh: Any, axis: Any, asked: str) -> None:
+    """Refuse what is no mesh, and an axis that a mesh has not."""
+    if not isinstance(mesh, Mesh):
+        raise TypeError(
+            f"{asked}: mesh is a {type(mesh).__name__}; needed a jax.sharding.Mesh. Make one of all devices: "
+            "jax.make_mesh((jax.device_count(),), ('data',))."
+        )
+    if axis not in mesh.axis_names:
+        raise ValueError(
+            f"{asked}: axis is {axis!r}; needed one of the mesh's axes, {mesh.axis_names}. Name the one of the data."
+        )
+
+
+def on_all(x: Any, mesh: Mesh) -> Any:
+    """A value that each device of a mesh holds whole."""
+    return _put(x, NamedSharding(mesh, PartitionSpec()))
+
+
+def spread_one(x: Any, mesh: Mesh, axis: str) -> Any:
+    """An array spread over an axis of a mesh, beside what it is spread over already; what is none is left."""
+    if not isinstance(x, np.ndarray | np.generic | jax.Array):
+        return x
+    sharding = getattr(x, "sharding", None)
+    spec: list[Any] = [None] * x.ndim
+    if isinstance(sharding, NamedSharding) and sharding.mesh == mesh:
+        spec[: len(sharding.spec)] = sharding.spec
+    used = [name for part in spec if part is not None for name in (part if isinstance(part, tuple) else (part,))]
+    free = [i for i, part in enumerate(spec) if part is None and x.shape[i] > 0 and x.shape[i] % mesh.shape[axis] == 0]
+    if axis not in used and free and x.dtype.kind in "fcV":
+        spec[max(free, key=lambda i: x.shape[i])] = axis
+    return _put(x, NamedSharding(mesh, PartitionSpec(*spec)))
+
+
+def _put(x: Any, sharding: NamedSharding) -> Any:
+    with scope():
+        return jax.device_put(x, sharding)
+
+
+def bytes_per_device(arrays: Sequence[Any]) -> dict[str, int]:
+    """The bytes that arrays take on each device of this process, and in NumPy's memory."""
+    found: dict[Any, int] = {}
+    for x in arrays:
+        parts = [(part.device, part.data.nbytes) for part in x.addressable_shards] if isinstance(x, jax.Array) else []
+        for device, size in parts or [(None, x.nbytes)]:
+            found[device] = found.get(device, 0) + size
+    order = sorted(found, key=lambda device: -1 if device is None else device.id)
+    return {"host" if device is None else str(device): found[device] for device in order}

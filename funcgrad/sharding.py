@@ -1,0 +1,99 @@
+"""Optimizers' states spread over the devices of a mesh, and how much memory that takes on each of them.
+
+Arrays are spread by JAX (``jax.device_put``, ``jax.sharding``, ``jax.jit``'s shardings); steps keep each array where it
+lies. What is here says which arrays of a state are worth it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from funcgrad._engines.xla.door import shardings
+from funcgrad._public import publish
+from funcgrad.optim._state.state import State
+from funcgrad.tree import flatten, leaves, unflatten
+
+S = TypeVar("S")
+
+__all__ = ["memory_per_device", "shard_state"]
+
+
+def shard_state(state: S, mesh: Any, axis: str) -> S:
+    """Spread the buffers of an optimizer's state, and its master copies, over an axis of a mesh.
+
+    Parameters that every device holds whole need no buffers that every device holds whole: each device steps its part,
+    and the compiler gathers the new parameters. Of n devices along the axis each holds an n-th of a buffer; the numbers
+    are the same. A step keeps this layout, so one call, before the first step, is enough.
+
+    Args:
+        state: what an ``init`` made, or a tree of such: moving averages, and states around others, too. Its arrays may
+            be NumPy's.
+        mesh: a ``jax.sharding.Mesh``, with explicit or automatic axes.
+        axis: the name of the axis, mostly that of the data. A buffer is cut along the longest of its own axes that can
+            be divided evenly and is not spread yet; where there is none, each device holds it whole.
+
+    Returns:
+        The same state, on the devices of the mesh.
+
+    Raises:
+        TypeError: `mesh` is no mesh.
+        ValueError: the mesh has no such axis.
+
+    Example:
+        >>> import jax
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> mesh = jax.make_mesh((jax.device_count(),), ("data",))
+        >>> params = {"weight": np.ones((64, 8), np.float32)}
+        >>> state = fg.sharding.shard_state(fg.sgd_init(params, lr=0.1, momentum=0.9), mesh, "data")
+        >>> state.buffers["weight"].sharding.spec
+        PartitionSpec('data', None)
+
+    Source: Rajbhandari, Rasley, Ruwase and He, *ZeRO: memory optimizations toward training trillion parameter models*
+    (2020), stage 1; Xu et al., *Automatic cross-replica sharding of weight update in data-parallel training* (2020).
+    """
+    shardings.check_mesh(mesh, axis, "shard_state")
+    found, treedef = flatten(state, is_leaf=lambda x: isinstance(x, State))
+    return unflatten(treedef, [_spread(x, mesh, axis) for x in found])
+
+
+def _spread(part: Any, mesh: Any, axis: str) -> Any:
+    """A leaf, or a whole state: of that what is held for each parameter, and not the numbers."""
+    if not isinstance(part, State):
+        return shardings.spread_one(part, mesh, axis)
+    data = (part.numbers, part.step, part.taken)
+    numbers, step, taken = [x if x is None else shardings.on_all(x, mesh) for x in data]
+    slots, masters = [_each(tree, mesh, axis) for tree in (part.slots, part.masters)]
+    return dataclasses.replace(part, numbers=numbers, step=step, taken=taken, slots=slots, masters=masters)
+
+
+def _each(tree: Any, mesh: Any, axis: str) -> Any:
+    found, treedef = flatten(tree)
+    return unflatten(treedef, [shardings.spread_one(x, mesh, axis) for x in found])
+
+
+def memory_per_device(tree: Any) -> dict[str, int]:
+    """How many bytes the arrays of a tree take on each device of this process.
+
+    Args:
+        tree: a pytree of arrays: parameters, a state, both in a tuple. What is no array counts nothing.
+
+    Returns:
+        Bytes by device, in the order of the devices; NumPy's arrays under ``"host"``.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> fg.sharding.memory_per_device({"weight": np.ones((64, 8), np.float32)})
+        {'host': 2048}
+    """
+    return shardings.bytes_per_device(_arrays(tree))
+
+
+def _arrays(tree: Any) -> Sequence[Any]:
+    return [x for x in leaves(tree) if hasattr(x, "nbytes")]
+
+
+__dir__ = publish(__name__)
