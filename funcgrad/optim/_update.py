@@ -49,7 +49,7 @@ def update(kind: type[S], grads: Any, state: S, params: Any, into: Any = None) -
     places = _places(into, treedef, rule, rows, asked)
     given = [Leaf(*row) for row in zip(leaves, gradients, slots, masters, taken, rows, places, strict=True)]
     stepper = Stepper(rule, lambda i: key_paths(treedef)[i])
-    results: list[Any] = [None] * len(given)
+    results: Any = [None] * len(given)
     buckets = [tree for tree in state.slots if type(tree) is Buckets]
     packs = [x.packed for x in buckets]
     new_packs = step_packed(stepper, given, packs, results) if buckets else ()
