@@ -11,6 +11,7 @@ import jax
 import jax.extend
 import numpy as np
 
+from funcgrad._engines.xla import modes
 from funcgrad._engines.xla import run as xla
 from tests.laws._cases import Arrays, Function
 
@@ -82,13 +83,13 @@ def _graphs(values: Iterable[Any]) -> Iterator[Any]:
 def _as_at_once() -> Iterator[None]:
     as_outside = mock.patch.object(xla, "inside_jax_trace", return_value=False)
     as_on_arrays = mock.patch.object(xla._Lax, "is_traced", return_value=False)
-    as_entered = mock.patch.object(xla, "enter", _enter_outside_any_trace)
+    as_entered = mock.patch.object(modes, "enter", _enter_outside_any_trace)
     with as_outside, as_on_arrays, as_entered:
         yield
 
 
 def _enter_outside_any_trace() -> Any:
-    return xla.WIDE_LAST if xla._mode.value else xla._mode.swap_local(True)
+    return modes.WIDE_LAST if modes._mode.value else modes._mode.swap_local(True)
 
 
 def result(found: Mapping[str, Arrays | Exception], name: str) -> Arrays:
