@@ -139,7 +139,13 @@ sys.exit('jax' in sys.modules and 'jax was imported')
 
 # Who may name an engine's own modules: the file for interoperation with JAX itself, donation, which is JAX's, the
 # optimizers' loops, and schedules that are functions of JAX's.
-KNOWN = {"_transforms/compiled/jit.py", "interop/jax.py", "optim/_run/program.py", "optim/_state/hyperparameters.py"}
+KNOWN = {
+    "_transforms/compiled/jit.py",
+    "interop/jax.py",
+    "optim/_run/program.py",
+    "optim/_state/hyperparameters.py",
+    "sharding.py",
+}
 
 
 def test_the_rest_of_the_package_knows_engines_by_their_records() -> None:
