@@ -18,10 +18,10 @@ TORCH ?= torch==2.13.0
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(PIP_PRE),--pre)
 
-.PHONY: help train gallery test test-long test-lowest test-without-jax fuzz lint format types docs bench array-api clients torch clean
+.PHONY: help train gallery test test-long test-lowest test-without-jax fuzz lint format types docs package bench array-api clients torch clean
 
 help:
-	@echo "make train | gallery | test | test-lowest | test-without-jax | fuzz | lint | format | types | docs | bench | array-api | clients | torch | clean"
+	@echo "make train | gallery | test | test-lowest | test-without-jax | fuzz | lint | format | types | docs | package | bench | array-api | clients | torch | clean"
 
 train: $(VENV)/.has-examples
 	$(BIN)/python examples/digits.py $(ARGS)
@@ -66,6 +66,14 @@ docs: $(VENV)/.has-docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -d build/docs/doctrees docs build/docs/html $(ARGS)
 	@echo "build/docs/html/index.html"
 
+# The archive and the wheel, in dist; the wheel is installed where nothing else is, imported, and computes a gradient.
+package: $(VENV)/.has-build
+	rm -rf dist .venv-package
+	$(BIN)/python -m build --outdir dist .
+	$(PYTHON) -m venv .venv-package
+	.venv-package/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	.venv-package/bin/python -P -W error tests/installed.py
+
 bench: $(VENV)/.has-bench
 	$(BIN)/python -m benchmarks $(ARGS)
 
@@ -82,7 +90,7 @@ clients: .venv-clients/.has-clients
 torch: $(VENV)/.has-torch
 
 clean:
-	rm -rf $(VENV) .venv-clients .venv-lowest .venv-without-jax build dist .jax_cache .kernel_cache .pytest_cache .ruff_cache .hypothesis examples/output
+	rm -rf $(VENV) .venv-clients .venv-package .venv-lowest .venv-without-jax build dist .jax_cache .kernel_cache .pytest_cache .ruff_cache .hypothesis examples/output
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -114,6 +122,10 @@ $(VENV)/.has-test: pyproject.toml | $(BIN)/python
 	$(PYTHON) -m venv .venv-clients
 	.venv-clients/bin/python -m pip install --quiet --disable-pip-version-check \
 		--requirement tests/clients/requirements.txt --editable .
+	@touch $@
+
+$(VENV)/.has-build: | $(BIN)/python
+	$(PIP) 'build>=1.2'
 	@touch $@
 
 $(VENV)/.has-docs: pyproject.toml | $(BIN)/python

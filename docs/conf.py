@@ -38,7 +38,7 @@ nitpicky = False
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "amsmath", "fieldlist"]
 myst_heading_anchors = 4
 nb_render_markdown_format = "myst"
-nb_execution_mode = "cache"
+nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
 

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
-OURS, OTHERS = "#1b6ca8", ("#e4572e", "#2a9d5c", "#b8860b", "#7b4fa3", "#17a2b8", "#8c564b")
+OURS, _LIGHTER, _OTHERS = "#1b6ca8", "#8fbbdc", "#e08a5f"
+# What is shown at a glance: suite, case, title.
+CASES = (
+    ("eager", "sum(3*a**3 - b**2)", "eager: gradient of sum(3*a**3 - b**2)"),
+    ("eager", "MLP 64-32-32-10, batch 8", "eager: gradient of an MLP 64-32-32-10"),
+    ("compiled", "gradient of an MLP 64-32-32-10, batch 8, Numba", "compiled: gradient of an MLP 64-32-32-10"),
+    ("compiled", "Black-Scholes and five Greeks, 1,000,000 options, Numba", "compiled: a million options, five Greeks"),
+    ("sgd", "1,000 tensors of 1,000", "SGD: 1,000 tensors of 1,000, packed"),
+    ("sgd", "ResNet-50, 161 tensors", "SGD: a ResNet-50, 161 tensors"),
+    ("tapes", "loop over xs[t], T = 2,000", "a loop over 2,000 rows"),
+    ("training_step", "attention, 4 blocks: step", "XLA: a step of four attention blocks"),
+)
 _UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 0.0))
 
 
@@ -53,34 +65,39 @@ def table(name: str) -> str:
     return "\n".join([*lines, "", machine(name)])
 
 
-def bars(cases: Sequence[tuple[str, str]], width: float = 9.0) -> Figure:
-    """Draw the best times of cases ``(suite, case)``, each with a scale of its own: ours on top, then the others."""
-    chosen = [(case, times) for case, times in _cases(cases)]
-    columns = 2 if width > 6 else 1
-    rows = -(-len(chosen) // columns)
-    heights = [max(len(times) for _, times in chosen[i * columns : (i + 1) * columns]) for i in range(rows)]
-    figure = plt.figure(figsize=(width, sum(0.27 * n + 0.62 for n in heights)), layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False, height_ratios=[n + 2.2 for n in heights]).flat
-    for axis, (title, times) in zip(axes, chosen, strict=False):
-        names, seconds = list(times), list(times.values())
-        axis.barh(range(len(names)), seconds, color=[OURS, *(OTHERS[0] for _ in names[1:])], height=0.7)
-        axis.set_yticks(range(len(names)), names, fontsize=8.5)
-        axis.invert_yaxis()
-        axis.set_title(title, fontsize=9.5, loc="left", fontweight="bold")
-        axis.set_xlim(0, max(seconds) * 1.22)
-        axis.set_xticks([])
-        for i, value in enumerate(seconds):
-            axis.text(value, i, f" {duration(value)}", va="center", fontsize=8.5)
-        for side in ("top", "right", "bottom"):
-            axis.spines[side].set_visible(False)
-    for axis in list(axes)[len(chosen) :]:
-        axis.set_visible(False)
+def bars(cases: Sequence[tuple[str, str, str]], width: float = 9.5, without: Sequence[str] = ("JAX, eager",)) -> Figure:
+    """Draw the best times of cases ``(suite, case, title)``, each with a scale of its own: ours on top."""
+    chosen = [(title, _times(name, case, without)) for name, case, title in cases]
+    rows = [chosen[i : i + 2] for i in range(0, len(chosen), 2)]
+    most = [max(len(times) for _, times in row) for row in rows]
+    figure = plt.figure(figsize=(width, sum(0.25 * n + 0.55 for n in most)), layout="constrained")
+    axes = figure.subplots(len(rows), 2, squeeze=False, height_ratios=[n + 1.5 for n in most])
+    for line, row, bars_high in zip(axes, rows, most, strict=True):
+        for axis, (title, times) in zip(line, row, strict=False):
+            _draw(axis, title, times)
+            axis.set_ylim(bars_high - 0.4, -0.6)
+        for axis in line[len(row) :]:
+            axis.set_visible(False)
     return figure
 
 
-def _cases(cases: Sequence[tuple[str, str]]) -> Iterator[tuple[str, dict[str, float]]]:
-    """The titles of cases, and their best times: ours first."""
-    for name, title in cases:
-        case = next(case for case in suite(name)["cases"] if case["case"] == title)
-        times = {who: each["best"] for who, each in case["contenders"].items()}
-        yield title, {case["ours"]: times.pop(case["ours"]), **times}
+def _draw(axis: Axes, title: str, times: dict[str, float]) -> None:
+    """One case: a bar for each contender, with its time."""
+    places = range(len(times))
+    colours = [OURS, *(_LIGHTER if name.startswith("funcgrad") else _OTHERS for name in list(times)[1:])]
+    axis.barh(places, list(times.values()), color=colours, height=0.68)
+    axis.set_yticks(places, list(times), fontsize=8.5)
+    axis.set_title(title, fontsize=9.5, loc="left", fontweight="bold")
+    axis.set_xlim(0, max(times.values()) * 1.25)
+    axis.set_xticks([])
+    axis.tick_params(left=False)
+    for i, value in enumerate(times.values()):
+        axis.text(value, i, f" {duration(value)}", va="center", fontsize=8.5)
+    axis.spines[["top", "right", "bottom"]].set_visible(False)
+
+
+def _times(name: str, title: str, without: Sequence[str]) -> dict[str, float]:
+    """The best times of a case: ours first."""
+    case = next(case for case in suite(name)["cases"] if case["case"] == title)
+    times = {who: each["best"] for who, each in case["contenders"].items() if who not in without}
+    return {case["ours"]: times.pop(case["ours"]), **times}
