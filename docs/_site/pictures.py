@@ -16,7 +16,7 @@ import funcgrad as fg
 FOLDER = Path(__file__).parents[1] / "_static"
 
 
-def loss(params: dict[str, np.ndarray], x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def loss(params: dict[str, np.ndarray], x: np.ndarray, y: np.ndarray) -> np.floating:
     """A small network's."""
     hidden = np.tanh(x @ params["weight"] + params["bias"])
     return np.mean((hidden @ params["out"] - y) ** 2)
