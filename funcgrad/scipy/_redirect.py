@@ -61,15 +61,35 @@ def _method(name: str, theirs: Call, objects: dict[Any, Any]) -> Call:
     return call
 
 
+def _frozen_method(name: str, theirs: Call, ours: Any) -> Call:
+    """A method of SciPy's with the parameters in its object, which ours takes behind the point."""
+
+    @functools.wraps(theirs)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if _is_ours(args, kwargs):
+            return getattr(ours, name)(*args, *[getattr(self, each) for each in ours.frozen], **kwargs)
+        return theirs(self, *args, **kwargs)
+
+    return call
+
+
+def _frozen_kind(ours: Any, theirs: Any) -> type | None:
+    """The class of what SciPy makes of this distribution of vectors when its parameters are fixed."""
+    if not getattr(ours, "frozen", ()):
+        return None
+    kind = type(theirs)
+    return getattr(sys.modules[kind.__module__], f"{kind.__name__.removesuffix('gen')}frozen", None)
+
+
 def _kind(theirs: Any) -> tuple[type, Any]:
     """By what a distribution is known: frozen ones hold a copy of it."""
     return type(theirs), getattr(theirs, "name", None)
 
 
-def _methods(ours: Any, theirs: Any) -> Iterator[tuple[type, str]]:
+def _methods(ours: Any, theirs: type) -> Iterator[tuple[type, str]]:
     """The methods that both have, with the class of SciPy's that defines each."""
     for name in ("__call__", *[each for each in dir(type(ours)) if not each.startswith("_")]):
-        owner = next((kind for kind in type(theirs).__mro__ if name in vars(kind)), None)
+        owner = next((kind for kind in theirs.__mro__ if name in vars(kind)), None)
         if owner is not None and isinstance(vars(owner)[name], FunctionType):
             yield owner, name
 
@@ -115,10 +135,14 @@ class _Redirect:
                 self.functions.add(name, theirs, (_calling if room in _CALLING else _stand_in)(theirs, ours))
                 continue
             self.objects[_kind(theirs)] = ours
-            for owner, method in _methods(ours, theirs):
+            for owner, method in _methods(ours, type(theirs)):
                 if (owner, method) not in self.methods:
                     original = vars(owner)[method]
                     self.methods[owner, method] = original, _method(method, original, self.objects)
+            frozen = _frozen_kind(ours, theirs)
+            for owner, method in _methods(ours, frozen) if frozen else ():
+                original = vars(owner)[method]
+                self.methods[owner, method] = original, _frozen_method(method, original, ours)
 
 
 _REDIRECT = _Redirect()

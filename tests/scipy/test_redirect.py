@@ -23,6 +23,14 @@ theirs: Any = scipy.stats
 X, A = np.array([0.3, 0.5, 0.7]), np.array([[2, 0.1, 0.2], [0.1, 3, 0.3], [0.2, 0.3, 1.5]])
 ORIGINALS = (softmax, scipy.linalg.cho_factor, theirs.rv_continuous.logpdf, type(theirs.multivariate_normal).logpdf)
 OUTSIDE = theirs.gamma(2.5, scale=2.0)
+VECTORS = {
+    "multivariate_normal": (theirs.multivariate_normal(X, A), "logpdf", (X, A)),
+    "multivariate_t": (theirs.multivariate_t(X, A, 3.0), "pdf", (X, A, 3.0)),
+    "dirichlet": (theirs.dirichlet(X + 1), "logpdf", (X + 1,)),
+    "multinomial": (theirs.multinomial(3, X / X.sum()), "logpmf", (3, X / X.sum())),
+    "wishart": (theirs.wishart(4.5, A), "logpdf", (4.5, A)),
+}
+POINTS = {"dirichlet": lambda x: x / np.sum(x), "multinomial": lambda x: x * 0 + 1, "wishart": lambda x: A * x[0]}
 
 # SciPy's call, the same of ours, and the name in the refusal.
 CALLS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], str]] = {
@@ -69,6 +77,16 @@ CALLS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], str]] = {
         "stats.multivariate_normal.__call__",
     ),
 }
+
+
+def of_vectors(name: str) -> tuple[Callable[[Any], Any], Callable[[Any], Any], str]:
+    """A method of what SciPy froze outside, and ours."""
+    frozen, method, params = VECTORS[name]
+    point, ours = POINTS.get(name, np.sin), getattr(getattr(stats, name), method)
+    return lambda x: getattr(frozen, method)(point(x)), lambda x: ours(point(x), *params), f"stats.{name}.{method}"
+
+
+CALLS |= {f"{name} frozen outside": of_vectors(name) for name in VECTORS}
 
 
 @pytest.mark.filterwarnings("ignore::funcgrad.errors.ObjectArrayWarning")

@@ -54,6 +54,7 @@ MORE: list[tuple[str, tuple[float, ...]]] = [
 POINTS = np.array([-20, -3, -1, -0.5, 0, 1e-9, 0.1, 0.3, 0.5, 0.7, 1, 1.3, 2, 3, 5, 8, 20, 100, np.nan])
 PARTS = np.array([0.0, 1e-6, 0.2, 0.5, 0.9, 1 - 1e-6, 1.0, -0.1, 1.1, np.nan])
 QUANTILES = ("ppf", "isf")
+MOMENTS = ("mean", "var", "std", "entropy")
 # Here ours are finite, or right, and SciPy's are not.
 BETTER = {("poisson", "logcdf"), ("geom", "logcdf"), ("burr12", "logcdf")}
 
@@ -100,7 +101,7 @@ def test_values(name: str) -> None:
                 close |= abs(expected - got) < (1 if name == "burr12" else 1e-15)
             wrong = [(a, b, c) for a, b, c, fine in zip(x, got, expected, close, strict=True) if not fine]
             assert not wrong, (method, shapes, rest, wrong)
-        for method in ("mean", "var", "std"):
+        for method in MOMENTS:
             if method.replace("std", "var") in ours._formulas:
                 got, expected = (np.asarray(getattr(each, method)(*shapes, *rest)) for each in (ours, other))
                 np.testing.assert_allclose(got, expected, err_msg=str((method, shapes)))
@@ -195,12 +196,87 @@ def test_outside_of_the_support(name: str) -> None:
     for way in (gradient, fg.jit(gradient, engine="numpy")):
         for chosen in (inside, ~inside):
             slopes = way(x, chosen)
-            # These two have no end, and at infinity no derivative.
-            slopes = slopes[1:-1] if name in ("norm", "vonmises") else slopes
+            # It has no end, and at infinity no derivative.
+            slopes = slopes[1:-1] if name == "vonmises" else slopes
             assert np.isfinite(slopes).all()
             assert not slopes[~inside[1:-1] if len(slopes) == 4 else ~inside].any()
     logs = fg.grad(lambda shapes: np.sum(ours.logpdf(x[inside][0], *shapes) + ours.pdf(1e2, *shapes)))
     assert np.isfinite(logs(np.array(SHAPES[name]))).all()
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", [name for name in SHAPES if not is_discrete(name) and name != "vonmises"])
+def test_infinite_points(name: str) -> None:
+    """They carry no derivative, to any argument and any order, and do not spoil that of other points."""
+    ours, shapes = getattr(stats, name), [np.float64(each) for each in SHAPES[name]]
+    args = [*shapes, np.float64(0.2), np.float64(1.5)]
+    inner = float(inner_points(name)[0])
+    for method in methods(name):
+        if method in QUANTILES:
+            continue
+        f = getattr(ours, method)
+        pair = lambda x, *xs, f=f: np.sum(f(np.array([x, inner]), *xs))
+        for x in (np.inf, -np.inf):
+            expected = getattr(getattr(theirs, name), method)(x, *args)
+            value, slopes = fg.value_and_grad(f, tuple(range(len(args) + 1)))(x, *args)
+            # Where SciPy has NaN, the limit.
+            assert value == expected or np.isnan(expected)
+            assert value in {0, 1, -np.inf}
+            assert not np.any(slopes)
+            others = tuple(range(1, len(args) + 1))
+            np.testing.assert_array_equal(fg.grad(pair, others)(x, *args), fg.grad(f, others)(inner, *args))
+        assert not np.any(fg.hessian(f, len(args))(np.inf, *args))
+
+
+MOMENT_CASES = [
+    (name, method)
+    for name in SHAPES
+    for method in MOMENTS
+    # The numbers of trials are whole.
+    if method.replace("std", "var") in getattr(stats, name)._formulas
+    and name not in ("binom", "betabinom")
+    and np.isfinite(getattr(theirs, name)(*SHAPES[name]).var() if method != "entropy" else 0)
+]
+
+
+@pytest.mark.parametrize(("name", "method"), MOMENT_CASES)
+def test_gradients_of_moments(name: str, method: str) -> None:
+    f = getattr(getattr(stats, name), method)
+    rest = [] if is_discrete(name) else [np.float64(0.2), np.float64(1.5)]
+    args = [*map(np.float64, SHAPES[name]), *rest]
+    for i, slope in enumerate(fg.grad(lambda *xs: f(*xs) * 1.0, tuple(range(len(args))))(*args)):
+        first, last = [f(*[x + t if j == i else x for j, x in enumerate(args)]) for t in (-1e-5, 1e-5)]
+        assert float(slope) == pytest.approx((last - first) / 2e-5, rel=1e-6, abs=1e-8)
+
+
+def test_quantiles_of_whole_numbers() -> None:
+    """They go in steps, but for the location."""
+    q, mu = np.array([0.1, 0.5, 0.93]), np.array([2.4, 3.0, 0.7])
+    expected = theirs.poisson.ppf(q, mu, 2)
+    ways: list[Any] = [stats.poisson.ppf, fg.jit(stats.poisson.ppf), fg.jit(stats.poisson.ppf, engine="numpy")]
+    for way in ways:
+        np.testing.assert_array_equal(way(q, mu, 2), expected)
+    np.testing.assert_array_equal(fg.vmap(lambda q, mu: stats.poisson.ppf(q, mu, 2))(q, mu), expected)
+    slopes = fg.grad(lambda *xs: np.sum(stats.poisson.ppf(*xs)), (0, 1, 2))(q, mu, 2.0)
+    assert [np.sum(each) for each in slopes] == [0, 0, 3]
+    for ours, other in ((stats.binom(7, 0.3), theirs.binom(7, 0.3)), (stats.nbinom(2.5, 0.4), theirs.nbinom(2.5, 0.4))):
+        assert ours.median() == other.median()
+        assert ours.interval(0.9) == other.interval(0.9)
+        assert ours.isf(0.2) == other.isf(0.2)
+
+
+def test_what_distributions_lack() -> None:
+    assert stats.norm.stats(1.0, 2.0) == (1.0, 4.0)
+    assert stats.norm(1.0, 2.0).stats(moments="v") == 4.0
+    with pytest.raises(UnsupportedFunctionError, match="moments 'mvs' were asked for"):
+        stats.norm.stats(moments="mvs")
+    with pytest.raises(AttributeError, match="a fit is a search"):
+        stats.norm.fit([1.0, 2.0])
+    with pytest.raises(AttributeError, match=r"multivariate_normal> has no rvs: samples"):
+        stats.multivariate_normal(np.zeros(2)).rvs()
+    said = r"^scipy\.stats\.norm\.fit met a traced value.*Minimise -np\.sum\(logpdf"
+    with pytest.raises(UnsupportedFunctionError, match=said):
+        fg.grad(lambda x: theirs.norm.fit(x)[0])(np.array([1.0, 2.0, 4.0]))
 
 
 def test_frozen() -> None:
@@ -215,7 +291,7 @@ def test_frozen() -> None:
     np.testing.assert_allclose(stats.truncnorm(-1, 2, 0.5, 2).support(), theirs.truncnorm(-1, 2, 0.5, 2).support())
     slope = fg.grad(lambda s: np.sum(stats.norm(scale=s).logpdf(x)))(2.0)
     np.testing.assert_allclose(slope, np.sum(x**2 / 8 - 0.5))
-    with pytest.raises(AttributeError, match="rvs is none of the methods"):
+    with pytest.raises(AttributeError, match=r"gamma> has no rvs: samples are in funcgrad\.random"):
         frozen.rvs()
 
 
@@ -293,7 +369,10 @@ def test_vectors_on_xla() -> None:
         np.testing.assert_allclose(result(found, case)[0], expected, rtol=1e-11, err_msg=case)
 
 
-def test_moments_of_dirichlet() -> None:
+def test_moments_of_vectors() -> None:
+    np.testing.assert_allclose(stats.multivariate_normal(M, S).entropy(), theirs.multivariate_normal(M, S).entropy())
+    np.testing.assert_allclose(stats.dirichlet.entropy(2 + M), theirs.dirichlet.entropy(2 + M))
+    fg.check_grads(stats.dirichlet.entropy, (2 + M,), order=2)
     for method in ("mean", "var"):
         np.testing.assert_allclose(getattr(stats.dirichlet, method)(2 + M), getattr(theirs.dirichlet, method)(2 + M))
 

@@ -16,6 +16,7 @@ allowed give NaN. Samples are in ``funcgrad.random``.
 """
 
 from funcgrad._public import publish
+from funcgrad.scipy.stats._base import INSTEAD as INSTEAD
 from funcgrad.scipy.stats._bounded import beta, loguniform, powerlaw, truncnorm, uniform
 from funcgrad.scipy.stats._discrete import bernoulli, betabinom, binom, geom, nbinom, poisson
 from funcgrad.scipy.stats._half import (

@@ -186,12 +186,48 @@ class Distribution:
         """The standard deviation."""
         return fnp.sqrt(self.var(*args, **kwargs))
 
+    def entropy(self, *args: Any, **kwargs: Any) -> Any:
+        """The differential entropy, or that of whole numbers."""
+        y, (_, *scale), _ = self._moment("entropy", args, kwargs)
+        return y if not scale or scale[0] is None else y + fnp.log(scale[0])
+
+    def stats(self, *args: Any, moments: str = "mv", **kwargs: Any) -> Any:
+        """The mean ('m'), the variance ('v') or both."""
+        if not moments or set(moments) - {"m", "v"}:
+            raise UnsupportedFunctionError(
+                f"scipy.stats.{self.name}.stats: the moments {moments!r} were asked for; there are 'm', the mean, and "
+                "'v', the variance. Pass these."
+            )
+        found = [self.mean(*args, **kwargs) if each == "m" else self.var(*args, **kwargs) for each in moments]
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def __getattr__(self, name: str) -> Any:
+        refuse_method(self, name)
+
     def support(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """The first and the last point of the support."""
         found = self._parameters("support", args, kwargs)
         count = len(self.shapes)
         a, b = self._ends(found[:count])
         return _shifted(a, *found[count:]), _shifted(b, *found[count:])
+
+
+INSTEAD = {
+    ".rvs": "samples are in funcgrad.random. Draw them there by a key (fg.random.normal, gamma, ...), or as ppf of "
+    "uniform numbers, which has derivatives.",
+    ".fit": "a fit is a search. Minimise -np.sum(logpdf(x, *p)) with scipy.optimize.minimize(fg.value_and_grad(f), p0, "
+    "jac=True).",
+    ".expect": "an integral of any function. Use fg.scipy.integrate, or the mean over samples.",
+    ".moment": "moments of any order. Use mean, var and std.",
+}
+
+
+def refuse_method(dist: Any, name: str) -> NoReturn:
+    """Say what a distribution has instead of a method of SciPy's."""
+    if name.startswith("_"):
+        raise AttributeError(name)
+    remedy = INSTEAD.get(f".{name}", "See its dir.")
+    raise AttributeError(f"{dist!r} has no {name}: {remedy}")
 
 
 def _log_of_part(part: Any, rest: Any) -> Any:
@@ -223,8 +259,9 @@ _MADE: dict[str, tuple[tuple[str, Formula], ...]] = {
     "isf": (),
     "mean": (),
     "var": (),
+    "entropy": (),
 }
-_METHODS = ("logpdf", "pdf", "logpmf", "pmf", "cdf", "sf", "logcdf", "logsf", "ppf", "isf", "mean", "var")
+_METHODS = ("logpdf", "pdf", "logpmf", "pmf", "cdf", "sf", "logcdf", "logsf", "ppf", "isf", "mean", "var", "entropy")
 
 
 def _shifted(z: Any, loc: Any, scale: Any = None) -> Any:
@@ -262,9 +299,7 @@ class Frozen:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or not hasattr(type(self.dist), name):
-            raise AttributeError(
-                f"{type(self).__name__}: {name} is none of the methods of {self.dist!r}. See dir of the distribution."
-            )
+            refuse_method(self.dist, name)
         method = getattr(self.dist, name)
         return lambda *points, **options: method(*points, *self.args, **options, **self.kwds)
 

@@ -10,6 +10,12 @@ from funcgrad.scipy import special
 from funcgrad.scipy.stats._families import Continuous
 from funcgrad.scipy.stats._line import normal_log_density
 
+
+def _beta_entropy(a: Any, b: Any) -> Any:
+    digammas = (a - 1) * special.digamma(a) + (b - 1) * special.digamma(b) - (a + b - 2) * special.digamma(a + b)
+    return special.betaln(a, b) - digammas
+
+
 uniform = Continuous(
     "uniform",
     support=(0.0, 1.0),
@@ -20,6 +26,7 @@ uniform = Continuous(
     isf=lambda q: 1 - q,
     mean=0.5,
     var=1 / 12,
+    entropy=0.0,
 )
 beta = Continuous(
     "beta",
@@ -32,6 +39,7 @@ beta = Continuous(
     isf=lambda q, a, b: special.betainccinv(a, b, q),
     mean=lambda a, b: a / (a + b),
     var=lambda a, b: a * b / ((a + b) ** 2 * (a + b + 1)),
+    entropy=_beta_entropy,
 )
 powerlaw = Continuous(
     "powerlaw",
@@ -42,6 +50,7 @@ powerlaw = Continuous(
     ppf=lambda q, a: fnp.power(q, 1 / a),
     mean=lambda a: a / (a + 1),
     var=lambda a: a / ((a + 2) * (a + 1) ** 2),
+    entropy=lambda a: 1 - 1 / a - fnp.log(a),
 )
 loguniform = Continuous(
     "loguniform",
@@ -54,6 +63,8 @@ loguniform = Continuous(
     ppf=lambda q, a, b: a * fnp.exp(q * fnp.log(b / a)),
     isf=lambda q, a, b: b * fnp.exp(-q * fnp.log(b / a)),
     mean=lambda a, b: (b - a) / fnp.log(b / a),
+    var=lambda a, b: (b * b - a * a) / (2 * fnp.log(b / a)) - ((b - a) / fnp.log(b / a)) ** 2,
+    entropy=lambda a, b: 0.5 * fnp.log(a * b) + fnp.log(fnp.log(b / a)),
 )
 # Where a limit is infinite, a number beyond which there is no mass: its square is finite.
 _FAR = 1e150

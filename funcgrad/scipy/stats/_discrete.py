@@ -62,6 +62,7 @@ bernoulli = Discrete(
     sf=lambda k, p: p + 0 * k,
     mean=lambda p: p,
     var=lambda p: p * (1 - p),
+    entropy=lambda p: special.entr(p) + special.entr(1 - p),
 )
 nbinom = Discrete(
     "nbinom",
@@ -85,6 +86,7 @@ geom = Discrete(
     logsf=lambda k, p: k * fnp.log1p(-p),
     mean=lambda p: 1 / p,
     var=lambda p: (1 - p) / (p * p),
+    entropy=lambda p: -fnp.log(p) - fnp.log1p(-p) * (1 - p) / p,
 )
 betabinom = Discrete(
     "betabinom",

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._core.aval import Aval
+from funcgrad._core.lazy import LazyModule
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.program.barrier import stop_gradient_p
+from funcgrad._ops.program.callback import callback_p
 from funcgrad.scipy.stats._base import Distribution, choose, never, number, unless, within
+
+scipy_stats = LazyModule("scipy.stats")
 
 
 class Continuous(Distribution):
@@ -21,17 +28,26 @@ class Continuous(Distribution):
     # At infinity the density is 0, unless it goes around in a circle.
     periodic = False
 
-    def _standard(self, method: str, x: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, list[Any], Any, Any]:
-        """The point for location 0 and scale 1, the shape parameters, the scale; NaN where they are not allowed."""
+    def _standard(self, method: str, x: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """The point for location 0 and scale 1, the shape parameters, the scale; NaN where they are not allowed.
+
+        And where the point is infinite; ``False`` where it nowhere is.
+        """
         found = self._parameters(method, args, kwargs)
         *shapes, loc, scale = found
-        z = number(x)
+        given = z = number(x)
+        # Infinity stays what it is, whatever the parameters: by the scale its quotient would have NaN for a derivative.
+        endless = abs(z) == math.inf
+        endless = False if never(endless) else endless
+        if endless is not False:
+            z = select(endless, 0.0, z)
         if loc is not None:
             z = z - loc
         allowed = self._domain(*shapes) if shapes else True
         if scale is not None:
             z, allowed = z / scale, allowed & (scale > 0)
-        return z, shapes, scale, 1.0 if allowed is True else unless(allowed)
+        z = z if endless is False else select(endless, stop_gradient_p(given), z)
+        return z, shapes, scale, 1.0 if allowed is True else unless(allowed), endless
 
     def logpdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """The logarithm of the density at ``x``; minus infinity outside of the support."""
@@ -45,12 +61,12 @@ class Continuous(Distribution):
         located = self._formulas.get("located")
         if located is not None and method == "logpdf":
             loc, scale = self._parameters(method, args, kwargs)
-            return located(number(x), 0.0 if loc is None else loc, 1.0 if scale is None else scale)
-        z, shapes, scale, factor = self._standard(method, x, args, kwargs)
+            return _located(located, number(x), 0.0 if loc is None else loc, 1.0 if scale is None else scale)
+        z, shapes, scale, factor, endless = self._standard(method, x, args, kwargs)
         a, b = self._ends(shapes)
         out = _beyond(z, a, b)
         if not self.periodic:
-            out = out | (abs(z) == math.inf)
+            out = out | endless
         if never(out):
             y = self._needed(method)(z, *shapes)
         else:
@@ -60,7 +76,7 @@ class Continuous(Distribution):
         return _checked(choose(out, outside, y), factor)
 
     def _tail(self, method: str, x: Any, args: tuple, kwargs: dict[str, Any], below: float, above: float) -> Any:
-        z, shapes, _, factor = self._standard(method, x, args, kwargs)
+        z, shapes, _, factor, _ = self._standard(method, x, args, kwargs)
         a, b = self._ends(shapes)
         formula = self._needed(method)
         low, high = z <= a, z >= b
@@ -123,6 +139,15 @@ class Continuous(Distribution):
         return y if loc is None else y + loc
 
 
+def _located(formula: Any, x: Any, loc: Any, scale: Any) -> Any:
+    """A log density of a point, a location and a scale; infinite points carry no derivative."""
+    endless = abs(x) == math.inf
+    if never(endless):
+        return formula(x, loc, scale)
+    y = formula(select(endless, 0.0, x), loc, scale)
+    return select(endless, -math.inf, y) * unless(scale > 0)
+
+
 class Discrete(Distribution):
     """A distribution of whole numbers: its record holds ``logpmf``, and what else is known of it."""
 
@@ -159,6 +184,39 @@ class Discrete(Distribution):
         return _checked(choose(low, below, choose(high, above, y)), factor)
 
     cdf, sf, logcdf, logsf = Continuous.cdf, Continuous.sf, Continuous.logcdf, Continuous.logsf
+    median = Continuous.median
+
+    def ppf(self, q: Any, *args: Any, **kwargs: Any) -> Any:
+        """The least whole number of the support below or at which lies the part ``q``: it moves with the location."""
+        return self._quantile("ppf", q, args, kwargs)
+
+    def isf(self, q: Any, *args: Any, **kwargs: Any) -> Any:
+        """The least whole number of the support above which lies at most the part ``q``."""
+        return self._quantile("isf", q, args, kwargs)
+
+    def interval(self, confidence: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        """The ends of the interval around the median that holds the part ``confidence``, or more."""
+        c = number(confidence)
+        return self.ppf((1 - c) / 2, *args, **kwargs), self.ppf((1 + c) / 2, *args, **kwargs)
+
+    def _quantile(self, method: str, q: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        *shapes, loc = self._parameters(method, args, kwargs)
+        # SciPy's, which are found by search. They go in steps: there is no derivative but by the location.
+        points = [stop_gradient_p(each) for each in (number(q), *shapes)]
+        aval = Aval(np.broadcast_shapes(*map(np.shape, points)), np.dtype(float))
+        search = _Search(self.name, method)
+        (y,) = callback_p(*points, function=search, avals=(aval,), name=f"scipy.stats.{self.name}.{method}")
+        return y if loc is None else y + loc
+
+
+class _Search(NamedTuple):
+    """A quantile of SciPy's."""
+
+    name: str
+    method: str
+
+    def __call__(self, *points: Any) -> list[Any]:
+        return [getattr(getattr(scipy_stats, self.name), self.method)(*points)]
 
 
 def _checked(y: Any, factor: Any) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from funcgrad import numpy as fnp
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.series import log1prel
@@ -26,6 +28,7 @@ expon = Continuous(
     isf=lambda q: -fnp.log(q),
     mean=1.0,
     var=1.0,
+    entropy=1.0,
 )
 gamma = Continuous(
     "gamma",
@@ -38,6 +41,7 @@ gamma = Continuous(
     isf=lambda q, a: special.gammainccinv(a, q),
     mean=lambda a: a,
     var=lambda a: a,
+    entropy=lambda a: a + special.gammaln(a) + (1 - a) * special.digamma(a),
 )
 chi2 = Continuous(
     "chi2",
@@ -50,6 +54,7 @@ chi2 = Continuous(
     isf=lambda q, df: 2 * special.gammainccinv(0.5 * df, q),
     mean=lambda df: df,
     var=lambda df: 2 * df,
+    entropy=lambda df: 0.5 * df + math.log(2) + special.gammaln(0.5 * df) + (1 - 0.5 * df) * special.digamma(0.5 * df),
 )
 invgamma = Continuous(
     "invgamma",
@@ -62,6 +67,7 @@ invgamma = Continuous(
     isf=lambda q, a: 1 / special.gammaincinv(a, q),
     mean=lambda a: above(a, 1, lambda a: 1 / (a - 1), math.inf),
     var=lambda a: above(a, 2, lambda a: 1 / ((a - 1) ** 2 * (a - 2)), math.inf),
+    entropy=lambda a: a + special.gammaln(a) - (1 + a) * special.digamma(a),
 )
 
 
@@ -82,6 +88,7 @@ chi = Continuous(
     isf=lambda q, df: fnp.sqrt(2 * special.gammainccinv(0.5 * df, q)),
     mean=_chi_mean,
     var=lambda df: df - _chi_mean(df) ** 2,
+    entropy=lambda df: special.gammaln(0.5 * df) + 0.5 * (df - math.log(2) - (df - 1) * special.digamma(0.5 * df)),
 )
 lognorm = Continuous(
     "lognorm",
@@ -96,6 +103,7 @@ lognorm = Continuous(
     isf=lambda q, s: fnp.exp(-s * special.ndtri(q)),
     mean=lambda s: fnp.exp(0.5 * s * s),
     var=lambda s: fnp.expm1(s * s) * fnp.exp(s * s),
+    entropy=lambda s: 0.5 + LOG_ROOT_TAU + fnp.log(s),
 )
 
 
@@ -117,6 +125,7 @@ weibull_min = Continuous(
     isf=lambda q, c: fnp.power(-fnp.log(q), 1 / c),
     mean=lambda c: special.gamma(1 + 1 / c),
     var=_weibull_var,
+    entropy=lambda c: 1 + np.euler_gamma * (1 - 1 / c) - fnp.log(c),
 )
 weibull_max = Continuous(
     "weibull_max",
@@ -128,6 +137,7 @@ weibull_max = Continuous(
     isf=lambda q, c: -fnp.power(-fnp.log1p(-q), 1 / c),
     mean=lambda c: -special.gamma(1 + 1 / c),
     var=_weibull_var,
+    entropy=lambda c: 1 + np.euler_gamma * (1 - 1 / c) - fnp.log(c),
 )
 
 
@@ -154,6 +164,7 @@ rayleigh = Continuous(
     isf=lambda q: fnp.sqrt(-2 * fnp.log(q)),
     mean=math.sqrt(math.pi / 2),
     var=2 - math.pi / 2,
+    entropy=1 + 0.5 * (np.euler_gamma - math.log(2)),
 )
 
 
@@ -174,6 +185,7 @@ halfnorm = Continuous(
     isf=lambda q: math.sqrt(2) * special.erfcinv(q),
     mean=math.sqrt(2 / math.pi),
     var=1 - 2 / math.pi,
+    entropy=0.5 * math.log(math.pi / 2) + 0.5,
 )
 halfcauchy = Continuous(
     "halfcauchy",
@@ -185,6 +197,7 @@ halfcauchy = Continuous(
     isf=lambda q: 1 / fnp.tan(0.5 * math.pi * q),
     mean=math.inf,
     var=math.inf,
+    entropy=math.log(2 * math.pi),
 )
 pareto = Continuous(
     "pareto",
@@ -196,6 +209,7 @@ pareto = Continuous(
     isf=lambda q, b: fnp.exp(-fnp.log(q) / b),
     mean=lambda b: above(b, 1, lambda b: b / (b - 1), math.inf),
     var=lambda b: above(b, 2, lambda b: b / ((b - 2) * (b - 1) ** 2), math.inf),
+    entropy=lambda b: 1 + 1 / b - fnp.log(b),
 )
 
 
@@ -217,6 +231,7 @@ genpareto = Continuous(
     isf=lambda q, c: -special.boxcox(q, -c),
     mean=lambda c: select(c < 1, 1 / (1 - select(c < 1, c, 0.0)), math.inf),
     var=lambda c: select(c < 0.5, _genpareto_var(select(c < 0.5, c, 0.0)), math.inf),
+    entropy=lambda c: 1 + c,
 )
 
 
@@ -227,6 +242,12 @@ def _genpareto_var(c: Any) -> Any:
 def _f_log_density(x: Any, n: Any, m: Any) -> Any:
     logs = 0.5 * m * fnp.log(m) + 0.5 * n * fnp.log(n) + special.xlogy(0.5 * n - 1, x)
     return logs - (0.5 * (n + m) * fnp.log(m + n * x) + special.betaln(0.5 * n, 0.5 * m))
+
+
+def _f_entropy(dfn: Any, dfd: Any) -> Any:
+    n, d = 0.5 * dfn, 0.5 * dfd
+    digammas = (1 - n) * special.digamma(n) - (1 + d) * special.digamma(d) + (n + d) * special.digamma(n + d)
+    return fnp.log(dfd) - fnp.log(dfn) + special.betaln(n, d) + digammas
 
 
 f = Continuous(
@@ -240,4 +261,5 @@ f = Continuous(
     isf=lambda q, n, m: m / n * special.betainccinv(0.5 * n, 0.5 * m, q) / special.betaincinv(0.5 * m, 0.5 * n, q),
     mean=lambda n, m: above(m, 2, lambda m: m / (m - 2), math.inf) + 0 * n,
     var=lambda n, m: above(m, 4, lambda m: 2 * m * m * (n + m - 2) / (n * (m - 2) ** 2 * (m - 4)), math.inf),
+    entropy=_f_entropy,
 )

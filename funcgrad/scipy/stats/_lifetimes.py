@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from funcgrad import numpy as fnp
 from funcgrad._ops.elementwise.select import select
 from funcgrad.scipy import special
@@ -30,6 +32,7 @@ fisk = Continuous(
     logsf=lambda x, c: -fnp.log1p(fnp.power(x, c)),
     ppf=lambda q, c: fnp.exp(special.logit(q) / c),
     isf=lambda q, c: fnp.exp(-special.logit(q) / c),
+    entropy=lambda c: 2 - fnp.log(c),
 )
 lomax = Continuous(
     "lomax",
@@ -41,6 +44,7 @@ lomax = Continuous(
     isf=lambda q, c: fnp.expm1(-fnp.log(q) / c),
     mean=lambda c: above(c, 1, lambda c: 1 / (c - 1), math.inf),
     var=lambda c: above(c, 2, lambda c: c / ((c - 1) ** 2 * (c - 2)), math.inf),
+    entropy=lambda c: 1 + 1 / c - fnp.log(c),
 )
 gompertz = Continuous(
     "gompertz",
@@ -76,7 +80,14 @@ gengamma = Continuous(
     sf=lambda x, a, c: _generalized_tail(x, a, c, True),
     ppf=lambda q, a, c: _generalized_quantile(q, a, c, False),
     isf=lambda q, a, c: _generalized_quantile(q, a, c, True),
+    entropy=lambda a, c: a + (1 / c - a) * special.digamma(a) + special.gammaln(a) - fnp.log(abs(c)),
 )
+
+
+def _nakagami_mean(nu: Any) -> Any:
+    return fnp.exp(special.gammaln(nu + 0.5) - special.gammaln(nu)) / fnp.sqrt(nu)
+
+
 nakagami = Continuous(
     "nakagami",
     "nu",
@@ -88,6 +99,9 @@ nakagami = Continuous(
     sf=lambda x, nu: special.gammaincc(nu, nu * x * x),
     ppf=lambda q, nu: fnp.sqrt(special.gammaincinv(nu, q) / nu),
     isf=lambda q, nu: fnp.sqrt(special.gammainccinv(nu, q) / nu),
+    entropy=lambda nu: special.gammaln(nu) + nu - (nu - 0.5) * special.digamma(nu) - 0.5 * fnp.log(nu) - math.log(2),
+    mean=_nakagami_mean,
+    var=lambda nu: 1 - _nakagami_mean(nu) ** 2,
 )
 burr12 = Continuous(
     "burr12",
@@ -128,6 +142,7 @@ maxwell = Continuous(
     isf=lambda q: fnp.sqrt(2 * special.gammainccinv(1.5, q)),
     mean=2 * math.sqrt(2 / math.pi),
     var=3 - 8 / math.pi,
+    entropy=np.euler_gamma + 0.5 * math.log(2 * math.pi) - 0.5,
 )
 levy = Continuous(
     "levy",
@@ -139,4 +154,5 @@ levy = Continuous(
     isf=lambda q: 0.5 / special.erfinv(q) ** 2,
     mean=math.inf,
     var=math.inf,
+    entropy=(1 + 3 * np.euler_gamma + math.log(16 * math.pi)) / 2,
 )

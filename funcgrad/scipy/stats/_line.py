@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from funcgrad import numpy as fnp
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.normal import normal_log_density_p
@@ -14,7 +16,6 @@ from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import above, choose, never
 from funcgrad.scipy.stats._families import Continuous
 
-_EULER = 0.5772156649015329
 LOG_ROOT_TAU = 0.5 * math.log(2 * math.pi)
 
 
@@ -35,6 +36,7 @@ norm = Continuous(
     isf=lambda q: -special.ndtri(q),
     mean=0.0,
     var=1.0,
+    entropy=0.5 + LOG_ROOT_TAU,
 )
 
 
@@ -43,6 +45,14 @@ def _t_log_density(x: Any, df: Any) -> Any:
     d = choose(normal, 1.0, df)
     y = -special.betaln(0.5 * d, 0.5) - 0.5 * fnp.log(d) - 0.5 * (d + 1) * fnp.log1p(x * x / d)
     return y if never(normal) else select(normal, normal_log_density(x), y)
+
+
+def _t_entropy(df: Any) -> Any:
+    normal = fnp.isinf(df)
+    d = choose(normal, 1.0, df)
+    half, more = 0.5 * d, 0.5 * (d + 1)
+    y = more * (special.digamma(more) - special.digamma(half)) + 0.5 * fnp.log(d) + special.betaln(half, 0.5)
+    return choose(normal, 0.5 + LOG_ROOT_TAU, y)
 
 
 t = Continuous(
@@ -55,6 +65,7 @@ t = Continuous(
     isf=lambda q, df: -special.stdtrit(df, q),
     mean=lambda df: above(df, 1, lambda d: 0 * fnp.minimum(d, 1.0), math.inf),
     var=lambda df: select(df <= 1, math.nan, above(df, 2, lambda d: 1 / (1 - 2 / d), math.inf)),
+    entropy=_t_entropy,
 )
 logistic = Continuous(
     "logistic",
@@ -67,6 +78,7 @@ logistic = Continuous(
     isf=lambda q: -special.logit(q),
     mean=0.0,
     var=math.pi**2 / 3,
+    entropy=2.0,
 )
 
 
@@ -85,6 +97,7 @@ cauchy = Continuous(
     isf=lambda q: -_cauchy_quantile(q),
     mean=math.nan,
     var=math.nan,
+    entropy=math.log(4 * math.pi),
 )
 
 
@@ -116,6 +129,7 @@ laplace = Continuous(
     isf=lambda q: -_laplace_quantile(q),
     mean=0.0,
     var=2.0,
+    entropy=1 + math.log(2),
 )
 gumbel_r = Continuous(
     "gumbel_r",
@@ -123,8 +137,9 @@ gumbel_r = Continuous(
     logcdf=lambda x: -fnp.exp(-x),
     ppf=lambda q: -fnp.log(-fnp.log(q)),
     isf=lambda q: -fnp.log(-fnp.log1p(-q)),
-    mean=_EULER,
+    mean=np.euler_gamma,
     var=math.pi**2 / 6,
+    entropy=1 + np.euler_gamma,
 )
 gumbel_l = Continuous(
     "gumbel_l",
@@ -132,8 +147,9 @@ gumbel_l = Continuous(
     logsf=lambda x: -fnp.exp(x),
     ppf=lambda q: fnp.log(-fnp.log1p(-q)),
     isf=lambda q: fnp.log(-fnp.log(q)),
-    mean=-_EULER,
+    mean=-np.euler_gamma,
     var=math.pi**2 / 6,
+    entropy=1 + np.euler_gamma,
 )
 
 
@@ -143,11 +159,17 @@ class _Circular(Continuous):
     periodic = True
 
 
+def _circular_entropy(kappa: Any) -> Any:
+    i0e = special.i0e(kappa)
+    return kappa * (1 - special.i1e(kappa) / i0e) + fnp.log(2 * math.pi * i0e)
+
+
 vonmises = _Circular(
     "vonmises",
     "kappa",
     domain=lambda kappa: kappa >= 0,
     logpdf=lambda x, kappa: kappa * special.cosm1(x) - math.log(2 * math.pi) - fnp.log(special.i0e(kappa)),
+    entropy=_circular_entropy,
 )
 
 
@@ -158,8 +180,9 @@ moyal = Continuous(
     sf=lambda x: special.erf(fnp.exp(-0.5 * x) * math.sqrt(0.5)),
     ppf=lambda q: -fnp.log(2 * special.erfcinv(q) ** 2),
     isf=lambda q: -fnp.log(2 * special.erfinv(q) ** 2),
-    mean=_EULER + math.log(2),
+    mean=np.euler_gamma + math.log(2),
     var=math.pi**2 / 2,
+    entropy=0.5 * (np.euler_gamma + math.log(2) + 1) + LOG_ROOT_TAU,
 )
 loggamma = Continuous(
     "loggamma",
@@ -171,6 +194,7 @@ loggamma = Continuous(
     isf=lambda q, c: fnp.log(special.gammainccinv(c, q)),
     mean=special.digamma,
     var=lambda c: special.polygamma(1, c),
+    entropy=lambda c: special.gammaln(c) - c * special.digamma(c) + c,
 )
 genlogistic = Continuous(
     "genlogistic",
@@ -179,6 +203,9 @@ genlogistic = Continuous(
     logcdf=lambda x, c: c * special.log_expit(x),
     ppf=lambda q, c: -fnp.log(fnp.expm1(-fnp.log(q) / c)),
     isf=lambda q, c: -fnp.log(fnp.expm1(-fnp.log1p(-q) / c)),
+    entropy=lambda c: 1 + np.euler_gamma - fnp.log(c) + special.digamma(c + 1),
+    mean=lambda c: np.euler_gamma + special.digamma(c),
+    var=lambda c: math.pi**2 / 6 + special.polygamma(1, c),
 )
 
 
@@ -230,6 +257,7 @@ genextreme = Continuous(
     ppf=lambda q, c: _extreme_quantile(-fnp.log(-fnp.log(q)), c),
     isf=lambda q, c: _extreme_quantile(-fnp.log(-fnp.log1p(-q)), c),
     mean=lambda c: select(c > -1, _extreme_mean(select(c > -1, c, 0.5)), math.inf),
+    entropy=lambda c: 1 + np.euler_gamma * (1 - c),
 )
 
 
@@ -241,4 +269,4 @@ def _extreme_mean(c: Any) -> Any:
     """``(1 - gamma(1 + c)) / c``, and Euler's constant for c = 0."""
     zero = abs(c) < 1e-10
     d = select(zero, 1.0, c)
-    return select(zero, _EULER, -fnp.expm1(special.gammaln(1 + d)) / d)
+    return select(zero, np.euler_gamma, -fnp.expm1(special.gammaln(1 + d)) / d)

@@ -12,7 +12,7 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.scipy import special
 from funcgrad.scipy.linalg import solve_triangular
-from funcgrad.scipy.stats._base import choose, number, unless
+from funcgrad.scipy.stats._base import choose, number, refuse_method, unless
 
 
 class _Frozen:
@@ -20,16 +20,18 @@ class _Frozen:
         self.dist, self.args, self.kwds = dist, args, kwds
 
     def __getattr__(self, name: str) -> Any:
-        if name not in ("logpdf", "pdf", "logpmf", "pmf") or not hasattr(self.dist, name):
-            raise AttributeError(f"{type(self).__name__}: {name} is none of the methods of {self.dist!r}. See its dir.")
+        if name.startswith("_") or not hasattr(type(self.dist), name):
+            refuse_method(self.dist, name)
         method = getattr(self.dist, name)
-        return lambda x: method(x, *self.args, **self.kwds)
+        return lambda *points: method(*points, *self.args, **self.kwds)
 
 
 class _Multivariate:
     """What distributions of arrays have in common: frozen forms, and the density of its logarithm."""
 
     name = ""
+    # By what names SciPy's frozen ones hold the parameters, in their order.
+    frozen: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"<funcgrad.scipy.stats.{self.name}>"
@@ -37,6 +39,9 @@ class _Multivariate:
     def __call__(self, *args: Any, **kwargs: Any) -> _Frozen:
         """Fix the parameters: the result's methods take points alone."""
         return _Frozen(self, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        refuse_method(self, name)
 
 
 class _Density(_Multivariate):
@@ -115,6 +120,7 @@ class _Normal(_Density):
     """The multivariate normal distribution."""
 
     name = "multivariate_normal"
+    frozen = ("mean", "cov", "allow_singular")
 
     def logpdf(self, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
         """The logarithm of the density at ``x``: f64[..., n]."""
@@ -124,11 +130,18 @@ class _Normal(_Density):
         distance, log_det = _distances(_points(x, size), 0.0 if mean is None else number(mean), cov)
         return -0.5 * (size * math.log(2 * math.pi) + log_det + distance)
 
+    def entropy(self, mean: Any = None, cov: Any = 1) -> Any:
+        """The differential entropy."""
+        size = _dimension(mean, cov)
+        factor = fnp.linalg.cholesky(_matrix(self.name, "cov", cov, size))
+        return 0.5 * size * (1 + math.log(2 * math.pi)) + fnp.sum(fnp.log(fnp.diagonal(factor)))
+
 
 class _T(_Density):
     """The multivariate t distribution."""
 
     name = "multivariate_t"
+    frozen = ("loc", "shape", "df")
 
     def logpdf(self, x: Any, loc: Any = None, shape: Any = 1, df: Any = 1) -> Any:
         """The logarithm of the density at ``x``: f64[..., n]."""
@@ -148,6 +161,7 @@ class _Dirichlet(_Density):
     """The Dirichlet distribution."""
 
     name = "dirichlet"
+    frozen = ("alpha",)
 
     def logpdf(self, x: Any, alpha: Any) -> Any:
         """The logarithm of the density at ``x``: f64[n] or f64[n, ...], whose columns are points that sum to 1."""
@@ -170,11 +184,20 @@ class _Dirichlet(_Density):
         total = fnp.sum(alpha)
         return alpha * (total - alpha) / (total * total * (total + 1))
 
+    def entropy(self, alpha: Any) -> Any:
+        """The differential entropy."""
+        alpha = number(alpha)
+        total, size = fnp.sum(alpha), np.shape(alpha)[0]
+        constant = fnp.sum(special.gammaln(alpha)) - special.gammaln(total)
+        slopes = (total - size) * special.digamma(total) - fnp.sum((alpha - 1) * special.digamma(alpha))
+        return constant + slopes
+
 
 class _Multinomial(_Mass):
     """The multinomial distribution."""
 
     name = "multinomial"
+    frozen = ("n", "p")
 
     def logpmf(self, x: Any, n: Any, p: Any) -> Any:
         """The logarithm of the probability of the counts ``x``: [..., k].
@@ -194,6 +217,7 @@ class _Wishart(_Density):
     """The Wishart distribution."""
 
     name = "wishart"
+    frozen = ("df", "scale")
 
     def logpdf(self, x: Any, df: Any, scale: Any) -> Any:
         """The logarithm of the density at one matrix ``x``: f64[n, n]; a number where ``scale`` is one."""
