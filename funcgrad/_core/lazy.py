@@ -19,10 +19,10 @@ class LazyModule:
     """
 
     def __init__(self, name: str) -> None:
-        self._name = name
+        self.module_name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        value = getattr(load(self._name), attribute)
+        value = getattr(load(self.module_name), attribute)
         setattr(self, attribute, value)
         return value
 

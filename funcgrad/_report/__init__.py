@@ -8,6 +8,9 @@ REPORTS.update(
         "to_dot": "funcgrad._report.dot",
         "show": "funcgrad._report.page",
         "in_notebook": "funcgrad._report.page",
+        "profile": "funcgrad._report.profile",
+        "to_python": "funcgrad._report.python.write",
+        "to_stablehlo": "funcgrad._report.stablehlo",
         "to_svg": "funcgrad._report.svg",
     }
 )

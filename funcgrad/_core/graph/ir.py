@@ -140,11 +140,15 @@ class Graph(Program):
     @folded
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Evaluate on arguments of the structure it was staged with; on a flat list of arrays where there is none."""
+        results = self._evaluate_apart(self.bound(args, kwargs))
+        return results if self.trees is None else unflatten(self.trees[1], results)
+
+    def bound(self, args: tuple, kwargs: dict[str, Any]) -> list[Any]:
+        """What the inputs are in a call with these arguments, which are checked."""
         if self.trees is None:
-            return self._evaluate_apart(self._checked(args))
-        in_tree, out_tree = self.trees
-        leaves = flatten_up_to(in_tree, (args, kwargs), f"graph {self.name}: the arguments")
-        return unflatten(out_tree, self._evaluate_apart(self._checked(leaves)))
+            return self._checked(args)
+        leaves = flatten_up_to(self.trees[0], (args, kwargs), f"graph {self.name}: the arguments")
+        return self._checked(leaves)
 
     def _checked(self, args: Sequence[Any]) -> list[Any]:
         """The flat arguments, each of the type of its input; a Python number in its dtype."""

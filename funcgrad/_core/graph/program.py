@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from funcgrad._core.bind import Tracer
 from funcgrad._core.graph.same import program_hash, same_program
 from funcgrad._core.lazy import load
+from funcgrad._core.tracebacks import folded
 
 if TYPE_CHECKING:
     from funcgrad._core.graph.ir import Graph
@@ -98,6 +99,85 @@ class Program:
             ...     graph.to_svg(f"{folder}/tanh.svg")
         """
         _report("to_svg", self, path, fold)
+
+    @folded
+    def profile(self, *args: Any, **kwargs: Any) -> Any:
+        """Time each equation on NumPy, on these arguments.
+
+        Equations run one by one, as they do without `jit`, which puts several into one loop and writes over memory that
+        nobody reads any more. Bodies of loops count with their loops.
+
+        Args:
+            args: arguments as the graph takes them.
+            kwargs: likewise.
+
+        Returns:
+            A table that prints itself, slowest first, with the lines of the program. ``rows`` has ``seconds``,
+            ``share``, ``what``, ``line`` and ``equations`` of each; ``seconds`` is the sum, and ``by_line()`` adds up
+            the equations of each line.
+
+        Raises:
+            TreeMismatchError: the arguments are not of the types that the graph was made for.
+
+        Example:
+            >>> import numpy as np
+            >>> import funcgrad as fg
+            >>> x = np.ones((200, 200))
+            >>> graph = fg.make_graph(fg.grad(lambda x: np.sum(np.tanh(x @ x))))(x)
+            >>> print(graph.profile(x))
+            grad_<lambda>: ... on NumPy, median of ... runs
+            ...
+        """
+        return _report("profile", self, args, kwargs)
+
+    @folded
+    def to_python(self) -> str:
+        """Return the program as the text of a Python file that needs NumPy alone (SciPy for what is SciPy's).
+
+        It holds one function of the graph's name, which takes the arguments in the same order and structure, checks
+        their types, and computes what the NumPy engine computes, line by line, each with the line of the program that
+        it is from. What a primitive does beyond NumPy's functions comes along.
+
+        Raises:
+            UnsupportedFunctionError: the program holds what cannot be written out, which is named: calls of Python
+                (`call_numpy`, `debug_print`, `tap`), functions written in JAX, structures of one's own classes.
+
+        Example:
+            >>> import numpy as np
+            >>> import funcgrad as fg
+            >>> def loss(w, x):
+            ...     return np.sum(np.tanh(x @ w))
+            >>> w, x = np.ones((3, 2)), np.ones(3)
+            >>> text = fg.make_graph(fg.grad(loss))(w, x).simplify().to_python()
+            >>> print(text[text.index("def grad_loss") :])
+            def grad_loss(arg0, arg1):
+                x0 = _checked(arg0, 'arg0', (3, 2), 'float64')
+                x1 = _checked(arg1, 'arg1', (3,), 'float64')
+                v2 = x1.dot(x0) ...
+            ...
+            >>> file = {}
+            >>> exec(text, file)
+            >>> np.array_equal(file["grad_loss"](w, x), fg.grad(loss)(w, x))
+            True
+        """
+        return _report("to_python", self)
+
+    @folded
+    def to_stablehlo(self) -> str:
+        """Return the program in StableHLO, which XLA and its relatives read, as a function of the flat inputs.
+
+        Raises:
+            ModuleNotFoundError: JAX, which writes it, is not installed.
+
+        Example:
+            >>> import numpy as np
+            >>> import funcgrad as fg
+            >>> "stablehlo.tanh" in fg.make_graph(np.tanh)(np.ones(3)).to_stablehlo()
+            True
+
+        Source: the StableHLO specification, https://openxla.org/stablehlo/spec.
+        """
+        return _report("to_stablehlo", self)
 
     def _repr_html_(self) -> str | None:
         """The page of `show` in a notebook; the text where igraph is not installed."""

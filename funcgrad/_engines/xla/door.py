@@ -37,6 +37,7 @@ class _Xla(LazyModule):
 xla: Any = _Xla("funcgrad._engines.xla.run")
 jax_functions: Any = _Xla("funcgrad._engines.xla.function")
 shardings: Any = _Xla("funcgrad._engines.xla.shardings")
+xla_export: Any = _Xla("funcgrad._engines.xla.export")
 
 
 def _owns(x: Any) -> bool:

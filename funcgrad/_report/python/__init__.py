@@ -1,0 +1,1 @@
+"""Graphs as files of NumPy that need nothing of this package."""

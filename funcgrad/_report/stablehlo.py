@@ -1,0 +1,19 @@
+"""Graphs in StableHLO."""
+
+from __future__ import annotations
+
+from funcgrad._core.bind import Tracer
+from funcgrad._core.graph.ir import Graph
+from funcgrad._engines.xla.door import xla_export
+from funcgrad.errors import ConcretizationTypeError
+
+
+def to_stablehlo(graph: Graph) -> str:
+    """The text of the module."""
+    for _, value in graph.constants:
+        if isinstance(value, Tracer):
+            raise ConcretizationTypeError(
+                f"to_stablehlo: a constant of {graph.name} is traced by a running {value.owner.transform}; needed "
+                "numbers, which stand in the text. Make the graph outside of transforms, or make it an argument."
+            )
+    return xla_export.stablehlo(graph)
