@@ -61,6 +61,7 @@ ROOMS = {
     ],
     "_transforms": [{"base"}, {FILES}, {"derivative"}, {"compiled", "control", "custom"}, {FRONT}],
     "scipy": [{"special", "linalg"}, {FILES}, {"stats", "integrate", "signal"}, {FRONT}],
+    "_report": [{FILES, "python"}, {FRONT}],
     "autograd": [{"_torch"}, {"_tape"}, {"_memory"}, {"_methods"}, {FILES}, {FRONT}, {"extend"}],
     "interop": [{FILES}, {"autograd"}, {FRONT}],
     "optim": [{"_rules"}, {"_run", "_state"}, {FILES}, {"_torch"}, {"_lr_scheduler"}, {"lr_scheduler"}, {FRONT}],
