@@ -10,12 +10,13 @@ from sphinx.application import Sphinx
 _COLON = "\N{RATIO}"
 
 
-def without_last_lines(app: Sphinx, document: nodes.document) -> None:
-    """A block that doctest runs ends with an empty line, which nobody needs to see."""
+def tidy_examples(app: Sphinx, document: nodes.document) -> None:
+    """A block that doctest runs ends with an empty line, which nobody needs to see, and is Python without saying so."""
     del app
     for block in document.findall(nodes.literal_block):
         text = block.astext()
-        if text.startswith(">>>") and len(block) == 1 and text != text.rstrip():
+        if text.startswith(">>>") and len(block) == 1:
+            block["language"] = "pycon"
             block[0] = nodes.Text(text.rstrip())
             block.rawsource = text.rstrip()
 
@@ -41,5 +42,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Have each page repaired once it is read, and docstrings before and after napoleon."""
     app.connect("autodoc-process-docstring", with_colons, priority=400)
     app.connect("autodoc-process-docstring", colons_back, priority=600)
-    app.connect("doctree-read", without_last_lines)
+    app.connect("doctree-read", tidy_examples)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
