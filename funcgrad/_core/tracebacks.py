@@ -15,7 +15,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from types import CellType, FrameType, FunctionType, TracebackType
+from types import FrameType, FunctionType, TracebackType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -110,21 +110,23 @@ def _explain(error: BaseException) -> None:
         error.add_note(note)
 
 
-def _is_traced(x: Any) -> bool:
+_CALLING = ("scipy.integrate", "scipy.optimize")
+
+
+def _is_traced(x: Any, depth: int = 3) -> bool:
     if isinstance(x, FunctionType):
-        # What a user's function closes over comes to SciPy when it calls it.
-        return any(map(_holds_tracer, x.__closure__ or ()))
+        # What a user's function closes over, or one that SciPy wraps it in, comes to SciPy when it calls it.
+        return depth > 0 and any(_is_traced(held, depth - 1) for held in _closed_over(x))
     if type(x) is tuple:
         return any(isinstance(each, Tracer) for each in x)
     return isinstance(x, Tracer) or (isinstance(x, np.ndarray) and x.dtype.kind == "O")
 
 
-def _holds_tracer(cell: CellType) -> bool:
-    try:
-        return isinstance(cell.cell_contents, Tracer)
-    except ValueError:
-        # It has not been assigned yet.
-        return False
+def _closed_over(function: FunctionType) -> Iterator[Any]:
+    for cell in function.__closure__ or ():
+        # It may not have been assigned yet.
+        with contextlib.suppress(ValueError):
+            yield cell.cell_contents
 
 
 def _at_write(entries: TracebackType | None) -> bool:
@@ -141,7 +143,8 @@ def _of_scipy(entries: TracebackType | None) -> str | None:
     for frame, _ in traceback.walk_tb(entries):
         module = frame.f_globals.get("__name__", "")
         if not module.startswith(("scipy.", "numpy.", "funcgrad.")):
-            found = None  # The user's code again, called by SciPy.
+            # The user's code again, called by SciPy; of what calls it back with traced values it is told all the same.
+            found = found if found is not None and found[0] in _CALLING else None
         elif found is None and module.startswith("scipy.") and any(map(_is_traced, frame.f_locals.values())):
             found = scipys_name(frame)
     if found is None:

@@ -40,18 +40,24 @@ class Closed(NamedTuple):
     name: str
     evaluate: Flat
     graph: Graph | None
+    # Why there is no graph.
+    why: Exception | None = None
 
     def program(self) -> Flat:
         """The function on plain arrays, as SciPy calls it."""
         if self.graph is not None:
             return self.graph.made(NUMPY.compile)
 
-        return plainly(self.name, self.evaluate)
+        return plainly(self.name, self.evaluate, self.why)
+
+    def at(self, *xs: Any) -> list[Any]:
+        """The function of values of any kind; of plain ones by its program."""
+        return self.evaluate(*xs) if any(map(is_traced, xs)) else self.program()(*map(np.asarray, xs))
 
     def derived(self, make: Callable[..., Flat], avals: Sequence[Aval], *key: Any) -> Closed:
         """What ``make(evaluate, *key)`` makes of the function: another one, of values of these types."""
         if self.graph is None:
-            return Closed(self.name, make(self.evaluate, *key), None)
+            return Closed(self.name, make(self.evaluate, *key), None, self.why)
         graph = self.graph.made(_derived, make, tuple(avals), *key)
         return Closed(self.name, graph.evaluate, graph)
 
@@ -70,8 +76,14 @@ def traced_leaves(tree: Any) -> list[Any]:
     return [x for x in map(settled, flatten(tree)[0]) if is_traced(x)]
 
 
-def plainly(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that no transform runs around; what it returns must be plain."""
+def plainly(name: str, f: Callable[..., Any], why: Exception | None = None) -> Callable[..., Any]:
+    """A function that no transform runs around; what it returns must be plain.
+
+    Args:
+        name: who asks.
+        f: the function.
+        why: what it raised where its numbers were not known.
+    """
 
     def run(*xs: Any) -> Any:
         with untraced():
@@ -80,7 +92,7 @@ def plainly(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
             raise NotDifferentiableError(
                 f"{name}: the function branches on the numbers it is given, and closes over a traced value; of such a "
                 "function only the arguments are known. Pass the value in args, or choose with np.where."
-            )
+            ) from why
         return y
 
     return run
@@ -113,11 +125,11 @@ def close(
     with staging:
         try:
             out = f(*inputs, *args)
-        except Exception:  # noqa: BLE001  (a user's function may raise anything, and will again on numbers)
-            out = None
-        graph = None if out is None else simplify(staging.graph(settle(out), name))
-    if graph is None:
-        return _as_it_is(name, f, len(avals), args, settle)
+        except Warning:
+            raise
+        except Exception as error:  # noqa: BLE001  (a user's function may raise anything, and will again on numbers)
+            return _as_it_is(name, f, len(avals), args, settle, error)
+        graph = simplify(staging.graph(settle(out), name))
     hidden = [(var, x) for var, x in graph.constants if is_traced(x)]
     constants = [(var, np.asarray(x)) for var, x in graph.constants if not is_traced(x)]
     inputs = [*graph.inputs, *[var for var, _ in hidden]]
@@ -126,7 +138,7 @@ def close(
 
 
 def _as_it_is(
-    name: str, f: Callable[..., Any], count: int, args: Any, settle: Callable[[Any], list[Any]]
+    name: str, f: Callable[..., Any], count: int, args: Any, settle: Callable[[Any], list[Any]], why: Exception
 ) -> tuple[Closed, list[Any]]:
     found, in_tree = flatten(args)
     leaves = list(map(settled, found))
@@ -138,7 +150,7 @@ def _as_it_is(
             whole[i] = x
         return settle(f(*xs[:count], *unflatten(in_tree, whole)))
 
-    return Closed(name, evaluate, None), [leaves[i] for i in places]
+    return Closed(name, evaluate, None, why), [leaves[i] for i in places]
 
 
 def settled_array(y: Any) -> Any:

@@ -23,7 +23,7 @@ Call = Callable[..., Any]
 
 _PACKAGE = "funcgrad.scipy"
 # Their functions call the user's, in whose closure nobody sees what is traced: ours look for it.
-_CALLING = ("integrate",)
+_CALLING = ("integrate", "optimize")
 # Modules of modules.
 _NESTED = ("signal.windows",)
 

@@ -89,7 +89,7 @@ def solve_ivp(  # noqa: PLR0917  (SciPy's arguments)
     f, rest = closed_slope(_NAME, fun, aval_of(start), args or (), vectorized=vectorized)
     if not rest and not traced_leaves((t_span, y0, t_eval)):
         with untraced():
-            return theirs.solve_ivp(plainly(_NAME, fun), t_span, y0, t_eval=t_eval, args=args, **given)
+            return theirs.solve_ivp(plainly(_NAME, fun, f.why), t_span, y0, t_eval=t_eval, args=args, **given)
     _refuse(options, events, dense_output)
     t0, end = [fnp.astype(fnp.asarray(as_value(t)), float) for t in t_span]
     times = None if t_eval is None else fnp.astype(fnp.asarray(as_value(t_eval)), float)

@@ -108,7 +108,7 @@ def odeint(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
     f, rest = closed_slope(_NAME, func, aval_of(start), args, tfirst=tfirst)
     if not rest and not traced_leaves((y0, t)):
         with untraced():
-            return theirs_of(plainly(_NAME, func))
+            return theirs_of(plainly(_NAME, func, f.why))
     refuse_traced(_NAME, {name: value for name, value in options.items() if name != "Dfun"})
     times = fnp.astype(fnp.asarray(as_value(t)), float)
     if len(times.shape) != 1 or times.shape[0] == 0 or len(start.shape) != 1:

@@ -102,7 +102,7 @@ def quad(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
     f, rest = close(_NAME, func, (_POINT,), args if isinstance(args, tuple) else (args,), _parts(complex_func))
     if not rest and not traced_leaves((a, b)):
         with untraced():
-            return theirs_of(plainly(_NAME, func))
+            return theirs_of(plainly(_NAME, func, f.why))
     refuse_traced(_NAME, options)
     if weight is not None and traced_leaves((a, b)):
         raise UnsupportedFunctionError(

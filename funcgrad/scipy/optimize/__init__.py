@@ -1,0 +1,36 @@
+"""Roots and minima that SciPy finds, with derivatives by the implicit function theorem."""
+
+from funcgrad._public import publish
+from funcgrad.scipy.optimize._fits import curve_fit as curve_fit
+from funcgrad.scipy.optimize._fits import least_squares as least_squares
+from funcgrad.scipy.optimize._minimize import minimize as minimize
+from funcgrad.scipy.optimize._minimize import minimize_scalar as minimize_scalar
+from funcgrad.scipy.optimize._roots import fixed_point as fixed_point
+from funcgrad.scipy.optimize._roots import fsolve as fsolve
+from funcgrad.scipy.optimize._roots import root as root
+from funcgrad.scipy.optimize._scalars import bisect as bisect
+from funcgrad.scipy.optimize._scalars import brenth as brenth
+from funcgrad.scipy.optimize._scalars import brentq as brentq
+from funcgrad.scipy.optimize._scalars import newton as newton
+from funcgrad.scipy.optimize._scalars import ridder as ridder
+from funcgrad.scipy.optimize._scalars import root_scalar as root_scalar
+from funcgrad.scipy.optimize._scalars import toms748 as toms748
+
+__all__ = [
+    "bisect",
+    "brenth",
+    "brentq",
+    "curve_fit",
+    "fixed_point",
+    "fsolve",
+    "least_squares",
+    "minimize",
+    "minimize_scalar",
+    "newton",
+    "ridder",
+    "root",
+    "root_scalar",
+    "toms748",
+]
+
+__dir__ = publish(__name__)

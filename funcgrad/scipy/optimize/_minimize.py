@@ -1,0 +1,223 @@
+"""``minimize`` and ``minimize_scalar``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad import numpy as fnp
+from funcgrad._core.aval import Aval, aval_of
+from funcgrad._core.bind import active_trace, untraced
+from funcgrad._core.lazy import LazyModule
+from funcgrad.errors import UnsupportedFunctionError
+from funcgrad.numpy.extend import as_value
+from funcgrad.scipy._closed import Closed, close, plainly, refuse_traced, settled_array, traced_leaves
+from funcgrad.scipy.optimize._implicit import Minimum, answer, gradient_of, hessian_of
+from funcgrad.scipy.optimize._result import solution
+from funcgrad.scipy.optimize._roots import as_tuple, start_of
+
+theirs = LazyModule("scipy.optimize")
+
+
+class Bounded(Minimum):
+    """A minimum within bounds."""
+
+    bounded = True
+
+
+def cost(name: str, *, first: bool = False) -> Callable[[Any], list[Any]]:
+    """What a function returns, a number; the first of a pair with ``first``."""
+
+    def settle(y: Any) -> list[Any]:
+        y = settled_array(y[0] if first else y)
+        if aval_of(y).size != 1 or y.dtype.kind == "c":
+            raise TypeError(
+                f"{name}: the function returned {aval_of(y)}; needed a real number. Reduce it with np.sum or np.mean."
+            )
+        return [fnp.reshape(fnp.astype(y, float), ())]
+
+    return settle
+
+
+def bounds_of(name: str, bounds: Any, n: int) -> tuple[Any, Any]:
+    """Bounds in any of SciPy's forms, as two vectors."""
+    if hasattr(bounds, "lb"):
+        pair = bounds.lb, bounds.ub
+    else:
+        rows = list(bounds)
+        if len(rows) != n or any(len(row) != 2 for row in rows):
+            raise ValueError(
+                f"{name}: bounds has {len(rows)} entries for {n} unknowns; needed a pair (lowest, highest) for each. "
+                "Write None where there is no bound."
+            )
+        pair = (
+            [-np.inf if low is None else low for low, _ in rows],
+            [np.inf if high is None else high for _, high in rows],
+        )
+    low, high = [fnp.broadcast_to(fnp.astype(fnp.asarray(as_value(side)), float), (n,)) for side in pair]
+    return low, high
+
+
+def minimize(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
+    fun: Callable[..., Any],
+    x0: Any,
+    args: Any = (),
+    method: Any = None,
+    jac: Any = None,
+    hess: Any = None,
+    hessp: Any = None,
+    bounds: Any = None,
+    constraints: Any = (),
+    tol: Any = None,
+    callback: Any = None,
+    options: Any = None,
+) -> Any:
+    """``scipy.optimize.minimize``: where a function of a vector is least; the place is differentiable.
+
+    SciPy finds the place on plain numbers, with the gradient that ``jac`` says: without one it takes differences, and
+    finds the place to some seven digits. The derivative of ``x`` by ``args`` and by what ``fun`` closes over is that of
+    the implicit function theorem, with exact second derivatives at the place that was found; that of ``fun`` follows. A
+    component that a bound holds moves as the bound does; where its slope is 0 on the bound, it counts as free. By
+    ``x0`` the derivative is 0. Where SciPy does not converge (``success`` is False) it is that of one step of Newton's
+    method from ``x``, and means nothing. Eagerly a singular matrix of second derivatives raises ``LinAlgError``; on XLA
+    it gives infinities or NaN.
+
+    Args:
+        fun: takes a vector and ``args``, and returns a number. Written with NumPy. One that branches on the numbers it
+            is given has derivatives by its arguments, not by what it closes over.
+        x0: f64[n], where the search begins.
+        args: further arguments, pytrees.
+        method: one of SciPy's.
+        jac: SciPy's; a function, or True, is replaced by the exact gradient where something is traced.
+        hess: SciPy's; a function is replaced by the exact matrix likewise.
+        hessp: the same.
+        bounds: SciPy's; differentiable.
+        constraints: not supported with traced values.
+        tol: the tolerance.
+        callback: called after each iteration.
+        options: SciPy's further options; they have no derivative.
+
+    Returns:
+        SciPy's result with ``x`` and ``fun``; of the rest what has no derivative. Under `jit` and `vmap` ``success`` is
+        traced, and there is no message.
+
+    Raises:
+        UnsupportedFunctionError: there are constraints, and something is traced.
+        NotDifferentiableError: an option is traced, or ``fun`` branches on numbers and closes over traced ones.
+        LinAlgError: the second derivatives are singular.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> def least(a):
+        ...     bowl = lambda x: (x[0] - a) ** 2 + (x[1] - a * x[0]) ** 2
+        ...     return fg.scipy.optimize.minimize(bowl, np.zeros(2), jac=fg.grad(bowl), tol=1e-10).x
+        >>> fg.jacrev(least)(3.0).round(6)
+        array([1., 6.])
+
+    Source: Griewank and Walther, *Evaluating Derivatives*, 2nd edition (2008), chapter 15; for bounds Fiacco (1983),
+    section 3.2.
+    """
+    name = "scipy.optimize.minimize"
+
+    def theirs_of(fun: Callable[..., Any]) -> Any:
+        return theirs.minimize(fun, x0, args, method, jac, hess, hessp, bounds, constraints, tol, callback, options)
+
+    pair = () if bounds is None else (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
+    if active_trace() is None and not traced_leaves((x0, args, pair)):
+        return theirs_of(fun)
+    start = fnp.atleast_1d(start_of(x0))
+    x = aval_of(start)
+    f, rest = close(name, fun, (x,), as_tuple(args), cost(name, first=jac is True))
+    if not rest and not traced_leaves((x0, pair)):
+        with untraced():
+            return theirs_of(plainly(name, fun, f.why))
+    refuse_traced(name, {"tol": tol, "options": options})
+    if constraints:
+        raise UnsupportedFunctionError(
+            f"{name}: constraints were given with traced values; needed bounds alone. Put what must hold into the "
+            "function or its unknowns, or solve on plain values, of fg.stop_gradient(x)."
+        )
+    given = [start] if bounds is None else [start, *bounds_of(name, bounds, x.size)]
+
+    def find(solver: Minimum, given: Sequence[np.ndarray], rest: Sequence[np.ndarray]) -> tuple[Any, Any, Any]:
+        slopes = {"jac": jac, "hess": hess, "hessp": None}
+        if jac is True or callable(jac):
+            slopes["jac"] = solver.bound(solver.made(gradient_of, rest), rest)
+        if callable(hess) or callable(hessp):
+            slopes["hess"] = solver.bound(solver.made(hessian_of, rest), rest)
+        sides = theirs.Bounds(*given[1:]) if len(given) > 1 else None
+        more = {"bounds": sides, "tol": tol, "callback": callback, "options": options}
+        found = theirs.minimize(solver.bound(f, rest), given[0], (), method, **slopes, **more)
+        return found.x, found.success, found
+
+    solver = (Minimum if bounds is None else Bounded)(name, f, find, x, len(given), len(rest))
+    return least(f, solver, (*given, *rest), rest)
+
+
+def least(f: Closed, solver: Minimum, operands: Sequence[Any], rest: Sequence[Any]) -> Any:
+    """The place of a minimum and the value there."""
+    x, success, result = answer(solver, operands)
+    return solution(result, x=x, fun=f.evaluate(x, *rest)[0], success=success if result is None else None)
+
+
+def minimize_scalar(  # noqa: PLR0917  (SciPy's arguments)
+    fun: Callable[..., Any],
+    bracket: Any = None,
+    bounds: Any = None,
+    args: Any = (),
+    method: Any = None,
+    tol: Any = None,
+    options: Any = None,
+) -> Any:
+    """``scipy.optimize.minimize_scalar``: where a function of a number is least; differentiable as `minimize` is.
+
+    Args:
+        fun: takes a number and ``args``, and returns a number. Written with NumPy.
+        bracket: two or three numbers around the minimum; it has no derivative by them.
+        bounds: the lowest and the highest number; differentiable where one of them holds the minimum.
+        args: further arguments, pytrees.
+        method: one of SciPy's.
+        tol: the tolerance.
+        options: SciPy's further options.
+
+    Returns:
+        SciPy's result with ``x`` and ``fun``.
+
+    Raises:
+        LinAlgError: the second derivative is 0.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> least = lambda a: fg.scipy.optimize.minimize_scalar(lambda x: np.cosh(x - a**2), tol=1e-10).x
+        >>> print(round(float(fg.grad(least)(1.5)), 6))
+        3.0
+    """
+    name = "scipy.optimize.minimize_scalar"
+    plain = {"method": method, "tol": tol, "options": options}
+    if active_trace() is None and not traced_leaves((bracket, bounds, args)):
+        return theirs.minimize_scalar(fun, bracket, bounds, args, **plain)
+    x = Aval((1,), np.dtype(float))
+    f, rest = close(name, lambda x, *args: fun(x[0], *args), (x,), as_tuple(args), cost(name))
+    if not rest and not traced_leaves((bracket, bounds)):
+        with untraced():
+            return theirs.minimize_scalar(plainly(name, fun, f.why), bracket, bounds, args, **plain)
+    refuse_traced(name, plain)
+    points = [] if bracket is None else [fnp.astype(fnp.asarray(as_value(each)), float) for each in bracket]
+    sides = [] if bounds is None else [fnp.reshape(fnp.astype(fnp.asarray(as_value(b)), float), (1,)) for b in bounds]
+    given = [np.zeros(1), *sides, *points]
+
+    def find(solver: Minimum, given: Sequence[np.ndarray], rest: Sequence[np.ndarray]) -> tuple[Any, Any, Any]:
+        value, count = solver.bound(f, rest), len(sides)
+        around = tuple([float(each) for each in given[1 + count :]]) or None
+        within = tuple([float(each[0]) for each in given[1 : 1 + count]]) or None
+        found = theirs.minimize_scalar(lambda x: value([x]), around, within, **plain)
+        return found.x, found.success, found
+
+    solver = (Bounded if sides else Minimum)(name, f, find, x, len(given), len(rest))
+    result = least(f, solver, (*given, *rest), rest)
+    result.x = result.x[0]
+    return result

@@ -1,0 +1,35 @@
+"""What is said of a traced solution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scipy.optimize import OptimizeResult
+
+# What carries no derivative, or is exactly what a formula here says.
+_KEPT = frozenset(
+    {
+        *("x", "fun", "root", "success", "status", "message", "converged", "flag", "method", "active_mask"),
+        *("nfev", "njev", "nhev", "nit", "iterations", "function_calls"),
+    }
+)
+
+
+class Solution(OptimizeResult):
+    """SciPy's result, without the numbers of which nothing is known but their values (``jac``, ``hess_inv``, ...)."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            pass
+        raise AttributeError(
+            f"scipy.optimize: {name} is not there in the result of a solution with derivatives, which has "
+            f"{', '.join(self)}. Compute it at x, or solve on plain values, of fg.stop_gradient(x)."
+        )
+
+
+def solution(result: Any, **fields: Any) -> Solution:
+    """SciPy's result with some fields as functions of what is traced; these alone where SciPy was not asked yet."""
+    kept = {} if result is None else {name: value for name, value in result.items() if name in _KEPT}
+    return Solution({**kept, **{name: value for name, value in fields.items() if value is not None}})

@@ -1,0 +1,327 @@
+"""``root_scalar``, ``brentq`` and its like, and ``newton``: equations of one unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad import numpy as fnp
+from funcgrad._core.aval import Aval, aval_of
+from funcgrad._core.bind import active_trace, untraced
+from funcgrad._core.lazy import LazyModule
+from funcgrad.errors import UnsupportedFunctionError
+from funcgrad.numpy.extend import as_value
+from funcgrad.scipy._closed import Flat, close, plainly, refuse_traced, traced_leaves
+from funcgrad.scipy.optimize._implicit import Root, answer, slopes_of
+from funcgrad.scipy.optimize._result import solution
+from funcgrad.scipy.optimize._roots import as_tuple, residuals, start_of
+
+theirs = LazyModule("scipy.optimize")
+
+# SciPy's own tolerance of its bracketing methods.
+_RTOL = float(4 * np.finfo(float).eps)
+_NUMBER = Aval((), np.dtype(float))
+
+
+def _second_slopes_of(evaluate: Flat, x: Aval) -> Flat:
+    return slopes_of(slopes_of(evaluate, x), x)
+
+
+class _Each(Root):
+    each = True
+
+
+def _number(x: Any) -> Any:
+    return fnp.reshape(fnp.astype(fnp.asarray(as_value(x)), float), ())
+
+
+def root_scalar(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
+    f: Callable[..., Any],
+    args: Any = (),
+    method: str | None = None,
+    bracket: Any = None,
+    fprime: Any = None,
+    fprime2: Any = None,
+    x0: Any = None,
+    x1: Any = None,
+    xtol: float | None = None,
+    rtol: float | None = None,
+    maxiter: int | None = None,
+    options: dict[str, Any] | None = None,
+) -> Any:
+    """``scipy.optimize.root_scalar``: where a function of a number is 0; the root is differentiable, as `root`'s is.
+
+    Args:
+        f: takes a number and ``args``, and returns a number. Written with NumPy. One that branches on the number it is
+            given has derivatives by its arguments, not by what it closes over.
+        args: further arguments, pytrees.
+        method: one of SciPy's.
+        bracket: between which numbers to search; the root has no derivative by them.
+        fprime: the derivative; replaced by the exact one where something is traced.
+        fprime2: the second derivative; replaced likewise.
+        x0: where the search begins; the root has no derivative by it.
+        x1: a second guess.
+        xtol: the absolute tolerance.
+        rtol: the relative tolerance.
+        maxiter: how many iterations there may be.
+        options: SciPy's further options.
+
+    Returns:
+        SciPy's result with ``root``; under `jit` and `vmap` with ``root`` and ``converged`` alone.
+
+    Raises:
+        NotDifferentiableError: an option is traced, or ``f`` branches on numbers and closes over traced ones.
+        LinAlgError: the function has no slope at the root, so that the root has no derivative.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> def inverse(a):
+        ...     return fg.scipy.optimize.root_scalar(lambda x: x + np.exp(x) - a, bracket=(-5, 5)).root
+        >>> print(round(fg.grad(inverse)(1.0), 6))
+        0.5
+    """
+    name = "scipy.optimize.root_scalar"
+    options = {} if options is None else options
+    plain = {"xtol": xtol, "rtol": rtol, "maxiter": maxiter, "options": options}
+
+    def theirs_of(f: Callable[..., Any]) -> Any:
+        starts = {"bracket": bracket, "fprime": fprime, "fprime2": fprime2, "x0": x0, "x1": x1}
+        return theirs.root_scalar(f, args, method, **starts, **plain)
+
+    starts = (bracket, x0, x1)
+    if active_trace() is None and not traced_leaves((starts, args)):
+        return theirs_of(f)
+    several = fprime is True or fprime2 is True
+    x = _NUMBER if bracket is not None else Aval((), aval_of(start_of(x0)).dtype)
+    closed, rest = close(name, f, (x,), as_tuple(args), residuals(name, x, first=several))
+    if not rest and not traced_leaves(starts):
+        with untraced():
+            return theirs_of(plainly(name, f, closed.why))
+    refuse_traced(name, plain)
+    ends = [] if bracket is None else [_number(end) for end in bracket]
+    guesses = [fnp.reshape(start_of(guess), ()) for guess in (x0, x1) if guess is not None]
+
+    def find(solver: Root, given: Sequence[np.ndarray], rest: Sequence[np.ndarray]) -> tuple[Any, Any, Any]:
+        numbers = [each[()] for each in given]
+        more: dict[str, Any] = {"bracket": tuple(numbers[: len(ends)])} if ends else {}
+        more |= dict(zip(("x0", "x1"), numbers[len(ends) :], strict=False))
+        for option, wanted, make in (("fprime", fprime, slopes_of), ("fprime2", fprime2, _second_slopes_of)):
+            if wanted:
+                more[option] = solver.bound(solver.made(make, rest), rest)
+        found = theirs.root_scalar(solver.bound(closed, rest), (), method, **more, **plain)
+        return found.root, found.converged, found
+
+    solver = Root(name, closed, find, x, len(ends) + len(guesses), len(rest))
+    found, success, result = answer(solver, (*ends, *guesses, *rest))
+    return solution(result, root=found, converged=success if result is None else None)
+
+
+def _bracketed(  # noqa: PLR0917  (SciPy's arguments)
+    name: str, f: Callable[..., Any], a: Any, b: Any, args: Any, full_output: bool, options: dict[str, Any]
+) -> Any:
+    """The root between two numbers, by SciPy's function of this name."""
+    search = getattr(theirs, name)
+    name = f"scipy.optimize.{name}"
+    if active_trace() is None and not traced_leaves((a, b, args)):
+        return search(f, a, b, args, full_output=full_output, **options)
+    closed, rest = close(name, f, (_NUMBER,), as_tuple(args), residuals(name, _NUMBER))
+    if not rest and not traced_leaves((a, b)):
+        with untraced():
+            return search(plainly(name, f, closed.why), a, b, args, full_output=full_output, **options)
+    refuse_traced(name, options)
+
+    def find(solver: Root, given: Sequence[np.ndarray], rest: Sequence[np.ndarray]) -> tuple[Any, Any, Any]:
+        low, high = [float(end) for end in given]
+        x, report = search(solver.bound(closed, rest), low, high, full_output=True, **options)
+        return x, report.converged, report
+
+    solver = Root(name, closed, find, _NUMBER, 2, len(rest))
+    found, success, result = answer(solver, (_number(a), _number(b), *rest))
+    if not full_output:
+        return found
+    return found, solution(result, root=found, converged=success if result is None else None)
+
+
+def brentq(  # noqa: PLR0917  (SciPy's arguments)
+    f: Callable[..., Any],
+    a: Any,
+    b: Any,
+    args: Any = (),
+    xtol: float = 2e-12,
+    rtol: float = _RTOL,
+    maxiter: int = 100,
+    full_output: bool = False,
+    disp: bool = True,
+) -> Any:
+    """``scipy.optimize.brentq``: the root of a function between two numbers; differentiable as `root_scalar` is.
+
+    Args:
+        f: takes a number and ``args``, and returns a number.
+        a: where the function has one sign; the root has no derivative by it.
+        b: where it has the other.
+        args: further arguments, pytrees.
+        xtol: the absolute tolerance.
+        rtol: the relative tolerance.
+        maxiter: how many iterations there may be.
+        full_output: whether SciPy's report is returned too.
+        disp: whether an error is raised where it does not converge.
+
+    Returns:
+        The root; with ``full_output`` the report too.
+
+    Raises:
+        ValueError: the function has the same sign at both ends.
+        RuntimeError: SciPy does not converge.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> print(round(fg.grad(lambda a: fg.scipy.optimize.brentq(lambda x: x**3 - a, 0, 10))(8.0), 6))
+        0.083333
+    """
+    options = {"xtol": xtol, "rtol": rtol, "maxiter": maxiter, "disp": disp}
+    return _bracketed("brentq", f, a, b, args, full_output, options)
+
+
+def brenth(  # noqa: PLR0917  (SciPy's arguments)
+    f: Callable[..., Any],
+    a: Any,
+    b: Any,
+    args: Any = (),
+    xtol: float = 2e-12,
+    rtol: float = _RTOL,
+    maxiter: int = 100,
+    full_output: bool = False,
+    disp: bool = True,
+) -> Any:
+    """``scipy.optimize.brenth``: as `brentq`, with hyperbolic extrapolation."""
+    options = {"xtol": xtol, "rtol": rtol, "maxiter": maxiter, "disp": disp}
+    return _bracketed("brenth", f, a, b, args, full_output, options)
+
+
+def bisect(  # noqa: PLR0917  (SciPy's arguments)
+    f: Callable[..., Any],
+    a: Any,
+    b: Any,
+    args: Any = (),
+    xtol: float = 2e-12,
+    rtol: float = _RTOL,
+    maxiter: int = 100,
+    full_output: bool = False,
+    disp: bool = True,
+) -> Any:
+    """``scipy.optimize.bisect``: as `brentq`, by halving the interval."""
+    options = {"xtol": xtol, "rtol": rtol, "maxiter": maxiter, "disp": disp}
+    return _bracketed("bisect", f, a, b, args, full_output, options)
+
+
+def ridder(  # noqa: PLR0917  (SciPy's arguments)
+    f: Callable[..., Any],
+    a: Any,
+    b: Any,
+    args: Any = (),
+    xtol: float = 2e-12,
+    rtol: float = _RTOL,
+    maxiter: int = 100,
+    full_output: bool = False,
+    disp: bool = True,
+) -> Any:
+    """``scipy.optimize.ridder``: as `brentq`, by Ridder's method."""
+    options = {"xtol": xtol, "rtol": rtol, "maxiter": maxiter, "disp": disp}
+    return _bracketed("ridder", f, a, b, args, full_output, options)
+
+
+def toms748(  # noqa: PLR0917  (SciPy's arguments)
+    f: Callable[..., Any],
+    a: Any,
+    b: Any,
+    args: Any = (),
+    k: int = 1,
+    xtol: float = 2e-12,
+    rtol: float = _RTOL,
+    maxiter: int = 100,
+    full_output: bool = False,
+    disp: bool = True,
+) -> Any:
+    """``scipy.optimize.toms748``: as `brentq`, by algorithm 748; ``k`` Newton steps in each iteration."""
+    options = {"k": k, "xtol": xtol, "rtol": rtol, "maxiter": maxiter, "disp": disp}
+    return _bracketed("toms748", f, a, b, args, full_output, options)
+
+
+def newton(  # noqa: PLR0917  (SciPy's arguments)
+    func: Callable[..., Any],
+    x0: Any,
+    fprime: Any = None,
+    args: Any = (),
+    tol: float = 1.48e-8,
+    maxiter: int = 50,
+    fprime2: Any = None,
+    x1: Any = None,
+    rtol: float = 0.0,
+    full_output: bool = False,
+    disp: bool = True,
+) -> Any:
+    """``scipy.optimize.newton``: where a function is 0, each of its numbers by itself; differentiable as `root` is.
+
+    Args:
+        func: takes a number, or an array whose elements it takes each by itself, and ``args``.
+        x0: where the search begins; the root has no derivative by it.
+        fprime: the derivative; replaced by the exact one where something is traced.
+        args: further arguments, pytrees.
+        tol: the absolute tolerance.
+        maxiter: how many iterations there may be.
+        fprime2: the second derivative; replaced likewise.
+        x1: a second guess.
+        rtol: the relative tolerance.
+        full_output: not supported with traced values.
+        disp: whether an error is raised where it does not converge.
+
+    Returns:
+        The root, of the shape of ``x0``.
+
+    Raises:
+        RuntimeError: SciPy does not converge.
+        UnsupportedFunctionError: ``full_output`` with traced values.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> roots = lambda a: fg.scipy.optimize.newton(lambda x: x**2 - a, np.ones(2))
+        >>> fg.grad(lambda a: np.sum(roots(a)))(np.array([4.0, 16.0])).round(6)
+        array([0.25 , 0.125])
+    """
+    name = "scipy.optimize.newton"
+    options = {"tol": tol, "maxiter": maxiter, "rtol": rtol, "disp": disp}
+
+    def theirs_of(func: Callable[..., Any]) -> Any:
+        more = {"fprime": fprime, "fprime2": fprime2, "x1": x1}
+        return theirs.newton(func, x0, args=args, full_output=full_output, **more, **options)
+
+    if active_trace() is None and not traced_leaves((x0, x1, args)):
+        return theirs_of(func)
+    guesses = [start_of(guess) for guess in (x0, x1) if guess is not None]
+    x = aval_of(guesses[0])
+    f, rest = close(name, func, (x,), as_tuple(args), residuals(name, x))
+    if not rest and not traced_leaves((x0, x1)):
+        with untraced():
+            return theirs_of(plainly(name, func, f.why))
+    refuse_traced(name, options)
+    if full_output:
+        raise UnsupportedFunctionError(
+            f"{name}: full_output was asked for with traced values; needed False. Use fg.scipy.optimize.root_scalar, "
+            "whose result says it all."
+        )
+
+    def find(solver: Root, given: Sequence[np.ndarray], rest: Sequence[np.ndarray]) -> tuple[Any, Any, Any]:
+        starts = [each[()] for each in given]
+        more: dict[str, Any] = dict(zip(("x1",), starts[1:], strict=False))
+        for option, wanted, make in (("fprime", fprime, slopes_of), ("fprime2", fprime2, _second_slopes_of)):
+            if wanted is not None:
+                more[option] = solver.bound(solver.made(make, rest), rest)
+        return theirs.newton(solver.bound(f, rest), starts[0], **more, **options), True, None
+
+    kind = _Each if x.shape and x.dtype.kind == "f" else Root
+    return answer(kind(name, f, find, x, len(guesses), len(rest)), (*guesses, *rest))[0]

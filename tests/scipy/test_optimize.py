@@ -1,0 +1,403 @@
+"""Roots and minima against Newton's method in JAX with 64 bits, closed forms, differences and SciPy's own values."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.optimize
+
+import funcgrad as fg
+from funcgrad.errors import (
+    NotDifferentiableError,
+    TracerBoolConversionError,
+    TreeMismatchError,
+    UnsupportedFunctionError,
+)
+from funcgrad.scipy import optimize
+
+theirs: Any = scipy.optimize
+W = np.array([1.0, -2.0, 0.5])
+P = np.array([0.6, 1.4])
+T = np.linspace(0.0, 3.0, 12)
+Y = 2 * np.exp(-0.7 * T) + 0.3 + 0.05 * np.random.default_rng(0).normal(size=12)
+SIGMA = 0.05 + 0.01 * T
+TIGHT: dict[str, Any] = {"ftol": 1e-15, "xtol": 1e-15, "gtol": 1e-15}
+
+
+def crossing(x: Any, p: Any, np: Any = np) -> Any:
+    return np.stack([np.exp(x[0]) + x[1] * p[0] - 2, x[0] ** 3 - x[1] + p[1]])
+
+
+def bowl(x: Any, p: Any, np: Any = np) -> Any:
+    return (x[0] - p[0]) ** 4 + (x[0] - p[0]) ** 2 + (x[1] - p[1] * x[0]) ** 2 + np.exp(0.1 * x[1])
+
+
+def curve(t: Any, a: Any, k: Any, c: Any) -> Any:
+    return a * np.exp(-k * t) + c
+
+
+def misfit(q: Any, y: Any, np: Any = np) -> Any:
+    return q[0] * np.exp(-q[1] * T) + q[2] - y
+
+
+def losses(loss: str, x: Any, p: Any) -> Any:
+    z = (misfit(x, p, jnp) / 0.04) ** 2
+    rho = {
+        "linear": lambda z: z,
+        "soft_l1": lambda z: 2 * (jnp.sqrt(1 + z) - 1),
+        "huber": lambda z: jnp.where(z <= 1, z, 2 * jnp.sqrt(jnp.where(z <= 1, 1.0, z)) - 1),
+        "cauchy": jnp.log1p,
+        "arctan": jnp.arctan,
+    }[loss]
+    return 0.5 * 0.04**2 * jnp.sum(rho(z))
+
+
+def by_newton(equation: Callable[[Any, Any], Any], x: Any, p: Any) -> Any:
+    """The root of an equation from near it, in JAX: few steps, of which it knows the derivatives."""
+    for _ in range(4):
+        x = x - jnp.linalg.solve(jax.jacfwd(equation)(x, p), equation(x, p))
+    return x
+
+
+def root_by(method: str, **options: Any) -> Callable[[Any, Any], Any]:
+    return lambda m, p: m.root(crossing, [0.1, 0.2], (p,), method, **options).x
+
+
+def least_by(method: str, **options: Any) -> Callable[[Any, Any], Any]:
+    def least(m: Any, p: Any) -> Any:
+        slopes = {"jac": lambda x, p: fg.grad(bowl)(x, p)}
+        if method.startswith(("trust-e", "trust-k", "dog")):
+            slopes["hess"] = lambda x, p: fg.hessian(bowl)(x, p)
+        return m.minimize(bowl, np.array([0.3, 0.4]), (p,), method, tol=1e-13, **slopes, **options).x
+
+    return least
+
+
+def fit_by(loss: str, method: str = "trf") -> Callable[[Any, Any], Any]:
+    def fit(m: Any, y: Any) -> Any:
+        options = {"method": method, "loss": loss, "f_scale": 0.04, "jac": "3-point"}
+        return m.least_squares(lambda q: misfit(q, y), [1.5, 0.8, 0.2], **options, **TIGHT).x
+
+    return fit
+
+
+def jacobian(x: Any, p: Any) -> Any:
+    return np.stack([np.stack([np.exp(x[0]), p[0]]), np.stack([3 * x[0] ** 2, -1.0])])
+
+
+GRADIENT = jax.grad(functools.partial(bowl, np=jnp))
+CROSSING = functools.partial(crossing, np=jnp)
+Case = tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any], np.ndarray, float]
+# Ours and SciPy's, the equation, what it depends on, and how far off a solution of SciPy's may be.
+CASES: dict[str, Case] = {
+    "root": (root_by("hybr", tol=1e-14), CROSSING, P, 1e-8),
+    "root, a jacobian": (root_by("hybr", jac=jacobian, tol=1e-14), CROSSING, P, 1e-8),
+    "root, lm": (root_by("lm", tol=1e-14), CROSSING, P, 1e-8),
+    "root, krylov": (root_by("krylov", tol=1e-12), CROSSING, P, 1e-8),
+    "root, broyden1": (root_by("broyden1", tol=1e-12), CROSSING, P, 1e-8),
+    "root, pairs": (
+        lambda m, p: (
+            m.root(lambda x: (crossing(x, p), jacobian(x, fg.stop_gradient(p))), [0.1, 0.2], jac=True, tol=1e-14).x
+        ),
+        CROSSING,
+        P,
+        1e-8,
+    ),
+    "fsolve": (lambda m, p: m.fsolve(lambda x: list(crossing(x, p)), [0.1, 0.2], xtol=1e-14), CROSSING, P, 1e-8),
+    "fixed_point": (
+        lambda m, p: m.fixed_point(lambda x, p: 0.5 * (x + p / x), np.ones(2), (p,), xtol=1e-14),
+        lambda x, p: x**2 - p,
+        P,
+        1e-8,
+    ),
+    "newton": (lambda m, p: m.newton(lambda x: x**3 - p, np.ones(2), tol=1e-14), lambda x, p: x**3 - p, P, 1e-8),
+    **{f"minimize, {method}": (least_by(method), GRADIENT, P, 1e-6) for method in ("BFGS", "CG", "L-BFGS-B", "SLSQP")},
+    **{f"minimize, {name}": (least_by(name), GRADIENT, P, 1e-6) for name in ("trust-exact", "trust-constr", "TNC")},
+    "minimize, no gradient": (lambda m, p: m.minimize(bowl, np.zeros(2), (p,), tol=1e-10).x, GRADIENT, P, 1e-4),
+    **{
+        f"least_squares, {loss}": (fit_by(loss), jax.grad(functools.partial(losses, loss)), Y, 1e-5)
+        for loss in ("linear", "soft_l1", "huber", "cauchy", "arctan")
+    },
+    "least_squares, lm": (fit_by("linear", "lm"), jax.grad(functools.partial(losses, "linear")), Y, 1e-5),
+    "curve_fit": (
+        lambda m, y: m.curve_fit(curve, T, y, sigma=0.3, p0=[1.5, 0.8, 0.2], **TIGHT)[0],
+        jax.grad(functools.partial(losses, "linear")),
+        Y,
+        1e-5,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_beside_newton_in_jax(name: str) -> None:
+    call, equation, p, tolerance = CASES[name]
+    found = call(optimize, p)
+    np.testing.assert_array_equal(found, call(theirs, p))
+
+    def ours(p: Any) -> Any:
+        return np.sum(W[: len(found)] * call(optimize, p) ** 2)
+
+    with jax.enable_x64(True):
+        peer = jax.value_and_grad(lambda p: jnp.sum(W[: len(found)] * by_newton(equation, found, p) ** 2))
+        expected, slopes = jax.tree.map(np.asarray, peer(p))
+    value, gradient = fg.value_and_grad(ours)(p)
+    # Of a slope that is the user's own SciPy gets the exact one instead, whose last digits differ.
+    np.testing.assert_allclose(value, ours(p), rtol=1e-8 if "minimize" in name else 1e-12)
+    np.testing.assert_allclose(value, expected, rtol=tolerance)
+    np.testing.assert_allclose(gradient, slopes, rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(fg.jvp(ours, (p,), (np.ones_like(p),))[1], np.sum(gradient), rtol=1e-9, atol=1e-12)
+    compiled = fg.jit(fg.grad(ours), engine="numpy")
+    np.testing.assert_allclose(compiled(p), gradient, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["root", "newton", "fixed_point", "minimize, trust-exact"])
+def test_further_derivatives(name: str) -> None:
+    """Second derivatives, batches and XLA."""
+    call, equation, p, _ = CASES[name]
+    found = call(optimize, p)
+
+    def ours(p: Any) -> Any:
+        return np.sum(W[:2] * call(optimize, p) ** 2)
+
+    with jax.enable_x64(True):
+        peer = jax.hessian(lambda p: jnp.sum(W[:2] * by_newton(equation, found, p) ** 2))
+        expected = np.asarray(peer(p))
+    hessian = fg.hessian(ours)(p)
+    np.testing.assert_allclose(hessian, expected, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(fg.jit(fg.hessian(ours))(p), hessian, rtol=1e-9, atol=1e-12)
+    many = np.stack([p, 1.1 * p])
+    np.testing.assert_allclose(fg.vmap(fg.grad(ours))(many)[1], fg.grad(ours)(many[1]), rtol=1e-9)
+
+
+SCALARS: dict[str, Callable[[Any, Any], Any]] = {
+    "brentq": lambda m, a: m.brentq(lambda x: x**3 - a, 0, 10),
+    "brenth": lambda m, a: m.brenth(lambda x, a: x**3 - a, 0, 10, (a,)),
+    "bisect": lambda m, a: m.bisect(lambda x, a: x**3 - a, 0, a + 5, a),
+    "ridder": lambda m, a: m.ridder(lambda x: x**3 - a, 0, 10, full_output=True)[1].root,
+    "toms748": lambda m, a: m.toms748(lambda x: x**3 - a, 0, 10, k=2),
+    "newton": lambda m, a: m.newton(lambda x: x**3 - a, 1.5, tol=1e-14),
+    "newton, slopes": lambda m, a: m.newton(
+        lambda x: x**3 - a, 1.5, fprime=lambda x: 3 * x**2, fprime2=lambda x: 6 * x, tol=1e-14
+    ),
+    "root_scalar": lambda m, a: m.root_scalar(lambda x, a: x**3 - a, a, bracket=(0, a + 2)).root,
+    "root_scalar, slopes": lambda m, a: m.root_scalar(lambda x: (x**3 - a, 3 * x**2), x0=1.5, fprime=True).root,
+    "root_scalar, secant": lambda m, a: m.root_scalar(lambda x: x**3 - a, x0=1.5, x1=1.8, method="secant").root,
+    "root_scalar, a branch": lambda m, a: (
+        m.root_scalar(lambda x, a: x**3 - a if x > 0 else -a - math.cosh(x), (a,), bracket=(-3, 9)).root
+    ),
+    "fsolve": lambda m, a: m.fsolve(lambda x: x**3 - a, 1.5, fprime=lambda x: np.diag(3 * x**2), xtol=1e-12)[0],
+    "minimize_scalar": lambda m, a: m.minimize_scalar(lambda x: x**4 / 4 - a * x, (1.0, 3.0), tol=1e-13).x,
+    "minimize_scalar, bounds": lambda m, a: (
+        m.minimize_scalar(lambda x: x**4 / 4 - a * x, bounds=(0, a), options={"xatol": 1e-13}).x
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SCALARS)
+def test_cube_roots(name: str) -> None:
+    call, a = SCALARS[name], 5.0
+    assert call(optimize, a) == call(theirs, a)
+    ours = lambda a: call(optimize, a)
+    # A minimum is found to half the digits.
+    tolerance = 1e-7 if "minimize" in name else 1e-9
+    np.testing.assert_allclose(fg.grad(ours)(a), a ** (-2 / 3) / 3, rtol=tolerance)
+    np.testing.assert_allclose(fg.grad(fg.grad(ours))(a), -2 / 9 * a ** (-5 / 3), rtol=10 * tolerance)
+    np.testing.assert_allclose(fg.vmap(ours)(np.array([a, 2 * a])), np.cbrt([a, 2 * a]), rtol=tolerance)
+    engines = ("numpy", "xla") if name in ("brentq", "minimize_scalar, bounds") else ("numpy",)
+    if name.endswith("a branch"):
+        with pytest.raises(TracerBoolConversionError, match="Compute both sides"):
+            fg.jit(fg.grad(ours))(a)
+        return
+    for engine in engines:
+        np.testing.assert_allclose(fg.jit(fg.grad(ours), engine=engine)(a), a ** (-2 / 3) / 3, rtol=tolerance)
+
+
+def test_complex_roots() -> None:
+    """Of a function that is not holomorphic, by both parts."""
+
+    def ours(a: Any, b: Any) -> Any:
+        z = optimize.newton(lambda z: z**2 + a + 1j * b * z * np.conj(z), 0.5 + 1.5j, tol=1e-14)
+        return np.real(z) + 2 * np.imag(z)
+
+    h = 1e-5
+    slopes = [(ours(2.0 + s, 0.3 + t) - ours(2.0 - s, 0.3 - t)) / (2 * h) for s, t in ((h, 0), (0, h))]
+    np.testing.assert_allclose(fg.grad(ours, (0, 1))(2.0, 0.3), slopes, rtol=1e-8)
+
+
+@pytest.mark.parametrize("method", ["L-BFGS-B", "TNC", "SLSQP", "trust-constr", "Nelder-Mead", "Powell"])
+def test_bounds_of_minima(method: str) -> None:
+    """The first unknown is held by its bound, the second goes where it is best then."""
+
+    def ours(a: Any, high: Any) -> Any:
+        def f(x: Any) -> Any:
+            return np.cosh(x[0] - a) + (x[1] - a * x[0] ** 2) ** 2
+
+        bounds = [(None, high), (-9.0, None)] if method != "TNC" else theirs.Bounds([-9, -9], np.stack([high, 9.0]))
+        slope = None if method[0] in "NP" else fg.grad(f)
+        return optimize.minimize(f, np.zeros(2), method=method, jac=slope, bounds=bounds, tol=1e-10).x
+
+    expected = np.array([[0.0, 0.25], [1.0, 2 * 2.0 * 0.5]])
+    found = np.array(fg.jacrev(ours, (0, 1))(2.0, 0.5))
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    np.testing.assert_allclose(fg.jit(fg.jacfwd(ours, (0, 1)), engine="numpy")(2.0, 0.5), found, rtol=1e-9, atol=1e-12)
+    # A bound that holds nothing.
+    np.testing.assert_allclose(fg.jacrev(ours, (0, 1))(0.4, 3.0), [[1.0, 3 * 0.16], [0.0, 0.0]], atol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["trf", "dogbox"])
+def test_bounds_of_fits(method: str) -> None:
+    """With a rate that its bound holds the other two parameters are a linear fit."""
+
+    def ours(y: Any, high: Any) -> Any:
+        bounds = ([0, 0, -1], np.stack([10.0, high, 1.0]))
+        return optimize.least_squares(misfit, [1.0, 0.3, 0.0], "3-point", bounds, method, args=(y,), **TIGHT).x
+
+    def linear(y: Any, high: Any) -> Any:
+        (a, c), *_ = np.linalg.lstsq(np.stack([np.exp(-high * T), np.ones(12)], 1), y)
+        return np.stack([a, high, c])
+
+    for found, expected in zip(fg.jacrev(ours, (0, 1))(Y, 0.5), fg.jacrev(linear, (0, 1))(Y, 0.5), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+
+
+def test_fits_with_errors() -> None:
+    """Parameters and their covariance by places, data and errors; a linear model, whose answer is known."""
+
+    def line(x: Any, a: Any, b: Any) -> Any:
+        return a * x + b
+
+    def by_hand(x: Any, y: Any, s: Any) -> tuple[Any, Any]:
+        m = np.stack([x, np.ones(12)], 1) / s[:, None]
+        c = np.linalg.inv(m.T @ m)
+        return c @ (m.T @ (y / s)), c
+
+    for absolute in (True, False):
+
+        def ours(x: Any, y: Any, s: Any, absolute: bool = absolute) -> Any:
+            return optimize.curve_fit(line, x, y, sigma=s, absolute_sigma=absolute, **TIGHT)
+
+        def known(x: Any, y: Any, s: Any, absolute: bool = absolute) -> Any:
+            q, c = by_hand(x, y, s)
+            return q, c if absolute else c * np.sum(((line(x, *q) - y) / s) ** 2) / 10
+
+        plain = theirs.curve_fit(line, T, Y, sigma=SIGMA, absolute_sigma=absolute, **TIGHT)
+        seen: list[Any] = []
+
+        def total(*xs: Any, f: Any = ours, seen: list[Any] = seen) -> Any:
+            seen.append(f(*xs))
+            return np.sum(seen[-1][0] ** 2) + 1e3 * np.sum(W[:2] * seen[-1][1])
+
+        found = fg.grad(total, (0, 1, 2))(T, Y, SIGMA)
+        np.testing.assert_allclose(found, fg.grad(lambda *xs: total(*xs, f=known), (0, 1, 2))(T, Y, SIGMA), rtol=1e-6)
+        np.testing.assert_array_equal(ours(T, Y, SIGMA)[0], plain[0])
+        np.testing.assert_allclose(fg.vjp(ours, T, Y, SIGMA)[0][1], plain[1], rtol=1e-6)
+
+    covariance = np.diag(SIGMA**2) + 0.001
+    both = lambda c: np.sum(optimize.curve_fit(line, T, Y, sigma=c, jac=None, **TIGHT)[0] ** 2)
+
+    def whole(c: Any) -> Any:
+        m = np.stack([T, np.ones(12)], 1)
+        return np.sum(np.linalg.solve(m.T @ np.linalg.solve(c, m), m.T @ np.linalg.solve(c, Y)) ** 2)
+
+    slopes, expected = fg.grad(both)(covariance), fg.grad(whole)(covariance)
+    np.testing.assert_allclose(slopes + slopes.T, expected + expected.T, rtol=1e-5, atol=1e-8)
+
+
+def test_values_at_minima() -> None:
+    """The value at a minimum moves as the function does there."""
+    for f in (
+        lambda a: optimize.minimize(lambda x: np.cosh(x[0] - a) + a**2, [0.3], tol=1e-8).fun,
+        lambda a: optimize.minimize_scalar(lambda x: np.cosh(x - a) + a**2).fun,
+        lambda a: 2 * optimize.least_squares(lambda x: np.stack([x[0] - a, x[0] - a, 0 * x[0] + a]), [0.3]).cost + 1,
+    ):
+        np.testing.assert_allclose([f(2.0), fg.grad(f)(2.0), fg.grad(fg.grad(f))(2.0)], [5.0, 4.0, 2.0], atol=1e-5)
+
+
+def test_results_say_what_scipys_say() -> None:
+    plain = theirs.minimize(bowl, np.zeros(2), (P,))
+    seen: list[Any] = []
+    fg.grad(lambda p: seen.append(optimize.minimize(bowl, np.zeros(2), (p,))) or np.sum(seen[0].x))(P)
+    result = seen[0]
+    assert (result.success, result.message, result.nfev, result.nit) == (True, plain.message, plain.nfev, plain.nit)
+    with pytest.raises(AttributeError, match=r"hess_inv is not there.*Compute it at x"):
+        result.hess_inv  # noqa: B018  (what it raises)
+    with pytest.warns(RuntimeWarning, match=r"good progress|iteration"):
+        found = optimize.fsolve(lambda x: x**2 + 1, 0.7)
+    assert np.isfinite(found).all()
+    failed = fg.jvp(lambda a: float(optimize.root(lambda x: x**2 + a, 0.7).success), (1.0,), (1.0,))[0]
+    assert failed == 0.0
+    staged = fg.jit(lambda a: optimize.root(lambda x: x**2 + a, 0.7).success, engine="numpy")
+    assert (bool(staged(1.0)), bool(staged(-1.0))) == (False, True)
+
+
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "root": lambda a: theirs.root(lambda x, a: x**3 - a, 1.0, (a,)).x[0],
+    "root, closure": lambda a: theirs.root(lambda x: x**3 - a, 1.0).x[0],
+    "brentq": lambda a: theirs.brentq(lambda x, a: x**3 - a, 0, 9, (a,)),
+    "brentq, closure": lambda a: theirs.brentq(lambda x: x**3 - a, 0, 9),
+    "minimize": lambda a: theirs.minimize(lambda x, a: (x[0] ** 3 - a) ** 2, [1.4], (a,), tol=1e-10).x[0],
+    "minimize, closure": lambda a: theirs.minimize(lambda x: (x[0] ** 3 - a) ** 2, [1.4], tol=1e-10).x[0],
+    "least_squares, closure": lambda a: theirs.least_squares(lambda x: x**3 - a, [1.4], **TIGHT).x[0],
+    "curve_fit": lambda a: theirs.curve_fit(lambda t, x: x**3 * t, T, a * T, [1.4], **TIGHT)[0][0],
+}
+
+
+@pytest.mark.filterwarnings("ignore:Covariance of the parameters")
+@pytest.mark.parametrize("case", CALLS)
+def test_scipys_own_names(case: str) -> None:
+    gradient, name = fg.grad(CALLS[case]), case.partition(",")[0]
+    with fg.intercept():
+        np.testing.assert_allclose(gradient(3.0), 3.0 ** (-2 / 3) / 3, rtol=1e-6)
+        assert fg.grad(lambda a: a * theirs.brentq(lambda x: x - 2, 0, 9))(1.0) == 2.0
+    with pytest.raises(Exception) as caught:  # noqa: PT011  (SciPy's own, of any class)
+        gradient(3.0)
+    text = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", ())])
+    assert f"Call fg.scipy.optimize.{name} instead" in text
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda a: optimize.root(lambda x: (x - a) ** 2, [0.5]).x[0], np.linalg.LinAlgError, "ingular"),
+        (lambda a: optimize.brentq(lambda x: (x - a) ** 3, -1, 2), np.linalg.LinAlgError, "ingular"),
+        (
+            lambda a: optimize.minimize(lambda x: (x[0] + x[1] - a) ** 2, np.zeros(2)).x[0],
+            np.linalg.LinAlgError,
+            "ingular",
+        ),
+        (lambda a: optimize.root(lambda x: np.stack([x[0], a]), [0.5]).x[0], TreeMismatchError, "as many equations"),
+        (lambda a: optimize.root(lambda x: 1j * a * x, [0.5]).x[0], TypeError, "a complex guess"),
+        (lambda a: optimize.minimize(lambda x: x * a, [0.5, 1.0]).x[0], TypeError, "needed a real number"),
+        (lambda a: optimize.brentq(lambda x: x - a if x > 0 else -a, -1, 9), NotDifferentiableError, "branches on"),
+        (lambda a: optimize.root(lambda x: x - a, [0.5], tol=a).x[0], NotDifferentiableError, "option tol is traced"),
+        (
+            lambda a: optimize.minimize(lambda x: (x[0] - a) ** 2, [0.5], constraints={"type": "eq", "fun": abs}).x[0],
+            UnsupportedFunctionError,
+            "constraints were given",
+        ),
+        (
+            lambda a: optimize.minimize(lambda x: x[0] * a, [0.5], bounds=[(0, 1)] * 2).x[0],
+            ValueError,
+            "2 entries for 1",
+        ),
+        (lambda a: optimize.least_squares(lambda x: x - a, 0.5, loss=np.exp).x[0], UnsupportedFunctionError, "loss is"),
+        (lambda a: optimize.least_squares(lambda x: x * 1j * a, 0.5).x[0], TypeError, "needed real numbers"),
+        (lambda a: optimize.newton(lambda x: x - a, 0.5, full_output=True)[0], UnsupportedFunctionError, "full_output"),
+        (lambda a: optimize.fsolve(lambda x: x - a, 0.5, full_output=1)[0], UnsupportedFunctionError, "full_output"),
+        (
+            lambda a: optimize.curve_fit(curve, T, a * Y, full_output=True)[0][0],
+            UnsupportedFunctionError,
+            "full_output",
+        ),
+    ],
+)
+def test_refused(call: Callable[[Any], Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        fg.grad(call)(0.5)
