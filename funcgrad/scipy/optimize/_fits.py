@@ -138,8 +138,8 @@ def least_squares(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
         >>> t = np.arange(5.0)
         >>> def rate(counts):
         ...     return fg.scipy.optimize.least_squares(lambda k: np.exp(-k[0] * t) - counts, 0.5).x[0]
-        >>> fg.grad(rate)(np.exp(-0.3 * t)).round(3)
-        array([ 0.   , -0.347, -0.514, -0.571, -0.564])
+        >>> fg.grad(rate)(np.exp(-0.3 * t)).round(3) + 0.0
+        array([ 0.   , -0.158, -0.234, -0.26 , -0.257])
 
     Source: as for `minimize`.
     """
