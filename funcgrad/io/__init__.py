@@ -7,7 +7,7 @@ and never runs code.
 
 from funcgrad._public import publish
 from funcgrad.io._directory import CheckpointDir
-from funcgrad.io._file import load, save
+from funcgrad.io._save import load, save
 
 __all__ = ["CheckpointDir", "load", "save"]
 

@@ -71,6 +71,8 @@ class Match:
     def __init__(self, like: Any, where: str) -> None:
         self.like = like
         self.where = where
+        # The arrays of `like` that stand where the file has some, by their names there; known when it was checked.
+        self.places: dict[str, Any] = {}
 
     def check(self, node: Node) -> None:
         """Raise what `build` would raise, before any array has been read."""
@@ -155,8 +157,11 @@ class Match:
         if arrived != needed:
             raise self._differs(path, arrived, needed)
         if arrays is None:
+            self.places[node["array"]] = like
             return None
         array = arrays(node["array"])
+        if engine_of(array) is not None:
+            return array
         if isinstance(like, Tensor):
             make = Parameter if isinstance(like, Parameter) else tensor
             return make(array, requires_grad=like.requires_grad)

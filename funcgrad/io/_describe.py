@@ -49,6 +49,10 @@ class Description:
 
     def __init__(self, value: Any, asked: str) -> None:
         self.arrays: dict[str, np.ndarray] = {}
+        # What no process sees whole.
+        self.spread: dict[str, Any] = {}
+        # Whether several processes have an array together, in parts or each the whole of it.
+        self.is_shared = False
         # Where each array sits in the tree, as Python would reach it.
         self.paths: dict[str, str] = {}
         self._asked = asked
@@ -88,12 +92,13 @@ class Description:
     def _array(self, value: Any, path: str) -> Node:
         array, said = self._numbers(value, path)
         name = re.sub(r"\W+", ".", path).strip(".") or "value"
-        while name in self.arrays:
+        while name in self.paths:
             name += "_"
-        self.arrays[name], self.paths[name] = array, path
+        (self.spread if said.get("kind") == "spread" else self.arrays)[name] = array
+        self.paths[name] = path
         return {"array": name, "dtype": array.dtype.name, "shape": list(array.shape)} | said
 
-    def _numbers(self, value: Any, path: str) -> tuple[np.ndarray, dict[str, str]]:
+    def _numbers(self, value: Any, path: str) -> tuple[Any, dict[str, str]]:
         """The numbers of a leaf, in memory that is contiguous and in this machine's order, and what else it is."""
         said = {}
         if isinstance(value, Tensor):
@@ -102,11 +107,9 @@ class Description:
             said = {"kind": "scalar"}
         elif engine_of(value) is not None:
             if not getattr(value, "is_fully_addressable", True):
-                raise TypeError(
-                    f"{self._asked}: one process writes the file, and must see every array whole. The array at "
-                    f"tree{path} is spread over several processes. Replicate it first, "
-                    "`jax.experimental.multihost_utils.process_allgather(x)`, or write it with orbax."
-                )
+                self.is_shared = True
+                if not value.is_fully_replicated and value.dtype.name in DTYPES:
+                    return value, {"kind": "spread"}
             if str(value.dtype).startswith("key<"):
                 raise TypeError(
                     f"{self._asked}: a key of JAX is no array of numbers. Arrived {value.dtype} at tree{path}. Save "

@@ -8,17 +8,21 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from funcgrad._engines.xla.door import processes
 from funcgrad.errors import CheckpointError
-from funcgrad.io._file import load, save
+from funcgrad.io._describe import Description
+from funcgrad.io._save import load, write
 
-_NAME = re.compile(r"step_(\d{10,})\.safetensors")
-_LEFT_OVER = re.compile(r"\.step_\d{10,}\.safetensors\.[0-9a-f]{8}\.part")
+# A file, or the folder of arrays that are spread over processes.
+_NAME = re.compile(r"step_(\d{10,})(?:\.safetensors)?")
+_LEFT_OVER = re.compile(r"\.step_\d{10,}(?:\.safetensors\.[0-9a-f]{8}\.part|\.part|\.old)")
 
 
 class CheckpointDir:
     """A folder of checkpoints, one file a step, of which the latest are kept.
 
-    One process writes; any number may read meanwhile. A checkpoint is there whole, under its name, or not at all, and
+    One process writes, or all of one program together, of which the folder is then the same (`funcgrad.save` says what
+    is written how); any number may read meanwhile. A checkpoint is there whole, under its name, or not at all, and
     an older one goes only when the newer ones are on the disk.
 
     Args:
@@ -61,7 +65,7 @@ class CheckpointDir:
             names = os.listdir(self.path)
         except FileNotFoundError:
             return []
-        return sorted(int(found[1]) for found in map(_NAME.fullmatch, names) if found)
+        return sorted({int(found[1]) for found in map(_NAME.fullmatch, names) if found})
 
     def latest(self) -> int | None:
         """The last step there is a checkpoint of, or ``None``."""
@@ -78,13 +82,19 @@ class CheckpointDir:
             ValueError: `step` is negative or no whole number.
             TypeError, OSError: as `funcgrad.save`; the checkpoints that were there before stay.
         """
-        target = self._file(step, "save")
+        file = self._file(step, "save")
         self.path.mkdir(parents=True, exist_ok=True)
-        save(target, tree)
+        description = Description(tree, "save")
+        target, other = (file.with_suffix(""), file) if description.spread else (file, file.with_suffix(""))
+        write(target, description)
+        if description.is_shared and processes.index() != 0:
+            return
+        _remove(other)
         if self.keep is not None:
             for old in self.steps()[: -self.keep]:
                 if old != step:
-                    self._file(old, "save").unlink(missing_ok=True)
+                    _remove(self._file(old, "save"))
+                    _remove(self._file(old, "save").with_suffix(""))
         self._sweep()
 
     def load(self, step: int | None = None, like: Any = None) -> Any:
@@ -105,8 +115,9 @@ class CheckpointDir:
         """
         if step is None:
             return self._load_latest(like)
+        file = self._file(step, "load")
         try:
-            return load(self._file(step, "load"), like)
+            return load(file.with_suffix("") if file.with_suffix("").is_dir() else file, like)
         except FileNotFoundError:
             raise FileNotFoundError(
                 f"CheckpointDir.load: there is no checkpoint of step {step} in {self.path}. There are {self.steps()}. "
@@ -150,3 +161,14 @@ class CheckpointDir:
         for name in os.listdir(self.path):
             if _LEFT_OVER.fullmatch(name):
                 shutil.rmtree(self.path / name, ignore_errors=True)
+
+
+def _remove(path: Path) -> None:
+    """Remove a checkpoint; a folder is out of sight before its files go."""
+    if path.is_dir():
+        old = path.with_name(f".{path.name}.old")
+        shutil.rmtree(old, ignore_errors=True)
+        path.replace(old)
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

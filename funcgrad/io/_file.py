@@ -1,4 +1,4 @@
-"""``save`` and ``load``: one tree, one file, written whole or not at all, and believed only after it was checked."""
+"""One tree, one file: written whole or not at all, and believed only after it was checked."""
 
 from __future__ import annotations
 
@@ -45,37 +45,9 @@ _DIGITS = 8  # of a checksum
 _PIECE = 1 << 23  # bytes, which stay in a cache until they are summed up
 
 
-def save(path: str | os.PathLike[str], tree: Any) -> None:
-    """Write a pytree to a file, whole or not at all.
-
-    The file appears under its name when all of it is on the disk: until then, and whatever goes wrong, a file that was
-    there before stays as it was. It is a safetensors file, whose tensors other programs can read by their paths:
-    ``layers.0.weight``. The same tree gives the same bytes.
-
-    Args:
-        path: The file, with whatever ending; its folder must exist.
-        tree: A pytree of arrays (NumPy's and JAX's, of any shape; bfloat16 and complex too), tensors, Python's numbers,
-            strings, bytes and ``None``: parameters, optimizers' states, schedules, ``state_dict`` s.
-
-    Raises:
-        TypeError: A leaf is something else, named by its path; nothing has been written.
-        OSError: The folder is missing, the disk is full, or the file may not be written; nothing is left behind.
-        ImportError: safetensors is not installed (``pip install 'funcgrad[io]'``).
-
-    Example:
-        >>> import os, tempfile
-        >>> import numpy as np
-        >>> import funcgrad as fg
-        >>> path = os.path.join(tempfile.mkdtemp(), "params.safetensors")
-        >>> fg.save(path, {"w": np.ones(2), "layers": [(3, None)]})
-        >>> fg.load(path)
-        {'w': array([1., 1.]), 'layers': [(3, None)]}
-
-    The format of the numbers is safetensors' (https://huggingface.co/docs/safetensors).
-    """
+def write_file(target: Path, description: Description) -> None:
+    """Write the file of a tree, whole or not at all."""
     _need_safetensors()
-    description = Description(tree, "save")
-    target = Path(path)
     if target.is_dir():
         raise IsADirectoryError(
             f"save: the path must be that of a file. Arrived the folder {target}. Add a name to it."
@@ -99,49 +71,17 @@ def save(path: str | os.PathLike[str], tree: Any) -> None:
         os.replace(temporary, target)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
-def load(path: str | os.PathLike[str], like: Any = None) -> Any:
-    """Read a pytree that `save` wrote, after checking all of it.
-
-    No code is loaded or run, whoever wrote the file; the checksums tell what was damaged, not who wrote it.
-
-    Args:
-        path: The file.
-        like: A tree of the classes, the structure, the shapes and the dtypes that are needed: the state that
-            ``sgd_init`` begins with, say. Its numbers are not used. Arrays come back where its arrays lie.
-
-    Returns:
-        Without `like` dicts, lists and tuples of NumPy arrays and plain values; a namedtuple is a tuple, a dataclass a
-        dict of its fields. With `like` what `like` is. The arrays are the caller's own.
-
-    Raises:
-        CheckpointError: The file is cut short, damaged, of another program or of a newer release, or it does not hold
-            what `like` is made of; the message says which, and where in the tree.
-        OSError: There is no such file, or it may not be read.
-
-    Example:
-        >>> import os, tempfile
-        >>> import numpy as np
-        >>> import funcgrad as fg
-        >>> path = os.path.join(tempfile.mkdtemp(), "state.safetensors")
-        >>> params = {"w": np.ones(2)}
-        >>> state = fg.sgd_init(params, lr=0.1, momentum=0.9)
-        >>> fg.save(path, {"params": params, "state": state})
-        >>> saved = fg.load(path, like={"params": params, "state": state})
-        >>> type(saved["state"]).__name__, saved["params"]["w"]
-        ('SGDState', array([1., 1.]))
-    """
-    where = f"load: {os.fspath(path)}"
+def read_file(path: str | os.PathLike[str], where: str, match: Match | None = None) -> tuple[Node, dict[str, Any]]:
+    """The description of the tree in a file, and its arrays by name, checked; what does not match is refused before."""
     with open(path, "rb") as file:  # what there is no file for is an error of the system's own
         header = _header(file, where)
         node = _node(header, where)
-        match = None if like is None else Match(like, where)
         if match is not None:
             match.check(node)
-        arrays = _arrays(file, header, node, where)
-    return built(node, arrays.__getitem__) if match is None else match.build(node, arrays.__getitem__)
+        return node, _arrays(file, header, node, where)
 
 
 def _write(path: Path, arrays: dict[str, np.ndarray], about: str) -> None:
@@ -218,10 +158,11 @@ def _node(header: _Header, where: str) -> Node:
     try:
         node = json.loads(header.tree)
         said = arrays_of(node)
+        built(node, dict.fromkeys(said, np.empty(())).__getitem__)
+        said = {name: x for name, x in said.items() if x.get("kind") != "spread"}
         shapes = {
             name: _as_written(np.empty((0, *x["shape"]), DTYPES[x["dtype"]])).shape[1:] for name, x in said.items()
         }
-        built(node, dict.fromkeys(said, np.empty(())).__getitem__)
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise CheckpointError(f"{where}: the description of the tree makes no sense ({error!r}).") from error
     if shapes != header.shapes or len(header.checksums) != _DIGITS * len(said):
@@ -237,6 +178,8 @@ def _arrays(file: BufferedReader, header: _Header, node: Node, where: str) -> di
     """
     arrays = {}
     for name, said in arrays_of(node).items():
+        if said.get("kind") == "spread":
+            continue
         dtype, (first, last) = DTYPES[said["dtype"]], header.places[name]
         # Before there is memory for it: a damaged header may ask for more than there is.
         if first > last or last - first != dtype.itemsize * math.prod(said["shape"]):
@@ -281,7 +224,7 @@ def _as_written(array: np.ndarray) -> np.ndarray:
     return array if kind is None else array.reshape(-1).view(kind).reshape(array.shape + more)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Let the new name last as the numbers do; some systems have no such thing for folders."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)

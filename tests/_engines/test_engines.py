@@ -144,6 +144,8 @@ KNOWN = {
     "_report/stablehlo.py",
     "_transforms/compiled/jit.py",
     "interop/jax.py",
+    "io/_directory.py",
+    "io/_spread.py",
     "optim/_run/program.py",
     "optim/_state/hyperparameters.py",
     "sharding.py",

@@ -38,6 +38,7 @@ xla: Any = _Xla("funcgrad._engines.xla.run")
 jax_functions: Any = _Xla("funcgrad._engines.xla.function")
 shardings: Any = _Xla("funcgrad._engines.xla.shardings")
 xla_export: Any = _Xla("funcgrad._engines.xla.export")
+processes: Any = _Xla("funcgrad._engines.xla.processes")
 
 
 def _owns(x: Any) -> bool:

@@ -80,6 +80,9 @@ def beside(value: Any, x: Any) -> Any:
 def array_like(value: Any, x: Any) -> Any:
     """A NumPy array as a ``jax.Array`` with the sharding of ``x``."""
     with scope():
+        if not x.is_fully_addressable:
+            # Every process has the whole value, and puts its parts where they belong.
+            return jax.make_array_from_callback(value.shape, x.sharding, lambda part: value[part])
         return jax.device_put(value, x.sharding if x.committed else None)
 
 

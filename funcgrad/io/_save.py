@@ -1,0 +1,99 @@
+"""``save`` and ``load``, whatever becomes of a tree: a file, or a folder that several processes write and read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from funcgrad.io._build import Match, built
+from funcgrad.io._describe import Description
+from funcgrad.io._file import read_file, write_file
+from funcgrad.io._spread import read_folder, write_folder, write_once
+
+
+def save(path: str | os.PathLike[str], tree: Any) -> None:
+    """Write a pytree to a file, whole or not at all.
+
+    The file appears under its name when all of it is on the disk: until then, and whatever goes wrong, a file that was
+    there before stays as it was. It is a safetensors file, whose tensors other programs can read by their paths:
+    ``layers.0.weight``. The same tree gives the same bytes.
+
+    Arrays of JAX that several processes have together are saved by all of these, which call with the same tree and a
+    path that they share. Where each process has the whole of every array, the first one writes the file, and the others
+    wait. Where some are in parts, the path is that of a folder, in which orbax (``pip install 'funcgrad[orbax]'``) puts
+    the parts of each process; `load` reads it on any number of processes.
+
+    Args:
+        path: The file, with whatever ending; its folder must exist.
+        tree: A pytree of arrays (NumPy's and JAX's, of any shape; bfloat16 and complex too), tensors, Python's numbers,
+            strings, bytes and ``None``: parameters, optimizers' states, schedules, ``state_dict`` s.
+
+    Raises:
+        TypeError: A leaf is something else, named by its path; nothing has been written.
+        OSError: The folder is missing, the disk is full, or the file may not be written, by this process or another;
+            nothing is left behind.
+        ImportError: safetensors is not installed (``pip install 'funcgrad[io]'``), or orbax, where it is needed.
+
+    Example:
+        >>> import os, tempfile
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> path = os.path.join(tempfile.mkdtemp(), "params.safetensors")
+        >>> fg.save(path, {"w": np.ones(2), "layers": [(3, None)]})
+        >>> fg.load(path)
+        {'w': array([1., 1.]), 'layers': [(3, None)]}
+
+    The format of the numbers is safetensors' (https://huggingface.co/docs/safetensors).
+    """
+    write(Path(path), Description(tree, "save"))
+
+
+def write(path: Path, description: Description) -> None:
+    """Write a tree that was described, in the form that it needs."""
+    if description.spread:
+        write_folder(path, description)
+    elif description.is_shared:
+        write_once(path, description)
+    else:
+        write_file(path, description)
+
+
+def load(path: str | os.PathLike[str], like: Any = None) -> Any:
+    """Read a pytree that `save` wrote, after checking all of it.
+
+    No code is loaded or run, whoever wrote the file; the checksums tell what was damaged, not who wrote it.
+
+    Args:
+        path: The file; or the folder, of arrays that were spread over several processes, which all processes that
+            there are now read together.
+        like: A tree of the classes, the structure, the shapes and the dtypes that are needed: the state that
+            ``sgd_init`` begins with, say. Its numbers are not used. Arrays come back where its arrays lie.
+
+    Returns:
+        Without `like` dicts, lists and tuples of NumPy arrays and plain values; a namedtuple is a tuple, a dataclass a
+        dict of its fields. With `like` what `like` is. The arrays are the caller's own.
+
+    Raises:
+        CheckpointError: The file is cut short, damaged, of another program or of a newer release, or it does not hold
+            what `like` is made of; the message says which, and where in the tree.
+        OSError: There is no such file, or it may not be read.
+
+    Example:
+        >>> import os, tempfile
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> path = os.path.join(tempfile.mkdtemp(), "state.safetensors")
+        >>> params = {"w": np.ones(2)}
+        >>> state = fg.sgd_init(params, lr=0.1, momentum=0.9)
+        >>> fg.save(path, {"params": params, "state": state})
+        >>> saved = fg.load(path, like={"params": params, "state": state})
+        >>> type(saved["state"]).__name__, saved["params"]["w"]
+        ('SGDState', array([1., 1.]))
+    """
+    if Path(path).is_dir():
+        return read_folder(Path(path), like)
+    where = f"load: {os.fspath(path)}"
+    match = None if like is None else Match(like, where)
+    node, arrays = read_file(path, where, match)
+    return built(node, arrays.__getitem__) if match is None else match.build(node, arrays.__getitem__)
