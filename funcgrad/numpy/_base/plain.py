@@ -137,7 +137,14 @@ def _maker_of_one(ours: Any, numpys: Any) -> Any:
     def call(a: Any, *args: Any, **options: Any) -> Any:
         if active_trace() is None:
             kind = type(a)
-            if kind is int or is_plain(a):
+            if kind is list and not args and not options and len(a) <= _FEW:
+                # Numbers, without a call to tell what they are.
+                for each in a:
+                    if not (type(each) is float or type(each) is int):
+                        break
+                else:
+                    return numpys(a)
+            if kind is int or (kind is _ARRAY and a.dtype is _FLOAT64) or is_plain(a):
                 if not args and not options:
                     return numpys(a)
                 if is_plain(args) and (not options or is_plain([*options.values()])):
