@@ -1,12 +1,13 @@
 """NumPy's functions for arrays of either engine and for tracers; NumPy's protocols dispatch here."""
 
+from typing import Any as _Any
+
 from funcgrad._core.lazy import LazyModule as _LazyModule
 from funcgrad._public import publish
 from funcgrad.numpy._base.plain import shortcuts as _shortcuts
-from funcgrad.numpy._array import attach as _protocols
-from funcgrad.numpy._array import ufunc_methods as _ufunc_methods
-from funcgrad.numpy import fft as fft
-from funcgrad.numpy import linalg as linalg
+from funcgrad.numpy._base.rest import of_numpys as _of_numpys
+from funcgrad.numpy._array import attach as _protocols, ufunc_methods as _ufunc_methods
+from funcgrad.numpy import fft as fft, linalg as linalg
 from funcgrad.numpy._choose.at import at as at
 from funcgrad.numpy._reduce.calculus import (
     diff as diff,
@@ -266,10 +267,7 @@ from funcgrad.numpy._choose.take import (
     tril as tril,
     triu as triu,
 )
-from funcgrad.numpy._layout.windows import (
-    apply_along_axis as apply_along_axis,
-    apply_over_axes as apply_over_axes,
-)
+from funcgrad.numpy._layout.windows import apply_along_axis as apply_along_axis, apply_over_axes as apply_over_axes
 from funcgrad.numpy._layout.places import (
     diag_indices_from as diag_indices_from,
     ravel_multi_index as ravel_multi_index,
@@ -391,9 +389,12 @@ from funcgrad.numpy._base.constants import (
     issubdtype as issubdtype,
 )
 
-globals().update(_shortcuts(globals()))
-globals().update(_array_api)
-# NumPy loads its own when it is first used, too: 11 ms.
-polynomial = _LazyModule("funcgrad.numpy.polynomial")
+globals().update(_shortcuts(globals()) | _array_api)
+polynomial = _LazyModule("funcgrad.numpy.polynomial")  # NumPy loads its own when it is first used, too: 11 ms.
+
+
+def __getattr__(name: str) -> _Any:
+    return _of_numpys(name)
+
 
 __dir__ = publish(__name__)

@@ -22,10 +22,12 @@ import numpy as np
 from numpy.polynomial import chebyshev, hermite, hermite_e, laguerre, legendre, polynomial
 
 from funcgrad._core.aval import aval_of
+from funcgrad._core.bind import Tracer
 from funcgrad._core.tracebacks import caller_level
 from funcgrad._ops.elementwise.select import select
 from funcgrad._public import publish
 from funcgrad.numpy._base.concrete import known_value
+from funcgrad.numpy._base.object_arrays import elements
 from funcgrad.numpy._base.plain import beside_numpys
 from funcgrad.numpy._choose.at import at
 from funcgrad.numpy._contract.polynomials import without_zeros
@@ -121,8 +123,9 @@ def _functions(numpys: ModuleType, prefix: str) -> tuple[Function, Function]:
         c = inexact(without_zeros(c, f"polynomial.{family}.{prefix}roots", "b"))
         if c.shape[0] < 2:
             return np.array([], c.dtype)
-        # Turned around it has smaller errors.
-        return sort(eigvals(as_array(companion(c))[::-1, ::-1]))
+        # Of objects it is computed without a word. Turned around it has smaller errors.
+        matrix = companion(elements(c) if isinstance(c, Tracer) else c)
+        return sort(eigvals(as_array(matrix)[::-1, ::-1]))
 
     numpys_fit, numpys_roots = getattr(numpys, f"{prefix}fit"), getattr(numpys, f"{prefix}roots")
     for function, like in ((fit, numpys_fit), (roots, numpys_roots)):

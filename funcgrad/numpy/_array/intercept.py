@@ -41,6 +41,8 @@ def intercept() -> Iterator[None]:
     SciPy's own functions and distributions, which do not take traced values (``scipy.linalg.cho_factor``,
     ``scipy.stats.norm.logpdf``), are those of ``funcgrad.scipy`` inside, for traced arguments.
 
+    The fits and roots of ``numpy.polynomial`` are those of ``funcgrad.numpy.polynomial``.
+
     It holds in the thread and context that enter it. Elsewhere, outside of transforms, and when called by NumPy itself
     or by JAX, PyTorch and Numba, the makers do what they always do. It may be nested, goes around a transform or into
     it, and is a decorator as well.
@@ -62,6 +64,8 @@ def intercept() -> Iterator[None]:
         17.0
     """
     token = _inside.set(True)
+    if "numpy.polynomial" in sys.modules:
+        _take_fits_in()
     try:
         _STAND_INS.enter()
         _redirect.enter()
@@ -167,12 +171,39 @@ class StandIns:
         self.known |= new
         for key in (*new, "__main__"):
             module = sys.modules.get(key)
-            if isinstance(module, ModuleType) and (module is np or key.partition(".")[0] not in _OTHERS):
+            if isinstance(module, ModuleType) and (key in _NUMPYS or key.partition(".")[0] not in _OTHERS):
                 names = vars(module)
                 for name in self.pairs.keys() & names.keys():
                     for pair in self.pairs[name]:
                         if names[name] is pair[0] or names[name] is pair[1]:
                             self.places[id(names), name, id(pair[0])] = names, name, pair
+
+
+_FAMILIES = {
+    "polynomial": "poly",
+    "chebyshev": "cheb",
+    "legendre": "leg",
+    "laguerre": "lag",
+    "hermite": "herm",
+    "hermite_e": "herme",
+}
+# The modules of NumPy's in which functions are replaced.
+_NUMPYS = frozenset({"numpy", *[f"numpy.polynomial.{family}" for family in _FAMILIES]})
+_polynomial = LazyModule("funcgrad.numpy.polynomial")
+
+
+@functools.cache
+def _take_fits_in() -> None:
+    """What ``numpy.polynomial`` computes by LAPACK: no traced value gets there."""
+    for family, prefix in _FAMILIES.items():
+        module = sys.modules[f"numpy.polynomial.{family}"]
+        for name in (f"{prefix}fit", f"{prefix}roots"):
+            function = getattr(module, name)
+            _STAND_INS.add(name, function, _stand_in(function, functools.partial(_of_polynomial, name)))
+
+
+def _of_polynomial(name: str, *args: Any, **kwargs: Any) -> Any:
+    return getattr(_polynomial, name)(*args, **kwargs)
 
 
 _STAND_INS = StandIns((name, getattr(np, name), _stand_in(getattr(np, name), ours)) for name, ours in _ours())

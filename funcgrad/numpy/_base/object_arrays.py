@@ -10,7 +10,7 @@ import opcode
 import sys
 import warnings
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -65,7 +65,7 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
     plain = settled(self)
     if not isinstance(plain, Tracer):
         return _of_numbers(np.array(plain, dtype, copy=copy).view(), copy)
-    asking = sys._getframe(1)
+    asking = _asking(sys._getframe(1))
     if asking.f_globals.get("__name__", "").startswith("scipy.sparse"):
         return _for_sparse(self, asking.f_code.co_name)
     refuse_to_scipy(asking)
@@ -148,6 +148,21 @@ def put_elements(out: np.ndarray, y: Any) -> np.ndarray:
     """Write a result into an array of objects, element by element: ``c[i:j] -= t`` of such a ``c``."""
     out[...] = elements(y) if isinstance(y, Tracer) else y
     return out
+
+
+def refuse_pickling(self: Tracer, protocol: Any) -> NoReturn:
+    """A traced value ends with its transform: a file, or another process, would have nothing of it."""
+    del protocol
+    raise UnsupportedFunctionError(
+        f"pickle: it met a traced value {self.aval} under {self.owner.transform}, which ends with the transform; "
+        "needed plain numbers. Pickle the results outside of it, or fg.stop_gradient(x), the plain values of x."
+    )
+
+
+def _asking(frame: FrameType) -> FrameType:
+    """Who asks for the array: not what stands in the place of a function of NumPy's, and calls it."""
+    is_stand_in = frame.f_globals.get("__name__") == "funcgrad.numpy._array.intercept"
+    return frame.f_back if is_stand_in and frame.f_back is not None else frame
 
 
 # What numpy.polynomial computes by LAPACK, which takes no objects.

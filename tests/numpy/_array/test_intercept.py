@@ -164,3 +164,24 @@ def test_arrays_from_outside_are_not_written_to() -> None:
     with fg.intercept(), pytest.raises((TracerAssignmentError, ValueError), match="like=x"):
         fg.grad(f)(X)
     assert not outside.any()
+
+
+@pytest.mark.parametrize("family", ["polynomial", "chebyshev", "legendre", "laguerre", "hermite", "hermite_e"])
+def test_fits_are_ours_inside(family: str) -> None:
+    module = getattr(np.polynomial, family)
+    fit, roots = [
+        next(name for name in dir(module) if name.endswith(end) and "from" not in name) for end in ("fit", "roots")
+    ]
+    x, y = np.linspace(0, 1, 6), np.array([0.3, 0.1, -0.4, -0.2, 0.5, 1.5])
+
+    def f(y: Any) -> Any:
+        return np.sum(getattr(module, roots)(getattr(module, fit)(x, y, 2)) ** 2).real
+
+    before = getattr(module, fit)
+    with fg.intercept():
+        slope = fg.grad(f)(y)
+    assert getattr(module, fit) is before
+    np.testing.assert_allclose(slope, [(f(y + h) - f(y - h)) / 2e-6 for h in 1e-6 * np.eye(6)], rtol=1e-5, atol=1e-6)
+    held = before
+    with fg.intercept(), pytest.raises(fg.errors.UnsupportedFunctionError, match=f"polynomial.{fit}"):
+        fg.grad(lambda y: held(x, y, 2)[0])(y)

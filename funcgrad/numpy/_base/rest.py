@@ -1,0 +1,26 @@
+"""What ``numpy`` has beside what is written out in ``funcgrad.numpy``: types, constants, windows, files, printing."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from funcgrad.numpy._base.dispatch import functions
+from funcgrad.numpy._base.plain import shortcut
+
+
+@functools.cache
+def of_numpys(name: str) -> Any:
+    """What stands under a public name of NumPy's: our function for its makers of arrays, else what NumPy has.
+
+    Raises:
+        AttributeError: NumPy has no such name either.
+    """
+    if name not in np.__all__:
+        raise AttributeError(f"module 'funcgrad.numpy' has no attribute {name!r}, and numpy has no public one.")
+    found = getattr(np, name)
+    # Of traced arguments NumPy's protocols tell us, but where an array is made.
+    ours = functions.get(found) if callable(found) and not hasattr(found, "_implementation") else None
+    return found if ours is None else functools.update_wrapper(shortcut(ours, found), found)
