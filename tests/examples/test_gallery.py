@@ -1,21 +1,25 @@
-"""The gallery: programs that sphinx-gallery reads; the fastest run whole here, all of them by `make gallery`."""
+"""The gallery: its programs are pages; one runs whole here, four as notebooks, and all of them by `make gallery`."""
 
 from __future__ import annotations
 
 import ast
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
-from examples import run_gallery
+from examples import make_notebooks, run_gallery
 
-FASTEST = ["kalman_filter", "survival", "hamiltonian_monte_carlo"]
+ROOT = Path(__file__).parents[2]
+SCRIPTS = {script.stem: script for script in run_gallery.scripts()}
+NOTEBOOKS = make_notebooks.notebooks()
 
 
-@pytest.mark.parametrize("script", run_gallery.scripts(), ids=lambda script: script.stem)
-def test_is_a_page(script: Path) -> None:
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_is_a_page(name: str) -> None:
     """A title of its own, underlined; text between code; a picture; and an answer that is checked."""
-    text = script.read_text()
+    text = SCRIPTS[name].read_text()
     module = ast.parse(text)
     title, line, empty, *paragraph = (ast.get_docstring(module) or "").splitlines()
     assert title
@@ -27,10 +31,24 @@ def test_is_a_page(script: Path) -> None:
     assert "assert" in text
 
 
-@pytest.mark.parametrize("name", FASTEST)
-def test_runs(name: str, tmp_path: Path) -> None:
-    (script,) = [script for script in run_gallery.scripts() if script.stem == name]
-    pictures = run_gallery.run_here(script, tmp_path)
-    assert pictures
-    for picture in pictures:
-        assert picture.read_bytes().startswith(b"\x89PNG")
+def test_runs(tmp_path: Path) -> None:
+    (picture,) = run_gallery.run_here(SCRIPTS["hamiltonian_monte_carlo"], tmp_path)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_is_made_from_its_program(path: Path) -> None:
+    assert path.read_text() == NOTEBOOKS[path]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    notebook = nbformat.read(path, as_version=4)
+    client = NotebookClient(notebook, timeout=120)
+    client.create_kernel_manager().transport = "ipc"
+    client.execute()
+    kinds = [output.output_type for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert "stream" in kinds
+    assert "display_data" in kinds

@@ -2,12 +2,13 @@ r"""
 The plane of digits: a variational autoencoder
 ==============================================
 
-Two numbers for each digit, such that pictures can be drawn from any two numbers: a network sends pictures to clouds in
-the plane, another one sends points of the plane to pictures, and both are trained together to describe the digits in
-as few nats as they can (Kingma and Welling, 2014).
+Two numbers for each digit, such that pictures can be drawn from any two numbers: a
+network sends pictures to clouds in the plane, another one sends points of the plane to
+pictures, and both are trained together to describe the digits in as few nats as they
+can (Kingma and Welling, 2014).
 
-What one learns: random numbers inside a differentiated, compiled function by ``fg.random`` and its keys; layers of
-``fg.nn``.
+What one learns: random numbers inside a differentiated, compiled function by
+``fg.random`` and its keys; layers of ``fg.nn``.
 """
 
 import matplotlib.pyplot as plt
@@ -49,9 +50,10 @@ params = {
 # %%
 # The bound
 # ---------
-# How surprised is the decoder by the pixels, and how far is the cloud from the one that all points are drawn from?
-# Their sum bounds the negative log likelihood. The cloud is a mean and a width, and a point in it is the mean plus the
-# width times a normal number, so that the derivative goes through.
+# How surprised is the decoder by the pixels, and how far is the cloud from the one that
+# all points are drawn from? Their sum bounds the negative log likelihood. The cloud is
+# a mean and a width, and a point in it is the mean plus the width times a normal
+# number, so that the derivative goes through.
 
 
 def bound(params, x, key):
@@ -98,41 +100,65 @@ params = fg.tree.map(np.array, params)
 # %%
 # Is it a bound?
 # --------------
-# The distance has a formula, which a hundred thousand draws confirm; and the likelihood itself, by a sum over a fine
-# grid of the plane, lies below the bound, as it must.
+# The distance has a formula, which a hundred thousand draws confirm; and the likelihood
+# itself, by a sum over a fine grid of the plane, lies below the bound, as it must.
 
 mean, log_width = 0.3, -0.7
 z = mean + np.exp(log_width) * rng.normal(size=100_000)
 drawn = np.mean(-0.5 * ((z - mean) / np.exp(log_width)) ** 2 - log_width + 0.5 * z**2)
-np.testing.assert_allclose(drawn, 0.5 * (mean**2 + np.exp(2 * log_width) - 1 - 2 * log_width), atol=0.01)
+np.testing.assert_allclose(
+    drawn, 0.5 * (mean**2 + np.exp(2 * log_width) - 1 - 2 * log_width), atol=0.01
+)
 
 axis = np.linspace(-4.5, 4.5, 121, dtype=np.float32)
 grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
 logits = apply(params["decoder"], grid)
 log_p = test_x @ logits.T - np.sum(np.logaddexp(0, logits), axis=1)
-log_prior = -0.5 * np.sum(grid**2, axis=1) - np.log(2 * np.pi) + 2 * np.log(axis[1] - axis[0])
+log_prior = (
+    -0.5 * np.sum(grid**2, axis=1) - np.log(2 * np.pi) + 2 * np.log(axis[1] - axis[0])
+)
 exact = -np.mean(np.logaddexp.reduce(log_p + log_prior, axis=1))
 found = np.mean([evaluate(params, test_x, key) for key in keys[:50]])
 print(f"bound {found:.2f} nats, by the sum over the plane {exact:.2f}")
 assert exact < found < exact + 6
 
 # %%
-# The plane: what is drawn from each point of it, and where the digits that were not seen lie.
+# The plane: what is drawn from each point of it, and where the digits that were not
+# seen lie.
 
-figure, (left, middle, right) = plt.subplots(1, 3, figsize=(11, 4), layout="constrained", width_ratios=(1, 1, 0.7))
-places = np.stack(np.meshgrid(np.linspace(-2.4, 2.4, 13), np.linspace(2.4, -2.4, 13)), axis=-1).astype(np.float32)
+figure, (left, middle, right) = plt.subplots(
+    1, 3, figsize=(11, 4), layout="constrained", width_ratios=(1, 1, 0.7)
+)
+places = np.stack(
+    np.meshgrid(np.linspace(-2.4, 2.4, 13), np.linspace(2.4, -2.4, 13)), axis=-1
+).astype(np.float32)
 drawings = 1 / (1 + np.exp(-apply(params["decoder"], places.reshape(-1, 2))))
 left.imshow(
-    drawings.reshape(13, 13, 8, 8).transpose(0, 2, 1, 3).reshape(104, 104), cmap="gray_r", extent=(-2.6, 2.6, -2.6, 2.6)
+    drawings.reshape(13, 13, 8, 8).transpose(0, 2, 1, 3).reshape(104, 104),
+    cmap="gray_r",
+    extent=(-2.6, 2.6, -2.6, 2.6),
 )
 left.set(xlabel="first number", ylabel="second number", title="What is drawn there")
 codes = apply(params["encoder"], test_x)[:, :2]
-dots = middle.scatter(*codes.T, c=test_labels, cmap="tab10", s=9, linewidths=0, vmin=-0.5, vmax=9.5)
-middle.set(aspect="equal", xlim=(-2.6, 2.6), ylim=(-2.6, 2.6), xlabel="first number", title="Digits that were not seen")
+dots = middle.scatter(
+    *codes.T, c=test_labels, cmap="tab10", s=9, linewidths=0, vmin=-0.5, vmax=9.5
+)
+middle.set(
+    aspect="equal",
+    xlim=(-2.6, 2.6),
+    ylim=(-2.6, 2.6),
+    xlabel="first number",
+    title="Digits that were not seen",
+)
 figure.colorbar(dots, ax=middle, ticks=range(10), location="top", shrink=0.8)
 right.plot(train_values, label="training")
 right.plot(test_values, label="not seen")
 right.axhline(exact, color="C2", linestyle=":", label="not seen, exact")
-right.set(xlabel="epoch", ylabel="nats per digit", title="The bound", ylim=(None, test_values[3]))
+right.set(
+    xlabel="epoch",
+    ylabel="nats per digit",
+    title="The bound",
+    ylim=(None, test_values[3]),
+)
 right.legend()
 plt.show()

@@ -2,11 +2,12 @@ r"""
 Digits on a map: t-SNE
 ======================
 
-Sixty-four pixels are too many to look at. t-SNE (van der Maaten and Hinton, 2008) lays the digits out in the plane
-such that neighbours stay neighbours. Its gradient is famous for a page of algebra; here the loss is written down, and
-``fg.grad`` does the page.
+Sixty-four pixels are too many to look at. t-SNE (van der Maaten and Hinton, 2008) lays
+the digits out in the plane such that neighbours stay neighbours. Its gradient is famous
+for a page of algebra; here the loss is written down, and ``fg.grad`` does the page.
 
-What one learns: an objective from a paper in four lines, trained by ``fg.sgd_update`` with momentum, as in the paper.
+What one learns: an objective from a paper in four lines, trained by ``fg.sgd_update``
+with momentum, as in the paper.
 """
 
 import matplotlib.pyplot as plt
@@ -25,8 +26,8 @@ n = len(x)
 # %%
 # Who is near whom
 # ----------------
-# Each point looks at the others through a Gaussian, whose width is such that it sees about thirty of them: that is
-# found for all points at once by halving intervals.
+# Each point looks at the others through a Gaussian, whose width is such that it sees
+# about thirty of them: that is found for all points at once by halving intervals.
 
 squared = np.sum((x[:, None] - x) ** 2, axis=-1)
 np.fill_diagonal(squared, np.inf)
@@ -36,14 +37,17 @@ for _ in range(50):
     p = np.exp(-squared * precision[:, None])
     p /= p.sum(axis=1, keepdims=True)
     seen = np.exp(-np.sum(p * np.log(np.maximum(p, 1e-300)), axis=1))
-    low, high = np.where(seen > 30, precision, low), np.where(seen > 30, high, precision)
+    low, high = (
+        np.where(seen > 30, precision, low),
+        np.where(seen > 30, high, precision),
+    )
 p = (p + p.T) / (2 * n)
 
 # %%
 # The loss
 # --------
-# In the plane, nearness has the heavier tails of Student's distribution. The loss is the divergence of one nearness
-# from the other, up to a constant.
+# In the plane, nearness has the heavier tails of Student's distribution. The loss is
+# the divergence of one nearness from the other, up to a constant.
 
 apart = 1 - np.eye(n)
 
@@ -67,8 +71,9 @@ np.testing.assert_allclose(fg.grad(loss)(y, p), by_hand(y, p), atol=1e-12)
 # %%
 # The map
 # -------
-# As in the paper, nearly: SGD with momentum, 0.5 at first and 0.9 later, and at first all that is near pulls harder
-# than it should. Momentum is data, so changing it compiles nothing anew.
+# As in the paper, nearly: SGD with momentum, 0.5 at first and 0.9 later, and at first
+# all that is near pulls harder than it should. Momentum is data, so changing it
+# compiles nothing anew.
 
 
 @fg.jit
@@ -92,7 +97,8 @@ constant = np.sum(p * np.log(np.maximum(p, 1e-300)))
 print(f"divergence {values[-1] + constant:.3f} nats")
 
 # %%
-# Of a point's five nearest neighbours on the map, how many are near it in truth? scikit-learn's measure has 1 for all.
+# Of a point's five nearest neighbours on the map, how many are near it in truth?
+# scikit-learn's measure has 1 for all.
 
 _, _, axes = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)
 flat = trustworthiness(x, x @ axes[:2].T)
@@ -101,15 +107,28 @@ print(f"trustworthiness {trust:.3f}, of the two principal components {flat:.3f}"
 assert trust > 0.97
 
 figure = plt.figure(figsize=(11, 5), layout="constrained")
-panels = figure.subplot_mosaic([["a", "b", "map"], ["c", "curve", "map"]], width_ratios=(1, 1, 2.2))
+panels = figure.subplot_mosaic(
+    [["a", "b", "map"], ["c", "curve", "map"]], width_ratios=(1, 1, 2.2)
+)
 for name, (number, points) in zip(["a", "b", "c", "map"], kept.items(), strict=True):
     size = 12 if name == "map" else 3
     dots = panels[name].scatter(*points.T, c=labels, cmap="tab10", s=size, linewidths=0)
-    panels[name].set(xticks=[], yticks=[], title=f"step {number}", aspect="equal", adjustable="datalim")
+    panels[name].set(
+        xticks=[],
+        yticks=[],
+        title=f"step {number}",
+        aspect="equal",
+        adjustable="datalim",
+    )
     panels[name].spines[:].set_visible(False)
 for digit in range(10):
     panels["map"].text(
-        *np.median(y[labels == digit], axis=0), digit, fontsize=17, weight="bold", ha="center", va="center"
+        *np.median(y[labels == digit], axis=0),
+        digit,
+        fontsize=17,
+        weight="bold",
+        ha="center",
+        va="center",
     )
 panels["curve"].plot(np.arange(100, 401), np.array(values[100:]) + constant)
 panels["curve"].set(xlabel="step", ylabel="divergence (nats)", title="Loss")

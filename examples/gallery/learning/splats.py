@@ -2,12 +2,12 @@ r"""
 A photograph out of three hundred blots
 =======================================
 
-How well can a picture be painted with three hundred soft, coloured ellipses? A renderer is a function from places,
-shapes and colours to pixels; its gradient moves the ellipses where they are needed. The photograph, a dahlia, comes
-with scikit-learn.
+How well can a picture be painted with three hundred soft, coloured ellipses? A renderer
+is a function from places, shapes and colours to pixels; its gradient moves the ellipses
+where they are needed. The photograph, a dahlia, comes with scikit-learn.
 
-What one learns: a renderer in NumPy, differentiated and compiled; Adam with a learning rate for each kind of
-parameter.
+What one learns: a renderer in NumPy, differentiated and compiled; Adam with a learning
+rate for each kind of parameter.
 """
 
 import matplotlib.pyplot as plt
@@ -28,8 +28,9 @@ v, u = np.mgrid[:rows, :columns].astype(np.float32) / rows
 # %%
 # The renderer
 # ------------
-# A blot has a centre, a matrix that makes a circle of its ellipse, a colour and an opacity. Each pixel is the mean of
-# the colours there, weighted by how much of each blot it sees.
+# A blot has a centre, a matrix that makes a circle of its ellipse, a colour and an
+# opacity. Each pixel is the mean of the colours there, weighted by how much of each
+# blot it sees.
 
 
 def render(blots):
@@ -82,21 +83,37 @@ kept[STEPS] = render(blots)
 # %%
 # How good is it?
 # ---------------
-# In decibels of the signal over the noise. A picture with as many numbers, spread evenly as coarse pixels that are
-# blended into each other, is what the blots have to beat.
+# In decibels of the signal over the noise. A picture with as many numbers, spread
+# evenly as coarse pixels that are blended into each other, is what the blots have to
+# beat.
 
 numbers = sum(leaf.size for leaf in fg.tree.leaves(blots))
 coarse_rows = round(np.sqrt(numbers / 3 * rows / columns))
 coarse_columns = round(np.sqrt(numbers / 3 * columns / rows))
-shrunk = zoom(target, (coarse_rows / rows, coarse_columns / columns, 1), order=1, grid_mode=True, mode="nearest")
-coarse = zoom(shrunk, (rows / coarse_rows, columns / coarse_columns, 1), order=1, grid_mode=True, mode="nearest")
+shrunk = zoom(
+    target,
+    (coarse_rows / rows, coarse_columns / columns, 1),
+    order=1,
+    grid_mode=True,
+    mode="nearest",
+)
+coarse = zoom(
+    shrunk,
+    (rows / coarse_rows, columns / coarse_columns, 1),
+    order=1,
+    grid_mode=True,
+    mode="nearest",
+)
 
 
 def decibels(picture):
     return -10 * np.log10(np.mean((picture.reshape(-1, 3) - pixels) ** 2))
 
 
-print(f"{numbers} numbers: {decibels(kept[STEPS]):.1f} dB as blots, {decibels(coarse):.1f} dB as coarse pixels")
+print(
+    f"{numbers} numbers: {decibels(kept[STEPS]):.1f} dB "
+    f"as blots, {decibels(coarse):.1f} dB as coarse pixels"
+)
 assert decibels(kept[STEPS]) > decibels(coarse)
 
 # %%
@@ -114,10 +131,23 @@ for axes, (title, picture) in zip(panels.flat, pictures.items(), strict=False):
     axes.imshow(np.clip(picture.reshape(target.shape), 0, 1), interpolation="bicubic")
     axes.set(title=title)
     axes.set_axis_off()
-panels[1, 2].set(xlim=(0, columns), ylim=(rows, 0), aspect="equal", title="the blots", xticks=[], yticks=[])
-for centre, (a, b, c), colour in zip(blots["centre"], blots["shape"], blots["colour"], strict=True):
-    circle = 0.7 * np.stack([np.cos(np.linspace(0, 7, 30)), np.sin(np.linspace(0, 7, 30))])
-    outline = rows * (centre[:, None] + np.linalg.solve([[np.exp(a), b], [0, np.exp(c)]], circle))
+panels[1, 2].set(
+    xlim=(0, columns),
+    ylim=(rows, 0),
+    aspect="equal",
+    title="the blots",
+    xticks=[],
+    yticks=[],
+)
+for centre, (a, b, c), colour in zip(
+    blots["centre"], blots["shape"], blots["colour"], strict=True
+):
+    circle = 0.7 * np.stack(
+        [np.cos(np.linspace(0, 7, 30)), np.sin(np.linspace(0, 7, 30))]
+    )
+    outline = rows * (
+        centre[:, None] + np.linalg.solve([[np.exp(a), b], [0, np.exp(c)]], circle)
+    )
     panels[1, 2].fill(*outline, color=np.clip(colour, 0, 1), alpha=0.7, linewidth=0)
 panels[1, 2].set_axis_off()
 plt.show()

@@ -2,11 +2,13 @@ r"""
 Clusters of atoms: energies, shapes and vibrations
 ==================================================
 
-Argon atoms attract one another from afar and repel when near (Lennard-Jones, 1924). Which shape do thirteen of them
-take? Two hundred heaps of atoms cool down side by side in one compiled program, and most end in other valleys; the
-best is the icosahedron. The Hessian there, polished by Newton's method, gives the notes at which it would ring.
+Argon atoms attract one another from afar and repel when near (Lennard-Jones, 1924).
+Which shape do thirteen of them take? Two hundred heaps of atoms cool down side by side
+in one compiled program, and most end in other valleys; the best is the icosahedron. The
+Hessian there, polished by Newton's method, gives the notes at which it would ring.
 
-What one learns: a potential in plain NumPy, ``fg.vmap`` over whole runs of Adam, ``fg.hessian`` as a matrix of forces.
+What one learns: a potential in plain NumPy, ``fg.vmap`` over whole runs of Adam,
+``fg.hessian`` as a matrix of forces.
 """
 
 import matplotlib.pyplot as plt
@@ -20,7 +22,8 @@ ATOMS = 13
 # %%
 # The energy
 # ----------
-# The unit of length is the distance at which two atoms do not feel each other, the unit of energy the depth of a pair.
+# The unit of length is the distance at which two atoms do not feel each other, the unit
+# of energy the depth of a pair.
 
 
 def energy(x):
@@ -33,7 +36,8 @@ def energy(x):
 # %%
 # Two hundred heaps
 # -----------------
-# A heap cools by Adam with a learning rate that falls to zero. Nothing in a run is changed to run them all at once.
+# A heap cools by Adam with a learning rate that falls to zero. Nothing in a run is
+# changed to run them all at once.
 
 STEPS = 1500
 
@@ -58,8 +62,9 @@ print(f"lowest energies: {np.unique(heights.round(3))[:5]}")
 # %%
 # The best, and its notes
 # -----------------------
-# Six of the Hessian's eigenvalues are zero: moving and turning the cluster costs nothing. Newton's steps leave these
-# directions alone. The energy is the one in the Cambridge Cluster Database (Hoare and Pal, 1971).
+# Six of the Hessian's eigenvalues are zero: moving and turning the cluster costs
+# nothing. Newton's steps leave these directions alone. The energy is the one in the
+# Cambridge Cluster Database (Hoare and Pal, 1971).
 
 x = ends[np.argmin(heights)]
 for _ in range(5):
@@ -70,7 +75,8 @@ np.testing.assert_allclose(energy(x), -44.326801, atol=1e-6)
 np.testing.assert_allclose(stiffness[:6], 0, atol=1e-8)
 
 # %%
-# An icosahedron's notes come in groups of one, three, four and five of one pitch, as its symmetry demands.
+# An icosahedron's notes come in groups of one, three, four and five of one pitch, as
+# its symmetry demands.
 
 pitch = np.sqrt(stiffness[6:])
 groups = np.split(pitch, np.flatnonzero(np.diff(pitch) > 1e-6) + 1)
@@ -78,21 +84,45 @@ print("notes:", ", ".join(f"{len(group)} x {group[0]:.3f}" for group in groups))
 assert {len(group) for group in groups} <= {1, 3, 4, 5}
 
 figure = plt.figure(figsize=(11, 3.7), layout="constrained")
-left, middle, right = (figure.add_subplot(1, 3, k, projection="3d" if k == 2 else None) for k in (1, 2, 3))
+left, middle, right = (
+    figure.add_subplot(1, 3, k, projection="3d" if k == 2 else None) for k in (1, 2, 3)
+)
 left.plot(energies[::2].T, color="C0", alpha=0.2, linewidth=0.5)
 left.axhline(energy(x), color="C1", linewidth=1, label="the icosahedron")
 left.set(
-    xscale="log", ylim=(-46, 5), xlim=(10, STEPS), xlabel="step", ylabel="energy (depths of a pair)", title="Heaps cool"
+    xscale="log",
+    ylim=(-46, 5),
+    xlim=(10, STEPS),
+    xlabel="step",
+    ylabel="energy (depths of a pair)",
+    title="Heaps cool",
 )
 left.legend(loc="upper right")
 atoms = x.reshape(ATOMS, 3)
 gaps = np.linalg.norm(atoms[:, None] - atoms, axis=-1)
 for i, j in np.argwhere(np.triu(gaps < 1.3, 1)):
     middle.plot(*atoms[[i, j]].T, color="0.6", linewidth=1)
-middle.scatter(*atoms.T, s=260, c=np.arange(ATOMS) == np.argmin(gaps.sum(axis=0)), cmap="coolwarm", depthshade=True)
+middle.scatter(
+    *atoms.T,
+    s=260,
+    c=np.arange(ATOMS) == np.argmin(gaps.sum(axis=0)),
+    cmap="coolwarm",
+    depthshade=True,
+)
 middle.set(title="Thirteen atoms", box_aspect=(1, 1, 1))
 middle.set_axis_off()
-right.vlines([group[0] for group in groups], 0, [len(group) for group in groups], color="C0", linewidth=2)
+right.vlines(
+    [group[0] for group in groups],
+    0,
+    [len(group) for group in groups],
+    color="C0",
+    linewidth=2,
+)
 right.plot([group[0] for group in groups], [len(group) for group in groups], "o")
-right.set(xlabel="pitch (radians per unit of time)", ylabel="notes of this pitch", ylim=(0, None), title="How it rings")
+right.set(
+    xlabel="pitch (radians per unit of time)",
+    ylabel="notes of this pitch",
+    ylim=(0, None),
+    title="How it rings",
+)
 plt.show()
