@@ -9,13 +9,14 @@ from funcgrad.scipy import special as special
 
 if TYPE_CHECKING:
     from funcgrad.scipy import integrate as integrate
+    from funcgrad.scipy import interpolate as interpolate
     from funcgrad.scipy import ndimage as ndimage
     from funcgrad.scipy import optimize as optimize
     from funcgrad.scipy import signal as signal
     from funcgrad.scipy import stats as stats
 
-__all__ = ["integrate", "linalg", "ndimage", "optimize", "signal", "special", "stats"]
+__all__ = ["integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "special", "stats"]
 
 # What few programs use is imported when it is first asked for.
-__getattr__ = lazy_submodules(__name__, ("integrate", "ndimage", "optimize", "signal", "stats"))
+__getattr__ = lazy_submodules(__name__, ("integrate", "interpolate", "ndimage", "optimize", "signal", "stats"))
 __dir__ = publish(__name__)

@@ -28,10 +28,10 @@ MODULES = tuple(
 HEAD = """# What becomes of SciPy's functions
 
 Of each module that `funcgrad.scipy` mirrors every public function of SciPy's, tried in the same way; of distributions
-log densities, distribution and survival functions, for others stand in `funcgrad.scipy.stats`; of `scipy.signal`, what
-is here. "own name" says where SciPy's own name takes traced values: always, inside of `fg.intercept()`, or nowhere:
-then it refuses them, and the function is called by its name in `funcgrad.scipy`. An argument by which nobody has a rule
-is refused, and named.
+log densities, distribution and survival functions, for others stand in `funcgrad.scipy.stats`; of `scipy.signal`
+and `scipy.interpolate`, what is here, but for classes. "own name" says where SciPy's own name takes traced values:
+always, inside of `fg.intercept()`, or nowhere: then it refuses them, and the function is called by its name in
+`funcgrad.scipy`. An argument by which nobody has a rule is refused, and named.
 """
 # Of distributions; moments and quantiles SciPy finds by integrals and by search, which takes minutes of traced values.
 METHODS = ("logpdf", "logpmf", "cdf", "sf")
@@ -92,12 +92,14 @@ EXAMPLES = tuple(_examples())
 
 
 # Of what SciPy has in these, most designs filters and systems of plain numbers: only what is here is tried.
-_OURS_ALONE = ("scipy.signal",)
+_OURS_ALONE = ("scipy.interpolate", "scipy.signal")
 
 _LONG = np.sin(np.arange(12.0))
 _SECTIONS = np.array([[0.3, 0.2, 0.1, 1.0, -0.4, 0.2]])
 _FIRST: dict[str, Example] = {
     "lfiltic": (lambda f, b, y: f(b, [1.0, 0.3], y), (_POINTS[1], _VECTOR)),
+    "make_interp_spline": (lambda f, y, at: f(np.arange(3.0), y, 2)(at), (_VECTOR, _VECTOR)),
+    "interpn": (lambda f, y, at: f((np.arange(3.0),), y, at), (_VECTOR, _VECTOR)),
     "decimate": (lambda f, x: f(x, 2, ftype="fir"), (_LONG,)),
     "get_window": (lambda f, p: f(("gaussian", p), 5), (_NUMBERS[0],)),
     "hilbert": (lambda f, x: f(x), (_LONG,)),
