@@ -362,6 +362,8 @@ class Tensor(TensorBase):
 
 for _methods in (METHODS, elements.METHODS, selected.METHODS, scatter_reduce.METHODS, arrays.METHODS):
     for _name, _method in _methods.items():
+        if not _method.__doc__:
+            _method.__doc__ = f"PyTorch's ``{_name}``."
         setattr(Tensor, _name, _method)
 for _room in (elements, selected, scatter_reduce, drawn, in_place):
     for _name, _method in _room.IN_PLACE.items():

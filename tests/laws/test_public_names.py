@@ -65,3 +65,12 @@ def test_the_shortest_path_is_the_name(path: str, module: str) -> None:
     for part in path.split("."):
         value = getattr(value, part)
     assert value.__module__ == module
+
+
+def test_methods_of_tensors_have_texts_and_signatures() -> None:
+    methods = {name: each for name, each in vars(funcgrad.autograd.Tensor).items() if inspect.isfunction(each)}
+    bare = [name for name, each in methods.items() if not name.startswith("_") and not each.__doc__]
+    assert [name for name in bare if not name.endswith("_")] == []
+    kinds = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+    for name in ("abs", "lerp", "addmm", "tril", "maximum"):
+        assert not [p for p in inspect.signature(methods[name]).parameters.values() if p.kind in kinds], name

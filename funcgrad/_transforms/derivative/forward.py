@@ -107,6 +107,9 @@ class Linearized:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
 
+    def __repr__(self) -> str:
+        return f"<linearized {self.graph.name}: {len(self.graph.equations)} equations>"
+
     @folded
     def __call__(self, *tangents: Any) -> Any:
         """The tangent of the output, for one tangent per primal, with its structure, shapes and dtypes."""

@@ -220,6 +220,9 @@ class Pullback:
         self._outputs = outputs
         self._out_tree = out_tree
 
+    def __repr__(self) -> str:
+        return f"<pullback of {self._f_name}>"
+
     @folded
     def __call__(self, cotangent: Any) -> tuple[Any, ...]:
         """The cotangent of each primal, for a cotangent with the structure, shapes and dtypes of the output."""

@@ -206,11 +206,15 @@ _ALIASES = {
 _ALL = FUNCTIONS | {alias: FUNCTIONS[name] for alias, name in _ALIASES.items()}
 
 
-def _new(row: Row) -> Method:
+def _new(name: str, row: Row) -> Method:
     def method(self: Any, *args: Any, **options: Any) -> Any:
         y = row.function(self, *map(plain_value, args), **options)
         return copied(self) if y is self else y
 
+    method.__name__, method.__qualname__ = name, f"Tensor.{name}"
+    method.__doc__ = f"PyTorch's ``{name}``: a new tensor."
+    # Whose signature it has.
+    method.__wrapped__ = row.function  # pyright: ignore[reportFunctionMemberAccess]  (as of functools.wraps)
     return method
 
 
@@ -232,6 +236,6 @@ def _in_place(name: str, row: Row) -> Method:
 
 # What tensors have already, by NumPy's name or PyTorch's, stays.
 METHODS: dict[str, Method] = {
-    name: _new(row) for name, row in _ALL.items() if name not in NAMES and not hasattr(TensorBase, name)
+    name: _new(name, row) for name, row in _ALL.items() if name not in NAMES and not hasattr(TensorBase, name)
 }
 IN_PLACE: dict[str, Method] = {f"{name}_": _in_place(name, row) for name, row in _ALL.items() if row.in_place}
