@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
-from funcgrad._core.bind import Tracer, top_trace, untraced
+from funcgrad._core.bind import Tracer, active_trace, top_trace, untraced
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.graph.key import canonical
 from funcgrad._core.graph.simplify import simplify
@@ -96,6 +96,11 @@ def plainly(name: str, f: Callable[..., Any], why: Exception | None = None) -> C
         return y
 
     return run
+
+
+def nothing_traced(*values: Any) -> bool:
+    """Whether no transform runs that a function could close over, and nothing among these values is traced."""
+    return active_trace() is None and not traced_leaves(values)
 
 
 def refuse_traced(name: str, options: dict[str, Any]) -> None:

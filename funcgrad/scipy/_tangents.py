@@ -9,7 +9,9 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import Aval, aval_of, is_inexact
+from funcgrad._core.trace.backward import backward_pass
 from funcgrad._core.trace.forward import ForwardTrace, ForwardTracer
+from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
 from funcgrad._ops.layout.broadcast import with_batch
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._ops.program.batch import mapped
@@ -83,3 +85,24 @@ def all_directions(
 
     dots, flags = mapped(along, count, moving, (True,) * len(moving))
     return primals, [with_batch(dot, count, flag) for dot, flag in zip(dots, flags, strict=True)]
+
+
+def all_rows(evaluate: Flat, xs: Sequence[Any], active: Sequence[bool]) -> tuple[Any, list[Any]]:
+    """A vector, and for each argument that is active the derivatives of all its numbers, stacked, by reverse mode."""
+    reverse = ReverseTrace()
+    with reverse:
+        inputs = [reverse.input(x) if flag else x for x, flag in zip(xs, active, strict=True)]
+        (y,) = evaluate(*inputs)
+    moving = [(x, start) for x, start, flag in zip(xs, inputs, active, strict=True) if flag]
+    if not (type(y) is ReverseTracer and y.owner is reverse):
+        return y, [np.zeros((aval_of(y).size, *aval_of(x).shape)) for x, _ in moving]
+    value, node = y._value, y.node
+    n = aval_of(value).size
+
+    def pull(bar: Any) -> list[Any]:
+        bars = backward_pass([(node, bar)])
+        found = [bars.get(start.node) for _, start in moving]
+        return [zeros_like(x) if bar is None else bar for (x, _), bar in zip(moving, found, strict=True)]
+
+    rows, flags = mapped(pull, n, [np.eye(n)], (True,))
+    return value, [with_batch(row, n, flag) for row, flag in zip(rows, flags, strict=True)]

@@ -7,12 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.integrate
 from jax.experimental import ode
 
 import funcgrad as fg
+from funcgrad.autograd import tensor
 from funcgrad.errors import NotDifferentiableError, UnsupportedFunctionError
 from funcgrad.scipy import integrate
 
@@ -57,11 +59,11 @@ def from_jax() -> Any:
     with jax.enable_x64(True):
 
         def solution(rates: Any, start: Any) -> Any:
-            slope = lambda z, t, rates: jax.numpy.stack(predators(t, z, *rates))
-            return ode.odeint(slope, start, jax.numpy.asarray(TIMES), rates, rtol=1e-12, atol=1e-13)
+            slope = lambda z, t, rates: jnp.stack(predators(t, z, *rates))
+            return ode.odeint(slope, start, jnp.asarray(TIMES), rates, rtol=1e-12, atol=1e-13)
 
         def scalar(rates: Any, start: Any) -> Any:
-            return jax.numpy.sum(WEIGHTS * solution(rates, start) ** 2)
+            return jnp.sum(WEIGHTS * solution(rates, start) ** 2)
 
         first = jax.grad(scalar, (0, 1))
         return jax.tree.map(np.asarray, (solution(RATES, START), first(RATES, START)))
@@ -139,6 +141,47 @@ def test_batched() -> None:
         np.testing.assert_allclose(fg.vmap(gradient, (0, None))(many, START)[1], gradient(many[1], START), rtol=1e-9)
         jacobians = fg.vmap(fg.jacfwd(lambda rates, solver=solver: solver(integrate, rates, START)))(many)
         np.testing.assert_allclose(jacobians[0], fg.jacrev(lambda r, s=solver: s(integrate, r, START))(RATES))
+
+
+def test_many_parameters() -> None:
+    """More than the unknowns by far: then by reverse mode."""
+    rng = np.random.default_rng(2)
+    first, second = rng.normal(size=(9, 2)) / 2, rng.normal(size=(2, 9)) / 5
+
+    def last(first: Any, second: Any) -> Any:
+        slope = lambda t, y: second @ np.tanh(first @ y)
+        return np.sum(integrate.solve_ivp(slope, (0, 1), START, "DOP853", [0.5, 1.0], **TIGHT).y ** 2)
+
+    gradient, h = fg.grad(last, (0, 1)), 1e-4
+    found = gradient(first, second)
+    for way in (np.cos(np.arange(18.0)), np.sin(np.arange(18.0))):
+        a, b = h * way.reshape(9, 2), h * way.reshape(2, 9)
+        difference = (last(first + a, second + b) - last(first - a, second - b)) / 2
+        np.testing.assert_allclose(np.sum(found[0] * a) + np.sum(found[1] * b), difference, rtol=1e-6)
+    a, b = np.ones((9, 2)), np.ones((2, 9))
+    slope = (gradient(first + h * a, second + h * b)[0] - gradient(first - h * a, second - h * b)[0]) / (2 * h)
+    np.testing.assert_allclose(fg.hvp(last, (first, second), (a, b))[0], slope, rtol=1e-5, atol=1e-7)
+
+
+def test_values_of_other_kinds() -> None:
+    """Arrays of JAX's, narrow floats, integers, tensors, lists and intervals without length."""
+
+    def last(k: Any, y0: Any = (1.0,)) -> Any:
+        return integrate.solve_ivp(lambda t, y, k: -k * y, (0, 1), y0, t_eval=[1.0], args=(k,), **TIGHT).y[0, 0]
+
+    expected = -math.exp(-0.5)
+    for k in (0.5, np.float32(0.5), jnp.array(0.5), np.array(0.5)):
+        slope = fg.grad(last)(k)
+        np.testing.assert_allclose(np.asarray(slope), expected, rtol=1e-6)
+        assert slope.dtype == getattr(k, "dtype", np.float64)
+    np.testing.assert_allclose(jax.grad(fg.to_jax(last))(jnp.array(0.5)), expected, rtol=1e-6)
+    np.testing.assert_allclose(fg.grad(lambda y: last(0.5, [y]))(2.0), -expected, rtol=1e-9)
+    np.testing.assert_allclose(fg.grad(lambda k: last(k, [1]))(0.5), expected, rtol=1e-9)
+    assert fg.grad(lambda y: integrate.solve_ivp(lambda t, y: -y, (1, 1), [y]).y[0, -1])(0.5) == 1
+    assert fg.grad(lambda y: integrate.solve_ivp(lambda t, y: -y, (0, 1), [y], t_eval=[0.0]).y[0, 0])(0.5) == 1
+    k = tensor(0.5, requires_grad=True)
+    last(k).backward()
+    np.testing.assert_allclose(np.asarray(k.grad), expected, rtol=1e-6)
 
 
 def test_times() -> None:

@@ -68,6 +68,7 @@ def jacobian(x: Any, p: Any) -> Any:
     return np.stack([np.stack([np.exp(x[0]), p[0]]), np.stack([3 * x[0] ** 2, -1.0])])
 
 
+LINEAR = theirs.LinearConstraint([[1.0]], 0.0, 1.0)
 GRADIENT = jax.grad(functools.partial(bowl, np=jnp))
 CROSSING = functools.partial(crossing, np=jnp)
 Case = tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any], np.ndarray, float]
@@ -212,6 +213,57 @@ def test_bounds_of_minima(method: str) -> None:
     np.testing.assert_allclose(fg.jacrev(ours, (0, 1))(0.4, 3.0), [[1.0, 3 * 0.16], [0.0, 0.0]], atol=1e-4)
 
 
+def nearest(p: Any, kind: str, method: str = "SLSQP", **options: Any) -> Any:
+    """The place nearest to a point on a circle or in a disc, whose radius is the last of three numbers."""
+
+    def inside(x: Any, q: Any) -> Any:
+        return q[2] ** 2 - x[0] ** 2 - x[1] ** 2
+
+    rows = [
+        {"type": kind, "fun": inside, "args": (p,)},
+        {"type": "ineq", "fun": lambda x: np.stack([x[0] + 9, 9 - x[0]])},
+    ]
+    away = lambda x: (x[0] - p[0]) ** 2 + (x[1] - p[1]) ** 2
+    slope = None if method.startswith("COB") else fg.grad(away)
+    found = optimize.minimize(away, [0.3, 0.4], method=method, jac=slope, constraints=rows, tol=1e-12, **options)
+    return found.x
+
+
+@pytest.mark.parametrize(
+    ("kind", "method"),
+    [("eq", "SLSQP"), ("ineq", "SLSQP"), ("ineq", "COBYLA"), ("ineq", "COBYQA"), ("eq", "trust-constr")],
+)
+@pytest.mark.filterwarnings("ignore:delta_grad == 0.0")
+def test_constraints(kind: str, method: str) -> None:
+    point = np.array([1.5, 2.0, 0.7])
+    on_circle = lambda p: p[2] * p[:2] / np.sqrt(p[0] ** 2 + p[1] ** 2)
+    ours = lambda p: nearest(p, kind, method)
+    tolerance = 1e-6 if method != "COBYLA" else 1e-3
+    np.testing.assert_allclose(ours(point), on_circle(point), rtol=tolerance)
+    jacobian = fg.jacrev(ours)(point)
+    np.testing.assert_allclose(jacobian, fg.jacrev(on_circle)(point), atol=tolerance)
+    np.testing.assert_allclose(fg.jit(fg.jacfwd(ours), engine="numpy")(point), jacobian, rtol=1e-8, atol=1e-10)
+    if kind == "ineq":
+        # From within the disc nothing holds it.
+        np.testing.assert_allclose(fg.jacrev(ours)(np.array([0.2, 0.3, 0.7])), np.eye(2, 3), atol=tolerance)
+
+
+def test_constraints_and_bounds() -> None:
+    """Second derivatives, and a bound that holds beside the circle."""
+    point, weights = np.array([1.5, 2.0, 0.7]), np.array([1.0, 3.0])
+    ours = lambda p: np.sum(weights * nearest(p, "eq") ** 2)
+    known = lambda p: p[2] ** 2 * np.sum(weights * p[:2] ** 2) / np.sum(p[:2] ** 2)
+    np.testing.assert_allclose(fg.hessian(ours)(point), fg.hessian(known)(point), atol=1e-6)
+
+    def held(p: Any, high: Any) -> Any:
+        return nearest(p, "eq", bounds=[(None, None), (None, high)])
+
+    found = fg.jacrev(held, (0, 1))(point, 0.5)
+    other = np.sqrt(0.49 - 0.25)
+    np.testing.assert_allclose(found[0], [[0, 0, 0.7 / other], [0, 0, 0]], atol=1e-7)
+    np.testing.assert_allclose(found[1], [-0.5 / other, 1.0], rtol=1e-7)
+
+
 def test_values_at_minima() -> None:
     """The value at a minimum moves as the function does there."""
     for f in (
@@ -280,9 +332,9 @@ def test_scipys_own_names(case: str) -> None:
         (lambda a: optimize.brentq(lambda x: x - a if x > 0 else -a, -1, 9), NotDifferentiableError, "branches on"),
         (lambda a: optimize.root(lambda x: x - a, [0.5], tol=a).x[0], NotDifferentiableError, "option tol is traced"),
         (
-            lambda a: optimize.minimize(lambda x: (x[0] - a) ** 2, [0.5], constraints={"type": "eq", "fun": abs}).x[0],
+            lambda a: optimize.minimize(lambda x: (x[0] - a) ** 2, [0.5], constraints=LINEAR).x[0],
             UnsupportedFunctionError,
-            "constraints were given",
+            "a constraint is 'LinearConstraint'",
         ),
         (
             lambda a: optimize.minimize(lambda x: x[0] * a, [0.5], bounds=[(0, 1)] * 2).x[0],

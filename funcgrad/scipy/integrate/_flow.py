@@ -25,9 +25,11 @@ from funcgrad._ops.layout.broadcast import with_batch
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._ops.program.batch import mapped
 from funcgrad.scipy._closed import Closed, Flat, Solver, close, settled_array, solved
-from funcgrad.scipy._tangents import all_directions, count_of, directions_of, moves, parts_of
+from funcgrad.scipy._tangents import all_directions, all_rows, count_of, directions_of, moves, parts_of
 
 TIME = Aval((), np.dtype(float))
+# With so many more directions than unknowns they are no longer taken all at once.
+_MANY = 4
 
 
 class Plain(NamedTuple):
@@ -156,7 +158,14 @@ class Flow(Solver):
 
 
 def _with_sensitivities(evaluate: Flat, n: int, before: int, avals: tuple[Aval, ...], moving: tuple[bool, ...]) -> Flat:
-    """The right side for ``y`` and its sensitivities, one behind the other in one vector."""
+    """The right side for ``y`` and its sensitivities, one behind the other in one vector.
+
+    Where there are many more directions than unknowns the derivatives of the unknowns are had by reverse mode: all
+    directions at once would take memory in their square.
+    """
+    behind = sum(aval.size for aval, moved in zip(avals, moving, strict=True) if moved)
+    if behind > _MANY * n and not any(aval.dtype.kind == "c" for aval in avals):
+        return _by_rows(evaluate, n, before, moving)
     directions = directions_of(avals, moving, before)
 
     def wide(t: Any, whole: Any, *rest: Any) -> list[Any]:
@@ -164,6 +173,17 @@ def _with_sensitivities(evaluate: Flat, n: int, before: int, avals: tuple[Aval, 
         count = aval_of(s).shape[0]
         (y_dot,), (s_dot,) = all_directions(evaluate, (t, y, *rest), (None, s, *directions), count)
         return [fnp.concatenate([y_dot, fnp.reshape(s_dot, (count * n,))])]
+
+    return wide
+
+
+def _by_rows(evaluate: Flat, n: int, before: int, moving: tuple[bool, ...]) -> Flat:
+    def wide(t: Any, whole: Any, *rest: Any) -> list[Any]:
+        y, s = whole[:n], fnp.reshape(whole[n:], (-1, n))
+        y_dot, (by_y, *by_rest) = all_rows(evaluate, (t, y, *rest), (False, True, *moving))
+        parts = [np.zeros((before, n)), *[fnp.swapaxes(fnp.reshape(rows, (n, -1)), 0, 1) for rows in by_rest]]
+        s_dot = s @ fnp.swapaxes(by_y, 0, 1) + fnp.concatenate(parts, 0)
+        return [fnp.concatenate([y_dot, fnp.reshape(s_dot, (-1,))])]
 
     return wide
 

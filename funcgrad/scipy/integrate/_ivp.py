@@ -9,11 +9,11 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
-from funcgrad._core.bind import active_trace, untraced
+from funcgrad._core.bind import untraced
 from funcgrad._core.lazy import LazyModule
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value, known_value
-from funcgrad.scipy._closed import Closed, is_traced, plainly, refuse_traced, solved, traced_leaves
+from funcgrad.scipy._closed import Closed, is_traced, nothing_traced, plainly, refuse_traced, solved, traced_leaves
 from funcgrad.scipy.integrate._flow import TIME, Flow, Plain, closed_slope, jacobian_of
 
 theirs = LazyModule("scipy.integrate")
@@ -82,7 +82,7 @@ def solve_ivp(  # noqa: PLR0917  (SciPy's arguments)
     Source: Hairer, Nørsett and Wanner, *Solving Ordinary Differential Equations I*, 2nd edition (1993), section I.14.
     """
     given = {"method": method, "vectorized": vectorized, "dense_output": dense_output, "events": events, **options}
-    if active_trace() is None and not traced_leaves((t_span, y0, t_eval, args)):
+    if nothing_traced(t_span, y0, t_eval, args):
         return theirs.solve_ivp(fun, t_span, y0, t_eval=t_eval, args=args, **given)
     start = fnp.asarray(as_value(y0))
     start = fnp.astype(start, np.dtype(complex if start.dtype.kind == "c" else float))
@@ -139,6 +139,9 @@ class Integration:
         return theirs.solve_ivp(equation.f, equation.span, equation.y0, self._method, equation.times, **options)
 
     def solve(self, equation: Plain) -> np.ndarray:
+        if equation.span[0] == equation.span[1] and equation.times is not None:
+            # There SciPy returns no values.
+            return np.tile(equation.y0, (len(equation.times), 1))
         found = self.result(equation)
         if not found.success:
             raise RuntimeError(

@@ -9,11 +9,11 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
-from funcgrad._core.bind import active_trace, untraced
+from funcgrad._core.bind import untraced
 from funcgrad._core.lazy import LazyModule
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value, known_value
-from funcgrad.scipy._closed import Closed, plainly, refuse_traced, solved, traced_leaves
+from funcgrad.scipy._closed import Closed, nothing_traced, plainly, refuse_traced, solved, traced_leaves
 from funcgrad.scipy.integrate._flow import TIME, Flow, Plain, closed_slope, jacobian_of
 
 theirs = LazyModule("scipy.integrate")
@@ -101,7 +101,7 @@ def odeint(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
     def theirs_of(func: Callable[..., Any]) -> Any:
         return theirs.odeint(func, y0, t, args, full_output=full_output, tfirst=tfirst, **options)
 
-    if active_trace() is None and not traced_leaves((y0, t, args)):
+    if nothing_traced(y0, t, args):
         return theirs_of(func)
     args = args if isinstance(args, tuple) else (args,)
     start = fnp.atleast_1d(fnp.astype(fnp.asarray(as_value(y0)), float))

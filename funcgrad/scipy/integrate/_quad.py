@@ -13,7 +13,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import Aval, aval_of
-from funcgrad._core.bind import active_trace, untraced
+from funcgrad._core.bind import untraced
 from funcgrad._core.lazy import LazyModule
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad.errors import UnsupportedFunctionError
@@ -23,6 +23,7 @@ from funcgrad.scipy._closed import (
     Flat,
     Solver,
     close,
+    nothing_traced,
     plainly,
     refuse_traced,
     settled_array,
@@ -97,7 +98,7 @@ def quad(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
     def theirs_of(func: Callable[..., Any]) -> Any:
         return theirs.quad(func, a, b, args, full_output, complex_func=complex_func, **options)
 
-    if active_trace() is None and not traced_leaves((a, b, args)):
+    if nothing_traced(a, b, args):
         return theirs_of(func)
     f, rest = close(_NAME, func, (_POINT,), args if isinstance(args, tuple) else (args,), _parts(complex_func))
     if not rest and not traced_leaves((a, b)):

@@ -10,12 +10,21 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
-from funcgrad._core.bind import active_trace, untraced
+from funcgrad._core.bind import untraced
 from funcgrad._core.lazy import LazyModule
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value
 from funcgrad.numpy.linalg import cholesky, inv
-from funcgrad.scipy._closed import Closed, Flat, close, plainly, refuse_traced, settled_array, traced_leaves
+from funcgrad.scipy._closed import (
+    Closed,
+    Flat,
+    close,
+    nothing_traced,
+    plainly,
+    refuse_traced,
+    settled_array,
+    traced_leaves,
+)
 from funcgrad.scipy.linalg import solve_triangular
 from funcgrad.scipy.optimize._implicit import answer, parts_jacobian_of
 from funcgrad.scipy.optimize._minimize import Bounded
@@ -151,7 +160,7 @@ def least_squares(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
         options["x_scale"] = x_scale
     given = {"loss": loss, "f_scale": f_scale, "args": args, "kwargs": kwargs, **options}
     sides = _sides(bounds)
-    if active_trace() is None and not traced_leaves((x0, sides, args, kwargs)):
+    if nothing_traced(x0, sides, args, kwargs):
         return theirs.least_squares(fun, x0, jac, bounds, method, **given)
     start = fnp.atleast_1d(start_of(x0))
     x = aval_of(start)
@@ -248,7 +257,7 @@ def curve_fit(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
         more = {"full_output": full_output, "nan_policy": nan_policy, **kwargs}
         return theirs.curve_fit(f, xdata, ydata, p0, sigma, absolute_sigma, check_finite, bounds, method, jac, **more)
 
-    if active_trace() is None and not traced_leaves((xdata, ydata, p0, sigma, sides)):
+    if nothing_traced(xdata, ydata, p0, sigma, sides):
         return theirs_of(f, p0)
     count = len(inspect.signature(f).parameters) - 1 if p0 is None else aval_of(fnp.asarray(as_value(p0))).size
     start = fnp.reshape(np.ones(count) if p0 is None else start_of(p0), (-1,))

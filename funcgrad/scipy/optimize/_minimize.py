@@ -9,11 +9,19 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import Aval, aval_of
-from funcgrad._core.bind import active_trace, untraced
+from funcgrad._core.bind import untraced
 from funcgrad._core.lazy import LazyModule
-from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value
-from funcgrad.scipy._closed import Closed, close, plainly, refuse_traced, settled_array, traced_leaves
+from funcgrad.scipy._closed import Closed, close, nothing_traced, plainly, refuse_traced, settled_array, traced_leaves
+from funcgrad.scipy.optimize._constraints import (
+    Constrained,
+    arguments_of,
+    checked,
+    constraints_of,
+    held_by,
+    listed,
+    part_of,
+)
 from funcgrad.scipy.optimize._implicit import Minimum, answer, gradient_of, hessian_of
 from funcgrad.scipy.optimize._result import solution
 from funcgrad.scipy.optimize._roots import as_tuple, start_of
@@ -43,7 +51,9 @@ def cost(name: str, *, first: bool = False) -> Callable[[Any], list[Any]]:
 
 def bounds_of(name: str, bounds: Any, n: int) -> tuple[Any, Any]:
     """Bounds in any of SciPy's forms, as two vectors."""
-    if hasattr(bounds, "lb"):
+    if bounds is None:
+        pair = -np.inf, np.inf
+    elif hasattr(bounds, "lb"):
         pair = bounds.lb, bounds.ub
     else:
         rows = list(bounds)
@@ -94,7 +104,8 @@ def minimize(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
         hess: SciPy's; a function is replaced by the exact matrix likewise.
         hessp: the same.
         bounds: SciPy's; differentiable.
-        constraints: not supported with traced values.
+        constraints: SciPy's dictionaries; with traced values no other kind. Those that hold the minimum go on holding
+            it as it moves; one that does so with a multiplier of 0 counts as free.
         tol: the tolerance.
         callback: called after each iteration.
         options: SciPy's further options; they have no derivative.
@@ -104,7 +115,7 @@ def minimize(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
         traced, and there is no message.
 
     Raises:
-        UnsupportedFunctionError: there are constraints, and something is traced.
+        UnsupportedFunctionError: a constraint is no dictionary, and something is traced.
         NotDifferentiableError: an option is traced, or ``fun`` branches on numbers and closes over traced ones.
         LinAlgError: the second derivatives are singular.
 
@@ -117,8 +128,8 @@ def minimize(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
         >>> fg.jacrev(least)(3.0).round(6)
         array([1., 6.])
 
-    Source: Griewank and Walther, *Evaluating Derivatives*, 2nd edition (2008), chapter 15; for bounds Fiacco (1983),
-    section 3.2.
+    Source: Griewank and Walther, *Evaluating Derivatives*, 2nd edition (2008), chapter 15; for bounds and
+    constraints Fiacco (1983), section 3.2.
     """
     name = "scipy.optimize.minimize"
 
@@ -126,21 +137,20 @@ def minimize(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
         return theirs.minimize(fun, x0, args, method, jac, hess, hessp, bounds, constraints, tol, callback, options)
 
     pair = () if bounds is None else (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
-    if active_trace() is None and not traced_leaves((x0, args, pair)):
+    if nothing_traced(x0, args, pair, arguments_of(constraints)):
         return theirs_of(fun)
     start = fnp.atleast_1d(start_of(x0))
     x = aval_of(start)
-    f, rest = close(name, fun, (x,), as_tuple(args), cost(name, first=jac is True))
+    known = _are_dictionaries(constraints)
+    rows = checked(name, constraints) if known else []
+    whole, rest, f = _closed(name, fun, x, as_tuple(args), rows, first=jac is True)
     if not rest and not traced_leaves((x0, pair)):
         with untraced():
             return theirs_of(plainly(name, fun, f.why))
     refuse_traced(name, {"tol": tol, "options": options})
-    if constraints:
-        raise UnsupportedFunctionError(
-            f"{name}: constraints were given with traced values; needed bounds alone. Put what must hold into the "
-            "function or its unknowns, or solve on plain values, of fg.stop_gradient(x)."
-        )
-    given = [start] if bounds is None else [start, *bounds_of(name, bounds, x.size)]
+    if not known:
+        checked(name, constraints)
+    given = [start, *bounds_of(name, bounds, x.size)] if rows or bounds is not None else [start]
 
     def find(solver: Minimum, given: Sequence[np.ndarray], rest: Sequence[np.ndarray]) -> tuple[Any, Any, Any]:
         slopes = {"jac": jac, "hess": hess, "hessp": None}
@@ -148,13 +158,35 @@ def minimize(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
             slopes["jac"] = solver.bound(solver.made(gradient_of, rest), rest)
         if callable(hess) or callable(hessp):
             slopes["hess"] = solver.bound(solver.made(hessian_of, rest), rest)
-        sides = theirs.Bounds(*given[1:]) if len(given) > 1 else None
+        sides = None if bounds is None else theirs.Bounds(*given[1:])
         more = {"bounds": sides, "tol": tol, "callback": callback, "options": options}
+        if rows:
+            more["constraints"] = constraints_of(solver, whole, rest, rows)
         found = theirs.minimize(solver.bound(f, rest), given[0], (), method, **slopes, **more)
         return found.x, found.success, found
 
-    solver = (Minimum if bounds is None else Bounded)(name, f, find, x, len(given), len(rest))
+    if rows:
+        equal = aval_of(whole.evaluate(np.zeros(x.size), *rest)[1]).size
+        solver = Constrained(name, f, find, x, len(rest), (whole, equal))
+    else:
+        solver = (Minimum if bounds is None else Bounded)(name, f, find, x, len(given), len(rest))
     return least(f, solver, (*given, *rest), rest)
+
+
+def _are_dictionaries(constraints: Any) -> bool:
+    return all(isinstance(each, dict) for each in listed(constraints))
+
+
+def _closed(
+    name: str, fun: Callable[..., Any], x: Aval, args: tuple, rows: Sequence[dict[str, Any]], *, first: bool
+) -> tuple[Closed, list[Any], Closed]:
+    """The function with what constrains it, what they read, and the function alone."""
+    settle, held = cost(name, first=first), held_by(rows)
+    if not rows:
+        f, rest = close(name, fun, (x,), args, settle)
+        return f, rest, f
+    whole, rest = close(name, lambda x, *args: [*settle(fun(x, *args)), *held(x)], (x,), args, list)
+    return whole, rest, whole.derived(part_of, (x, *map(aval_of, rest)), 0)
 
 
 def least(f: Closed, solver: Minimum, operands: Sequence[Any], rest: Sequence[Any]) -> Any:
@@ -198,7 +230,7 @@ def minimize_scalar(  # noqa: PLR0917  (SciPy's arguments)
     """
     name = "scipy.optimize.minimize_scalar"
     plain = {"method": method, "tol": tol, "options": options}
-    if active_trace() is None and not traced_leaves((bracket, bounds, args)):
+    if nothing_traced(bracket, bounds, args):
         return theirs.minimize_scalar(fun, bracket, bounds, args, **plain)
     x = Aval((1,), np.dtype(float))
     f, rest = close(name, lambda x, *args: fun(x[0], *args), (x,), as_tuple(args), cost(name))

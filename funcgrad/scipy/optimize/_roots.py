@@ -9,11 +9,11 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import Aval, aval_of
-from funcgrad._core.bind import active_trace, untraced
+from funcgrad._core.bind import untraced
 from funcgrad._core.lazy import LazyModule
 from funcgrad.errors import TreeMismatchError, UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value
-from funcgrad.scipy._closed import close, plainly, refuse_traced, settled_array, traced_leaves
+from funcgrad.scipy._closed import close, nothing_traced, plainly, refuse_traced, settled_array, traced_leaves
 from funcgrad.scipy.optimize._implicit import Root, answer, parts_jacobian_of
 from funcgrad.scipy.optimize._result import solution
 
@@ -102,7 +102,7 @@ def root(  # noqa: PLR0917  (SciPy's arguments)
     Source: Griewank and Walther, *Evaluating Derivatives*, 2nd edition (2008), chapter 15.
     """
     name = "scipy.optimize.root"
-    if active_trace() is None and not traced_leaves((x0, args)):
+    if nothing_traced(x0, args):
         return theirs.root(fun, x0, args, method, jac, tol, callback, options)
     start = start_of(x0)
     if str(method).lower() in _FLAT:
@@ -177,7 +177,7 @@ def fsolve(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
     def theirs_of(func: Callable[..., Any]) -> Any:
         return theirs.fsolve(func, x0, args, fprime, full_output, col_deriv, **options)
 
-    if active_trace() is None and not traced_leaves((x0, args)):
+    if nothing_traced(x0, args):
         return theirs_of(func)
     start = fnp.reshape(start_of(x0), (-1,))
     x = aval_of(start)
@@ -227,7 +227,7 @@ def fixed_point(
     """
     name = "scipy.optimize.fixed_point"
     options = {"xtol": xtol, "maxiter": maxiter, "method": method}
-    if active_trace() is None and not traced_leaves((x0, args)):
+    if nothing_traced(x0, args):
         return theirs.fixed_point(func, x0, args, **options)
     start = start_of(x0)
     x = aval_of(start)

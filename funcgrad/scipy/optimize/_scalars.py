@@ -9,11 +9,11 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import Aval, aval_of
-from funcgrad._core.bind import active_trace, untraced
+from funcgrad._core.bind import untraced
 from funcgrad._core.lazy import LazyModule
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value
-from funcgrad.scipy._closed import Flat, close, plainly, refuse_traced, traced_leaves
+from funcgrad.scipy._closed import Flat, close, nothing_traced, plainly, refuse_traced, traced_leaves
 from funcgrad.scipy.optimize._implicit import Root, answer, slopes_of
 from funcgrad.scipy.optimize._result import solution
 from funcgrad.scipy.optimize._roots import as_tuple, residuals, start_of
@@ -92,7 +92,7 @@ def root_scalar(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
         return theirs.root_scalar(f, args, method, **starts, **plain)
 
     starts = (bracket, x0, x1)
-    if active_trace() is None and not traced_leaves((starts, args)):
+    if nothing_traced(starts, args):
         return theirs_of(f)
     several = fprime is True or fprime2 is True
     x = _NUMBER if bracket is not None else Aval((), aval_of(start_of(x0)).dtype)
@@ -125,7 +125,7 @@ def _bracketed(  # noqa: PLR0917  (SciPy's arguments)
     """The root between two numbers, by SciPy's function of this name."""
     search = getattr(theirs, name)
     name = f"scipy.optimize.{name}"
-    if active_trace() is None and not traced_leaves((a, b, args)):
+    if nothing_traced(a, b, args):
         return search(f, a, b, args, full_output=full_output, **options)
     closed, rest = close(name, f, (_NUMBER,), as_tuple(args), residuals(name, _NUMBER))
     if not rest and not traced_leaves((a, b)):
@@ -300,7 +300,7 @@ def newton(  # noqa: PLR0917  (SciPy's arguments)
         more = {"fprime": fprime, "fprime2": fprime2, "x1": x1}
         return theirs.newton(func, x0, args=args, full_output=full_output, **more, **options)
 
-    if active_trace() is None and not traced_leaves((x0, x1, args)):
+    if nothing_traced(x0, x1, args):
         return theirs_of(func)
     guesses = [start_of(guess) for guess in (x0, x1) if guess is not None]
     x = aval_of(guesses[0])

@@ -1,0 +1,152 @@
+"""Minima where functions have to be 0, or not below it: Karush, Kuhn and Tucker's conditions as an equation.
+
+At a minimum there are multipliers ``u`` with ``df/dx = u dc/dx``, for the functions ``c`` that hold it: those that have
+to be 0, and of the others those that are 0 there and whose multiplier is positive. What holds the minimum goes on
+holding it, so that ``x`` and ``u`` move as the root of these conditions does.
+
+Source: Fiacco, *Introduction to Sensitivity and Stability Analysis in Nonlinear Programming* (1983), section 3.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad import numpy as fnp
+from funcgrad._core.aval import Aval, aval_of
+from funcgrad._ops.layout.fill import zeros_like
+from funcgrad.errors import UnsupportedFunctionError
+from funcgrad.numpy.linalg import solve
+from funcgrad.scipy._closed import Closed, Flat, settled_array
+from funcgrad.scipy._tangents import all_directions, pushed
+from funcgrad.scipy.optimize._implicit import Find, Minimum, gradient_of, hessian_of, parts_jacobian_of
+from funcgrad.scipy.optimize._roots import as_tuple
+
+# How far from 0 a function may be that holds a minimum; its multiplier has to be greater than it.
+_AT = 1e-3
+
+
+def listed(constraints: Any) -> list[Any]:
+    """Constraints, of which SciPy takes one by itself too."""
+    return list(constraints) if isinstance(constraints, list | tuple) else [constraints]
+
+
+def checked(name: str, constraints: Any) -> list[dict[str, Any]]:
+    """Constraints as dictionaries, those of equality first, as SciPy's SLSQP has them."""
+    rows = listed(constraints)
+    for row in rows:
+        if not isinstance(row, dict) or row.get("type") not in ("eq", "ineq"):
+            raise UnsupportedFunctionError(
+                f"{name}: a constraint is {row.get('type') if isinstance(row, dict) else type(row).__name__!r} with "
+                "traced values; needed dictionaries of type 'eq' or 'ineq'. Write it as one, with its fun."
+            )
+    return sorted(rows, key=lambda row: row["type"] != "eq")
+
+
+def held_by(rows: Sequence[dict[str, Any]]) -> Callable[..., list[Any]]:
+    """The functions of constraints in two rows: those that have to be 0, and those that must not be negative."""
+
+    def values(x: Any) -> list[Any]:
+        found: dict[str, list[Any]] = {"eq": [np.zeros(0)], "ineq": [np.zeros(0)]}
+        for row in rows:
+            y = settled_array(row["fun"](x, *as_tuple(row.get("args", ()))))
+            found[row["type"]].append(fnp.reshape(fnp.astype(y, float), (-1,)))
+        return [fnp.concatenate(each) for each in found.values()]
+
+    return values
+
+
+def arguments_of(constraints: Any) -> list[Any]:
+    """The further arguments of constraints."""
+    return [row.get("args", ()) for row in listed(constraints) if isinstance(row, dict)]
+
+
+def part_of(evaluate: Flat, which: int) -> Flat:
+    """One of several results."""
+    return lambda *xs: [evaluate(*xs)[which]]
+
+
+def constraints_of(solver: Minimum, whole: Closed, rest: Sequence[Any], rows: Sequence[dict[str, Any]]) -> list[dict]:
+    """Constraints of plain numbers, as SciPy takes them."""
+    avals = (solver.x, *map(aval_of, rest))
+    found = []
+    for which, kind in ((1, "eq"), (2, "ineq")):
+        mine = [row for row in rows if row["type"] == kind]
+        if mine:
+            f = whole.derived(part_of, avals, which)
+            row = {"type": kind, "fun": solver.bound(f, rest)}
+            if any(callable(each.get("jac")) for each in mine):
+                row["jac"] = solver.bound(f.derived(parts_jacobian_of, avals, solver.x), rest)
+            found.append(row)
+    return found
+
+
+def _sides_of(evaluate: Flat, x: Aval) -> Flat:
+    """All that must not be negative, behind what has to be 0: of the value and two rows, and of bounds."""
+    del x
+
+    def sides(x: Any, low: Any, high: Any, *rest: Any) -> list[Any]:
+        _, equal, above = evaluate(x, *rest)
+        return [fnp.concatenate([equal, above, _room(x, low, 1.0), _room(x, high, -1.0)])]
+
+    return sides
+
+
+def _room(x: Any, bound: Any, sign: float) -> Any:
+    """How far a bound is; 1 where there is none."""
+    there = fnp.isfinite(bound)
+    return fnp.where(there, sign * (x - fnp.where(there, bound, 0.0)), 1.0)
+
+
+def _lagrangian_of(evaluate: Flat, x: Aval) -> Flat:
+    sides = _sides_of(evaluate, x)
+
+    def lagrangian(x: Any, u: Any, low: Any, high: Any, *rest: Any) -> list[Any]:
+        return [evaluate(x, *rest)[0] - fnp.sum(u * sides(x, low, high, *rest)[0])]
+
+    return lagrangian
+
+
+class Constrained(Minimum):
+    """A minimum with constraints; the second and third operands are bounds.
+
+    Args:
+        whole: the function, what has to be 0, and what must not be negative; and how many numbers have to be 0.
+    """
+
+    def __init__(self, name: str, f: Closed, find: Find, x: Aval, rest: int, whole: tuple[Closed, int]) -> None:
+        super().__init__(name, f, find, x, 3, rest)
+        self._whole, self._equal = whole
+
+    def moved(self, x: Any, given: Sequence[Any], held: Sequence[Any], rest: Sequence[Any], dots: Sequence[Any]) -> Any:
+        if all(dot is None for dot in (*dots, *held[1:3])):
+            return None
+        evaluate, n = self._whole.evaluate, self.x.size
+        others, moving = (*given[1:3], *rest), (*held[1:3], *dots)
+        sides = _sides_of(evaluate, self.x)
+        (c,), (rows,) = all_directions(sides, (x, *others), (np.eye(n), *[None] * len(others)), n)
+        c_dot = pushed(sides, (x, *others), (None, *moving))[1][0]
+        (g,) = gradient_of(part_of(evaluate, 0), self.x)(x, *rest)
+        matrix = fnp.swapaxes(rows, 0, 1)
+        must = np.arange(aval_of(c).size) < self._equal
+        near = must | (c <= _AT)
+        active = must | (near & (_multipliers(matrix, g, near) > fnp.maximum(c, 0.0)))
+        u = _multipliers(matrix, g, active)
+        lagrangian = _lagrangian_of(evaluate, self.x)
+        slope = gradient_of(lagrangian, self.x)
+        g_dot = pushed(slope, (x, u, *others), (None, None, *moving))[1][0]
+        (h,) = hessian_of(lagrangian, self.x)(x, u, *others)
+        flags = fnp.astype(active, float)
+        holding = matrix * flags[:, None]
+        top = fnp.concatenate([h, -fnp.swapaxes(holding, 0, 1)], 1)
+        bottom = fnp.concatenate([holding, np.eye(aval_of(c).size) * (1 - flags)], 1)
+        moved = solve(fnp.concatenate([top, bottom], 0), fnp.concatenate([-g_dot, -flags * c_dot]))
+        return moved[:n] + zeros_like(x)
+
+
+def _multipliers(matrix: Any, g: Any, flags: Any) -> Any:
+    """The multipliers of the flagged rows that come nearest to the gradient; 0 for the others."""
+    rows = matrix * fnp.astype(flags, float)[:, None]
+    return solve(rows @ fnp.swapaxes(rows, 0, 1) + fnp.diag(fnp.where(flags, 0.0, 1.0)), rows @ g)
