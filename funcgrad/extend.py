@@ -27,6 +27,7 @@ the step, written once; `optimizer` makes its functions and PyTorch's class of i
 from funcgrad._core.aval import Aval, aval_of, is_inexact, result_dtype
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import CONSTANT, JointlyLinear, Multilinear, PerOperand, Undefined
+from funcgrad._core.words import told
 from funcgrad._ops.elementwise.families import Elementwise, broadcast_aval, elementwise, predicate
 from funcgrad._ops.layout.batching import batch_axes, batch_same
 from funcgrad._ops.layout.broadcast import batch_all, with_batch
@@ -36,6 +37,8 @@ from funcgrad.optim._rules.rule import REQUIRED, Choice, Flag, Number, Rule, Slo
 from funcgrad.optim._state.state import State
 from funcgrad.optim._torch.declare import Declared, optimizer
 from funcgrad.optim._torch.rule_optimizer import RuleOptimizer
+
+batch_same, broadcast_aval, is_inexact, operands_for = map(told, (batch_same, broadcast_aval, is_inexact, operands_for))
 
 __all__ = [
     "CONSTANT",

@@ -13,7 +13,7 @@ from funcgrad._core.tracebacks import folded
 from funcgrad._ops.elementwise.arithmetic import add_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._public import publish
-from funcgrad._transforms.base.arguments import argument_name, differentiable_leaves, name_of, taken
+from funcgrad._transforms.base.arguments import argument_name, check_callable, differentiable_leaves, name_of, taken
 from funcgrad._transforms.derivative.forward import jvp
 from funcgrad._transforms.derivative.reverse import vjp
 from funcgrad.errors import GradientMismatchError
@@ -80,6 +80,18 @@ def check_grads(
     Source: the signature is ``jax.test_util.check_grads``'s; differences in Abramowitz and Stegun (1964), table 25.2.
     It departs from JAX's in that arguments are taken in double precision and leaves are varied one by one.
     """
+    check_callable("check_grads", f)
+    if not isinstance(args, tuple | list):
+        raise TypeError(
+            f"check_grads: args is a {type(args).__name__}; needed a tuple with all positional arguments. Write "
+            "(x,) for one."
+        )
+    for name, value in {"eps": eps, "atol": atol, "rtol": rtol}.items():
+        if value is not None and (isinstance(value, str) or not value >= 0 or (name == "eps" and value == 0)):
+            raise ValueError(
+                f"check_grads: {name} is {value!r}; needed a number that is not negative. Leave it out for the "
+                "usual one."
+            )
     if not isinstance(order, int) or not order >= 1:
         raise ValueError(f"check_grads: order is {order!r}; needed an int of at least 1.")
     unknown = [mode for mode in modes if mode not in _MODES]

@@ -140,8 +140,13 @@ def aval_of(value: Any) -> Aval:
     aval = getattr(value, "aval", None)
     if type(aval) is Aval:
         return aval
+    shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
+    if type(shape) is not tuple or dtype is None:
+        # A class has these names too.
+        what = f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
+        raise TypeError(f"{what} arrived; needed an array or a number. Convert it with np.asarray, or leave it out.")
     # JAX knows weak bools, too, as what comparisons of weak numbers give; NumPy's are never weak.
-    return Aval(value.shape, value.dtype, getattr(value, "weak_type", False) and value.dtype.kind != "b")
+    return Aval(shape, dtype, getattr(value, "weak_type", False) and dtype.kind != "b")
 
 
 def result_dtype(*values: Any) -> np.dtype:

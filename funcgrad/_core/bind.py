@@ -165,14 +165,24 @@ def _note(error: BaseException, note: tuple[str, str]) -> None:
 active_trace: Callable[[], Trace | None] = _active.get
 
 
+def restore(before: Trace | None) -> None:
+    """Make active again what was so when a function was called, which an interruption between two lines left open.
+
+    Ctrl-C may come after a trace is entered, and before the ``with`` that leaves it has begun; or while it leaves.
+    """
+    if _active.get() is not before:
+        _active.set(before)
+
+
 @contextlib.contextmanager
 def untraced() -> Iterator[None]:
     """Run code of plain values as if no transform ran around it."""
-    token = _active.set(None)
+    before = _active.get()
     try:
+        _active.set(None)
         yield
     finally:
-        _active.reset(token)
+        _active.set(before)
 
 
 def bind(primitive: Primitive, operands: tuple, params: dict) -> Any:

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from funcgrad._core.bind import Tracer
+from funcgrad._core.bind import Trace, Tracer, active_trace, restore
 from funcgrad.errors import ConcretizationTypeError, UnsupportedFunctionError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -97,6 +97,13 @@ def fold(error: BaseException) -> None:
         each.__traceback__ = _without(each.__traceback__, hidden)
         _forget_jaxs_note(each)
         pending += [each.__cause__, each.__context__]
+
+
+def let_out(error: BaseException, before: Trace | None) -> None:
+    """Make an exception ready to leave a door, which was entered under this transform."""
+    restore(before)
+    if isinstance(error, Exception):
+        fold(error)
 
 
 def _explain(error: BaseException) -> None:
@@ -230,13 +237,14 @@ def _forget_jaxs_note(error: BaseException) -> None:
 
 def folded(function: F) -> F:
     """Make a function a door: exceptions leave it without our frames."""
-    leave = fold
+    leave, active = let_out, active_trace
 
     def door(*args: Any, **kwargs: Any) -> Any:
+        before = active()
         try:
             return function(*args, **kwargs)
-        except Exception as error:
-            leave(error)
+        except BaseException as error:
+            leave(error, before)
             raise
 
     # With the function's own globals it belongs to the module that defines it, which is where doctest looks.

@@ -51,9 +51,12 @@ def debug_nans(infinities: bool = True) -> Iterator[None]:
 
     The name is that of ``jax.debug_nans``.
     """
-    token = checks.set(Checks(infinities, _inside))
+    before, opened = checks.get(), False
     try:
+        # Inside: Ctrl-C may come after each line.
+        checks.set(Checks(infinities, _inside))
         with _opening:
+            opened = True
             _open[0] += 1
             if _open[0] == 1:
                 onlookers.append(begin)
@@ -61,10 +64,10 @@ def debug_nans(infinities: bool = True) -> Iterator[None]:
                     trace.__class__ = checked(type(trace))
         yield
     finally:
-        checks.reset(token)
+        checks.set(before)
         with _opening:
-            _open[0] -= 1
-            if _open[0] == 0:
+            _open[0] -= opened
+            if _open[0] == 0 and begin in onlookers:
                 onlookers.remove(begin)
                 for trace in lasting_traces:
                     trace.__class__ = unchecked(type(trace))
@@ -77,15 +80,15 @@ def checked_call(call: Callable[..., Any], stage: Callable[..., Any], args: tupl
     """
     asked = checks.get()
     assert asked is not None
-    token = checks.set(None)
     try:
+        checks.set(None)
         out = call(*args, **kwargs)
         bad = [leaf for leaf in leaves(out) if asked.is_bad(leaf)]
         if not bad or any(asked.is_bad(leaf) for leaf in leaves((args, kwargs))):
             return out
         graph, _, given, _ = stage(args, kwargs)
     finally:
-        checks.reset(token)
+        checks.set(asked)
     _evaluate(asked, graph, given)
     raise asked.error(f"the compiled function {graph.name}", bad[0], given, None)
 

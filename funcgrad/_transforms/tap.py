@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from funcgrad._core.bind import is_value, onlookers
+from funcgrad._core.words import shown
 from funcgrad._engines import settle_effects
 from funcgrad._ops.program.tap import VALUE, Seen, close, is_open, open_for, tap_p
 from funcgrad._transforms.base.arguments import taken
@@ -40,7 +41,8 @@ def tap(name: str, x: Any) -> Any:
     """
     if not isinstance(name, str):
         raise TypeError(
-            f"tap: the name must be a string. Arrived {name!r} of type {type(name).__name__}. Pass the name first and "
+            f"tap: the name must be a string. Arrived {shown(name)} of type {type(name).__name__}. Pass the "
+            "name first and "
             "the value second: fg.tap('hidden', x)."
         )
     if not is_open():
@@ -86,9 +88,6 @@ class Taps(Mapping[str, Seen]):
 open_taps: list[Taps] = []
 
 
-def _nothing(_: object) -> None: ...
-
-
 @contextlib.contextmanager
 def taps() -> Iterator[Taps]:
     """Read what `tap` marks, while the context is open and after it: ``seen[name]`` is ``(value, cotangent)``.
@@ -109,14 +108,18 @@ def taps() -> Iterator[Taps]:
         Seen(value=array([0., 0.]), cotangent=array([0., 0.]))
     """
     seen = Taps()
-    open_for(seen.found)
-    open_taps.append(seen)
-    onlookers.append(_nothing)
+
+    def look(_: object) -> None: ...
+
     try:
+        # Inside: Ctrl-C may come after each line.
+        open_for(seen.found)
+        open_taps.append(seen)
+        onlookers.append(look)
         yield seen
     finally:
         settle_effects()
-        onlookers.remove(_nothing)
-        open_taps.remove(seen)
+        onlookers[:] = [each for each in onlookers if each is not look]
+        open_taps[:] = [each for each in open_taps if each is not seen]
         close(seen.found)
         seen.compiled.clear()

@@ -38,13 +38,21 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
         >>> tensor([1, 2])
         tensor([1, 2])
     """
-    value = _copied(data, None if dtype is None else number_dtype("tensor", dtype))
+    try:
+        value = _copied(data, None if dtype is None else number_dtype("tensor", dtype))
+    except RecursionError:
+        raise TypeError(
+            f"tensor: data is a {type(data).__name__} that is nested too deep, or holds itself; needed numbers in "
+            "lists of as many levels as the tensor has axes. Make it an array, or take the cycle out."
+        ) from None
     if requires_grad and not is_inexact(value.dtype):
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return rebuild(value, requires_grad)
 
 
 def _copied(data: Any, dtype: np.dtype | None) -> Any:
+    if isinstance(data, type):
+        raise TypeError(f"tensor: data is the class {data.__name__}; needed numbers or an array. Pass a value of it.")
     data = data._value if isinstance(data, TensorBase) else converted(data)
     if isinstance(data, np.ndarray) and is_guest(data):
         data = as_value(data)

@@ -150,6 +150,7 @@ class Tensor(TensorBase):
 
         Raises:
             RuntimeError: the tensor requires no gradient.
+            TypeError: ``hook`` is no function.
 
         Example:
             >>> from funcgrad.autograd import tensor
@@ -159,6 +160,10 @@ class Tensor(TensorBase):
             >>> x.grad
             tensor([20., 40.])
         """
+        if not callable(hook):
+            raise TypeError(
+                f"register_hook: hook is a {type(hook).__name__}; needed a function of the gradient. Pass one."
+            )
         node = self.owner.node_of(self)
         if node is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")

@@ -11,6 +11,7 @@ from typing import Any
 from funcgrad._engines.xla.door import processes
 from funcgrad.errors import CheckpointError
 from funcgrad.io._describe import Description
+from funcgrad.io._file import check_path
 from funcgrad.io._save import load, write
 
 # A file, or the folder of arrays that are spread over processes.
@@ -53,7 +54,13 @@ class CheckpointDir:
                 f"CheckpointDir: keep must be how many checkpoints are kept. Arrived {keep!r}, needed a whole number "
                 "from 1 on, or None for all. Pass keep=3, say."
             )
+        check_path("CheckpointDir", path)
         self.path = Path(path)
+        if self.path.exists() and not self.path.is_dir():
+            raise NotADirectoryError(
+                f"CheckpointDir: path is the file {self.path}; needed a folder, which is made where there is "
+                "none. Name one."
+            )
         self.keep = keep
 
     def __repr__(self) -> str:

@@ -52,6 +52,11 @@ def write_file(target: Path, description: Description) -> None:
         raise IsADirectoryError(
             f"save: the path must be that of a file. Arrived the folder {target}. Add a name to it."
         )
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"save: there is no folder {target.parent} for the file {target.name}. Make it first: "
+            "path.parent.mkdir(parents=True)."
+        )
     # In a folder of its own: safetensors too begins with a file of another name, and both go with the folder.
     folder = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     temporary = folder / target.name
@@ -82,6 +87,15 @@ def read_file(path: str | os.PathLike[str], where: str, match: Match | None = No
         if match is not None:
             match.check(node)
         return node, _arrays(file, header, node, where)
+
+
+def check_path(asked: str, path: Any) -> None:
+    """Refuse what names no file: mostly the tree, which comes second."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(
+            f"{asked}: path is a {type(path).__name__}; needed the name of a file or folder. Pass it first: "
+            "fg.save('run.safetensors', tree)."
+        )
 
 
 def _write(path: Path, arrays: dict[str, np.ndarray], about: str) -> None:

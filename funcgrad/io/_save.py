@@ -8,7 +8,7 @@ from typing import Any
 
 from funcgrad.io._build import Match, built
 from funcgrad.io._describe import Description
-from funcgrad.io._file import read_file, write_file
+from funcgrad.io._file import check_path, read_file, write_file
 from funcgrad.io._spread import read_folder, write_folder, write_once
 
 
@@ -46,6 +46,7 @@ def save(path: str | os.PathLike[str], tree: Any) -> None:
 
     The format of the numbers is safetensors' (https://huggingface.co/docs/safetensors).
     """
+    check_path("save", path)
     write(Path(path), Description(tree, "save"))
 
 
@@ -91,6 +92,7 @@ def load(path: str | os.PathLike[str], like: Any = None) -> Any:
         >>> type(saved["state"]).__name__, saved["params"]["w"]
         ('SGDState', array([1., 1.]))
     """
+    check_path("load", path)
     if Path(path).is_dir():
         return read_folder(Path(path), like)
     where = f"load: {os.fspath(path)}"

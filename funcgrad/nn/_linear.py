@@ -43,7 +43,7 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
         x, weight = promote(x, weight)
     if bias is not None and len(x.shape) == 2 == len(weight.shape):
         bias = as_value(bias)
-        if getattr(bias, "dtype", None) == x.dtype and bias.shape == weight.shape[:1]:
+        if getattr(bias, "dtype", None) == x.dtype and getattr(bias, "shape", ()) == weight.shape[:1]:
             return bind(affine_p, (x, weight, bias), NO_PARAMS)
     y = dot_general(x, weight, ((len(x.shape) - 1,), (len(weight.shape) - 1,)))
     return y if bias is None else add(y, bias)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._core.words import shown
 from funcgrad.autograd.extend import is_tensor
 from funcgrad.nn._losses import Reduction, cross_entropy, mse_loss, nll_loss
 from funcgrad.nn._module import Module
@@ -21,7 +22,8 @@ class _ClassLoss(Module):
         super().__init__()
         if not isinstance(ignore_index, int | np.integer):
             raise TypeError(
-                f"{type(self).__name__}: ignore_index is {ignore_index!r}; needed an integer. Pass a number that is no "
+                f"{type(self).__name__}: ignore_index is {shown(ignore_index)}; needed an integer. Pass a "
+                "number that is no "
                 "class, such as -100."
             )
         self.register_buffer("weight", weight)
@@ -55,9 +57,10 @@ class CrossEntropyLoss(_ClassLoss):
         label_smoothing: float = 0.0,
     ) -> None:
         super().__init__(weight, ignore_index, reduction)
-        if not isinstance(label_smoothing, int | float):
+        if not isinstance(label_smoothing, int | float) or not 0 <= label_smoothing <= 1:
             raise TypeError(
-                f"CrossEntropyLoss: label_smoothing is {label_smoothing!r}; needed a number from 0 to 1. Pass 0.1, for "
+                f"CrossEntropyLoss: label_smoothing is {shown(label_smoothing)}; needed a number from 0 to 1. "
+                "Pass 0.1, for "
                 "example."
             )
         self.label_smoothing = label_smoothing

@@ -124,7 +124,7 @@ def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, 
     Source: ``torch.nn.utils.clip_grads_with_norm_``.
     """
     with no_grad():
-        factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+        factor = fnp.minimum(float(max_norm) / (total_norm + 1e-6), 1.0)
         for gradient in _gradients(_listed(parameters)):
             gradient.mul_(factor)
 
@@ -155,7 +155,15 @@ def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = 
 
 
 def _listed(tensors: Any) -> list[Any]:
-    return [tensors] if is_tensor(tensors) else list(tensors)
+    found = [tensors] if is_tensor(tensors) else list(tensors) if isinstance(tensors, Iterable) else [tensors]
+    strange = next((x for x in found if not is_tensor(x)), None)
+    if strange is not None:
+        raise TypeError(
+            f"clip_grad: the parameters are a {type(tensors).__name__} in which a {type(strange).__name__} "
+            "stands; needed "
+            "a tensor, or tensors. Pass model.parameters(). Of gradients of arrays take fg.optim.clip_by_global_norm."
+        )
+    return found
 
 
 def _gradients(parameters: Iterable[Any]) -> list[Any]:

@@ -3,7 +3,7 @@
 from typing import Any as _Any
 
 from funcgrad._core.lazy import LazyModule as _LazyModule
-from funcgrad._public import publish
+from funcgrad._public import publish as _publish
 from funcgrad.numpy._base.plain import shortcuts as _shortcuts
 from funcgrad.numpy._base.rest import of_numpys as _of_numpys
 from funcgrad.numpy._array import attach as _protocols, ufunc_methods as _ufunc_methods
@@ -397,4 +397,4 @@ def __getattr__(name: str) -> _Any:
     return _of_numpys(name)
 
 
-__dir__ = publish(__name__)
+__dir__ = _publish(__name__)

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import aval_of, is_inexact
+from funcgrad._core.aval import aval_of, is_inexact, is_real
+from funcgrad._core.bind import is_value
+from funcgrad._core.words import shown
 from funcgrad._engines import engine_scope
 from funcgrad._ops.elementwise.arithmetic import add_p, mul_p
 from funcgrad._ops.elementwise.cast import cast
@@ -120,6 +122,11 @@ def ema_update(params: Any, state: EMAState) -> tuple[Any, EMAState]:
     Source: Polyak and Juditsky, *Acceleration of stochastic approximation by averaging* (1992), with weights that fall
     geometrically; as ``torch.optim.swa_utils.get_ema_avg_fn``, and with ``debias`` as ``optax.ema``.
     """
+    if not isinstance(state, EMAState):
+        raise TypeError(
+            f"ema_update: state is a {type(state).__name__}; needed an EMAState. Pass what ema_init(params) returned, "
+            "after the parameters."
+        )
     leaves, treedef = flatten(params)
     held = flatten_up_to(treedef, state.averages, "ema_update: state.averages")
     decay = state.decay if state.schedule is None else state.schedule(state.step)
@@ -134,6 +141,8 @@ def ema_update(params: Any, state: EMAState) -> tuple[Any, EMAState]:
 
 
 def _checked(decay: Any) -> Any:
+    if not is_value(decay) or not is_real(aval_of(decay).dtype):
+        raise TypeError(f"ema_init: decay is {shown(decay)}; needed a number from 0 to 1. 0.999 keeps 1,000 steps.")
     known = number(decay)
     if known is not None and not 0 <= known <= 1:
         raise HyperparameterError(f"ema_init: decay is {known}; needed a number from 0 to 1. 0.999 keeps 1,000 steps.")

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._core.aval import aval_of, is_inexact
+from funcgrad._core.aval import aval_of, is_inexact, is_real
 from funcgrad._core.bind import is_value
+from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.rows import Rows
 from funcgrad.errors import HyperparameterError
@@ -169,7 +170,9 @@ def _real(dtype: np.dtype) -> np.dtype:
 
 
 def _check_limit(asked: str, name: str, value: Any) -> None:
-    if is_value(value) and aval_of(value).shape != ():
+    if not is_value(value) or not is_real(aval_of(value).dtype):
+        raise TypeError(f"{asked}: {name} is {shown(value)}; needed a real number. Pass {name}=1.0, say.")
+    if aval_of(value).shape != ():
         raise TypeError(f"{asked}: {name} is {aval_of(value)}; needed a number. Pass one for the whole tree.")
     known = number(value)
     if known is not None and not known >= 0:

@@ -43,6 +43,8 @@ Number = float | int
 
 
 def _positive(name: str, option: str, value: Any) -> None:
+    if isinstance(value, str) or value is None:
+        raise TypeError(f"{name}: {option} is {value!r}; needed a positive number of steps. Pass {option}=1000, say.")
     if not value > 0:
         raise ValueError(f"{name}: {option} is {value}; needed a positive number of steps. Use constant for none.")
 
@@ -55,6 +57,8 @@ def constant(value: Number) -> Formula:
         >>> schedules.constant(0.1)(7)
         0.1
     """
+    if isinstance(value, str):
+        raise TypeError(f"constant: value is {value!r}; needed a number. Pass 0.1, say.")
     return made("constant", value=value)
 
 
@@ -177,6 +181,12 @@ def multi_step(init_value: Number, boundaries_and_scales: Mapping[int, Number]) 
         >>> [float(schedules.multi_step(1.0, {2: 0.5, 4: 0.5})(count)) for count in (1, 2, 4)]
         [1.0, 0.5, 0.25]
     """
+    if not isinstance(boundaries_and_scales, Mapping):
+        raise TypeError(
+            f"multi_step: boundaries_and_scales is a {type(boundaries_and_scales).__name__}; needed a dict of "
+            "factors by "
+            "counts of steps. Write {100: 0.1, 200: 0.1}."
+        )
     pairs = tuple(sorted(boundaries_and_scales.items()))
     for boundary, scale in pairs:
         if not scale >= 0:

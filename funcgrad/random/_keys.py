@@ -11,6 +11,7 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of, type_text
 from funcgrad._core.bind import is_foreign, is_value
+from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.random import bits as ops
 from funcgrad.numpy.extend import as_value
@@ -149,7 +150,8 @@ def as_shape(name: str, shape: Any, argument: str = "shape") -> tuple[int, ...]:
         found = tuple([operator.index(n) for n in sizes])
     except TypeError:
         raise TypeError(
-            f"random.{name}: {argument} is {shape!r}; needed integers. They are known when the function is traced: "
+            f"random.{name}: {argument} is {shown(shape)}; needed integers. They are known when the function is "
+            "traced: "
             "take them from the shape of an argument, or pass them as static ones."
         ) from None
     if any(n < 0 for n in found):

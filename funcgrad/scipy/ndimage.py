@@ -15,6 +15,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
+from funcgrad._core.words import told
 from funcgrad._public import publish
 from funcgrad.errors import ConcretizationTypeError
 from funcgrad.numpy.extend import as_value, concrete_value, normalize_axis, sliding_window_view
@@ -62,6 +63,7 @@ def _reach(name: str, size: int, origin: int) -> tuple[int, int]:
     return before, size - 1 - before
 
 
+@told
 def correlate(
     input: Any,  # noqa: A002  (SciPy's name)
     weights: Any,
@@ -105,6 +107,7 @@ def correlate(
     return given_back(fnp.tensordot(windows, w, len(w.shape)), dtype)
 
 
+@told
 def convolve(
     input: Any,  # noqa: A002  (SciPy's name)
     weights: Any,
@@ -132,6 +135,7 @@ def _turned(size: int, origin: int) -> int:
     return -origin - (1 - size % 2)
 
 
+@told
 def correlate1d(  # noqa: PLR0917  (SciPy's arguments)
     input: Any,  # noqa: A002  (SciPy's name)
     weights: Any,
@@ -145,10 +149,20 @@ def correlate1d(  # noqa: PLR0917  (SciPy's arguments)
     return _along("correlate1d", input, weights, axis, output, (mode, cval, origin))
 
 
+def _vector(name: str, weights: Any) -> Any:
+    w = fnp.asarray(as_value(weights))
+    if len(w.shape) != 1 or not w.shape[0]:
+        raise RuntimeError(
+            f"scipy.ndimage.{name}: weights is {aval_of(w)}, no filter weights; needed a vector of at least "
+            "one. Pass a list."
+        )
+    return w
+
+
 def _along(name: str, x: Any, weights: Any, axis: int, output: None, edge: tuple[str, Any, int]) -> Any:
     mode, cval, origin = edge
     x, dtype = in_doubles(name, x, output)
-    w = fnp.asarray(as_value(weights))
+    w = _vector(name, weights)
     axis = normalize_axis(axis, len(x.shape))
     widths = [(0, 0)] * len(x.shape)
     widths[axis] = _reach(name, w.shape[0], origin)
@@ -156,6 +170,7 @@ def _along(name: str, x: Any, weights: Any, axis: int, output: None, edge: tuple
     return given_back(fnp.matmul(windows, fnp.astype(w, np.result_type(w.dtype, x.dtype))), dtype)
 
 
+@told
 def convolve1d(  # noqa: PLR0917  (SciPy's arguments)
     input: Any,  # noqa: A002  (SciPy's name)
     weights: Any,
@@ -166,10 +181,11 @@ def convolve1d(  # noqa: PLR0917  (SciPy's arguments)
     origin: int = 0,
 ) -> Any:
     """``scipy.ndimage.convolve1d``: `convolve` along one axis."""
-    w = fnp.asarray(as_value(weights))
+    w = _vector("convolve1d", weights)
     return _along("convolve1d", input, w[::-1], axis, output, (mode, cval, _turned(w.shape[0], origin)))
 
 
+@told
 def uniform_filter1d(  # noqa: PLR0917  (SciPy's arguments)
     input: Any,  # noqa: A002  (SciPy's name)
     size: int,
@@ -183,6 +199,7 @@ def uniform_filter1d(  # noqa: PLR0917  (SciPy's arguments)
     return _along("uniform_filter1d", input, np.full(size, 1 / size), axis, output, (mode, cval, origin))
 
 
+@told
 def gaussian_filter1d(  # noqa: PLR0917  (SciPy's arguments)
     input: Any,  # noqa: A002  (SciPy's name)
     sigma: Any,
@@ -248,6 +265,7 @@ def _gaussian(sigma: Any, order: int, radius: int) -> Any:
     return fnp.multiply(factor, density)
 
 
+@told
 def gaussian_filter(  # noqa: PLR0917  (SciPy's arguments)
     input: Any,  # noqa: A002  (SciPy's name)
     sigma: Any,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import optree
 
 from funcgrad.errors import TreeMismatchError
-from funcgrad.tree._flatten import IsLeaf, TreeDef, flatten, leaves, unflatten
+from funcgrad.tree._flatten import IsLeaf, TreeDef, check_treedef, flatten, leaves, too_deep, unflatten
 from funcgrad.tree._register import NAMESPACE
 
 _REMEDY = "Give both the same containers and keys; None is an empty container, not a leaf."
@@ -35,6 +35,11 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) ->
         >>> fg.tree.map(lambda p, g: p + g, params, grads)
         {'w': 11.0, 'b': [22.0, 33.0]}
     """
+    if not callable(f):
+        raise TypeError(
+            f"tree.map: f is a {type(f).__name__}; needed a function of a leaf. The order is (f, tree, *rest): "
+            "put it first."
+        )
     first, treedef = flatten(tree, is_leaf)
     if not rest:
         return treedef.unflatten([f(leaf) for leaf in first])
@@ -63,6 +68,9 @@ def flatten_up_to(treedef: TreeDef, tree: Any, what: str = "the tree") -> list[A
     """
     try:
         return treedef.flatten_up_to(tree)
+    except AttributeError:
+        check_treedef("flatten_up_to", treedef)
+        raise
     except ValueError as error:
         parting = _first_mismatch(treedef, tree)
         if parting is None:  # raised by the flatten function of a registered class
@@ -131,7 +139,10 @@ def _first_mismatch(treedef: TreeDef, tree: Any, path: str = "") -> _Mismatch | 
 
 def _describe_both(tree: Any, needed: TreeDef) -> tuple[str, str]:
     """What stands in the tree and what is needed, in words that tell the two apart."""
-    arrived = optree.tree_structure(tree, lambda part: part is not tree, namespace=NAMESPACE)
+    try:
+        arrived = optree.tree_structure(tree, lambda part: part is not tree, namespace=NAMESPACE)
+    except RecursionError:
+        raise too_deep(tree) from None
     if arrived.is_leaf():
         return f"a leaf of type {type(tree).__name__}", _describe(needed)
     if _has_keys(arrived) and _has_keys(needed):

@@ -51,10 +51,24 @@ def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeDef]:
         treedef = _FLAT_SEQUENCES.get((kind, len(tree)))
         if treedef is not None:
             return list(tree), treedef
-    found, treedef = optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
+    try:
+        found, treedef = optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
+    except RecursionError as error:
+        # A class of the user's whose way to be taken apart does not end says something else.
+        if not str(error).startswith("Maximum recursion depth exceeded during flattening"):
+            raise
+        raise too_deep(tree) from None
     while not LEAF_TYPES.issuperset(map(type, found)) and adopt_from_jax(found):
         found, treedef = optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
     return found, treedef
+
+
+def too_deep(tree: Any) -> ValueError:
+    """The error of a pytree without end."""
+    return ValueError(
+        f"tree.flatten: a pytree, a {type(tree).__name__}, is nested in more than {optree.MAX_RECURSION_DEPTH} levels, "
+        "or holds itself; needed one that ends before. Stack its leaves to one array, or take the cycle out."
+    )
 
 
 def leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
@@ -95,6 +109,11 @@ def unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
         >>> fg.tree.unflatten(fg.tree.structure((0, [0])), ["first", "second"])
         ('first', ['second'])
     """
+    check_treedef("unflatten", treedef)
+    if not isinstance(leaves, Iterable):
+        raise TypeError(
+            f"tree.unflatten: leaves is a {type(leaves).__name__}; needed the list of them. Write [leaf] for one."
+        )
     leaves = list(leaves)
     if len(leaves) != treedef.num_leaves:
         raise TreeMismatchError(
@@ -102,6 +121,15 @@ def unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
             f"needed {treedef.num_leaves} for {treedef}. Pass the leaves that flatten returned, one for one."
         )
     return treedef.unflatten(leaves)
+
+
+def check_treedef(asked: str, treedef: Any) -> None:
+    """Refuse what is no structure: mostly the tree itself."""
+    if not isinstance(treedef, optree.PyTreeSpec):
+        raise TypeError(
+            f"tree.{asked}: treedef is a {type(treedef).__name__}; needed the structure of a pytree. Take it with "
+            "fg.tree.structure(tree), or from fg.tree.flatten(tree)."
+        )
 
 
 def flatten_with_path(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[tuple[KeyPath, Any]], TreeDef]:
@@ -141,6 +169,11 @@ def key_path_str(path: KeyPath) -> str:
     >>> fg.tree.key_path_str(pairs[1][0])
     "['w'][1]"
     """
+    if not isinstance(path, optree.PyTreeAccessor):
+        raise TypeError(
+            f"tree.key_path_str: path is a {type(path).__name__}; needed a key path. Take it from "
+            "fg.tree.flatten_with_path(tree)."
+        )
     return path.codify("")
 
 
@@ -151,4 +184,5 @@ def key_paths(treedef: TreeDef) -> list[str]:
     >>> fg.tree.key_paths(fg.tree.structure({"w": [1.0, 2.0], "b": 0.0}))
     ["['b']", "['w'][0]", "['w'][1]"]
     """
+    check_treedef("key_paths", treedef)
     return [key_path_str(path) for path in treedef.accessors()]

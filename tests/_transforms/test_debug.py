@@ -46,6 +46,11 @@ def of_tensor(f: Callable[[Any], Any]) -> Tensor:
     return x.grad
 
 
+def hooked(x: Any) -> Any:
+    x.register_hook(lambda g: None)
+    return x
+
+
 LOG = r"debug_nans: log at test_debug\.py:\d+, `.*the line of log` made -inf of finite numbers, in 1 of \d"
 BACK = r"debug_nans: the derivative of {}, in the pass back over the line at test_debug\.py:\d+, `.*` made inf"
 CASES: dict[str, tuple[Callable[[], Any], str]] = {
@@ -84,6 +89,7 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "tensor": (lambda: of_tensor(lambda x: -(x * x.log()).sum()), r"log at test_debug.* made -inf"),
     "tensor, back": (lambda: of_tensor(lambda x: x.sqrt().sum()), BACK.format("sqrt")),
+    "tensor with a hook, back": (lambda: of_tensor(lambda x: hooked(x).sqrt().sum()), BACK.format("sqrt")),
     "complex": (lambda: fg.vmap(lambda x: 1 / x)(X + 0j), r"(div|reciprocal) at test_debug"),
     "a number": (lambda: fg.grad(lambda x: np.log(x) * 2)(0.0), r"log at .* made -inf .*It read (float64\[\] )?0\.0"),
     "overflow": (lambda: fg.grad(lambda x: np.sum(np.exp(x)))(np.array([1e3, 1.0])), "exp at .* made inf"),

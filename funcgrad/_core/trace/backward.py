@@ -11,7 +11,7 @@ import numpy as np
 
 from funcgrad._core.bind import onlookers
 from funcgrad._core.graph.line import Line, around, replays
-from funcgrad._core.trace.checked import CheckedPulls, checks
+from funcgrad._core.trace.checked import pulls_in_use
 from funcgrad._core.trace.tape import freed_kinds, parent_counts, parents_of, pulls, takes_pieces
 
 _NDARRAY = np.ndarray
@@ -69,9 +69,7 @@ def backward_pass(  # noqa: C901, PLR0912, PLR0915  (see above)
     owned: set[int] = set()
     leaves: dict[Any, Any] = {}
     pairs: Any = seeds
-    pull_of: Any = pulls
-    if onlookers and (asked := checks.get()) is not None:
-        pull_of = CheckedPulls(asked)
+    pull_of = pulls_in_use() if onlookers else pulls
     while True:
         # The parent that comes next, unless a later one turns up.
         ahead = y_bar = None

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from funcgrad._core.aval import is_inexact
-from funcgrad._core.bind import Trace, Tracer
+from funcgrad._core.bind import Trace, Tracer, onlookers
 from funcgrad._core.graph.line import Line, user_line
 from funcgrad._core.trace.forward import ForwardTrace
 from funcgrad._core.trace.staging import StagingTrace
@@ -205,3 +205,9 @@ class CheckedPulls:
                 read = kept if isinstance(y_bar, list) else [bare(y_bar), *kept]
                 raise asked.error(what, value, read, asked.lines.get(node[0]))
         return x_bars
+
+
+def pulls_in_use() -> Any:
+    """What pulls cotangents through nodes, by kind: with a look at each, where that is asked for."""
+    asked = checks.get() if onlookers else None
+    return pulls if asked is None else CheckedPulls(asked)

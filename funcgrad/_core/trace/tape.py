@@ -114,10 +114,10 @@ def kept_by(node: Node) -> Sequence[Any]:
     return node[2 + parent_counts[node[1]] :]
 
 
-def pulled(y_bar: Any, node: Node) -> Sequence[Any]:
+def pulled(y_bar: Any, node: Node, pull_of: Any = pulls) -> Sequence[Any]:
     """The cotangents of the parents, one for each."""
     kind = node[1]
-    x_bars = pulls[kind](y_bar, node)
+    x_bars = pull_of[kind](y_bar, node)
     return (x_bars,) if parent_counts[kind] == 1 else x_bars
 
 

@@ -109,6 +109,11 @@ def elementwise(
         >>> fg.grad(cosine_p)(np.pi / 2).round(6)
         np.float64(-1.0)
     """
+    if not isinstance(name, str) or not isinstance(operands, str):
+        raise TypeError(
+            f"elementwise: name is a {type(name).__name__} and operands a {type(operands).__name__}; needed strings, "
+            "with the names by which rules ask for operands. Write elementwise('hypot', 'x y', ...)."
+        )
     names = tuple(operands.split())
     primitive = Primitive(
         name,

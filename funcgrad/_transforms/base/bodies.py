@@ -16,7 +16,7 @@ from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._transforms.base.arguments import name_of, returned
 from funcgrad.errors import TreeMismatchError
-from funcgrad.numpy.extend import as_value, is_object_array
+from funcgrad.numpy.extend import as_value, is_number_dtype, is_object_array
 from funcgrad.random._staged import Watched
 from funcgrad.tree import TreeDef, flatten
 
@@ -141,7 +141,7 @@ def _fit(transform: str, name: str, before: Aval, after: Aval, path: str) -> Ava
     if before.shape == after.shape:
         if before.dtype == after.dtype:
             return Aval(before.shape, before.dtype, before.weak and after.weak)
-        if before.weak:
+        if before.weak and is_number_dtype(after.dtype):
             return Aval(before.shape, after.dtype, after.weak)
     raise TypeError(
         f"{transform}: the carry{path} goes into {name} as {before} and comes out as {after}; needed the same shape "

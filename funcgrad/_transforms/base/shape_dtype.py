@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import type_text
+from funcgrad._core.words import shown
 from funcgrad.numpy.extend import is_number_dtype
 from funcgrad.tree import register_leaf
 
@@ -88,7 +89,8 @@ def _checked_shape(shape: Any) -> tuple[int, ...]:
         given = (operator.index(shape),) if given is None else given
     except TypeError:
         raise TypeError(
-            f"ShapeDtype: shape is {shape!r}; needed integers. Pass the length of each axis: ShapeDtype((3, 4), dtype)."
+            f"ShapeDtype: shape is {shown(shape)}; needed integers. Pass the length of each axis: "
+            "ShapeDtype((3, 4), dtype)."
         ) from None
     if any(length < 0 for length in given):
         raise ValueError(f"ShapeDtype: shape is {shape!r}; needed lengths from 0 on. Write the lengths out.")
@@ -102,6 +104,6 @@ def _checked_dtype(dtype: Any) -> np.dtype:
         found = None
     if dtype is None or found is None or not is_number_dtype(found):
         raise TypeError(
-            f"ShapeDtype: dtype is {dtype!r}; needed a dtype of numbers. Pass what np.dtype takes, as np.float32."
+            f"ShapeDtype: dtype is {shown(dtype)}; needed a dtype of numbers. Pass what np.dtype takes, as np.float32."
         )
     return found

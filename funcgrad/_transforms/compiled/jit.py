@@ -13,9 +13,9 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
-from funcgrad._core.bind import Tracer, onlookers
+from funcgrad._core.bind import Tracer, active_trace, onlookers
 from funcgrad._core.graph.ir import Graph
-from funcgrad._core.tracebacks import fold, folded
+from funcgrad._core.tracebacks import fold, folded, let_out
 from funcgrad._engines import engine_named
 from funcgrad._engines.engine import Engine, Tracing
 from funcgrad._engines.signature import MISS
@@ -176,6 +176,7 @@ class XlaFunction(Jitted):
 
     # Each call of a function in its place would cost a tenth of the call.
     def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: C901  (see above)
+        around = active_trace()
         try:
             if onlookers and (y := self._call_looked_at(args, kwargs)) is not MISS:
                 return y
@@ -204,15 +205,18 @@ class XlaFunction(Jitted):
                 if ours is None:
                     raise
                 raise ours from None
-        except Exception as error:
-            fold(error)
+        except BaseException as error:
+            if isinstance(error, SystemError | RecursionError):
+                # A pytree without end, of which JAX says nothing: ours are refused by name.
+                leaves((args, kwargs))
+            let_out(error, around)
             raise
         else:
             return program.results(out, found, before is wide)
         try:
             return instead(args, kwargs)
-        except Exception as error:
-            fold(error)
+        except BaseException as error:
+            let_out(error, around)
             raise
 
     def _looked_up(self) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad._core.bind import active_trace, onlookers
 from funcgrad._core.graph.ir import Graph
-from funcgrad._core.tracebacks import fold, folded
+from funcgrad._core.tracebacks import folded, let_out
 from funcgrad._engines.engine import Engine
 from funcgrad._engines.signature import MISS, Signature, is_plain
 from funcgrad._transforms.base.arguments import StaticArguments, argument_name, name_of, taken
@@ -37,11 +37,11 @@ class SourceFunction(Jitted):
         self._recent: tuple[Program, ...] = ()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        before = active_trace()
         try:
             if onlookers and (y := self._call_looked_at(args, kwargs)) is not MISS:
                 return y
-            trace = active_trace()
-            if trace is None or trace.concrete:
+            if before is None or before.concrete:
                 for program in self._recent:
                     y = program(args, kwargs)
                     if y is not MISS:
@@ -50,8 +50,8 @@ class SourceFunction(Jitted):
                 if y is not MISS:
                     return y
             return self._call_general(args, kwargs)
-        except Exception as error:
-            fold(error)
+        except BaseException as error:
+            let_out(error, before)
             raise
 
     def _call_anew(self, args: tuple, kwargs: dict, written: Callable[..., tuple[Program, str]]) -> Any:

@@ -12,7 +12,7 @@ from funcgrad._core.graph.simplify import lift_tracers
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines import is_abstract
 from funcgrad._ops.program.custom import custom_jvp_p, custom_vjp_p
-from funcgrad._transforms.base.arguments import checked_argnums, name_of
+from funcgrad._transforms.base.arguments import check_callable, checked_argnums, name_of
 from funcgrad._transforms.custom.calls import CustomCall, JvpOfCall, VjpOfCall
 from funcgrad.tree import map as tree_map
 from funcgrad.tree import unflatten
@@ -94,6 +94,8 @@ class _Custom(Generic[P, R]):
             bwd: takes the nondifferentiable arguments, then ``residuals`` and the cotangent of the output; returns a
                 tuple with a cotangent for each differentiable argument, ``None`` where it is zero.
         """
+        check_callable("defvjp", fwd, "fwd")
+        check_callable("defvjp", bwd, "bwd")
         self._forward = fwd
         self._backward = bwd
 
@@ -106,6 +108,7 @@ class _Custom(Generic[P, R]):
             jvp: takes the nondifferentiable arguments, then a tuple of primals and a tuple of tangents; returns
                 ``(out, out_dot)``, where ``out_dot`` is linear in the tangents.
         """
+        check_callable("defjvp", jvp, "jvp")
         self._push = jvp
         return jvp
 

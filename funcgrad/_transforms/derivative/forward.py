@@ -159,6 +159,8 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tu
     """
     check_callable("linearize", f)
     trace = StagingTrace("linearize", copies=True, effects=False)
+    for number, primal in enumerate(primals):
+        differentiable_leaves("linearize", f, number, primal)
     found, in_tree = flatten(primals)
     dots = unflatten(in_tree, [trace.input(aval_of(x)) for x in found])
     extra: list[Any] = []

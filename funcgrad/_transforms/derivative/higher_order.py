@@ -12,6 +12,7 @@ import numpy as np
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import active_trace, is_foreign
 from funcgrad._core.tracebacks import folded
+from funcgrad._core.words import shown
 from funcgrad._ops.index.gather import slice_axis
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._transforms.base.arguments import (
@@ -161,7 +162,7 @@ def jacobian(
     """
     if mode not in (None, "forward", "reverse"):
         raise ValueError(
-            f"jacobian: mode is {mode!r}; needed 'forward', 'reverse' or None, which goes by the shapes. Name one."
+            f"jacobian: mode is {shown(mode)}; needed 'forward', 'reverse' or None, which goes by the shapes. Name one."
         )
     argnums = checked_argnums("jacobian", f, argnums)
     forward, reverse = jacfwd(f, argnums, has_aux), jacrev(f, argnums, has_aux)

@@ -9,13 +9,13 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from funcgrad._core.aval import aval_of, is_inexact, is_real
-from funcgrad._core.bind import Tracer, is_value
+from funcgrad._core.bind import Tracer, active_trace, is_value
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.graph.line import around, replays
 from funcgrad._core.numbers import plain
 from funcgrad._core.trace.place import frozen, settled
 from funcgrad._core.trace.reverse import ReverseTracer
-from funcgrad._core.tracebacks import fold, folded
+from funcgrad._core.tracebacks import folded, let_out
 from funcgrad._engines import engine_scope, lasting
 from funcgrad._ops.layout.fill import ones_like
 from funcgrad._transforms.base.arguments import (
@@ -73,10 +73,11 @@ def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Ca
     @functools.wraps(f)
     def gradient(*args: Any, **kwargs: Any) -> Any:
         # A door (see `folded`) without the call that one costs.
+        before = active_trace()
         try:
             value, grads = compute(args, kwargs)
-        except Exception as error:
-            fold(error)
+        except BaseException as error:
+            let_out(error, before)
             raise
         return (grads, value[1]) if has_aux else grads
 
@@ -110,10 +111,11 @@ def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = Fals
 
     @functools.wraps(f)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
+        before = active_trace()
         try:
             return compute(args, kwargs)
-        except Exception as error:
-            fold(error)
+        except BaseException as error:
+            let_out(error, before)
             raise
 
     value_and_gradient.__name__ = f"value_and_grad_{name_of(f)}"

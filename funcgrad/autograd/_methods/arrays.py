@@ -13,7 +13,8 @@ from funcgrad.autograd._memory.write import plain_value, value_of
 from funcgrad.autograd._methods.dims import check_of_scalar
 from funcgrad.autograd._methods.in_place import divided
 from funcgrad.autograd._methods.names import METHODS as NAMES
-from funcgrad.autograd._methods.names import dims_of
+from funcgrad.autograd._methods.names import dims_of, shape_of
+from funcgrad.autograd._methods.to import number_dtype
 from funcgrad.numpy.extend import normalize_axis
 from funcgrad.scipy import special
 
@@ -156,7 +157,7 @@ def _filled(name: str) -> Method:
     make = getattr(np, name)
 
     def method(self: Any, *size: Any, dtype: Any = None, requires_grad: bool = False) -> Any:
-        made = self.owner.constant(make(dims_of(size), dtype or self.dtype))
+        made = self.owner.constant(make(dims_of(size), self.dtype if dtype is None else number_dtype(name, dtype)))
         return made.requires_grad_() if requires_grad else made
 
     return method
@@ -211,8 +212,8 @@ METHODS: dict[str, Method] = {
     **dict.fromkeys(("moveaxis", "movedim"), viewing(_moved)),
     "swapdims": NAMES["swapaxes"],
     "broadcast_to": _broadcast_to,
-    "expand_as": lambda self, other: expanded(self, tuple(other.shape)),
-    "reshape_as": viewing(lambda self, other: self.reshape(tuple(other.shape))),
+    "expand_as": lambda self, other: expanded(self, shape_of("expand_as", other)),
+    "reshape_as": viewing(lambda self, other: self.reshape(shape_of("reshape_as", other))),
     "unflatten": viewing(_unflatten),
     "narrow": _narrow,
     "select": _select,

@@ -14,6 +14,7 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import is_floating, is_inexact
 from funcgrad._core.bind import bind
+from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.cast import cast, cast_p, real_dtype
 from funcgrad._ops.reduce.softmax import log_softmax_p
 from funcgrad.autograd._memory.views import copied, hold
@@ -57,7 +58,8 @@ def _reduction(name: str) -> Callable[..., Any]:
             return function(self, **options)
         if type(keepdim) is not bool:
             raise TypeError(
-                f"{name}: the second argument is {keepdim!r}; needed True or False, for keepdim. Name others: dtype=."
+                f"{name}: the second argument is {shown(keepdim)}; needed True or False, for keepdim. Name "
+                "others: dtype=."
             )
         if keepdim:
             options["keepdims"] = True

@@ -10,6 +10,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.bind import is_foreign
+from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.write import WHOLE
 from funcgrad._ops.layout.fill import zeros_like
@@ -51,7 +52,7 @@ def divided(x: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     other = plain_value(other)
     if rounding_mode not in (None, "floor", "trunc"):
         raise RuntimeError(
-            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {shown(rounding_mode)}"
         )
     if rounding_mode is None:
         return x / other

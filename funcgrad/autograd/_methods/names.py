@@ -15,6 +15,7 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import is_floating, is_integral
 from funcgrad._core.bind import NO_PARAMS, bind, is_foreign
+from funcgrad._core.words import described, shown
 from funcgrad._ops.elementwise.activation import logistic_p, relu_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.diagonal import writable_diagonal
@@ -53,6 +54,21 @@ def dims_of(dims: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple(dims[0]) if len(dims) == 1 and isinstance(dims[0], list | tuple) else dims
 
 
+def shape_of(asked: str, other: Any) -> tuple[int, ...]:
+    """The shape of the tensor that says how another is to be."""
+    if not isinstance(getattr(other, "shape", None), tuple):
+        raise TypeError(
+            f"{asked}: other is a {type(other).__name__}; needed a tensor or an array. Give lengths to expand or "
+            "reshape, and a dtype to to."
+        )
+    return tuple(other.shape)
+
+
+def _type_as(self: Any, other: Any) -> Any:
+    shape_of("type_as", other)
+    return cast(self, other.dtype)
+
+
 def _add(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     return self + (other if type(alpha) is int and alpha == 1 else alpha * other)
 
@@ -68,7 +84,8 @@ def _expand(self: Any, *lengths: Any) -> Any:
     new = wanted[: len(wanted) - len(self.shape)]
     if len(wanted) < len(own) or any(m not in (1, n) for n, m in zip(shape, own, strict=True)) or -1 in new:
         raise RuntimeError(
-            f"expand: the tensor has shape {list(self.shape)} and {list(wanted)} was asked for; only axes of length 1 "
+            f"expand: the tensor has shape {list(self.shape)} and {shown(list(wanted))} was asked for; only "
+            "axes of length 1 "
             "and new ones in front can repeat. Give the others their own length, or -1."
         )
     return expanded(self, shape)
@@ -149,7 +166,14 @@ def _product(name: str, ndim: int, other_ndim: int) -> Callable[[Any, Any], Any]
     return product
 
 
+_BOOL = np.dtype(bool)
+
+
 def _masked_fill(self: Any, mask: Any, value: Any) -> Any:
+    if isinstance(mask, str) or getattr(mask, "dtype", _BOOL) is not _BOOL:
+        raise RuntimeError(
+            f"masked_fill: mask is {described(mask)}; needed booleans. Compare first: x.masked_fill(x < 0, 0.0)."
+        )
     if hasattr(value, "dtype"):
         return fnp.where(mask, cast(value, self.dtype), self)
     number = self.dtype.type(value)
@@ -204,8 +228,8 @@ METHODS: dict[str, Callable[..., Any]] = {
     "masked_fill": _masked_fill,
     "norm": dims.norm,
     "view": viewing(_view),
-    "view_as": viewing(lambda self, other: _view(self, other.shape)),
-    "type_as": lambda self, other: cast(self, other.dtype),
+    "view_as": viewing(lambda self, other: _view(self, shape_of("view_as", other))),
+    "type_as": _type_as,
     "expand": _expand,
     "permute": viewing(lambda self, *axes: fnp.transpose(self, dims_of(axes))),
     "transpose": viewing(_transpose),

@@ -167,6 +167,11 @@ def _check_scattered(shape: tuple[int, ...], axis: int, index: tuple[int, ...], 
 def _masked_scatter(x: Any, mask: Any, source: Any) -> Chosen:
     """Write the elements of a source, in order, to where a mask is true."""
     source, mask = plain_value(source), np.broadcast_to(_array(mask), x.shape)
+    if getattr(source, "dtype", None) is None:
+        raise TypeError(
+            f"masked_scatter: source is a {type(source).__name__}; needed a tensor or an array {type_name(x.dtype)}. "
+            "Make it one with tensor(source)."
+        )
     if source.dtype != x.dtype:
         raise RuntimeError(
             f"masked_scatter: expected self and source to have same dtypes but got {type_name(x.dtype)} and "
@@ -183,6 +188,8 @@ def _masked_scatter(x: Any, mask: Any, source: Any) -> Chosen:
 def _put(x: Any, index: Any, source: Any, accumulate: bool = False) -> Chosen:
     """Write, or add, to elements by their number in C order."""
     source, index = source_of("put", x, source), _array(index)
+    if isinstance(source, type) or not hasattr(source, "size"):
+        source = np.asarray(source, x.dtype)
     if source.size != index.size:
         raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "

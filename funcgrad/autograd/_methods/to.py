@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import is_inexact, is_integral
+from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad.autograd._memory.views import copied
 from funcgrad.autograd._tape.base import is_tensor
@@ -21,10 +22,10 @@ def number_dtype(name: str, dtype: Any) -> np.dtype:
         if dtype is None:
             raise TypeError
         made = np.dtype(dtype)
-    except TypeError:
-        known = str(dtype).removeprefix("torch.")
-        remedy = f"Write np.{known}." if str(dtype).startswith("torch.") else "Write np.float32, for example."
-        raise TypeError(f"{name}: the dtype {dtype!r} was asked for; needed one of NumPy's. {remedy}") from None
+    except (TypeError, RecursionError):
+        known = shown(dtype)
+        remedy = f"Write np.{known[6:]}." if known.startswith("torch.") else "Write np.float32, for example."
+        raise TypeError(f"{name}: the dtype {known} was asked for; needed one of NumPy's. {remedy}") from None
     if not is_integral(made) and not is_inexact(made):
         raise TypeError(
             f"{name}: the dtype {made} was asked for; needed one of numbers. Write np.float32, for example."
@@ -61,10 +62,10 @@ def _is_device(x: Any) -> bool:
 def _check_device(x: Any, device: Any) -> None:
     """Refuse a device on which the value is not: nothing is moved."""
     own = getattr(x.device, "platform", "cpu")
-    name = getattr(device, "platform", str(device).partition(":")[0])
+    name = getattr(device, "platform", str(device).partition(":")[0] if isinstance(device, str) else "")
     if x.device is device or (_PLATFORMS.get(name) == own and not hasattr(device, "platform")):
         return
     raise RuntimeError(
-        f"to: the device {str(device)!r} was asked for, and the tensor {x.aval} is on {str(x.device)!r}; needed the "
+        f"to: the device {shown(device)} was asked for, and the tensor {x.aval} is on {str(x.device)!r}; needed the "
         "device of the value, which is NumPy's or JAX's. Make the tensor anew: tensor(jax.device_put(array, device))."
     )

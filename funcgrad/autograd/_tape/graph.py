@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.trace.backward import Pieces
+from funcgrad._core.trace.checked import pulls_in_use
 from funcgrad._core.trace.tape import is_freed, is_joint, kept_by, parents_of, primitive_of, pulled
 from funcgrad.autograd._tape.base import TensorBase, TensorNode, TensorTrace
 from funcgrad.autograd._tape.hooks import hooked
@@ -52,6 +53,7 @@ class Visitor:
         self._needed = needed
         self._trace = trace
         self.captured: dict[Any, Any] = {}
+        self._pulls = pulls_in_use()
 
     def __call__(self, node: Any, y_bar: Any) -> list[tuple[Any, Any]]:
         """The parents that the pass is to go on with, each with its cotangent."""
@@ -68,11 +70,11 @@ class Visitor:
         if node[0] < WRITES.last:
             WRITES.check(node)
         if self._trace is None:
-            x_bars = pulled(y_bar, node)
+            x_bars = pulled(y_bar, node, self._pulls)
         elif is_joint(node):
             x_bars = _recorded_split(self._trace, node, y_bar)
         else:
-            x_bars = pulled(y_bar, _linked_node(self._trace, node))
+            x_bars = pulled(y_bar, _linked_node(self._trace, node), self._pulls)
         pairs = zip(parents, x_bars, strict=True)
         return [pair for pair in pairs if needed is None or pair[0] in needed]
 

@@ -26,10 +26,14 @@ def sequence(tensors: Any, name: str) -> tuple[Any, ...]:
             f"`inputs` argument to `{name}()` must be a dict, not {type(tensors).__name__}. Other Mapping types "
             "are not supported."
         )
+    if not isinstance(tensors, Iterable):
+        raise TypeError(f"{name}: inputs is a {type(tensors).__name__}; needed a tensor, or several. Pass [w, b].")
     return tuple(tensors)
 
 
 def outputs_of(tensors: Any) -> tuple[Any, ...]:
+    if not is_tensor(tensors) and not isinstance(tensors, Iterable):
+        raise TypeError(f"backward: tensors is a {type(tensors).__name__}; needed a tensor, or several. Pass the loss.")
     outputs = (tensors,) if is_tensor(tensors) else tuple(tensors)
     for x in outputs:
         if not is_tensor(x):

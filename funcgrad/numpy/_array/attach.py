@@ -13,6 +13,7 @@ import numpy as np
 from funcgrad import errors, tree
 from funcgrad._core.bind import NO_PARAMS, Tracer
 from funcgrad._core.trace.place import settled, writable
+from funcgrad._core.words import BARE, retell
 from funcgrad.numpy._array import memory
 from funcgrad.numpy._array.operators import OPERATORS
 from funcgrad.numpy._array.ufunc_at import ufunc_at
@@ -92,7 +93,10 @@ def _by_method(ufunc: np.ufunc, method: str, inputs: tuple, options: dict) -> An
 
 def _array_function(self: Tracer, function: Callable[..., Any], types: Any, args: tuple, kwargs: dict) -> Any:
     ours = functions.get(function) or find_late(function) or functools.partial(_on_plain, function)
-    y = ours(*args, **kwargs)
+    try:
+        y = ours(*args, **kwargs)
+    except BARE as error:
+        retell(error, function, args, kwargs)
     # Of what does not depend on its operands (np.sign, np.round) too, an array that takes traced values.
     return writable(y) if type(y) is _NDARRAY else y
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad._core.bind import Tracer, is_foreign
 from funcgrad._core.trace.place import settled
+from funcgrad._core.words import shown
 from funcgrad.errors import TracerArrayConversionError, UnsupportedFunctionError
 from funcgrad.numpy._base.concrete import innermost, refuse
 
@@ -24,7 +25,8 @@ def to_device(self: Tracer, device: Any, /, *, stream: None = None) -> Tracer:
     del stream
     if device != self.device:
         raise ValueError(
-            f"x.to_device: a traced array {self.aval} is on {self.device!r}, and was asked to go to {device!r}. Move "
+            f"x.to_device: a traced array {self.aval} is on {self.device!r}, and was asked to go to "
+            f"{shown(device)}. Move "
             "the arguments of the transformed function before the call."
         )
     return self

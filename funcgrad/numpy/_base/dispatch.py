@@ -10,6 +10,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 
 from funcgrad._core.bind import active_trace
+from funcgrad._core.words import BARE, retell
 from funcgrad._engines import NO_SCOPE, engine_scope, lasting
 from funcgrad.errors import UnsupportedFunctionError
 
@@ -69,8 +70,11 @@ def in_numpys_mode(function: F) -> F:
     @functools.wraps(function)
     def in_mode(*args: Any, **kwargs: Any) -> Any:
         scope = engine_scope((*args, *kwargs.values()))
-        with scope:
-            y = function(*args, **kwargs)
+        try:
+            with scope:
+                y = function(*args, **kwargs)
+        except BARE as error:
+            retell(error, function, args, kwargs)
         if scope is NO_SCOPE or active_trace() is not None:
             return y
         given = (*args, *kwargs.values())

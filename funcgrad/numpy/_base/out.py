@@ -36,8 +36,10 @@ def into(out: Any, function: Callable[..., Any], given: dict[str, Any]) -> Any:
         ValueError: its shape is not that of the result.
         TypeError: it is no array, or of a dtype that the result may not be cast to.
     """
-    array = out[0] if type(out) is tuple else out
     name = function.__name__.rstrip("_")
+    if type(out) is tuple and len(out) != 1:
+        raise TypeError(f"numpy.{name}: out= is a tuple of {len(out)}; needed one array, or a tuple of one. Name one.")
+    array = out[0] if type(out) is tuple else out
     args, kwargs = _arguments(function, given)
     if array is not None and array is not Ellipsis:
         check_out(array, name)

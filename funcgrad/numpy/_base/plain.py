@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from funcgrad._core.bind import NUMPY_TYPES, active_trace, is_foreign
+from funcgrad._core.words import BARE, retell
 from funcgrad.numpy._base.dispatch import functions, implements, in_numpys_mode, ufuncs
 from funcgrad.numpy._base.guests import holds_tracer, is_object_array
 
@@ -29,9 +30,12 @@ def beside_numpys(*numpy_functions: Callable[..., Any]) -> Callable[[F], F]:
 
         @functools.wraps(function)
         def ours(*args: Any, **kwargs: Any) -> Any:
-            if any(map(is_ours, args)) or any(map(is_ours, kwargs.values())):
-                return within(*args, **kwargs)
-            return numpys(*args, **kwargs)
+            try:
+                if any(map(is_ours, args)) or any(map(is_ours, kwargs.values())):
+                    return within(*args, **kwargs)
+                return numpys(*args, **kwargs)
+            except BARE as error:
+                retell(error, function, args, kwargs)
 
         _beside.add(ours)
         return implements(*numpy_functions)(ours)  # pyright: ignore[reportReturnType]  (wraps keeps the signature)
@@ -66,54 +70,65 @@ def is_plain(x: Any) -> bool:
     kind = type(x)
     if kind is _ARRAY:
         return x.dtype.num in _DTYPES
-    if kind in _PLAIN:
-        return True
     if kind is not list and kind is not tuple:
-        return False
+        return kind in _PLAIN
     if len(x) > _FEW and _PLAIN.issuperset(map(type, x)):
         return True
-    for each in x:
-        # Without a call for what there is most.
-        kind = type(each)
-        if not (kind is float or (kind is _ARRAY and each.dtype is _FLOAT64)) and not is_plain(each):
-            return False
+    try:
+        for each in x:
+            # Without a call for what there is most.
+            kind = type(each)
+            if not (kind is float or (kind is _ARRAY and each.dtype is _FLOAT64)) and not is_plain(each):
+                return False
+    except RecursionError:
+        # Lists without end are refused where they are read.
+        return False
     return True
 
 
 # One for each number of arguments that a call must have: what tells them apart one by one costs half of a small sum.
 def _of_none(ours: Any, numpys: Any) -> Any:
     def call(*args: Any, **options: Any) -> Any:
-        if is_plain(args) and (not options or is_plain([*options.values()])):
-            return numpys(*args, **options)
-        return ours(*args, **options)
+        try:
+            if is_plain(args) and (not options or is_plain([*options.values()])):
+                return numpys(*args, **options)
+            return ours(*args, **options)
+        except BARE as error:
+            retell(error, ours, args, options)
 
     return call
 
 
 def _of_one(ours: Any, numpys: Any) -> Any:
     def call(a: Any, *args: Any, **options: Any) -> Any:
-        if (type(a) is _ARRAY and ((dtype := a.dtype) is _FLOAT64 or dtype.num in _DTYPES)) or is_plain(a):
-            if not args and not options:
-                return numpys(a)
-            if is_plain(args) and (not options or is_plain([*options.values()])):
-                return numpys(a, *args, **options)
-        return ours(a, *args, **options)
+        try:
+            if (type(a) is _ARRAY and ((dtype := a.dtype) is _FLOAT64 or dtype.num in _DTYPES)) or is_plain(a):
+                if not args and not options:
+                    return numpys(a)
+                if is_plain(args) and (not options or is_plain([*options.values()])):
+                    return numpys(a, *args, **options)
+            return ours(a, *args, **options)
+        except BARE as error:
+            retell(error, ours, (a, *args), options)
 
     return call
 
 
 def _of_two(ours: Any, numpys: Any) -> Any:
     def call(a: Any, b: Any, *args: Any, **options: Any) -> Any:
-        if (
-            type(a) is _ARRAY is type(b)
-            and ((dtype := a.dtype) is _FLOAT64 or dtype.num in _DTYPES)
-            and (dtype is b.dtype or b.dtype.num in _DTYPES)
-        ) or (is_plain(a) and is_plain(b)):
-            if not args and not options:
-                return numpys(a, b)
-            if is_plain(args) and (not options or is_plain([*options.values()])):
-                return numpys(a, b, *args, **options)
-        return ours(a, b, *args, **options)
+        try:
+            if (
+                type(a) is _ARRAY is type(b)
+                and ((dtype := a.dtype) is _FLOAT64 or dtype.num in _DTYPES)
+                and (dtype is b.dtype or b.dtype.num in _DTYPES)
+            ) or (is_plain(a) and is_plain(b)):
+                if not args and not options:
+                    return numpys(a, b)
+                if is_plain(args) and (not options or is_plain([*options.values()])):
+                    return numpys(a, b, *args, **options)
+            return ours(a, b, *args, **options)
+        except BARE as error:
+            retell(error, ours, (a, b, *args), options)
 
     return call
 
@@ -124,32 +139,38 @@ _MAKERS = ("creation", "makers")
 
 def _maker_of_none(ours: Any, numpys: Any) -> Any:
     def call(*args: Any, **options: Any) -> Any:
-        if active_trace() is None and not options and len(args) == 1 and type(args[0]) is int:
-            return numpys(*args)
-        if active_trace() is None and is_plain(args) and (not options or is_plain([*options.values()])):
-            return numpys(*args, **options)
-        return ours(*args, **options)
+        try:
+            if active_trace() is None and not options and len(args) == 1 and type(args[0]) is int:
+                return numpys(*args)
+            if active_trace() is None and is_plain(args) and (not options or is_plain([*options.values()])):
+                return numpys(*args, **options)
+            return ours(*args, **options)
+        except BARE as error:
+            retell(error, ours, args, options)
 
     return call
 
 
 def _maker_of_one(ours: Any, numpys: Any) -> Any:
     def call(a: Any, *args: Any, **options: Any) -> Any:
-        if active_trace() is None:
-            kind = type(a)
-            if kind is list and not args and not options and len(a) <= _FEW:
-                # Numbers, without a call to tell what they are.
-                for each in a:
-                    if not (type(each) is float or type(each) is int):
-                        break
-                else:
-                    return numpys(a)
-            if kind is int or (kind is _ARRAY and a.dtype is _FLOAT64) or is_plain(a):
-                if not args and not options:
-                    return numpys(a)
-                if is_plain(args) and (not options or is_plain([*options.values()])):
-                    return numpys(a, *args, **options)
-        return ours(a, *args, **options)
+        try:
+            if active_trace() is None:
+                kind = type(a)
+                if kind is list and not args and not options and len(a) <= _FEW:
+                    # Numbers, without a call to tell what they are.
+                    for each in a:
+                        if not (type(each) is float or type(each) is int):
+                            break
+                    else:
+                        return numpys(a)
+                if kind is int or (kind is _ARRAY and a.dtype is _FLOAT64) or is_plain(a):
+                    if not args and not options:
+                        return numpys(a)
+                    if is_plain(args) and (not options or is_plain([*options.values()])):
+                        return numpys(a, *args, **options)
+            return ours(a, *args, **options)
+        except BARE as error:
+            retell(error, ours, (a, *args), options)
 
     return call
 

@@ -155,7 +155,12 @@ def _power(x: Any, y: Any, /) -> Any:
             if type(y) is int and y < 0 and is_integer(x.dtype):
                 refuse_exponent(y)
         return bind(ops.power_p, (x,), {"exponent": y})
-    if getattr(y, "dtype", _INEXACT).kind == "i" and is_foreign(y) and not is_abstract(y) and is_integer(dtype_of(x)):
+    if (
+        getattr(getattr(y, "dtype", _INEXACT), "kind", None) == "i"
+        and is_foreign(y)
+        and not is_abstract(y)
+        and is_integer(dtype_of(x))
+    ):
         # NumPy looks for itself, and a program's call does; JAX computes as if there were a power.
         least = int(np.min(np.asarray(y), initial=0))
         if least < 0:

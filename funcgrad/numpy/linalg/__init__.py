@@ -2,6 +2,7 @@
 
 from numpy.linalg import LinAlgError
 
+from funcgrad._core.words import told
 from funcgrad._public import publish
 from funcgrad.numpy._contract.products import linalg_cross as cross
 from funcgrad.numpy._contract.products import linalg_diagonal as diagonal
@@ -11,6 +12,11 @@ from funcgrad.numpy._layout.shape import matrix_transpose
 from funcgrad.numpy.linalg._eigen import cond, eig, eigh, eigvals, eigvalsh, lstsq, matrix_rank, pinv, qr, svd, svdvals
 from funcgrad.numpy.linalg._norms import matrix_norm, norm, vector_norm
 from funcgrad.numpy.linalg._systems import cholesky, det, inv, matrix_power, slogdet, solve, tensorinv, tensorsolve
+
+# What is handed in is looked at by those that they are made of, which know nothing of the call.
+cross, diagonal, trace, matmul, multi_dot, outer, vecdot, tensorinv, tensorsolve = map(
+    told, (cross, diagonal, trace, matmul, multi_dot, outer, vecdot, tensorinv, tensorsolve)
+)
 
 __all__ = [
     "LinAlgError",

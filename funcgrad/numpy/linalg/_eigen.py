@@ -11,6 +11,7 @@ import numpy as np
 
 from funcgrad._core.aval import type_text
 from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.arithmetic import eq_p, ne_p
 from funcgrad._ops.elementwise.cast import cast, real_p
 from funcgrad._ops.elementwise.select import select
@@ -61,7 +62,8 @@ def eigvalsh(a: Any, UPLO: Triangle = "L") -> Any:  # noqa: N803  (NumPy's name)
 def _eigh(name: str, a: Any, triangle: str) -> tuple[Any, Any]:
     if triangle not in ("L", "U", "l", "u"):
         raise ValueError(
-            f"{name}: UPLO is {triangle!r}; needed 'L' or 'U', the triangle that is read. Leave it out for the lower."
+            f"{name}: UPLO is {shown(triangle)}; needed 'L' or 'U', the triangle that is read. Leave it out for "
+            "the lower."
         )
     return spectral.eigh(squares(name, a), lower=triangle in ("L", "l"))
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType
 from typing import Any
 
+from funcgrad._core.words import shown
 from funcgrad.autograd.extend import array_of, is_tensor, is_torchs, rebuild
 from funcgrad.optim._torch.optimizer import Optimizer
 
@@ -93,6 +94,15 @@ class LRScheduler:
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
         self.optimizer = optimizer
+
+    def _check_number(self, name: str, value: Any, *, positive: bool = False) -> None:
+        """Refuse what is no number, or what nothing can be divided by."""
+        if not hasattr(value, "__float__") or (positive and not value > 0):
+            raise (ValueError if hasattr(value, "__float__") else TypeError)(
+                f"{type(self).__name__}: {name} is {shown(value)}; needed a "
+                f"number{' above 0' if positive else ''}. Pass "
+                f"{name}=10, say."
+            )
 
     def _initial_step(self) -> None:
         self._step_count = 0

@@ -148,6 +148,11 @@ class ChainedScheduler(_OfSchedulers):
     """
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
+        if not isinstance(schedulers, Sequence):
+            raise TypeError(
+                f"{type(self).__name__}: schedulers is a {type(schedulers).__name__}; needed a list of schedulers. "
+                "Pass [first, second]."
+            )
         if len(schedulers) < 1:
             raise ValueError(
                 f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler."

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from funcgrad._core.words import shown
 from funcgrad.optim._lr_scheduler.base import LRScheduler
 from funcgrad.optim._torch.optimizer import Optimizer
 
@@ -58,6 +59,7 @@ class StepLR(_ByFactor):
     """
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
+        self._check_number("step_size", step_size, positive=True)
         self.step_size = step_size
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
@@ -96,6 +98,11 @@ class MultiStepLR(_ByFactor):
     def __init__(
         self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
     ) -> None:
+        if not isinstance(milestones, Iterable):
+            raise TypeError(
+                f"MultiStepLR: milestones is {shown(milestones)}; needed a list of counts of steps. Write "
+                "milestones=[30, 80]."
+            )
         self.milestones = Counter(milestones)
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
@@ -228,6 +235,7 @@ class ExponentialLR(_ByFactor):
     """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
+        self._check_number("gamma", gamma)
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
@@ -261,6 +269,7 @@ class PolynomialLR(_ByFactor):
     """
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
+        self._check_number("total_iters", total_iters, positive=True)
         self.total_iters = total_iters
         self.power = power
         super().__init__(optimizer, last_epoch)

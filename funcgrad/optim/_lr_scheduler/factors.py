@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from funcgrad._core.words import shown
 from funcgrad.optim._lr_scheduler.base import LRScheduler, kept_of
 from funcgrad.optim._torch.optimizer import Optimizer
 
@@ -25,7 +26,13 @@ class _ByFunctions(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _check(self, given: list[Any]) -> None:
-        del given
+        strange = next((each for each in given if not callable(each)), None)
+        if strange is not None:
+            raise TypeError(
+                f"{type(self).__name__}: lr_lambda is {shown(strange)}; needed a function of the count of "
+                "steps, or one for "
+                "each group. Write lr_lambda=lambda step: 0.95**step."
+            )
 
     def state_dict(self) -> dict[str, Any]:
         """Return all that the scheduler holds; of functions nothing, of callable objects their attributes."""

@@ -161,6 +161,8 @@ class Rule:
     structures: dict[Any, Structure] = dataclasses.field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise TypeError(f"Rule: name is a {type(self.name).__name__}; needed a string. Write Rule('sgd', ...).")
         title = self.title or "".join([word.capitalize() for word in self.name.split("_")])
         object.__setattr__(self, "title", title)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.bind import is_foreign, is_value
+from funcgrad._core.words import shown
 from funcgrad._engines import place_beside
 from funcgrad._ops.elementwise.cast import cast, cast_p, make_complex
 from funcgrad._ops.layout.fill import full_like_p, zeros_like
@@ -124,7 +125,7 @@ def _wide_dtype(asked: str, given: Any) -> np.dtype:
     except TypeError:
         dtype = None
     if dtype is None or not is_inexact(dtype) or dtype.kind == "c":
-        raise TypeError(f'{asked}: master_dtype is {given!r}; needed a float dtype. Pass "float32" or "float64".')
+        raise TypeError(f'{asked}: master_dtype is {shown(given)}; needed a float dtype. Pass "float32" or "float64".')
     return dtype
 
 

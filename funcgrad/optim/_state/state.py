@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Self, overload
+from typing import Any, ClassVar, NoReturn, Self, overload
 
 import numpy as np
 
@@ -157,6 +157,8 @@ class State(Shown):
 
     def __init_subclass__(cls) -> None:
         _attach(cls)
+        # Frozen are the fields alone, and hyperparameters are none.
+        setattr(cls, "__setattr__", _refuse_assignment)  # noqa: B010  (a frozen dataclass lets no class body do it)
         called = {x.slot: name for name, x in vars(cls).items() if isinstance(x, SlotTree)}
         cls.slot_names = tuple([called[slot.name] for slot in cls.rule.slots])
         cls.has_scalars = any(slot.scalar for slot in cls.rule.slots)
@@ -341,3 +343,11 @@ def unpacked(tree: Any) -> Any:
 
 def _is_none(x: Any) -> bool:
     return x is None
+
+
+def _refuse_assignment(self: State, name: str, value: Any) -> NoReturn:
+    kind = type(self).__name__
+    raise dataclasses.FrozenInstanceError(
+        f"{kind}.{name}: a value was assigned, and a state never changes; needed a new one. Write "
+        f"state = state.replace({name}={value if isinstance(value, bool | int | float) else '...'})."
+    )

@@ -72,6 +72,10 @@ def optimizer(rule: Rule, base: type[RuleOptimizer] = RuleOptimizer) -> Declared
         >>> SignDescent(params, lr=0.5).step(grads=np.array([5.0, -5.0]))
         array([0.5, 2.5])
     """
+    if not isinstance(rule, Rule):
+        raise TypeError(
+            f"extend.optimizer: rule is a {type(rule).__name__}; needed a Rule. Declare one: Rule(name, ...)."
+        )
     where = {"__module__": sys._getframe(1).f_globals.get("__name__", __name__)}
     doc = f"What {rule.title} carries from step to step; see `{rule.name}_init`."
     state = type(f"{rule.title}State", (State,), {"rule": rule, "__doc__": doc, **where})

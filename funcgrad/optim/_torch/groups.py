@@ -34,6 +34,15 @@ UNORDERED = (
 
 def checked_group(group: Any, others: list[dict[str, Any]], defaults: dict[str, Any]) -> dict[str, Any]:
     """The group with its parameters as a list and its options complete."""
+    if not isinstance(defaults, dict):
+        raise TypeError(
+            f"Optimizer: defaults is a {type(defaults).__name__}; needed a dict of options, as {{'lr': 0.1}}. Pass one."
+        )
+    if isinstance(group, dict) and "params" not in group:
+        raise ValueError(
+            f"add_param_group: the group has {sorted(map(str, group))}; needed 'params' with them. Write "
+            "{'params': [w, b], 'lr': 0.1}."
+        )
     if not isinstance(group, dict):
         raise TypeError(f"param_group must be a dict, but got {type(group)}")
     _set_params(group)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import is_foreign, is_value
+from funcgrad._core.words import shown
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad.autograd.extend import WRITES, is_tensor, rebuild
 from funcgrad.optim._torch.groups import UNORDERED, checked_group, required, typename
@@ -166,7 +167,13 @@ class Optimizer:
         Raises:
             ValueError: the groups differ in number or size from this optimizer's.
         """
-        state_dict = state_dict.copy()
+        if not isinstance(state_dict, Mapping) or not {"state", "param_groups"} <= set(state_dict):
+            raise ValueError(
+                f"load_state_dict: state_dict is {shown(state_dict)}; needed a dict with 'state' and "
+                "'param_groups'. Pass "
+                "what state_dict() returned."
+            )
+        state_dict = dict(state_dict)
         for hook in self._load_state_dict_pre.values():
             changed = hook(self, state_dict)
             state_dict = state_dict if changed is None else changed

@@ -13,6 +13,7 @@ import numpy as np
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._engines import engine_scope
 from funcgrad._ops.index.rows import Rows
+from funcgrad._transforms.base.arguments import check_callable
 from funcgrad._transforms.compiled.jit import jit
 from funcgrad.autograd import enable_grad
 from funcgrad.autograd.extend import TRACE, WRITES, is_tensor, recorded, set_value
@@ -22,7 +23,8 @@ from funcgrad.optim._run.leaf import Leaf, Stepper
 from funcgrad.optim._state.begin import begun
 from funcgrad.optim._state.prefix import Place, Prefix, Prefixes, as_vector
 from funcgrad.optim._state.state import State
-from funcgrad.optim._torch.optimizer import Optimizer, required
+from funcgrad.optim._torch.optimizer import Optimizer
+from funcgrad.optim._torch.options import check_option, number_of, option_of
 from funcgrad.optim._update import update
 from funcgrad.tree import flatten, structure
 
@@ -33,10 +35,8 @@ _Members = tuple[dict[str, Any], Row, list[_Pair]]
 # Options of these types are the same as long as they are equal.
 _PLAIN = frozenset({bool, int, float, str, type(None)})
 _PLAIN_OR_TUPLE = _PLAIN | {tuple}
-# How many are kept; a schedule makes new ones at each step.
-_ROWS = 64
-# Of a parameter without slots whose steps do not count.
-_NOTHING_HELD: tuple[list[Any], int] = [], 1
+_ROWS = 64  # How many are kept; a schedule makes new ones at each step.
+_NOTHING_HELD: tuple[list[Any], int] = [], 1  # Of a parameter without slots whose steps do not count.
 
 
 class RuleOptimizer(Optimizer):
@@ -67,9 +67,11 @@ class RuleOptimizer(Optimizer):
             cls.compiled_update = staticmethod(jit(functools.partial(update, cls.kind), donate_argnums=(1, 2)))
 
     def __init__(self, params: Any, options: dict[str, Any]) -> None:
+        if not hasattr(type(self), "kind"):
+            raise TypeError("RuleOptimizer: it has no rule; needed one. Declare a class by fg.extend.optimizer(rule).")
         rule = self.kind.rule
         for kind in rule.hyperparameters:
-            _check(kind, option_of(options, kind))
+            check_option(kind, option_of(options, kind))
         values = {x.name: option_of(options, x) for x in rule.hyperparameters}
         refusal = rule.check([SimpleNamespace(**values)]) or rule.check_options(options)
         if refusal is not None:
@@ -120,6 +122,7 @@ class RuleOptimizer(Optimizer):
         """What a subclass's ``step`` does."""
         loss = None
         if closure is not None:
+            check_callable("step", closure, "closure")
             with enable_grad():
                 loss = closure()
         given = None if grads is None else iter(self._given(grads))
@@ -181,7 +184,7 @@ class RuleOptimizer(Optimizer):
             if isinstance(kind, Choice):
                 on.append(kind.convert(value))
                 continue
-            number = float(_number(value))
+            number = float(number_of(value))
             there = number != 0 or not (type(kind) is Number and kind.optional)
             on.append(True if there else None)
             numbers += [number] if there else []
@@ -363,30 +366,3 @@ def _reader(rule: Rule) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
     kinds = rule.hyperparameters
     names = dict.fromkeys([x.option[0] if type(x) is Number and x.option else x.name for x in kinds])
     return operator.itemgetter(*names) if len(names) > 1 else lambda options: tuple([options[x] for x in names])
-
-
-def option_of(options: dict[str, Any], kind: Number | Choice) -> Any:
-    """A hyperparameter among the options of a group."""
-    if type(kind) is Number and kind.option is not None:
-        name, place = kind.option
-        return options[name][place]
-    return options[kind.name]
-
-
-def _number(value: Any) -> Any:
-    return value.item() if is_tensor(value) or isinstance(value, np.ndarray) else value
-
-
-def _check(kind: Number | Choice, value: Any) -> None:
-    """Refuse what is out of range, in PyTorch's words."""
-    if value is required:
-        return
-    if isinstance(kind, Choice):
-        if kind.message is not None and not kind.valid(value):
-            raise HyperparameterError(kind.message.format(value))
-        return
-    if kind.schedule and is_tensor(value) and value.size != 1:
-        raise ValueError(f"Tensor {kind.name} must be 1-element")
-    value = _number(value)
-    if kind.message is not None and not kind.valid(value):
-        raise HyperparameterError(kind.message.format(value))

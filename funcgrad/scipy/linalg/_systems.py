@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._core.words import told
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.linalg import factor
@@ -78,6 +79,7 @@ def solve_triangular(  # noqa: PLR0917  (SciPy's arguments)
     return _shaped(triangular_solve(a, b, lower=bool(lower), unit_diagonal=bool(unit_diagonal), **form), vector)
 
 
+@told
 def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
     """Solve ``a x = b`` from the Cholesky factor of ``a``, as `cho_factor` or `cholesky` gives it.
 
@@ -106,6 +108,7 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, 
     return _shaped(triangular_solve(c, y, lower=bool(lower), **second), vector)
 
 
+@told
 def lu_solve(
     lu_and_piv: tuple[Any, Any], b: Any, trans: Any = 0, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:

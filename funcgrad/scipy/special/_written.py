@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.bind import NO_PARAMS, Tracer, bind
+from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special import entropy, hypergeometric
@@ -147,6 +148,10 @@ def polygamma(n: int, x: Any) -> Any:
         >>> print(round(float(special.polygamma(1, 1.0)), 6))
         1.644934
     """
+    if not hasattr(n, "__index__") or n < 0:
+        raise ValueError(
+            f"scipy.special.polygamma: n is {shown(n)}; needed an integer from 0 on. Pass 1 for the trigamma."
+        )
     (x,) = real("polygamma", x)
     return bind(gamma_.polygamma_p, (x,), {"order": int(n)}) if n else bind(gamma_.digamma_p, (x,), NO_PARAMS)
 
@@ -189,7 +194,8 @@ def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
     """``scipy.special.sph_harm_y``: spherical harmonics of degree ``n`` and order ``m``, complex."""
     if diff_n:
         raise UnsupportedFunctionError(
-            f"scipy.special.sph_harm_y: diff_n={diff_n} was asked for; funcgrad has the function itself. Take its "
+            f"scipy.special.sph_harm_y: diff_n={shown(diff_n)} was asked for; funcgrad has the function itself. "
+            "Take its "
             "derivatives with fg.jacfwd, or fg.jvp."
         )
     theta, phi = [cast(as_value(x), np.dtype(float)) for x in (theta, phi)]
@@ -212,7 +218,8 @@ def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
     """``scipy.special.factorial``: ``gamma(n + 1)``, and 0 for negative ``n``."""
     if exact or extend != "zero":
         raise UnsupportedFunctionError(
-            f"scipy.special.factorial: exact={exact}, extend={extend!r} was asked for; funcgrad has exact=False and "
+            f"scipy.special.factorial: exact={shown(exact)}, extend={shown(extend)} was asked for; funcgrad has "
+            "exact=False and "
             "extend='zero'. Take these, or special.gamma(n + 1)."
         )
     (n,) = real("gamma", n)

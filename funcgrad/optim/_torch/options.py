@@ -1,0 +1,49 @@
+"""The options of a group: hyperparameters as PyTorch names them, read and checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.words import shown
+from funcgrad.autograd.extend import is_tensor
+from funcgrad.errors import HyperparameterError
+from funcgrad.optim._rules.rule import Choice, Number
+from funcgrad.optim._torch.groups import required
+
+
+def option_of(options: dict[str, Any], kind: Number | Choice) -> Any:
+    """A hyperparameter among the options of a group."""
+    if type(kind) is Number and kind.option is not None:
+        name, place = kind.option
+        try:
+            return options[name][place]
+        except (IndexError, KeyError, TypeError):
+            raise HyperparameterError(
+                f"{name}: {shown(options[name])} arrived; needed a tuple of numbers, of which there is none at "
+                f"{place}. Write all of them: {name}=(first, second)."
+            ) from None
+    return options[kind.name]
+
+
+def number_of(value: Any) -> Any:
+    """The number that a tensor or an array of one element holds; others as they are."""
+    return value.item() if is_tensor(value) or isinstance(value, np.ndarray) else value
+
+
+def check_option(kind: Number | Choice, value: Any) -> None:
+    """Refuse what is out of range, in PyTorch's words."""
+    if value is required:
+        return
+    if isinstance(kind, Choice):
+        if kind.message is not None and not kind.valid(value):
+            raise HyperparameterError(kind.message.format(value))
+        return
+    if kind.schedule and is_tensor(value) and value.size != 1:
+        raise ValueError(f"Tensor {kind.name} must be 1-element")
+    value = number_of(value)
+    if isinstance(value, str | bytes):
+        raise TypeError(f"{kind.name} is {shown(value)}; needed a number. Pass {kind.name}=0.1, say.")
+    if kind.message is not None and not kind.valid(value):
+        raise HyperparameterError(kind.message.format(value))
