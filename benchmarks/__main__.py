@@ -21,6 +21,7 @@ SUITES = (
     "surface",
     "compiled",
     "training_step",
+    "data_parallel",
     "transforms",
     "unrolled",
     "batching",

@@ -48,8 +48,11 @@ def put(x: Any, sharding: Any) -> Any:
     """
     if isinstance(x, jax.core.Tracer):
         return _laid_out(x, sharding)
+    found = getattr(x, "sharding", None)
+    if found is sharding or found == sharding:
+        return x
     _mesh_of(sharding)
-    return x if isinstance(x, jax.Array) and x.sharding == sharding else jax.device_put(x, sharding)
+    return jax.device_put(x, sharding)
 
 
 def typed_at(x: Any, sharding: Any) -> Any:
