@@ -6,6 +6,7 @@ The devices are those of a process of its own, which is told of them before JAX 
 import json
 import os
 from collections.abc import Callable
+from typing import Any
 from unittest import mock
 
 import jax
@@ -61,7 +62,7 @@ def report(name: str, rounds: int, sample_seconds: float) -> None:
         mesh = jax.make_mesh((DEVICES,), ("data",), axis_types=(kind,))
         sides = {OURS: _ours(model, mesh), PEER: _peer(model, mesh)}
         losses = [[float(step()) for _ in range(CHECKED_STEPS)] for step in sides.values()]
-        np.testing.assert_allclose(*losses, rtol=2e-4)
+        np.testing.assert_allclose(losses[0], losses[1], rtol=2e-4)
         samples = interleave(sides, Effort(rounds, sample_seconds))
         printed[kind.name.lower()] = {side: (x.seconds, x.calls) for side, x in samples.items()}
     print(json.dumps(printed))
@@ -74,10 +75,10 @@ def _with_rows(model: Model, rows: int) -> Model:
     return Model(model.name, model.numpy_loss, model.jax_loss, model.params, x, labels)
 
 
-def _ours(model: Model, mesh: jax.sharding.Mesh) -> Callable[[], object]:
+def _ours(model: Model, mesh: jax.sharding.Mesh) -> Callable[[], Any]:
     whole, rows = NamedSharding(mesh, PartitionSpec()), NamedSharding(mesh, PartitionSpec("data"))
 
-    def step(params: object, state: fg.SGDState, x: object, labels: object) -> object:
+    def step(params: Any, state: fg.SGDState, x: Any, labels: Any) -> Any:
         loss, grads = fg.value_and_grad(model.numpy_loss)(params, x, labels)
         return *fg.sgd_update(grads, state, params), loss
 
@@ -87,27 +88,27 @@ def _ours(model: Model, mesh: jax.sharding.Mesh) -> Callable[[], object]:
     return _stepping(compiled, held, jax.device_put((model.x, model.labels), rows))
 
 
-def _peer(model: Model, mesh: jax.sharding.Mesh) -> Callable[[], object]:
+def _peer(model: Model, mesh: jax.sharding.Mesh) -> Callable[[], Any]:
     whole, rows = NamedSharding(mesh, PartitionSpec()), NamedSharding(mesh, PartitionSpec("data"))
 
     # The numbers are data, and steps are counted, as in ours.
-    def step(params: object, state: dict[str, object], x: object, labels: object) -> object:
+    def step(params: Any, state: dict[str, Any], x: Any, labels: Any) -> Any:
         loss, grads = jax.value_and_grad(model.jax_loss)(params, x, labels)
         buffers = jax.tree.map(lambda b, g: state["momentum"] * b + g, state["buffers"], grads)
         params = jax.tree.map(lambda p, b: p - state["lr"] * b, params, buffers)
         return params, {**state, "step": state["step"] + 1, "buffers": buffers}, loss
 
-    # On explicit axes the arguments' types say the same.
-    auto = {"in_shardings": (whole, whole, rows, rows)} if mesh.axis_types == (AxisType.Auto,) else {}
-    compiled = jax.jit(step, donate_argnums=(0, 1), **auto)
+    # On explicit axes the arguments' types say where they lie.
+    placed = (whole, whole, rows, rows) if mesh.axis_types == (AxisType.Auto,) else None
+    compiled = jax.jit(step, donate_argnums=(0, 1), in_shardings=placed)
     params = jax.device_put(jax.tree.map(jnp.array, model.params), whole)
     numbers = {"lr": np.float32(LEARNING_RATE), "momentum": np.float32(MOMENTUM), "step": np.int32(0)}
     held = [params, {**jax.device_put(numbers, whole), "buffers": jax.tree.map(jnp.zeros_like, params)}]
     return _stepping(compiled, held, jax.device_put((model.x, model.labels), rows))
 
 
-def _stepping(compiled: Callable[..., tuple], held: list[object], batch: tuple) -> Callable[[], object]:
-    def take() -> object:
+def _stepping(compiled: Callable[..., tuple], held: list[Any], batch: tuple) -> Callable[[], Any]:
+    def take() -> Any:
         held[0], held[1], loss = compiled(*held, *batch)
         jax.block_until_ready((held, loss))
         return loss
