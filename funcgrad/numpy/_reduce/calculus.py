@@ -127,13 +127,13 @@ def _slope(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
     spacing = as_value(spacing)
     if not getattr(spacing, "shape", ()):
         inner = (slice_axis(f, axis, 2, n) - slice_axis(f, axis, 0, n - 2)) / (2.0 * spacing)
-        first, last = _edge(values, [spacing] * 2), -_edge(mirrored, [spacing] * 2)
+        first, last = _slope_ahead(values, [spacing] * 2), _slope_behind(mirrored, [spacing] * 2)
     else:
         steps = _widths(spacing, len(f.shape), axis)
         widths = [slice_axis(steps, axis, i, i + 1) for i in range(n - 1)[:2]]
         mirrored_widths = [slice_axis(steps, axis, n - 2 - i, n - 1 - i) for i in range(n - 1)[:2]]
         inner = _uneven_slope(f, steps, axis)
-        first, last = _edge(values, widths), -_edge(mirrored, mirrored_widths)
+        first, last = _slope_ahead(values, widths), _slope_behind(mirrored, mirrored_widths)
     return concatenate(list(promote(first, inner, last)), axis)
 
 
@@ -148,13 +148,22 @@ def _uneven_slope(f: Any, steps: Any, axis: int) -> Any:
     )
 
 
-def _edge(values: list[Any], widths: list[Any]) -> Any:
-    """The one-sided slope from the edge inwards, of as many points as there are values."""
+def _slope_ahead(values: list[Any], widths: list[Any]) -> Any:
+    """The one-sided slope at the first point, of as many points as there are values."""
     if len(values) == 2:
         return (values[1] - values[0]) / widths[0]
     f0, f1, f2 = values
     h1, h2 = widths
     return -(2.0 * h1 + h2) / (h1 * (h1 + h2)) * f0 + (h1 + h2) / (h1 * h2) * f1 - h1 / (h2 * (h1 + h2)) * f2
+
+
+def _slope_behind(values: list[Any], widths: list[Any]) -> Any:
+    """The one-sided slope at the last point; values and widths from there on. It is added up as NumPy does it."""
+    if len(values) == 2:
+        return (values[0] - values[1]) / widths[0]
+    f0, f1, f2 = values
+    h1, h2 = widths
+    return h1 / (h2 * (h1 + h2)) * f2 - (h1 + h2) / (h1 * h2) * f1 + (2.0 * h1 + h2) / (h1 * (h1 + h2)) * f0
 
 
 @implements(np.interp)

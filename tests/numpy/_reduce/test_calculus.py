@@ -152,3 +152,13 @@ def test_unwrap(rng: np.random.Generator) -> None:
         for period in (4, 5, 4.0):
             f = lambda x, period=period: np.unwrap(x, period=period)
             same(fg.make_graph(f)(each)(each), f(each), 1e-6)
+
+
+@pytest.mark.parametrize("edge_order", [1, 2])
+@pytest.mark.parametrize("spacing", [(), (0.5,), (np.array([0.0, 1.0, 1.5, 3.0]),)], ids=["one", "even", "uneven"])
+def test_a_flat_line_has_the_slope_zero_with_numpys_sign(edge_order: Any, spacing: tuple) -> None:
+    for f in (np.zeros(4), -np.zeros(4), np.full(4, 2.0)):
+        expected = np.gradient(f, *spacing, edge_order=edge_order)
+        got = fg.make_graph(lambda f: np.gradient(f, *spacing, edge_order=edge_order))(f)(f)
+        np.testing.assert_array_equal(np.signbit(got), np.signbit(expected))
+        np.testing.assert_allclose(got, expected, atol=1e-15)
