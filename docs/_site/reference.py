@@ -11,6 +11,8 @@ from mirrors import told
 from public_names import CHAPTERS, Page, chapter, link, mirrors, modules, own, pages, slug
 from sphinx.application import Sphinx
 
+from funcgrad._public import origins
+
 FOLDER = "api"
 
 
@@ -83,9 +85,13 @@ def text_of(page: Page, parts: list[Page]) -> str:
 def entry(module: str, name: str, value: Any) -> list[str]:
     """The directive that shows a name's documentation; below it what else is told of what NumPy or SciPy name."""
     if inspect.isclass(value):
+        bases = value.__mro__[1:-1]
+        private = bases and all(base.__module__.startswith("funcgrad.") and base not in origins for base in bases)
         return [
             f".. autoclass:: {module}.{name}",
             "   :members:",
+            # What a class has from bases that nobody knows is its own.
+            *(["   :inherited-members:"] if private else []),
             "   :show-inheritance:",
             "   :exclude-members: compiled_update",
         ]

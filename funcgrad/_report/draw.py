@@ -104,6 +104,7 @@ def _item(drawing: Drawing, item: Item) -> dict[str, Any]:
     }
     layers = drawing.layers.get(id(item))
     if layers is not None:
+        data["t"] = -1 if item.twin is None else item.twin.number
         data["c"] = [child.number for child in item.children]
         data["rows"] = [[each.number if isinstance(each, Item) else -1 - each for each in row] for row in layers.rows]
         data["e"] = [[a.number, b.number, bends] for a, b, bends in layers.edges]

@@ -44,6 +44,8 @@ class Item:
         self.readers: list[Item] = []
         # Whether the readers outside of this group read the group: the body of a loop has values of its own.
         self.closed = False
+        # Of a named block, what its way back is, or of that the block.
+        self.twin: Item | None = None
         self.number = -1
 
     def add(self, item: Item) -> Item:
@@ -140,7 +142,10 @@ class _Builder:
         for block in equation.source.blocks if equation.source is not None else ():
             key = (*key, block)
             if key not in self.groups:
-                self.groups[key] = group.add(Item("group", part, block.name))
+                made = self.groups[key] = group.add(Item("group", part, block.name))
+                made.twin = self.groups.get((FORWARD if part == BACKWARD else BACKWARD, *key[1:]))
+                if made.twin is not None:
+                    made.twin.twin = made
             group = self.groups[key]
         return group
 

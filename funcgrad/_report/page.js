@@ -161,7 +161,7 @@
     make("tspan", { class: "fold" }, text, "\u2212 ");
     make("tspan", { class: "name" }, text, item.l);
     make("tspan", { class: "below", dx: 8 }, text, item.b);
-    bar.addEventListener("click", () => toggle(i));
+    bar.addEventListener("click", (event) => toggle(i, event.shiftKey));
     listen(bar, i);
     drawn.set(i, group);
   }
@@ -180,7 +180,7 @@
       const share = Math.sqrt(item.f / most) * (w - 12);
       if (share >= 2) make("rect", { x: x + 6, y: y + h - 4, width: share, height: 2, rx: 1, class: "cost" }, group);
     }
-    if (item.k === "group") group.addEventListener("click", () => toggle(i));
+    if (item.k === "group") group.addEventListener("click", (event) => toggle(i, event.shiftKey));
     listen(group, i);
     drawn.set(i, group);
   }
@@ -212,15 +212,16 @@
   }
   function listen(element, i) {
     const lines = () => touching.get(i) || [];
-    const enter = (event) => { element.classList.add("on"); lines().forEach((line) => line.classList.add("on")); tell(i, event); };
-    const leave = () => { element.classList.remove("on"); lines().forEach((line) => line.classList.remove("on")); tip.hidden = true; };
+    const twin = (on) => { const other = drawn.get(items[i].t); if (other) other.classList.toggle("twin", on); };
+    const enter = (event) => { element.classList.add("on"); lines().forEach((line) => line.classList.add("on")); twin(true); tell(i, event); };
+    const leave = () => { element.classList.remove("on"); lines().forEach((line) => line.classList.remove("on")); twin(false); tip.hidden = true; };
     element.addEventListener("pointerenter", enter);
     element.addEventListener("pointermove", (event) => put(event.clientX, event.clientY));
     element.addEventListener("pointerleave", leave);
     element.addEventListener("focus", (event) => { if (element.matches(":focus-visible")) enter(event); });
     element.addEventListener("blur", leave);
     element.addEventListener("keydown", (event) => {
-      if ((event.key === "Enter" || event.key === " ") && items[i].c) { event.preventDefault(); toggle(i); }
+      if ((event.key === "Enter" || event.key === " ") && items[i].c) { event.preventDefault(); toggle(i, event.shiftKey); }
     });
   }
   function tell(i, event) {
@@ -247,10 +248,12 @@
   }
 
   // --- folding: what was clicked stays where it is
-  function toggle(i) {
+  function toggle(i, alone) {
     const [x, y] = boxes.get(i);
     const at = [x * scale + dx, y * scale + dy];
-    open.has(i) ? open.delete(i) : open.add(i);
+    const opening = !open.has(i), twin = items[i].t;
+    // A block's way back folds and unfolds with it, beside it.
+    for (const each of twin >= 0 && !alone ? [i, twin] : [i]) opening ? open.add(each) : open.delete(each);
     tip.hidden = true;
     draw();
     const [nx, ny] = boxes.get(i);

@@ -46,6 +46,9 @@ def test_the_data_of_a_page(graph: fg.Graph) -> None:
     assert [items[i]["l"] for i in items[0]["c"]] == ["forward", "backward"]
     named = [item for item in items if item["l"] == "a </script><b>"]
     assert {item["p"] for item in named} == {"forward", "backward"}
+    # A block and its way back know each other.
+    assert [items[items[item["t"]]["t"]] for item in named] == named
+    assert all(items[item["t"]]["p"] != item["p"] for item in named)
     tanh = next(item for item in items if item["l"] == "tanh")
     about = dict(tanh["a"])
     assert about["line"].endswith("return np.tanh(x)")

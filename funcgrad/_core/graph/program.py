@@ -60,9 +60,9 @@ class Program:
         """Write the graph as a page that a browser opens: one file, which needs no network.
 
         The way there and the way back stand side by side. Named blocks (`funcgrad.named`), bodies of loops, and where a
-        program is long without names the turns of its loops, fold and unfold at a click; long programs are folded at
-        first. Pointing at a box shows its equation, type, operations, bytes and line; drag to move, turn the wheel to
-        come nearer, and search with ``/``.
+        program is long without names the turns of its loops, fold and unfold at a click, a block together with its way
+        back; long programs are folded at first. Pointing at a box shows its equation, type, operations, bytes and line.
+        Drag to move, turn the wheel to come nearer, and search with ``/``.
 
         Args:
             path: where to write it, say ``"loss.html"``.

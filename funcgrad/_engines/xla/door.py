@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from funcgrad._core.lazy import LazyModule
 from funcgrad._engines.engine import Engine, in_use
 
@@ -15,12 +17,23 @@ if TYPE_CHECKING:
     from funcgrad._core.primitive import Primitive
 
 
+def undrawn(load: Callable[[str], Any], attribute: str) -> Any:
+    """What a module has, imported with NumPy's global random state left as it was: importing JAX draws from it."""
+    if "jax" in sys.modules:
+        return load(attribute)
+    before = np.random.get_state()  # noqa: NPY002  (it is this one that is drawn from)
+    try:
+        return load(attribute)
+    finally:
+        np.random.set_state(before)  # noqa: NPY002  (see above)
+
+
 class _Xla(LazyModule):
     """A module beside this one, which imports JAX."""
 
     def __getattr__(self, attribute: str) -> Any:
         try:
-            value = super().__getattr__(attribute)
+            value = undrawn(super().__getattr__, attribute)
         except ModuleNotFoundError as error:
             if error.name not in ("jax", "jaxlib"):
                 raise
