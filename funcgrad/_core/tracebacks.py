@@ -163,6 +163,8 @@ def _of_scipy(entries: TracebackType | None) -> str | None:
 def scipys_name(frame: FrameType) -> tuple[str, str] | None:
     """The public module of SciPy that a function belongs to, and its name; of a method with that of its object."""
     room, name = ".".join(frame.f_globals.get("__name__", "").split(".")[:2]), frame.f_code.co_name
+    if frame.f_globals.get("__name__", "").startswith("scipy.sparse.linalg"):
+        room = "scipy.sparse.linalg"
     own = frame.f_locals.get("self")
     if own is not None and room == "scipy.stats":
         # A frozen distribution holds one that has a name; those of vectors have it in that of their class.
@@ -191,15 +193,23 @@ def scipys_refusal(room: str, name: str) -> str:
 
 def instead(room: str, name: str) -> str | None:
     """What a module of ours says of a function of SciPy's that it refuses; of a method by its own name alone."""
-    ours = getattr(sys.modules.get("funcgrad.scipy"), room.partition(".")[2], None)
+    ours = _ours(room)
     known: dict[str, str] = getattr(ours, "INSTEAD", {})
     found = known.get(name, known.get(name[name.find(".") :]))
     return None if found is None else f"There is no derivative: {found}"
 
 
+def _ours(room: str) -> Any:
+    """The module of ours for one of SciPy's."""
+    found: Any = sys.modules.get("funcgrad.scipy")
+    for part in room.split(".")[1:]:
+        found = getattr(found, part, None)
+    return found
+
+
 def has_ours(room: str, name: str) -> bool:
     """Whether ``funcgrad.scipy`` has a function of SciPy's, or the object whose method it is."""
-    ours = getattr(sys.modules.get("funcgrad.scipy"), room.partition(".")[2], None)
+    ours = _ours(room)
     first, _, method = name.partition(".")
     return first in getattr(ours, "__all__", ()) and (not method or hasattr(getattr(ours, first), method))
 

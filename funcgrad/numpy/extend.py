@@ -9,11 +9,12 @@ from funcgrad.numpy._base.axes import ALL_AXES, normalize_axes, normalize_axis
 from funcgrad.numpy._base.concrete import concrete_value, known_value
 from funcgrad.numpy._base.convert import as_value, dtype_of, kind_of, operands_for, promote
 from funcgrad.numpy._base.dispatch import functions, implements, special_functions
-from funcgrad.numpy._base.guests import holds_tracer, is_guest, is_number_dtype, is_object_array
+from funcgrad.numpy._base.guests import holds_tracer, is_guest, is_number_dtype, is_object_array, is_sparse
 from funcgrad.numpy._choose.at import At
 from funcgrad.numpy._choose.indexing import getitem, parse
 from funcgrad.numpy._choose.where import clip_method
 from funcgrad.numpy._contract.products import diagonal_of
+from funcgrad.numpy._contract.sparse import elements as elements_of_sparse
 from funcgrad.numpy._layout.creation import astype_method
 from funcgrad.numpy._layout.shape import reshape_method
 from funcgrad.numpy._layout.windows import sliding_window_view
@@ -29,6 +30,7 @@ __all__ = [
     "concrete_value",
     "diagonal_of",
     "dtype_of",
+    "elements_of_sparse",
     "functions",
     "getitem",
     "holds_tracer",
@@ -38,6 +40,7 @@ __all__ = [
     "is_intercepted",
     "is_number_dtype",
     "is_object_array",
+    "is_sparse",
     "kind_of",
     "known_value",
     "normalize_axes",

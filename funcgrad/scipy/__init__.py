@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from funcgrad.scipy import ndimage as ndimage
     from funcgrad.scipy import optimize as optimize
     from funcgrad.scipy import signal as signal
+    from funcgrad.scipy import sparse as sparse
     from funcgrad.scipy import stats as stats
 
-__all__ = ["integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "special", "stats"]
+__all__ = ["integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "special", "stats"]
 
 # What few programs use is imported when it is first asked for.
-__getattr__ = lazy_submodules(__name__, ("integrate", "interpolate", "ndimage", "optimize", "signal", "stats"))
+__getattr__ = lazy_submodules(__name__, ("integrate", "interpolate", "ndimage", "optimize", "signal", "sparse", "stats"))
 __dir__ = publish(__name__)

@@ -60,4 +60,5 @@ def seeded(seed: int) -> None:
 
 if __name__ == "measured":
     stand_in("tensorflow", random=SimpleNamespace(set_seed=seeded))
-    stand_in("torch", manual_seed=seeded, autograd=SimpleNamespace())
+    # SciPy asks whether arrays are of this class wherever a module of the name is there.
+    stand_in("torch", manual_seed=seeded, autograd=SimpleNamespace(), Tensor=type("Tensor", (), {}))

@@ -66,9 +66,9 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
     if not isinstance(plain, Tracer):
         return _of_numbers(np.array(plain, dtype, copy=copy).view(), copy)
     asking = _asking(sys._getframe(1))
+    refuse_to_scipy(asking)
     if asking.f_globals.get("__name__", "").startswith("scipy.sparse"):
         return _for_sparse(self, asking.f_code.co_name)
-    refuse_to_scipy(asking)
     _refuse_in_c(self, asking)
     _refuse_by_lapack(self, asking)
     if asking.f_code.co_name == "as_strided":
@@ -201,7 +201,8 @@ def _for_sparse(self: Tracer, asking: str) -> np.ndarray:
         raise ForeignArrayError(
             f"an operation of scipy.sparse other than a product with @ met a traced value {self.aval}, whose elements "
             "it would take out of the array. The product of a sparse matrix and a traced vector or matrix is "
-            f"supported under {self.owner.transform}. Write A @ x, or take A.toarray()."
+            f"supported under {self.owner.transform}. Write A @ x, take A.toarray(), or make a matrix of traced "
+            "elements with fg.scipy.sparse.coo_array."
         )
     whole = np.empty((), object)
     whole[()] = self

@@ -1,0 +1,126 @@
+"""Products with sparse matrices, whose elements are given with their rows and columns, row by row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval
+from funcgrad._core.bind import bind, untraced
+from funcgrad._core.lazy import LazyModule
+from funcgrad._core.primitive import CompoundPrimitive, Primitive
+from funcgrad._core.trace.derivative import PerOperand
+from funcgrad._ops.index.gather import index_p
+from funcgrad._ops.index.plan import SLOT, Index
+from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum
+from funcgrad._ops.layout.shape import reshape, transpose
+
+scipy_sparse = LazyModule("scipy.sparse")
+
+ROWS = Index((SLOT,))
+
+
+def matrix(values: Any, columns: Any, starts: Any, shape: tuple[int, int]) -> Any:
+    """SciPy's matrix of these elements."""
+    return scipy_sparse.csr_array((values, columns, starts), shape=shape, copy=False)
+
+
+def _product_numpy(
+    values: Any, rows: Any, columns: Any, starts: Any, x: Any, *, shape: tuple[int, int], turned: bool
+) -> Any:
+    with untraced():
+        a = matrix(values, columns, starts, shape)
+        return (a.T if turned else a) @ x
+
+
+def _product_xla(
+    lax: Any, values: Any, rows: Any, columns: Any, starts: Any, x: Any, *, shape: tuple[int, int], turned: bool
+) -> Any:
+    to, of = (columns, rows) if turned else (rows, columns)
+    terms = reshape(values, (values.size,) + (1,) * (x.ndim - 1)) * x[of]
+    return lax.full((shape[turned], *x.shape[1:]), 0, x.dtype).at[to].add(terms)
+
+
+def _by_values(y_bar: Any, rows: Any, columns: Any, x: Any, turned: bool) -> Any:
+    """Of each element what it was multiplied with, times what came to where it went."""
+    to, of = (columns, rows) if turned else (rows, columns)
+    terms = index_p(y_bar, to, index=ROWS) * index_p(x, of, index=ROWS)
+    return reduce_sum(terms, tuple(range(1, len(terms.shape))))
+
+
+# The places of the elements, and how they are read: ``rows, columns, starts, shape, turned``.
+Read = tuple[Any, Any, Any, tuple[int, int], bool]
+
+
+def _read(values: Any, x: Any, read: Read, back: bool = False) -> Any:
+    rows, columns, starts, shape, turned = read
+    return sparse_product(values, rows, columns, starts, x, shape=shape, turned=turned != back)
+
+
+def block_diagonal(size: int, shape: tuple[int, int], values: Any, places: tuple) -> tuple[Any, list[Any], tuple]:
+    """A batch of matrices with elements in the same places as one, along whose diagonal they stand."""
+    rows, columns, starts = places
+    steps = np.arange(size)[:, None]
+    count = values.shape[-1]
+    moved = [np.asarray(rows) + steps * shape[0], np.asarray(columns) + steps * shape[1]]
+    ends = np.asarray(starts)[1:] + steps * count
+    found = [each.reshape(-1) for each in (*moved, np.concatenate([np.zeros((1,), ends.dtype), ends.reshape(-1)]))]
+    return reshape(values, (size * count,)), found, (size * shape[0], size * shape[1])
+
+
+def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> Any:
+    values, *places, x = operands
+    if any(batched[1:4]):
+        # Nobody makes a batch of places: they are read off the first of it.
+        places = [place[0] if flag else place for place, flag in zip(places, batched[1:4], strict=True)]
+    if not batched[0]:
+        ndim = len(x.shape)
+        # The batch stands beside the columns.
+        first = transpose(x, (1, 0, *range(2, ndim)))
+        joined = reshape(first, (first.shape[0], int(np.prod(first.shape[1:]))))
+        y = bind(primitive, (values, *places, joined), params)
+        y = reshape(y, (y.shape[0], *first.shape[1:]))
+        return transpose(y, (1, 0, *range(2, ndim)))
+    x = x if batched[4] else broadcast_to(x, (size, *x.shape))
+    whole, found, shape = block_diagonal(size, params["shape"], values, tuple(places))
+    y = bind(primitive, (whole, *found, reshape(x, (-1, *x.shape[2:]))), {**params, "shape": shape})
+    return reshape(y, (size, -1, *x.shape[2:]))
+
+
+sparse_product_p = CompoundPrimitive(
+    "sparse_product",
+    operands=("values", "rows", "columns", "starts", "x"),
+    numpy=_product_numpy,
+    xla=_product_xla,
+    aval=lambda values, rows, columns, starts, x, *, shape, turned: Aval((shape[turned], *x.shape[1:]), x.dtype),
+    derivative=PerOperand(
+        ("values", "rows", "columns", "starts", "x"),
+        [
+            _by_values,
+            *[None] * 3,
+            lambda t, values, rows, columns, starts, shape, turned: _read(
+                values, t, (rows, columns, starts, shape, turned), back=True
+            ),
+        ],
+        [
+            lambda t, rows, columns, starts, x, shape, turned: _read(t, x, (rows, columns, starts, shape, turned)),
+            *[None] * 3,
+            lambda t, values, rows, columns, starts, shape, turned: _read(
+                values, t, (rows, columns, starts, shape, turned)
+            ),
+        ],
+    ),
+    batch=_batch,
+    cost=lambda y, values, rows, columns, starts, x, **_: 2 * values.size * max(x.size // max(x.shape[0], 1), 1),
+)
+
+
+def sparse_product(
+    values: Any, rows: Any, columns: Any, starts: Any, x: Any, *, shape: tuple[int, int], turned: bool = False
+) -> Any:
+    """``a @ x`` of a sparse matrix and a vector or matrix of one dtype; of ``a.T`` if it is turned.
+
+    The elements stand row by row: ``values[starts[i] : starts[i + 1]]`` are those of row ``i``.
+    """
+    return bind(sparse_product_p, (values, rows, columns, starts, x), {"shape": shape, "turned": turned})

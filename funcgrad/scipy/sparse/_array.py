@@ -1,0 +1,249 @@
+"""A sparse matrix whose elements may be traced; their places are plain numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad import numpy as fnp
+from funcgrad._core.aval import type_text
+from funcgrad._ops.index.scatter import scatter_add_p
+from funcgrad._ops.index.sparse import ROWS, sparse_product
+from funcgrad.numpy.extend import as_value, concrete_value, elements_of_sparse, is_sparse, promote
+
+Shape = tuple[int, int]
+
+
+class SparseArray:
+    """A sparse matrix of elements row by row, each place once; made by `coo_array`, `csr_array` and `diags_array`.
+
+    It has ``shape``, ``dtype``, ``nnz``, ``T``, ``a @ x``, ``x @ a``, ``a * number``, ``a + b``, ``a - b``,
+    ``diagonal()`` and ``toarray()``.
+
+    Args:
+        data: f[nnz], the elements, which may be traced.
+        places: their rows and columns, and where rows start.
+        shape: that of the matrix.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> a = fg.scipy.sparse.coo_array((np.array([2.0, 3.0]), (np.array([0, 1]), np.array([1, 0]))), shape=(2, 2))
+        >>> a @ np.array([1.0, 10.0])
+        array([20.,  3.])
+    """
+
+    # Arrays leave operations with it to its own methods.
+    __array_ufunc__ = None
+
+    def __init__(self, data: Any, places: tuple[Any, Any, Any], shape: Shape) -> None:
+        self.data, self.places, self.shape = data, places, shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The dtype of the elements."""
+        return self.data.dtype
+
+    @property
+    def nnz(self) -> int:
+        """How many elements are stored."""
+        return self.data.shape[0]
+
+    @property
+    def T(self) -> SparseArray:  # noqa: N802  (NumPy's name)
+        """The transposed matrix."""
+        rows, columns, _ = self.places
+        return coo_array((self.data, (columns, rows)), shape=self.shape[::-1])
+
+    def __repr__(self) -> str:
+        return f"<sparse {type_text(self.shape, self.dtype)} of {self.nnz} elements>"
+
+    def __matmul__(self, x: Any) -> Any:
+        return self._product(as_value(x), turned=False)
+
+    dot = __matmul__
+
+    def __rmatmul__(self, x: Any) -> Any:
+        return fnp.transpose(self._product(fnp.transpose(as_value(x)), turned=True))
+
+    def _product(self, x: Any, *, turned: bool) -> Any:
+        x = fnp.asarray(x)
+        if not 0 < len(x.shape) < 3 or x.shape[0] != self.shape[not turned]:
+            raise ValueError(
+                f"{self!r} @ x: x, transposed where it stands on the left, is {type_text(x.shape, x.dtype)}; needed a "
+                "vector or matrix as long as the rows. Reshape it, or use fg.vmap for stacks."
+            )
+        data, x = promote(self.data, x)
+        rows, columns, starts = self.places
+        return sparse_product(data, rows, columns, starts, x, shape=self.shape, turned=turned)
+
+    def __mul__(self, number: Any) -> SparseArray:
+        number = as_value(number)
+        if np.ndim(number):
+            raise ValueError(
+                f"{self!r} * x: x has shape {np.shape(number)}; needed a number. Write a @ x for the product."
+            )
+        return SparseArray(self.data * number, self.places, self.shape)
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> SparseArray:
+        return self * -1
+
+    def __truediv__(self, number: Any) -> SparseArray:
+        return self * (1 / as_value(number))
+
+    def __add__(self, other: Any) -> SparseArray:
+        other = as_sparse(other)
+        if other.shape != self.shape:
+            raise ValueError(f"{self!r} + {other!r}: the shapes differ; needed the same. Check which is transposed.")
+        data = fnp.concatenate(promote(self.data, other.data))
+        places = [np.concatenate([a, b]) for a, b in zip(self.places[:2], other.places[:2], strict=True)]
+        return coo_array((data, tuple(places)), shape=self.shape)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> SparseArray:
+        return self + -as_sparse(other)
+
+    def __rsub__(self, other: Any) -> SparseArray:
+        return -self + other
+
+    def diagonal(self) -> Any:
+        """The main diagonal."""
+        rows, columns, _ = self.places
+        shown = np.flatnonzero(rows == columns)
+        zeros = np.zeros(min(self.shape), self.dtype)
+        return scatter_add_p(zeros, self.data[shown], rows[shown], index=ROWS)
+
+    def toarray(self) -> Any:
+        """The whole matrix as an array."""
+        rows, columns, _ = self.places
+        zeros = np.zeros(self.shape[0] * self.shape[1], self.dtype)
+        flat = scatter_add_p(zeros, self.data, rows.astype(np.int64) * self.shape[1] + columns, index=ROWS)
+        return fnp.reshape(flat, self.shape)
+
+    todense = toarray
+
+
+def as_sparse(a: Any) -> SparseArray:
+    """A sparse matrix of SciPy's, or one of ours, as ours."""
+    if isinstance(a, SparseArray):
+        return a
+    if not is_sparse(a):
+        raise TypeError(
+            f"scipy.sparse: a {type(a).__name__} stands where a sparse matrix is needed, SciPy's or one of coo_array. "
+            "Make one of it with scipy.sparse.csr_array, or use fg.scipy.linalg for whole matrices."
+        )
+    data, places = elements_of_sparse(a)
+    return SparseArray(data, places, (int(a.shape[0]), int(a.shape[1])))
+
+
+def coo_array(arg1: Any, shape: Sequence[int] | None = None) -> SparseArray:
+    """Make a sparse matrix of elements and their rows and columns; those in one place are summed.
+
+    Args:
+        arg1: ``(data, (rows, columns))``, with f[n], which may be traced, and plain i[n]; or a sparse matrix.
+        shape: that of the matrix; as far as the places reach if left out.
+
+    Returns:
+        the matrix.
+
+    Raises:
+        ValueError: the lengths differ, or a place is outside of the shape.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> ends = np.array([0, 0, 1]), np.array([0, 0, 1])
+        >>> fg.scipy.sparse.coo_array((np.array([1.0, 2.0, 5.0]), ends)).toarray()
+        array([[3., 0.],
+               [0., 5.]])
+    """
+    if not isinstance(arg1, tuple):
+        return as_sparse(arg1)
+    data, where = arg1
+    data = fnp.asarray(as_value(data))
+    rows, columns = [np.asarray(concrete_value(i, "scipy.sparse.coo_array by places")) for i in where]
+    found = (
+        tuple(map(int, shape)) if shape is not None else tuple([int(i.max(initial=-1)) + 1 for i in (rows, columns)])
+    )
+    _check_places(data, rows, columns, found)
+    keys = rows.astype(np.int64) * found[1] + columns
+    each, to = np.unique(keys, return_inverse=True)
+    if each.size != keys.size or not np.array_equal(each, keys):
+        data = scatter_add_p(np.zeros(each.size, data.dtype), data, to, index=ROWS)
+    kind = np.int32 if max(*found, each.size) < np.iinfo(np.int32).max else np.int64
+    rows, columns = [i.astype(kind) for i in np.divmod(each, max(found[1], 1))]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=found[0]))]).astype(kind)
+    return SparseArray(data, (rows, columns, starts), (found[0], found[1]))
+
+
+def _check_places(data: Any, rows: np.ndarray, columns: np.ndarray, shape: tuple[int, ...]) -> None:
+    fits = data.shape == rows.shape == columns.shape and len(data.shape) == 1 and len(shape) == 2
+    least, most = [
+        [int(f(i)) for i in (rows, columns)] for f in (lambda i: i.min(initial=0), lambda i: i.max(initial=-1))
+    ]
+    if not fits or min(least) < 0 or most[0] >= shape[0] or most[1] >= shape[1]:
+        raise ValueError(
+            f"scipy.sparse.coo_array: the elements are {type_text(data.shape, data.dtype)}, their rows {rows.shape} up "
+            f"to {most[0]} and their columns {columns.shape} up to {most[1]}, for the shape {shape}; needed vectors of "
+            "one length, and places from 0 on within the shape. Check the order of (data, (rows, columns))."
+        )
+
+
+def csr_array(arg1: Any, shape: Sequence[int] | None = None) -> SparseArray:
+    """Make a sparse matrix of elements row by row: ``(data, columns, starts)``, or as `coo_array`.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> fg.scipy.sparse.csr_array((np.array([1.0, 2.0]), [1, 0], [0, 1, 2])).toarray()
+        array([[0., 1.],
+               [2., 0.]])
+    """
+    if not isinstance(arg1, tuple) or len(arg1) != 3:
+        return coo_array(arg1, shape)
+    data, columns, starts = arg1
+    starts = np.asarray(starts)
+    rows = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+    if shape is None:
+        shape = (starts.size - 1, int(np.max(columns, initial=-1)) + 1)
+    return coo_array((data, (rows, np.asarray(columns))), shape)
+
+
+def diags_array(
+    diagonals: Sequence[Any], *, offsets: int | Sequence[int] = 0, shape: Sequence[int] | None = None
+) -> SparseArray:
+    """Make a sparse matrix of its diagonals.
+
+    Args:
+        diagonals: f[n] each, which may be traced; one of them where ``offsets`` is a number.
+        offsets: above the main one (positive) or below it.
+        shape: that of the matrix; square, as the first diagonal says, if left out.
+
+    Returns:
+        the matrix.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> fg.scipy.sparse.diags_array([np.array([1.0, 2.0]), np.array([5.0])], offsets=[0, 1]).toarray()
+        array([[1., 5.],
+               [0., 2.]])
+    """
+    offsets, diagonals = ([offsets], [diagonals]) if isinstance(offsets, int) else (list(offsets), list(diagonals))
+    rows_of = [fnp.asarray(as_value(each)) for each in diagonals]
+    if shape is None:
+        size = rows_of[0].shape[0] + abs(offsets[0])
+        shape = (size, size)
+    data, rows, columns = [], [], []
+    for numbers, k in zip(rows_of, offsets, strict=True):
+        length = min(shape[0] + min(k, 0), shape[1] - max(k, 0))
+        places = np.arange(length)
+        data.append(fnp.broadcast_to(numbers, (length,)))
+        rows.append(places + max(-k, 0))
+        columns.append(places + max(k, 0))
+    return coo_array((fnp.concatenate(promote(*data)), (np.concatenate(rows), np.concatenate(columns))), shape)
