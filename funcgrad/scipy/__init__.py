@@ -19,5 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "special", "stats"]
 
 # What few programs use is imported when it is first asked for.
-__getattr__ = lazy_submodules(__name__, ("integrate", "interpolate", "ndimage", "optimize", "signal", "sparse", "stats"))
+__getattr__ = lazy_submodules(
+    __name__, ("integrate", "interpolate", "ndimage", "optimize", "signal", "sparse", "stats")
+)
 __dir__ = publish(__name__)

@@ -60,7 +60,12 @@ ROOMS = {
         {"extend"},
     ],
     "_transforms": [{"base"}, {FILES}, {"derivative"}, {"compiled", "control", "custom"}, {FRONT}],
-    "scipy": [{"special", "linalg", "sparse"}, {FILES}, {"stats", "integrate", "interpolate", "optimize", "signal"}, {FRONT}],
+    "scipy": [
+        {"special", "linalg", "sparse"},
+        {FILES},
+        {"stats", "integrate", "interpolate", "optimize", "signal"},
+        {FRONT},
+    ],
     "_report": [{FILES, "python"}, {FRONT}],
     "autograd": [{"_torch"}, {"_tape"}, {"_memory"}, {"_methods"}, {FILES}, {FRONT}, {"extend"}],
     "interop": [{FILES}, {"autograd"}, {FRONT}],
