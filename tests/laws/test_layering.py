@@ -52,12 +52,8 @@ ROOMS = {
     ],
     "numpy": [
         {"_base"},
-        {"_layout"},
-        {"_math", "_reduce", "_contract"},
-        {"_choose", "linalg", "fft"},
-        {"_array", "polynomial"},
-        {FRONT},
-        {"extend"},
+        *({"_layout"}, {"_math", "_reduce", "_contract"}, {"_choose", "linalg", "fft"}, {"_array", "polynomial"}),
+        *({FRONT}, {"extend"}),
     ],
     "_transforms": [{"base"}, {FILES}, {"derivative"}, {"compiled", "control", "custom"}, {FRONT}],
     "scipy": [
