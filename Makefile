@@ -61,9 +61,10 @@ format: $(VENV)/.has-test
 types: $(VENV)/.has-test
 	$(BIN)/python -m pyright --pythonpath $(BIN)/python
 
-# The documentation, in build/docs/html. A warning is an error, a link within the site that leads nowhere among them.
+# The documentation, in build/docs/html. A warning is an error, and so is a link that leads nowhere within the site.
 docs: $(VENV)/.has-docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -d build/docs/doctrees docs build/docs/html $(ARGS)
+	$(BIN)/python docs/_site/links.py build/docs/html
 	@echo "build/docs/html/index.html"
 
 # The archive and the wheel, in dist; the wheel is installed where nothing else is, imported, and computes a gradient.

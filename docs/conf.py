@@ -28,7 +28,7 @@ extensions = [
     "reference",
     "tidy",
 ]
-exclude_patterns = ["_build", "**/.ipynb_checkpoints", "gallery/**/*.ipynb", "sg_execution_times.rst"]
+exclude_patterns = ["_build", "**/.ipynb_checkpoints", "gallery/**/*.ipynb", "**sg_execution_times.rst"]
 templates_path: list[str] = []
 html_static_path = ["_static"]
 default_role = "py:obj"
