@@ -14,6 +14,7 @@ from funcgrad._core.lazy import LazyModule
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value, known_value
 from funcgrad.scipy._closed import Closed, is_traced, nothing_traced, plainly, refuse_traced, solved, traced_leaves
+from funcgrad.scipy.integrate._events import Event, at_times, close_events, moved_event, plain_events
 from funcgrad.scipy.integrate._flow import TIME, Flow, Plain, closed_slope, jacobian_of
 
 theirs = LazyModule("scipy.integrate")
@@ -56,7 +57,8 @@ def solve_ivp(  # noqa: PLR0917  (SciPy's arguments)
         t_eval: f64[m], the times of the results. Under `jit` and `vmap` it has to be given: how many times SciPy
             chooses is known only when it has solved.
         dense_output: not supported with traced values.
-        events: not supported with traced values.
+        events: SciPy's; the times at which they are found, and the values there, are differentiable as well, and so is
+            the end where one is terminal. Not supported under `jit` and `vmap`.
         vectorized: whether ``fun`` takes many values at once, in columns.
         args: further arguments of ``fun``, pytrees.
         options: SciPy's further options: rtol, atol, max_step, ...; they have no derivative.
@@ -66,7 +68,7 @@ def solve_ivp(  # noqa: PLR0917  (SciPy's arguments)
         of evaluations.
 
     Raises:
-        UnsupportedFunctionError: events or dense output with traced values, or no ``t_eval`` where it has to be given.
+        UnsupportedFunctionError: dense output with traced values; under `jit` and `vmap` events, or no ``t_eval``.
         NotDifferentiableError: an option is traced, or ``fun`` branches on numbers and closes over traced ones.
         RuntimeError: under `jit` and `vmap`, SciPy does not reach the end.
 
@@ -87,23 +89,24 @@ def solve_ivp(  # noqa: PLR0917  (SciPy's arguments)
     start = fnp.asarray(as_value(y0))
     start = fnp.astype(start, np.dtype(complex if start.dtype.kind == "c" else float))
     f, rest = closed_slope(_NAME, fun, aval_of(start), args or (), vectorized=vectorized)
-    if not rest and not traced_leaves((t_span, y0, t_eval)):
+    closed = close_events(_NAME, events, aval_of(start), args or ())
+    if not (rest or traced_leaves((t_span, y0, t_eval)) or any(event.rest for event in closed)):
         with untraced():
             return theirs.solve_ivp(plainly(_NAME, fun, f.why), t_span, y0, t_eval=t_eval, args=args, **given)
-    _refuse(options, events, dense_output)
+    if dense_output:
+        raise UnsupportedFunctionError(
+            f"{_NAME}: dense_output was given with traced values; needed times that are known before. Pass the times "
+            "as t_eval, or solve on plain values, of fg.stop_gradient(x)."
+        )
+    refuse_traced(_NAME, options)
     t0, end = [fnp.astype(fnp.asarray(as_value(t)), float) for t in t_span]
     times = None if t_eval is None else fnp.astype(fnp.asarray(as_value(t_eval)), float)
-    return _solution(f, method, options, (t0, end, times, start, *rest), free=times is None)
-
-
-def _refuse(options: dict[str, Any], events: Any, dense_output: bool) -> None:
-    for option, what in (("events", events), ("dense_output", dense_output)):
-        if what:
-            raise UnsupportedFunctionError(
-                f"{_NAME}: {option} was given with traced values; needed times that are known before. Pass the times "
-                "as t_eval, or solve on plain values, of fg.stop_gradient(x)."
-            )
-    refuse_traced(_NAME, options)
+    integration = _integration(f, method, options, start, rest)
+    operands = (t0, end, times, start, *rest)
+    known = [known_value(x) for x in (*operands, *[x for event in closed for x in event.rest]) if x is not None]
+    if any(x is None for x in known):
+        return _staged(f, integration, operands, events=bool(closed))
+    return _known(f, integration, operands, closed)
 
 
 class Integration:
@@ -124,9 +127,11 @@ class Integration:
         self._block = block
         self._n = n
 
-    def result(self, equation: Plain) -> Any:
+    def result(self, equation: Plain, events: Any = None) -> Any:
         """SciPy's own."""
         options = dict(self._options)
+        if events:
+            options["events"] = events
         if self._block is not None:
             program, n = self._block.program(), self._n
             copies = len(equation.y0) // n
@@ -161,56 +166,68 @@ class Integration:
         return Integration(self._method, options, *mine)
 
 
-def _solution(f: Closed, method: Any, options: dict[str, Any], operands: Sequence[Any], *, free: bool) -> Any:
-    """SciPy's result, its times and values as functions of the operands.
-
-    Where the numbers are known, SciPy is asked first: it may choose the times, and may not reach the end.
-    """
-    t0, end, times, start, *rest = operands
+def _integration(f: Closed, method: Any, options: dict[str, Any], start: Any, rest: Sequence[Any]) -> Integration:
+    """The method, with the exact Jacobian in place of a function of the user's, which may close over anything."""
+    if not callable(options.get("jac")):
+        return Integration(method, options)
     y0 = aval_of(start)
-    options = dict(options)
-    integration = Integration(method, options)
-    if callable(options.get("jac")):
-        block = f.derived(jacobian_of, (TIME, y0, *map(aval_of, rest)), y0.size, y0.dtype)
-        del options["jac"]
-        integration = Integration(method, options, block, y0.size)
-    known = [known_value(x) for x in (t0, end, start, *rest) if x is not None]
-    if any(x is None for x in known) or (not free and known_value(times) is None):
-        if free:
-            raise UnsupportedFunctionError(
-                f"{_NAME}: no t_eval was given under jit or vmap, and how many times SciPy chooses is known only when "
-                "it has solved. Pass t_eval, the times of the results."
-            )
-        flow = Flow(f, integration, y0, aval_of(times).size, len(rest))
-        (found,) = solved(flow, (t0, end, times, start, *rest))
-        return optimize.OptimizeResult(
-            t=times,
-            y=fnp.swapaxes(found, 0, 1),
-            sol=None,
-            t_events=None,
-            y_events=None,
-            status=0,
-            success=True,
-            message="The solver successfully reached the end of the integration interval.",
+    block = f.derived(jacobian_of, (TIME, y0, *map(aval_of, rest)), y0.size, y0.dtype)
+    others = {name: value for name, value in options.items() if name != "jac"}
+    return Integration(method, others, block, y0.size)
+
+
+def _staged(f: Closed, integration: Integration, operands: Sequence[Any], *, events: bool) -> Any:
+    """The result where numbers are not known yet: how many there are has to be."""
+    _, _, times, start, *rest = operands
+    if times is None or events:
+        what = "no t_eval was given" if times is None else "events were given"
+        raise UnsupportedFunctionError(
+            f"{_NAME}: {what} under jit or vmap, and how many times there are is known only when SciPy has solved. "
+            "Pass t_eval, the times of the results, and no events."
         )
-    flow = Flow(f, integration, y0, 0, len(rest))
-    numbers = [np.asarray(known_value(x)) for x in (t0, end, np.zeros(0) if free else times, start, *rest)]
-    equation = flow.plain(numbers)
+    flow = Flow(f, integration, aval_of(start), aval_of(times).size, len(rest))
+    (found,) = solved(flow, operands)
+    return optimize.OptimizeResult(
+        t=times,
+        y=fnp.swapaxes(found, 0, 1),
+        sol=None,
+        t_events=None,
+        y_events=None,
+        status=0,
+        success=True,
+        message="The solver successfully reached the end of the integration interval.",
+    )
+
+
+def _known(f: Closed, integration: Integration, operands: Sequence[Any], events: Sequence[Event]) -> Any:
+    """The result where SciPy can be asked first: it may choose the times, and may not reach the end."""
+    t0, end, times, start, *rest = operands
+    numbers = [np.asarray(known_value(x)) for x in (t0, end, np.zeros(0) if times is None else times, start, *rest)]
+    plain = Flow(f, integration, aval_of(start), 0, len(rest)).plain(numbers)
     with untraced():
-        result = integration.result(equation._replace(times=None) if free else equation)
-    count = len(result.t)
-    if not count:
-        return result
-    if free:
-        times = result.t
-        ends = [fnp.reshape(t0, (1,)), times[1:-1], fnp.reshape(end, (1,))]
-        if (is_traced(t0) or is_traced(end)) and count > 1:
-            times = fnp.concatenate(ends if result.success else [ends[0], times[1:]])
-    else:
-        times = times[:count]
-    numbers[2] = np.asarray(result.t)
-    flow = Flow(f, integration, y0, count, len(rest))
-    flow.remember(numbers, [np.ascontiguousarray(result.y.T)])
-    (found,) = solved(flow, (t0, end, times, start, *rest))
-    result.t, result.y = times, fnp.swapaxes(found, 0, 1)
+        result = integration.result(plain._replace(times=None if times is None else plain.times), plain_events(events))
+    fixed = (t0, end, start, *rest)
+    for k, event in enumerate(events):
+        if len(result.t_events[k]):
+            found = moved_event(f, integration, event, fixed, (result.t_events[k], result.y_events[k]))
+            result.t_events[k], result.y_events[k] = found
+    if len(result.t):
+        times = _chosen(result, t0, end) if times is None else times[: len(result.t)]
+        y = at_times(f, integration, fixed, times, (np.asarray(known_value(result.t)), result.y.T))
+        result.t, result.y = times, fnp.swapaxes(y, 0, 1)
     return result
+
+
+def _chosen(result: Any, t0: Any, end: Any) -> Any:
+    """The times that SciPy chose: the first is the beginning, the last the end, or that of the event that ended it."""
+    if len(result.t) < 2:
+        return result.t
+    last = result.t[-1:]
+    if result.status == 0:
+        last = fnp.reshape(end, (1,))
+    elif result.status == 1:
+        last = next(t[-1:] for t in result.t_events if len(t) and np.asarray(known_value(t))[-1] == result.t[-1])
+    first = fnp.reshape(t0, (1,))
+    if not (is_traced(first) or is_traced(last)):
+        return result.t
+    return fnp.concatenate([first, result.t[1:-1], last])

@@ -20,8 +20,8 @@ from funcgrad._ops.layout.fill import zeros_like
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.linalg import solve
 from funcgrad.scipy._closed import Closed, Flat, settled_array
+from funcgrad.scipy._implicit import Find, Minimum, gradient_of, hessian_of, parts_jacobian_of
 from funcgrad.scipy._tangents import all_directions, pushed
-from funcgrad.scipy.optimize._implicit import Find, Minimum, gradient_of, hessian_of, parts_jacobian_of
 from funcgrad.scipy.optimize._roots import as_tuple
 
 # How far from 0 a function may be that holds a minimum; its multiplier has to be greater than it.

@@ -25,8 +25,8 @@ from funcgrad.scipy._closed import (
     settled_array,
     traced_leaves,
 )
+from funcgrad.scipy._implicit import answer, parts_jacobian_of
 from funcgrad.scipy.linalg import solve_triangular
-from funcgrad.scipy.optimize._implicit import answer, parts_jacobian_of
 from funcgrad.scipy.optimize._minimize import Bounded
 from funcgrad.scipy.optimize._result import solution
 from funcgrad.scipy.optimize._roots import start_of

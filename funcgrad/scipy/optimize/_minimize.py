@@ -13,6 +13,7 @@ from funcgrad._core.bind import untraced
 from funcgrad._core.lazy import LazyModule
 from funcgrad.numpy.extend import as_value
 from funcgrad.scipy._closed import Closed, close, nothing_traced, plainly, refuse_traced, settled_array, traced_leaves
+from funcgrad.scipy._implicit import Minimum, answer, gradient_of, hessian_of
 from funcgrad.scipy.optimize._constraints import (
     Constrained,
     arguments_of,
@@ -22,7 +23,6 @@ from funcgrad.scipy.optimize._constraints import (
     listed,
     part_of,
 )
-from funcgrad.scipy.optimize._implicit import Minimum, answer, gradient_of, hessian_of
 from funcgrad.scipy.optimize._result import solution
 from funcgrad.scipy.optimize._roots import as_tuple, start_of
 

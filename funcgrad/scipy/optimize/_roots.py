@@ -14,7 +14,7 @@ from funcgrad._core.lazy import LazyModule
 from funcgrad.errors import TreeMismatchError, UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value
 from funcgrad.scipy._closed import close, nothing_traced, plainly, refuse_traced, settled_array, traced_leaves
-from funcgrad.scipy.optimize._implicit import Root, answer, parts_jacobian_of
+from funcgrad.scipy._implicit import Root, answer, parts_jacobian_of
 from funcgrad.scipy.optimize._result import solution
 
 theirs = LazyModule("scipy.optimize")

@@ -14,7 +14,7 @@ from funcgrad._core.lazy import LazyModule
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value
 from funcgrad.scipy._closed import Flat, close, nothing_traced, plainly, refuse_traced, traced_leaves
-from funcgrad.scipy.optimize._implicit import Root, answer, slopes_of
+from funcgrad.scipy._implicit import Root, RootOfEach, answer, slopes_of
 from funcgrad.scipy.optimize._result import solution
 from funcgrad.scipy.optimize._roots import as_tuple, residuals, start_of
 
@@ -27,10 +27,6 @@ _NUMBER = Aval((), np.dtype(float))
 
 def _second_slopes_of(evaluate: Flat, x: Aval) -> Flat:
     return slopes_of(slopes_of(evaluate, x), x)
-
-
-class _Each(Root):
-    each = True
 
 
 def _number(x: Any) -> Any:
@@ -315,7 +311,7 @@ def newton(  # noqa: PLR0917  (SciPy's arguments)
             "whose result says it all."
         )
 
-    def find(solver: Root, given: Sequence[np.ndarray], rest: Sequence[np.ndarray]) -> tuple[Any, Any, Any]:
+    def find(solver: Any, given: Sequence[np.ndarray], rest: Sequence[np.ndarray]) -> tuple[Any, Any, Any]:
         starts = [each[()] for each in given]
         more: dict[str, Any] = dict(zip(("x1",), starts[1:], strict=False))
         for option, wanted, make in (("fprime", fprime, slopes_of), ("fprime2", fprime2, _second_slopes_of)):
@@ -323,5 +319,5 @@ def newton(  # noqa: PLR0917  (SciPy's arguments)
                 more[option] = solver.bound(solver.made(make, rest), rest)
         return theirs.newton(solver.bound(f, rest), starts[0], **more, **options), True, None
 
-    kind = _Each if x.shape and x.dtype.kind == "f" else Root
+    kind = RootOfEach if x.shape and x.dtype.kind == "f" else Root
     return answer(kind(name, f, find, x, len(guesses), len(rest)), (*guesses, *rest))[0]

@@ -103,22 +103,34 @@ def answer(solver: _Implicit, operands: Sequence[Any]) -> tuple[Any, Any, Any]:
 
 
 class Root(_Implicit):
-    """Where a function is 0, which returns as many numbers as it takes; with ``each``, each by its own number alone."""
-
-    each = False
+    """Where a function is 0 that returns as many numbers as it takes."""
 
     def moved(self, x: Any, given: Sequence[Any], held: Sequence[Any], rest: Sequence[Any], dots: Sequence[Any]) -> Any:
         if all(dot is None for dot in dots):
             return None
         (f_dot,) = pushed(self.f.evaluate, (x, *rest), (None, *dots))[1]
-        if self.each:
-            (slopes,) = self.made(slopes_of, rest).at(x, *rest)
-            return -f_dot / slopes
         (jacobian,) = self.made(parts_jacobian_of, rest).at(x, *rest)
         parts = -solve(jacobian, parts_of(f_dot))
         if self.x.dtype.kind == "c":
             parts = parts[: self.x.size] + 1j * parts[self.x.size :]
         return fnp.reshape(parts, self.x.shape)
+
+
+class RootOfEach(_Implicit):
+    """The same where each number that is returned depends on one of those that are taken, the one at its place."""
+
+    def moved(self, x: Any, given: Sequence[Any], held: Sequence[Any], rest: Sequence[Any], dots: Sequence[Any]) -> Any:
+        if all(dot is None for dot in dots):
+            return None
+        (f_dot,) = pushed(self.f.evaluate, (x, *rest), (None, *dots))[1]
+        (slopes,) = self.made(slopes_of, rest).at(x, *rest)
+        known = known_value(slopes)
+        if known is not None and not np.all(known):
+            raise np.linalg.LinAlgError(
+                f"{self.name}: the function has no slope at a root, which therefore has no derivative. Look at where "
+                "it only touches 0, or take the root from fg.stop_gradient(x)."
+            )
+        return -f_dot / slopes
 
 
 class Minimum(_Implicit):
