@@ -30,9 +30,7 @@ vars(ground).update(terminal=True, direction=-1)
 
 def throw(g: Any, h: Any, v: Any, m: Any = integrate) -> Any:
     """By gravity, height and speed."""
-    return m.solve_ivp(
-        lambda t, y, g: [y[1], -g], (0, 9), [h, v], events=[ground, summit], args=(g,), **TIGHT, **options
-    )
+    return m.solve_ivp(lambda t, y, g: [y[1], -g], (0, 9), [h, v], events=[ground, summit], args=(g,), **TIGHT)
 
 
 CASES: dict[str, tuple[Callable[[Any], Any], Callable[..., Any]]] = {
