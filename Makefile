@@ -7,7 +7,7 @@ WORKERS ?= 2
 ARGS ?=
 LOWEST_TESTS ?= tests/_core tests/_engines tests/_transforms/compiled/test_jit.py tests/interop/test_jax.py tests/optim/test_rows.py \
 	tests/laws/test_aliasing.py tests/laws/test_nesting.py tests/numpy/_layout/test_creation.py \
-	tests/numpy/_math/test_elementwise.py tests/tree
+	tests/numpy/_math/test_elementwise.py tests/test_sharding.py tests/tree
 TESTS_WITHOUT_JAX := tests/_core/trace tests/autograd/test_against_torch.py tests/autograd/test_methods.py \
 	tests/autograd/test_views.py tests/interop/test_linear_operator.py tests/nn/test_loops.py \
 	tests/numpy/_base/test_object_arrays.py tests/optim/test_blocks.py tests/tree/test_align.py tests/tree/test_flatten.py

@@ -10,6 +10,7 @@ import re
 import runpy
 from collections import Counter
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -180,6 +181,23 @@ def eager_steps_keep_each_array_where_it_lies() -> None:
         assert lies_as(average.averages["w"], rows)
 
 
+def steps_around_others_do_too() -> None:
+    p, bad = numbers(), {k: np.full_like(x, np.nan) for k, x in numbers().items()}
+    pairs = [fg.optim.skip_nonfinite(fg.sgd_init, fg.sgd_update), fg.optim.accumulate(fg.sgd_init, fg.sgd_update, 2)]
+    for kinds in (AUTO, EXPLICIT):
+        mesh = mesh_of(kinds)
+        whole, rows = whole_and_rows(mesh)
+        params = jax.device_put(p, whole)
+        for (init, update), grads in zip(pairs, (bad, p), strict=True):
+            state = fg.sharding.shard_state(init(params, **MOMENTUM), mesh, "data")
+            given = jax.device_put(grads, whole)
+            step = fg.jit(update)
+            new, after = step(given, *step(given, state, params)[::-1])
+            assert lies_as(new["w"], whole), (kinds, update)
+            assert lies_as(after.inner.buffers["w"], rows), (kinds, update)
+            close(new, p if grads is bad else {k: x * np.float32(0.9) for k, x in p.items()})
+
+
 def under_transforms_and_on_other_engines() -> None:
     """What keeps arrays in their places is an operation like others: mapped, differentiated, on all engines."""
     p = numbers()
@@ -191,7 +209,7 @@ def under_transforms_and_on_other_engines() -> None:
         return fg.sgd_update(p, state, new)[0]["b"]
 
     wanted = np.stack([stepped(lr) for lr in rates])
-    for engine in ("xla", "numpy", "numba"):
+    for engine in ("xla", "numpy", *(["numba"] if find_spec("numba") else [])):
         close(fg.jit(fg.vmap(stepped), engine=engine)(rates), wanted)
         step = fg.jit(fg.sgd_update, engine=engine, donate_argnums=1)
         new, state = step(p, fg.sgd_init(p, **MOMENTUM), p)
@@ -334,6 +352,7 @@ CHECKS = [
     chosen_devices,
     every_rule_keeps_each_array_where_it_lies,
     eager_steps_keep_each_array_where_it_lies,
+    steps_around_others_do_too,
     under_transforms_and_on_other_engines,
     shardings_of_jit,
     shard_map_around_and_inside,

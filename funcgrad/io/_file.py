@@ -52,11 +52,7 @@ def write_file(target: Path, description: Description) -> None:
         raise IsADirectoryError(
             f"save: the path must be that of a file. Arrived the folder {target}. Add a name to it."
         )
-    if not target.parent.is_dir():
-        raise FileNotFoundError(
-            f"save: there is no folder {target.parent} for the file {target.name}. Make it first: "
-            "path.parent.mkdir(parents=True)."
-        )
+    need_folder(target)
     # In a folder of its own: safetensors too begins with a file of another name, and both go with the folder.
     folder = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     temporary = folder / target.name
@@ -77,6 +73,15 @@ def write_file(target: Path, description: Description) -> None:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     sync_folder(target.parent)
+
+
+def need_folder(target: Path) -> None:
+    """Refuse a path in a folder that is not there."""
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"save: there is no folder {target.parent} for the file {target.name}. Make it first: "
+            "path.parent.mkdir(parents=True)."
+        )
 
 
 def read_file(path: str | os.PathLike[str], where: str, match: Match | None = None) -> tuple[Node, dict[str, Any]]:

@@ -23,7 +23,7 @@ from funcgrad._engines.xla.door import processes, xla
 from funcgrad.errors import CheckpointError
 from funcgrad.io._build import Match, arrays_of, built
 from funcgrad.io._describe import DTYPES, Description, Node
-from funcgrad.io._file import read_file, sync_folder, write_file
+from funcgrad.io._file import need_folder, read_file, sync_folder, write_file
 
 orbax: Any = LazyModule("orbax.checkpoint")
 
@@ -59,7 +59,7 @@ def write_folder(path: Path, description: Description) -> None:
     # All processes have one name for it; what a run that was killed has left there goes.
     folder = path.with_name(f".{path.name}.part")
     first = processes.index() == 0
-    _together(lambda: _begin(folder) if first else None)
+    _together(lambda: _begin(folder, path) if first else None)
     try:
         _together(lambda: write_file(folder / _TREE, description) if first else None)
         with xla.scope():
@@ -71,7 +71,13 @@ def write_folder(path: Path, description: Description) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _begin(folder: Path) -> None:
+def _begin(folder: Path, path: Path) -> None:
+    need_folder(path)
+    if path.exists() and not path.is_dir():
+        raise FileExistsError(
+            f"save: some arrays are spread over several processes, and become a folder. Arrived the file {path}. "
+            "Remove it, or choose another name."
+        )
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
 
