@@ -7,6 +7,7 @@ from typing import Any
 
 from funcgrad._public import publish
 from funcgrad.interop.autograd import differential_operators
+from funcgrad.interop.autograd._vspace import VSpace, vspace
 from funcgrad.interop.autograd.extend import (
     def_linear,
     defjvp,
@@ -19,6 +20,7 @@ from funcgrad.interop.autograd.extend import (
 )
 
 __all__ = [
+    "VSpace",
     "def_linear",
     "defjvp",
     "defjvp_argnum",
@@ -29,6 +31,7 @@ __all__ = [
     "make_jvp",
     "make_vjp",
     "primitive",
+    "vspace",
 ]
 
 

@@ -11,12 +11,14 @@ from funcgrad._core.bind import Tracer
 from funcgrad._public import publish
 from funcgrad._transforms.base.arguments import name_of
 from funcgrad.interop.autograd._primitive import Function, Primitive, replaced
+from funcgrad.interop.autograd._vspace import VSpace, vspace
 from funcgrad.numpy.extend import concrete_value
 from funcgrad.tree import map as tree_map
 
 __all__ = [
     "Box",
     "Primitive",
+    "VSpace",
     "def_linear",
     "defjvp",
     "defjvp_argnum",
@@ -27,6 +29,7 @@ __all__ = [
     "notrace_primitive",
     "primitive",
     "register_notrace",
+    "vspace",
 ]
 
 Box = Tracer

@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.signal
 import scipy.special
 
 import funcgrad as fg
 import funcgrad.interop.autograd.numpy as anp
 import funcgrad.interop.autograd.scipy as asp
-from funcgrad.errors import GradientMismatchError
+from funcgrad.errors import GradientMismatchError, UnsupportedFunctionError
 from funcgrad.interop.autograd import grad, jacobian, test_util
-from funcgrad.interop.autograd.extend import defvjp, primitive
-from funcgrad.interop.autograd.misc import fixed_points, flatten, optimizers
+from funcgrad.interop.autograd.extend import defvjp, primitive, vspace
+from funcgrad.interop.autograd.misc import fixed_points, flatten, optimizers, tracers
 from funcgrad.interop.autograd.misc.flatten import flatten_func
 from funcgrad.interop.autograd.numpy.numpy_vjps import unbroadcast
 
@@ -142,3 +143,80 @@ def test_unbroadcast() -> None:
     meta = (2, 1), 2, np.dtype(float), False
     np.testing.assert_array_equal(unbroadcast(np.ones((5, 2, 3)), meta), [[15.0], [15.0]])
     assert unbroadcast(np.full(3, 1 + 1j), ((), 0, np.dtype(float), False)) == 3
+
+
+@pytest.mark.parametrize("mode", ["full", "valid", "same"])
+def test_convolutions_along_some_axes(mode: str, rng: np.random.Generator) -> None:
+    """Against loops over the others, with the shorter array on either side."""
+    convolve = asp.signal.convolve
+    for shapes in (((3, 5), (2, 4)), ((3, 4), (2, 5))):
+        a, b = (rng.normal(size=shape) for shape in shapes)
+        rows = [[scipy.signal.convolve(x, y, mode) for y in b] for x in a]
+        np.testing.assert_allclose(convolve(a, b, axes=([1], [1]), mode=mode), rows)
+        turned = [[scipy.signal.convolve(x, y, mode) for y in b] for x in a]
+        np.testing.assert_allclose(convolve(a, b.T, axes=([1], [0]), mode=mode), turned)
+        check_grads = test_util.check_grads(lambda a, b: convolve(a, b, axes=([1], [1]), mode=mode), order=2)
+        check_grads(a, b)
+    a, b = rng.normal(size=(3, 6, 2)), rng.normal(size=(4, 3, 2))
+    summed = sum(scipy.signal.convolve(a[i, :, k], b[:, i, 1], mode) for i in range(3) for k in [0])
+    np.testing.assert_allclose(convolve(a, b, axes=([1], [0]), dot_axes=([0], [1]), mode=mode)[0, 1], summed)
+    a, b = rng.normal(size=(5, 6)), rng.normal(size=(3, 2))
+    both = convolve(a, b, axes=([0, 1], [0, 1]), mode=mode)
+    np.testing.assert_allclose(both, scipy.signal.convolve(a, b, mode))
+    np.testing.assert_allclose(convolve(a, b, mode=mode), both)
+
+
+def test_convolutions_that_do_not_fit() -> None:
+    convolve = asp.signal.convolve
+    with pytest.raises(ValueError, match="one array has to be the longer one"):
+        convolve(np.ones((2, 5)), np.ones((3, 4)), axes=([0, 1], [0, 1]), mode="valid")
+    with pytest.raises(ValueError, match="the mode is 'wrap'"):
+        convolve(np.ones(2), np.ones(3), axes=([0], [0]), mode="wrap")
+
+
+def test_graphs_are_recorded_once() -> None:
+    calls = []
+
+    def f(a: Any, x: Any, k: float = 1.0) -> Any:
+        calls.append(x)
+        return k * anp.sum(a * anp.sin(x))
+
+    g = tracers.const_graph(f, 3.0, k=2.0)
+    np.testing.assert_allclose([g(X), g(X + 1)], [6 * np.sin(X).sum(), 6 * np.sin(X + 1).sum()])
+    np.testing.assert_allclose(grad(g)(X), 6 * np.cos(X))
+    assert len(calls) == 1
+    with pytest.raises(ValueError, match=r"f64\[2\]"):
+        g(np.ones(2))
+
+
+@pytest.mark.parametrize("value", [X, 2.0, X + 1j, TREE, (X, {"c": X * 1j}), np.arange(3)])
+def test_vector_spaces(value: Any) -> None:
+    space = vspace(value)
+    zeros, ones, some = space.zeros(), space.ones(), space.randn()
+    assert space == vspace(zeros) == vspace(some)
+    assert space != vspace([X, X])
+    assert len(list(space.standard_basis())) == space.size
+    assert space.inner_prod(zeros, some) == 0
+    total = sum(float(space.inner_prod(each, some)) ** 2 for each in space.standard_basis())
+    np.testing.assert_allclose(total, space.inner_prod(some, some), rtol=1e-6)
+    doubled = space.add(some, some)
+    for a, b in zip(fg.tree.leaves(doubled), fg.tree.leaves(space.scalar_mul(some, 2.0)), strict=True):
+        np.testing.assert_allclose(a, b)
+    assert fg.tree.structure(space.covector(ones)) == fg.tree.structure(ones)
+    assert space.mut_add(None, some) is some
+
+
+def test_vector_spaces_of_arrays_alone() -> None:
+    space = vspace(np.ones((2, 3), complex))
+    assert (space.shape, space.ndim, space.size, space.iscomplex, space.dtype) == (
+        (2, 3),
+        2,
+        12,
+        True,
+        np.dtype(complex),
+    )
+    assert grad(lambda x: anp.sum(x * vspace(x).ones()))(X).tolist() == [1, 1, 1]
+    with pytest.raises(AttributeError, match="has no shape"):
+        _ = vspace(TREE).shape
+    with pytest.raises(UnsupportedFunctionError, match="register_dataclass"):
+        vspace(X).register(int)

@@ -1,0 +1,132 @@
+"""autograd's vector spaces: the zeros, the unit vectors and the arithmetic of values of one structure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+
+import funcgrad.numpy as fnp
+from funcgrad._core.aval import aval_of, is_inexact
+from funcgrad.errors import UnsupportedFunctionError
+from funcgrad.tree import flatten, leaves, unflatten
+from funcgrad.tree import map as tree_map
+
+
+class VSpace:
+    """The space of the values that have the structure, shapes and dtypes of one: arrays, and trees of them.
+
+    ``shape``, ``ndim``, ``size``, ``dtype`` and ``iscomplex`` are those of an array.
+
+    Args:
+        value: an array, a number, or a tree of them; integers stand for doubles.
+    """
+
+    def __init__(self, value: Any) -> None:
+        found, self.tree = flatten(value)
+        self.avals = [
+            (aval.shape, aval.dtype if is_inexact(aval.dtype) else np.dtype(float)) for aval in map(aval_of, found)
+        ]
+
+    def __getattr__(self, name: str) -> Any:
+        shape, dtype = self.avals[0] if len(self.avals) == 1 else ((), np.dtype(float))
+        if len(self.avals) == 1 or name in ("size", "iscomplex"):
+            known = {"shape": shape, "ndim": len(shape), "dtype": dtype}
+            known["size"] = sum(int(np.prod(shape)) * (1 + (dtype.kind == "c")) for shape, dtype in self.avals)
+            known["iscomplex"] = any(dtype.kind == "c" for _, dtype in self.avals)
+            if name in known:
+                return known[name]
+        raise AttributeError(f"{self!r} has no {name}: it is that of an array. Ask the space of a leaf.")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, VSpace) and self.tree == other.tree and self.avals == other.avals
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.avals))
+
+    def __repr__(self) -> str:
+        return f"VSpace({', '.join(f'{dtype}{list(shape)}' for shape, dtype in self.avals)})"
+
+    def _of(self, make: Callable[[tuple[int, ...], np.dtype], Any]) -> Any:
+        return unflatten(self.tree, [make(shape, dtype) for shape, dtype in self.avals])
+
+    def zeros(self) -> Any:
+        """The zero of the space."""
+        return self._of(np.zeros)
+
+    def ones(self) -> Any:
+        """Ones everywhere; of complex numbers ``1 + 1j``."""
+        return self._of(lambda shape, dtype: np.full(shape, 1 + 1j if dtype.kind == "c" else 1, dtype))
+
+    def randn(self) -> Any:
+        """Normally distributed numbers."""
+
+        def drawn(shape: tuple[int, ...], dtype: np.dtype) -> Any:
+            x = np.random.randn(*shape)  # noqa: NPY002  (autograd's, so that its seed is too)
+            y = 1j * np.random.randn(*shape) if dtype.kind == "c" else 0  # noqa: NPY002  (as above)
+            return np.asarray(x + y, dtype)
+
+        return self._of(drawn)
+
+    def standard_basis(self) -> Iterator[Any]:
+        """The unit vectors, one after the other; of complex numbers the imaginary ones too."""
+        for i, (shape, dtype) in enumerate(self.avals):
+            for place in np.ndindex(*shape):
+                for unit in (1, 1j) if dtype.kind == "c" else (1,):
+                    found = leaves(self.zeros())
+                    found[i] = np.asarray(found[i])
+                    found[i][place] = unit
+                    yield unflatten(self.tree, found)
+
+    def add(self, x_prev: Any, x_new: Any) -> Any:
+        """The sum of two vectors; ``None`` is zero."""
+        return x_new if x_prev is None else tree_map(fnp.add, x_prev, x_new)
+
+    mut_add = add
+
+    def scalar_mul(self, x: Any, a: Any) -> Any:
+        """A vector times a number."""
+        return tree_map(lambda leaf: fnp.multiply(leaf, a), x)
+
+    def inner_prod(self, x: Any, y: Any) -> Any:
+        """The inner product, a real number."""
+        parts = [fnp.sum(fnp.real(fnp.conj(a) * b)) for a, b in zip(leaves(x), leaves(y), strict=True)]
+        total: Any = 0.0
+        for part in parts:
+            total = total + part
+        return total
+
+    def covector(self, x: Any) -> Any:
+        """The cotangent that stands for a tangent: its conjugate."""
+        return tree_map(fnp.conj, x)
+
+    @classmethod
+    def register(cls, value_type: type, vspace_maker: Any = None) -> NoReturn:
+        """Refused: types of one's own are registered as trees."""
+        del vspace_maker
+        raise UnsupportedFunctionError(
+            f"VSpace.register: a space was to be declared for {value_type.__name__}; here values are arrays and trees "
+            "of them. Register the type with fg.tree.register_dataclass, or with JAX."
+        )
+
+
+def vspace(value: Any) -> VSpace:
+    """Find the vector space of a value.
+
+    Args:
+        value: an array, a number, or tuples, lists and dicts of them; traced ones too.
+
+    Returns:
+        The space, with ``zeros()``, ``ones()``, ``standard_basis()``, ``randn()``, ``add``, ``scalar_mul``,
+        ``inner_prod`` and ``covector``.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.interop.autograd.extend import vspace
+        >>> vspace({"a": np.array([3.0, 4.0]), "b": 1.0}).zeros()
+        {'a': array([0., 0.]), 'b': array(0.)}
+        >>> vspace(np.ones((2, 3))).size
+        6
+    """
+    return VSpace(value)
