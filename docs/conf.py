@@ -18,7 +18,6 @@ copyright = author  # noqa: A001  (Sphinx's name)
 
 extensions = [
     "sphinx.ext.autodoc",
-    "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "mathml",
     "sphinx_copybutton",
@@ -44,7 +43,6 @@ nb_execution_timeout = 120
 
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
-autosummary_generate = False
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_use_ivar = True

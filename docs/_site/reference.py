@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +70,10 @@ def text_of(page: Page, parts: list[Page]) -> str:
     for heading, names in sorted((item for item in mine.items() if item[1]), key=lambda item: _rank(item[0])):
         if heading:
             lines += _heading(heading, "-")
-        lines += [".. autosummary::", "   :nosignatures:", ""]
-        lines += [f"   {name}" for name in names] + [""]
+        lines += [".. list-table::", "   :widths: 25 75", ""]
+        for name in names:
+            lines += [f"   * - :py:obj:`{name} <{page.module}.{name}>`", f"     - {summary(getattr(module, name))}"]
+        lines += [""]
         for name in names:
             lines += [*entry(page.module, name, getattr(module, name)), ""]
     others = [(name, value) for name, value in page.entries() if not own(value, page.module)]
@@ -80,6 +83,15 @@ def text_of(page: Page, parts: list[Page]) -> str:
         for name, value in others:
             lines += [f"   * - ``{name}``", f"     - {link(value, name, module)}"]
     return "\n".join(lines) + "\n"
+
+
+def summary(value: Any) -> str:
+    """What a name is, in a sentence: the first of its docstring; of a distribution its kind and its shapes."""
+    said = (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
+    if hasattr(value, "logpdf") or hasattr(value, "logpmf"):
+        shapes = ", ".join(f"``{each}``" for each in getattr(value, "shapes", ()))
+        return said.split(":")[0].rstrip(".") + (f" with {shapes}." if shapes else ".")
+    return re.split(r"(?<=[.])\s+(?=[A-Z`])", said)[0].removesuffix("::")
 
 
 def entry(module: str, name: str, value: Any) -> list[str]:
