@@ -28,6 +28,7 @@ from funcgrad._ops.program.custom import custom_jvp_p
 from funcgrad._ops.program.derived import staged_graph
 from funcgrad.errors import NotDifferentiableError
 from funcgrad.numpy.extend import as_value
+from funcgrad.random._staged import Watched
 from funcgrad.tree import flatten, unflatten
 
 # Of flat values a flat list of them, bare or traced.
@@ -127,7 +128,7 @@ def close(
     """
     staging = StagingTrace(name, copies=True)
     inputs = [staging.input(aval) for aval in avals]
-    with staging:
+    with Watched(name, "its function", f, is_body=True), staging:
         try:
             out = f(*inputs, *args)
         except Warning:

@@ -16,6 +16,7 @@ import scipy.optimize
 import funcgrad as fg
 from funcgrad.errors import (
     NotDifferentiableError,
+    StagedRandomWarning,
     TracerBoolConversionError,
     TreeMismatchError,
     UnsupportedFunctionError,
@@ -179,6 +180,20 @@ def test_cube_roots(name: str) -> None:
         return
     for engine in engines:
         np.testing.assert_allclose(fg.jit(fg.grad(ours), engine=engine)(a), a ** (-2 / 3) / 3, rtol=tolerance)
+
+
+def test_many_roots() -> None:
+    """Each by itself, of more numbers than a matrix is made for."""
+    a = np.linspace(1.0, 9.0, 40)
+    roots = lambda a: optimize.newton(lambda x: x**3 - a, np.full(40, 1.5), tol=1e-14)
+    np.testing.assert_allclose(fg.grad(lambda a: np.sum(roots(a)))(a), a ** (-2 / 3) / 3, rtol=1e-9)
+    with pytest.raises(np.linalg.LinAlgError, match="no slope at a root"):
+        fg.grad(lambda a: np.sum(optimize.newton(lambda x: (x - a) ** 3, np.full(40, 2.0), maxiter=200)))(2.0)
+
+
+def test_random_numbers_are_told_of() -> None:
+    with pytest.warns(StagedRandomWarning, match="scipy.optimize.root"):
+        fg.grad(lambda a: optimize.root(lambda x: x - a + 0 * np.random.normal(), [0.5]).x[0])(1.0)  # noqa: NPY002  (it)
 
 
 def test_complex_roots() -> None:

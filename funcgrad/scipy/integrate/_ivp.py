@@ -45,7 +45,8 @@ def solve_ivp(  # noqa: PLR0917  (SciPy's arguments)
     equation of the sensitivities, which SciPy solves with the same method and tolerances: they are as accurate as the
     solution. They flow by ``y0``, by ``args``, by what ``fun`` closes over, by ``t_eval`` and by both ends of
     ``t_span``. Where SciPy chooses the times (no ``t_eval``), those between the ends count as constants. Of a solution
-    that breaks off (``success`` is False) what was reached has its derivative.
+    that breaks off (``success`` is False) what was reached has its derivative. A jump of the slope whose place moves is
+    not seen: make it a terminal event, and go on from there.
 
     Args:
         fun: takes ``t``, ``y`` and ``args``; returns the slope, an array or a list. Written with NumPy. It should not

@@ -58,7 +58,8 @@ def quad(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
     """``scipy.integrate.quad``: the integral of a function over an interval, which is differentiable.
 
     Derivatives flow by the ends, by ``args`` and by what ``func`` closes over; they are integrals by the same routine,
-    as accurate as its tolerances say, and it warns of them too. The estimate of the error has none.
+    as accurate as its tolerances say, and it warns of them too. The estimate of the error has none. A jump of the
+    integrand whose place moves is not seen: make that place an end.
 
     Args:
         func: takes a number and ``args``, and returns a number. Written with NumPy. One that branches on the number it

@@ -23,6 +23,7 @@ theirs = LazyModule("scipy.optimize")
 # SciPy's own tolerance of its bracketing methods.
 _RTOL = float(4 * np.finfo(float).eps)
 _NUMBER = Aval((), np.dtype(float))
+_MANY = 32
 
 
 def _second_slopes_of(evaluate: Flat, x: Aval) -> Flat:
@@ -319,5 +320,6 @@ def newton(  # noqa: PLR0917  (SciPy's arguments)
                 more[option] = solver.bound(solver.made(make, rest), rest)
         return theirs.newton(solver.bound(f, rest), starts[0], **more, **options), True, None
 
-    kind = RootOfEach if x.shape and x.dtype.kind == "f" else Root
+    # Of a few numbers the whole Jacobian costs little, and is right whatever the function does.
+    kind = RootOfEach if x.size > _MANY and x.dtype.kind == "f" else Root
     return answer(kind(name, f, find, x, len(guesses), len(rest)), (*guesses, *rest))[0]
