@@ -25,7 +25,7 @@ CHAPTERS = {
     "NumPy": ("funcgrad.numpy",),
     "SciPy": ("funcgrad.scipy",),
     "Random numbers": ("funcgrad.random",),
-    "Optimizers": ("funcgrad.optim",),
+    "Optimizers": ("funcgrad.optim", "funcgrad.sharding"),
     "Tensors and networks": ("funcgrad.autograd", "funcgrad.nn"),
     "Trees and files": ("funcgrad.tree", "funcgrad.sparse", "funcgrad.io"),
     "Other libraries": ("funcgrad.interop",),

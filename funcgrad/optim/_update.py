@@ -21,6 +21,7 @@ from funcgrad.optim._state.state import Buckets, State, unpacked
 from funcgrad.tree import TreeDef, flatten, flatten_up_to, key_paths, unflatten
 
 S = TypeVar("S", bound=State)
+_ARRAYS = frozenset({np.ndarray})
 
 
 def update(kind: type[S], grads: Any, state: S, params: Any, into: Any = None) -> tuple[Any, S]:
@@ -54,7 +55,7 @@ def update(kind: type[S], grads: Any, state: S, params: Any, into: Any = None) -
     packs = [x.packed for x in buckets]
     new_packs = step_packed(stepper, given, packs, results) if buckets else ()
     step_leaves(stepper, given, results, state.foreach is not False and not buckets)
-    if in_use:
+    if in_use and not _ARRAYS.issuperset(map(type, leaves)):
         results, new_packs = in_their_places(given, results, packs, new_packs)
     if buckets:
         new_packed = iter(new_packs)

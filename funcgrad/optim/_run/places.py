@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
-import numpy as np
-
 from funcgrad._engines import on_several_devices
 from funcgrad._ops.program.barrier import alike
 from funcgrad.optim._run.leaf import Leaf, Result
@@ -17,7 +15,7 @@ def in_their_places(
     given: Sequence[Leaf], results: Sequence[Result], packs: Sequence[Packed], new_packs: Sequence[Packed]
 ) -> tuple[Sequence[Result], Sequence[Packed]]:
     """Results and packed slots of a step, each spread over devices as what it replaces."""
-    if all(type(x.p) is np.ndarray for x in given) or not on_several_devices():
+    if not on_several_devices():
         return results, new_packs
     before = [(leaf.p, *(leaf.slots if x.slots else ()), leaf.master) for leaf, x in zip(given, results, strict=True)]
     after = [(x.p, *x.slots, x.master) for x in results]
