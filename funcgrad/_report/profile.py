@@ -17,7 +17,7 @@ from funcgrad._core.graph.show import Names, equation_text
 from funcgrad.errors import ConcretizationTypeError
 
 # As often as there is time for, so that a table comes at once, and no more often than medians need.
-_SECONDS, _MOST_RUNS = 0.5, 101
+_SECONDS, _MOST_RUNS = 0.25, 101
 _SHOWN, _WIDTH = 20, 64
 
 

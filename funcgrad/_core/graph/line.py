@@ -48,22 +48,34 @@ class Line(NamedTuple):
         return linecache.getline(self.path, self.number).strip()
 
     @property
+    def back(self) -> Line:
+        """The same on the way back."""
+        return self if self.backward else Line(self.path, self.number, self.blocks, True)
+
+    @property
     def place(self) -> Line:
         """The line alone."""
         return Line(self.path, self.number)
 
 
-# Whether a file is of this package: it is asked of several frames for each operation.
-_ours: dict[str, bool] = {}
-
-# What runs again what was recorded before, by its name: its code, and what reads from its frame where that came from.
+# What runs again what was recorded before: its code, and what reads from its frame where that came from.
 Recorded = Callable[[FrameType, Callable[[int], Line | None]], Line | None]
-_replaying: dict[str, tuple[CodeType, Recorded]] = {}
+Replaying = dict[str, tuple[CodeType, Recorded]]
+# By file, what in it does so, by name; ``None`` for files that are not of this package. It is asked of several frames for
+# each operation that is recorded.
+_files: dict[str, Replaying | None] = {}
 
 
 def replays(function: Any, recorded: Recorded) -> None:
     """Say of a function that it runs again what was recorded, and how its frames tell what that is."""
-    _replaying[function.__name__] = function.__code__, recorded
+    code: CodeType = function.__code__
+    known = _known(code.co_filename)
+    assert known is not None
+    known[code.co_name] = code, recorded
+
+
+def _known(filename: str) -> Replaying | None:
+    return _files.setdefault(filename, {} if filename.startswith(PACKAGE) else None)
 
 
 def user_line(depth: int = 2) -> Line | None:
@@ -71,10 +83,8 @@ def user_line(depth: int = 2) -> Line | None:
     frame = sys._getframe(depth)
     while frame is not None:
         filename = frame.f_code.co_filename
-        ours = _ours.get(filename)
-        if ours is None:
-            ours = _ours[filename] = filename.startswith(PACKAGE)
-        if not ours:
+        known = _files[filename] if filename in _files else _known(filename)
+        if known is None:
             return Line(filename, frame.f_lineno)
         frame = frame.f_back
     return None
@@ -93,14 +103,11 @@ def origin(made_at: Callable[[int], Line | None]) -> Line | None:
     while frame is not None:
         code = frame.f_code
         filename = code.co_filename
-        ours = _ours.get(filename)
-        if ours is None:
-            ours = _ours[filename] = filename.startswith(PACKAGE)
-        if not ours:
+        known = _files[filename] if filename in _files else _known(filename)
+        if known is None:
             return Line(filename, frame.f_lineno, blocks.get())
-        known = _replaying.get(code.co_name)
-        if known is not None and known[0] is code:
-            return known[1](frame, made_at)
+        if known and (found := known.get(code.co_name)) is not None and found[0] is code:
+            return found[1](frame, made_at)
         frame = frame.f_back
     return None
 

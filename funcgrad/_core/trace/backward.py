@@ -134,7 +134,7 @@ def _recorded(frame: FrameType, made_at: Callable[[int], Line | None]) -> Line |
     """Where the operation comes from whose node is pulled."""
     node = frame.f_locals.get("node")
     line = None if node is None else made_at(node[0])
-    return (around(frame) if line is None else line)._replace(backward=True)
+    return (around(frame) if line is None else line).back
 
 
 replays(backward_pass, _recorded)

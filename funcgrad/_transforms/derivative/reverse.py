@@ -180,7 +180,7 @@ def _seeded(f: Callable[..., Any], recording: Recording) -> tuple[Any, Iterator[
 
 
 # With it the way back begins.
-replays(_seeded, lambda frame, made_at: around(frame)._replace(backward=True))
+replays(_seeded, lambda frame, made_at: around(frame).back)
 
 
 def _is_real_scalar(out: Any) -> bool:

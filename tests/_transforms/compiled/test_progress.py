@@ -40,7 +40,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 def test_somebody_who_waits_is_told(terminal: Terminal) -> None:
     with redirect_stderr(terminal):
-        compiling(0.5)
+        compiling(0.3)
     wait_for_watchers()
     lines = terminal.getvalue().splitlines()
     assert lines[:2] == ["funcgrad: XLA is compiling loss (1,234 equations), for 0 s now"] * 2
