@@ -29,6 +29,7 @@ from funcgrad.tree import TreeDef, broadcast_prefix, flatten, key_path_str, leav
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+@folded
 def vmap(f: F, in_axes: Any = 0, out_axes: Any = 0) -> F:
     """Make the function that maps ``f`` over an axis of its arguments, in batched operations rather than a loop.
 

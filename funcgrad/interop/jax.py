@@ -26,6 +26,7 @@ def array_like(value: Any, x: Any) -> Any:
     return xla.array_like(value, x)
 
 
+@folded
 def from_jax(g: Callable[P, Any]) -> Callable[P, Any]:
     """Make a function written in ``jax.numpy`` one that funcgrad differentiates, batches, stages and compiles.
 
@@ -88,6 +89,7 @@ def _flat(
     return flat
 
 
+@folded
 def to_jax(f: Callable[P, Any]) -> Callable[P, Any]:
     """Make a function written with NumPy one that JAX can call, trace and transform.
 

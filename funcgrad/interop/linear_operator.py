@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from funcgrad._core.lazy import LazyModule
+from funcgrad._core.tracebacks import folded
 from funcgrad._public import publish
 
 __all__ = ["linear_operator"]
@@ -14,6 +15,7 @@ __all__ = ["linear_operator"]
 _operators = LazyModule("funcgrad.interop._operators")
 
 
+@folded
 def linear_operator(f: Callable[..., Any], primal: Any, of: str = "jacobian") -> Any:
     """View a derivative at a point as a ``scipy.sparse.linalg.LinearOperator``; the matrix is never made.
 

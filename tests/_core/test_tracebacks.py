@@ -133,3 +133,24 @@ def test_a_door_is_the_function_to_whoever_looks() -> None:
     assert folded(outer).__globals__ is globals()
     assert fg.scan.__doc__
     assert fg.scan.__globals__["__name__"] == "funcgrad._transforms.control.loops"
+
+
+MAKERS: dict[str, Callable[[Any], Any]] = {
+    "grad": fg.grad,
+    "value_and_grad": fg.value_and_grad,
+    "hessian": fg.hessian,
+    "jacobian": fg.jacobian,
+    "vmap": fg.vmap,
+    "jit": fg.jit,
+    "make_graph": fg.make_graph,
+    "checkpoint": fg.checkpoint,
+    "custom_vjp": fg.custom_vjp,
+    "from_jax": fg.from_jax,
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_transform_of_no_function_is_refused_where_it_is_asked_for(name: str) -> None:
+    with pytest.raises(TypeError, match="function") as caught:
+        MAKERS[name](3)
+    assert [entry.name for entry in traceback.extract_tb(caught.value.__traceback__)][1:] == []

@@ -61,8 +61,8 @@ class Line(NamedTuple):
 # What runs again what was recorded before: its code, and what reads from its frame where that came from.
 Recorded = Callable[[FrameType, Callable[[int], Line | None]], Line | None]
 Replaying = dict[str, tuple[CodeType, Recorded]]
-# By file, what in it does so, by name; ``None`` for files that are not of this package. It is asked of several frames for
-# each operation that is recorded.
+# By file, what in it does so, by name; ``None`` for files that are not of this package. Of each operation that is
+# recorded it is asked for several frames.
 _files: dict[str, Replaying | None] = {}
 
 

@@ -26,6 +26,7 @@ from funcgrad.tree import TreeDef, flatten, unflatten
 P = ParamSpec("P")
 
 
+@folded
 def make_graph(f: Callable[P, Any]) -> Callable[P, Graph]:
     """Make the function that stages ``f``: it returns the graph of the primitives that ``f`` applies.
 

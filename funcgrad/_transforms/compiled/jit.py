@@ -62,6 +62,7 @@ def jit(
     out_shardings: Any = None,
     engine: str = "xla",
 ) -> Callable[[F], F]: ...
+@folded
 def jit(
     f: Callable[..., Any] | None = None,
     *,

@@ -21,6 +21,7 @@ from funcgrad.tree import flatten, unflatten
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+@folded
 def checkpoint(f: F) -> F:
     """Make a function of which reverse mode keeps the arguments alone: the rest is computed again when it is needed.
 

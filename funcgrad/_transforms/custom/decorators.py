@@ -156,6 +156,7 @@ class CustomJvp(_Custom[P, R]):
     declaration = "defjvp(jvp)"
 
 
+@folded
 def custom_vjp(f: Callable[P, R], nondiff_argnums: Sequence[int] = ()) -> CustomVjp[P, R]:
     """Give a function a rule of its own for reverse mode.
 
@@ -186,6 +187,7 @@ def custom_vjp(f: Callable[P, R], nondiff_argnums: Sequence[int] = ()) -> Custom
     return CustomVjp(f, nondiff_argnums)
 
 
+@folded
 def custom_jvp(f: Callable[P, R], nondiff_argnums: Sequence[int] = ()) -> CustomJvp[P, R]:
     """Give a function a rule of its own for forward mode, of which reverse mode takes the transpose.
 

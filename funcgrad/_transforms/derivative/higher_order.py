@@ -37,6 +37,7 @@ P = ParamSpec("P")
 _BATCH = 1 << 18
 
 
+@folded
 def jacfwd(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
     """Make the function that computes the Jacobian column by column, by forward mode: for few inputs and many outputs.
 
@@ -78,6 +79,7 @@ def jacfwd(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> 
     return jacobian
 
 
+@folded
 def jacrev(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
     """Make the function that computes the Jacobian row by row, by reverse mode: for many inputs and few outputs.
 
@@ -130,6 +132,7 @@ def _by_rows(transform: str, f: Callable[..., Any], argnums: Argnums, pulled: tu
     return (result, *aux) if aux else result
 
 
+@folded
 def jacobian(
     f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, *, mode: str | None = None
 ) -> Callable[P, Any]:
@@ -186,6 +189,7 @@ def jacobian(
     return jacobian
 
 
+@folded
 def hessian(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
     """Make the function that computes the Hessian, by forward mode over reverse mode.
 

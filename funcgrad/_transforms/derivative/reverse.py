@@ -41,6 +41,7 @@ Argnums = int | Sequence[int]
 _ONE = np.float64(1)
 
 
+@folded
 def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
     """Make the function that computes the gradient of a scalar-valued function.
 
@@ -85,6 +86,7 @@ def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Ca
     return gradient
 
 
+@folded
 def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, tuple[R, Any]]:
     """Make the function that computes a scalar-valued function and its gradient together.
 
