@@ -162,9 +162,7 @@ def _of_scipy(entries: TracebackType | None) -> str | None:
 
 def scipys_name(frame: FrameType) -> tuple[str, str] | None:
     """The public module of SciPy that a function belongs to, and its name; of a method with that of its object."""
-    room, name = ".".join(frame.f_globals.get("__name__", "").split(".")[:2]), frame.f_code.co_name
-    if frame.f_globals.get("__name__", "").startswith("scipy.sparse.linalg"):
-        room = "scipy.sparse.linalg"
+    room, name = _room(frame.f_globals.get("__name__", "")), frame.f_code.co_name
     own = frame.f_locals.get("self")
     if own is not None and room == "scipy.stats":
         # A frozen distribution holds one that has a name; those of vectors have it in that of their class.
@@ -172,11 +170,20 @@ def scipys_name(frame: FrameType) -> tuple[str, str] | None:
         name = f"{named or type(own).__name__.rpartition('_')[0]}.{name}"
     elif room == "scipy.special" and name == "__call__":
         name = getattr(own, "__name__", name)
+    elif own is not None and room == "scipy.interpolate":
+        # Its objects are made and called, by methods of their bases.
+        name = type(own).__name__
     elif room == "scipy._lib":
         # What its decorators call.
         wrapped = frame.f_locals.get("f")
-        room, name = ".".join(str(getattr(wrapped, "__module__", "")).split(".")[:2]), getattr(wrapped, "__name__", "")
+        room, name = _room(str(getattr(wrapped, "__module__", ""))), getattr(wrapped, "__name__", "")
     return (room, name) if room.startswith("scipy.") and room != "scipy._lib" else None
+
+
+def _room(module: str) -> str:
+    """The public module of SciPy that a module belongs to."""
+    deeper = module.startswith(("scipy.sparse.linalg", "scipy.spatial.distance"))
+    return ".".join(module.split(".")[: 3 if deeper else 2])
 
 
 def scipys_refusal(room: str, name: str) -> str:

@@ -14,12 +14,24 @@ if TYPE_CHECKING:
     from funcgrad.scipy import optimize as optimize
     from funcgrad.scipy import signal as signal
     from funcgrad.scipy import sparse as sparse
+    from funcgrad.scipy import spatial as spatial
     from funcgrad.scipy import stats as stats
 
-__all__ = ["integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "special", "stats"]
+__all__ = [
+    "integrate",
+    "interpolate",
+    "linalg",
+    "ndimage",
+    "optimize",
+    "signal",
+    "sparse",
+    "spatial",
+    "special",
+    "stats",
+]
 
 # What few programs use is imported when it is first asked for.
 __getattr__ = lazy_submodules(
-    __name__, ("integrate", "interpolate", "ndimage", "optimize", "signal", "sparse", "stats")
+    __name__, ("integrate", "interpolate", "ndimage", "optimize", "signal", "sparse", "spatial", "stats")
 )
 __dir__ = publish(__name__)

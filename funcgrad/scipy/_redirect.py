@@ -25,7 +25,7 @@ _PACKAGE = "funcgrad.scipy"
 # Their functions call the user's, in whose closure nobody sees what is traced: ours look for it.
 _CALLING = ("integrate", "optimize")
 # Modules of modules.
-_NESTED = ("signal.windows", "sparse.linalg")
+_NESTED = ("signal.windows", "sparse.linalg", "spatial.distance")
 
 
 def _is_ours(args: tuple, kwargs: dict[str, Any]) -> bool:

@@ -22,8 +22,14 @@ import funcgrad as fg
 import funcgrad.scipy
 from tests.laws._coverage_rows import REFUSALS, Row, check, derivative, functions, numbers, reason, stages
 
+# What is here of a module is all in one of its own.
+_WITHIN = {"spatial": "spatial.distance"}
 MODULES = tuple(
-    sorted(f"scipy.{info.name}" for info in pkgutil.iter_modules(fg.scipy.__path__) if not info.name.startswith("_"))
+    sorted(
+        f"scipy.{_WITHIN.get(info.name, info.name)}"
+        for info in pkgutil.iter_modules(fg.scipy.__path__)
+        if not info.name.startswith("_")
+    )
 )
 HEAD = """# What becomes of SciPy's functions
 
@@ -100,6 +106,8 @@ _FIRST: dict[str, Example] = {
     "lfiltic": (lambda f, b, y: f(b, [1.0, 0.3], y), (_POINTS[1], _VECTOR)),
     "make_interp_spline": (lambda f, y, at: f(np.arange(3.0), y, 2)(at), (_VECTOR, _VECTOR)),
     "interpn": (lambda f, y, at: f((np.arange(3.0),), y, at), (_VECTOR, _VECTOR)),
+    "seuclidean": (lambda f, u, v, w: f(u, v, w), (_POINTS[0], _POINTS[1], _VECTOR)),
+    "mahalanobis": (lambda f, u, v, a: f(u, v, a), (_POINTS[0], _POINTS[1], _MATRIX)),
     "decimate": (lambda f, x: f(x, 2, ftype="fir"), (_LONG,)),
     "get_window": (lambda f, p: f(("gaussian", p), 5), (_NUMBERS[0],)),
     "hilbert": (lambda f, x: f(x), (_LONG,)),

@@ -1,0 +1,131 @@
+"""The formulas of distances between vectors along the last axis, which broadcast."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad import numpy as fnp
+from funcgrad._ops.program.barrier import stop_gradient_p
+from funcgrad.numpy.extend import as_value, holds_tracer, known_value
+from funcgrad.scipy.special import rel_entr
+
+
+def weighed(x: Any, w: Any) -> Any:
+    return x if w is None else fnp.multiply(x, w)
+
+
+def square_root(x: Any) -> Any:
+    """The square root, with the derivative 0 at 0."""
+    positive = fnp.not_equal(x, 0)
+    return fnp.where(positive, fnp.sqrt(fnp.where(positive, x, 1)), fnp.multiply(x, 0))
+
+
+def summed(x: Any) -> Any:
+    return fnp.sum(x, -1)
+
+
+def minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
+    difference = fnp.subtract(u, v)
+    known = known_value(as_value(p))
+    if known is not None and not known > 0:
+        raise ValueError(
+            f"scipy.spatial.distance.minkowski: p must be greater than 0, and is {known}. Use numpy.inf for the "
+            "largest difference."
+        )
+    # A power that is traced has a derivative, whatever its number is.
+    number = None if known is None or holds_tracer(p) else float(known)
+    if number == np.inf:
+        return chebyshev(u, v, w)
+    if number == 1:
+        return summed(weighed(fnp.absolute(difference), w))
+    if number == 2:
+        return square_root(summed(weighed(fnp.multiply(difference, difference), w)))
+    # A number that is known does not make more of single precision than it is.
+    power = p if number is None else number
+    size = fnp.absolute(difference)
+    there = fnp.greater(size, 0)
+    powers = fnp.where(there, fnp.power(fnp.where(there, size, 1), power), fnp.multiply(size, 0))
+    total = summed(weighed(powers, w))
+    apart = fnp.greater(total, 0)
+    root = fnp.power(fnp.where(apart, total, 1), 1 / power if number else fnp.divide(1.0, power))
+    return fnp.where(apart, root, fnp.multiply(total, 0))
+
+
+def sqeuclidean(u: Any, v: Any, w: Any = None) -> Any:
+    difference = fnp.subtract(u, v)
+    return summed(fnp.multiply(difference, weighed(difference, w)))
+
+
+def cityblock(u: Any, v: Any, w: Any = None) -> Any:
+    return summed(weighed(fnp.absolute(fnp.subtract(u, v)), w))
+
+
+def chebyshev(u: Any, v: Any, w: Any = None) -> Any:
+    size = fnp.absolute(fnp.subtract(u, v))
+    return fnp.max(size if w is None else fnp.where(fnp.greater(w, 0), size, fnp.multiply(size, 0)), -1)
+
+
+def correlation(u: Any, v: Any, w: Any = None, centered: bool = True) -> Any:
+    if w is not None:
+        w = fnp.divide(w, fnp.sum(w))
+    if centered:
+        u, v = (fnp.subtract(x, mean(x, w)[..., None]) for x in (u, v))
+    uv, uu, vv = (summed(fnp.multiply(x, weighed(y, w))) for x, y in ((u, v), (u, u), (v, v)))
+    d = fnp.subtract(1.0, fnp.divide(uv, fnp.sqrt(fnp.multiply(uu, vv))))
+    # Rounding may go below 0, where the derivatives are still those of the formula.
+    return fnp.add(d, stop_gradient_p(fnp.subtract(fnp.clip(d, 0.0, 2.0), d)))
+
+
+def mean(x: Any, w: Any) -> Any:
+    return fnp.mean(x, -1) if w is None else summed(fnp.multiply(x, w))
+
+
+def cosine(u: Any, v: Any, w: Any = None) -> Any:
+    return correlation(u, v, w, centered=False)
+
+
+def canberra(u: Any, v: Any, w: Any = None) -> Any:
+    total = fnp.add(fnp.absolute(u), fnp.absolute(v))
+    there = fnp.not_equal(total, 0)
+    share = fnp.divide(fnp.absolute(fnp.subtract(u, v)), fnp.where(there, total, 1))
+    return summed(weighed(fnp.where(there, share, fnp.multiply(share, 0)), w))
+
+
+def braycurtis(u: Any, v: Any, w: Any = None) -> Any:
+    difference, total = fnp.absolute(fnp.subtract(u, v)), fnp.absolute(fnp.add(u, v))
+    return fnp.divide(summed(weighed(difference, w)), summed(weighed(total, w)))
+
+
+def hamming(u: Any, v: Any, w: Any = None) -> Any:
+    unequal = fnp.astype(fnp.not_equal(u, v), np.dtype(float))
+    return fnp.mean(unequal, -1) if w is None else summed(fnp.multiply(unequal, fnp.divide(w, fnp.sum(w))))
+
+
+def jaccard(u: Any, v: Any, w: Any = None) -> Any:
+    first, second = fnp.not_equal(u, 0), fnp.not_equal(v, 0)
+    unequal, either = (
+        summed(weighed(fnp.astype(each, np.dtype(float)), w))
+        for each in (fnp.logical_xor(first, second), fnp.logical_or(first, second))
+    )
+    there = fnp.not_equal(either, 0)
+    return fnp.where(there, fnp.divide(unequal, fnp.where(there, either, 1.0)), 0.0)
+
+
+def mahalanobis(u: Any, v: Any, VI: Any) -> Any:  # noqa: N803  (SciPy's name)
+    difference = fnp.subtract(u, v)
+    return square_root(summed(fnp.multiply(fnp.matmul(difference, VI), difference)))
+
+
+def seuclidean(u: Any, v: Any, V: Any) -> Any:  # noqa: N803  (SciPy's name)
+    difference = fnp.subtract(u, v)
+    return square_root(summed(fnp.divide(fnp.multiply(difference, difference), V)))
+
+
+def jensenshannon(p: Any, q: Any, base: Any = None, axis: int = -1, keepdims: bool = False) -> Any:
+    p, q = fnp.asarray(as_value(p)), fnp.asarray(as_value(q))
+    p, q = (fnp.divide(x, fnp.sum(x, axis, keepdims=True)) for x in (p, q))
+    middle = fnp.divide(fnp.add(p, q), 2.0)
+    total = fnp.add(*[fnp.sum(rel_entr(x, middle), axis, keepdims=keepdims) for x in (p, q)])
+    return square_root(fnp.divide(total if base is None else fnp.divide(total, fnp.log(base)), 2.0))
