@@ -55,6 +55,9 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery",
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
+    "subsection_order": [
+        f"../examples/gallery/{folder}" for folder in ("statistics", "physics", "optimization", "learning")
+    ],
     "within_subsection_order": "FileNameSortKey",
     "reset_modules": ("matplotlib", "gallery_style.apply"),
     "capture_repr": ("_repr_html_",),

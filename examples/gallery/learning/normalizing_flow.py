@@ -19,7 +19,7 @@ from tqdm import tqdm
 import funcgrad as fg
 from funcgrad.optim import adam_init, adam_update, schedules
 
-LAYERS, WIDTH, STEPS, BATCH = 8, 32, 2500, 256
+LAYERS, WIDTH, STEPS, BATCH = 8, 32, 2000, 256
 rng = np.random.default_rng(0)
 
 # %%

@@ -88,7 +88,8 @@ left, middle, right = (
     figure.add_subplot(1, 3, k, projection="3d" if k == 2 else None) for k in (1, 2, 3)
 )
 left.plot(energies[::2].T, color="C0", alpha=0.2, linewidth=0.5)
-left.axhline(energy(x), color="C1", linewidth=1, label="the icosahedron")
+left.plot(energies[np.argmin(heights)], color="C1", label="the best of them")
+left.axhline(energy(x), color="0.3", linewidth=1, linestyle=":", label="the icosahedron")
 left.set(
     xscale="log",
     ylim=(-46, 5),
