@@ -89,7 +89,9 @@ left, middle, right = (
 )
 left.plot(energies[::2].T, color="C0", alpha=0.2, linewidth=0.5)
 left.plot(energies[np.argmin(heights)], color="C1", label="the best of them")
-left.axhline(energy(x), color="0.3", linewidth=1, linestyle=":", label="the icosahedron")
+left.axhline(
+    energy(x), color="0.3", linewidth=1, linestyle=":", label="the icosahedron"
+)
 left.set(
     xscale="log",
     ylim=(-46, 5),
