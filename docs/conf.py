@@ -9,6 +9,8 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(Path(__file__).parent / "_site")]
 # For the kernel that runs the pages with cells.
 os.environ["PYTHONPATH"] = os.pathsep.join([*sys.path[:2], os.environ.get("PYTHONPATH", "")])
+# On a page a bar of progress would be a hundred lines.
+os.environ["TQDM_DISABLE"] = "1"
 
 version = release = importlib.import_module("funcgrad").__version__
 
@@ -59,6 +61,7 @@ sphinx_gallery_conf = {
         f"../examples/gallery/{folder}" for folder in ("statistics", "physics", "optimization", "learning")
     ],
     "within_subsection_order": "FileNameSortKey",
+    "thumbnail_size": (640, 250),
     "reset_modules": ("matplotlib", "gallery_style.apply"),
     "capture_repr": ("_repr_html_",),
     "remove_config_comments": True,

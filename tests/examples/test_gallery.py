@@ -27,7 +27,10 @@ def test_is_a_page(name: str) -> None:
     assert not empty
     assert any(each.startswith("What one learns: ") for each in paragraph)
     assert text.count("\n# %%\n# ") >= 2
-    assert text.endswith("plt.show()\n")
+    # What a block draws is shown below it and closed.
+    before, _, last = text.rpartition("\n# %%\n")
+    assert "plt." not in before.replace("matplotlib.pyplot as plt", "")
+    assert last.endswith("plt.show()\n")
     assert "assert" in text
 
 

@@ -101,6 +101,31 @@ def hazard_ratio(params):
 print(f"Weibull's hazard ratio per ten years: {hazard_ratio(params):.3f}")
 assert abs(np.log(hazard_ratio(params)) - slope[0]) < slope_error[0]
 
+# %%
+# The median life by age, with an error by the delta method: its derivatives by all
+# parameters at all ages are one Jacobian.
+
+covariance = np.linalg.inv(fg.hessian(weibull)(params))
+ages = np.linspace(data["age"].min(), data["age"].max(), 100)
+
+
+def log_median(params):
+    shape, level, slope = params
+    return (
+        level
+        + slope * (ages - data["age"].mean()) / 10
+        + np.log(np.log(2)) / np.exp(shape)
+    )
+
+
+jacobian = fg.jacobian(log_median)(params)
+spread = np.sqrt(np.sum(jacobian @ covariance * jacobian, axis=1))
+middle = log_median(params)
+
+# %%
+# Lives by Kaplan and Meier, where bars are people last seen alive, and by Weibull; and
+# the median by age.
+
 figure, (left, right) = plt.subplots(
     1, 2, figsize=(10, 3.8), layout="constrained", width_ratios=(1.5, 1)
 )
@@ -134,27 +159,6 @@ left.set(
     title="Kaplan and Meier, and Weibull",
 )
 left.legend()
-
-# %%
-# The median life by age, with an error by the delta method: its derivatives by all
-# parameters at all ages are one Jacobian.
-
-covariance = np.linalg.inv(fg.hessian(weibull)(params))
-ages = np.linspace(data["age"].min(), data["age"].max(), 100)
-
-
-def log_median(params):
-    shape, level, slope = params
-    return (
-        level
-        + slope * (ages - data["age"].mean()) / 10
-        + np.log(np.log(2)) / np.exp(shape)
-    )
-
-
-jacobian = fg.jacobian(log_median)(params)
-spread = np.sqrt(np.sum(jacobian @ covariance * jacobian, axis=1))
-middle = log_median(params)
 right.semilogy(ages, np.exp(middle), label="median, Weibull")
 right.fill_between(
     ages,
