@@ -55,13 +55,14 @@ class _Implicit(Solver):
 
     @property
     def avals(self) -> list[Aval]:
-        return [self.x, Aval((), np.dtype(bool))]
+        # Whether it is a solution is a number: JAX has tangents of another type for what is none.
+        return [self.x, Aval((), np.dtype(float))]
 
     def ask(self, xs: Sequence[np.ndarray]) -> tuple[list[np.ndarray], Any]:
         """What is found for plain operands, and all that SciPy says."""
         x, success, result = self._find(self, xs[: self.given], xs[self.given :])
         found = np.asarray(x).astype(self.x.dtype).reshape(self.x.shape)
-        return [found, np.asarray(bool(np.all(success)))], result
+        return [found, np.asarray(float(np.all(success)))], result
 
     def solve(self, *xs: np.ndarray) -> list[np.ndarray]:
         return self.ask(xs)[0]
@@ -99,7 +100,7 @@ def answer(solver: _Implicit, operands: Sequence[Any]) -> tuple[Any, Any, Any]:
             found, result = solver.ask(numbers)
         solver.remember(numbers, found)
     x, success = solved(solver, operands)
-    return x, success, result
+    return x, success > 0, result
 
 
 class Root(_Implicit):

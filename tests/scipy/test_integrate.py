@@ -179,6 +179,9 @@ def test_values_of_other_kinds() -> None:
     np.testing.assert_allclose(fg.grad(lambda k: last(k, [1]))(0.5), expected, rtol=1e-9)
     assert fg.grad(lambda y: integrate.solve_ivp(lambda t, y: -y, (1, 1), [y]).y[0, -1])(0.5) == 1
     assert fg.grad(lambda y: integrate.solve_ivp(lambda t, y: -y, (0, 1), [y], t_eval=[0.0]).y[0, 0])(0.5) == 1
+    rates = fg.grad(lambda p: integrate.solve_ivp(predators, (0, 1), START, args=p).y[0, -1])
+    tuples = fg.grad(lambda p: integrate.solve_ivp(predators, (0, 1), START, args=tuple(p)).y[0, -1])
+    np.testing.assert_array_equal(rates(RATES), tuples(RATES))
     k = tensor(0.5, requires_grad=True)
     last(k).backward()
     np.testing.assert_allclose(np.asarray(k.grad), expected, rtol=1e-6)
@@ -323,6 +326,12 @@ def decay(k: Any, **options: Any) -> Any:
         ),
         (lambda k: decay(k, events=lambda t, y: (y[0] - 0.8) * 0), np.linalg.LinAlgError, "no slope at a root"),
         (lambda k: decay(k, dense_output=True), UnsupportedFunctionError, r"dense_output was given.*t_eval"),
+        (lambda k: decay(k, args=k), TypeError, r"write args=\(args,\)"),
+        (
+            lambda k: integrate.solve_ivp(lambda t, y: k * np.ones(3), (0, 1), START).y[0, 0],
+            ValueError,
+            "as many numbers",
+        ),
         (lambda k: decay(k, rtol=k), NotDifferentiableError, "option rtol is traced"),
         (fg.jit(decay, engine="numpy"), UnsupportedFunctionError, "no t_eval was given"),
         (lambda k: integrate.quad(lambda x: x, 0, k, weight="cos", wvar=1)[0], UnsupportedFunctionError, "a weight"),

@@ -191,6 +191,14 @@ def test_many_roots() -> None:
         fg.grad(lambda a: np.sum(optimize.newton(lambda x: (x - a) ** 3, np.full(40, 2.0), maxiter=200)))(2.0)
 
 
+def test_within_jaxs_transforms() -> None:
+    cube_root = fg.to_jax(lambda a: optimize.brentq(lambda x: x**3 - a, 0, 9))
+    a = jnp.array([1.0, 8.0])
+    np.testing.assert_allclose(jax.vmap(cube_root)(a), [1.0, 2.0], rtol=1e-6)
+    np.testing.assert_allclose(jax.jit(jax.vmap(jax.grad(cube_root)))(a), [1 / 3, 1 / 12], rtol=1e-6)
+    np.testing.assert_allclose(jax.hessian(cube_root)(a[1]), -2 / 9 * 8 ** (-5 / 3), rtol=1e-5)
+
+
 def test_random_numbers_are_told_of() -> None:
     with pytest.warns(StagedRandomWarning, match="scipy.optimize.root"):
         fg.grad(lambda a: optimize.root(lambda x: x - a + 0 * np.random.normal(), [0.5]).x[0])(1.0)  # noqa: NPY002  (it)

@@ -120,7 +120,7 @@ class _Lax:
     def pure_callback(function: Callable[..., Any], avals: Sequence[Aval], *xs: Any) -> Any:
         """A Python function of NumPy arrays, called when the program runs."""
         structs = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in avals]
-        return jax.pure_callback(function, structs, *xs)
+        return jax.pure_callback(function, structs, *xs, vmap_method="sequential")
 
     @staticmethod
     def debug_callback(function: Callable[..., Any], *xs: Any, ordered: bool = False) -> None:

@@ -69,6 +69,11 @@ def closed_slope(
                 "begin with. Pass y0 as complex numbers."
             )
         flat = fnp.reshape(slope, (-1,)) if vectorized or slope.shape == () else slope
+        if aval_of(flat).size not in (1, y.size) or len(flat.shape) > 1:
+            raise ValueError(
+                f"{name}: fun returned {aval_of(slope)} for a y {y}; needed as many numbers as y has. Return them in "
+                "one row."
+            )
         return [fnp.broadcast_to(fnp.astype(flat, y.dtype), y.shape)]
 
     def plainly(t: Any, y: Any, *args: Any) -> Any:

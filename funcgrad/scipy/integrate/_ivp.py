@@ -87,6 +87,9 @@ def solve_ivp(  # noqa: PLR0917  (SciPy's arguments)
     given = {"method": method, "vectorized": vectorized, "dense_output": dense_output, "events": events, **options}
     if nothing_traced(t_span, y0, t_eval, args):
         return theirs.solve_ivp(fun, t_span, y0, t_eval=t_eval, args=args, **given)
+    if args is not None and not isinstance(args, tuple):
+        # SciPy takes whatever can be unpacked.
+        args = _unpacked(args)
     start = fnp.asarray(as_value(y0))
     start = fnp.astype(start, np.dtype(complex if start.dtype.kind == "c" else float))
     f, rest = closed_slope(_NAME, fun, aval_of(start), args or (), vectorized=vectorized)
@@ -108,6 +111,15 @@ def solve_ivp(  # noqa: PLR0917  (SciPy's arguments)
     if any(x is None for x in known):
         return _staged(f, integration, operands, events=bool(closed))
     return _known(f, integration, operands, closed)
+
+
+def _unpacked(args: Any) -> tuple:
+    if not np.ndim(args):
+        raise TypeError(
+            f"{_NAME}: args is a {type(args).__name__}; needed a tuple. Supplied 'args' cannot be unpacked: write "
+            "args=(args,)."
+        )
+    return tuple(args)
 
 
 class Integration:

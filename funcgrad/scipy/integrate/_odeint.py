@@ -105,17 +105,17 @@ def odeint(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
         return theirs_of(func)
     args = args if isinstance(args, tuple) else (args,)
     start = fnp.atleast_1d(fnp.astype(fnp.asarray(as_value(y0)), float))
-    f, rest = closed_slope(_NAME, func, aval_of(start), args, tfirst=tfirst)
-    if not rest and not traced_leaves((y0, t)):
-        with untraced():
-            return theirs_of(plainly(_NAME, func, f.why))
-    refuse_traced(_NAME, {name: value for name, value in options.items() if name != "Dfun"})
     times = fnp.astype(fnp.asarray(as_value(t)), float)
     if len(times.shape) != 1 or times.shape[0] == 0 or len(start.shape) != 1:
         raise ValueError(
             f"{_NAME}: y0 is {aval_of(start)} and t {aval_of(times)}; needed one axis for each, and a time at least. "
             "Reshape what has more with np.reshape(y0, -1), in func too."
         )
+    f, rest = closed_slope(_NAME, func, aval_of(start), args, tfirst=tfirst)
+    if not rest and not traced_leaves((y0, t)):
+        with untraced():
+            return theirs_of(plainly(_NAME, func, f.why))
+    refuse_traced(_NAME, {name: value for name, value in options.items() if name != "Dfun"})
     return _solution(f, options, (times[0], times[-1], times, start, *rest), full=bool(full_output))
 
 
