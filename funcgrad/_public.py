@@ -22,7 +22,9 @@ def publish(name: str) -> Callable[[], list[str]]:
     found = sorted(each for each, value in vars(module).items() if not each.startswith("_") and value is not publish)
     names = vars(module).setdefault("__all__", found)
     for each in names:
-        _publish(module, each)
+        # What is imported when it is first asked for publishes its own names then.
+        if each in vars(module):
+            _publish(module, each)
     return lambda: sorted(names)
 
 

@@ -35,6 +35,8 @@ P = ParamSpec("P")
 
 # How many numbers a batch of unit vectors and of their results has, where there are several: 2 MiB of doubles.
 _BATCH = 1 << 18
+# So few are pushed one after the other: a batch of two or three takes longer than they do.
+_FEW = 3
 
 
 @folded
@@ -337,9 +339,13 @@ def _each(push: Callable[[list], list], values: Sequence[Any], like: Sequence[An
     count = sum(aval.size for aval in avals)
     if not count:
         return [np.zeros((*aval.shape, 0) if axis else (0, *aval.shape), aval.dtype) for aval in results]
+    plain = active_trace() is None and not any(map(is_foreign, (*values, *like)))
+    if plain and count <= _FEW:
+        rows = [push(list(row)) for row in zip(*_basis(avals, 0, count), strict=True)]
+        return [np.stack(parts, -1 if axis else 0) for parts in zip(*rows, strict=True)]
     each = mapped(lambda *rows: push(list(rows)), 0, -1 if axis else 0, like)
     wide = max(1, _BATCH // max(1, sum(aval.size for aval in (*avals, *results))))
-    if wide >= count or active_trace() is not None or any(map(is_foreign, (*values, *like))):
+    if wide >= count or not plain:
         return each(*_basis(avals, 0, count))
     parts = [each(*_basis(avals, start, min(start + wide, count))) for start in range(0, count, wide)]
     return [np.concatenate(blocks, -1 if axis else 0) for blocks in zip(*parts, strict=True)]
