@@ -202,7 +202,7 @@ def test_on_xla(name: str) -> None:
 def test_real_matrices_without_a_real_value(name: str) -> None:
     """It is complex where that is known, as SciPy's, and NaN where it is not: there the complex one is asked for."""
     f = getattr(linalg, name)
-    expected = getattr(scipy.linalg, name)(TURNED)
+    expected: Any = getattr(scipy.linalg, name)(TURNED)
     np.testing.assert_allclose(f(TURNED), expected, rtol=1e-12)
 
     def total(a: Any) -> Any:
@@ -217,6 +217,16 @@ def test_real_matrices_without_a_real_value(name: str) -> None:
     for engine in ("numpy", "xla"):
         assert np.isnan(fg.jit(f, engine=engine)(TURNED)).all()
         np.testing.assert_allclose(fg.jit(lambda a: f(a.astype(complex)), engine=engine)(TURNED), expected, rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:logm result may be inaccurate")
+def test_dtypes_are_scipys() -> None:
+    for name, args in {"det": 1, "inv": 1, "sqrtm": 1, "logm": 1, "expm": 1, "solve_discrete_lyapunov": 2}.items():
+        for dtype in (np.float32, np.complex64, np.float64):
+            given = [(0.1 * DEFINITE).astype(dtype)] * args
+            got, expected = (np.asarray(getattr(m, name)(*given)) for m in (linalg, scipy.linalg))
+            assert got.dtype == expected.dtype, (name, dtype)
+            np.testing.assert_allclose(got, expected, rtol=2e-3, atol=2e-3)
 
 
 def test_matrices_without_enough_eigenvectors() -> None:

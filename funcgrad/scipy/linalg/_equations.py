@@ -100,7 +100,8 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
     system stability and control", 2008.
     """
     name = "scipy.linalg.solve_discrete_lyapunov"
-    a, q = promote(squares(name, a), squares(name, q, "q"))
+    # SciPy's identity is one of doubles.
+    a, q, _ = promote(squares(name, a), squares(name, q, "q"), np.zeros(()))
     size = a.shape[-1]
     method = method or ("direct" if size < _SMALL else "bilinear")
     if method not in ("direct", "bilinear"):

@@ -251,7 +251,9 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
                [-1.,  2.]])
     """
     del overwrite_a, check_finite
-    return fnp.linalg.det(squares("scipy.linalg.det", a))
+    a = squares("scipy.linalg.det", a)
+    # SciPy multiplies in double precision.
+    return fnp.linalg.det(fnp.astype(a, np.result_type(a.dtype, float)))
 
 
 def lstsq(  # noqa: PLR0917  (SciPy's arguments)

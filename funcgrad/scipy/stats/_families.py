@@ -13,7 +13,7 @@ from funcgrad._core.lazy import LazyModule
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._ops.program.callback import callback_p
-from funcgrad.scipy.stats._base import Distribution, choose, never, number, unless, within
+from funcgrad.scipy.stats._base import Distribution, choose, endless, never, number, unless, within
 
 scipy_stats = LazyModule("scipy.stats")
 
@@ -37,17 +37,16 @@ class Continuous(Distribution):
         *shapes, loc, scale = found
         given = z = number(x)
         # Infinity stays what it is, whatever the parameters: by the scale its quotient would have NaN for a derivative.
-        endless = abs(z) == math.inf
-        endless = False if never(endless) else endless
-        if endless is not False:
-            z = select(endless, 0.0, z)
+        infinite = endless(z)
+        if infinite is not False:
+            z = select(infinite, 0.0, z)
         if loc is not None:
             z = z - loc
         allowed = self._domain(*shapes) if shapes else True
         if scale is not None:
             z, allowed = z / scale, allowed & (scale > 0)
-        z = z if endless is False else select(endless, stop_gradient_p(given), z)
-        return z, shapes, scale, 1.0 if allowed is True else unless(allowed), endless
+        z = z if infinite is False else select(infinite, stop_gradient_p(given), z)
+        return z, shapes, scale, 1.0 if allowed is True else unless(allowed), infinite
 
     def logpdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """The logarithm of the density at ``x``; minus infinity outside of the support."""
@@ -62,11 +61,11 @@ class Continuous(Distribution):
         if located is not None and method == "logpdf":
             loc, scale = self._parameters(method, args, kwargs)
             return _located(located, number(x), 0.0 if loc is None else loc, 1.0 if scale is None else scale)
-        z, shapes, scale, factor, endless = self._standard(method, x, args, kwargs)
+        z, shapes, scale, factor, infinite = self._standard(method, x, args, kwargs)
         a, b = self._ends(shapes)
         out = _beyond(z, a, b)
         if not self.periodic:
-            out = out | endless
+            out = out | infinite
         if never(out):
             y = self._needed(method)(z, *shapes)
         else:
@@ -141,11 +140,11 @@ class Continuous(Distribution):
 
 def _located(formula: Any, x: Any, loc: Any, scale: Any) -> Any:
     """A log density of a point, a location and a scale; infinite points carry no derivative."""
-    endless = abs(x) == math.inf
-    if never(endless):
+    infinite = endless(x)
+    if infinite is False:
         return formula(x, loc, scale)
-    y = formula(select(endless, 0.0, x), loc, scale)
-    return select(endless, -math.inf, y) * unless(scale > 0)
+    y = formula(select(infinite, 0.0, x), loc, scale)
+    return select(infinite, -math.inf, y) * unless(scale > 0)
 
 
 class Discrete(Distribution):
