@@ -11,13 +11,14 @@ import functools
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from funcgrad._core.lazy import load
 from funcgrad.numpy.extend import StandIns, holds_tracer, is_intercepted
+from funcgrad.scipy._classes import answering, standing
 
 Call = Callable[..., Any]
 
@@ -129,7 +130,11 @@ class _Redirect:
         module, scipys = load(f"{_PACKAGE}.{room}"), sys.modules[f"scipy.{room}"]
         for name in module.__all__:
             ours, theirs = getattr(module, name), getattr(scipys, name, None)
-            if theirs is None or isinstance(theirs, np.ufunc | type) or ours is theirs:
+            if theirs is None or isinstance(theirs, np.ufunc | ModuleType) or ours is theirs:
+                continue
+            if isinstance(theirs, type):
+                if hasattr(ours, "from_scipy"):
+                    self._add_class(name, theirs, ours)
                 continue
             if isinstance(ours, FunctionType):
                 self.functions.add(name, theirs, (_calling if room in _CALLING else _stand_in)(theirs, ours))
@@ -143,6 +148,14 @@ class _Redirect:
             for owner, method in _methods(ours, frozen) if frozen else ():
                 original = vars(owner)[method]
                 self.methods[owner, method] = original, _frozen_method(method, original, ours)
+
+    def _add_class(self, name: str, theirs: type, ours: type) -> None:
+        self.functions.add(name, theirs, standing(theirs, ours, _is_ours))
+        # A class may have a method of a base that is no class of its module's.
+        for kind in theirs.__mro__:
+            for owner, method, call in answering(kind, ours, _is_ours):
+                if (owner, method) not in self.methods:
+                    self.methods[owner, method] = vars(owner)[method], call
 
 
 _REDIRECT = _Redirect()

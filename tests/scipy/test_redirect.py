@@ -8,20 +8,28 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.interpolate
 import scipy.linalg
 import scipy.signal
 import scipy.signal.windows
+import scipy.spatial.distance
 import scipy.special
 import scipy.stats
 from scipy.special import softmax
 
 import funcgrad as fg
 from funcgrad.errors import UnsupportedFunctionError
-from funcgrad.scipy import linalg, signal, special, stats
+from funcgrad.scipy import interpolate, linalg, signal, special, stats
+from funcgrad.scipy.spatial import distance
 
 theirs: Any = scipy.stats
 X, A = np.array([0.3, 0.5, 0.7]), np.array([[2, 0.1, 0.2], [0.1, 3, 0.3], [0.2, 0.3, 1.5]])
 ORIGINALS = (softmax, scipy.linalg.cho_factor, theirs.rv_continuous.logpdf, type(theirs.multivariate_normal).logpdf)
+SPLINE, LINE = scipy.interpolate.CubicSpline(X, A[0]), scipy.interpolate.interp1d(X, A)
+GRID, BSPLINE = (
+    scipy.interpolate.RegularGridInterpolator((X,), A[0]),
+    scipy.interpolate.make_interp_spline(X, A[0], 2),
+)
 OUTSIDE = theirs.gamma(2.5, scale=2.0)
 VECTORS = {
     "multivariate_normal": (theirs.multivariate_normal(X, A), "logpdf", (X, A)),
@@ -50,6 +58,32 @@ CALLS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], str]] = {
         lambda x: scipy.signal.decimate(x, 2, ftype="fir"),
         lambda x: signal.decimate(x, 2, ftype="fir"),
         "signal.decimate",
+    ),
+    "a spline of traced data": (
+        lambda x: vars(scipy.interpolate)["CubicSpline"](np.arange(3.0), x, bc_type=((1, x[0]), "natural"))(0.7),
+        lambda x: interpolate.CubicSpline(np.arange(3.0), x, bc_type=((1, x[0]), "natural"))(0.7),
+        "interpolate.CubicSpline",
+    ),
+    "a spline made outside": (
+        lambda x: SPLINE(x),
+        lambda x: interpolate.PPoly(SPLINE.c, SPLINE.x)(x),
+        "interpolate.CubicSpline",
+    ),
+    "a line made outside": (lambda x: LINE(x), lambda x: interpolate.interp1d(X, A)(x), "interpolate.interp1d"),
+    "B-splines made outside": (
+        lambda x: BSPLINE(x, 1),
+        lambda x: interpolate.make_interp_spline(X, A[0], 2)(x, 1),
+        "interpolate.BSpline",
+    ),
+    "a grid": (
+        lambda x: scipy.interpolate.RegularGridInterpolator((X,), x)([0.4]) + GRID(x[:, None]),
+        lambda x: interpolate.RegularGridInterpolator((X,), x)([0.4]) + interpolate.interpn((X,), A[0], x[:, None]),
+        "interpolate.RegularGridInterpolator",
+    ),
+    "distances": (
+        lambda x: scipy.spatial.distance.pdist(A * x),
+        lambda x: distance.pdist(A * x),
+        "spatial.distance.pdist",
     ),
     "multiufunc": (
         lambda x: scipy.special.sph_harm_y(2, 1, x, X).real,
@@ -136,3 +170,23 @@ def test_what_ours_lacks_is_refused_by_name() -> None:
     with fg.intercept(), pytest.raises(KeyError):
         fg.grad(lambda x: {}[theirs.norm.logpdf(x[0])])(X)
     assert theirs.rv_continuous.logpdf is ORIGINALS[2]
+
+
+def test_a_class_that_stands_in_is_scipys() -> None:
+    """What a user derives of it, asks of it and makes with it of plain numbers is SciPy's."""
+    plain = scipy.interpolate.CubicSpline
+    with fg.intercept():
+        stand = scipy.interpolate.CubicSpline
+        kind = type("Mine", (stand,), {})
+        made = [stand(X, A[0]), kind(X, A[0]), fg.grad(lambda x: (seen.append(stand(X, x)), np.sum(x))[1])]
+        seen: list[Any] = []
+        made[2](X)
+        assert type(made[0]) is plain
+        assert isinstance(made[1], kind)
+        assert all(isinstance(each, stand) for each in (*made[:2], *seen, SPLINE))
+        assert not isinstance(LINE, stand)
+        assert not isinstance(made[0], kind)
+        assert issubclass(plain, stand)
+        assert type(seen[0]) is interpolate.CubicSpline
+        np.testing.assert_array_equal(made[1](X), SPLINE(X))
+    assert scipy.interpolate.CubicSpline is plain

@@ -77,6 +77,13 @@ class BSpline:
         return self
 
     @classmethod
+    def from_scipy(cls, spline: Any) -> BSpline:
+        """The same spline as one of SciPy's, of which it has the numbers."""
+        count = len(spline.t) - spline.k - 1
+        c = doubles(spline.c)[:count]
+        return BSpline.construct_fast(doubles(spline.t), c, spline.k, spline.extrapolate, spline.axis)
+
+    @classmethod
     def basis_element(cls, t: Any, extrapolate: Extrapolate = True) -> Self:
         """The B-spline over these knots, whose degree their number says."""
         t = doubles(t)

@@ -10,7 +10,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
-from funcgrad.numpy.extend import as_value, known_value
+from funcgrad.numpy.extend import as_value, getitem, known_value
 from funcgrad.scipy.interpolate._bsplines import basis, interval
 from funcgrad.scipy.interpolate._cubic import PchipInterpolator
 from funcgrad.scipy.interpolate._data import between, doubles
@@ -91,6 +91,11 @@ class RegularGridInterpolator:
         if method in _DEGREES:
             self._spline(method)
 
+    @classmethod
+    def from_scipy(cls, grid: Any) -> RegularGridInterpolator:
+        """The same interpolation as one of SciPy's, of which it has the numbers."""
+        return cls(grid.grid, grid.values, grid.method, grid.bounds_error, grid.fill_value)
+
     def __call__(self, xi: Any, method: str | None = None, *, nu: Sequence[int] | None = None) -> Any:
         """The values at some places.
 
@@ -145,7 +150,7 @@ class RegularGridInterpolator:
         ends = [_ends(points, column, method) for points, column in zip(self.grid, columns, strict=True)]
         total: Any = None
         for corner in itertools.product(*ends):
-            part = self.values[tuple([place for place, _ in corner])]
+            part = getitem(self.values, tuple([place for place, _ in corner]))
             if method == "nearest":
                 return part
             weight: Any = 1.0
@@ -178,7 +183,7 @@ class RegularGridInterpolator:
             own = (slice(None), *[slice(None) if j == i else None for j in range(count)])
             index.append(fnp.add(place[:, None], np.arange(-degree, 1))[own])
             weights.append(basis(t, column, place, degree, nu[i])[own])
-        y = c[tuple(index)]
+        y = getitem(c, tuple(index))
         for weight in weights:
             y = fnp.multiply(y, fnp.reshape(weight, (*weight.shape, *(1,) * (len(y.shape) - count - 1))))
         return fnp.sum(y, tuple(range(1, count + 1)))

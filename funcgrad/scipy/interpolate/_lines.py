@@ -88,6 +88,15 @@ class interp1d:  # noqa: N801  (SciPy's name)
         else:
             self._call = make_interp_spline(x, y, degree)
 
+    @classmethod
+    def from_scipy(cls, line: Any) -> interp1d:
+        """The same interpolation as one of SciPy's, of which it has the numbers."""
+        # SciPy tells what it was made of under these names alone.
+        has = vars(line)
+        kind = has["_spline"].k if has["_kind"] == "spline" else has["_kind"]
+        ends = "extrapolate" if has["_extrapolate"] else (has["_fill_value_below"], has["_fill_value_above"])
+        return cls(line.x, line.y, kind, line.axis, True, line.bounds_error, ends, True)
+
     def _set_ends(self, kind: str | int, fill_value: Any, bounds_error: bool | None) -> None:
         """What is below and above the points."""
         self.extrapolates = isinstance(fill_value, str) and fill_value == "extrapolate"

@@ -9,9 +9,12 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
+from funcgrad._core.lazy import LazyModule
 from funcgrad.errors import UnsupportedFunctionError
-from funcgrad.numpy.extend import as_value, known_value
+from funcgrad.numpy.extend import as_value, getitem, known_value
 from funcgrad.scipy.interpolate._data import along, between, column, doubles, only_inside
+
+_theirs = LazyModule("scipy.interpolate")
 
 Extrapolate = bool | Literal["periodic"]
 
@@ -72,6 +75,13 @@ class PPoly:
         self._set(c, x, extrapolate, axis)
         return self
 
+    @classmethod
+    def from_scipy(cls, p: Any) -> PPoly | None:
+        """The same polynomial as one of SciPy's, of which it has the numbers; ``None`` for those in other bases."""
+        if not isinstance(p, _theirs.PPoly):
+            return None
+        return PPoly._of(doubles(p.c), doubles(p.x), p.extrapolate, p.axis)
+
     def __call__(self, x: Any, nu: int = 0, extrapolate: Extrapolate | None = None) -> Any:
         """The values at some places, or those of the derivative of order ``nu``.
 
@@ -101,7 +111,9 @@ class PPoly:
     def of_each(self, x: Any) -> Any:
         """Of as many curves, along the first of the other axes, the value of each at a place of its own."""
         place = self._piece(x)
-        return _power_sum(self.c[:, place, np.arange(x.shape[0])], fnp.subtract(x, fnp.take(self.x, place)))
+        return _power_sum(
+            getitem(self.c, (slice(None), place, np.arange(x.shape[0]))), fnp.subtract(x, fnp.take(self.x, place))
+        )
 
     def _falls(self) -> bool:
         known = known_value(self.x)
