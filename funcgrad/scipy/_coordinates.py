@@ -11,7 +11,11 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
 from funcgrad.errors import UnsupportedFunctionError
-from funcgrad.numpy.extend import as_value
+from funcgrad.numpy.extend import as_value, getitem
+from funcgrad.scipy._splines import coefficients, shares
+
+# By how many elements SciPy extends what goes on with the nearest one.
+_APRON = 12
 
 
 def in_doubles(name: str, x: Any, output: Any) -> tuple[Any, np.dtype]:
@@ -37,24 +41,25 @@ def map_coordinates(  # noqa: PLR0917  (SciPy's arguments)
     cval: Any = 0.0,
     prefilter: bool = True,
 ) -> Any:
-    """``scipy.ndimage.map_coordinates`` of order 0 and 1: the nearest element, or the linear interpolation.
+    """``scipy.ndimage.map_coordinates``: the nearest element, the linear interpolation, or splines of order 2 to 5.
 
-    At an element itself the derivative by the coordinate is that of the interval behind it, as in JAX.
+    At an element itself the derivative of order 1 by the coordinate is that of the interval behind it, as in JAX.
 
     Args:
         input: an array.
         coordinates: one array of coordinates for each axis of the input.
         output: not supported.
-        order: 0 or 1; SciPy's own default, 3, is refused.
+        order: of the spline, from 0 to 5.
         mode: how the array goes on beyond its edges: 'constant', 'nearest', 'mirror', 'reflect' or 'grid-wrap'.
         cval: what is there in the mode 'constant'.
-        prefilter: SciPy's; of these orders it changes nothing.
+        prefilter: whether the spline goes through the elements, for orders beyond 1; or has them for coefficients.
 
     Returns:
         An array of the shape of the coordinates, and the dtype of the input.
 
     Raises:
-        UnsupportedFunctionError: the order is greater, or the mode another one.
+        RuntimeError: the order is another one.
+        UnsupportedFunctionError: the mode is another one.
 
     Example:
         >>> import numpy as np
@@ -63,11 +68,9 @@ def map_coordinates(  # noqa: PLR0917  (SciPy's arguments)
         >>> fg.scipy.ndimage.map_coordinates(x, [[0.5], [0.25]], order=1)
         array([1.25])
     """
-    del prefilter
-    if order not in {0, 1}:
-        raise UnsupportedFunctionError(
-            f"scipy.ndimage.map_coordinates: order is {order}, and splines of more than order 1 have no rules here. "
-            "Pass order=1, or order=0."
+    if order not in range(6):
+        raise RuntimeError(
+            f"scipy.ndimage.map_coordinates: spline order not supported: {order}; needed one from 0 to 5. Pass order=3."
         )
     if mode not in _MAPPED:
         raise UnsupportedFunctionError(
@@ -83,14 +86,50 @@ def map_coordinates(  # noqa: PLR0917  (SciPy's arguments)
     inside: Any = True
     for place, n in zip(places, x.shape, strict=True):
         inside = fnp.logical_and(inside, fnp.logical_and(fnp.greater_equal(place, 0), fnp.less_equal(place, n - 1)))
+    if order > 1:
+        total = _by_splines(x, places, (order, mode), prefilter)
+        return given_back(fnp.where(inside, total, cval) if mode == "constant" else total, dtype)
     ends = [_ends(_MAPPED[mode](place, n), n, order, mode) for place, n in zip(places, x.shape, strict=True)]
     total: Any = 0.0
     for corner in itertools.product(*ends):
-        part = x[tuple([place for place, _ in corner])]
+        part = getitem(x, tuple([place for place, _ in corner]))
         for _, share in corner:
             part = fnp.multiply(part, share)
         total = fnp.add(total, part)
     return given_back(fnp.where(inside, total, cval) if mode == "constant" else total, dtype)
+
+
+def _by_splines(x: Any, places: list[Any], how: tuple[int, str], prefilter: bool) -> Any:
+    order, mode = how
+    if prefilter:
+        if mode == "nearest":
+            # As in SciPy: of what goes on for ever, so much that the rest does not count.
+            x, places = fnp.pad(x, _APRON, mode="edge"), [fnp.add(place, _APRON) for place in places]
+        x = coefficients(
+            x, order, {"grid-wrap": "wrap", "reflect": "reflect", "nearest": "reflect"}.get(mode, "mirror")
+        )
+    ends = []
+    for place, n in zip(places, x.shape, strict=True):
+        first, weights = shares(place if mode == "nearest" else _MAPPED[mode](place, n), order)
+        ends.append([(_folded(fnp.add(first, i), n, mode), weight) for i, weight in enumerate(weights)])
+    total: Any = 0.0
+    for corner in itertools.product(*ends):
+        part = getitem(x, tuple([place for place, _ in corner]))
+        for _, share in corner:
+            part = fnp.multiply(part, share)
+        total = fnp.add(total, part)
+    return total
+
+
+def _folded(place: Any, n: int, mode: str) -> Any:
+    """The element that stands at a whole coordinate, by what is beyond the edges."""
+    if mode == "grid-wrap":
+        place = fnp.remainder(place, n)
+    elif mode != "nearest":
+        place = (_reflected if mode == "reflect" else _mirrored)(place, n)
+    # What was no number is none afterwards, whatever element it meets.
+    known = fnp.where(fnp.isfinite(place), fnp.clip(place, 0, n - 1), 0)
+    return fnp.astype(known, np.dtype(np.int64))
 
 
 def _ends(place: Any, n: int, order: int, mode: str) -> list[tuple[Any, Any]]:
