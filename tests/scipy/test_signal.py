@@ -133,6 +133,20 @@ def test_coefficients_of_a_batch(rng: np.random.Generator) -> None:
     same(compiled, np.asarray(scipy.signal.lfilter(b[2], a, x[0])), 1e-14)
 
 
+def test_long_signals_on_xla(rng: np.random.Generator) -> None:
+    """They go in blocks, unless a filter is such that digits would cancel, or there is no number among the samples."""
+    x, zi = rng.normal(size=(2, 530)), rng.normal(size=(2, 8))
+    hole = np.where(np.arange(530) == 270, np.nan, x)
+    compiled = fg.jit(lambda b, a, x, zi: signal.lfilter(b, a, x, -1, zi))
+    butter: Any = scipy.signal.butter
+    wide, narrow = (butter(order, 0.07) for order in (3, 8))
+    gentle = [np.concatenate([c, np.zeros(5)]) for c in wide]
+    for (b, a), samples in ((gentle, x), (gentle, hole), (narrow, x)):
+        expected: Any = scipy.signal.lfilter(b, a, samples, -1, zi)
+        for y, value in zip(compiled(b, a, samples, zi), expected, strict=True):
+            same(y, value, 1e-10)
+
+
 def test_refused(rng: np.random.Generator) -> None:
     x = rng.normal(size=(5, 6))
     mistakes: list[tuple[Callable[[], Any], type[Exception], str]] = [

@@ -11,6 +11,7 @@ so all of it is one triangular system ``M e = u``, and its transpose is the same
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,11 @@ from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum, with_batch
 from funcgrad._ops.layout.shape import expand_dims, flip
 
 _signal = LazyModule("scipy.signal")
+# Samples of a block, which take as many multiplications each; and how many blocks are worth it.
+_BLOCK = 32
+_FEW = 8
+# How much larger than the unit its response may be; that of a filter of ninth order near 0 is a million.
+_LARGE = 100
 # Steps of XLA's loop that are one: beyond that it compiles longer and runs no faster.
 _UNROLL = 8
 
@@ -48,6 +54,25 @@ def _recursion_numpy(b: Any, f: Any, x: Any, zi: Any) -> np.ndarray:
 def _recursion_xla(lax: Any, b: Any, f: Any, x: Any, zi: Any) -> Any:
     if not x.size:
         return zi
+    blocks = x.shape[-1] // _BLOCK
+    if blocks < _FEW or f.shape[-1] > _BLOCK:
+        return _by_steps(lax, b, f, x, zi)
+    fast, size = _by_blocks(lax, b, f, x, zi, blocks)
+    # Within a block what is infinite or NaN would spread to what stands before it; and where what a state gives rise to
+    # is much larger than it, the digits that cancel from step to step are lost from block to block.
+    finite = lax.reduce_and(lax.is_finite(abs(fast)), tuple(range(fast.ndim)))
+    return lax.cond(finite & (size <= _LARGE), lambda: fast, lambda: _by_steps(lax, b, f, x, zi))
+
+
+def _by_steps(lax: Any, b: Any, f: Any, x: Any, zi: Any) -> Any:
+    """One sample after the other, as SciPy does it."""
+    last = x.ndim - 1
+    ys, zs = _steps(lax, b, f, x, zi, lambda y, z: y)
+    return lax.concatenate([lax.transpose(ys, (*range(1, x.ndim), 0)), zs], last)
+
+
+def _steps(lax: Any, b: Any, f: Any, x: Any, zi: Any, shown: Any) -> tuple[Any, Any]:
+    """What is shown of each step, in front of all other axes; and the last state."""
     last = x.ndim - 1
     states = zi.shape
     coefficients = (*range(b.ndim - 1), last)
@@ -59,11 +84,58 @@ def _recursion_xla(lax: Any, b: Any, f: Any, x: Any, zi: Any) -> Any:
         each = lax.expand_dims(each, (last,))
         y = first * each + lax.slice_in_dim(z, 0, 1, axis=last)
         moved = lax.concatenate([lax.slice_in_dim(z, 1, None, axis=last), nothing], last)
-        return moved + rest * each - f * y, lax.squeeze(y, (last,))
+        z = moved + rest * each - f * y
+        return z, shown(lax.squeeze(y, (last,)), z)
 
-    order = (last, *range(last))
-    zf, ys = lax.scan(step, zi, lax.transpose(x, order), unroll=_UNROLL)
-    return lax.concatenate([lax.transpose(ys, (*range(1, x.ndim), 0)), zf], last)
+    zf, ys = lax.scan(step, zi, lax.transpose(x, (last, *range(last))), unroll=_UNROLL)
+    return ys, zf
+
+
+def _by_blocks(lax: Any, b: Any, f: Any, x: Any, zi: Any, blocks: int) -> tuple[Any, Any]:
+    """Blocks of samples as products of matrices, which the first block of the responses to units makes up.
+
+    The loop goes from block to block alone, and carries the state. Behind the result: how large the responses are.
+    """
+    order, filters = f.shape[-1], math.prod(b.shape[:-1])
+    b, f = (lax.reshape(lax.convert_element_type(c, c.dtype), (filters, c.shape[-1])) for c in (b, f))
+    shape, count = x.shape, blocks * _BLOCK
+    signals = math.prod(zi.shape[:-1]) // max(filters, 1)
+    z = lax.reshape(lax.convert_element_type(zi, x.dtype), (filters, signals, order))
+    flat = lax.reshape(lax.convert_element_type(x, x.dtype), (filters, signals, shape[-1]))
+    # One unit as the first sample, and each as an element of the state.
+    units = np.zeros((filters, 1 + order, _BLOCK), x.dtype)
+    units[:, 0, 0] = 1
+    states = np.broadcast_to(np.eye(1 + order, order, -1, dtype=x.dtype), (filters, 1 + order, order))
+    (ys, zs), _ = _steps(lax, b, f, units, lax.convert_element_type(states, x.dtype), lambda y, z: (y, z))
+    back = np.arange(_BLOCK)[:, None] - np.arange(_BLOCK)
+    response = lax.transpose(ys[:, :, 0], (1, 0))
+    inputs = lax.select(
+        np.broadcast_to(back >= 0, (filters, _BLOCK, _BLOCK)),
+        response[:, np.maximum(back, 0)],
+        lax.full((filters, _BLOCK, _BLOCK), 0, x.dtype),
+    )
+    outputs = lax.transpose(ys[:, :, 1:], (1, 0, 2))
+    onward, kept = lax.transpose(zs[::-1, :, 0], (1, 2, 0)), lax.transpose(zs[-1, :, 1:], (0, 2, 1))
+
+    def times(rows: Any, matrix: Any) -> Any:
+        """Each row by the transposed matrix of its filter."""
+        return lax.dot_general(rows, matrix, (((rows.ndim - 1,), (2,)), ((0,), (0,))), precision="highest")
+
+    pieces = lax.reshape(flat[..., :count], (filters, signals, blocks, _BLOCK))
+    given = lax.transpose(times(pieces, onward), (2, 0, 1, 3))
+
+    def block(z: Any, given: Any) -> tuple[Any, Any]:
+        return times(z, kept) + given, z
+
+    z, before = lax.scan(block, z, given)
+    found = times(pieces, inputs) + lax.transpose(times(lax.transpose(before, (1, 2, 0, 3)), outputs), (0, 1, 2, 3))
+    found = lax.reshape(found, (filters, signals, count))
+    if shape[-1] == count:
+        whole = lax.concatenate([found, z], 2)
+    else:
+        whole = lax.concatenate([found, _by_steps(lax, b, f, flat[..., count:], z)], 2)
+    size = lax.reduce_max(abs(ys), (0, 1, 2)) + lax.reduce_max(abs(zs), (0, 1, 2, 3))
+    return lax.reshape(whole, (*shape[:-1], shape[-1] + order)), size
 
 
 def _results(e: Any, f_shape: tuple[int, ...]) -> Any:
