@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand
-from funcgrad._core.graph.show import Names, equation_text, param_text
+from funcgrad._core.graph.show import Names, equation_text, graphs_in, param_text
 from funcgrad.tree import key_paths
 
 FORWARD, BACKWARD = "forward", "backward"
@@ -129,7 +129,7 @@ class _Builder:
                 self.makers[x].readers.append(item)
         self.makers.update(dict.fromkeys(equation.results, item))
         self._group_of(equation, part).add(item)
-        for held in graphs_in(equation.params):
+        for held in graphs_in(equation.params.values()):
             # The body is drawn inside, with inputs and outputs of its own.
             item.kind, item.closed = "group", True
             body = item.add(Item("group", part, held.name))
@@ -168,15 +168,6 @@ class _Builder:
         if maker is not None:
             maker.readers.append(item)
         return item, maker
-
-
-def graphs_in(params: Any) -> Iterator[Graph]:
-    """The programs that an equation holds."""
-    for value in params.values() if isinstance(params, dict) else params:
-        if isinstance(value, Graph):
-            yield value
-        elif isinstance(value, tuple):
-            yield from graphs_in(value)
 
 
 def _settle(item: Item, top: Item, readers: Sequence[Item]) -> None:

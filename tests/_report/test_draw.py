@@ -7,9 +7,10 @@ from itertools import combinations
 import pytest
 
 import funcgrad as fg
+from funcgrad._core.graph.show import graphs_in
 from funcgrad._report.draw import MOST_SHOWN, Drawing, edges_shown
 from funcgrad._report.fold import MOST
-from funcgrad._report.items import graphs_in, items_of
+from funcgrad._report.items import items_of
 from funcgrad._report.layout import Placed
 from funcgrad._report.places import GAP, apart
 from funcgrad._report.svg import route
@@ -25,7 +26,7 @@ def equations(graph: fg.Graph) -> Counter[str]:
     """How often each primitive is there, bodies of loops included."""
     found = Counter(equation.primitive.name for equation in graph.equations)
     for equation in graph.equations:
-        for body in graphs_in(equation.params):
+        for body in graphs_in(equation.params.values()):
             found += equations(body)
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import string
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +17,37 @@ if TYPE_CHECKING:
 def show(graph: Graph, most: int | None = None) -> str:
     """The graph as text; variables are lettered in the order in which they are assigned.
 
-    Of more lines than ``most`` the first and the last are shown.
+    Below it stand the programs that it holds, bodies of loops and branches. Of more lines than ``most`` the first and
+    the last are shown.
     """
+    lines = [line for each in _all_programs(graph) for line in [*_lines(each), ""]][:-1]
+    if most is not None and len(lines) > most:
+        hidden = len(lines) - most
+        lines[most // 2 : -most // 2] = [f"  ... {hidden:,} more lines, which print(graph) shows ..."]
+    return "\n".join(lines)
+
+
+def _all_programs(graph: Graph) -> list[Graph]:
+    """A graph, and those that its equations hold, each once."""
+    found = [graph]
+    for each in found:
+        for equation in each.equations:
+            for held in graphs_in(equation.params.values()):
+                if not any(held is other for other in found):
+                    found.append(held)
+    return found
+
+
+def graphs_in(values: Iterable[Any]) -> Iterator[Graph]:
+    """The programs among parameters, or in records of them."""
+    for value in values:
+        if hasattr(value, "equations"):
+            yield value
+        elif isinstance(value, tuple):
+            yield from graphs_in(value)
+
+
+def _lines(graph: Graph) -> list[str]:
     names = Names()
     inputs = ", ".join(f"{names(var)}: {var.aval}" for var in graph.inputs)
     lines = [f"graph {graph.name}({inputs}):"]
@@ -29,10 +58,7 @@ def show(graph: Graph, most: int | None = None) -> str:
     for text, source in rows:
         lines.append(f"  {text:<{width}}  # {_origin(source)}" if source else f"  {text}")
     lines.append(f"  return {', '.join(names(x) for x in graph.outputs)}")
-    if most is not None and len(lines) > most:
-        hidden = len(lines) - most
-        lines[most // 2 : -most // 2] = [f"  ... {hidden:,} more lines, which print(graph) shows ..."]
-    return "\n".join(lines)
+    return lines
 
 
 def _origin(source: Line) -> str:

@@ -128,3 +128,13 @@ def test_a_long_graph_has_a_short_repr() -> None:
     assert "62 more lines" in repr(graph)
     assert len(str(graph).splitlines()) == 102
     assert repr(graph.simplify()) == repr(graph)
+
+
+def test_text_has_the_bodies_below() -> None:
+    text = str(fg.make_graph(looped)(X))
+    heads = [line for line in text.splitlines() if line.startswith("graph ")]
+    assert [head.split("(")[0] for head in heads] == ["graph looped", "graph <lambda>", "graph sin", "graph cos"]
+    # Each once, however often it runs.
+    body = fg.make_graph(np.sin)(X)
+    twice = str(fg.make_graph(lambda x: fg.checkpoint(body)(fg.checkpoint(body)(x)))(X))
+    assert twice.count("graph sin") <= 2
