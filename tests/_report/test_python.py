@@ -44,8 +44,8 @@ def export_row(name: str) -> tuple[fg.Graph, list[Any]]:
     return fg.make_graph(lambda *xs: row.primitive(*xs, **row.params))(*operands), operands
 
 
-# All of them are tried by hand: python -m tests._report.test_python
-@pytest.mark.parametrize("name", sorted(set(FIRST) - CALLS_OUT)[::5])
+# All of them are tried by hand: python -m tests._report.test_python. Which are tried here depends on their names alone.
+@pytest.mark.parametrize("name", sorted(name for name in set(FIRST) - CALLS_OUT if sum(map(ord, name)) % 5 == 0))
 def test_a_primitive_is_written_out(name: str) -> None:
     graph, operands = export_row(name)
     assert_same(run(graph.to_python(), "function")(*operands), graph(*operands))

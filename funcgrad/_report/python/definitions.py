@@ -77,7 +77,7 @@ def names_read(node: ast.AST, function: FunctionType) -> Iterator[tuple[str, Any
     found = {each.id: None for each in ast.walk(node) if isinstance(each, ast.Name)}
     bound = {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
     bound |= {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
-    bound |= {each.name for each in ast.walk(node) if isinstance(each, ast.FunctionDef)}
+    bound |= {str(each.name) for each in ast.walk(node) if isinstance(each, ast.FunctionDef | ast.ExceptHandler)}
     for name in found:
         if name in closure:
             yield name, closure[name].cell_contents

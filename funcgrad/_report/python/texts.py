@@ -197,7 +197,7 @@ class Texts:
             self.imports["import functools"] = None
             given = [*map(self.text, value.args), *[f"{k}={self.text(v)}" for k, v in value.keywords.items()]]
             return f"functools.partial({', '.join([self.text(value.func), *given])})"
-        value = getattr(value, "__wrapped__", value) if hasattr(value, "cache_info") else value
+        value = getattr(value, "__wrapped__", value) if _is_wrapper(value) else value
         owner = getattr(value, "__self__", None)
         if isinstance(owner, np.ufunc):
             return f"{self.text(owner)}.{value.__name__}"
@@ -292,6 +292,12 @@ def _rename(node: ast.FunctionDef, name: str) -> None:
         if isinstance(each, ast.Name) and each.id == node.name:
             each.id = name
     node.name = name
+
+
+def _is_wrapper(function: Any) -> bool:
+    """Whether a function remembers the results of another, or runs it in a context: the file needs the other alone."""
+    code = getattr(function, "__code__", None)
+    return hasattr(function, "cache_info") or (code is not None and code.co_filename == contextlib.__file__)
 
 
 def _indented(text: str) -> str:
