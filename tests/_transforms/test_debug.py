@@ -90,6 +90,10 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "tensor": (lambda: of_tensor(lambda x: -(x * x.log()).sum()), r"log at test_debug.* made -inf"),
     "tensor, back": (lambda: of_tensor(lambda x: x.sqrt().sum()), BACK.format("sqrt")),
     "tensor with a hook, back": (lambda: of_tensor(lambda x: hooked(x).sqrt().sum()), BACK.format("sqrt")),
+    "back, beside parts": (
+        lambda: fg.grad(lambda p: np.sum(np.sqrt(p[1:])) + p[0] + np.sum(p[:2]))(X),
+        BACK.format("sqrt"),
+    ),
     "complex": (lambda: fg.vmap(lambda x: 1 / x)(X + 0j), r"(div|reciprocal) at test_debug"),
     "a number": (lambda: fg.grad(lambda x: np.log(x) * 2)(0.0), r"log at .* made -inf .*It read (float64\[\] )?0\.0"),
     "overflow": (lambda: fg.grad(lambda x: np.sum(np.exp(x)))(np.array([1e3, 1.0])), "exp at .* made inf"),

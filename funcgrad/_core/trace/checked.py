@@ -57,7 +57,8 @@ class Checks:
         elif kind is float or kind is np.float64:
             return not math.isfinite(x) if self.infinities else math.isnan(x)
         dtype = getattr(x, "dtype", None)
-        if dtype is None or not is_inexact(dtype):
+        # What arrives in pieces (of ``x[i]``, for one ``x``) was looked at before it was moved.
+        if dtype is None or not is_inexact(dtype) or hasattr(x, "total"):
             return False
         return not (np.isfinite(x) if self.infinities else ~np.isnan(x)).all()
 
@@ -187,24 +188,24 @@ class CheckedPulls:
     def __getitem__(self, kind: int) -> Callable[[Any, Any], Any]:
         found = self._made.get(kind)
         if found is None:
-            found = self._made[kind] = functools.partial(self._pull, pulls[kind])
+            found = self._made[kind] = functools.partial(_checked_pull, self._asked, pulls[kind])
         return found
 
-    def _pull(self, pull: Callable[[Any, Any], Any], y_bar: Any, node: Any) -> Any:
-        x_bars = pull(y_bar, node)
-        asked = self._asked
-        for x_bar in x_bars if isinstance(x_bars, tuple | list) else (x_bars,):
-            value = x_bar if type(x_bar) is np.ndarray else bare(x_bar)
-            if asked.is_bad(value) and not asked.is_bad(bare(y_bar)):
-                kept = [bare(x) for x in kept_by(node) if not callable(x) and not isinstance(x, tuple | list)]
-                if any(map(asked.is_bad, kept)):
-                    continue
-                primitive = primitive_of(node)
-                name = "an operation" if primitive is None else primitive.name
-                what = f"the derivative of {name}, in the pass back over the line"
-                read = kept if isinstance(y_bar, list) else [bare(y_bar), *kept]
-                raise asked.error(what, value, read, asked.lines.get(node[0]))
-        return x_bars
+
+def _checked_pull(asked: Checks, pull: Callable[[Any, Any], Any], y_bar: Any, node: Any) -> Any:
+    x_bars = pull(y_bar, node)
+    for x_bar in x_bars if isinstance(x_bars, tuple | list) else (x_bars,):
+        value = x_bar if type(x_bar) is np.ndarray else bare(x_bar)
+        if asked.is_bad(value) and not asked.is_bad(bare(y_bar)):
+            kept = [bare(x) for x in kept_by(node) if not callable(x) and not isinstance(x, tuple | list)]
+            if any(map(asked.is_bad, kept)):
+                continue
+            primitive = primitive_of(node)
+            name = "an operation" if primitive is None else primitive.name
+            what = f"the derivative of {name}, in the pass back over the line"
+            read = kept if isinstance(y_bar, list) else [bare(y_bar), *kept]
+            raise asked.error(what, value, read, asked.lines.get(node[0]))
+    return x_bars
 
 
 def pulls_in_use() -> Any:
