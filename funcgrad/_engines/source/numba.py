@@ -13,6 +13,7 @@ import bisect
 import functools
 import itertools
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
@@ -301,9 +302,9 @@ def _run(shares: Sequence[Callable[[], Any]], size: int) -> None:
 
 def _together(graph: Graph) -> Graph:
     """The same program, with kernels for large arrays that need nothing of each other as one."""
-    pending, equations = list(graph.equations), []
+    pending, equations = deque(graph.equations), []
     while pending:
-        first = pending.pop(0)
+        first = pending.popleft()
         alike, others = [first], []
         late = set(first.results)
         for equation in pending if isinstance(first.primitive, Parallel) else ():
@@ -311,7 +312,7 @@ def _together(graph: Graph) -> Graph:
             (alike if fits else others).append(equation)
             late.update(equation.results)
         if len(alike) > 1:
-            pending = others
+            pending = deque(others)
             several: Any = Several([cast(Any, e.primitive) for e in alike], alike)
             operands = tuple([x for e in alike for x in e.operands])
             first = Equation(several, operands, {}, tuple([y for e in alike for y in e.results]), first.source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from funcgrad._core.graph.ir import Graph, Operand
 from funcgrad._core.graph.simplify import avals_of, lift_tracers, simplify
 from funcgrad._core.trace.checked import checks
 from funcgrad._core.tracebacks import folded
-from funcgrad._engines import is_abstract
+from funcgrad._engines import engine_named, is_abstract
 from funcgrad._engines.engine import Engine
 from funcgrad._engines.signature import MISS
 from funcgrad._ops.program.call import call
@@ -69,6 +70,21 @@ class Jitted:
     def _with_donated(self, numbers: Sequence[int]) -> Jitted:
         return type(self)(self._function, self._static, self._engine, numbers)
 
+    def __copy__(self) -> Jitted:
+        """Itself, as a function is its own copy."""
+        return self
+
+    def __deepcopy__(self, memo: dict) -> Jitted:
+        return self
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """By its name, where it stands under it, as a function; else by the function it compiles."""
+        name = getattr(self, "__qualname__", "")
+        if getattr(sys.modules.get(getattr(self, "__module__", "")), name, None) is self:
+            return name
+        static = self._static
+        return _again, (type(self), self._function, static.numbers, static.names, self._engine.name, self._donated)
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {name_of(self._function)}>"
 
@@ -120,3 +136,10 @@ class Jitted:
 def is_lasting(value: Any) -> bool:
     """Whether a constant of a graph is more than a tracer, ours or JAX's, that ends with its transform."""
     return not isinstance(value, Tracer) and not is_abstract(value)
+
+
+def _again(kind: type[Jitted], f: Callable[..., Any], numbers: Any, names: Any, engine: str, donated: Any) -> Jitted:
+    """A compiled function as it was pickled; its programs are made anew."""
+    return functools.update_wrapper(
+        kind(f, StaticArguments(f, numbers, names), engine_named(engine), donated), f, updated=()
+    )

@@ -214,7 +214,7 @@ METHODS: dict[str, Any] = {
     "tolist": concrete.to_list,
     "__copy__": shape.copy_method,
     "__deepcopy__": lambda self, memo: shape.copy_method(self),
-    "__reduce_ex__": object_arrays.refuse_pickling,
+    "__reduce__": object_arrays.refuse_pickling,
     "__hash__": object.__hash__,
     "__array_ufunc__": _array_ufunc,
     "__array_function__": _array_function,

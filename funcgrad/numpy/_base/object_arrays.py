@@ -150,9 +150,8 @@ def put_elements(out: np.ndarray, y: Any) -> np.ndarray:
     return out
 
 
-def refuse_pickling(self: Tracer, protocol: Any) -> NoReturn:
+def refuse_pickling(self: Tracer) -> NoReturn:
     """A traced value ends with its transform: a file, or another process, would have nothing of it."""
-    del protocol
     raise UnsupportedFunctionError(
         f"pickle: it met a traced value {self.aval} under {self.owner.transform}, which ends with the transform; "
         "needed plain numbers. Pickle the results outside of it, or fg.stop_gradient(x), the plain values of x."
