@@ -140,6 +140,6 @@ def is_lasting(value: Any) -> bool:
 
 def _again(kind: type[Jitted], f: Callable[..., Any], numbers: Any, names: Any, engine: str, donated: Any) -> Jitted:
     """A compiled function as it was pickled; its programs are made anew."""
-    return functools.update_wrapper(
-        kind(f, StaticArguments(f, numbers, names), engine_named(engine), donated), f, updated=()
-    )
+    made = kind(f, StaticArguments(f, numbers, names), engine_named(engine), donated)
+    functools.update_wrapper(made, f, updated=())
+    return made
