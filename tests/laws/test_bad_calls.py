@@ -92,8 +92,8 @@ def names(folder: Path) -> dict[str, Any]:
     leaf = tensor([1.0, 2.0, 3.0], requires_grad=True)
     modules = (autograd, extend, nn, optim, random, sharding, sparse, tree, lr_scheduler, schedules)
     return {
-        **{module.__name__.rpartition(".")[2]: module for module in modules},
         **{name: getattr(scipy, name) for name in scipy.__all__},
+        **{module.__name__.rpartition(".")[2]: module for module in modules},
         **{each.__name__: each for each in (tensor, Point, assigned, custom_vjp, watched, twice)},
         "fg": fg,
         "np": np,
