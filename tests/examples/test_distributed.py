@@ -40,6 +40,7 @@ def start(folder: Path, count: int, steps: int, every: int) -> subprocess.Popen[
     )
 
 
+@pytest.mark.long
 def test_two_processes_equal_one_and_one_goes_on(tmp_path: Path) -> None:
     with start(tmp_path, 2, 6, 3) as run:
         out, errors = run.communicate(timeout=LIMIT)
