@@ -18,6 +18,8 @@ from funcgrad.numpy.extend import as_value, kind_of, special_functions
 
 scipy_special = LazyModule("scipy.special")
 
+_DOUBLE = np.dtype(float)
+
 
 @lru_cache(maxsize=1024)
 def scipys_dtype(name: str, kinds: tuple[Any, ...]) -> np.dtype:
@@ -35,6 +37,9 @@ def scipys_dtype(name: str, kinds: tuple[Any, ...]) -> np.dtype:
 def real(name: str, *values: Any) -> tuple:
     """Operands in the dtype in which SciPy computes."""
     values = tuple([as_value(x) for x in values])
+    # SciPy computes in doubles what comes in doubles: that is most of what comes.
+    if all(getattr(x, "dtype", None) is _DOUBLE for x in values):
+        return values
     if result_dtype(*values).kind == "c":
         raise UnsupportedFunctionError(
             f"scipy.special.{name}: an operand is complex; funcgrad has this function for real numbers. "
