@@ -22,12 +22,8 @@ from funcgrad.optim import adam_init, adam_update
 images, labels = load_digits(return_X_y=True)
 rows = np.random.default_rng(0).permutation(len(labels))
 x, labels = images[rows] / 16, labels[rows]
-train_x, train_labels, test_x, test_labels = (
-    x[:1200],
-    labels[:1200],
-    x[1200:],
-    labels[1200:],
-)
+train_x, train_labels = x[:1200], labels[:1200]
+test_x, test_labels = x[1200:], labels[1200:]
 STEPS, BATCH = 60, 100
 
 # %%
