@@ -166,7 +166,8 @@ def _averaged(average: Any, p: Any, decay: Any) -> Any:
         return fresh(p, p)
     dtype = aval_of(average).dtype
     real = np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
-    kept, added = [cast(np.float64(x) if type(x) is float else x, real) for x in (decay, 1 - decay)]
+    rounded = [cast(np.float64(x) if type(x) is float else x, real) for x in (decay, 1 - decay)]
+    kept, added = [cast(x, dtype) for x in rounded]
     return add_p(mul_p(kept, average), mul_p(added, cast(p, dtype)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ from funcgrad._core.bind import bind, untraced
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.primitive import CompoundPrimitive, Primitive
 from funcgrad._core.trace.derivative import PerOperand
+from funcgrad._ops.elementwise.arithmetic import add_p
 from funcgrad._ops.index.gather import index_p
+from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum
 from funcgrad._ops.layout.shape import reshape, transpose
@@ -19,6 +22,8 @@ from funcgrad._ops.layout.shape import reshape, transpose
 scipy_sparse = LazyModule("scipy.sparse")
 
 ROWS = Index((SLOT,))
+FIRST = Index((0,))
+AFTER_FIRST = Index((slice(1, None),))
 
 
 def matrix(values: Any, columns: Any, starts: Any, shape: tuple[int, int]) -> Any:
@@ -61,19 +66,28 @@ def _read(values: Any, x: Any, read: Read, back: bool = False) -> Any:
 def block_diagonal(size: int, shape: tuple[int, int], values: Any, places: tuple) -> tuple[Any, list[Any], tuple]:
     """A batch of matrices with elements in the same places as one, along whose diagonal they stand."""
     rows, columns, starts = places
-    steps = np.arange(size)[:, None]
     count = values.shape[-1]
-    moved = [np.asarray(rows) + steps * shape[0], np.asarray(columns) + steps * shape[1]]
-    ends = np.asarray(starts)[1:] + steps * count
-    found = [each.reshape(-1) for each in (*moved, np.concatenate([np.zeros((1,), ends.dtype), ends.reshape(-1)]))]
+
+    def along(places: Any, pitch: int) -> Any:
+        steps = (pitch * np.arange(size)).astype(places.dtype)[:, None]
+        return reshape(add_p(steps, places), (size * places.shape[0],))
+
+    ends = along(index_p(starts, index=AFTER_FIRST), count)
+    found = [along(rows, shape[0]), along(columns, shape[1]), concatenate([np.zeros((1,), ends.dtype), ends], 0)]
     return reshape(values, (size * count,)), found, (size * shape[0], size * shape[1])
+
+
+def first_places(places: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
+    """The places of one matrix; nobody makes a batch of them that are not the same."""
+    return [index_p(place, index=FIRST) if flag else place for place, flag in zip(places, batched[1:4], strict=True)]
 
 
 def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> Any:
     values, *places, x = operands
-    if any(batched[1:4]):
-        # Nobody makes a batch of places: they are read off the first of it.
-        places = [place[0] if flag else place for place, flag in zip(places, batched[1:4], strict=True)]
+    places = first_places(places, batched)
+    if not batched[0] and not batched[4]:
+        y = bind(primitive, (values, *places, x), params)
+        return broadcast_to(y, (size, *y.shape))
     if not batched[0]:
         ndim = len(x.shape)
         # The batch stands beside the columns.
@@ -84,8 +98,9 @@ def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool
         return transpose(y, (1, 0, *range(2, ndim)))
     x = x if batched[4] else broadcast_to(x, (size, *x.shape))
     whole, found, shape = block_diagonal(size, params["shape"], values, tuple(places))
-    y = bind(primitive, (whole, *found, reshape(x, (-1, *x.shape[2:]))), {**params, "shape": shape})
-    return reshape(y, (size, -1, *x.shape[2:]))
+    stacked = reshape(x, (size * x.shape[1], *x.shape[2:]))
+    y = bind(primitive, (whole, *found, stacked), {**params, "shape": shape})
+    return reshape(y, (size, y.shape[0] // size, *x.shape[2:]))
 
 
 sparse_product_p = CompoundPrimitive(

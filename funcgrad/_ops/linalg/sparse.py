@@ -11,7 +11,7 @@ from funcgrad._core.bind import bind, untraced
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.primitive import CompoundPrimitive, Primitive
 from funcgrad._ops.index.gather import index_p
-from funcgrad._ops.index.sparse import ROWS, block_diagonal, matrix, sparse_product
+from funcgrad._ops.index.sparse import ROWS, block_diagonal, first_places, matrix, sparse_product
 from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum
 from funcgrad._ops.layout.shape import reshape, transpose
 
@@ -78,7 +78,10 @@ def _bars(y_bars: list, values: Any, places: tuple, y: Any, active: int, params:
 
 def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> list[Any]:
     values, *places, b = operands
-    places = [place[0] if flag else place for place, flag in zip(places, batched[1:4], strict=True)]
+    places = first_places(places, batched)
+    if not batched[0] and not batched[4]:
+        y = sparse_solve(values, tuple(places), b, **params)
+        return [broadcast_to(y, (size, *y.shape))]
     if not batched[0]:
         # The batch stands beside the columns.
         first = transpose(b, (1, 0, *range(2, len(b.shape))))

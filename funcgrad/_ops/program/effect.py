@@ -11,7 +11,7 @@ from funcgrad._core.aval import Aval
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.batch import Shared
 from funcgrad._core.trace.staging import effects_trace
-from funcgrad._engines import tracing_engine
+from funcgrad._engines import is_abstract, tracing_engine
 
 Function = Callable[..., None]
 
@@ -48,7 +48,7 @@ def _run_xla(lax: Any, *xs: Any, function: Function, ordered: bool) -> list[Any]
     staging = effects_trace()
     if staging is not None:
         return staging.apply(effect_p, xs, {"function": function, "ordered": ordered})
-    if tracing_engine() is None:
+    if tracing_engine() is None and not any(map(is_abstract, xs)):
         function(*map(np.asarray, xs))
         return [_DONE]
     lax.debug_callback(lambda *xs: function(*map(np.asarray, xs)), *xs, ordered=ordered)
