@@ -99,11 +99,18 @@ def fold(error: BaseException) -> None:
         pending += [each.__cause__, each.__context__]
 
 
+# What is put in order where an interruption leaves a door: it may have come between any two lines.
+when_interrupted: list[Callable[[], None]] = []
+
+
 def let_out(error: BaseException, before: Trace | None) -> None:
     """Make an exception ready to leave a door, which was entered under this transform."""
     restore(before)
     if isinstance(error, Exception):
         fold(error)
+    else:
+        for put_in_order in when_interrupted:
+            put_in_order()
 
 
 def _explain(error: BaseException) -> None:

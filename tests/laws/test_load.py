@@ -19,6 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -223,14 +224,20 @@ INTERRUPTED: dict[str, Callable[[], Any]] = {
 }
 
 
+COMPILED_ON_XLA = fg.jit(wave)
+
+
 @pytest.mark.parametrize("name", INTERRUPTED)
 def test_an_interruption_at_any_line_leaves_all_usable(name: str) -> None:
+    # The mode of JAX's is entered where its engine is in use, and has to be left.
+    COMPILED_ON_XLA(X)
     run, at = Run("pure"), 1
     every = 3 * EVERY if name in {"compile", "scan"} else EVERY
     while interrupted(INTERRUPTED[name], at):
         at += every
         assert active_trace() is None
         assert onlookers == []
+        assert jax.numpy.ones(1).dtype == np.float32
         np.testing.assert_allclose(fg.grad(wave)(X), SLOPE)
         run.take()
     INTERRUPTED[name]()

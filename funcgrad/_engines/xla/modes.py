@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import jax
 import jax.core
 import jax.extend.core
+
+from funcgrad._core.tracebacks import when_interrupted
 
 # Public under ``jax.extend`` from 0.10 on.
 _trace_state = getattr(jax.extend.core, "get_opaque_trace_state", None) or jax.core.get_opaque_trace_state
@@ -41,13 +44,33 @@ def enter() -> Any:
     """
     if _mode.value or _trace_state() != _outside_any_trace:
         return WIDE_LAST
-    return _mode.swap_local(True)
+    before = _entered.before = _mode.get_local()
+    _mode.set_local(True)
+    return before
 
 
 def leave(before: Any) -> None:
     """Leave the mode that `enter` entered."""
     if before is not WIDE_LAST:
         _mode.set_local(before)
+        _entered.before = WIDE_LAST
+
+
+class _Entered(threading.local):
+    """The mode that this thread left for ours, the one time that it did: inside of ours there is nothing to enter."""
+
+    before: Any = WIDE_LAST
+
+
+_entered = _Entered()
+
+
+def _leave_at_last() -> None:
+    """Leave our mode where an interruption came just before that was done."""
+    leave(_entered.before)
+
+
+when_interrupted.append(_leave_at_last)
 
 
 class _Scope:
