@@ -35,6 +35,7 @@ class Layers:
         return layer
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", LOOPS)
 def test_loops_are_the_same(name: str) -> None:
     found = LOOPS[name](Library(Layers(), on_jax, SGD, no_grad, grad))

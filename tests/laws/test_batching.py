@@ -72,6 +72,7 @@ def _all_mapped(case: Case, rng: np.random.Generator) -> tuple[Function, Arrays]
     return run, [x for x, flag in zip(whole, flags, strict=True) if flag]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("file", FILES)
 def test_batching_on_xla_is_numpys(file: str) -> None:
     """The rows of a file on arrays of the other engine, outside JAX's 64-bit mode, which rules must not need."""

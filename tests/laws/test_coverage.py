@@ -22,6 +22,7 @@ def sections_of_page() -> dict[str, list[str]]:
     return {part.partition("`")[0]: part.partition("\n# ")[0].splitlines()[1:] for part in parts}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("module", MODULES)
 def test_the_page_is_of_this_code(module: str) -> None:
     """Every row; other releases of NumPy and SciPy may lack functions that have one."""

@@ -159,6 +159,7 @@ def test_derivatives(row: Row) -> None:
     hold_together(list(cases([row], **DOUBLE)), LAWS)
 
 
+@pytest.mark.long
 @by_row(SMOOTH)
 def test_single_precision(row: Row) -> None:
     hold_together(list(cases([row], **SINGLE)), SINGLE_LAWS)

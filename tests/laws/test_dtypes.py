@@ -173,6 +173,7 @@ def test_jitted_functions_return_numpys_dtypes_and_values(dtype: str, engine: st
         np.testing.assert_allclose(got[name], value, rtol=8 * tolerance, atol=8 * tolerance, err_msg=name)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_eager_functions_on_jax_arrays_keep_numpys_dtypes(dtype: str) -> None:
     """Outside JAX's 64-bit mode, where its own operators would cut float64 to float32."""

@@ -50,6 +50,7 @@ def trained(rng_seed: int, dtype: Any, options: dict[str, Any], shapes: Any) -> 
     return [*params, *buffers]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_the_loops_compute_what_the_ufuncs_do(

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 import funcgrad as fg
 
+pytestmark = pytest.mark.long
+
 DTYPES = ("float32", "float64", "float16", "bfloat16", "complex64", "complex128")
 # Rounding errors of a run, in units of the dtype's epsilon: half precision is rounded once per step here, and after
 # every operation there.

@@ -19,6 +19,7 @@ GRAD: Any = jax.lax.random_gamma_grad
 A = np.geomspace(1e-3, 1e6, 46)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("p", [1e-6, 0.02, 0.3, 0.5, 0.9, 1 - 1e-6])
 def test_the_slope_of_quantiles(p: float) -> None:
     """Five-point differences of ``log(gammaincinv)``, whose own rounding they magnify."""

@@ -135,6 +135,7 @@ def test_every_sampler_is_tried() -> None:
     assert {name.split()[0] for name in DRAWS} == set(fg.random.__all__) - {"key", "split", "fold_in"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", DRAWS)
 def test_drawn_as_jax_does(name: str) -> None:
     expected = np.asarray(drawn("jax of many")[name])
@@ -165,6 +166,7 @@ WITH_PARAMETERS: dict[str, tuple[Callable[..., Any], tuple]] = {
 NO_DIFFERENCES = {"multivariate", "eigh", "gamma", "loggamma", "beta", "dirichlet"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", WITH_PARAMETERS)
 def test_derivatives_as_jax_has_them(name: str) -> None:
     draw, parameters = WITH_PARAMETERS[name]

@@ -151,6 +151,7 @@ def on_xla() -> dict[str, Any]:
     return run_together({f"{n} {m}": (gradients(n, m), call(n, m)[1]) for n, m in CASES if m.startswith("log")})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "method"), CASES)
 def test_gradients(name: str, method: str) -> None:
     f, args = call(name, method)

@@ -69,6 +69,7 @@ def test_compiled_outside_and_inside(function: tuple[Any, tuple], name: str, eng
     assert_same(transform(jit(partial(f, np)))(*args), expected)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["jacfwd", "jacrev", "hessian"])
 def test_on_xla_arrays(function: tuple[Any, tuple], name: str) -> None:
     f, args = function
