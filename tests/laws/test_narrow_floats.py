@@ -88,6 +88,7 @@ OPERATORS: dict[str, Function] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("name", OPERATORS)
 def test_operators_and_their_derivatives(name: str, dtype: np.dtype) -> None:

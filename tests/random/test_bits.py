@@ -31,6 +31,7 @@ def same(ours: Any, of_jax: Any) -> None:
     np.testing.assert_array_equal(np.asarray(ours), expected)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_bits_and_units(shape: tuple[int, ...]) -> None:
     with jax.enable_x64(True):

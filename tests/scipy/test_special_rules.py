@@ -94,6 +94,7 @@ def on_xla() -> dict[str, Any]:
     return run_together({name: (function(name), list(args)) for name, args in ARGUMENTS.items() if name != "zeta"})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_values_and_gradients(name: str) -> None:
     args = ARGUMENTS[name]
