@@ -139,10 +139,11 @@ class Program:
         if not places or len(leaves) < 3:
             return None
         graph, operands, _ = self._stage(leaves)
+        wider, _ = with_fits(graph)
         inputs = {id(y): x for x, y in zip(graph.inputs, operands, strict=True)}
         for i in places:
             x = inputs.get(id(leaves[i]))
-            parts = apart(with_fits(graph)[0], x) if x in graph.outputs else None
+            parts = apart(wider, x) if x in graph.outputs else None
             if parts is not None:
                 return Numbers(parts.first, i, leaves[i], self._xla)
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from funcgrad._core.bind import NO_PARAMS, bind, untraced
@@ -75,12 +76,17 @@ def _approximant(x: Any) -> Any:
 
 
 def frechet(x_dot: Any, x: Any) -> Any:
-    """The upper right block of the exponential of ``[[x, x_dot], [0, x]]``: the derivative along ``x_dot``."""
+    """The derivative of the exponential of ``x`` along ``x_dot``."""
+    return upper_right(expm, x_dot, x)
+
+
+def upper_right(function: Callable[[Any], Any], x_dot: Any, x: Any) -> Any:
+    """The upper right block of a function of ``[[x, x_dot], [0, x]]``: its derivative at ``x`` along ``x_dot``."""
     rows, columns = len(x.shape) - 2, len(x.shape) - 1
     size = x.shape[-1]
     above = concatenate([x, x_dot], columns)
     below = concatenate([0 * x, x], columns)
-    y = expm(concatenate([above, below], rows))
+    y = function(concatenate([above, below], rows))
     return slice_axis(slice_axis(y, rows, 0, size), columns, size, 2 * size)
 
 

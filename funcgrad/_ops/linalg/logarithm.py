@@ -11,11 +11,10 @@ from funcgrad._core.lazy import LazyModule
 from funcgrad._core.primitive import CompoundPrimitive
 from funcgrad._core.trace.derivative import PerOperand
 from funcgrad._ops.elementwise.cast import complex_dtype
-from funcgrad._ops.index.gather import slice_axis
-from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.layout.batching import batch_same
 from funcgrad._ops.layout.diagonal import diagonal, embed_diagonal
 from funcgrad._ops.layout.shape import expand_dims
+from funcgrad._ops.linalg.exponential import upper_right
 from funcgrad._ops.linalg.matrices import adjoint, identity_like, product, swapped
 from funcgrad._ops.linalg.root import real_or_nan, real_or_nan_xla, snapped, triangular_form, triangular_root
 
@@ -88,10 +87,8 @@ def _logm_xla(lax: Any, x: Any) -> Any:
 
 
 def _frechet(x_dot: Any, x: Any) -> Any:
-    """The upper right block of the logarithm of ``[[x, x_dot], [0, x]]``: the derivative along ``x_dot``."""
-    rows, columns, size = len(x.shape) - 2, len(x.shape) - 1, x.shape[-1]
-    y = logm(concatenate([concatenate([x, x_dot], columns), concatenate([0 * x, x], columns)], rows))
-    return slice_axis(slice_axis(y, rows, 0, size), columns, size, 2 * size)
+    """The derivative of the logarithm of ``x`` along ``x_dot``."""
+    return upper_right(logm, x_dot, x)
 
 
 # Inverse scaling and squaring: Al-Mohy, Higham and Relton, "Computing the Fréchet derivative of the matrix logarithm
