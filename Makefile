@@ -115,7 +115,7 @@ $(VENV)/.has-test: pyproject.toml | $(BIN)/python
 .venv-without-jax/.has-all-but-jax: pyproject.toml
 	$(PYTHON) -m venv .venv-without-jax
 	.venv-without-jax/bin/python -m pip install --quiet --disable-pip-version-check \
-		hypothesis ml_dtypes numpy opt_einsum optree 'pytest>=8.3' scipy
+		hypothesis lazy_loader ml_dtypes numpy opt_einsum optree 'pytest>=8.3' scipy
 	.venv-without-jax/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from funcgrad._core.aval import WeakComplex, WeakFloat
 from funcgrad._core.numbers import keep_weak
+from funcgrad._public import published_as
 from funcgrad.errors import UnexpectedTracerError
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def _seen_as(self: Tracer) -> type:
     return np.ndarray if asking.startswith("numpy.polynomial.") else type(self)
 
 
+@published_as("funcgrad")
 class Tracer:
     """A value under a transform, or a tensor: what stands where an array stands, and what NumPy's functions take.
 

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
 from typing import Any
+
+# The modules that write reports of graphs, by the names of the graphs' methods and of their functions.
+REPORTS: dict[str, str] = {}
+# Modules of NumPy's and SciPy's, and the room of ours that implements each. The room is loaded when one of the module's
+# functions first meets a traced value.
+implementing_rooms: dict[str, str] = {}
 
 
 def load(name: str) -> Any:
@@ -25,14 +30,3 @@ class LazyModule:
         value = getattr(load(self.module_name), attribute)
         setattr(self, attribute, value)
         return value
-
-
-def lazy_submodules(package: str, names: tuple[str, ...]) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a package that imports some of its modules when they are first asked for."""
-
-    def submodule(name: str) -> Any:
-        if name not in names:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return load(f"{package}.{name}")
-
-    return submodule

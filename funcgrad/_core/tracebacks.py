@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from funcgrad._core.bind import Trace, Tracer, active_trace, restore
+from funcgrad._core.lazy import implementing_rooms, load
 from funcgrad.errors import ConcretizationTypeError, UnsupportedFunctionError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -215,7 +216,7 @@ def instead(room: str, name: str) -> str | None:
 
 def _ours(room: str) -> Any:
     """The module of ours for one of SciPy's."""
-    found: Any = sys.modules.get("funcgrad.scipy")
+    found: Any = load(implementing_rooms["scipy"]) if "scipy" in implementing_rooms else None
     for part in room.split(".")[1:]:
         found = getattr(found, part, None)
     return found

@@ -10,8 +10,7 @@ from funcgrad._core import bind
 from funcgrad._core.bind import NUMPY_TYPES, Tracer, set_engine_finder
 from funcgrad._engines.engine import NO_SCOPE as NO_SCOPE
 from funcgrad._engines.engine import Engine, in_use
-from funcgrad._engines.source.numba import NUMBA
-from funcgrad._engines.source.numpy import NUMPY
+from funcgrad._engines.source.records import NUMBA, NUMPY
 from funcgrad._engines.xla.door import XLA
 
 # By name. A further engine is a file with its record, and its place here.

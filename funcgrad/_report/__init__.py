@@ -1,6 +1,6 @@
 """What graphs are made into for people and other programs: pictures, tables, pages, files. Imported when asked for."""
 
-from funcgrad._core.graph.program import REPORTS
+from funcgrad._core.lazy import REPORTS
 
 REPORTS.update(
     {

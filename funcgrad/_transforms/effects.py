@@ -144,7 +144,7 @@ class _Printed(NamedTuple):
 
 
 @folded
-def stop(*, ordered: bool = False, **values: Any) -> None:
+def breakpoint(*, ordered: bool = False, **values: Any) -> None:  # noqa: A001  (Python's name for what it does)
     """Stop where the program runs, and look at values with Python's debugger: ``breakpoint()`` for traced values.
 
     The debugger stands at the line of the call, in a frame whose local variables are the values, as NumPy arrays. It is

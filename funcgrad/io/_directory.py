@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from funcgrad._engines.xla.door import processes
+from funcgrad._public import published_as
 from funcgrad.errors import CheckpointError
 from funcgrad.io._describe import Description
 from funcgrad.io._file import check_path
@@ -19,6 +20,7 @@ _NAME = re.compile(r"step_(\d{10,})(?:\.safetensors)?")
 _LEFT_OVER = re.compile(r"\.step_\d{10,}(?:\.safetensors\.[0-9a-f]{8}\.part|\.part|\.old)")
 
 
+@published_as("funcgrad")
 class CheckpointDir:
     """A folder of checkpoints, one file a step, of which the latest are kept.
 

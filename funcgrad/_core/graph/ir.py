@@ -19,6 +19,7 @@ from funcgrad._core.graph.line import Line, around, replays, within
 from funcgrad._core.graph.program import Program
 from funcgrad._core.graph.show import show
 from funcgrad._core.tracebacks import folded
+from funcgrad._public import published_as
 from funcgrad.errors import TreeMismatchError
 from funcgrad.tree import TreeDef, flatten_up_to, key_path_str, unflatten
 
@@ -93,6 +94,7 @@ class Equation:
         return self.primitive.effect or any(map(_holds_effect, self.params.values()))
 
 
+@published_as("funcgrad")
 class Graph(Program):
     """An immutable program: calling it evaluates it on NumPy values, ``jax.Array`` s or tracers alike.
 

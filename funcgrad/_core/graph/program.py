@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from funcgrad._core.bind import Tracer
 from funcgrad._core.graph.same import program_hash, same_program
-from funcgrad._core.lazy import load
+from funcgrad._core.lazy import REPORTS, load
 from funcgrad._core.tracebacks import folded
 
 if TYPE_CHECKING:
     from funcgrad._core.graph.ir import Graph
-
-# The modules above that write reports, by the names of the methods and of their functions; imported when asked for.
-REPORTS: dict[str, str] = {}
 
 
 class Program:

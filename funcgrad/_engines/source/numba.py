@@ -22,7 +22,6 @@ import numpy as np
 from funcgrad._core.graph.ir import Equation, Graph, Var
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.threads import together, workers
-from funcgrad._engines.engine import NO_SCOPE, Engine
 from funcgrad._engines.signature import Signature
 from funcgrad._engines.source.blocks import Blocks, Part
 from funcgrad._engines.source.call import written
@@ -30,7 +29,7 @@ from funcgrad._engines.source.kernels import machine
 from funcgrad._engines.source.kernels.plan import Plan, looped
 from funcgrad._engines.source.kernels.store import Kept
 from funcgrad._engines.source.kernels.text import Text
-from funcgrad._engines.source.numpy import NUMPY, compile_source
+from funcgrad._engines.source.numpy import compile_source
 
 if TYPE_CHECKING:
     from funcgrad._engines.source.writer import Writer
@@ -347,29 +346,13 @@ def _prepared(graph: Graph) -> Graph:
     return _together(looped(graph, Whole, Parallel))
 
 
-def _written(graph: Graph, signature: Signature) -> tuple[Callable[[tuple, dict], Any], str]:
+def written_numba(graph: Graph, signature: Signature) -> tuple[Callable[[tuple, dict], Any], str]:
+    """Return a graph as a function of the user's arguments, and its source, with kernels in it."""
     _needed()
     return written(graph, signature, _prepared)
 
 
-def _compile(graph: Graph) -> Callable[..., list]:
+def compile_numba(graph: Graph) -> Callable[..., list]:
+    """Return a function of flat arrays that runs the graph, with kernels in it."""
     _needed()
     return compile_source(graph, _prepared)
-
-
-NUMBA = Engine(
-    name="numba",
-    # Its values are NumPy's, which are that engine's.
-    owns=lambda x: False,
-    run=NUMPY.run,
-    compile=_compile,
-    scope=lambda: NO_SCOPE,
-    is_abstract=lambda x: False,
-    place_beside=NUMPY.place_beside,
-    settle=NUMPY.settle,
-    is_tracing=NUMPY.is_tracing,
-    spreads=NUMPY.spreads,
-    lasting=NUMPY.lasting,
-    tracing=None,
-    written=_written,
-)

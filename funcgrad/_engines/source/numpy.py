@@ -13,10 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from funcgrad._core.bind import NUMPY_TYPES, bind, is_foreign
+from funcgrad._core.bind import is_foreign
 from funcgrad._core.graph.ir import Graph
-from funcgrad._engines.engine import NO_SCOPE, Engine
-from funcgrad._engines.source.call import written
 from funcgrad._engines.source.clusters import clustered
 from funcgrad._engines.source.code import function_of
 from funcgrad._engines.source.writer import Writer
@@ -51,21 +49,3 @@ def numpy_source(
     outputs = ", ".join([writer.inputs.get(x) or writer.name(x) for x in graph.outputs])
     head = f"def run({', '.join(writer.inputs.values())}):"
     return writer.scope, "\n    ".join([head, *lines, f"return [{outputs}]"])
-
-
-NUMPY = Engine(
-    name="numpy",
-    owns=lambda x: type(x) in NUMPY_TYPES,
-    # It runs them itself: the shortest way through it.
-    run=bind,
-    compile=compile_numpy,
-    scope=lambda: NO_SCOPE,
-    is_abstract=lambda x: False,
-    place_beside=lambda value, x: value,
-    settle=lambda: None,
-    is_tracing=lambda: False,
-    spreads=lambda: False,
-    lasting=lambda value, given: value,
-    tracing=None,
-    written=written,
-)

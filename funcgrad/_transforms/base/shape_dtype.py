@@ -10,11 +10,13 @@ import numpy as np
 
 from funcgrad._core.aval import type_text
 from funcgrad._core.words import shown
+from funcgrad._public import published_as
 from funcgrad.numpy.extend import is_number_dtype
 from funcgrad.tree import register_leaf
 
 
 @register_leaf
+@published_as("funcgrad")
 class ShapeDtype:
     """The shape and dtype of an array, for what needs no more: `make_graph`, and ``lower`` and ``graph`` of `jit`.
 

@@ -10,6 +10,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 
 from funcgrad._core.bind import active_trace
+from funcgrad._core.lazy import implementing_rooms, load
 from funcgrad._core.words import BARE, retell
 from funcgrad._engines import NO_SCOPE, engine_scope, lasting
 from funcgrad.errors import UnsupportedFunctionError
@@ -84,23 +85,34 @@ def in_numpys_mode(function: F) -> F:
 
 
 def find_special(ufunc: np.ufunc) -> Callable[..., Any] | None:
-    """Ours for a ufunc of ``scipy.special``, remembered from then on."""
+    """Return our function for a ufunc of ``scipy.special``, and enter it into the table of ufuncs."""
     name = ufunc.__name__
-    function = special_functions.get(name)
-    # The second holds what SciPy's Python functions call.
+    # SciPy's Python functions call the ufuncs of the private module.
     modules = [sys.modules.get(f"scipy.special{part}") for part in ("", "._ufuncs")]
-    if function is None or not any(getattr(module, name, None) is ufunc for module in modules):
+    if not any(getattr(module, name, None) is ufunc for module in modules):
         return None
-    ufuncs[ufunc] = function
+    _load_room("scipy.special")
+    function = special_functions.get(name)
+    if function is not None:
+        ufuncs[ufunc] = function
     return function
 
 
 def find_late(function: Any) -> Callable[..., Any] | None:
-    """Ours for a function of a module that was not there to be asked, remembered from then on."""
-    ours = late_functions.get(f"{getattr(function, '__module__', '')}.{getattr(function, '__name__', '')}")
+    """Return our function for one of a module that NumPy loads late, and enter it into the table of functions."""
+    module = str(getattr(function, "__module__", ""))
+    _load_room(module)
+    ours = late_functions.get(f"{module}.{getattr(function, '__name__', '')}")
     if ours is not None:
         functions[function] = ours
     return ours
+
+
+def _load_room(module: str) -> None:
+    """Load the room that implements a module of NumPy's or SciPy's, if there is one."""
+    room = implementing_rooms.get(module)
+    if room is not None:
+        load(room)
 
 
 # What does the same, or what is meant: names of other functions that merely look alike would lead astray.

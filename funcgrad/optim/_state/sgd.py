@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from funcgrad._public import published_as
 from funcgrad.optim._rules.sgd import SGD_RULE
 from funcgrad.optim._state.state import STATIC, Hyperparameter, SlotTree, State
 from funcgrad.tree import register_dataclass
 
 
 @register_dataclass(meta_fields=STATIC, when_made=True)
+@published_as("funcgrad")
 class SGDState(State):
     """What SGD carries from step to step: a pytree whose structure stays the same from the first step to the last.
 

@@ -1,0 +1,53 @@
+# The public names of funcgrad. `__init__.py` loads each one from the module named here when it is first used.
+
+from . import (
+    autograd as autograd,
+    errors as errors,
+    extend as extend,
+    interop as interop,
+    io as io,
+    nn as nn,
+    numpy as numpy,
+    optim as optim,
+    random as random,
+    scipy as scipy,
+    sharding as sharding,
+    sparse as sparse,
+    testing as testing,
+    tree as tree,
+)
+from ._core.bind import Tracer as Tracer, is_traced as is_traced
+from ._core.graph.ir import Graph as Graph
+from ._core.tracebacks import full_tracebacks as full_tracebacks
+from ._transforms.base.shape_dtype import ShapeDtype as ShapeDtype
+from ._transforms.base.stage import make_graph as make_graph
+from ._transforms.compiled.jit import jit as jit
+from ._transforms.control.checkpoint import checkpoint as checkpoint
+from ._transforms.control.loops import cond as cond, fori_loop as fori_loop, scan as scan, while_loop as while_loop
+from ._transforms.custom.callback import call_numpy as call_numpy
+from ._transforms.custom.decorators import custom_jvp as custom_jvp, custom_vjp as custom_vjp
+from ._transforms.custom.implicit import implicit_root as implicit_root
+from ._transforms.custom.stop_gradient import stop_gradient as stop_gradient
+from ._transforms.debug import debug_nans as debug_nans
+from ._transforms.derivative.forward import jvp as jvp, linearize as linearize
+from ._transforms.derivative.higher_order import (
+    hessian as hessian,
+    hvp as hvp,
+    jacfwd as jacfwd,
+    jacobian as jacobian,
+    jacrev as jacrev,
+)
+from ._transforms.derivative.reverse import grad as grad, value_and_grad as value_and_grad, vjp as vjp
+from ._transforms.effects import breakpoint as breakpoint, debug_print as debug_print
+from ._transforms.named import named as named
+from ._transforms.tap import tap as tap, taps as taps
+from ._transforms.vmap import vmap as vmap
+from .interop.jax import from_jax as from_jax, to_jax as to_jax
+from .interop.linear_operator import linear_operator as linear_operator
+from .io import CheckpointDir as CheckpointDir, load as load, save as save
+from .numpy.extend import intercept as intercept
+from .optim import SGDState as SGDState, sgd_init as sgd_init, sgd_update as sgd_update
+from .testing import check_grads as check_grads
+
+__all__: list[str]
+__version__: str

@@ -1,0 +1,67 @@
+"""The records of the engines that write source, ``"numpy"`` and ``"numba"``. Their compilers load when first used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from funcgrad._core.bind import NUMPY_TYPES, bind
+from funcgrad._core.graph.ir import Graph
+from funcgrad._core.lazy import LazyModule
+from funcgrad._engines.engine import NO_SCOPE, Engine
+from funcgrad._engines.signature import Signature
+
+_numpy: Any = LazyModule("funcgrad._engines.source.numpy")
+_numba: Any = LazyModule("funcgrad._engines.source.numba")
+_call: Any = LazyModule("funcgrad._engines.source.call")
+
+
+def _compile_numpy(graph: Graph) -> Callable[..., list]:
+    return _numpy.compile_numpy(graph)
+
+
+def _written_numpy(graph: Graph, signature: Signature) -> tuple[Callable[[tuple, dict], Any], str]:
+    return _call.written(graph, signature)
+
+
+def _compile_numba(graph: Graph) -> Callable[..., list]:
+    return _numba.compile_numba(graph)
+
+
+def _written_numba(graph: Graph, signature: Signature) -> tuple[Callable[[tuple, dict], Any], str]:
+    return _numba.written_numba(graph, signature)
+
+
+NUMPY = Engine(
+    name="numpy",
+    owns=lambda x: type(x) in NUMPY_TYPES,
+    # NumPy runs primitives itself, by the shortest way.
+    run=bind,
+    compile=_compile_numpy,
+    scope=lambda: NO_SCOPE,
+    is_abstract=lambda x: False,
+    place_beside=lambda value, x: value,
+    settle=lambda: None,
+    is_tracing=lambda: False,
+    spreads=lambda: False,
+    lasting=lambda value, given: value,
+    tracing=None,
+    written=_written_numpy,
+)
+
+NUMBA = Engine(
+    name="numba",
+    # Its values are NumPy's arrays, which the NumPy engine owns.
+    owns=lambda x: False,
+    run=NUMPY.run,
+    compile=_compile_numba,
+    scope=lambda: NO_SCOPE,
+    is_abstract=lambda x: False,
+    place_beside=NUMPY.place_beside,
+    settle=NUMPY.settle,
+    is_tracing=NUMPY.is_tracing,
+    spreads=NUMPY.spreads,
+    lasting=NUMPY.lasting,
+    tracing=None,
+    written=_written_numba,
+)

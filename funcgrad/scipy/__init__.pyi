@@ -1,0 +1,16 @@
+# The modules of funcgrad.scipy. `__init__.py` loads each one when it is first used.
+
+from . import (
+    integrate as integrate,
+    interpolate as interpolate,
+    linalg as linalg,
+    ndimage as ndimage,
+    optimize as optimize,
+    signal as signal,
+    sparse as sparse,
+    spatial as spatial,
+    special as special,
+    stats as stats,
+)
+
+__all__: list[str]
