@@ -20,4 +20,28 @@ from ._uniform import (
     uniform as uniform,
 )
 
-__all__: list[str]
+__all__ = [
+    "bernoulli",
+    "beta",
+    "bits",
+    "categorical",
+    "cauchy",
+    "choice",
+    "dirichlet",
+    "exponential",
+    "fold_in",
+    "gamma",
+    "gumbel",
+    "key",
+    "laplace",
+    "loggamma",
+    "multivariate_normal",
+    "normal",
+    "permutation",
+    "poisson",
+    "rademacher",
+    "randint",
+    "split",
+    "truncated_normal",
+    "uniform",
+]

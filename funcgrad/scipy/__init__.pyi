@@ -13,4 +13,15 @@ from . import (
     stats as stats,
 )
 
-__all__: list[str]
+__all__ = [
+    "integrate",
+    "interpolate",
+    "linalg",
+    "ndimage",
+    "optimize",
+    "signal",
+    "sparse",
+    "spatial",
+    "special",
+    "stats",
+]
