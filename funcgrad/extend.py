@@ -28,7 +28,8 @@ from funcgrad._core.aval import Aval, aval_of, is_inexact, result_dtype
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import CONSTANT, JointlyLinear, Multilinear, PerOperand, Undefined
 from funcgrad._core.words import told
-from funcgrad._ops.elementwise.families import Elementwise, broadcast_aval, elementwise, predicate
+from funcgrad._ops.elementwise.families import Elementwise, broadcast_aval, predicate
+from funcgrad._ops.elementwise.families import declare_elementwise as elementwise
 from funcgrad._ops.layout.batching import batch_axes, batch_same
 from funcgrad._ops.layout.broadcast import batch_all, with_batch
 from funcgrad._public import publish

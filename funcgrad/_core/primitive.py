@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from funcgrad._core.bind import Tracer, bind
+from funcgrad._core.forms import NO_FORMS, Forms
 
 _NDARRAY = np.ndarray
 
@@ -89,9 +90,8 @@ class Primitive:
         derivative: one of the kinds in ``trace/derivative.py``; a ``JointDerivative`` where there are several results.
         batch: the batching rule, ``batch(primitive, size, operands, batched, params)``; see `BatchTrace`.
         cost: floating-point operations, ``cost(y_aval, *avals, **params)``.
-        fold: what the result is already, where the operands' types say so: ``fold(operands, aval, **params)`` gives an
-            operand, a number, or ``None``.
         elementwise: whether operands broadcast against each other and may be Python scalars.
+        forms: what engines and the simplifier know of it beside this.
     """
 
     __slots__ = (
@@ -101,7 +101,7 @@ class Primitive:
         "derivative",
         "effect",
         "elementwise",
-        "fold",
+        "forms",
         "multiple_results",
         "name",
         "node_makers",
@@ -125,11 +125,12 @@ class Primitive:
         derivative: Any,
         batch: Callable[..., Any] | None,
         cost: Callable[..., int],
-        fold: Callable[..., Any] | None = None,
         elementwise: bool = False,
         multiple_results: bool = False,
+        forms: Forms = NO_FORMS,
     ) -> None:
         self.name = name
+        self.forms = forms
         self.operands = operands
         self.numpy = numpy
         self.xla = xla
@@ -137,7 +138,6 @@ class Primitive:
         self.derivative = derivative
         self.batch = batch
         self.cost = cost
-        self.fold = fold
         self.elementwise = elementwise
         # Whether Python's numbers have it as an operator, so that of them alone the result is weak.
         self.operator = False

@@ -149,7 +149,7 @@ class _Folder:
         return self.replaced.get(x, x) if type(x) is Var else x
 
     def _fold_by_rule(self, equation: Equation, operands: tuple[Operand, ...]) -> bool:
-        rule = equation.primitive.fold
+        rule = equation.primitive.forms.fold
         found = None if rule is None else rule(operands, equation.results[0].aval, **equation.params)
         if found is None:
             return False

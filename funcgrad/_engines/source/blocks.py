@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
+from funcgrad._core.forms import NO_FORMS
 from funcgrad._core.threads import each
 
 # Of each array of a cluster a block has so many elements: with more, fewer arrays stay in cache; with less, the threads
@@ -24,9 +25,10 @@ BLOCK = 1 << 15
 
 
 class Part:
-    """What stands in a program for the primitive of several equations at once."""
+    """Stands in a program for the primitive of several equations at once."""
 
     name = "part"
+    forms = NO_FORMS
     view = None
     numpy = None
     multiple_results = True

@@ -12,7 +12,6 @@ from funcgrad._core.graph.ir import Equation, Graph, Operand, Var
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines.source.blocks import Blocks, has_blocks, rows_of
 from funcgrad._engines.source.code import function_of
-from funcgrad._engines.source.forms import is_ours
 from funcgrad._engines.source.writer import Writer
 
 # Smaller arrays pass through cache anyway, and threads take longer to wake than the operation.
@@ -43,7 +42,7 @@ def _fits(equation: Equation) -> bool:
     primitive = equation.primitive
     if not primitive.elementwise or primitive.multiple_results or primitive.view is not None:
         return False
-    plain = isinstance(primitive.numpy, np.ufunc) or primitive.numpy is choose or is_ours(equation)
+    plain = isinstance(primitive.numpy, np.ufunc) or primitive.numpy is choose or primitive.forms.new_memory
     aval = equation.results[0].aval
     return plain and aval.nbytes >= _LARGE_BYTES and aval.dtype.kind in "fciub" and has_blocks(aval.shape)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from funcgrad._core.choose import MANY, choose
+from funcgrad._core.forms import Basic
 from funcgrad._core.graph.ir import Equation, Literal, Var
 from funcgrad._engines.source.blocks import Blocks, Part
 from funcgrad._engines.source.buffers import same_type
@@ -133,15 +134,14 @@ def _sum(w: Writer, equation: Equation, i: int) -> list[str] | None:
     return _made(w, equation, f"{w.reduce(np.add)}({w.name(x)}, {axes}, {dtype}, None, {keepdims})")
 
 
-def _extremum(function: np.ufunc) -> Form:
-    def form(w: Writer, equation: Equation, i: int) -> list[str] | None:
-        (x,) = equation.operands
-        if not _is_array(x) or not equation.params["axes"]:
-            return None
-        arguments = f"{w.name(x)}, {equation.params['axes']}, None, None, {equation.params['keepdims']}"
-        return _made(w, equation, f"{w.reduce(function)}({arguments})")
-
-    return form
+def _reduction(w: Writer, equation: Equation, i: int) -> list[str] | None:
+    (x,), function = equation.operands, equation.primitive.forms.ufunc
+    if function is np.add:
+        return _sum(w, equation, i)
+    if function not in (np.maximum, np.minimum) or not _is_array(x) or not equation.params["axes"]:
+        return None
+    arguments = f"{w.name(x)}, {equation.params['axes']}, None, None, {equation.params['keepdims']}"
+    return _made(w, equation, f"{w.reduce(function)}({arguments})")
 
 
 def _reshape(w: Writer, equation: Equation, i: int) -> list[str] | None:
@@ -332,38 +332,24 @@ def _blocks(w: Writer, equation: Equation, i: int) -> list[str]:
     return [f"{names}, = {function}(({', '.join(arguments)},), ({', '.join(given)},))"]
 
 
-# By name: primitives lie above the engines. What bears such a name and is not the library's is called as it is.
-FORMS: dict[str, Form] = {
-    "power": _power,
-    "reduce_sum": _sum,
-    "reduce_max": _extremum(np.maximum),
-    "reduce_min": _extremum(np.minimum),
-    "reshape": _reshape,
-    "transpose": _transpose,
-    "broadcast_to": _broadcast,
-    "full_like": _full,
-    "copy": _copy,
-    "cast": _cast,
-    "matmul": _matmul,
-    "dot_general": _dot_general,
-    "index": _index,
-    "scatter_set": _write,
-    "scatter": _scatter,
-    "split": _split,
-    "separate": _separate,
-    "alike": _separate,
+# The basic operations, and how each is written.
+FORMS: dict[Basic, Form] = {
+    Basic.BARRIER: _separate,
+    Basic.BROADCAST: _broadcast,
+    Basic.CAST: _cast,
+    Basic.COPY: _copy,
+    Basic.DOT_GENERAL: _dot_general,
+    Basic.FILL: _full,
+    Basic.INDEX: _index,
+    Basic.MATMUL: _matmul,
+    Basic.POWER: _power,
+    Basic.REDUCTION: _reduction,
+    Basic.RESHAPE: _reshape,
+    Basic.SCATTER: _scatter,
+    Basic.SPLIT: _split,
+    Basic.TRANSPOSE: _transpose,
+    Basic.WRITE: _write,
 }
-# Functions of the library's whose results, however they are called, lie in memory of their own.
-MAKES_ITS_OWN = frozenset(
-    {"scatter", "scatter_add", "concatenate", "stack", "pad", "argsort", "sort", "affine", "log_softmax"}
-    | {"gather_along_axis", "scatter_along_axis", "triangle", "embed_diagonal"}
-)
-
-
-def makes_its_own(equation: Equation) -> bool:
-    """Whether the results of a function of the library's, called as it is, lie in memory of their own."""
-    primitive = equation.primitive
-    return is_ours(equation) and (primitive.name in MAKES_ITS_OWN or (primitive.elementwise and primitive.view is None))
 
 
 def form_of(equation: Equation) -> Form | None:
@@ -375,9 +361,5 @@ def form_of(equation: Equation) -> Form | None:
         return None if primitive.multiple_results or primitive.numpy.signature else ufunc
     if primitive.numpy is choose:
         return _select
-    return FORMS.get(primitive.name) if is_ours(equation) else None
-
-
-def is_ours(equation: Equation) -> bool:
-    """Whether a primitive is the library's, and no other of the same name."""
-    return str(getattr(equation.primitive.numpy, "__module__", "")).startswith("funcgrad._ops.")
+    basic = primitive.forms.basic
+    return None if basic is None else FORMS.get(basic)

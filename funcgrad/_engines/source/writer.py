@@ -18,7 +18,7 @@ import numpy as np
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var
 from funcgrad._core.graph.line import Line
 from funcgrad._engines.source.buffers import Buffers
-from funcgrad._engines.source.forms import form_of, is_ours, makes_its_own
+from funcgrad._engines.source.forms import form_of
 
 # What is smaller is not worth a statement that drops it.
 _DROP_LIMIT_BYTES = 4096
@@ -93,9 +93,9 @@ class Writer:
         arguments = [self.name(x) for x in equation.operands]
         arguments += [f"{name}={self.value(name, value)}" for name, value in equation.params.items()]
         results = equation.results
-        if equation.primitive.view is not None and is_ours(equation):
+        if equation.primitive.view is not None:
             self.buffers.shows(results[0], equation.operands[0])
-        elif makes_its_own(equation):
+        elif equation.primitive.forms.new_memory:
             for var in results:
                 self.buffers.made(var, own=True)
         else:

@@ -11,14 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from funcgrad._core.forms import Basic
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Var
 from funcgrad._core.graph.key import graph_key
 from funcgrad._engines.engine import Tracing
 
 # An argument costs some 0.4 us a call.
 _MOST_SCALARS = 16
-# By name, beside what works element by element: primitives lie above the engines.
-_TAKING_APART = frozenset({"cast", "index", "reshape", "separate", "split"})
+# The basic operations, beside elementwise ones, that make numbers of a vector.
+_TAKING_APART = frozenset({Basic.BARRIER, Basic.CAST, Basic.INDEX, Basic.RESHAPE, Basic.SPLIT})
 
 
 class OtherNumbersError(Exception):
@@ -56,7 +57,7 @@ def apart(graph: Graph, vector: Var) -> Parts | None:
 
 def _makes_scalars(equation: Equation) -> bool:
     primitive = equation.primitive
-    of_numbers = primitive.elementwise or primitive.name in _TAKING_APART
+    of_numbers = primitive.elementwise or primitive.forms.basic in _TAKING_APART
     return of_numbers and all(y.aval.shape == () for y in equation.results)
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from funcgrad._core.forms import Requirement
 from funcgrad._core.graph.ir import Equation, Graph, Literal
 from funcgrad._core.numbers import refuse_exponent, refuse_number
 from funcgrad._engines.xla.door import xla
@@ -44,14 +45,11 @@ def with_fits(graph: Graph) -> tuple[Graph, list[Fit]]:
 
 def _asked(equation: Equation) -> tuple[Any, Fit] | None:
     """The number of an equation that is to be looked at, if any."""
-    # By name: primitives lie above the engines.
-    name = equation.primitive.name
-    if name not in {"fit", "pow"}:
+    requires = equation.primitive.forms.requires
+    number = equation.operands[-1] if requires else None
+    if number is None or type(number) is Literal:
         return None
-    number = equation.operands[-1]
-    if type(number) is Literal:
-        return None
-    if name == "fit":
+    if requires is Requirement.HAS_ROOM:
         return number, Fit(equation.params["dtype"], exponent=False)
     dtype = number.aval.dtype
     return (number, Fit(dtype, exponent=True)) if dtype.kind == "i" else None

@@ -253,7 +253,7 @@ def _run_spread(primitive: Primitive, operands: tuple, params: dict) -> Any:
         return _applied(primitive, tuple(given), params)
 
     def sharding_of(aval: Aval) -> Any:
-        layout = result_layout(primitive.name, spreads, params, aval.shape)
+        layout = result_layout(primitive.forms.layout, spreads, params, aval.shape)
         return jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*layout))
 
     avals = primitive.aval(*[aval_of(x) for x in operands], **params)

@@ -12,9 +12,11 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.forms import Forms
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import Multilinear, PerOperand
 from funcgrad._ops.contract.dot import dot_general, dot_general_p
+from funcgrad._ops.contract.layouts import affine_layout
 from funcgrad._ops.elementwise.arithmetic import add_p, mul_p
 from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum, sum_to_shape
 from funcgrad._ops.layout.shape import reshape
@@ -27,6 +29,12 @@ def _affine_numpy(x: Any, weight: Any, bias: Any) -> Any:
     y = x.dot(weight.T)
     y += bias
     return y
+
+
+def _affine_expanded(x: Any, weight: Any, bias: Any) -> Any:
+    return bind(
+        add_p, (bind(dot_general_p, (x, weight), {"contract": ((1,), (1,)), "batch": _NO_BATCH}), bias), NO_PARAMS
+    )
 
 
 def _affine_xla(lax: Any, x: Any, weight: Any, bias: Any) -> Any:
@@ -81,6 +89,7 @@ affine_p = Primitive(
     ),
     batch=_affine_batch,
     cost=lambda y, x, weight, bias: 2 * y.size * x.shape[1] + y.size,
+    forms=Forms(expand=_affine_expanded, new_memory=True, layout=affine_layout),
 )
 """``x @ weight.T + bias`` of matrices of one dtype and a vector."""
 
@@ -119,5 +128,6 @@ inner_p = Primitive(
     ),
     batch=_inner_batch,
     cost=lambda y, a, b, **_: 2 * a.size,
+    forms=Forms(layout=lambda a, b, *, scale: []),
 )
 """``scale * sum(a * b)`` over all elements of two arrays of one shape and dtype."""

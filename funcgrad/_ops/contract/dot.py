@@ -13,8 +13,10 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, type_text
 from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import Multilinear
+from funcgrad._ops.contract.layouts import dot_general_layout, matmul_layout
 from funcgrad._ops.layout.batching import moved_axes
 from funcgrad._ops.layout.shape import expand_dims, transpose
 
@@ -195,6 +197,7 @@ dot_general_p = Primitive(
     derivative=Multilinear(("a", "b"), [_dot_general_a_bar, _dot_general_b_bar]),
     batch=_dot_general_batch,
     cost=_dot_general_cost,
+    forms=Forms(basic=Basic.DOT_GENERAL, layout=dot_general_layout),
 )
 
 
@@ -266,4 +269,5 @@ matmul_p = Primitive(
     derivative=Multilinear(("a", "b"), [_matmul_a_bar, _matmul_b_bar]),
     batch=_matmul_batch,
     cost=_matmul_cost,
+    forms=Forms(basic=Basic.MATMUL, layout=matmul_layout),
 )

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.forms import Forms
 from funcgrad._core.lazy import LazyModule
-from funcgrad._ops.elementwise.arithmetic import le_p
+from funcgrad._ops.elementwise.arithmetic import add_p, div_p, le_p, max_p, neg_p
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.transcendental import exp_p
@@ -22,12 +23,17 @@ def _relu_map(t: Any, y: Any) -> Any:
     return select(le_p(y, 0), 0, t)
 
 
+def _relu_expanded(x: Any) -> Any:
+    return max_p(x, 0)
+
+
 relu_p = elementwise(
     "relu",
     "x",
     numpy=lambda x: np.maximum(x, 0),
     xla=lambda lax, x: lax.max(x, lax.full_like(x, 0)),
     maps=[_relu_map],
+    forms=Forms(expand=_relu_expanded, new_memory=True),
 )
 
 
@@ -37,8 +43,18 @@ def _logistic_numpy(x: Any) -> Any:
         return 1 / (1 + np.exp(-x))
 
 
+def _logistic_expanded(x: Any) -> Any:
+    return div_p(1, add_p(1, exp_p(neg_p(x))))
+
+
 logistic_p = elementwise(
-    "logistic", "x", numpy=_logistic_numpy, xla="logistic", maps=[lambda t, y: t * (y * (1 - y))], flops=12
+    "logistic",
+    "x",
+    numpy=_logistic_numpy,
+    xla="logistic",
+    maps=[lambda t, y: t * (y * (1 - y))],
+    flops=12,
+    forms=Forms(expand=_logistic_expanded, new_memory=True),
 )
 
 _TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
@@ -59,4 +75,5 @@ erf_p = elementwise(
     xla="erf",
     maps=[lambda t, x: t * (_TWO_OVER_SQRT_PI * bind(exp_p, (-(x * x),), NO_PARAMS))],
     flops=20,
+    forms=Forms(special="erf", new_memory=True),
 )

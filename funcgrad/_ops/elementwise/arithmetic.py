@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval, is_integer
+from funcgrad._core.forms import Basic, Forms, Requirement
 from funcgrad._core.trace.derivative import CONSTANT
 from funcgrad._ops.elementwise.cast import cast, conj_p, real_dtype, real_p
 from funcgrad._ops.elementwise.families import elementwise, predicate
@@ -63,7 +64,16 @@ def _power_xla(lax: Any, x: Any, *, exponent: float) -> Any:
 
 
 # A power whose exponent is a Python number is its own primitive: its derivative needs no logarithm.
-power_p = elementwise("power", "x", numpy=_power_numpy, xla=_power_xla, maps=[_power_map], flops=4, operator=True)
+power_p = elementwise(
+    "power",
+    "x",
+    numpy=_power_numpy,
+    xla=_power_xla,
+    maps=[_power_map],
+    flops=4,
+    operator=True,
+    forms=Forms(basic=Basic.POWER, new_memory=True),
+)
 
 
 def squared(x: Any) -> Any:
@@ -142,7 +152,14 @@ def _pow_xla(lax: Any, a: Any, b: Any) -> Any:
 
 
 pow_p = elementwise(
-    "pow", "a b", numpy=np.power, xla=_pow_xla, maps=[_pow_base_map, _pow_exponent_map], flops=10, operator=True
+    "pow",
+    "a b",
+    numpy=np.power,
+    xla=_pow_xla,
+    maps=[_pow_base_map, _pow_exponent_map],
+    flops=10,
+    operator=True,
+    forms=Forms(requires=Requirement.NOT_NEGATIVE, new_memory=True),
 )
 # The derivatives of a power, a ** b * log(a) ** degree; at a = 0 their limits: 0 where the power is, or infinite.
 pow_log_p = elementwise(

@@ -8,6 +8,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, is_inexact, is_integer, result_dtype
 from funcgrad._core.bind import Tracer
+from funcgrad._core.forms import Basic, Forms, Requirement
 from funcgrad._core.numbers import refuse_number
 from funcgrad._core.primitive import Primitive, View, ViewPrimitive
 from funcgrad._core.trace.derivative import CONSTANT, Multilinear, NodeMaker
@@ -61,6 +62,7 @@ cast_p = Primitive(
     derivative=_CastDerivative(("x",), [_cast_transpose]),
     batch=batch_same,
     cost=lambda y, x, **_: 0,
+    forms=Forms(basic=Basic.CAST),
 )
 
 
@@ -108,6 +110,7 @@ fit_p = Primitive(
     derivative=CONSTANT,
     batch=batch_same,
     cost=lambda y, x, **_: 0,
+    forms=Forms(requires=Requirement.HAS_ROOM),
 )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, result_dtype
 from funcgrad._core.bind import bind
+from funcgrad._core.forms import NEW_MEMORY, NO_FORMS, Forms
 from funcgrad._core.primitive import Derivative, Primitive
 from funcgrad._core.trace.derivative import CONSTANT, PerOperand
 from funcgrad._core.trace.recorder import Rule
@@ -88,12 +89,43 @@ def elementwise(
     dtype: Callable[..., np.dtype] | None = None,
     flops: int = 1,
     operator: bool = False,
+    forms: Forms = NEW_MEMORY,
+) -> Primitive:
+    """Declare an elementwise primitive of the library, as `declare_elementwise`; its results lie in new memory."""
+    names = tuple(operands.split())
+    primitive = Primitive(
+        name,
+        operands=names,
+        numpy=numpy,
+        xla=xla,
+        aval=lambda *avals, **_: broadcast_aval(*avals, dtype=dtype(*avals) if dtype else None, operator=operator),
+        derivative=Elementwise(names, maps, jvps) if isinstance(maps, list) else maps,
+        batch=_batch_elementwise,
+        cost=lambda y, *xs, **_: flops * y.size,
+        elementwise=True,
+        forms=forms,
+    )
+    primitive.operator = operator
+    return primitive
+
+
+def declare_elementwise(
+    name: str,
+    operands: str,
+    *,
+    numpy: Callable[..., Any],
+    xla: str | Callable[..., Any],
+    maps: Sequence[Rule | None] | Derivative,
+    jvps: Sequence[Rule | None] | None = None,
+    dtype: Callable[..., np.dtype] | None = None,
+    flops: int = 1,
+    operator: bool = False,
 ) -> Primitive:
     """Declare an elementwise primitive.
 
     Args:
         name: what graphs print.
-        numpy: the implementation on NumPy values; a ufunc, mostly.
+        numpy: the implementation on NumPy values; a ufunc, mostly. It may return an operand, or a view of one.
         xla: the name of a ``jax.lax`` function, or a function of ``lax`` and the operands.
         operands: their names, space separated; derivative maps ask for them by name.
         maps: per operand the diagonal map of its derivative (see ``Elementwise``), or a derivative of another kind.
@@ -114,20 +146,18 @@ def elementwise(
             f"elementwise: name is a {type(name).__name__} and operands a {type(operands).__name__}; needed strings, "
             "with the names by which rules ask for operands. Write elementwise('hypot', 'x y', ...)."
         )
-    names = tuple(operands.split())
-    primitive = Primitive(
+    return elementwise(
         name,
-        operands=names,
+        operands,
         numpy=numpy,
         xla=xla,
-        aval=lambda *avals, **_: broadcast_aval(*avals, dtype=dtype(*avals) if dtype else None, operator=operator),
-        derivative=Elementwise(names, maps, jvps) if isinstance(maps, list) else maps,
-        batch=_batch_elementwise,
-        cost=lambda y, *xs, **_: flops * y.size,
-        elementwise=True,
+        maps=maps,
+        jvps=jvps,
+        dtype=dtype,
+        flops=flops,
+        operator=operator,
+        forms=NO_FORMS,
     )
-    primitive.operator = operator
-    return primitive
 
 
 def predicate(name: str, operands: str, *, numpy: Callable[..., Any], xla: str | Callable[..., Any]) -> Primitive:
@@ -146,4 +176,6 @@ def predicate(name: str, operands: str, *, numpy: Callable[..., Any], xla: str |
         >>> above_p(np.array([1.0, 3.0]), 2.0)
         array([False,  True])
     """
-    return elementwise(name, operands, numpy=numpy, xla=xla, maps=CONSTANT, dtype=lambda *_: np.dtype(bool))
+    return elementwise(
+        name, operands, numpy=numpy, xla=xla, maps=CONSTANT, dtype=lambda *_: np.dtype(bool), forms=NO_FORMS
+    )

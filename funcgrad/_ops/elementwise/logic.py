@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import is_integral
+from funcgrad._core.forms import Forms
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import CONSTANT
-from funcgrad._ops.elementwise.arithmetic import eq_p, max_xla, min_xla
+from funcgrad._ops.elementwise.arithmetic import eq_p, max_p, max_xla, min_p, min_xla
 from funcgrad._ops.elementwise.families import elementwise, predicate
 from funcgrad._ops.elementwise.select import select
 
@@ -93,6 +94,10 @@ def _clip_numpy(x: Any, low: Any, high: Any) -> Any:
     return np.minimum(np.maximum(x, low), high)
 
 
+def _clip_expanded(x: Any, low: Any, high: Any) -> Any:
+    return min_p(max_p(x, low), high)
+
+
 def _clip_xla(lax: Any, x: Any, low: Any, high: Any) -> Any:
     return min_xla(lax, max_xla(lax, x, low), high)
 
@@ -109,6 +114,7 @@ clip_p = elementwise(
         lambda t, x, low, high: select((x > high) | (low > high), t, 0),
     ],
     flops=2,
+    forms=Forms(expand=_clip_expanded, new_memory=True),
 )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NUMPY_TYPES
+from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import Primitive, ViewPrimitive
 from funcgrad._core.trace.backward import Pieces
 from funcgrad._core.trace.derivative import ByEdges, Edge, NodeMaker, lasting
@@ -72,6 +73,7 @@ class _IndexDerivative:
 
 index_p = ViewPrimitive(
     "index",
+    forms=Forms(basic=Basic.INDEX),
     operands=("x", "*arrays"),
     numpy=_index_numpy,
     xla=index_xla,
@@ -159,6 +161,7 @@ scatter_p = Primitive(
     derivative=_ScatterDerivative(),
     batch=scatter_batch,
     cost=lambda y, *operands, **_: sum(x.size for x in operands),
+    forms=Forms(basic=Basic.SCATTER, new_memory=True),
 )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import type_text
+from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.backward import Pieces
 from funcgrad._core.trace.derivative import ByEdges, Edge
@@ -159,4 +160,5 @@ embedding_p = Primitive(
     derivative=_EmbeddingDerivative(),
     batch=_batch,
     cost=lambda y, table, ids: 0,
+    forms=Forms(basic=Basic.EMBEDDING),
 )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
+from funcgrad._core.forms import NEW_MEMORY, Basic, Forms
 from funcgrad._core.primitive import Primitive, View
 from funcgrad._core.trace.derivative import ByEdges, Edge
 from funcgrad._ops.elementwise.arithmetic import eq_p
@@ -118,6 +119,7 @@ scatter_add_p = Primitive(
     derivative=_AddDerivative(),
     batch=update_batch,
     cost=lambda y, x, v, *arrays, **_: v.size,
+    forms=NEW_MEMORY,
 )
 scatter_set_p = Primitive(
     "scatter_set",
@@ -128,6 +130,7 @@ scatter_set_p = Primitive(
     derivative=_SetDerivative(),
     batch=update_batch,
     cost=lambda y, x, v, *arrays, **_: 0,
+    forms=Forms(basic=Basic.WRITE),
 )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import Tracer, is_foreign, is_value
+from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines import is_abstract
 from funcgrad._ops.elementwise.arithmetic import mul_p
@@ -76,6 +77,7 @@ split_p = Primitive(
     batch=_split_batch,
     cost=lambda y, x, **_: 0,
     multiple_results=True,
+    forms=Forms(basic=Basic.SPLIT),
 )
 
 

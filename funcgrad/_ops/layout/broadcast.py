@@ -10,6 +10,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import bind
+from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import Primitive, View, ViewPrimitive
 from funcgrad._core.trace.derivative import Multilinear
 from funcgrad._ops.layout.batching import BatchRule, batch_axes, moved_axes
@@ -53,6 +54,7 @@ broadcast_to_p = ViewPrimitive(
     batch=_broadcast_batch,
     cost=lambda y, x, **_: 0,
     view=View(None, numpy=np.broadcast_to),
+    forms=Forms(basic=Basic.BROADCAST),
 )
 
 
@@ -97,6 +99,7 @@ reduce_sum_p = Primitive(
     derivative=Multilinear(("x",), [_sum_transpose]),
     batch=batch_axes("axes"),
     cost=lambda y, x, **_: x.size,
+    forms=Forms(basic=Basic.REDUCTION, ufunc=np.add),
 )
 
 

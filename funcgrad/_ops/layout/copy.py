@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.bind import Tracer, active_trace
+from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import Multilinear
 from funcgrad._core.trace.place import Place, array_like, new_place
@@ -24,6 +25,7 @@ copy_p = Primitive(
     derivative=Multilinear(("x",), [lambda y_bar: y_bar]),
     batch=batch_same,
     cost=lambda y, x: 0,
+    forms=Forms(basic=Basic.COPY),
 )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
+from funcgrad._core.forms import NEW_MEMORY
 from funcgrad._core.primitive import Primitive, View, ViewPrimitive
 from funcgrad._core.trace.derivative import Multilinear
 from funcgrad._ops.layout.batching import batch_same
@@ -105,6 +106,7 @@ embed_diagonal_p = Primitive(
     derivative=Multilinear(("x",), [lambda y_bar, offset: diagonal(y_bar, offset)]),
     batch=batch_same,
     cost=lambda y, x, **_: 0,
+    forms=NEW_MEMORY,
 )
 
 

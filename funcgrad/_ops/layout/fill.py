@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
+from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import CONSTANT
 from funcgrad._ops.layout.batching import batch_same
@@ -30,7 +31,7 @@ full_like_p = Primitive(
     derivative=CONSTANT,
     batch=batch_same,
     cost=lambda y, x, **_: 0,
-    fold=_fold_scalar,
+    forms=Forms(basic=Basic.FILL, fold=_fold_scalar),
 )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
+from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import Primitive, View, ViewPrimitive
 from funcgrad._core.trace.derivative import Multilinear
 from funcgrad._ops.layout.batching import batch_axes, moved_axes
@@ -26,6 +27,7 @@ reshape_p = ViewPrimitive(
     batch=_reshape_batch,
     cost=lambda y, x, **_: 0,
     view=View(lambda x, part, shape: reshape(part, x.shape), may_copy=True),
+    forms=Forms(basic=Basic.RESHAPE),
 )
 
 
@@ -56,6 +58,7 @@ transpose_p = ViewPrimitive(
     batch=_transpose_batch,
     cost=lambda y, x, **_: 0,
     view=View(lambda x, part, permutation: transpose(part, inverse_permutation(permutation))),
+    forms=Forms(basic=Basic.TRANSPOSE),
 )
 
 

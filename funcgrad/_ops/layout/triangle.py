@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._core.forms import NEW_MEMORY
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import Multilinear
 from funcgrad._ops.layout.batching import batch_same
@@ -33,6 +34,7 @@ triangle_p = Primitive(
     derivative=Multilinear(("x",), [lambda y_bar, k, lower: triangle_p(y_bar, k=k, lower=lower)]),
     batch=batch_same,
     cost=lambda y, x, **_: 0,
+    forms=NEW_MEMORY,
 )
 
 

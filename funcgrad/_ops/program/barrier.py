@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from funcgrad._core.bind import NUMPY_TYPES
+from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.batch import Shared
 from funcgrad._core.trace.derivative import CONSTANT
@@ -21,6 +22,7 @@ stop_gradient_p = Primitive(
     derivative=CONSTANT,
     batch=batch_same,
     cost=lambda y, x: 0,
+    forms=Forms(basic=Basic.STOP_GRADIENT),
 )
 
 
@@ -61,6 +63,7 @@ separate_p = Primitive(
     batch=_separate_batch,
     cost=lambda y, *xs: 0,
     multiple_results=True,
+    forms=Forms(basic=Basic.BARRIER),
 )
 
 
@@ -103,6 +106,7 @@ alike_p = Primitive(
     batch=_alike_batch,
     cost=lambda y, *xs: 0,
     multiple_results=True,
+    forms=Forms(basic=Basic.BARRIER),
 )
 
 

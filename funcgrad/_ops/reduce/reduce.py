@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import bind_one
+from funcgrad._core.forms import NO_FORMS, Basic, Forms
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import CONSTANT, PerOperand
 from funcgrad._ops.elementwise.cast import cast
@@ -23,7 +24,14 @@ Axes = tuple[int, ...]
 
 
 def _reduction(
-    name: str, ufunc: np.ufunc, xla: str, derivative: Any, *, dtype: np.dtype | None = None, identity: bool = True
+    name: str,
+    ufunc: np.ufunc,
+    xla: str,
+    derivative: Any,
+    *,
+    dtype: np.dtype | None = None,
+    identity: bool = True,
+    forms: Forms = NO_FORMS,
 ) -> Primitive:
     def reduce_numpy(x: Any, *, axes: Axes, keepdims: bool) -> Any:
         # A Python number has no dtype, and no axes to reduce.
@@ -47,6 +55,7 @@ def _reduction(
         derivative=derivative,
         batch=batch_axes("axes"),
         cost=lambda y, x, **_: x.size,
+        forms=forms,
     )
 
 
@@ -93,8 +102,22 @@ def _extremum_push(x_dot: Any, x: Any, y: Any, axes: Axes, keepdims: bool) -> An
 
 _EXTREMUM = PerOperand(("x",), [_extremum_bar], [_extremum_push])
 
-reduce_max_p = _reduction("reduce_max", np.maximum, "reduce_max", _EXTREMUM, identity=False)
-reduce_min_p = _reduction("reduce_min", np.minimum, "reduce_min", _EXTREMUM, identity=False)
+reduce_max_p = _reduction(
+    "reduce_max",
+    np.maximum,
+    "reduce_max",
+    _EXTREMUM,
+    identity=False,
+    forms=Forms(basic=Basic.REDUCTION, ufunc=np.maximum),
+)
+reduce_min_p = _reduction(
+    "reduce_min",
+    np.minimum,
+    "reduce_min",
+    _EXTREMUM,
+    identity=False,
+    forms=Forms(basic=Basic.REDUCTION, ufunc=np.minimum),
+)
 
 
 def _others(x: Any, axes: Axes) -> Any:
@@ -123,7 +146,13 @@ def _prod_push(x_dot: Any, x: Any, axes: Axes, keepdims: bool) -> Any:
     return reduce_sum(x_dot * _others(x, axes), axes, keepdims)
 
 
-reduce_prod_p = _reduction("reduce_prod", np.multiply, "reduce_prod", PerOperand(("x",), [_prod_bar], [_prod_push]))
+reduce_prod_p = _reduction(
+    "reduce_prod",
+    np.multiply,
+    "reduce_prod",
+    PerOperand(("x",), [_prod_bar], [_prod_push]),
+    forms=Forms(basic=Basic.REDUCTION, ufunc=np.multiply),
+)
 reduce_and_p = _reduction("reduce_and", np.logical_and, "reduce_and", CONSTANT, dtype=np.dtype(bool))
 reduce_or_p = _reduction("reduce_or", np.logical_or, "reduce_or", CONSTANT, dtype=np.dtype(bool))
 

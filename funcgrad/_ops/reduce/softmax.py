@@ -8,12 +8,14 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.forms import Forms
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import PerOperand
-from funcgrad._ops.elementwise.arithmetic import mul_p, sub_p
+from funcgrad._ops.elementwise.arithmetic import log_p, mul_p, sub_p
 from funcgrad._ops.elementwise.transcendental import exp_p
 from funcgrad._ops.layout.batching import batch_axes
-from funcgrad._ops.layout.broadcast import reduce_sum
+from funcgrad._ops.layout.broadcast import reduce_sum, reduce_sum_p
+from funcgrad._ops.reduce.reduce import reduce_max_p
 
 
 def _log_softmax_numpy(x: Any, *, axes: tuple[int, ...]) -> Any:
@@ -23,6 +25,11 @@ def _log_softmax_numpy(x: Any, *, axes: tuple[int, ...]) -> Any:
     shifted = x - np.maximum.reduce(x, axes, keepdims=True)
     shifted -= np.log(np.add.reduce(np.exp(shifted), axes, keepdims=True))
     return shifted
+
+
+def _log_softmax_expanded(x: Any, *, axes: tuple[int, ...]) -> Any:
+    shifted = sub_p(x, reduce_max_p(x, axes=axes, keepdims=True))
+    return sub_p(shifted, log_p(reduce_sum_p(exp_p(shifted), axes=axes, keepdims=True)))
 
 
 def _log_softmax_xla(lax: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
@@ -57,4 +64,5 @@ log_softmax_p = Primitive(
     derivative=PerOperand(("x",), [_log_softmax_bar], [_log_softmax_push]),
     batch=batch_axes("axes"),
     cost=lambda y, x, **_: 25 * x.size,
+    forms=Forms(expand=_log_softmax_expanded, new_memory=True),
 )

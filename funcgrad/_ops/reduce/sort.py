@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, is_integral
 from funcgrad._core.bind import bind
+from funcgrad._core.forms import NEW_MEMORY
 from funcgrad._core.primitive import CompoundPrimitive, Primitive
 from funcgrad._core.trace.derivative import CONSTANT, Multilinear
 from funcgrad._ops.elementwise.arithmetic import ordered
@@ -75,6 +76,7 @@ gather_along_axis_p = CompoundPrimitive(
     derivative=Multilinear(("x", "indices"), [_gather_transpose, None]),
     batch=batch_all("axis"),
     cost=lambda y, x, indices, **_: 0,
+    forms=NEW_MEMORY,
 )
 
 
@@ -124,6 +126,7 @@ scatter_along_axis_p = CompoundPrimitive(
     ),
     batch=batch_all("axis"),
     cost=lambda y, x, indices, **_: x.size,
+    forms=NEW_MEMORY,
 )
 
 
@@ -147,6 +150,7 @@ argsort_p = CompoundPrimitive(
     derivative=CONSTANT,
     batch=batch_axes("axis"),
     cost=lambda y, x, **_: _comparisons(x),
+    forms=NEW_MEMORY,
 )
 
 
@@ -190,6 +194,7 @@ sort_p = CompoundPrimitive(
     batch=batch_axes("axis"),
     cost=lambda y, x, **_: _comparisons(x),
     multiple_results=True,
+    forms=NEW_MEMORY,
 )
 
 

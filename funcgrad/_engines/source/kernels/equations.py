@@ -12,43 +12,42 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.choose import choose
+from funcgrad._core.forms import Basic
 from funcgrad._core.graph.ir import Equation, Operand, Var
 from funcgrad._core.lazy import LazyModule
-from funcgrad._engines.source.forms import is_ours
+from funcgrad._core.primitive import Primitive
+from funcgrad._engines.source.kernels.expand import parts_of
 from funcgrad._engines.source.kernels.lowering import KINDS, Lowering, in_dtype, number
 from funcgrad._engines.source.kernels.nodes import Access, Memory, Number, Rows, Shape, View, strides_of
 
 _scipy_special = LazyModule("scipy.special")
-# SciPy's functions that stand behind primitives of other names, and of the same.
-_SPECIAL = {"digamma": "psi"} | {
-    name: name
-    for name in ("erf", "erfc", "erfinv", "ndtr", "ndtri", "logit", "gammaln", "betaln", "gamma", "xlogy", "xlog1py")
-}
-_SPECIAL |= {name: name for name in ("entr", "i0", "i1", "i0e", "i1e")}
 
 
 def lowered(w: Lowering, equation: Equation) -> bool:
     """Put the steps of an equation down, if it has a form."""
+    return all(_lowered(w, part) for part in parts_of(equation))
+
+
+def _lowered(w: Lowering, equation: Equation) -> bool:
     if not all(map(_is_known, (*equation.operands, *equation.results))):
         return False
     primitive = equation.primitive
-    function = _ufunc_of(equation)
+    function = _ufunc_of(primitive)
     if function is not None:
         plain = function.nout == 1 and not function.signature and not equation.params
         return plain and w.set(equation, w.ufunc(function, equation))
     if primitive.numpy in (choose, np.where):
         return w.set(equation, w.where(equation))
-    form = FORMS.get(primitive.name) if is_ours(equation) else None
+    form = FORMS.get(primitive.forms.basic)
     return form is not None and form(w, equation)
 
 
-def _ufunc_of(equation: Equation) -> np.ufunc | None:
-    """The ufunc that a primitive is, or that it is named after."""
-    function = equation.primitive.numpy
-    if isinstance(function, np.ufunc):
-        return function
-    known = is_ours(equation) and equation.primitive.name in _SPECIAL
-    return getattr(_scipy_special, _SPECIAL[equation.primitive.name]) if known else None
+def _ufunc_of(primitive: Primitive) -> np.ufunc | None:
+    """The ufunc that a primitive is, or that has the same values."""
+    if isinstance(primitive.numpy, np.ufunc):
+        return primitive.numpy
+    special = primitive.forms.special
+    return None if special is None else getattr(_scipy_special, special)
 
 
 def _is_known(x: Operand) -> bool:
@@ -70,14 +69,11 @@ def _same(w: Lowering, equation: Equation) -> bool:
     return True
 
 
-def _reduction(function: Any) -> Form:
-    def form(w: Lowering, equation: Equation) -> bool:
-        x, axes = w.array(equation.operands[0]), equation.params["axes"]
-        if x is None or not axes:
-            return False
-        return w.set(equation, w.reduced(function, x, tuple(axes), equation.params["keepdims"]))
-
-    return form
+def _reduction(w: Lowering, equation: Equation) -> bool:
+    x, axes, function = w.array(equation.operands[0]), equation.params["axes"], equation.primitive.forms.ufunc
+    if x is None or not axes:
+        return False
+    return w.set(equation, w.reduced(function, x, tuple(axes), equation.params["keepdims"]))
 
 
 def _power(w: Lowering, equation: Equation) -> bool:
@@ -120,16 +116,16 @@ def _view(w: Lowering, equation: Equation) -> bool:
     if isinstance(x, Number):
         # The same everywhere, whatever shows it.
         return w.set(equation, x)
-    name = equation.primitive.name
-    if name == "reshape":
+    basic = equation.primitive.forms.basic
+    if basic is Basic.RESHAPE:
         return w.set(equation, _reshaped(w, x, shape))
     array = np.lib.stride_tricks.as_strided(np.empty(1, np.uint8), x.shape, x.strides, writeable=False)
-    if name == "index":
+    if basic is Basic.INDEX:
         entries = equation.params["index"].entries
         shown = array[entries if Ellipsis in entries else (*entries, ...)]
-    elif name == "broadcast_to":
+    elif basic is Basic.BROADCAST:
         shown = np.broadcast_to(array, shape)
-    elif name == "transpose":
+    elif basic is Basic.TRANSPOSE:
         shown = array.transpose(equation.params["permutation"])
     else:
         return False
@@ -140,7 +136,7 @@ def _view(w: Lowering, equation: Equation) -> bool:
 def _picked(w: Lowering, equation: Equation) -> bool:
     """Elements that index arrays name along the first axes."""
     x, *ids = [w.array(operand) for operand in equation.operands]
-    first = equation.primitive.name == "embedding" or _is_first(equation.params["index"])
+    first = equation.primitive.forms.basic is Basic.EMBEDDING or _is_first(equation.params["index"])
     found = [each for each in ids if each is not None and each.dtype.kind in "iu"]
     if not first or x is None or len(found) < len(ids):
         return False
@@ -200,54 +196,6 @@ def _turned(x: View) -> View:
     return View(x.memory, x.offset, x.shape[::-1], x.strides[::-1])
 
 
-def _affine(w: Lowering, equation: Equation) -> bool:
-    x, weight, bias = [w.array(operand) for operand in equation.operands]
-    shape, dtype = w.shape(equation.results[0]), equation.results[0].aval.dtype
-    if x is None or weight is None or bias is None or bias.dtype != dtype:
-        return False
-    y = w.product(x, _turned(weight), shape)
-    return y is not None and w.set(equation, w.of(np.add, [y, bias], (dtype,) * 3, shape))
-
-
-def _log_softmax(w: Lowering, equation: Equation) -> bool:
-    x, axes = w.array(equation.operands[0]), tuple(equation.params["axes"])
-    shape, dtype = w.shape(equation.results[0]), equation.results[0].aval.dtype
-    if x is None or dtype.kind != "f" or not axes:
-        return False
-    greatest = w.reduced(np.maximum, x, axes, True)
-    shifted = w.of(np.subtract, [x, greatest], (dtype,) * 3, shape)
-    powers = w.of(np.exp, [shifted], (dtype,) * 2, shape)
-    total = None if powers is None else w.reduced(np.add, w.held(powers), axes, True)
-    logarithm = None if total is None else w.of(np.log, [total], (dtype,) * 2, total.shape)
-    return w.set(equation, w.of(np.subtract, [shifted, logarithm], (dtype,) * 3, shape))
-
-
-def _clip(w: Lowering, equation: Equation) -> bool:
-    dtype, shape = equation.results[0].aval.dtype, w.shape(equation.results[0])
-    x, low, high = [w.access(each, dtype) for each in equation.operands]
-    raised = w.of(np.maximum, [x, low], (dtype,) * 3, shape)
-    return w.set(equation, w.of(np.minimum, [raised, high], (dtype,) * 3, shape))
-
-
-def _relu(w: Lowering, equation: Equation) -> bool:
-    (result,) = equation.results
-    dtype = result.aval.dtype
-    return w.set(
-        equation, w.of(np.maximum, [w.access(equation.operands[0]), number(0, dtype)], (dtype,) * 3, w.shape(result))
-    )
-
-
-def _logistic(w: Lowering, equation: Equation) -> bool:
-    (result,) = equation.results
-    dtype, shape = result.aval.dtype, w.shape(result)
-    x = w.access(equation.operands[0])
-    if x is None or x.dtype != dtype or dtype.kind != "f":
-        return False
-    power = w.of(np.exp, [w.applied("-{}", [x], shape, dtype)], (dtype,) * 2, shape)
-    one = f"{dtype.name}(1)"
-    return power is not None and w.set(equation, w.applied(f"{one} / ({one} + {{}})", [power], shape, dtype))
-
-
 def _split(w: Lowering, equation: Equation) -> bool:
     x = w.access(equation.operands[0])
     if not isinstance(x, View) or x.shape != (len(equation.results),):
@@ -259,34 +207,28 @@ def _split(w: Lowering, equation: Equation) -> bool:
     return True
 
 
-FORMS: dict[str, Form] = {
-    "power": _power,
-    "cast": _cast,
-    "full_like": _fill,
-    "reduce_sum": _reduction(np.add),
-    "reduce_max": _reduction(np.maximum),
-    "reduce_min": _reduction(np.minimum),
-    "reduce_prod": _reduction(np.multiply),
-    "reshape": _view,
-    "broadcast_to": _view,
-    "transpose": _view,
-    "index": _view,
-    "embedding": _picked,
-    "scatter": _scatter,
-    "copy": _same,
-    "stop_gradient": _same,
-    "separate": _same,
-    "alike": _same,
-    "matmul": _matmul,
-    "dot_general": _dot_general,
-    "affine": _affine,
-    "log_softmax": _log_softmax,
-    "clip": _clip,
-    "relu": _relu,
-    "logistic": _logistic,
-    "split": _split,
+FORMS: dict[Basic | None, Form] = {
+    Basic.BARRIER: _same,
+    Basic.BROADCAST: _view,
+    Basic.CAST: _cast,
+    Basic.COPY: _same,
+    Basic.DOT_GENERAL: _dot_general,
+    Basic.EMBEDDING: _picked,
+    Basic.FILL: _fill,
+    Basic.INDEX: _view,
+    Basic.MATMUL: _matmul,
+    Basic.POWER: _power,
+    Basic.REDUCTION: _reduction,
+    Basic.RESHAPE: _view,
+    Basic.SCATTER: _scatter,
+    Basic.SPLIT: _split,
+    Basic.STOP_GRADIENT: _same,
+    Basic.TRANSPOSE: _view,
 }
-VIEWS = frozenset({"reshape", "broadcast_to", "transpose", "index", "copy", "stop_gradient", "separate", "alike"})
+# The operations that only show the memory of their operand in a kernel, where a copy is made when it is read.
+VIEWS = frozenset(
+    {Basic.BARRIER, Basic.BROADCAST, Basic.COPY, Basic.INDEX, Basic.RESHAPE, Basic.STOP_GRADIENT, Basic.TRANSPOSE}
+)
 
 
 def has_form(equation: Equation) -> bool:

@@ -11,12 +11,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
-import numpy as np
-
+from funcgrad._core.forms import Basic
 from funcgrad._core.graph.ir import Equation, Graph, Operand, Var
 from funcgrad._core.primitive import Primitive
-from funcgrad._engines.source.forms import is_ours
 from funcgrad._engines.source.kernels.equations import VIEWS, given, has_form, lowered
+from funcgrad._engines.source.kernels.expand import parts_of, with_expansions
 from funcgrad._engines.source.kernels.lowering import Lowering
 from funcgrad._engines.source.kernels.nodes import Memory, Number, Rows, Shape, View
 from funcgrad._engines.source.kernels.text import KernelWriter, Text
@@ -31,7 +30,11 @@ _WORTH = 3
 _MOST = 160
 # Of more, what has nothing to do with the rest is a kernel of its own: steps of many parameters share one.
 _JOINED = 64
-_REDUCTIONS = frozenset({"reduce_sum", "reduce_max", "reduce_min", "reduce_prod"})
+
+# Beside elementwise primitives, the operations that compute each element from one element.
+_BY_ELEMENT = frozenset({Basic.BROADCAST, Basic.CAST, Basic.COPY, Basic.STOP_GRADIENT})
+# The operations that read an index, which may be out of bounds.
+_INDEXED = frozenset({Basic.EMBEDDING, Basic.INDEX, Basic.SCATTER})
 
 # A kernel in place of a primitive: ``made(members, plan, avals)``, with what it needs to be compiled.
 Make = Callable[["Plan"], Any]
@@ -66,7 +69,7 @@ class Plan(NamedTuple):
 
 def looped(graph: Graph, whole: Make, blocks: Make) -> Graph:
     """The same program with kernels, operations moved up beside those that they are in one kernel with."""
-    graph = _without_barriers(graph)
+    graph = with_expansions(_without_barriers(graph))
     pending, equations = list(graph.equations), []
     forms = {equation: has_form(equation) for equation in pending}
     while pending:
@@ -96,7 +99,7 @@ def _without_barriers(graph: Graph) -> Graph:
         operands = tuple([known.get(x, x) for x in e.operands])
         handed = any(var in graph.outputs and x not in made for var, x in zip(e.results, operands, strict=False))
         made.update(e.results)
-        if e.primitive.name in ("separate", "alike") and is_ours(e) and not handed:
+        if e.primitive.forms.basic is Basic.BARRIER and not handed:
             known.update(zip(e.results, operands, strict=False))
         else:
             kept.append(Equation(e.primitive, operands, e.params, e.results, e.source))
@@ -129,7 +132,7 @@ def _small(graph: Graph, pending: list[Equation], forms: dict[Equation, bool]) -
     if len(members) > _JOINED:
         members, others = _connected(members, pending)
     members, others = _without_views(members, others)
-    if sum(equation.primitive.name not in VIEWS for equation in members) < _WORTH:
+    if sum(equation.primitive.forms.basic not in VIEWS for equation in members) < _WORTH:
         return None
     return _planned(graph, members, others, {}, None), others
 
@@ -162,7 +165,7 @@ def _without_views(members: list[Equation], others: list[Equation]) -> tuple[lis
     """Leave out what only shows memory, where nothing else of the kernel reads it: it would be copied."""
     while True:
         read = {x for equation in members for x in equation.operands}
-        out = [e for e in members if e.primitive.name in VIEWS and read.isdisjoint(e.results)]
+        out = [e for e in members if e.primitive.forms.basic in VIEWS and read.isdisjoint(e.results)]
         if not out:
             return members, others
         members = [e for e in members if e not in out]
@@ -210,20 +213,29 @@ class _RowsOf:
 
     def is_partial(self, equation: Equation) -> bool:
         """Whether a block makes a part of each number."""
-        return equation.primitive.name in _REDUCTIONS and 0 in equation.params["axes"]
+        return equation.primitive.forms.basic is Basic.REDUCTION and 0 in equation.params["axes"]
 
     def takes(self, equation: Equation) -> bool:
         """Whether an operation does the same in each row; its variables are known as cut, or as whole."""
+        before = self.shapes.copy(), self._whole.copy()
+        parts = parts_of(equation)
+        if all(self._takes(part) and (part is equation or not self.is_partial(part)) for part in parts):
+            return True
+        # The parts that were taken say nothing of their variables, since the whole is not.
+        self.shapes, self._whole = before
+        return False
+
+    def _takes(self, equation: Equation) -> bool:
         (result, *more), shape = equation.results, equation.results[0].aval.shape
-        name, params = equation.primitive.name, equation.params
+        basic = equation.primitive.forms.basic
         if more or math.prod(shape[1:]) > BLOCK:
             return False
         arrays = [x for x in equation.operands if type(x) is Var and x.aval.shape != ()]
-        if name == "full_like":
+        if basic is Basic.FILL:
             cut: list[bool] = [False] * len(arrays)
-        elif equation.primitive.elementwise or name in ("cast", "copy", "broadcast_to", "stop_gradient"):
+        elif equation.primitive.elementwise or basic in _BY_ELEMENT:
             cut = [len(x.aval.shape) == len(shape) and x.aval.shape[0] == self._count for x in arrays]
-        elif self._is_by_rows(name, params, arrays):
+        elif self._is_by_rows(basic, equation.params, arrays):
             cut = [True]
         else:
             return False
@@ -239,15 +251,15 @@ class _RowsOf:
             self.shapes[result] = (Rows(self.length[1]), *shape[1:])
         return True
 
-    def _is_by_rows(self, name: str, params: dict[str, Any], arrays: Sequence[Var]) -> bool:
+    def _is_by_rows(self, basic: Basic | None, params: dict[str, Any], arrays: Sequence[Var]) -> bool:
         if len(arrays) != 1 or arrays[0].aval.shape[0] != self._count or math.prod(arrays[0].aval.shape[1:]) > BLOCK:
             return False
-        if name == "index":
+        if basic is Basic.INDEX:
             entries = params["index"].entries
             return len(entries) > 0 and entries[0] == slice(None)
-        if name == "transpose":
+        if basic is Basic.TRANSPOSE:
             return params["permutation"][0] == 0
-        return name in _REDUCTIONS or name == "reshape" or (name == "log_softmax" and 0 not in params["axes"])
+        return basic in (Basic.REDUCTION, Basic.RESHAPE)
 
     def _agrees(self, arrays: Sequence[Var], cut: Sequence[bool]) -> bool:
         pairs = zip(arrays, cut, strict=True)
@@ -269,11 +281,14 @@ class _Flat:
 
     def takes(self, equation: Equation) -> bool:
         """Whether all operands have this shape, or are numbers."""
-        name = equation.primitive.name
+        return all(self._takes(part) for part in parts_of(equation))
+
+    def _takes(self, equation: Equation) -> bool:
+        basic = equation.primitive.forms.basic
         result, *more = equation.results
         if more or result.aval.shape != self._shape:
             return False
-        if not equation.primitive.elementwise and name not in ("cast", "full_like", "copy"):
+        if not equation.primitive.elementwise and basic not in (Basic.CAST, Basic.FILL, Basic.COPY):
             return False
         if any(x.aval.shape not in ((), self._shape) for x in equation.operands):
             return False
@@ -294,13 +309,13 @@ def _planned(
     """The kernel for these operations, of which others read some."""
     made = {var for equation in members for var in equation.results}
     read = {x for equation in others for x in equation.operands} | set(graph.outputs)
-    indexed = any(equation.primitive.name in ("index", "embedding", "scatter") for equation in members)
+    indexed = any(equation.primitive.forms.basic in _INDEXED for equation in members)
     operands = tuple(
         dict.fromkeys(
             x
             for equation in members
             # What lends only its shape is not given; but where an index is refused all operations are run again.
-            if equation.primitive.name != "full_like" or indexed
+            if equation.primitive.forms.basic is not Basic.FILL or indexed
             for x in equation.operands
             if type(x) is Var and x not in made
         )
@@ -350,9 +365,7 @@ def _planned(
 
 
 def _joined(equation: Equation) -> Any:
-    return {"reduce_sum": np.add, "reduce_max": np.maximum, "reduce_min": np.minimum, "reduce_prod": np.multiply}[
-        equation.primitive.name
-    ]
+    return equation.primitive.forms.ufunc
 
 
 def _outputs(lowering: Lowering, results: Sequence[Var], shapes: dict[Any, Shape]) -> list[Memory]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from funcgrad._core.forms import Forms
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops.elementwise.arithmetic import sign_p
 from funcgrad._ops.elementwise.families import elementwise
@@ -28,6 +29,7 @@ i0_p = elementwise(
     xla=_unscaled("bessel_i0e"),
     maps=[lambda t, x: t * i1_p(x)],
     flops=30,
+    forms=Forms(special="i0", new_memory=True),
 )
 i1_p = elementwise(
     "i1",
@@ -36,6 +38,7 @@ i1_p = elementwise(
     xla=_unscaled("bessel_i1e"),
     maps=[lambda t, x, y: t * (i0_p(x) - _over(y, x))],
     flops=30,
+    forms=Forms(special="i1", new_memory=True),
 )
 i0e_p = elementwise(
     "i0e",
@@ -44,6 +47,7 @@ i0e_p = elementwise(
     xla="bessel_i0e",
     maps=[lambda t, x, y: t * (i1e_p(x) - sign_p(x) * y)],
     flops=30,
+    forms=Forms(special="i0e", new_memory=True),
 )
 i1e_p = elementwise(
     "i1e",
@@ -52,6 +56,7 @@ i1e_p = elementwise(
     xla="bessel_i1e",
     maps=[lambda t, x, y: t * (i0e_p(x) - sign_p(x) * y - _over(y, x))],
     flops=30,
+    forms=Forms(special="i1e", new_memory=True),
 )
 
 j0_p = of_scipy("j0", "x", [lambda t, x: t * -j1_p(x)])

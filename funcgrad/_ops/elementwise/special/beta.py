@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._core.forms import Forms
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.elementwise.rounding import floor_p
 from funcgrad._ops.elementwise.select import select
@@ -79,6 +80,7 @@ betaln_p = elementwise(
         lambda t, a, b: t * -digamma_step(b, a),
     ],
     flops=60,
+    forms=Forms(special="betaln", new_memory=True),
 )
 beta_p = of_scipy(
     "beta",

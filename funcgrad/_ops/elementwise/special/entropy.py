@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._core.forms import Forms
 from funcgrad._ops.elementwise.arithmetic import log_p
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.elementwise.select import select
@@ -22,6 +23,7 @@ logit_p = elementwise(
     xla=lambda lax, x: lax.sub(lax.log(x), lax.log1p(lax.neg(x))),
     maps=[lambda t, x: t / (x * (1 - x))],
     flops=20,
+    forms=Forms(special="logit", new_memory=True),
 )
 
 
@@ -43,6 +45,7 @@ xlogy_p = elementwise(
     xla=lambda lax, a, b: _zero_unless(lax, a, lax.mul(a, lax.log(b)), b),
     maps=[lambda t, b: t * log_p(b), lambda t, a, b: t * _quotient(a, b)],
     flops=12,
+    forms=Forms(special="xlogy", new_memory=True),
 )
 xlog1py_p = elementwise(
     "xlog1py",
@@ -51,6 +54,7 @@ xlog1py_p = elementwise(
     xla=lambda lax, a, b: _zero_unless(lax, a, lax.mul(a, lax.log1p(b)), b),
     maps=[lambda t, b: t * log1p_p(b), lambda t, a, b: t * _quotient(a, 1 + b)],
     flops=12,
+    forms=Forms(special="xlog1py", new_memory=True),
 )
 
 
@@ -67,6 +71,7 @@ entr_p = elementwise(
     xla=_entr_xla,
     maps=[lambda t, x: t * (-1 - log_p(x))],
     flops=12,
+    forms=Forms(special="entr", new_memory=True),
 )
 
 # Where the terms of the closed form cancel, the series in x serves (DLMF 4.2.19).

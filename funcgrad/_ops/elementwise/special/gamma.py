@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import aval_of
+from funcgrad._core.forms import Forms
 from funcgrad._ops.elementwise.arithmetic import log_p
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.elementwise.select import select
@@ -73,6 +74,7 @@ gammaln_p = elementwise(
     xla=gammaln_xla,
     maps=[lambda t, x: t * digamma_p(x)],
     flops=20,
+    forms=Forms(special="gammaln", new_memory=True),
 )
 digamma_p = elementwise(
     "digamma",
@@ -81,6 +83,7 @@ digamma_p = elementwise(
     xla=_digamma_xla,
     maps=[lambda t, x: t * polygamma_p(x, order=1)],
     flops=20,
+    forms=Forms(special="psi", new_memory=True),
 )
 polygamma_p = elementwise(
     "polygamma",
@@ -110,6 +113,7 @@ gamma_p = elementwise(
     xla=_gamma_xla,
     maps=[lambda t, x, y: t * (y * digamma_p(x))],
     flops=30,
+    forms=Forms(special="gamma", new_memory=True),
 )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._core.forms import Forms
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.scipys import of_scipy, on_all_cores, scipy_special
@@ -27,6 +28,7 @@ erfc_p = elementwise(
     xla="erfc",
     maps=[lambda t, x: t * (-_TWO_OVER_SQRT_PI * exp_p(-(x * x)))],
     flops=20,
+    forms=Forms(special="erfc", new_memory=True),
 )
 erfinv_p = elementwise(
     "erfinv",
@@ -35,6 +37,7 @@ erfinv_p = elementwise(
     xla="erf_inv",
     maps=[lambda t, y: t * (exp_p(y * y) / _TWO_OVER_SQRT_PI)],
     flops=20,
+    forms=Forms(special="erfinv", new_memory=True),
 )
 ndtr_p = elementwise(
     "ndtr",
@@ -43,6 +46,7 @@ ndtr_p = elementwise(
     xla=lambda lax, x: lax.mul(lax.full_like(x, 0.5), lax.erfc(lax.mul(x, lax.full_like(x, -math.sqrt(0.5))))),
     maps=[lambda t, x: t * (_ONE_OVER_SQRT_TWO_PI * exp_p(-0.5 * (x * x)))],
     flops=20,
+    forms=Forms(special="ndtr", new_memory=True),
 )
 # Abramowitz and Stegun, 26.2.23: the quantile of the normal distribution to 4.5e-4.
 _QUANTILE = ((2.515517, 0.802853, 0.010328), (1, 1.432788, 0.189269, 0.001308))
@@ -82,6 +86,7 @@ ndtri_p = elementwise(
     xla=_ndtri_xla,
     maps=[lambda t, y: t * (exp_p(0.5 * (y * y)) / _ONE_OVER_SQRT_TWO_PI)],
     flops=100,
+    forms=Forms(special="ndtri", new_memory=True),
 )
 
 

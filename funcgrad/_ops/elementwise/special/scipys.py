@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import untraced
+from funcgrad._core.forms import NEW_MEMORY, Forms
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.threads import each
@@ -92,6 +93,7 @@ def of_scipy(
     dtype: Callable[..., np.dtype] | None = None,
     jvps: Sequence[Rule | None] | None = None,
     flops: int = 100,
+    forms: Forms = NEW_MEMORY,
 ) -> Primitive:
     """Declare a primitive whose values are those of a ufunc of ``scipy.special``.
 
@@ -104,6 +106,7 @@ def of_scipy(
         dtype: the result's dtype, where it is not that of the operands.
         jvps: the forward maps where they differ.
         flops: operations per element.
+        forms: what engines know of it beside its implementations.
     """
 
     def numpy(*xs: Any) -> Any:
@@ -120,6 +123,7 @@ def of_scipy(
             jvps=jvps,
             dtype=dtype,
             flops=flops,
+            forms=forms,
         )
     )
     return made[0]

@@ -1,0 +1,72 @@
+"""The part of a primitive's record by which engines compile it other than by a call of its function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Basic(Enum):
+    """The basic operations that engines have code of their own for. A primitive's record says which one it is.
+
+    The parameters of such a primitive have the names and the meaning that they have in the library's own.
+    """
+
+    BARRIER = "the operands as they are, kept apart from other operations or tied to a place"
+    BROADCAST = "broadcast_to"
+    CAST = "cast"
+    COPY = "copy"
+    DOT_GENERAL = "dot_general"
+    EMBEDDING = "rows of a table"
+    FILL = "an array of one number, in the shape of the operand"
+    INDEX = "x[index]"
+    MATMUL = "matmul"
+    POWER = "a power with a known exponent"
+    REDUCTION = "a ufunc's reduction over axes"
+    RESHAPE = "reshape"
+    SCATTER = "zeros, to which arrays are added at indices"
+    SPLIT = "the numbers of a vector, one by one"
+    STOP_GRADIENT = "the operand as it is"
+    TRANSPOSE = "transpose"
+    WRITE = "x with other values at an index"
+
+
+class Requirement(Enum):
+    """What must hold of the last operand's numbers. NumPy raises where it does not; a compiled program cannot."""
+
+    HAS_ROOM = "the number fits into the dtype that a parameter names"
+    NOT_NEGATIVE = "an exponent of integers is not negative"
+
+
+class Forms(NamedTuple):
+    """What engines and the simplifier know of a primitive beside its implementations. Every field may be left out.
+
+    Args:
+        basic: the basic operation that it is.
+        ufunc: the ufunc that a reduction repeats.
+        special: the ufunc of ``scipy.special`` with the same values, by name. Kernels call its inner loop.
+        expand: the same values computed by basic operations: ``expand(*operands, **params)``. It must give the numbers
+            of the primitive's NumPy implementation to the last bit.
+        new_memory: whether results of the NumPy implementation never share memory with operands.
+        layout: the layout of the result on a mesh with explicit axes, from those of the operands:
+            ``layout(*operands, **params)``; see ``_engines/xla/layouts.py``.
+        requires: a condition on the last operand, which XLA checks after the call.
+        fold: what the result is already, where the operands' types say so: ``fold(operands, aval, **params)`` gives an
+            operand, a number, or ``None``.
+    """
+
+    basic: Basic | None = None
+    ufunc: np.ufunc | None = None
+    special: str | None = None
+    expand: Callable[..., Any] | None = None
+    new_memory: bool = False
+    layout: Callable[..., Any] | None = None
+    requires: Requirement | None = None
+    fold: Callable[..., Any] | None = None
+
+
+NO_FORMS = Forms()
+NEW_MEMORY = Forms(new_memory=True)

@@ -1,0 +1,57 @@
+"""Equations that are computed by basic operations: a primitive's own expansion, in place of a form in each engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from funcgrad._core.graph.ir import Equation, Graph, Literal, Var
+from funcgrad._core.trace.staging import StagingTrace
+
+
+class Expanded(Equation):
+    """An equation with the basic operations that compute the same from its operands."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, equation: Equation, parts: Sequence[Equation]) -> None:
+        super().__init__(equation.primitive, equation.operands, equation.params, equation.results, equation.source)
+        self.parts = tuple(parts)
+
+
+def with_expansions(graph: Graph) -> Graph:
+    """Return the same program; equations whose primitives have an expansion hold it."""
+    equations = [equation if (found := _expanded(equation)) is None else found for equation in graph.equations]
+    return Graph(graph.inputs, graph.constants, equations, graph.outputs, graph.name, graph.trees)
+
+
+def parts_of(equation: Equation) -> Sequence[Equation]:
+    """Return the basic operations that compute an equation; the equation itself where it has no expansion."""
+    return equation.parts if isinstance(equation, Expanded) else (equation,)
+
+
+def _expanded(equation: Equation) -> Expanded | None:
+    expand = equation.primitive.forms.expand
+    if expand is None:
+        return None
+    trace = StagingTrace("expand")
+    given = [x.value if isinstance(x, Literal) else trace.input(x.aval) for x in equation.operands]
+    program = trace.graph([expand(*given, **equation.params)], equation.primitive.name)
+    (output,), (result,) = program.outputs, equation.results
+    made = {var for part in program.equations for var in part.results}
+    if output not in made or output.aval.shape != result.aval.shape or output.aval.dtype != result.aval.dtype:
+        return None
+    # The parts read the equation's own operands, and the last one makes its own result.
+    own: dict[Any, Any] = dict(zip(program.inputs, [x for x in equation.operands if type(x) is Var], strict=True))
+    own[output] = result
+    parts = [
+        Equation(
+            part.primitive,
+            tuple([own.get(x, x) for x in part.operands]),
+            part.params,
+            tuple([own.get(var, var) for var in part.results]),
+            equation.source,
+        )
+        for part in program.equations
+    ]
+    return Expanded(equation, parts)
