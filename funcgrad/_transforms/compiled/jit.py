@@ -25,7 +25,6 @@ from funcgrad._transforms.base.arguments import StaticArguments, argument_name, 
 from funcgrad._transforms.base.shape_dtype import ShapeDtype
 from funcgrad._transforms.base.stage import abstract, is_stageable
 from funcgrad._transforms.compiled.jitted import Jitted
-from funcgrad._transforms.compiled.progress import note_if_long
 from funcgrad._transforms.compiled.size import warn_if_large
 from funcgrad._transforms.compiled.source_function import SourceFunction
 from funcgrad.errors import UnsupportedFunctionError
@@ -249,7 +248,6 @@ class XlaFunction(Jitted):
             given, named = in_tree.unflatten(tracers)
             staged = self._own(*self._stage_bound(function, given, named, static))
             self._told = self._told or warn_if_large(staged[0], name_of(self._function))
-            note_if_long(name_of(self._function), len(staged[0].equations), Program.__call__.__code__)
             return staged
 
         order, handed = self._donation(args, kwargs)
