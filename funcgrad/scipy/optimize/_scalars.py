@@ -142,17 +142,30 @@ def _bracketed(  # noqa: PLR0917  (SciPy's arguments)
     return found, solution(result, root=found, converged=success if result is None else None)
 
 
-def brentq(  # noqa: PLR0917  (SciPy's arguments)
-    f: Callable[..., Any],
-    a: Any,
-    b: Any,
-    args: Any = (),
-    xtol: float = 2e-12,
-    rtol: float = _RTOL,
-    maxiter: int = 100,
-    full_output: bool = False,
-    disp: bool = True,
-) -> Any:
+def _bracketing(name: str, text: str) -> Any:
+    """Return the function of SciPy's bracketing method of this name; they share their arguments."""
+
+    def search(  # noqa: PLR0917  (SciPy's arguments)
+        f: Callable[..., Any],
+        a: Any,
+        b: Any,
+        args: Any = (),
+        xtol: float = 2e-12,
+        rtol: float = _RTOL,
+        maxiter: int = 100,
+        full_output: bool = False,
+        disp: bool = True,
+    ) -> Any:
+        options = {"xtol": xtol, "rtol": rtol, "maxiter": maxiter, "disp": disp}
+        return _bracketed(name, f, a, b, args, full_output, options)
+
+    search.__name__ = search.__qualname__ = name
+    search.__doc__ = text
+    return search
+
+
+brentq = _bracketing(
+    "brentq",
     """``scipy.optimize.brentq``: the root of a function between two numbers; differentiable as `root_scalar` is.
 
     Args:
@@ -178,57 +191,11 @@ def brentq(  # noqa: PLR0917  (SciPy's arguments)
         >>> import funcgrad as fg
         >>> print(round(fg.grad(lambda a: fg.scipy.optimize.brentq(lambda x: x**3 - a, 0, 10))(8.0), 6))
         0.083333
-    """
-    options = {"xtol": xtol, "rtol": rtol, "maxiter": maxiter, "disp": disp}
-    return _bracketed("brentq", f, a, b, args, full_output, options)
-
-
-def brenth(  # noqa: PLR0917  (SciPy's arguments)
-    f: Callable[..., Any],
-    a: Any,
-    b: Any,
-    args: Any = (),
-    xtol: float = 2e-12,
-    rtol: float = _RTOL,
-    maxiter: int = 100,
-    full_output: bool = False,
-    disp: bool = True,
-) -> Any:
-    """``scipy.optimize.brenth``: as `brentq`, with hyperbolic extrapolation."""
-    options = {"xtol": xtol, "rtol": rtol, "maxiter": maxiter, "disp": disp}
-    return _bracketed("brenth", f, a, b, args, full_output, options)
-
-
-def bisect(  # noqa: PLR0917  (SciPy's arguments)
-    f: Callable[..., Any],
-    a: Any,
-    b: Any,
-    args: Any = (),
-    xtol: float = 2e-12,
-    rtol: float = _RTOL,
-    maxiter: int = 100,
-    full_output: bool = False,
-    disp: bool = True,
-) -> Any:
-    """``scipy.optimize.bisect``: as `brentq`, by halving the interval."""
-    options = {"xtol": xtol, "rtol": rtol, "maxiter": maxiter, "disp": disp}
-    return _bracketed("bisect", f, a, b, args, full_output, options)
-
-
-def ridder(  # noqa: PLR0917  (SciPy's arguments)
-    f: Callable[..., Any],
-    a: Any,
-    b: Any,
-    args: Any = (),
-    xtol: float = 2e-12,
-    rtol: float = _RTOL,
-    maxiter: int = 100,
-    full_output: bool = False,
-    disp: bool = True,
-) -> Any:
-    """``scipy.optimize.ridder``: as `brentq`, by Ridder's method."""
-    options = {"xtol": xtol, "rtol": rtol, "maxiter": maxiter, "disp": disp}
-    return _bracketed("ridder", f, a, b, args, full_output, options)
+    """,
+)
+brenth = _bracketing("brenth", "``scipy.optimize.brenth``: as `brentq`, with hyperbolic extrapolation.")
+bisect = _bracketing("bisect", "``scipy.optimize.bisect``: as `brentq`, by halving the interval.")
+ridder = _bracketing("ridder", "``scipy.optimize.ridder``: as `brentq`, by Ridder's method.")
 
 
 def toms748(  # noqa: PLR0917  (SciPy's arguments)
