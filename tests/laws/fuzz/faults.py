@@ -142,6 +142,11 @@ def copied_view() -> Any:
     return changed(Tensor, view=lambda self, *shape: old(self, *shape).clone())
 
 
+def given_number() -> Any:
+    """``float`` of a tensor that is recorded gives the number."""
+    return changed(Tensor, __float__=lambda self: float(self.item()))
+
+
 def batched_axis() -> Any:
     """Under ``vmap`` a running sum goes along the axis before."""
 
@@ -182,6 +187,7 @@ FAULTS: dict[str, tuple[Callable[[], Any], Find]] = {
     "Cholesky of the other triangle": (wrong_triangle, of_programs),
     "momentum buffer is the gradient": (shared_buffer, of_schedules),
     "Tensor.view copies": (copied_view, of_scripts),
+    "float of a recorded tensor gives the number": (given_number, of_scripts),
     "transposed arrays are copies": (transposed_copy, of_writes),
     "cumsum under vmap along the axis before": (batched_axis, of_programs),
 }
