@@ -25,18 +25,23 @@ the step, written once; `optimizer` makes its functions and PyTorch's class of i
 """
 
 from funcgrad._core.aval import Aval, aval_of, is_inexact, result_dtype
-from funcgrad._core.primitive import Primitive
+from funcgrad._core.primitive import Primitive, keep_names
 from funcgrad._core.trace.derivative import CONSTANT, JointlyLinear, Multilinear, PerOperand, Undefined
 from funcgrad._core.words import told
 from funcgrad._ops.elementwise.families import Elementwise, broadcast_aval, elementwise, predicate
 from funcgrad._ops.layout.batching import batch_axes, batch_same
 from funcgrad._ops.layout.broadcast import batch_all, with_batch
+from funcgrad._ops.linalg import sparse
+from funcgrad._ops.reduce import differences, recursion, resampling
 from funcgrad._public import publish
 from funcgrad.numpy.extend import as_value, dtype_of, implements, operands_for, promote
 from funcgrad.optim._rules.rule import REQUIRED, Choice, Flag, Number, Rule, Slot
 from funcgrad.optim._state.state import State
 from funcgrad.optim._torch.declare import Declared, optimizer
 from funcgrad.optim._torch.rule_optimizer import RuleOptimizer
+
+# All primitives of the library are declared now. These modules are imported for theirs alone.
+keep_names(sparse, differences, recursion, resampling)
 
 batch_same, broadcast_aval, is_inexact, operands_for = map(told, (batch_same, broadcast_aval, is_inexact, operands_for))
 

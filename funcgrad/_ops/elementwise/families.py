@@ -88,6 +88,7 @@ def elementwise(
     dtype: Callable[..., np.dtype] | None = None,
     flops: int = 1,
     operator: bool = False,
+    module: str | None = None,
 ) -> Primitive:
     """Declare an elementwise primitive.
 
@@ -101,6 +102,10 @@ def elementwise(
         dtype: the result dtype from the operands' avals, where it is not their common one.
         flops: operations per element.
         operator: whether Python's numbers have it as an operator.
+        module: the ``__name__`` of the module that declares it, by which pickled graphs find it again.
+
+    Raises:
+        ValueError: the library has a primitive of this name.
 
     Example:
         >>> import numpy as np
@@ -125,12 +130,15 @@ def elementwise(
         batch=_batch_elementwise,
         cost=lambda y, *xs, **_: flops * y.size,
         elementwise=True,
+        module=module,
     )
     primitive.operator = operator
     return primitive
 
 
-def predicate(name: str, operands: str, *, numpy: Callable[..., Any], xla: str | Callable[..., Any]) -> Primitive:
+def predicate(
+    name: str, operands: str, *, numpy: Callable[..., Any], xla: str | Callable[..., Any], module: str | None = None
+) -> Primitive:
     """Declare an elementwise primitive with a boolean result: it carries no derivative.
 
     Args:
@@ -138,6 +146,7 @@ def predicate(name: str, operands: str, *, numpy: Callable[..., Any], xla: str |
         operands: their names, space separated.
         numpy: the implementation on NumPy values.
         xla: the name of a ``jax.lax`` function, or a function of ``lax`` and the operands.
+        module: the ``__name__`` of the module that declares it, by which pickled graphs find it again.
 
     Example:
         >>> import numpy as np
@@ -146,4 +155,6 @@ def predicate(name: str, operands: str, *, numpy: Callable[..., Any], xla: str |
         >>> above_p(np.array([1.0, 3.0]), 2.0)
         array([False,  True])
     """
-    return elementwise(name, operands, numpy=numpy, xla=xla, maps=CONSTANT, dtype=lambda *_: np.dtype(bool))
+    return elementwise(
+        name, operands, numpy=numpy, xla=xla, maps=CONSTANT, dtype=lambda *_: np.dtype(bool), module=module
+    )
