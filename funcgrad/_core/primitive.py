@@ -142,8 +142,9 @@ class Primitive:
     ) -> None:
         if name in _names_of_the_library:
             raise ValueError(
-                f"primitive {name}: it was to be declared, and the library has a primitive of this name; needed another "
-                f"name, since engines and pickled graphs know the library's by theirs. Call it 'my_{name}', say."
+                f"primitive {name}: it was to be declared, and the library has a primitive of this name; needed "
+                "another name, since engines and pickled graphs know the library's by theirs. "
+                f"Call it 'my_{name}', say."
             )
         self.name = name
         self.module = module
