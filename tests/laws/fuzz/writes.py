@@ -342,7 +342,7 @@ class _Draw:
         return a.ndim == 1 and b.ndim > 0 and a.strides[0] != b.strides[-1] and np.shares_memory(a, b)
 
     def augmented(self) -> str | None:
-        """A statement such as ``a += v``, or the call of its operator, which writes to ``a`` and leaves the name alone."""
+        """A statement such as ``a += v``, or the call of its operator, which writes to ``a`` and keeps the name."""
         line = self._augmented()
         name, _, rest = (line or "").partition(" ")
         sign, _, value = rest.partition(" ")
