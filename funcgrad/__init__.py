@@ -5,7 +5,13 @@ from funcgrad._core.lazy import implementing_rooms as _implementing_rooms
 from funcgrad._public import publish_lazily as _publish_lazily
 
 # Where a function of SciPy's meets a traced value first, the room that implements its module is loaded.
-_implementing_rooms.update({"scipy": "funcgrad.scipy", "scipy.special": "funcgrad.scipy.special"})
+_implementing_rooms.update(
+    {
+        "primitives": "funcgrad._ops",
+        "scipy": "funcgrad.scipy",
+        "scipy.special": "funcgrad.scipy.special",
+    }
+)
 
 # The public names, and the module of each, are in ``__init__.pyi``.
 __getattr__, __dir__, __all__ = _publish_lazily(__name__, __file__)

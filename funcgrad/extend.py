@@ -21,11 +21,15 @@ a batching rule and a cost. Declared, it is differentiated, batched, staged, com
 An *optimizer* is one record too, a `Rule`: its hyperparameters, what it keeps of a parameter from step to step, and
 the step, written once; `optimizer` makes its functions and PyTorch's class of it.
 
+A *pass* makes a graph of a graph. A graph has inputs, constants, equations and outputs; a pass makes an `Equation` for
+each that it changes, with a `Var` or `Literal` for each operand, and ``fg.Graph`` of all. It is checked: `check_graph`.
+
 ``docs/extending/primitive.md`` and ``docs/extending/optimizer.md`` go through an example of each.
 """
 
 from funcgrad._core.aval import Aval, aval_of, is_inexact, result_dtype
-from funcgrad._core.primitive import Primitive
+from funcgrad._core.graph.ir import Equation, Literal, Var, check_graph
+from funcgrad._core.primitive import Primitive, keep_names
 from funcgrad._core.trace.derivative import CONSTANT, JointlyLinear, Multilinear, PerOperand, Undefined
 from funcgrad._core.words import told
 from funcgrad._ops.elementwise.families import Elementwise, broadcast_aval, predicate
@@ -39,6 +43,9 @@ from funcgrad.optim._state.state import State
 from funcgrad.optim._torch.declare import Declared, optimizer
 from funcgrad.optim._torch.rule_optimizer import RuleOptimizer
 
+# From here on others declare primitives, which may not take a name of the library's.
+keep_names()
+
 batch_same, broadcast_aval, is_inexact, operands_for = map(told, (batch_same, broadcast_aval, is_inexact, operands_for))
 
 __all__ = [
@@ -48,8 +55,10 @@ __all__ = [
     "Choice",
     "Declared",
     "Elementwise",
+    "Equation",
     "Flag",
     "JointlyLinear",
+    "Literal",
     "Multilinear",
     "Number",
     "PerOperand",
@@ -59,12 +68,14 @@ __all__ = [
     "Slot",
     "State",
     "Undefined",
+    "Var",
     "as_value",
     "aval_of",
     "batch_all",
     "batch_axes",
     "batch_same",
     "broadcast_aval",
+    "check_graph",
     "dtype_of",
     "elementwise",
     "implements",

@@ -22,6 +22,7 @@ BASES = {
     "UnsupportedFunctionError": NotImplementedError,
     "TreeMismatchError": ValueError,
     "ForeignArrayError": TypeError,
+    "GraphError": ValueError,
     "HyperparameterError": ValueError,
     "SparseGradientError": RuntimeError,
     "GradientMismatchError": AssertionError,

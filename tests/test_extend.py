@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
+import os
+import pickle
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -44,7 +50,7 @@ def circular_convolution(**changed: Any) -> extend.Primitive:
         "batch": extend.batch_all(),
         "cost": lambda y, a, b: 8 * y.size,
     }
-    primitive = extend.Primitive("circular_convolution", **{**fields, **changed})
+    primitive = extend.Primitive(**{"name": "circular_convolution", **fields, **changed})
     return primitive
 
 
@@ -88,3 +94,82 @@ def test_each_name_says_what_it_is(name: str) -> None:
     if inspect.isfunction(value) or inspect.isclass(value):
         assert value.__doc__
         assert not value.__doc__.startswith(f"{name}(")
+
+
+def halved(factor: float = 0.5, **options: Any) -> extend.Primitive:
+    return extend.elementwise(
+        "halved",
+        "x",
+        numpy=lambda x: factor * x,
+        xla=lambda lax, x: lax.mul(x, lax.full_like(x, factor)),
+        maps=[lambda t: t * factor],
+        **options,
+    )
+
+
+@pytest.mark.parametrize("name", ["sin", "pow", "index", "scan", "recursion", "sparse_solve"])
+@pytest.mark.parametrize("module", [None, "mine"])
+def test_a_name_of_the_librarys_is_refused(name: str, module: str | None) -> None:
+    """Engines, rules and pickled graphs know the library's primitives by name."""
+    before = dict(primitives)
+    said = rf"^primitive {name}: it was to be declared, .* needed another name, .* Call it 'my_{name}', say\.$"
+    with pytest.raises(ValueError, match=said):
+        extend.elementwise(name, "x", numpy=np.cos, xla="cos", maps=[lambda t, x: -t * np.sin(x)], module=module)
+    with pytest.raises(ValueError, match=said):
+        extend.predicate(name, "x y", numpy=np.less, xla="lt", module=module)
+    with pytest.raises(ValueError, match=said):
+        circular_convolution(name=name, module=module)
+    assert primitives == before
+
+
+@pytest.mark.usefixtures("declared")
+def test_a_pickled_graph_refers_to_a_primitive_by_module_and_name() -> None:
+    mine, yours = halved(0.5, module="mine"), halved(0.25, module="yours")
+    for primitive, factor in ((mine, 0.5), (yours, 0.25)):
+        graph = fg.make_graph(primitive)(np.ones(2))
+        loaded = pickle.loads(pickle.dumps(graph))
+        assert loaded == graph
+        assert loaded.equations[0].primitive is primitive
+        np.testing.assert_array_equal(loaded(np.ones(2)), [factor, factor])
+    assert pickle.loads(pickle.dumps(fg.make_graph(np.sin)(1.0))).equations[0].primitive is primitives["sin"]
+
+
+@pytest.mark.usefixtures("declared")
+def test_what_a_pickle_could_mistake_is_refused() -> None:
+    nameless = fg.make_graph(halved())(np.ones(2))
+    with pytest.raises(pickle.PicklingError, match=r"without its module; .* Declare it with module=__name__\.$"):
+        pickle.dumps(nameless)
+    assert copy.deepcopy(nameless) == nameless
+    before = fg.make_graph(halved(0.5, module="mine"))(np.ones(2))
+    data = pickle.dumps(before)
+    after = fg.make_graph(halved(0.25, module="mine"))(np.ones(2))
+    with pytest.raises(
+        pickle.PicklingError, match=r"mine has declared another of this name since; .* Make the graph anew"
+    ):
+        pickle.dumps(before)
+    # As of a function that was defined again: what was written down before means the one that is there now.
+    assert pickle.loads(data) == after
+    np.testing.assert_array_equal(before(np.ones(2)), [0.5, 0.5])
+    # What multiprocessing calls the main module in the processes that it spawns.
+    spawned = fg.make_graph(halved(0.5, module="__mp_main__"))(np.ones(2))
+    assert pickle.loads(pickle.dumps(spawned)) == spawned
+    assert primitives["__main__:halved"] is spawned.equations[0].primitive
+
+
+def test_another_process_imports_the_module_that_declares_a_primitive(tmp_path: Path) -> None:
+    (tmp_path / "halves.py").write_text(
+        "from funcgrad import extend\n"
+        "halved_p = extend.elementwise('halved', 'x', numpy=lambda x: x / 2, xla=lambda lax, x: x / 2,\n"
+        "    maps=[lambda t: t / 2], module=__name__)\n"
+    )
+    paths = os.pathsep.join([str(tmp_path), *sys.path])
+    write = "import pickle, sys, numpy as np, funcgrad as fg, halves; graph = fg.make_graph(fg.grad(lambda x: np.sum("
+    write += "halves.halved_p(x) ** 2)))(np.ones(2)); sys.stdout.buffer.write(pickle.dumps(graph))"
+    read = "import pickle, sys, numpy as np; graph = pickle.load(sys.stdin.buffer); print(graph(np.array([1.0, 4.0])))"
+    data = b""
+    for program in (write, read):
+        done = subprocess.run(
+            [sys.executable, "-c", program], input=data, capture_output=True, check=True, env={"PYTHONPATH": paths}
+        )
+        data = done.stdout
+    assert data.decode().strip() == "[0.5 2. ]"

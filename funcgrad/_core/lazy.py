@@ -8,7 +8,7 @@ from typing import Any
 # The modules that write reports of graphs, by the names of the graphs' methods and of their functions.
 REPORTS: dict[str, str] = {}
 # Modules of NumPy's and SciPy's, and the room of ours that implements each. The room is loaded when one of the module's
-# functions first meets a traced value.
+# functions first meets a traced value. "primitives" is the room that declares the library's primitives.
 implementing_rooms: dict[str, str] = {}
 
 

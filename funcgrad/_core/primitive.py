@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from funcgrad._core.bind import Tracer, bind
 from funcgrad._core.forms import NO_FORMS, Forms
+from funcgrad._core.lazy import implementing_rooms, load
 
 _NDARRAY = np.ndarray
 
@@ -82,7 +84,7 @@ class Primitive:
     """The unit of everything: an operation with its implementations and rules, declared in one place.
 
     Args:
-        name: what graphs print.
+        name: what graphs print; none of the library's own.
         operands: the names by which derivative rules ask for operands, in order; ``"*xs"`` for a variadic primitive.
         numpy: the implementation on NumPy values, ``numpy(*operands, **params)``.
         xla: the name of a ``jax.lax`` function, or ``xla(lax, *operands, **params)``.
@@ -92,6 +94,12 @@ class Primitive:
         cost: floating-point operations, ``cost(y_aval, *avals, **params)``.
         elementwise: whether operands broadcast against each other and may be Python scalars.
         forms: what engines and the simplifier know of it beside this.
+        multiple_results: whether it gives a list of results.
+        module: the ``__name__`` of the module that declares it. Graphs that hold the primitive can then be pickled:
+            they refer to it by module and name. Declared again in the same module, the later record takes the name.
+
+    Raises:
+        ValueError: the library has a primitive of this name.
     """
 
     __slots__ = (
@@ -102,6 +110,7 @@ class Primitive:
         "effect",
         "elementwise",
         "forms",
+        "module",
         "multiple_results",
         "name",
         "node_makers",
@@ -128,9 +137,17 @@ class Primitive:
         elementwise: bool = False,
         multiple_results: bool = False,
         forms: Forms = NO_FORMS,
+        module: str | None = None,
     ) -> None:
+        if name in _names_of_the_library:
+            raise ValueError(
+                f"primitive {name}: it was to be declared, and the library has a primitive of this name; needed "
+                "another name, since engines and pickled graphs know the library's by theirs. "
+                f"Call it 'my_{name}', say."
+            )
         self.name = name
         self.forms = forms
+        self.module = module
         self.operands = operands
         self.numpy = numpy
         self.xla = xla
@@ -151,7 +168,7 @@ class Primitive:
         self.recorders_with_params: list[Callable[..., Any] | None] = [None] * 8
         # The derivative's node makers by set of active operands, as they are first needed.
         self.node_makers: dict[int, Callable[..., Any]] = {}
-        primitives[name] = self
+        primitives[_key(name, module)] = self
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
         """Apply to values of any kind: bare arrays run at once, tracers record."""
@@ -160,9 +177,29 @@ class Primitive:
     def __repr__(self) -> str:
         return f"<primitive {self.name}>"
 
+    def __copy__(self) -> Self:
+        """Return the record itself: there is one of each."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
     def __reduce__(self) -> tuple[Any, ...]:
-        """There is one of each: pickled, it is its name."""
-        return primitive_named, (self.name,)
+        """Pickle the name, and the module that declares it."""
+        keep_names()
+        if self.name in _names_of_the_library:
+            return primitive_named, (self.name,)
+        if self.module is None:
+            raise pickle.PicklingError(
+                f"primitive {self.name}: it was pickled, and was declared without its module; needed the module, by "
+                "which a pickle finds it again. Declare it with module=__name__."
+            )
+        if primitives.get(_key(self.name, self.module)) is not self:
+            raise pickle.PicklingError(
+                f"primitive {self.name}: it was pickled, and {self.module} has declared another of this name since; a "
+                "pickle would mean the other. Make the graph anew, with the primitive that is declared now."
+            )
+        return primitive_named, (self.name, self.module)
 
 
 class CompoundPrimitive(Primitive):
@@ -187,15 +224,37 @@ class ViewPrimitive(Primitive):
         return y
 
 
+# All that are declared: the library's by their names, others by module and name.
 primitives: dict[str, Primitive] = {}
+_names_of_the_library: set[str] = set()
 
 
-def primitive_named(name: str) -> Primitive:
-    """The primitive of a name, for what was pickled."""
-    found = primitives.get(name)
+def keep_names() -> None:
+    """Declare all primitives of the library, and keep their names for it. Others declare theirs after this."""
+    if not _names_of_the_library:
+        load(implementing_rooms["primitives"]).declare_all()
+        _names_of_the_library.update(primitives)
+
+
+def _key(name: str, module: str | None) -> str:
+    # A process that multiprocessing spawns imports the main module under a name of its own.
+    module = "__main__" if module == "__mp_main__" else module
+    return name if module is None else f"{module}:{name}"
+
+
+def primitive_named(name: str, module: str | None = None) -> Primitive:
+    """Return the primitive of a name, for what was pickled; the module that declares it is imported if need be."""
+    key = _key(name, module)
+    if module is not None and key not in primitives:
+        with contextlib.suppress(ImportError):
+            load(module)
+    if module is None and key not in primitives:
+        keep_names()
+    found = primitives.get(key)
     if found is None:
+        where = "" if module is None else f" in {module}"
         raise pickle.UnpicklingError(
-            f"primitive {name}: it was pickled where it was declared, and is not declared here. Import the module that "
-            "declares it before you load."
+            f"primitive {name}: it was pickled where it was declared{where}, and is not declared here. Import the "
+            "module that declares it before you load."
         )
     return found

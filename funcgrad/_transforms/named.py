@@ -9,6 +9,7 @@ from typing import ParamSpec, Self, TypeVar
 
 from funcgrad._core.bind import next_serial
 from funcgrad._core.graph.line import Block, blocks
+from funcgrad._transforms.base.pickled import picklable
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -58,6 +59,14 @@ class named:  # noqa: N801  (called as a function, and entered as a context)
         # One for each time that it was entered and not left.
         self._tokens: list[Token[tuple[Block, ...]]] = []
 
+    def __getstate__(self) -> str:
+        """Pickle the name alone: blocks are left where they were entered."""
+        return self.name
+
+    def __setstate__(self, name: str) -> None:
+        self.name, self._tokens = name, []
+
+    @picklable
     def __call__(self, f: Callable[P, T]) -> Callable[P, T]:
         """The same function, whose calls bear the name."""
         if not callable(f):

@@ -23,13 +23,14 @@ from funcgrad._transforms.base.arguments import (
     returned,
     taken,
 )
+from funcgrad._transforms.base.pickled import picklable
 from funcgrad.errors import TreeMismatchError
 from funcgrad.tree import TreeDef, broadcast_prefix, flatten, key_path_str, leaves, unflatten
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@folded
+@picklable
 def vmap(f: F, in_axes: Any = 0, out_axes: Any = 0) -> F:
     """Make the function that maps ``f`` over an axis of its arguments, in batched operations rather than a loop.
 

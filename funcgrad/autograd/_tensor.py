@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._core.aval import is_inexact, is_integral
+from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import Tracer, lasting_traces
 from funcgrad._core.tracebacks import folded
 from funcgrad.autograd._memory.history import base_of, begin
 from funcgrad.autograd._memory.views import alias, array_function, copied, getitem, iterate
-from funcgrad.autograd._methods import arrays, drawn, elements, in_place, scatter_reduce, selected
+from funcgrad.autograd._methods import arrays, drawn, elements, in_place, plain, scatter_reduce, selected
 from funcgrad.autograd._methods.names import METHODS, Size, size_of
 from funcgrad.autograd._tape.backward import backward, backward_from
 from funcgrad.autograd._tape.base import LeafNode, TensorBase, TensorTrace, owned_array, retained, set_value
@@ -237,31 +237,6 @@ class Tensor(TensorBase):
         made.source = None
         return made
 
-    def item(self) -> Any:
-        """Return the only element as a Python number."""
-        if self.size != 1:
-            raise RuntimeError(f"a Tensor with {self.size} elements cannot be converted to Scalar")
-        return np.asarray(self._value).item()
-
-    def tolist(self) -> Any:
-        """Return the elements as nested lists of Python numbers."""
-        return np.asarray(self._value).tolist()
-
-    def numpy(self) -> np.ndarray:
-        """Return the value as an array; of a NumPy value it shares the memory.
-
-        Raises:
-            RuntimeError: the tensor requires a gradient, which the array could not carry.
-        """
-        if self.requires_grad:
-            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        return np.asarray(self._value)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        array = self.numpy()
-        array = array if dtype is None else array.astype(dtype, copy=False)
-        return array.copy() if copy else array
-
     @property
     def size(self) -> Size:
         """The number of elements; called, the shape or one of its lengths."""
@@ -301,31 +276,6 @@ class Tensor(TensorBase):
             made = rebuild(made._value, self.requires_grad, getattr(self, "is_parameter", False))
         return made
 
-    def __bool__(self) -> bool:
-        if self.size != 1:
-            many = "more than one value" if self.size else "no values"
-            raise RuntimeError(f"Boolean value of Tensor with {many} is ambiguous")
-        return bool(self.item())
-
-    def __float__(self) -> float:
-        return float(self._only())
-
-    def __int__(self) -> int:
-        return int(self._only())
-
-    def __complex__(self) -> complex:
-        return complex(self._only())
-
-    def _only(self) -> Any:
-        if self.size != 1:
-            raise ValueError("only one element tensors can be converted to Python scalars")
-        return self.item()
-
-    def __index__(self) -> int:
-        if not is_integral(self.dtype) or self.size != 1:
-            raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(self.item())
-
     def __repr__(self) -> str:
         function = self.grad_fn
         suffix = f"grad_fn={function}" if function else "requires_grad=True" if self.requires_grad else ""
@@ -333,11 +283,6 @@ class Tensor(TensorBase):
         return f"Parameter containing:\n{text}" if getattr(self, "is_parameter", False) else text
 
     __str__ = __repr__
-
-    def __format__(self, spec: str) -> str:
-        if not spec:
-            return str(self)
-        return format(self.item(), spec)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if not self.is_leaf:
@@ -363,6 +308,10 @@ class Tensor(TensorBase):
     __array_function__ = array_function
     __getitem__ = getitem
     __iter__ = iterate
+    item, tolist, numpy = plain.item, plain.tolist, plain.numpy
+    __bool__, __index__, __format__ = plain.to_bool, plain.to_index, plain.to_text
+    __float__, __int__, __complex__ = plain.to_float, plain.to_int, plain.to_complex
+    __array__, __dlpack__, __dlpack_device__ = plain.to_array, plain.to_dlpack, plain.dlpack_device
 
 
 for _methods in (METHODS, elements.METHODS, selected.METHODS, scatter_reduce.METHODS, arrays.METHODS):

@@ -94,6 +94,22 @@ class TreeMismatchError(ValueError):
     """
 
 
+class GraphError(ValueError):
+    """A graph was made that is no program: a variable is read before it is assigned, or a result has another type.
+
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> graph = fg.make_graph(lambda x: np.sin(x) + 1)(2.0)
+    >>> fg.Graph(graph.inputs, (), graph.equations[1:], graph.outputs)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    funcgrad.errors.GraphError
+
+    Keep the equations that the others read:
+
+    >>> same = fg.Graph(graph.inputs, (), graph.equations, graph.outputs)
+    """
+
+
 class HyperparameterError(ValueError):
     """An optimizer was given a hyperparameter outside its range; NaN is outside every range.
 

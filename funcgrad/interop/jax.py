@@ -13,6 +13,7 @@ from funcgrad._engines.xla.door import jax_functions, xla
 from funcgrad._ops.program.jax_function import apply
 from funcgrad._public import publish
 from funcgrad._transforms.base.arguments import check_callable, name_of
+from funcgrad._transforms.base.pickled import picklable
 from funcgrad._transforms.base.stage import is_stageable, stage_leaves
 from funcgrad.tree import TreeDef, flatten, unflatten
 
@@ -26,7 +27,7 @@ def array_like(value: Any, x: Any) -> Any:
     return xla.array_like(value, x)
 
 
-@folded
+@picklable
 def from_jax(g: Callable[P, Any]) -> Callable[P, Any]:
     """Make a function written in ``jax.numpy`` one that funcgrad differentiates, batches, stages and compiles.
 
@@ -89,7 +90,7 @@ def _flat(
     return flat
 
 
-@folded
+@picklable
 def to_jax(f: Callable[P, Any]) -> Callable[P, Any]:
     """Make a function written with NumPy one that JAX can call, trace and transform.
 

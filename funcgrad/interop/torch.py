@@ -1,4 +1,4 @@
-"""PyTorch's tensors and checkpoints, both ways. PyTorch is used where it is loaded, and never imported."""
+"""PyTorch's tensors, checkpoints and functions, both ways. PyTorch is used where it is loaded, and never imported."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from funcgrad._core.bind import is_value
 from funcgrad._public import publish
 from funcgrad.autograd import Tensor
 from funcgrad.autograd.extend import array_of, is_tensor, is_torchs, rebuild
+from funcgrad.interop._torch_functions import differentiable, from_torch_function
 
-__all__ = ["from_torch", "to_torch"]
+__all__ = ["differentiable", "from_torch", "from_torch_function", "to_torch"]
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import Tracer, active_trace, top_trace, untraced
-from funcgrad._core.graph.ir import Graph
+from funcgrad._core.graph.ir import Graph, trusted_graph
 from funcgrad._core.graph.key import canonical
 from funcgrad._core.graph.simplify import simplify
 from funcgrad._core.trace.place import settled
@@ -139,7 +139,7 @@ def close(
     hidden = [(var, x) for var, x in graph.constants if is_traced(x)]
     constants = [(var, np.asarray(x)) for var, x in graph.constants if not is_traced(x)]
     inputs = [*graph.inputs, *[var for var, _ in hidden]]
-    graph = canonical(Graph(inputs, constants, graph.equations, graph.outputs, graph.name))
+    graph = canonical(trusted_graph(inputs, constants, graph.equations, graph.outputs, graph.name))
     return Closed(name, graph.evaluate, graph), [x for _, x in hidden]
 
 

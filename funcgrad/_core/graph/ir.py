@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
-from funcgrad._core.bind import bind, is_foreign, is_value
+from funcgrad._core.bind import bind, is_value
+from funcgrad._core.graph.check import check_graph, has_type
+from funcgrad._core.graph.equation import Equation, Literal, Operand, Var
 from funcgrad._core.graph.line import Line, around, replays, within
 from funcgrad._core.graph.program import Program
 from funcgrad._core.graph.show import show
@@ -24,74 +26,11 @@ from funcgrad.errors import TreeMismatchError
 from funcgrad.tree import TreeDef, flatten_up_to, key_path_str, unflatten
 
 if TYPE_CHECKING:
-    from funcgrad._core.primitive import Primitive
+    pass
 
 T = TypeVar("T")
 
 _ABSENT: Any = object()
-
-
-class Var:
-    """A variable: assigned once, typed."""
-
-    __slots__ = ("aval",)
-
-    def __init__(self, aval: Aval) -> None:
-        self.aval = aval
-
-    def __repr__(self) -> str:
-        return f"Var({self.aval})"
-
-
-class Literal:
-    """A scalar constant written into an equation."""
-
-    __slots__ = ("aval", "value")
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-        self.aval = aval_of(value)
-
-    def __repr__(self) -> str:
-        return repr(self.value)
-
-
-Operand = Var | Literal
-
-
-class Equation:
-    """One application of a primitive."""
-
-    __slots__ = ("operands", "params", "primitive", "results", "source")
-
-    def __init__(
-        self,
-        primitive: Primitive,
-        operands: tuple[Operand, ...],
-        params: dict[str, Any],
-        results: tuple[Var, ...],
-        source: Line | None,
-    ) -> None:
-        self.primitive = primitive
-        self.operands = operands
-        self.params = params
-        self.results = results
-        self.source = source
-
-    @property
-    def flops(self) -> int:
-        """Floating-point operations, by the primitive's cost rule."""
-        return self.primitive.cost(self.results[0].aval, *(x.aval for x in self.operands), **self.params)
-
-    @property
-    def bytes(self) -> int:
-        """Bytes read and written if nothing were fused."""
-        return sum(x.aval.nbytes for x in (*self.operands, *self.results))
-
-    @property
-    def has_effect(self) -> bool:
-        """Whether it does something beside giving its results, or a program does that it holds."""
-        return self.primitive.effect or any(map(_holds_effect, self.params.values()))
 
 
 @published_as("funcgrad")
@@ -105,6 +44,9 @@ class Graph(Program):
         outputs: variables or literals.
         name: what the graph was made from.
         trees: the structures of arguments and result, where it stands for a function of pytrees.
+
+    Raises:
+        GraphError: it is no program: see `fg.extend.check_graph`.
     """
 
     __slots__ = ("__weakref__", "_made", "constants", "equations", "inputs", "name", "outputs", "trees")
@@ -117,6 +59,18 @@ class Graph(Program):
         outputs: Sequence[Operand],
         name: str = "graph",
         trees: tuple[TreeDef, TreeDef] | None = None,
+    ) -> None:
+        self._fill(inputs, constants, equations, outputs, name, trees)
+        check_graph(self)
+
+    def _fill(
+        self,
+        inputs: Sequence[Var],
+        constants: Sequence[tuple[Var, Any]],
+        equations: Sequence[Equation],
+        outputs: Sequence[Operand],
+        name: str,
+        trees: tuple[TreeDef, TreeDef] | None,
     ) -> None:
         self.inputs = tuple(inputs)
         self.constants = tuple(constants)
@@ -137,7 +91,7 @@ class Graph(Program):
 
     def with_trees(self, in_tree: TreeDef, out_tree: TreeDef) -> Graph:
         """The same program, called with arguments of structure ``in_tree`` (``(args, kwargs)``)."""
-        return Graph(self.inputs, self.constants, self.equations, self.outputs, self.name, (in_tree, out_tree))
+        return trusted_graph(self.inputs, self.constants, self.equations, self.outputs, self.name, (in_tree, out_tree))
 
     @folded
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -155,7 +109,7 @@ class Graph(Program):
     def _checked(self, args: Sequence[Any]) -> list[Any]:
         """The flat arguments, each of the type of its input; a Python number in its dtype."""
         pairs = zip(args, self.inputs, strict=True)
-        return [x if _is_a(x, var.aval) else self._converted(i, x, var.aval) for i, (x, var) in enumerate(pairs)]
+        return [x if has_type(x, var.aval) else self._converted(i, x, var.aval) for i, (x, var) in enumerate(pairs)]
 
     def _converted(self, i: int, x: Any, needed: Aval) -> Any:
         arrived = aval_of(x) if is_value(x) else None
@@ -212,17 +166,6 @@ class Graph(Program):
         return sum(equation.bytes for equation in self.equations)
 
 
-def _holds_effect(param: Any) -> bool:
-    """Whether a parameter is a program with effects, or a record of such."""
-    if isinstance(param, Graph):
-        return param.made(_has_effects)
-    return isinstance(param, tuple) and any(map(_holds_effect, param))
-
-
-def _has_effects(graph: Graph) -> bool:
-    return any(equation.has_effect for equation in graph.equations)
-
-
 def _recorded(frame: FrameType, made_at: Any) -> Line | None:
     """Where an equation comes from that `Graph.evaluate` runs."""
     equation = frame.f_locals.get("equation")
@@ -232,28 +175,15 @@ def _recorded(frame: FrameType, made_at: Any) -> Line | None:
 replays(Graph.evaluate, _recorded)
 
 
-def _is_a(x: Any, needed: Aval) -> bool:
-    """Whether an argument has the type of an input; JAX's mode decides between 32 and 64 bits of what it holds."""
-    if not is_value(x):
-        return False
-    arrived = aval_of(x)
-    same = arrived.dtype == needed.dtype or (is_foreign(x) and arrived.dtype.kind == needed.dtype.kind)
-    return arrived.shape == needed.shape and same and (arrived.weak or not needed.weak)
-
-
-def check_graph(graph: Graph) -> Graph:
-    """Assert that each variable is assigned once, before it is read, and that each result has its primitive's type."""
-    defined = set(graph.inputs) | {var for var, _ in graph.constants}
-    for equation in graph.equations:
-        for x in equation.operands:
-            assert type(x) is Literal or x in defined, f"{equation.primitive.name} reads an undefined variable"
-        inferred = equation.primitive.aval(*(x.aval for x in equation.operands), **equation.params)
-        expected = inferred if equation.primitive.multiple_results else [inferred]
-        for var, aval in zip(equation.results, expected, strict=True):
-            assert var not in defined, f"{equation.primitive.name} assigns a variable again"
-            same = var.aval.shape == aval.shape and var.aval.dtype == aval.dtype
-            assert same, f"{equation.primitive.name}: result is {var.aval}, its rule says {aval}"
-            defined.add(var)
-    for x in graph.outputs:
-        assert type(x) is Literal or x in defined, "an output is undefined"
+def trusted_graph(
+    inputs: Sequence[Var],
+    constants: Sequence[tuple[Var, Any]],
+    equations: Sequence[Equation],
+    outputs: Sequence[Operand],
+    name: str = "graph",
+    trees: tuple[TreeDef, TreeDef] | None = None,
+) -> Graph:
+    """Return a graph that a pass of ours made, unchecked: to infer all types again would double the time of a pass."""
+    graph = object.__new__(Graph)
+    graph._fill(inputs, constants, equations, outputs, name, trees)
     return graph

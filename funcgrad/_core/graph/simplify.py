@@ -15,7 +15,7 @@ import numpy as np
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import NUMPY_TYPES, Tracer, bind
 from funcgrad._core.choose import choose
-from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var
+from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
 from funcgrad._core.graph.key import params_key, value_key
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class _Folder:
             operands = tuple([self._current(x) for x in equation.operands])
             self.add(equation.primitive, operands, equation.params, equation.results, equation.source)
         outputs = [self._current(x) for x in graph.outputs]
-        return Graph(graph.inputs, list(self.constants.items()), self.kept, outputs, graph.name, graph.trees)
+        return trusted_graph(graph.inputs, list(self.constants.items()), self.kept, outputs, graph.name, graph.trees)
 
     def add(
         self, primitive: Primitive, operands: tuple[Operand, ...], params: dict, results: tuple[Var, ...], source: Any
@@ -206,7 +206,7 @@ def drop_dead(graph: Graph) -> Graph:
             kept.append(equation)
             live.update(x for x in equation.operands if type(x) is Var)
     constants = [(var, value) for var, value in graph.constants if var in live]
-    return Graph(graph.inputs, constants, kept[::-1], graph.outputs, graph.name, graph.trees)
+    return trusted_graph(graph.inputs, constants, kept[::-1], graph.outputs, graph.name, graph.trees)
 
 
 def partition(graph: Graph, known: int, count: int) -> tuple[Graph, Graph]:
@@ -233,9 +233,11 @@ def partition(graph: Graph, known: int, count: int) -> tuple[Graph, Graph]:
     made = {var for equation in second for var in equation.results} | unknown | set(constants)
     read = [x for equation in second for x in equation.operands] + list(graph.outputs[count:])
     residuals = list(dict.fromkeys(x for x in read if type(x) is Var and x not in made))
-    forward = Graph(graph.inputs[:known], graph.constants, first, [*graph.outputs[:count], *residuals], graph.name)
+    forward = trusted_graph(
+        graph.inputs[:known], graph.constants, first, [*graph.outputs[:count], *residuals], graph.name
+    )
     inputs = [*residuals, *graph.inputs[known:]]
-    backward = Graph(inputs, graph.constants, second, graph.outputs[count:], f"transpose_{graph.name}")
+    backward = trusted_graph(inputs, graph.constants, second, graph.outputs[count:], f"transpose_{graph.name}")
     return drop_dead(forward), drop_dead(backward)
 
 
@@ -246,7 +248,9 @@ def lift_tracers(graph: Graph) -> tuple[Graph, list[Any]]:
         return graph, []
     constants = [(var, value) for var, value in graph.constants if not isinstance(value, Tracer)]
     inputs = [*graph.inputs, *[var for var, _ in captured]]
-    return Graph(inputs, constants, graph.equations, graph.outputs, graph.name), [value for _, value in captured]
+    return trusted_graph(inputs, constants, graph.equations, graph.outputs, graph.name), [
+        value for _, value in captured
+    ]
 
 
 def avals_of(values: Any) -> tuple[Aval, ...]:

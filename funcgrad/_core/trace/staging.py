@@ -12,7 +12,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, active_trace, next_serial
-from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var
+from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
 from funcgrad._core.graph.line import Line, origin
 from funcgrad._core.numbers import is_weak, typed
 from funcgrad._core.trace.place import frozen
@@ -120,7 +120,9 @@ class StagingTrace(Trace):
     def graph(self, outputs: Sequence[Any], name: str) -> Graph:
         """What was recorded, with the given values as outputs."""
         results = [self.operand(x) for x in outputs]
-        return Graph(self.inputs, [(var, x) for var, x, _ in self._constants.values()], self.equations, results, name)
+        return trusted_graph(
+            self.inputs, [(var, x) for var, x, _ in self._constants.values()], self.equations, results, name
+        )
 
 
 def effects_trace() -> StagingTrace | None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.choose import choose
-from funcgrad._core.graph.ir import Equation, Graph, Operand, Var
+from funcgrad._core.graph.ir import Equation, Graph, Operand, Var, trusted_graph
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines.source.blocks import Blocks, has_blocks, rows_of
 from funcgrad._engines.source.code import function_of
@@ -34,7 +34,7 @@ def clustered(graph: Graph) -> Graph:
         size = first.results[0].aval.size
         worth = sum(equation.flops for equation in members) >= _WORTH * size
         equations += [_cluster(graph, members, pending)] if worth else members
-    return Graph(graph.inputs, graph.constants, equations, graph.outputs, graph.name, graph.trees)
+    return trusted_graph(graph.inputs, graph.constants, equations, graph.outputs, graph.name, graph.trees)
 
 
 def _fits(equation: Equation) -> bool:
@@ -74,7 +74,9 @@ def _cluster(graph: Graph, members: list[Equation], others: list[Equation]) -> E
         Equation(e.primitive, tuple([new.get(x, x) for x in e.operands]), e.params, (new[e.results[0]],), e.source)
         for e in members
     ]
-    block = Graph([new[x] for x in given], [], equations, [new[var] for var in results], f"block of {graph.name}")
+    block = trusted_graph(
+        [new[x] for x in given], [], equations, [new[var] for var in results], f"block of {graph.name}"
+    )
     writer = Writer(block)
     lines = writer.body()
     head = f"def run({', '.join(writer.inputs.values())}):"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
-from funcgrad._core.graph.ir import Equation, Graph, Var
+from funcgrad._core.graph.ir import Equation, Graph, Var, trusted_graph
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.threads import together, workers
 from funcgrad._engines.signature import Signature
@@ -316,7 +316,7 @@ def _together(graph: Graph) -> Graph:
             operands = tuple([x for e in alike for x in e.operands])
             first = Equation(several, operands, {}, tuple([y for e in alike for y in e.results]), first.source)
         equations.append(first)
-    return Graph(graph.inputs, graph.constants, equations, graph.outputs, graph.name, graph.trees)
+    return trusted_graph(graph.inputs, graph.constants, equations, graph.outputs, graph.name, graph.trees)
 
 
 def _joined(function: Any, parts: np.ndarray, var: Var) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad._core.forms import Basic
-from funcgrad._core.graph.ir import Equation, Graph, Literal, Var
+from funcgrad._core.graph.ir import Equation, Graph, Literal, Var, trusted_graph
 from funcgrad._core.graph.key import graph_key
 from funcgrad._engines.engine import Tracing
 
@@ -50,8 +50,8 @@ def apart(graph: Graph, vector: Var) -> Parts | None:
     # What is handed through is no result of the program; something must stand in its place.
     outputs = [Literal(0.0) if x is vector else x for x in graph.outputs]
     return Parts(
-        Graph([vector], (), first, list(read), f"numbers of {graph.name}"),
-        Graph([*others, *read], graph.constants, second, outputs, graph.name),
+        trusted_graph([vector], (), first, list(read), f"numbers of {graph.name}"),
+        trusted_graph([*others, *read], graph.constants, second, outputs, graph.name),
     )
 
 

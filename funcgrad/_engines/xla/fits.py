@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad._core.forms import Requirement
-from funcgrad._core.graph.ir import Equation, Graph, Literal
+from funcgrad._core.graph.ir import Equation, Graph, Literal, trusted_graph
 from funcgrad._core.numbers import refuse_exponent, refuse_number
 from funcgrad._engines.xla.door import xla
 
@@ -39,7 +39,7 @@ def with_fits(graph: Graph) -> tuple[Graph, list[Fit]]:
     if not found:
         return graph, []
     outputs = [*graph.outputs, *[number for number, _ in found]]
-    wider = Graph(graph.inputs, graph.constants, graph.equations, outputs, graph.name)
+    wider = trusted_graph(graph.inputs, graph.constants, graph.equations, outputs, graph.name)
     return wider, [fit for _, fit in found]
 
 

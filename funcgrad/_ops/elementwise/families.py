@@ -89,6 +89,7 @@ def elementwise(
     dtype: Callable[..., np.dtype] | None = None,
     flops: int = 1,
     operator: bool = False,
+    module: str | None = None,
     forms: Forms = NEW_MEMORY,
 ) -> Primitive:
     """Declare an elementwise primitive of the library, as `declare_elementwise`; its results lie in new memory."""
@@ -103,6 +104,7 @@ def elementwise(
         batch=_batch_elementwise,
         cost=lambda y, *xs, **_: flops * y.size,
         elementwise=True,
+        module=module,
         forms=forms,
     )
     primitive.operator = operator
@@ -120,6 +122,7 @@ def declare_elementwise(
     dtype: Callable[..., np.dtype] | None = None,
     flops: int = 1,
     operator: bool = False,
+    module: str | None = None,
 ) -> Primitive:
     """Declare an elementwise primitive.
 
@@ -133,6 +136,10 @@ def declare_elementwise(
         dtype: the result dtype from the operands' avals, where it is not their common one.
         flops: operations per element.
         operator: whether Python's numbers have it as an operator.
+        module: the ``__name__`` of the module that declares it, by which pickled graphs find it again.
+
+    Raises:
+        ValueError: the library has a primitive of this name.
 
     Example:
         >>> import numpy as np
@@ -157,10 +164,13 @@ def declare_elementwise(
         flops=flops,
         operator=operator,
         forms=NO_FORMS,
+        module=module,
     )
 
 
-def predicate(name: str, operands: str, *, numpy: Callable[..., Any], xla: str | Callable[..., Any]) -> Primitive:
+def predicate(
+    name: str, operands: str, *, numpy: Callable[..., Any], xla: str | Callable[..., Any], module: str | None = None
+) -> Primitive:
     """Declare an elementwise primitive with a boolean result: it carries no derivative.
 
     Args:
@@ -168,6 +178,7 @@ def predicate(name: str, operands: str, *, numpy: Callable[..., Any], xla: str |
         operands: their names, space separated.
         numpy: the implementation on NumPy values.
         xla: the name of a ``jax.lax`` function, or a function of ``lax`` and the operands.
+        module: the ``__name__`` of the module that declares it, by which pickled graphs find it again.
 
     Example:
         >>> import numpy as np
@@ -177,5 +188,12 @@ def predicate(name: str, operands: str, *, numpy: Callable[..., Any], xla: str |
         array([False,  True])
     """
     return elementwise(
-        name, operands, numpy=numpy, xla=xla, maps=CONSTANT, dtype=lambda *_: np.dtype(bool), forms=NO_FORMS
+        name,
+        operands,
+        numpy=numpy,
+        xla=xla,
+        maps=CONSTANT,
+        dtype=lambda *_: np.dtype(bool),
+        module=module,
+        forms=NO_FORMS,
     )

@@ -61,6 +61,22 @@ def write(x: Tracer, v: Any, index: Index = WHOLE, arrays: tuple = (), asked: st
     memory.version += 1
 
 
+def write_new(x: Tracer, y: Any, asked: str) -> None:
+    """Put a value that fills the memory of a traced array, and that nobody else holds, in the place of what was there.
+
+    Nothing is copied, as it would be by `write`: ``x += y`` takes as long as ``x = x + y``.
+    """
+    place = x if type(x) is Place else as_place(x, asked)
+    if place.viewed is not None:
+        write(place, y, WHOLE, (), asked)
+        return
+    memory = place.node
+    check_home(memory, place, asked)
+    keep_layout(memory)
+    memory.value, memory.owned = settled(y), False
+    memory.version += 1
+
+
 def _view(primitive: Primitive) -> Any:
     """How what the primitive shows is written to."""
     return primitive.view

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.graph.ir import Graph, Var
+from funcgrad._core.graph.ir import Graph, Var, trusted_graph
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines import NUMPY
 from funcgrad._ops.elementwise.select import select
@@ -132,14 +132,14 @@ def _with_slots(first: Graph, count: int, slots: Sequence[Aval], mine: Sequence[
     )
     residuals = [filled[i] for i in range(len(slots))]
     equations = [*first.equations, *fillers.values()]
-    return Graph(first.inputs, first.constants, equations, [*first.outputs[:count], *residuals], first.name)
+    return trusted_graph(first.inputs, first.constants, equations, [*first.outputs[:count], *residuals], first.name)
 
 
 def _from_slots(second: Graph, slots: Sequence[Aval], mine: Sequence[int]) -> Graph:
     """A second part that takes every place, and leaves those of the other branch alone."""
     own = dict(zip(mine, second.inputs, strict=False))
     inputs = [own[i] if i in own else Var(aval) for i, aval in enumerate(slots)]
-    return Graph(
+    return trusted_graph(
         [*inputs, *second.inputs[len(mine) :]], second.constants, second.equations, second.outputs, second.name
     )
 
@@ -262,7 +262,7 @@ def _pushed_loop(body: Graph, loop: While, constants: Mask, carry: Mask) -> Whil
     order += range(total + moving, len(joint.inputs))
     spare = [Var(y.aval) for y in chosen(body.outputs, carry)]
     old = loop.condition
-    condition = Graph([*old.inputs, *spare], old.constants, old.equations, old.outputs, old.name)
+    condition = trusted_graph([*old.inputs, *spare], old.constants, old.equations, old.outputs, old.name)
     pushed = permuted(joint, order, range(len(joint.outputs)))
     return While(condition, pushed, loop.condition_constants, fixed + moving)
 

@@ -141,10 +141,15 @@ def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool
     return primitive(*operands, graph=graph, rule=kind(params["rule"], size, batched))
 
 
+def _value(*xs: Any, graph: Any, rule: Any) -> list[Any]:
+    """The results of a call; one that a tensor takes without recording it has no graph."""
+    return rule.value(xs) if graph is None else graph.evaluate(*xs)
+
+
 custom_vjp_p = Primitive(
     "custom_vjp",
     operands=("*xs",),
-    numpy=lambda *xs, graph, rule: graph.evaluate(*xs),
+    numpy=_value,
     xla=_vjp_xla,
     aval=lambda *xs, graph, rule: [x.aval for x in graph.outputs],
     derivative=_VjpDerivative(),
@@ -155,7 +160,7 @@ custom_vjp_p = Primitive(
 custom_jvp_p = Primitive(
     "custom_jvp",
     operands=("*xs",),
-    numpy=lambda *xs, graph, rule: graph.evaluate(*xs),
+    numpy=_value,
     xla=_jvp_xla,
     aval=lambda *xs, graph, rule: [x.aval for x in graph.outputs],
     derivative=_JvpDerivative(),

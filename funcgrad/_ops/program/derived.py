@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from funcgrad._core.aval import Aval, is_inexact
-from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var
+from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
 from funcgrad._core.graph.simplify import lift_tracers, partition, simplify
 from funcgrad._core.trace.backward import backward_pass
 from funcgrad._core.trace.derivative import CONSTANT
@@ -136,7 +136,7 @@ def pulled_graphs(graph: Graph, active: Sequence[bool], seeded: Sequence[bool]) 
 
 def permuted(graph: Graph, inputs: Sequence[int], outputs: Sequence[int]) -> Graph:
     """The graph with its inputs and outputs in another order."""
-    return Graph(
+    return trusted_graph(
         [graph.inputs[i] for i in inputs],
         graph.constants,
         graph.equations,

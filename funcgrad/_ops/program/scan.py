@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.graph.ir import Graph, Literal
+from funcgrad._core.graph.ir import Graph, Literal, trusted_graph
 from funcgrad._core.graph.simplify import drop_dead
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines import NUMPY
@@ -185,9 +185,9 @@ def _cut(loop: Loop, first: Graph, second: Graph) -> _Cut:
     places.update({var: ("stacked", i) for i, var in enumerate(stacked)})
     sources = tuple([places[var] for var in residuals])
     outputs = [*first.outputs[:count], *stacked]
-    kept = drop_dead(Graph(first.inputs, first.constants, first.equations, outputs, body.name))
+    kept = drop_dead(trusted_graph(first.inputs, first.constants, first.equations, outputs, body.name))
     hoisted = drop_dead(
-        Graph(first.inputs[: loop.constants], first.constants, _before(first, fixed), once, f"once_{body.name}")
+        trusted_graph(first.inputs[: loop.constants], first.constants, _before(first, fixed), once, f"once_{body.name}")
     )
     # The second body takes what is there once before what has rows, as constants come before rows in a loop.
     order = [i for i, source in enumerate(sources) if source[0] == "once"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import is_value
-from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var
+from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
 from funcgrad._core.graph.key import canonical
 from funcgrad._core.graph.simplify import simplify
 from funcgrad._core.trace.staging import StagingTrace
@@ -99,7 +99,7 @@ def _lifted(graph: Graph) -> tuple[Graph, list[Any]]:
     if not captured:
         return graph, []
     inputs = [*[var for var, _ in captured], *graph.inputs]
-    return Graph(inputs, [], equations, outputs, graph.name), [x for _, x in captured]
+    return trusted_graph(inputs, [], equations, outputs, graph.name), [x for _, x in captured]
 
 
 def stage_loop_body(

@@ -18,6 +18,7 @@ from funcgrad._transforms.base.arguments import (
     returned,
     taken,
 )
+from funcgrad._transforms.base.pickled import picklable
 from funcgrad.errors import ForeignArrayError
 from funcgrad.numpy.extend import is_number_dtype
 from funcgrad.random._staged import Watched
@@ -26,7 +27,7 @@ from funcgrad.tree import TreeDef, flatten, unflatten
 P = ParamSpec("P")
 
 
-@folded
+@picklable
 def make_graph(f: Callable[P, Any]) -> Callable[P, Graph]:
     """Make the function that stages ``f``: it returns the graph of the primitives that ``f`` applies.
 

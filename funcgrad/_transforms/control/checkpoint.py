@@ -16,12 +16,13 @@ from funcgrad._transforms.base.arguments import (
     taken,
 )
 from funcgrad._transforms.base.bodies import stage_body
+from funcgrad._transforms.base.pickled import picklable
 from funcgrad.tree import flatten, unflatten
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@folded
+@picklable
 def checkpoint(f: F) -> F:
     """Make a function of which reverse mode keeps the arguments alone: the rest is computed again when it is needed.
 

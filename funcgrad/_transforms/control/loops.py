@@ -11,7 +11,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of, is_integer, is_real, result_dtype
 from funcgrad._core.bind import Trace, Tracer, active_trace, is_value
-from funcgrad._core.graph.ir import Graph, Var
+from funcgrad._core.graph.ir import Graph, Var, trusted_graph
 from funcgrad._core.graph.key import canonical
 from funcgrad._core.trace.place import own_place, settled
 from funcgrad._core.tracebacks import folded
@@ -328,7 +328,7 @@ class _Branch(Trace):
 
 
 def _with_inputs(graph: Graph, inputs: list[Var]) -> Graph:
-    return canonical(Graph(inputs, graph.constants, graph.equations, graph.outputs, graph.name))
+    return canonical(trusted_graph(inputs, graph.constants, graph.equations, graph.outputs, graph.name))
 
 
 def _branches(functions: tuple[Callable[..., Any], ...], avals: list[Aval], in_tree: TreeDef) -> list[Body]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of, is_inexact
-from funcgrad._core.bind import is_foreign, is_value, level_of
+from funcgrad._core.bind import Tracer, is_foreign, is_value
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.graph.simplify import simplify
 from funcgrad._core.trace.place import settled
@@ -61,13 +61,21 @@ class CustomCall:
         found, self.out_tree = flatten(out)
         return [as_array(returned("a custom rule", self.name, x)) for x in found]
 
-    def check_closure(self, values: Sequence[Any]) -> None:
-        """Refuse results that depend on the running trace: they can have come by a closure only."""
-        if self.level is not None and level_of(values) >= self.level:
+    def value(self, xs: Sequence[Any]) -> list[Any]:
+        """The result at other leaves that no trace takes: of tensors outside of recording."""
+        return run(lambda leaves: self.settle(self.apply(self.function, leaves)), xs, self.name)
+
+    def check_closure(self, values: Sequence[Any], xs: Sequence[Any]) -> None:
+        """Refuse results that depend on the running trace, where no argument does: they came by a closure."""
+        if self.level is not None and self._are_traced(values) and not self._are_traced(xs):
             raise NotDifferentiableError(
                 f"{self.name}: the function or its rule closes over a value that is being differentiated; a custom "
                 "rule has derivatives by arguments only. Pass the value as an argument."
             )
+
+    def _are_traced(self, values: Sequence[Any]) -> bool:
+        # The level of tensors is 0, which is what `level_of` says of bare values too.
+        return any(isinstance(x, Tracer) and x.owner.level >= (self.level or 0) for x in values)
 
 
 def as_array(x: Any) -> Any:
@@ -120,6 +128,9 @@ class VjpOfCall:
         self._constants: list[Any] = []
         self._residual_tree: TreeDef | None = None
 
+    def value(self, xs: Sequence[Any]) -> list[Any]:
+        return self._call.value(xs)
+
     def forward(self, xs: Sequence[Any]) -> tuple[list, list]:
         count = 0
 
@@ -130,7 +141,7 @@ class VjpOfCall:
             return [*ys, *residuals]
 
         results = run(flat, xs, self.name)
-        self._call.check_closure(results)
+        self._call.check_closure(results, xs)
         return results[:count], results[count:]
 
     def _split(self, pair: Any) -> tuple[list, list]:
@@ -202,6 +213,9 @@ class JvpOfCall:
         self._call = call
         self._push = push
 
+    def value(self, xs: Sequence[Any]) -> list[Any]:
+        return self._call.value(xs)
+
     def push(self, xs: Sequence[Any], x_dots: Sequence[Any]) -> tuple[list, list]:
         call, arity = self._call, len(xs)
 
@@ -212,7 +226,7 @@ class JvpOfCall:
 
         results = run(flat, [*xs, *x_dots], f"jvp_{self.name}")
         count = len(results) // 2
-        self._call.check_closure(results[:count])
+        self._call.check_closure(results[:count], xs)
         return results[:count], results[count:]
 
     def _split(self, pair: Any) -> list:

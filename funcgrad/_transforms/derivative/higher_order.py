@@ -24,6 +24,7 @@ from funcgrad._transforms.base.arguments import (
     refuse_repeated,
     require_inexact,
 )
+from funcgrad._transforms.base.pickled import picklable
 from funcgrad._transforms.debug import evaluated
 from funcgrad._transforms.derivative.forward import jvp, linearize
 from funcgrad._transforms.derivative.reverse import Argnums, grad, vjp
@@ -39,7 +40,7 @@ _BATCH = 1 << 18
 _FEW = 3
 
 
-@folded
+@picklable
 def jacfwd(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
     """Make the function that computes the Jacobian column by column, by forward mode: for few inputs and many outputs.
 
@@ -81,7 +82,7 @@ def jacfwd(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> 
     return jacobian
 
 
-@folded
+@picklable
 def jacrev(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
     """Make the function that computes the Jacobian row by row, by reverse mode: for many inputs and few outputs.
 
@@ -134,7 +135,7 @@ def _by_rows(transform: str, f: Callable[..., Any], argnums: Argnums, pulled: tu
     return (result, *aux) if aux else result
 
 
-@folded
+@picklable
 def jacobian(
     f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, *, mode: str | None = None
 ) -> Callable[P, Any]:
@@ -191,7 +192,7 @@ def jacobian(
     return jacobian
 
 
-@folded
+@picklable
 def hessian(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
     """Make the function that computes the Hessian, by forward mode over reverse mode.
 

@@ -28,6 +28,7 @@ from funcgrad._transforms.base.arguments import (
     returned,
     taken,
 )
+from funcgrad._transforms.base.pickled import picklable
 from funcgrad._transforms.base.recording import Recording, record
 from funcgrad._transforms.base.stage import stage_flat
 from funcgrad.errors import NonScalarOutputError, TreeMismatchError
@@ -41,7 +42,7 @@ Argnums = int | Sequence[int]
 _ONE = np.float64(1)
 
 
-@folded
+@picklable
 def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
     """Make the function that computes the gradient of a scalar-valued function.
 
@@ -86,7 +87,7 @@ def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Ca
     return gradient
 
 
-@folded
+@picklable
 def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, tuple[R, Any]]:
     """Make the function that computes a scalar-valued function and its gradient together.
 

@@ -101,8 +101,9 @@ def holds_tracer(x: Any) -> bool:
         return x.dtype.kind == "O" and any(map(holds_tracer, np.asarray(x).flat))
     if not is_guest(x):
         return False
-    # The names under which the libraries keep what they wrap: xarray, pint.
-    wrapped = [getattr(x, name, None) for name in ("data", "magnitude")]
+    # The names under which the libraries keep what they wrap: xarray, pint. Of a PyTorch tensor it is a tensor again.
+    found = [getattr(x, name, None) for name in ("data", "magnitude")]
+    wrapped = [y for y in found if type(y) is not type(x)]
     return any(map(holds_tracer, wrapped)) or (_root(type(x)) == "pandas" and holds_tracer(np.asarray(x)))
 
 

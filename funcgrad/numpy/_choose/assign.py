@@ -19,7 +19,7 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.index.shown import ByNumbers
-from funcgrad._ops.index.write import check_fits, write
+from funcgrad._ops.index.write import check_fits, write, write_new
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
 from funcgrad.errors import TracerAssignmentError
@@ -167,32 +167,21 @@ def _masked(x: Any, mask: Any, value: Any, axis: int) -> Any:
 
 
 def in_place(ufunc: np.ufunc, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """The method of an operator such as ``+=``.
-
-    Where the variable is the only name of the array, which neither is a view nor has one, nobody can tell whether it
-    was written to: the result takes its place, as if it were written ``x = x + y``.
-    """
+    """Return the method of an operator such as ``+=``: it writes into the array, whatever other names the array has."""
     asked = f"x {_SIGNS[ufunc]} y"
 
     def method(self: Tracer, other: Any, /) -> Any:
-        count = sys.getrefcount(self)
         if not self.shape and is_number(self):
             return NotImplemented
         y = function(self, other)
         if y is NotImplemented:
             return y
-        alone = count <= _ALONE and not is_view(self) and y.shape == self.shape and y.dtype == self.dtype
-        if alone and (len(y.shape) < 2 or _lie_alike(self, y)):
-            return y
+        if isinstance(y, Tracer) and y.dtype == self.dtype and y.shape == self.shape:
+            write_new(self, y, asked)
+            return self
         return assign(self, y, ufunc, (self, other), asked)
 
     return method
-
-
-def _lie_alike(x: Any, y: Any) -> bool:
-    """Whether the numbers of two arrays lie in memory in one order, by which NumPy tells views from copies."""
-    a, b = innermost(x), innermost(y)
-    return not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)) or a.strides == b.strides
 
 
 _SIGNS = {
@@ -210,19 +199,3 @@ _SIGNS = {
     np.left_shift: "<<=",
     np.right_shift: ">>=",
 }
-
-
-class _Counted:
-    """Counts the references to the left-hand side of ``x += y`` where one variable holds it."""
-
-    def __iadd__(self, other: Any, /) -> int:
-        return sys.getrefcount(self)
-
-
-def _references() -> Any:
-    x: Any = _Counted()
-    x += None
-    return x
-
-
-_ALONE: int = _references()

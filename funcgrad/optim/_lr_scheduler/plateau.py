@@ -9,6 +9,7 @@ from typing import Any, SupportsFloat
 
 from funcgrad.optim._lr_scheduler.base import EPOCH_DEPRECATION_WARNING, LRScheduler, set_option
 from funcgrad.optim._torch.optimizer import Optimizer
+from funcgrad.optim._torch.options import number_of
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -103,7 +104,7 @@ class ReduceLROnPlateau(LRScheduler):
             metrics: what is to get better; an array or tensor of one element is a number too.
             epoch: the number of this step; deprecated in PyTorch.
         """
-        current = float(metrics)
+        current = float(number_of(metrics))
         if epoch is not None:
             warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
@@ -141,7 +142,7 @@ class ReduceLROnPlateau(LRScheduler):
                 )
             self.min_lrs = [self.default_min_lr] * len(groups)
         for group, least in zip(groups, self.min_lrs, strict=True):
-            old = float(group["lr"])
+            old = float(number_of(group["lr"]))
             new = max(old * self.factor, least)
             if old - new > self.eps:
                 set_option(group, "lr", new)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.graph.ir import Equation, Graph, Literal
+from funcgrad._core.graph.ir import Equation, Graph, Literal, trusted_graph
 from funcgrad._core.graph.simplify import drop_dead, simplify
 from funcgrad._engines.source.elementwise import float_program, loop_program, ufunc_program
 from funcgrad._ops.elementwise.cast import cast_p
@@ -117,9 +117,9 @@ class Program:
         p: Any
         slots: list[Any]
         p, *slots = graph.outputs
-        first = drop_dead(Graph(graph.inputs, graph.constants, graph.equations, slots, graph.name))
+        first = drop_dead(trusted_graph(graph.inputs, graph.constants, graph.equations, slots, graph.name))
         rest = [equation for equation in graph.equations if not set(equation.results) & set(slots)]
-        return first, drop_dead(Graph([*graph.inputs, *slots], graph.constants, rest, [p], graph.name))
+        return first, drop_dead(trusted_graph([*graph.inputs, *slots], graph.constants, rest, [p], graph.name))
 
     @functools.cached_property
     def _read_late(self) -> list[bool]:
@@ -171,7 +171,7 @@ def _of_dtype(graph: Graph, dtype: np.dtype) -> Graph:
     equations = [
         Equation(e.primitive, tuple(map(weak, e.operands)), params(e), e.results, e.source) for e in graph.equations
     ]
-    return Graph(graph.inputs, graph.constants, equations, graph.outputs, graph.name)
+    return trusted_graph(graph.inputs, graph.constants, equations, graph.outputs, graph.name)
 
 
 def _cut(graph: Graph, array_count: int, scalar_slots: Sequence[bool]) -> tuple[Graph | None, Graph]:
@@ -191,9 +191,9 @@ def _cut(graph: Graph, array_count: int, scalar_slots: Sequence[bool]) -> tuple[
     new_scalars = [x for x, scalar in zip(rest, scalar_slots, strict=True) if scalar]
     outputs = [p, *[x for x, scalar in zip(rest, scalar_slots, strict=True) if not scalar]]
     if not first and not scalar_inputs:
-        return None, Graph([*array_inputs, *numbers], graph.constants, second, outputs, graph.name)
+        return None, trusted_graph([*array_inputs, *numbers], graph.constants, second, outputs, graph.name)
     read = list(dict.fromkeys(x for equation in second for x in equation.operands if x in known))
     return (
-        drop_dead(Graph([*numbers, *scalar_inputs], graph.constants, first, [*read, *new_scalars], graph.name)),
-        Graph([*array_inputs, *read], graph.constants, second, outputs, graph.name),
+        drop_dead(trusted_graph([*numbers, *scalar_inputs], graph.constants, first, [*read, *new_scalars], graph.name)),
+        trusted_graph([*array_inputs, *read], graph.constants, second, outputs, graph.name),
     )

@@ -198,7 +198,7 @@ def _with(fun: Callable[..., Any], given: dict[str, Any]) -> Callable[..., Any]:
     return lambda *xs: fun(*xs, **named)
 
 
-def curve_fit(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
+def curve_fit(  # noqa: PLR0917  (SciPy's arguments)
     f: Callable[..., Any],
     xdata: Any,
     ydata: Any,

@@ -70,7 +70,7 @@ def bounds_of(name: str, bounds: Any, n: int) -> tuple[Any, Any]:
     return low, high
 
 
-def minimize(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
+def minimize(  # noqa: PLR0917  (SciPy's arguments)
     fun: Callable[..., Any],
     x0: Any,
     args: Any = (),

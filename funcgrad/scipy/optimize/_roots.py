@@ -128,7 +128,7 @@ def root(  # noqa: PLR0917  (SciPy's arguments)
     return solution(result, x=found)
 
 
-def fsolve(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
+def fsolve(  # noqa: PLR0917  (SciPy's arguments)
     func: Callable[..., Any],
     x0: Any,
     args: Any = (),

@@ -34,7 +34,7 @@ def _number(x: Any) -> Any:
     return fnp.reshape(fnp.astype(fnp.asarray(as_value(x)), float), ())
 
 
-def root_scalar(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
+def root_scalar(  # noqa: PLR0917  (SciPy's arguments)
     f: Callable[..., Any],
     args: Any = (),
     method: str | None = None,

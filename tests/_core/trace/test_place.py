@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -241,3 +242,91 @@ def test_a_loop_that_fills_rows_keeps_no_copies() -> None:
 
     fg.grad(f)(np.ones((50, 2)))
     assert len(set(copies)) == 1
+
+
+def doubled_by_method(y: Any) -> None:
+    y.__imul__(2)
+
+
+def doubled_by_operator(y: Any) -> None:
+    operator.imul(y, 2)
+
+
+def doubled_by_statement(y: Any) -> None:
+    y *= 2
+
+
+def doubled_in_a_view(y: Any) -> None:
+    operator.imul(y[:], 2)
+
+
+DOUBLED = [doubled_by_method, doubled_by_operator, doubled_by_statement, doubled_in_a_view]
+
+
+@pytest.mark.parametrize("double", DOUBLED)
+def test_an_operator_in_place_writes_whoever_calls_it(double: Callable[[Any], None]) -> None:
+    """How many names an array has decides nothing: a call of the operator leaves the name as it is."""
+
+    def closed_over(x: Any) -> Any:
+        y = x * 1.0
+
+        def write() -> None:
+            double(y)
+
+        write()
+        return np.sum(y * x)
+
+    def held(x: Any) -> Any:
+        arrays = [x * 1.0]
+        double(arrays[0])
+        return np.sum(arrays[0] * x)
+
+    def handed_on(x: Any) -> Any:
+        parts = (part for part in [x * 1.0])
+        array = next(parts)
+        double(array)
+        return np.sum(array * x)
+
+    for f in (closed_over, held, handed_on):
+        np.testing.assert_allclose(f(X), 2 * np.sum(X * X))
+        np.testing.assert_allclose(fg.grad(f)(X), 4 * X)
+        np.testing.assert_allclose(fg.jvp(f, (X,), (X,)), (2 * np.sum(X * X), 4 * np.sum(X * X)))
+        np.testing.assert_allclose(fg.vmap(f)(X[None]), [2 * np.sum(X * X)])
+        for engine in ("numpy", "xla"):
+            np.testing.assert_allclose(fg.jit(fg.grad(f), engine=engine)(X), 4 * X)
+
+
+INNER: dict[str, Callable[[Callable[[Any], Any], Any], Any]] = {
+    "scan": lambda f, x: fg.scan(lambda c, _: (f(c), 0.0 * c), np.sum(x), np.arange(2.0))[0],
+    "fori_loop": lambda f, x: fg.fori_loop(0, 2, lambda _, c: f(c), np.sum(x)),
+    "while_loop": lambda f, x: fg.while_loop(lambda c: c < 1e3, f, np.sum(x)),
+    "condition of while_loop": lambda f, x: fg.while_loop(lambda c: f(c) < 1e3, lambda c: 2 * c, np.sum(x)),
+    "cond": lambda f, x: fg.cond(np.sum(x) > 0, f, lambda c: c, np.sum(x)),
+    "checkpoint": lambda f, x: fg.checkpoint(f)(np.sum(x)),
+    "vmap": lambda f, x: np.sum(fg.vmap(f)(x)),
+    "grad": lambda f, x: fg.grad(f)(np.sum(x)),
+    "vjp": lambda f, x: fg.vjp(f, np.sum(x))[0],
+    "jvp": lambda f, x: fg.jvp(f, (np.sum(x),), (1.0,))[1],
+    "linearize": lambda f, x: fg.linearize(f, np.sum(x))[0],
+    "hessian": lambda f, x: fg.hessian(f)(np.sum(x)),
+    "make_graph": lambda f, x: fg.make_graph(f)(np.sum(x))(np.sum(x)),
+}
+
+
+@pytest.mark.parametrize("double", DOUBLED)
+@pytest.mark.parametrize("name", INNER)
+def test_a_function_inside_cannot_write_to_what_it_closes_over(name: str, double: Callable[[Any], None]) -> None:
+    def program(x: Any) -> Any:
+        y = x * 1.0
+
+        def f(c: Any) -> Any:
+            double(y)
+            return 2 * c + np.sum(y)
+
+        return INNER[name](f, x) + np.sum(y)
+
+    for outer in (lambda: fg.jvp(program, (X,), (X,)), lambda: fg.jvp(fg.jit(program, engine="numpy"), (X,), (X,))):
+        with pytest.raises(
+            TracerAssignmentError, match=r"was made outside of the function that .* Write into a copy made"
+        ):
+            outer()

@@ -17,7 +17,7 @@ import funcgrad as fg
 from funcgrad._core.bind import Tracer
 from funcgrad._core.primitive import primitives
 from funcgrad._core.trace.place import settled
-from funcgrad._ops.elementwise.families import elementwise
+from funcgrad._ops.elementwise.families import Elementwise
 from funcgrad.autograd import Tensor
 from funcgrad.numpy._base.dispatch import functions
 from funcgrad.optim import SGD
@@ -61,13 +61,8 @@ def replaced(function: Any, make: Callable[[Any], Any]) -> Iterator[None]:
 
 def wrong_factor() -> Any:
     """The derivative of tanh is one per cent too large."""
-    wrong = elementwise("tanh", "x", numpy=np.tanh, xla="tanh", maps=[lambda t, y: t * 1.01 * (1 - y * y)], flops=1)
-    right = _TANH
-    primitives["tanh"] = right
-    return changed(right, derivative=wrong.derivative)
-
-
-_TANH = primitives["tanh"]
+    wrong = Elementwise(["x"], [lambda t, y: t * 1.01 * (1 - y * y)])
+    return changed(primitives["tanh"], derivative=wrong)
 
 
 def dropped_by_objects() -> Any:
@@ -142,6 +137,11 @@ def copied_view() -> Any:
     return changed(Tensor, view=lambda self, *shape: old(self, *shape).clone())
 
 
+def given_number() -> Any:
+    """``float`` of a tensor that is recorded gives the number."""
+    return changed(Tensor, __float__=lambda self: float(self.item()))
+
+
 def batched_axis() -> Any:
     """Under ``vmap`` a running sum goes along the axis before."""
 
@@ -182,6 +182,7 @@ FAULTS: dict[str, tuple[Callable[[], Any], Find]] = {
     "Cholesky of the other triangle": (wrong_triangle, of_programs),
     "momentum buffer is the gradient": (shared_buffer, of_schedules),
     "Tensor.view copies": (copied_view, of_scripts),
+    "float of a recorded tensor gives the number": (given_number, of_scripts),
     "transposed arrays are copies": (transposed_copy, of_writes),
     "cumsum under vmap along the axis before": (batched_axis, of_programs),
 }

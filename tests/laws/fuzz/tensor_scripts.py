@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import importlib
+import re
 import warnings
 from dataclasses import dataclass
 from random import Random
@@ -69,6 +70,16 @@ EFFECTS = (
     "{x}.data[0] = 1.5",
     "{x}.backward(torch_ones)",
     "{x}.grad = {y}.detach()",
+)
+# Tensors turned into plain numbers: refused where the derivative would be lost, which PyTorch does not always do.
+TO_PLAIN = (
+    "{v} = np.zeros(2); {v}[0] = {x}",
+    "{v} = np.zeros(2); {v}.fill({x})",
+    "{v} = np.array([1.0, {x}])",
+    "{v} = np.asarray({x}).tolist()",
+    "{v} = {x}.numpy().tolist()",
+    "{v} = float({x})",
+    "{v} = int({x})",
 )
 
 
@@ -143,13 +154,20 @@ def _line(rng: Random, names: list[str], k: int) -> str:
     if kind < 0.4:
         line = _write(rng, x, y)
         return f"with no_grad(): {line}" if rng.random() < 0.2 else line
-    if kind < 0.42:
-        return f"with no_grad(): v{k} = {x}.{rng.choice(VIEWS)}"
-    if kind < 0.45:
-        return f"v{k} = list({x}.{rng.choice(('split(1)', 'chunk(2)', 'unbind()'))})[-1]"
-    if kind < 0.48:
-        return f"with no_grad(): v{k} = {x} * {y}"
+    if kind < 0.51:
+        return _seldom(rng, kind, x, y, f"v{k}")
     return f"v{k} = {_expression(rng, x, y)}"
+
+
+def _seldom(rng: Random, kind: float, x: str, y: str, v: str) -> str:
+    if kind < 0.42:
+        return f"with no_grad(): {v} = {x}.{rng.choice(VIEWS)}"
+    if kind < 0.45:
+        return f"{v} = list({x}.{rng.choice(('split(1)', 'chunk(2)', 'unbind()'))})[-1]"
+    if kind < 0.48:
+        return f"with no_grad(): {v} = {x} * {y}"
+    line = rng.choice(TO_PLAIN).format(v=v, x=x)
+    return f"with no_grad(): {line}" if rng.random() < 0.3 else line
 
 
 def _write(rng: Random, x: str, y: str) -> str:
@@ -172,6 +190,15 @@ def _expression(rng: Random, x: str, y: str) -> str:
         f"{pair[0]} {rng.choice(BINARY)} {pair[1]}": 22,
     }
     return rng.choices(list(kinds), list(kinds.values()))[0]
+
+
+def to_plain(line: str) -> str:
+    """The tensor that a line turns into plain numbers; empty where it does not."""
+    for form in TO_PLAIN:
+        pattern = re.escape(form).replace(r"\{v\}", r"[tv]\d+").replace(r"\{x\}", r"([tv]\d+)")
+        if found := re.search(pattern + "$", line):
+            return found[1]
+    return ""
 
 
 def executed(line: str, scope: dict[str, Any]) -> Exception | None:

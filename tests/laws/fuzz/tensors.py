@@ -14,7 +14,7 @@ import funcgrad as fg
 from tests.laws.fuzz.check import Report
 from tests.laws.fuzz.faulty import judged
 from tests.laws.fuzz.noise import Noise
-from tests.laws.fuzz.tensor_scripts import Script, executed, peers, scope_of
+from tests.laws.fuzz.tensor_scripts import Script, executed, peers, scope_of, to_plain
 
 # What has a plain meaning here: tensors are arrays first, which subtract bools.
 _NOT_REFUSED_HERE = (
@@ -78,10 +78,28 @@ def _step(  # noqa: PLR0911  (one a reason)
         theirs[gradient[1]] = theirs[gradient[1]].clone()
     if reason := _other_data(line, theirs, shapes):
         return "refused", reason
+    if expected is None and _takes_from_recorded(line, ours):
+        # PyTorch lets the number of a tensor with a history into a plain array.
+        theirs.pop(line.partition(" = ")[0], None)
+        refused = got is not None and _is_of_a_gradient(got)
+        return ("", "") if refused else ("derivative lost", f"{line}: {got or 'the number was given'}")
     if expected is not None or got is not None:
         return _refused(line, expected, got, words_of)
     names = [n for n in theirs if n[0] in "tv" and n[1:].isdigit()]
     made = line.partition(" = ")[0].rpartition(" ")[2]
+    if wrong := _first_difference(line, made, names, theirs, ours):
+        if together and wrong[0] == "value":
+            return "refused", "PyTorch has read what it had written already"
+        return wrong
+    if made in names and re.search("resh|flat|cont", line) and _shared(made, theirs) != _shared(made, ours):
+        return "refused", "the strides decide whether it is a view, and are others"
+    return "", ""
+
+
+def _first_difference(
+    line: str, made: str, names: list[str], theirs: dict[str, Any], ours: dict[str, Any]
+) -> tuple[str, str] | None:
+    """The first tensor that differs after a line, of which ``made`` is the result."""
     tolerance = _tolerance({name: theirs[name] for name in names})
     for name in names:
         if wrong := _unlike(theirs[name], ours[name], tolerance):
@@ -90,12 +108,8 @@ def _step(  # noqa: PLR0911  (one a reason)
                 return "refused", "a gradient that depends on signs alone, or on what was overwritten, or is zero"
             if wrong[0] == "type" and (reason := _other_type(line, theirs[name], ours[name], theirs)):
                 return "refused", reason
-            if together and wrong[0] == "value":
-                return "refused", "PyTorch has read what it had written already"
             return wrong[0], f"{name} after {line}: {wrong[1]}"
-    if made in names and re.search("resh|flat|cont", line) and _shared(made, theirs) != _shared(made, ours):
-        return "refused", "the strides decide whether it is a view, and are others"
-    return "", ""
+    return None
 
 
 def _is_rounding(lines: tuple[str, ...], name: str, theirs: dict[str, Any], ours: dict[str, Any]) -> bool:
@@ -229,6 +243,18 @@ def _is_otherwise(error: Exception) -> bool:
     """Whether an operation keeps other values here: norms, products, powers of constants, and what has no elements."""
     keeps_less = ("of LinalgVectorNorm", "of Pow1,", "of Prod,")
     return any(name in str(error) for name in keeps_less) or re.search(r"\[(\d+, )*0[],]", str(error)) is not None
+
+
+def _takes_from_recorded(line: str, scope: dict[str, Any]) -> bool:
+    """Whether a line makes plain numbers of a tensor whose operations are recorded."""
+    turned = to_plain(line)
+    return bool(turned) and "no_grad" not in line and scope[turned].requires_grad
+
+
+def _is_of_a_gradient(error: BaseException) -> bool:
+    """Whether a tensor refused to be a plain number, or that is why NumPy raised."""
+    cause = error.__cause__
+    return "requires grad" in str(error) or (cause is not None and _is_of_a_gradient(cause))
 
 
 def _is_of_writes(error: Exception) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import math
+import operator
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,7 +49,17 @@ def swap(a: Any, i: int, j: int) -> None:
     a[[i, j]] = a[[j, i]]
 
 
-HELPERS = {"bump": bump, "mirrored": mirrored, "fill_rows": fill_rows, "swap": swap}
+HELPERS = {"bump": bump, "mirrored": mirrored, "fill_rows": fill_rows, "swap": swap, "operator": operator}
+# What Python calls for the statement.
+IN_PLACE = {
+    "+=": "iadd",
+    "-=": "isub",
+    "*=": "imul",
+    "/=": "itruediv",
+    "//=": "ifloordiv",
+    "**=": "ipow",
+    "@=": "imatmul",
+}
 
 
 @dataclass(frozen=True)
@@ -331,6 +342,15 @@ class _Draw:
         return a.ndim == 1 and b.ndim > 0 and a.strides[0] != b.strides[-1] and np.shares_memory(a, b)
 
     def augmented(self) -> str | None:
+        """A statement such as ``a += v``, or the call of its operator, which writes to ``a`` and keeps the name."""
+        line = self._augmented()
+        name, _, rest = (line or "").partition(" ")
+        sign, _, value = rest.partition(" ")
+        if name not in self.arrays or sign not in IN_PLACE or self.rng.random() < 0.7:
+            return line
+        return f"operator.{IN_PLACE[sign]}({name}, {value})"
+
+    def _augmented(self) -> str | None:
         rng = self.rng
         name = self.pick()
         target = self.target(name) if rng.random() < 0.6 else (name, self.scope[name].shape)

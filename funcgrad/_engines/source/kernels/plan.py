@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
 from funcgrad._core.forms import Basic
-from funcgrad._core.graph.ir import Equation, Graph, Operand, Var
+from funcgrad._core.graph.ir import Equation, Graph, Operand, Var, trusted_graph
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines.source.kernels.equations import VIEWS, given, has_form, lowered
 from funcgrad._engines.source.kernels.expand import parts_of, with_expansions
@@ -86,7 +86,7 @@ def looped(graph: Graph, whole: Make, blocks: Make) -> Graph:
         plan, pending = found
         made = cast(Primitive, (whole if plan.length is None else blocks)(plan))
         equations.append(Equation(made, plan.operands, {}, plan.results, first.source))
-    return Graph(graph.inputs, graph.constants, equations, graph.outputs, graph.name, graph.trees)
+    return trusted_graph(graph.inputs, graph.constants, equations, graph.outputs, graph.name, graph.trees)
 
 
 def _without_barriers(graph: Graph) -> Graph:
@@ -104,7 +104,7 @@ def _without_barriers(graph: Graph) -> Graph:
         else:
             kept.append(Equation(e.primitive, operands, e.params, e.results, e.source))
     outputs = [known.get(x, x) for x in graph.outputs]
-    return Graph(graph.inputs, graph.constants, kept, outputs, graph.name, graph.trees)
+    return trusted_graph(graph.inputs, graph.constants, kept, outputs, graph.name, graph.trees)
 
 
 class _NoFormError(Exception):
@@ -360,7 +360,7 @@ def _planned(
         made_shapes,
         length,
         text,
-        Graph(operands, [], members, results, f"part of {graph.name}"),
+        trusted_graph(operands, [], members, results, f"part of {graph.name}"),
     )
 
 

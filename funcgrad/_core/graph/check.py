@@ -1,0 +1,139 @@
+"""Whether a graph is a program: each variable assigned once and before it is read, each result of the type inferred."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from funcgrad._core.aval import Aval, aval_of
+from funcgrad._core.bind import is_foreign, is_value
+from funcgrad._core.graph.equation import Equation, Literal, Var
+from funcgrad._core.words import shown
+from funcgrad.errors import GraphError
+
+if TYPE_CHECKING:
+    from funcgrad._core.graph.ir import Graph
+
+
+def check_graph(graph: Graph) -> Graph:
+    """Check that a graph is a program, and return it.
+
+    Each variable is assigned once, before it is read; each constant has the type of its variable, and each result the
+    type that its primitive's rule infers. `fg.Graph` is checked when it is made.
+
+    Raises:
+        GraphError: it is none. The message names the equation.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> from funcgrad import extend
+        >>> cosine_p = fg.make_graph(np.cos)(1.0).equations[0].primitive
+        >>> def turned(equation):
+        ...     if equation.primitive.name != "sin":
+        ...         return equation
+        ...     return extend.Equation(cosine_p, equation.operands, {}, equation.results, equation.source)
+        >>> graph = fg.make_graph(lambda x: 2 * np.sin(x))(np.zeros(2))
+        >>> edited = fg.Graph(graph.inputs, graph.constants, [*map(turned, graph.equations)], graph.outputs)
+        >>> edited(np.zeros(2))
+        [array([2., 2.])]
+        >>> extend.check_graph(edited) is edited
+        True
+    """
+    defined: set[Var] = set()
+    _check_all(graph, "input", graph.inputs, Var)
+    for var in graph.inputs:
+        _define(graph, defined, var, "its inputs")
+    for var, value in graph.constants:
+        _check_all(graph, "constant", (var,), Var)
+        _check_constant(graph, var, value)
+        _define(graph, defined, var, "its constants")
+    for i, equation in enumerate(graph.equations):
+        _check_all(graph, "equation", (equation,), Equation)
+        where = f"equation {i} ({equation.primitive.name})"
+        _check_operands(graph, defined, where, equation.operands)
+        for var, aval in zip(equation.results, _inferred(graph, where, equation), strict=True):
+            if (var.aval.shape, var.aval.dtype) != (aval.shape, aval.dtype):
+                raise GraphError(
+                    f"graph {graph.name}: a result of {where} is {var.aval}; needed {aval}, which the primitive's rule "
+                    "infers of the operands. Make a variable of that type."
+                )
+            _define(graph, defined, var, where)
+    _check_operands(graph, defined, "its outputs", graph.outputs)
+    _check_trees(graph)
+    return graph
+
+
+def _check_all(graph: Graph, kind: str, given: Sequence[Any], needed: type) -> None:
+    for x in given:
+        if type(x) is not needed:
+            raise GraphError(
+                f"graph {graph.name}: one {kind} is {shown(x)}; needed a funcgrad.extend.{needed.__name__}. Make one."
+            )
+
+
+def _define(graph: Graph, defined: set[Var], var: Var, where: str) -> None:
+    if var in defined:
+        raise GraphError(
+            f"graph {graph.name}: {where} assign a variable {var.aval} that is assigned before; needed one assignment "
+            "for each. Make a new variable."
+        )
+    defined.add(var)
+
+
+def _check_operands(graph: Graph, defined: set[Var], where: str, operands: Sequence[Any]) -> None:
+    for x in operands:
+        if type(x) is not Literal and (type(x) is not Var or x not in defined):
+            arrived = f"a variable {x.aval} that nothing assigns before" if type(x) is Var else shown(x)
+            raise GraphError(
+                f"graph {graph.name}: {where} read {arrived}; needed inputs, constants, earlier results or literals. "
+                "Put the equation that assigns it first, or make it an input."
+            )
+
+
+def _check_constant(graph: Graph, var: Var, value: Any) -> None:
+    if not is_value(value) or not has_type(value, var.aval):
+        arrived = aval_of(value) if is_value(value) else f"a {type(value).__name__}"
+        raise GraphError(
+            f"graph {graph.name}: a constant is {arrived}; needed {var.aval}, the type of its variable. Convert it."
+        )
+
+
+def _inferred(graph: Graph, where: str, equation: Equation) -> Sequence[Aval]:
+    """The types of the results, as many as there are variables for them."""
+    _check_all(graph, "result", equation.results, Var)
+    try:
+        found = equation.primitive.aval(*[x.aval for x in equation.operands], **equation.params)
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
+        operands = ", ".join(str(x.aval) for x in equation.operands)
+        raise GraphError(
+            f"graph {graph.name}: the primitive's rule refuses {where} of {operands or 'no operands'} ({error}); "
+            "needed operands and parameters that the primitive takes. Compare them with an equation of fg.make_graph."
+        ) from error
+    avals = found if equation.primitive.multiple_results else [found]
+    if len(avals) != len(equation.results):
+        raise GraphError(
+            f"graph {graph.name}: {where} assigns {len(equation.results)} variables; needed {len(avals)}, one for each "
+            "result of the primitive. Give it that many."
+        )
+    return avals
+
+
+def _check_trees(graph: Graph) -> None:
+    if graph.trees is None:
+        return
+    needed, given = [tree.num_leaves for tree in graph.trees], [len(graph.inputs), len(graph.outputs)]
+    if needed != given:
+        raise GraphError(
+            f"graph {graph.name}: it has {given[0]} inputs and {given[1]} outputs; needed {needed[0]} and {needed[1]}, "
+            "as its trees have leaves. Leave trees out, or make others."
+        )
+
+
+def has_type(x: Any, needed: Aval) -> bool:
+    """Whether an argument has the type of an input; JAX's mode decides between 32 and 64 bits of what it holds."""
+    if not is_value(x):
+        return False
+    arrived = aval_of(x)
+    same = arrived.dtype == needed.dtype or (is_foreign(x) and arrived.dtype.kind == needed.dtype.kind)
+    return arrived.shape == needed.shape and same and (arrived.weak or not needed.weak)

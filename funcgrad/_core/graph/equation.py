@@ -1,0 +1,121 @@
+"""What a graph consists of: variables, literals and equations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from funcgrad._core.aval import Aval, aval_of
+from funcgrad._core.graph.line import Line
+from funcgrad._core.graph.program import Program
+
+if TYPE_CHECKING:
+    from funcgrad._core.graph.ir import Graph
+    from funcgrad._core.primitive import Primitive
+
+
+class Var:
+    """A variable of a graph: assigned once, typed. Two are the same where they are one object.
+
+    Args:
+        aval: its shape and dtype.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad import extend
+        >>> extend.Var(extend.aval_of(np.ones(2)))
+        Var(f64[2])
+    """
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Aval) -> None:
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"Var({self.aval})"
+
+
+class Literal:
+    """A scalar constant that stands in an equation.
+
+    Args:
+        value: a Python or NumPy number.
+
+    Example:
+        >>> from funcgrad import extend
+        >>> extend.Literal(2.0)
+        2.0
+    """
+
+    __slots__ = ("aval", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.aval = aval_of(value)
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+Operand = Var | Literal
+
+
+class Equation:
+    """One application of a primitive in a graph.
+
+    Args:
+        primitive: what is applied.
+        operands: variables and literals, in order.
+        params: the primitive's parameters, by name.
+        results: the variables that it assigns.
+        source: the line that it comes from; that of the equation that it replaces, say.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> (sine,) = fg.make_graph(np.sin)(1.0).equations
+        >>> sine.primitive, sine.operands, sine.params, sine.results
+        (<primitive sin>, (Var(f64[]),), {}, (Var(f64[]),))
+    """
+
+    __slots__ = ("operands", "params", "primitive", "results", "source")
+
+    def __init__(
+        self,
+        primitive: Primitive,
+        operands: tuple[Operand, ...],
+        params: dict[str, Any],
+        results: tuple[Var, ...],
+        source: Line | None = None,
+    ) -> None:
+        self.primitive = primitive
+        self.operands = operands
+        self.params = params
+        self.results = results
+        self.source = source
+
+    @property
+    def flops(self) -> int:
+        """Floating-point operations, by the primitive's cost rule."""
+        return self.primitive.cost(self.results[0].aval, *(x.aval for x in self.operands), **self.params)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes read and written if nothing were fused."""
+        return sum(x.aval.nbytes for x in (*self.operands, *self.results))
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether it does something beside giving its results, or a program does that it holds."""
+        return self.primitive.effect or any(map(_holds_effect, self.params.values()))
+
+
+def _holds_effect(param: Any) -> bool:
+    """Whether a parameter is a program with effects, or a record of such."""
+    if isinstance(param, Program):
+        return cast("Graph", param).made(_has_effects)
+    return isinstance(param, tuple) and any(map(_holds_effect, param))
+
+
+def _has_effects(graph: Graph) -> bool:
+    return any(equation.has_effect for equation in graph.equations)
