@@ -1,5 +1,7 @@
 """``fg.debug_nans``: it names the operation, its line and what it read, everywhere, and leaves everything as it was."""
 
+import subprocess
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -161,6 +163,25 @@ def test_a_nan_of_the_data_passes_forward_compiled_as_it_does_eagerly(engine: An
         assert np.isnan(fg.jit(lambda x: x * DATA, engine=engine)(np.ones(2))[0])
         kept = fg.grad(lambda x: np.sum(np.where(np.isnan(x), 0.0, x)))
         assert kept(DATA).tolist() == fg.jit(kept, engine=engine)(DATA).tolist() == [0, 1]
+
+
+def test_a_write_to_a_tensor_leaves_the_checks_on() -> None:
+    # In a process of its own: the tape knows of the first write to a tensor from then on.
+    code = """
+import numpy as np, pytest, warnings
+import funcgrad as fg
+from funcgrad.autograd import tensor
+with np.errstate(all="ignore"):
+    with fg.debug_nans():
+        y = tensor(np.ones(3), requires_grad=True) * 1.0
+        y[0] = 3.0
+        with pytest.raises(fg.errors.NonFiniteError, match="log"):
+            (y - 1.0).log()
+    assert (y - 1.0).log()[1] == -np.inf
+    with pytest.raises(fg.errors.NonFiniteError, match="log"), fg.debug_nans():
+        (y - 1.0).log()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_infinities_may_pass() -> None:
