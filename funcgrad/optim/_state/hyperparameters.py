@@ -112,7 +112,7 @@ def as_entry(rule: str, kind: Number | Choice, given: Any, path: str = "") -> An
     return as_number(rule, kind, value, path)
 
 
-def as_number(rule: str, kind: Number, value: Any, path: str = "") -> Any:
+def as_number(rule: str, kind: Number | Choice, value: Any, path: str = "") -> Any:
     """A number of a hyperparameter: a Python float where it is known, else a float64 of shape []."""
     if is_host(value):
         return float(value)
