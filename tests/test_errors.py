@@ -23,6 +23,7 @@ BASES = {
     "TreeMismatchError": ValueError,
     "ForeignArrayError": TypeError,
     "HyperparameterError": ValueError,
+    "RuleError": ValueError,
     "SparseGradientError": RuntimeError,
     "GradientMismatchError": AssertionError,
     "LargeProgramWarning": UserWarning,

@@ -153,7 +153,7 @@ FAMILY.remove("ema")
 @pytest.mark.parametrize("optimizer", FAMILY)
 def test_every_optimizer_takes_a_schedule_of_jax(optimizer: str, how: str, kind: str) -> None:
     init, update = getattr(fg.optim, f"{optimizer}_init"), getattr(fg.optim, f"{optimizer}_update")
-    theirs = optax.join_schedules([optax.constant_schedule(0.1), optax.cosine_decay_schedule(0.1, 10)], [2])
+    theirs: Any = optax.join_schedules([optax.constant_schedule(0.1), optax.cosine_decay_schedule(0.1, 10)], [2])
     start = np.linspace(0.1, 1, 6).reshape(2, 3)
     array = jax.numpy.asarray if kind == "jax" else np.dtype(kind).type
 
@@ -170,7 +170,7 @@ def test_every_optimizer_takes_a_schedule_of_jax(optimizer: str, how: str, kind:
 
 @pytest.mark.parametrize("engine", ["xla", "numpy"])
 def test_a_schedule_of_jax_in_a_loop_in_a_program_without_arguments(engine: str) -> None:
-    schedule = optax.exponential_decay(0.1, 4, 0.5)
+    schedule: Any = optax.exponential_decay(0.1, 4, 0.5)
 
     def train() -> Any:
         first = np.ones(2), fg.sgd_init(np.ones(2), lr=schedule)
