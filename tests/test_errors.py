@@ -24,6 +24,7 @@ BASES = {
     "ForeignArrayError": TypeError,
     "GraphError": ValueError,
     "HyperparameterError": ValueError,
+    "RuleError": ValueError,
     "SparseGradientError": RuntimeError,
     "GradientMismatchError": AssertionError,
     "LargeProgramWarning": UserWarning,

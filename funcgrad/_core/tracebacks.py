@@ -33,7 +33,8 @@ _JAXS_NOTE = "JAX_TRACEBACK_FILTERING"
 # What to do where a plain array met a traced value that was to be written into it.
 TAKES_TRACED = (
     "Make one that takes traced values: np.zeros(n, like=x), where x is traced, or fnp.zeros(n) of funcgrad.numpy. "
-    "Call code that you cannot edit inside of: with fg.intercept()."
+    "Call code that you cannot edit inside of: with fg.intercept(). There np.ndarray(n), a type, stays plain: write "
+    "np.empty(n)."
 )
 WRITTEN_INTO_PLAIN = (
     "out[i] = value: a traced value was written into an array of plain numbers, where it would carry no derivative. "

@@ -26,6 +26,8 @@ _opening = threading.Lock()
 def debug_nans(infinities: bool = True) -> Iterator[None]:
     """Raise where an operation makes a NaN or an infinity out of finite numbers, and say which and at what line.
 
+    A NaN of the data may pass forward; where a gradient meets it on the way back, that operation is named.
+
     Forward and backward, under every transform, for tensors too. What a compiled function returns is looked at, and its
     program is run again, operation by operation, where that is not finite: so inside of a compiled function counts what
     reaches its results. Compiled functions inside of a gradient run operation by operation. Arrays that no transform
@@ -73,10 +75,20 @@ def debug_nans(infinities: bool = True) -> Iterator[None]:
                     trace.__class__ = unchecked(type(trace))
 
 
-def checked_call(call: Callable[..., Any], stage: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
-    """Call a compiled function; where its results are not finite, find out by its graph why.
+def checked_call(
+    call: Callable[..., Any], function: Callable[..., Any], stage: Callable[..., Any], args: tuple, kwargs: dict
+) -> Any:
+    """Call a compiled function; where its results are not finite, find out why by its graph.
 
-    ``stage(args, kwargs)`` gives the graph, and as its third value the numbers that go into it.
+    A graph does not tell derivatives from other numbers. Where there was a NaN or an infinity in the data, the function
+    itself runs once more, operation by operation, and raises where it does so without compilation.
+
+    Args:
+        call: the compiled function.
+        function: the function that was compiled.
+        stage: gives the graph, and as its third value the numbers that go into it.
+        args: the arguments.
+        kwargs: those by name.
     """
     asked = checks.get()
     assert asked is not None
@@ -84,11 +96,14 @@ def checked_call(call: Callable[..., Any], stage: Callable[..., Any], args: tupl
         checks.set(None)
         out = call(*args, **kwargs)
         bad = [leaf for leaf in leaves(out) if asked.is_bad(leaf)]
-        if not bad or any(asked.is_bad(leaf) for leaf in leaves((args, kwargs))):
+        if not bad:
             return out
         graph, _, given, _ = stage(args, kwargs)
     finally:
         checks.set(asked)
+    if any(asked.is_bad(x) for x in (*given, *[value for _, value in graph.constants])):
+        function(*args, **kwargs)
+        return out
     _evaluate(asked, graph, given)
     raise asked.error(f"the compiled function {graph.name}", bad[0], given, None)
 

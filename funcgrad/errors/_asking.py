@@ -124,6 +124,29 @@ class HyperparameterError(ValueError):
     """
 
 
+class RuleError(ValueError):
+    """The step of an optimizer's rule (`fg.extend.Rule`) does not do what the rule declares.
+
+    A rule is elementwise unless it says otherwise; the mean of a gradient depends on all of its elements:
+
+    >>> import numpy as np
+    >>> from funcgrad.extend import Number, Rule, optimizer
+    >>> def step(p, g, slots, hyper, t):
+    ...     return p - hyper.lr * (g - np.mean(g)), {}
+    >>> _, init, update, _ = optimizer(Rule("centred", (Number("lr", 0.1),), (), step))
+    >>> p = np.array([1.0, 2.0, 3.0])
+    >>> update(p, init(p), p)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    funcgrad.errors.RuleError
+
+    Declare that the step needs the whole parameter:
+
+    >>> _, init, update, _ = optimizer(Rule("centred", (Number("lr", 0.1),), (), step, elementwise=False))
+    >>> update(p, init(p), p)[0]
+    array([1.1, 2. , 2.9])
+    """
+
+
 class SparseGradientError(HyperparameterError, RuntimeError):
     """An optimizer was given a gradient in rows (`fg.sparse.Rows`) that its rule, or its weight decay, does not take.
 

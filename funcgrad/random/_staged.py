@@ -6,6 +6,7 @@ its closure, its globals and its defaults, and those in the attributes and conta
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import sys
@@ -147,7 +148,13 @@ def _named_by(function: Any) -> Iterator[Any]:
     else:
         yield from function.__defaults__ or ()
         yield from (function.__kwdefaults__ or {}).values()
-        # A name that is bound later has no contents yet.
-        yield from (getattr(cell, "cell_contents", None) for cell in function.__closure__ or ())
+        yield from _contents(function)
         if not f"{function.__module__}.".startswith(_LIBRARIES):
             yield from (function.__globals__.get(name) for name in function.__code__.co_names)
+
+
+def _contents(function: FunctionType) -> Iterator[Any]:
+    """What the names of enclosing functions hold that a function refers to."""
+    for cell in function.__closure__ or ():
+        with contextlib.suppress(ValueError):  # A name that is bound later, or deleted, has no contents.
+            yield cell.cell_contents

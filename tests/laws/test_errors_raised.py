@@ -13,7 +13,7 @@ import pytest
 
 import funcgrad as fg
 import funcgrad.numpy as fnp
-from funcgrad import errors
+from funcgrad import errors, extend
 from funcgrad._core.bind import active_trace
 from funcgrad._transforms.compiled import size
 
@@ -51,6 +51,16 @@ def sgd(grads: Any, **options: Any) -> Any:
     return fg.sgd_update(grads, fg.sgd_init(PARAMS, lr=0.1, **options), PARAMS)
 
 
+def centre() -> Any:
+    """A step that reads the mean of the gradient, declared elementwise."""
+
+    def step(p: Any, g: Any, slots: Any, hyper: Any, t: Any) -> Any:
+        return p - hyper.lr * (g - np.mean(g)), {}
+
+    _, init, update, _ = extend.optimizer(extend.Rule("centred", (extend.Number("lr", 0.1),), (), step))
+    return update(X, init(X), X)
+
+
 Mistake = tuple[Callable[[], Any], type[BaseException], str]
 
 
@@ -82,6 +92,11 @@ MISTAKES: dict[str, Mistake] = {
         lambda: fg.grad(lambda x: x.astype(str))(X),
         errors.ForeignArrayError,
         r"a traced value f64\[2\] was to become an array of dtype str.*under grad",
+    ),
+    "a rule that is elementwise and takes a mean": (
+        centre,
+        errors.RuleError,
+        r"centred_update: the step applies reduce_sum in .*declared elementwise.*elementwise=False",
     ),
     "a NumPy array at a traced index": (
         lambda: fg.scan(lambda c, i: (c + X[i], None), 0.0, np.arange(2)),

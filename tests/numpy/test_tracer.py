@@ -258,3 +258,49 @@ def test_what_is_attached_has_one_place() -> None:
     tables = OPERATORS, METHODS, ATTRIBUTES
     assert len(set().union(*tables)) == sum(map(len, tables))
     assert all(hasattr(Tracer, name) for table in tables for name in table)
+
+
+def reshaped_in_place(x: Any) -> Any:
+    y = x * 2
+    y.shape = (2, 3)
+    return np.sum(y[0])
+
+
+def retyped_in_place(x: Any) -> Any:
+    y = x * 2
+    y.dtype = np.float32
+    return np.sum(y)
+
+
+def transposed_in_place(x: Any) -> Any:
+    y = x * 2
+    y.T = 0.0
+    return np.sum(y)
+
+
+WAYS: dict[str, Callable[[Callable[[Any], Any]], Callable[[Any], Any]]] = {
+    "grad": fg.grad,
+    "jit of grad": lambda f: fg.jit(fg.grad(f), engine="numpy"),
+    "jit": fg.jit,
+    "jvp": lambda f: lambda x: fg.jvp(f, (x,), (x,)),
+    "vmap": lambda f: lambda x: fg.vmap(f)(np.stack([x, x])),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("f", "words"),
+    [
+        (reshaped_in_place, r"x\.shape = value: x is a traced array f64\[6\].*x = x\.reshape\(shape\)"),
+        (retyped_in_place, r"x\.dtype = value: .*x = x\.astype\(dtype\)"),
+        (transposed_in_place, r"x\.T = value: .*x\[\.\.\.\] = value"),
+    ],
+)
+def test_what_an_array_keeps_is_not_set(f: Callable[[Any], Any], words: str, way: str) -> None:
+    with pytest.raises(AttributeError, match=words):
+        WAYS[way](f)(np.arange(6.0))
+
+
+def test_what_a_tensor_keeps_is_not_set() -> None:
+    with pytest.raises(AttributeError, match=r"x = x\.reshape\(shape\)"):
+        reshaped_in_place(fg.autograd.tensor(np.arange(6.0), requires_grad=True))

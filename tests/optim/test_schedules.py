@@ -112,15 +112,83 @@ def test_a_schedule_made_again_compiles_nothing(engine: Any) -> None:
     np.testing.assert_allclose(params, [expected, expected])
 
 
-@pytest.mark.parametrize("engine", [None, "xla", "numpy"])
-def test_optaxs_own_schedules_are_taken(engine: Any) -> None:
-    update = fg.sgd_update if engine is None else fg.jit(fg.sgd_update, engine=engine)
-    schedule: Any = optax.cosine_decay_schedule(0.1, 10)
-    params, state = np.ones(2), fg.sgd_init(np.ones(2), lr=schedule)
-    for _ in range(3):
-        params, state = update(np.ones(2), state, params)
-    np.testing.assert_allclose(params, 1 - sum(float(schedule(count)) for count in range(3)), rtol=1e-6)
-    assert np.asarray(params).dtype == np.float64
+OPTAXS: dict[str, Callable[[], Any]] = {
+    **{name: theirs for name, (_, theirs) in PAIRS.items()},
+    "interpolated": lambda: optax.piecewise_interpolate_schedule("cosine", 1.0, {2: 0.5, 4: 0.1}),
+    "warmup_exponential": lambda: optax.warmup_exponential_decay_schedule(0.1, 1.0, 2, 3, 0.5),
+    "sgdr": lambda: optax.sgdr_schedule(
+        [{"init_value": 0.1, "peak_value": 1.0, "decay_steps": 3, "warmup_steps": 1, "end_value": 0.1}] * 2
+    ),
+}
+UPDATES: dict[str, Callable[[Any], Any]] = {
+    "eager": lambda update: update,
+    "xla": fg.jit,
+    "numpy": lambda update: fg.jit(update, engine="numpy"),
+    "jax": jax.jit,
+}
+
+
+@pytest.mark.parametrize(("how", "wide"), [("eager", True), ("xla", False), ("numpy", False), ("jax", True)])
+@pytest.mark.parametrize("name", OPTAXS)
+def test_optaxs_own_schedules_are_taken(name: str, how: str, wide: bool) -> None:
+    schedule = OPTAXS[name]()
+    with jax.enable_x64(wide):
+        update = UPDATES[how](fg.sgd_update)
+        params, state = np.ones(2), fg.sgd_init(np.ones(2), lr=schedule)
+        for _ in range(3):
+            params, state = update(np.ones(2), state, params)
+        np.testing.assert_allclose(params, 1 - sum(float(schedule(count)) for count in range(3)), rtol=2e-6, atol=1e-6)
+        assert np.asarray(params).dtype == (np.float32 if how == "jax" and not wide else np.float64)
+
+
+FAMILY = [name.removesuffix("_init") for name in fg.optim.__all__ if f"{name[:-4]}update" in fg.optim.__all__]
+# It takes gradients in rows alone.
+FAMILY.remove("sparse_adam")
+FAMILY.remove("ema")
+
+
+@pytest.mark.parametrize(
+    ("how", "kind"), [*[(how, "jax") for how in UPDATES], ("xla", "float32"), ("eager", "float64")]
+)
+@pytest.mark.parametrize("optimizer", FAMILY)
+def test_every_optimizer_takes_a_schedule_of_jax(optimizer: str, how: str, kind: str) -> None:
+    init, update = getattr(fg.optim, f"{optimizer}_init"), getattr(fg.optim, f"{optimizer}_update")
+    theirs: Any = optax.join_schedules([optax.constant_schedule(0.1), optax.cosine_decay_schedule(0.1, 10)], [2])
+    start = np.linspace(0.1, 1, 6).reshape(2, 3)
+    array = jax.numpy.asarray if kind == "jax" else np.dtype(kind).type
+
+    def run(update: Any, lr: Any, array: Any) -> Any:
+        params = array(start)
+        state = init(params, lr=lr)
+        for count in range(4):
+            params, state = update(array(start - 0.3 * count), state, params)
+        return params
+
+    expected = run(update, lambda count: float(theirs(count)), np.asarray)
+    np.testing.assert_allclose(run(UPDATES[how](update), theirs, array), expected, rtol=2e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("engine", ["xla", "numpy"])
+def test_a_schedule_of_jax_in_a_loop_in_a_program_without_arguments(engine: str) -> None:
+    schedule: Any = optax.exponential_decay(0.1, 4, 0.5)
+
+    def train() -> Any:
+        first = np.ones(2), fg.sgd_init(np.ones(2), lr=schedule)
+        return fg.fori_loop(0, 3, lambda i, now: fg.sgd_update(np.ones(2), now[1], now[0]), first)[0]
+
+    expected = [1 - sum(float(schedule(count)) for count in range(3))] * 2
+    np.testing.assert_allclose(fg.jit(train, engine=engine)(), expected, rtol=1e-6)
+
+
+def test_a_schedule_that_gives_no_number_is_refused() -> None:
+    state = fg.sgd_init(np.ones(2), lr=lambda count: np.ones(2))
+    with pytest.raises(TypeError, match=r"sgd: lr is f64\[2\]; needed a real number"):
+        fg.sgd_update(np.ones(2), state, np.ones(2))
+
+
+def test_pytorchs_classes_say_how_to_schedule() -> None:
+    with pytest.raises(TypeError, match=r"lr is a function; .*LambdaLR"):
+        fg.optim.SGD([np.ones(2)], lr=optax.constant_schedule(0.1))
 
 
 def test_adam_takes_schedules_too() -> None:

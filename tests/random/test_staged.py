@@ -140,3 +140,15 @@ def test_the_module_may_be_imported_by_the_function() -> None:
     if "AssertionError" not in quiet.stderr:
         assert quiet.returncode == 0, quiet.stderr
     assert "StagedRandomWarning: jit: <lambda> drew" in run(DRAWS).stderr
+
+
+def test_a_name_that_is_not_bound_yet_holds_nothing() -> None:
+    def outer() -> Any:
+        def f(x: Any) -> Any:
+            return x * 2 if x.ndim < 3 else late
+
+        graph = fg.make_graph(f)(np.ones(2))
+        late = 1
+        return graph
+
+    assert [equation.primitive.name for equation in outer().equations] == ["mul"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
-from funcgrad._core.bind import Trace, Tracer, next_serial
+from funcgrad._core.bind import Trace, Tracer, keeps, next_serial
 from funcgrad.tree import register_leaf
 
 if TYPE_CHECKING:
@@ -33,9 +33,13 @@ class BatchTracer(Tracer):
     def shape(self) -> tuple[int, ...]:
         return self._value.shape[1:]
 
+    shape = shape.setter(keeps("shape"))
+
     @property
     def dtype(self) -> np.dtype:
         return self._value.dtype
+
+    dtype = dtype.setter(keeps("dtype"))
 
     @property
     def aval(self) -> Aval:

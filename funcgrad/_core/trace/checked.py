@@ -96,14 +96,24 @@ class Checks:
         bad = ~np.isfinite(found) if self.infinities else np.isnan(found)
         first = tuple(int(i) for i in np.argwhere(bad)[0])
         where = f" at {line}, `{line.text}`" if line is not None else ""
+        given = [x for x in read if self.is_bad(x)]
+        cause = f"met {'nan' if any(map(has_nan, given)) else 'inf'} of the data, and made {found[first]} of it"
         return NonFiniteError(
-            f"debug_nans: {what}{where} made {found[first]} of finite numbers, in {int(bad.sum())} of {bad.size} "
-            f"places, the first at index {first}. It read {_listed(read)}. Keep what it reads inside its domain "
-            "(np.where on the operand rather than on the result), or leave the context for this part."
+            f"debug_nans: {what}{where} {cause if given else f'made {found[first]} of finite numbers'}, in "
+            f"{int(bad.sum())} of {bad.size} places, the first at index {first}. It read {_listed(read)}. Keep what "
+            "it reads inside its domain (np.where on the operand rather than on the result), or leave the context "
+            "for this part."
         )
 
 
 checks: ContextVar[Checks | None] = ContextVar("funcgrad_checks", default=None)
+
+
+def has_nan(x: Any) -> bool:
+    """Whether there is a NaN in a bare array or number."""
+    dtype = getattr(x, "dtype", None)
+    inexact = isinstance(x, float) if dtype is None else is_inexact(dtype)
+    return inexact and bool(np.isnan(x).any())
 
 
 def bare(x: Any) -> Any:
@@ -198,7 +208,8 @@ def _checked_pull(asked: Checks, pull: Callable[[Any, Any], Any], y_bar: Any, no
         value = x_bar if type(x_bar) is np.ndarray else bare(x_bar)
         if asked.is_bad(value) and not asked.is_bad(bare(y_bar)):
             kept = [bare(x) for x in kept_by(node) if not callable(x) and not isinstance(x, tuple | list)]
-            if any(map(asked.is_bad, kept)):
+            # An infinity of the data gives infinite derivatives; a NaN of the data must not reach a gradient unseen.
+            if any(map(asked.is_bad, kept)) and not has_nan(value):
                 continue
             primitive = primitive_of(node)
             name = "an operation" if primitive is None else primitive.name

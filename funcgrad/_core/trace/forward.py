@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
-from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, bind, next_serial
+from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, bind, keeps, next_serial
 from funcgrad.tree import register_leaf
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class ForwardTracer(Tracer):
 
     _tangent = vars(Tracer)["node"]
     # When it was made.
-    serial = vars(Tracer)["shape"]
+    serial = vars(Tracer)["_shape"]
 
     def __init__(self, trace: Trace, value: Any, tangent: Any) -> None:
         self.owner = trace
@@ -37,9 +37,13 @@ class ForwardTracer(Tracer):
     def shape(self) -> tuple[int, ...]:
         return aval_of(self._value).shape
 
+    shape = shape.setter(keeps("shape"))
+
     @property
     def dtype(self) -> np.dtype:
         return aval_of(self._value).dtype
+
+    dtype = dtype.setter(keeps("dtype"))
 
     @property
     def aval(self) -> Aval:

@@ -141,7 +141,7 @@ def _taking(y: Any) -> Any:
 def _become(x: Tracer, memory: Memory, shape: tuple[int, ...], dtype: np.dtype) -> None:
     """Make a place of a tracer, in the same object."""
     x.__class__ = Place
-    x.owner, x.node, x.shape, x.dtype, x.viewed = PLACES, memory, shape, dtype, None
+    x.owner, x.node, x._shape, x._dtype, x.viewed = PLACES, memory, shape, dtype, None
 
 
 def current(place: Tracer) -> Any:
@@ -359,7 +359,7 @@ def _view_of(base: Tracer, primitive: Primitive, params: dict) -> Tracer:
     memory = base.node
     value = _applied(primitive, memory.value if base.viewed is None else shown_by(base), params)
     made = object.__new__(Place)
-    made.owner, made.node, made.shape, made.dtype = PLACES, memory, value.shape, value.dtype
+    made.owner, made.node, made._shape, made._dtype = PLACES, memory, value.shape, value.dtype
     made.viewed, made.viewed_by, made.viewed_at = base, primitive, params
     made._value = memory.version, value, False
     return made

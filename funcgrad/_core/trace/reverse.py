@@ -27,7 +27,7 @@ class ReverseTracer(Tracer):
     """A value and the node that made it."""
 
     __slots__ = ()
-    held = ("_value", "node", "shape", "dtype")
+    held = ("_value", "node", "_shape", "_dtype")
 
     # None only where a trace of another kind has values that need no derivative.
     node: Any
@@ -42,13 +42,13 @@ class ReverseTracer(Tracer):
         self._value = value
         self.node = node
         try:
-            self.shape = value.shape
-            self.dtype = value.dtype
+            self._shape = value.shape
+            self._dtype = value.dtype
         except AttributeError:
             # A Python number.
             aval = aval_of(value)
-            self.shape = aval.shape
-            self.dtype = aval.dtype
+            self._shape = aval.shape
+            self._dtype = aval.dtype
 
     @property
     def aval(self) -> Aval:

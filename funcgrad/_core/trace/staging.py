@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, active_trace, next_serial
+from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, active_trace, keeps, next_serial
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
 from funcgrad._core.graph.line import Line, origin
 from funcgrad._core.numbers import is_weak, typed
@@ -47,9 +47,13 @@ class StagedTracer(Tracer):
     def shape(self) -> tuple[int, ...]:
         return self.variable.aval.shape
 
+    shape = shape.setter(keeps("shape"))
+
     @property
     def dtype(self) -> np.dtype:
         return self.variable.aval.dtype
+
+    dtype = dtype.setter(keeps("dtype"))
 
 
 class StagingTrace(Trace):

@@ -31,8 +31,8 @@ class JaxFunction:
         return list(self._jitted(*as_arrays(xs)))
 
     def on_numpy(self, *xs: Any) -> list[np.ndarray]:
-        """Run on NumPy values; so are the results."""
-        with scope():
+        """Run on NumPy values; so are the results, also while JAX traces a program around."""
+        with scope(), jax.ensure_compile_time_eval():
             return [np.array(y) for y in self._jitted(*as_arrays(xs))]
 
     @cached_property

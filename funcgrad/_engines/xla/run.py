@@ -197,7 +197,8 @@ def lasting(x: Any, given: Iterable[Any] = ()) -> Any:
     """
     if x.dtype not in _WIDE or wide_last() or is_jax_tracer(x) or any(map(_is_wide_array, given)):
         return x
-    return np.array(x) if x.is_fully_addressable else x
+    # A program of another engine hands NumPy's arrays through.
+    return np.array(x) if isinstance(x, Array) and x.is_fully_addressable else x
 
 
 def _is_wide_array(x: Any) -> bool:

@@ -52,7 +52,7 @@ class Jitted:
         if checks.get() is not None:
             if any(isinstance(leaf, Tracer) for leaf in leaves((args, kwargs))):
                 return self._function(*args, **kwargs)
-            return checked_call(self._keeping, self._stage, args, kwargs)
+            return checked_call(self._keeping, self._function, self._stage, args, kwargs)
         if not open_taps or self.for_taps:
             return MISS
         compiled = open_taps[-1].compiled

@@ -14,6 +14,7 @@ from typing import Any
 
 from funcgrad._core.bind import Tracer, active_trace
 from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.checked import checked, unchecked
 from funcgrad._core.trace.tape import kept_by, next_serial, parent_counts, primitive_of
 from funcgrad._ops.elementwise.arithmetic import abs_p, div_p, max_p, min_p
 from funcgrad._ops.index.write import Step
@@ -136,8 +137,10 @@ def begin(x: Any) -> None:
 def _change(root: Any, serial: int) -> None:
     """Have views from before a serial number renewed when they are read."""
     root.changed = serial
-    if type(root.owner) is not WatchingTrace:
-        root.owner.__class__ = WatchingTrace
+    kind = type(root.owner)
+    if not issubclass(kind, WatchingTrace):
+        # Inside of fg.debug_nans the trace looks at results too.
+        root.owner.__class__ = WatchingTrace if unchecked(kind) is kind else checked(WatchingTrace)
 
 
 def keeps_more(node: Any) -> bool:

@@ -166,6 +166,6 @@ def set_value(tensor: TensorBase, value: Any) -> None:
     """Give a tensor another value; it keeps its identity."""
     tensor._value = value = owned_array(value)
     if value.shape != tensor.shape or value.dtype is not tensor.dtype:
-        tensor.shape, tensor.dtype = value.shape, value.dtype
+        tensor._shape, tensor._dtype = value.shape, value.dtype
         if type(tensor.node) is LeafNode:
             tensor.node = LeafNode(tensor)

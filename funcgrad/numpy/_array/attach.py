@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from funcgrad import errors, tree
-from funcgrad._core.bind import NO_PARAMS, Tracer
+from funcgrad._core.bind import NO_PARAMS, Tracer, keeps
 from funcgrad._core.trace.place import settled, writable
 from funcgrad._core.words import BARE, retell
 from funcgrad.numpy._array import memory
@@ -268,4 +268,4 @@ for _name, _ufunc in _IN_PLACE.items():
 for _name, _method in {**OPERATORS, **METHODS}.items():
     setattr(Tracer, _name, _method)
 for _name, _function in ATTRIBUTES.items():
-    setattr(Tracer, _name, property(_function, SETTERS.get(_name)))
+    setattr(Tracer, _name, property(_function, SETTERS.get(_name, keeps(_name))))

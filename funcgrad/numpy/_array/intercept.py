@@ -37,6 +37,7 @@ def intercept() -> Iterator[None]:
     ``geomspace``, ``array``, ``asarray`` and its like, ``copy``, ``fromiter`` and its like, ``loadtxt`` and the
     ``_like`` s then make such arrays, and ``asarray(x)`` of a traced ``x`` is ``x``. They are replaced in ``numpy``,
     and under their own names in modules that imported them from there, until the last of these contexts is left.
+    ``np.ndarray(n)`` is not replaced, because it is the type that others compare with: write ``np.empty(n)``.
 
     SciPy's own functions and distributions, which do not take traced values (``scipy.linalg.cho_factor``,
     ``scipy.stats.norm.logpdf``), are those of ``funcgrad.scipy`` inside, for traced arguments.

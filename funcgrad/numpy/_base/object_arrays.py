@@ -17,7 +17,15 @@ import numpy as np
 from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import Tracer, active_trace
 from funcgrad._core.trace.place import settled
-from funcgrad._core.tracebacks import WRITTEN_INTO_PLAIN, caller_level, has_ours, instead, scipys_name, scipys_refusal
+from funcgrad._core.tracebacks import (
+    TAKES_TRACED,
+    WRITTEN_INTO_PLAIN,
+    caller_level,
+    has_ours,
+    instead,
+    scipys_name,
+    scipys_refusal,
+)
 from funcgrad._ops.layout.shape import reshape
 from funcgrad.errors import (
     ForeignArrayError,
@@ -54,6 +62,26 @@ def refuse_to_scipy(asking: FrameType) -> None:
         raise UnsupportedFunctionError(scipys_refusal(*found))
 
 
+def _refuse_as_index(x: Tracer, asking: FrameType) -> NoReturn:
+    """Say what to write where a plain array meets a traced index: to write into it, or to read from it."""
+    transform = x.owner.transform
+    if asking.f_code.co_code[asking.f_lasti] == _STORE:
+        raise TracerAssignmentError(
+            f"out[i] = value: the index is a value {x.aval} that is traced under {transform}, and out is an array of "
+            f"plain numbers, which cannot hold what depends on it. {TAKES_TRACED}"
+        )
+    other = (
+        "np.where(mask, array, 0) for array[mask]"
+        if x.dtype == bool
+        else "funcgrad.numpy.take(array, i, axis=0) for array[i]"
+    )
+    raise TracerArrayConversionError(
+        f"an index was asked of a value {x.aval}: a NumPy array, which has no hook for it, met an index that is traced "
+        f"under {transform}. Write {other}, or make the array an argument of the transformed "
+        "function, which traces it too."
+    )
+
+
 _STATISTICS = {"_mean": "mean", "_var": "var", "_std": "std"}
 
 
@@ -77,11 +105,7 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
             "strides of its own. Use numpy.lib.stride_tricks.sliding_window_view, slices with steps, or indices."
         )
     if not is_inexact(self.dtype) and _at_subscript(asking):
-        raise TracerArrayConversionError(
-            f"an index was asked of a value {self.aval}: a NumPy array, which has no hook for it, met an index that is "
-            f"traced under {self.owner.transform}. Write funcgrad.numpy.take(array, i, axis=0) for array[i], or make "
-            "the array an argument of the transformed function, which traces it too."
-        )
+        _refuse_as_index(self, asking)
     if self.dtype == bool:
         # Objects that are bools are added by "or", where NumPy counts.
         raise TracerArrayConversionError(

@@ -104,7 +104,8 @@ class Rule:
         hyperparameters: in the order of the functions' arguments.
         slots: what is kept of a parameter.
         step: ``step(p, g, slots, hyper, t) -> (p, slots)``, in operators and operations of ``funcgrad.numpy``. It is
-            run once on abstract values for each structure; what it leaves is what runs on every engine. ``slots`` maps
+            staged on abstract values for each structure; its graph is what runs on every engine. It returns the
+            parameter and each slot in the shape and dtype that they had, or raises a `RuleError`. ``slots`` maps
             the names of the slots that exist to their values. ``hyper`` has each hyperparameter by its name: a number
             of shape ``[]`` in float64, or ``None`` where its term is turned off; a flag as it is. ``t`` is the number
             of this step for this parameter, from 1: a step without gradient does not count. Numbers are computed with
@@ -122,8 +123,10 @@ class Rule:
         sparse: the refusal of a gradient in rows; ``None`` takes it, in full where it is neither ``by_rows`` nor
             ``masked``.
         dense: the refusal of a gradient in full; ``None`` takes it.
-        elementwise: whether the step handles each element by itself. If so, it may be run in blocks and in loops, and
-            on parameters of several shapes together; and a complex parameter is stepped as its two parts.
+        elementwise: whether each element of the results depends on the same element of parameter, gradient and slots,
+            and on numbers. If so, the step is staged once for all shapes; it may be run in blocks and in loops, and
+            on parameters of several shapes together; and a complex parameter is stepped as its two parts. Its graph is
+            checked: a step that mixes elements (a mean, a norm, a sort), or reads the shape, raises a `RuleError`.
         fits: given the types of the parameters, group by group, what is wrong with one of them, or ``None``.
         arguments: the arguments of PyTorch's constructor behind ``params``, as they stand in a signature. Those that
             are no hyperparameters, ``foreach`` and ``differentiable`` are taken and kept for the reader of a PyTorch

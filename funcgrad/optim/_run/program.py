@@ -15,13 +15,14 @@ from funcgrad._engines.source.elementwise import float_program, loop_program, uf
 from funcgrad._ops.elementwise.cast import cast_p
 from funcgrad._ops.program.barrier import separate_p
 from funcgrad._transforms.base.stage import stage_flat
+from funcgrad.errors import RuleError
 from funcgrad.optim._rules.rule import Structure
+from funcgrad.optim._run.elementwise import SHAPES, shape_free
+from funcgrad.optim._run.results import Slots, results_of
 
 _FLOAT64 = np.dtype(np.float64)
 _FLOAT = frozenset({float})
 _COMPLEX128 = np.dtype(np.complex128)
-# An elementwise step is staged for this shape and runs on any.
-_SHAPE = (2,)
 
 
 def program_of(structure: Structure, dtype: np.dtype, first: bool, shape: tuple[int, ...]) -> Program:
@@ -29,7 +30,7 @@ def program_of(structure: Structure, dtype: np.dtype, first: bool, shape: tuple[
     key = (dtype, first) if structure.rule.elementwise else (dtype, first, shape)
     found = structure.programs.get(key)
     if found is None:
-        made = Program(structure, dtype, first, _SHAPE if structure.rule.elementwise else shape)
+        made = Program(structure, dtype, first, SHAPES[0] if structure.rule.elementwise else shape)
         found = structure.programs.setdefault(key, made)
     return found
 
@@ -70,9 +71,9 @@ class Program:
 
     def scalars(self, numbers: Sequence[Any], t: Any, slots: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         """What the arrays meet, in float64, and the new scalar slots."""
+        given = [*numbers, t, *slots] if self.reads_t else [*numbers, *slots]
         if self.numbers is None:
-            return numbers, ()
-        given = [*numbers, *([t] if self.reads_t else []), *slots]
+            return given, ()
         found = self._of_floats(given)
         if found is None:
             found = self.numbers.evaluate(*given)
@@ -146,17 +147,36 @@ class Program:
 def _staged(structure: Structure, first: bool, reads_t: bool, dtype: np.dtype, shape: tuple[int, ...]) -> Graph:
     """The step in double precision: parameter, gradient, slots, numbers, ``t`` -> parameter, slots."""
     rule, slots, count = structure.rule, structure.slots, structure.count
-    wide = Aval(shape, _COMPLEX128 if dtype.kind == "c" else _FLOAT64)
+    asked = f"{rule.name}_update"
     number = Aval((), _FLOAT64)
 
-    def step(p: Any, g: Any, *values: Any) -> list[Any]:
-        held = dict(zip([slot.name for slot in slots], values, strict=False))
-        numbers, rest = values[len(slots) : len(slots) + count], values[len(slots) + count :]
-        p, new = rule.step(p, g, held, structure.hyper(numbers), 1 if first else rest[0] if reads_t else None)
-        return [p, *[new[slot.name] for slot in slots]]
+    def stage(shape: tuple[int, ...]) -> Graph:
+        wide = Aval(shape, _COMPLEX128 if dtype.kind == "c" else _FLOAT64)
+        of_slots = [number if slot.scalar else wide for slot in slots]
 
-    avals = [wide, wide, *[number if slot.scalar else wide for slot in slots], *[number] * (count + reads_t)]
-    return simplify(stage_flat(step, avals, f"{rule.name}_step"))
+        def step(p: Any, g: Any, *values: Any) -> list[Any]:
+            held = Slots(asked, zip([slot.name for slot in slots], values, strict=False))
+            numbers, t = values[len(slots) : len(slots) + count], values[-1]
+            made = rule.step(p, g, held, structure.hyper(numbers), 1 if first else t)
+            return results_of(asked, made, dict(zip(held, of_slots, strict=True)), wide)
+
+        avals = [wide, wide, *of_slots, *[number] * (count + 1)]
+        return _counted(simplify(stage_flat(step, avals, f"{rule.name}_step")), reads_t, asked)
+
+    return shape_free(asked, stage) if rule.elementwise else stage(shape)
+
+
+def _counted(graph: Graph, reads_t: bool, asked: str) -> Graph:
+    """The graph without its last input, the number of the step, where the rule does not count steps."""
+    if reads_t:
+        return graph
+    *inputs, t = graph.inputs
+    if t in graph.outputs or any(t in equation.operands for equation in graph.equations):
+        raise RuleError(
+            f"{asked}: the step reads t, the number of the step. The rule is declared without, and keeps no count of "
+            "steps. Declare Rule(..., counts=lambda hyper: True)."
+        )
+    return Graph(inputs, graph.constants, graph.equations, graph.outputs, graph.name)
 
 
 def _of_dtype(graph: Graph, dtype: np.dtype) -> Graph:

@@ -109,6 +109,11 @@ def as_entry(rule: str, kind: Number | Choice, given: Any, path: str = "") -> An
         return _schedule(rule, kind, value, path)
     if kind.optional and type(value) in _PYTHON_TYPES and value == 0:
         return None
+    return as_number(rule, kind, value, path)
+
+
+def as_number(rule: str, kind: Number | Choice, value: Any, path: str = "") -> Any:
+    """A number of a hyperparameter: a Python float where it is known, else a float64 of shape []."""
     if is_host(value):
         return float(value)
     if not is_value(value) or aval_of(value).shape != () or not is_real(aval_of(value).dtype):

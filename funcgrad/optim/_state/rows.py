@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from funcgrad.optim._rules.rule import Row, Structure
-from funcgrad.optim._state.hyperparameters import Schedule, check_range, is_host
+from funcgrad.optim._state.hyperparameters import Schedule, as_number, check_range, is_host
 from funcgrad.optim._state.prefix import Place, of_vector
 from funcgrad.tree import TreeDef
 
@@ -59,7 +59,8 @@ def _row(state: State, entries: tuple[Any, ...], numbers: Sequence[Any]) -> Row:
             step = state.step
             value = entry.value(int(step) if is_host(step) or type(step) is np.ndarray else step)
             check_range(kind, value)
-            values.append(float(value) if is_host(value) else value)
+            # A function of JAX's, as optax's schedules are, may give float32: numbers are float64.
+            values.append(as_number(state.rule.name, kind, value))
         elif type(entry) is Place:
             values.append(numbers[entry])
     return Row(structure, values)

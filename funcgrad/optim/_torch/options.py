@@ -45,5 +45,10 @@ def check_option(kind: Number | Choice, value: Any) -> None:
     value = number_of(value)
     if isinstance(value, str | bytes):
         raise TypeError(f"{kind.name} is {shown(value)}; needed a number. Pass {kind.name}=0.1, say.")
+    if callable(value):
+        raise TypeError(
+            f"{kind.name} is a function; needed a number: PyTorch's optimizers take no schedules. Pass a number, and "
+            "give the optimizer to lr_scheduler.LambdaLR(optimizer, factor); or use the functions, such as sgd_init."
+        )
     if kind.message is not None and not kind.valid(value):
         raise HyperparameterError(kind.message.format(value))
