@@ -16,6 +16,8 @@ class Suite:
     package: str
     version: str
     options: tuple[str, ...] = ()
+    # Folders and files with tests, from the top of the source.
+    tests: tuple[str, ...] = ("tests",)
     # Where the tests are, if the source distribution has none.
     repository: str | None = None
     differs: dict[str, str] = field(default_factory=dict)

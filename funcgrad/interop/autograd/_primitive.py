@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Callable, Sequence
+from types import MethodType
 from typing import Any
 
 import funcgrad.numpy as fnp
 from funcgrad._core.bind import Tracer, top_trace
+from funcgrad._core.lazy import LazyModule
 from funcgrad._core.trace.batch import BatchTrace, BatchTracer
 from funcgrad._ops.program.custom import custom_jvp_p, custom_vjp_p
 from funcgrad._transforms.base.arguments import name_of, taken
 from funcgrad._transforms.custom.calls import CustomCall, JvpOfCall, VjpOfCall
 from funcgrad._transforms.custom.decorators import called
+from funcgrad.numpy.extend import is_covered
 from funcgrad.tree import leaves
 from funcgrad.tree import map as tree_map
 
 Function = Callable[..., Any]
+
+_log = logging.getLogger("funcgrad.interop.autograd")
+_STATS = LazyModule("funcgrad.scipy.stats")
 
 
 class Primitive:
@@ -79,6 +86,40 @@ class Primitive:
             f"{name_of(self)}: a derivative was asked of this primitive, and none is declared. Declare it with "
             "defvjp or defjvp, or say by notrace_primitive that it has none."
         )
+
+
+def declared(what: str, fun: Any) -> Primitive:
+    """Return the primitive that receives a rule.
+
+    A function of NumPy, SciPy or this library that has derivatives keeps them: the rule goes to a primitive that
+    nothing calls.
+    """
+    if isinstance(fun, Primitive):
+        return fun
+    if _has_derivatives(fun):
+        _tell_kept(fun)
+        return Primitive(fun)
+    raise TypeError(
+        f"{what}: a rule was given for {name_of(fun)}, a {type(fun).__name__}; needed a function made by primitive, or one "
+        "with derivatives of its own here. Decorate the function with primitive."
+    )
+
+
+def _has_derivatives(fun: Any) -> bool:
+    """Tell whether a function, or a method of a distribution, has derivatives without a declaration."""
+    if isinstance(fun, MethodType):
+        return any(fun.__self__ is getattr(_STATS, name) for name in _STATS.__all__)
+    return is_covered(fun)
+
+
+@functools.cache
+def _tell_kept(fun: Function) -> None:
+    """Log once for each function that a rule for it is not used."""
+    _log.debug(
+        "%s has derivatives here, and they stay in force: a rule declared for it is not used. "
+        "To use the rule, declare it for primitive(%s), and call that.",
+        *[name_of(fun)] * 2,
+    )
 
 
 def _is_traced(x: Any) -> bool:
