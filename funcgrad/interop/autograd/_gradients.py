@@ -258,14 +258,14 @@ def jacobian(fun: Function, argnum: Argnum = 0) -> Function:
     """Make the function that computes the Jacobian: the output's shape first, then the argument's.
 
     Args:
-        fun: as for ``funcgrad.jacobian``, which this is.
+        fun: as for ``funcgrad.jacrev``, which this is. Reverse mode uses the rules of `defvjp`, as autograd does.
         argnum: as for `grad`.
 
     Returns:
         A function of the arguments of ``fun``.
 
     Raises:
-        NotDifferentiableError: as for ``funcgrad.jacobian``.
+        NotDifferentiableError: as for ``funcgrad.jacrev``.
 
     Example:
         >>> import funcgrad.interop.autograd.numpy as np
@@ -273,7 +273,7 @@ def jacobian(fun: Function, argnum: Argnum = 0) -> Function:
         >>> jacobian(lambda x: np.sum(x) * x)(np.array([1.0, 2.0]))
         array([[4., 1.], [2., 5.]])
     """
-    return named("jacobian", fun, argnum, higher_order.jacobian(fun, positions(argnum)))
+    return named("jacobian", fun, argnum, higher_order.jacrev(fun, positions(argnum)))
 
 
 def hessian(fun: Function, argnum: Argnum = 0) -> Function:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ import scipy.special
 import funcgrad as fg
 import funcgrad.interop.autograd as ag
 import funcgrad.interop.autograd.numpy as anp
+import funcgrad.interop.autograd.scipy as asp
 from funcgrad.errors import ConcretizationTypeError, NotDifferentiableError
 from funcgrad.interop.autograd import builtins, extend, tracer
+from funcgrad.interop.autograd._primitive import _tell_kept
 from funcgrad.interop.autograd.extend import defjvp, defvjp, notrace_primitive, primitive
 from funcgrad.interop.autograd.numpy.numpy_vjps import unbroadcast_f
 
@@ -107,8 +110,80 @@ def test_other_declarations() -> None:
         ag.grad(third)(3.0, 1.0)
     with pytest.raises(NotImplementedError, match="and none is declared"):
         ag.grad(primitive(np.sin))(1.0)
-    with pytest.raises(TypeError, match="defvjp: a rule was given for sin, a ufunc; needed one made by primitive"):
-        defvjp(np.sin, None)  # pyright: ignore[reportArgumentType]  (the misuse under test)
+    with pytest.raises(TypeError, match="defvjp: a rule was given for <lambda>, a function; needed a function made by"):
+        defvjp(lambda x: x, None)
+    with pytest.raises(TypeError, match="register_notrace: sin was given, a ufunc; needed a function made by primitive"):
+        extend.register_notrace(None, np.sin)  # pyright: ignore[reportArgumentType]  (the misuse under test)
+
+
+# A function of this library, of NumPy, of SciPy, and a method of a distribution, each with its derivative at 0.5.
+COVERED = {
+    "ours of scipy.special": (asp.special.expit, lambda x: scipy.special.expit(x) * scipy.special.expit(-x)),
+    "ours of numpy": (anp.sinc, lambda x: (np.cos(np.pi * x) - np.sinc(x)) / x),
+    "a ufunc of numpy": (np.sin, np.cos),
+    "a function of numpy": (np.sum, np.ones_like),
+    "a ufunc of scipy": (scipy.special.gammaln, scipy.special.digamma),
+    "a distribution's": (asp.stats.norm.logcdf, lambda x: np.exp(asp.stats.norm.logpdf(x) - asp.stats.norm.logcdf(x))),
+}
+
+
+@pytest.mark.parametrize("name", COVERED)
+def test_functions_with_derivatives_keep_them(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Whatever is declared for them, in either mode; a debug message says so once."""
+    f, slope = COVERED[name]
+    _tell_kept.cache_clear()
+    with caplog.at_level(logging.DEBUG, "funcgrad.interop.autograd"):
+        for _ in range(2):
+            defvjp(f, lambda ans, x: lambda g: 7 * g)
+            defjvp(f, lambda g, ans, x: 7 * g)
+            extend.defvjp_argnum(f, lambda number, ans, args, kwargs: lambda g: 7 * g)
+            extend.defvjp_argnums(f, lambda argnums, ans, args, kwargs: lambda g: [7 * g])
+            extend.defjvp_argnum(f, lambda number, g, ans, args, kwargs: 7 * g)
+            extend.defjvp_argnums(f, lambda argnums, gs, ans, args, kwargs: 7 * gs[0])
+            extend.def_linear(f)
+    assert [record.getMessage().partition(":")[0] for record in caplog.records] == [
+        f"{f.__name__} has derivatives here, and they stay in force"
+    ]
+    np.testing.assert_allclose(ag.grad(f)(0.5), slope(0.5), rtol=1e-14)
+    np.testing.assert_allclose(ag.make_jvp(f)(0.5)(2.0)[1], 2 * slope(0.5), rtol=1e-14)
+    # To have a rule used, one makes a primitive.
+    own = primitive(f)
+    defvjp(own, lambda ans, x: lambda g: 7 * g)
+    assert ag.grad(own)(0.5) == 7
+
+
+def test_a_jacobian_uses_the_rules_of_reverse_mode() -> None:
+    """As autograd's does: the function of plain values is not called with the tangents of a linear program."""
+
+    @primitive
+    def filled(x: Any) -> Any:
+        y = np.zeros((2, 2))
+        y[np.tril_indices(2)] = x
+        return y
+
+    defvjp(filled, lambda ans, x: lambda g: g[np.tril_indices(2)])
+    defjvp(filled, lambda g, ans, x: filled(g))
+    expected = np.zeros((2, 2, 3))
+    expected[0, 0, 0] = expected[1, 0, 1] = expected[1, 1, 2] = 1
+    np.testing.assert_array_equal(ag.jacobian(filled)(X), expected)
+    np.testing.assert_array_equal(ag.jacobian(lambda x: filled(filled(x)[np.tril_indices(2)]))(X), expected)
+
+
+def test_containers_that_hold_traced_values() -> None:
+    def f(tree: Any) -> Any:
+        assert isinstance(tree, builtins.DictBox)
+        assert isinstance(tree["a"], builtins.ListBox)
+        assert isinstance(tree["b"], builtins.TupleBox)
+        assert all(isinstance(tree[key], builtins.SequenceBox) for key in ("a", "b"))
+        assert not isinstance(tree["b"], builtins.ListBox | builtins.DictBox)
+        assert not isinstance(tree["a"][0], builtins.SequenceBox)
+        return tree["a"][0] * tree["b"][0]
+
+    tree = {"a": [3.0], "b": (2.0,)}
+    assert ag.grad(f)(tree) == {"a": [2.0], "b": (3.0,)}
+    for plain, kind in ((tree, builtins.DictBox), (tree["a"], builtins.ListBox), (tree["b"], builtins.TupleBox)):
+        assert not isinstance(plain, kind)
+    assert not isinstance(1.0, builtins.SequenceBox)
 
 
 def test_methods_and_writes() -> None:
