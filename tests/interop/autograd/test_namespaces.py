@@ -35,6 +35,18 @@ def test_makers_make_plain_arrays_and_traced_lists_traced_ones() -> None:
     np.testing.assert_array_equal(grad(f)(X), [10, 4, 3])
 
 
+def test_arrays_of_objects_are_arrays_of_their_numbers() -> None:
+    """Where values are traced: derivatives are those of autograd, which keeps such arrays."""
+
+    def f(x: Any) -> Any:
+        made = anp.array([x[0], 2.0, x[2]], object), anp.asarray([x[1], 1], dtype="O"), anp.array(x, dtype=object)
+        assert [each.dtype for each in made] == [np.dtype(float)] * 3
+        return sum(map(anp.sum, made))
+
+    np.testing.assert_array_equal(grad(f)(X), [2, 2, 2])
+    assert anp.array([1.0, None], dtype=object).dtype == object
+
+
 @pytest.mark.parametrize("name", ["numpy", "numpy.linalg", "numpy.fft", "numpy.random"])
 def test_every_name_is_there(name: str) -> None:
     module, original = importlib.import_module(f"funcgrad.interop.autograd.{name}"), importlib.import_module(name)
