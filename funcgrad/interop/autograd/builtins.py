@@ -39,7 +39,7 @@ class SequenceBox(metaclass=_HoldsTraced):
         >>> isinstance([1.0], SequenceBox)
         False
         >>> grad(lambda xs: xs[0] * isinstance(xs, SequenceBox))([3.0])
-        [array(1.)]
+        [np.float64(1.0)]
     """
 
     kinds = (builtins.list, builtins.tuple)

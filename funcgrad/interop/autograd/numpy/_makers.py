@@ -126,6 +126,24 @@ def make_diagonal(D: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> An
     return fnp.where(np.eye(D.shape[-1], dtype=bool), D[..., None], np.zeros((), D.dtype))
 
 
+def metadata(A: Any) -> tuple[tuple[int, ...], int, np.dtype, bool]:  # noqa: N803  (autograd's name)
+    """Tell the shape of an array, its number of axes, its dtype, and whether it is complex.
+
+    Args:
+        A: an array or a number, traced or plain.
+
+    Returns:
+        Four values, as ``numpy_vjps.unbroadcast`` takes them.
+
+    Example:
+        >>> import funcgrad.interop.autograd.numpy as np
+        >>> np.metadata(np.ones((2, 3)))
+        ((2, 3), 2, dtype('float64'), False)
+    """
+    dtype = A.dtype if isinstance(A, Tracer) else np.result_type(A)
+    return np.shape(A), np.ndim(A), dtype, dtype.kind == "c"
+
+
 def _holds_tracer(x: Any) -> bool:
     if isinstance(x, list | tuple):
         return any(map(_holds_tracer, x))
