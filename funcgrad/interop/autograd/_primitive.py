@@ -16,6 +16,7 @@ from funcgrad._ops.program.custom import custom_jvp_p, custom_vjp_p
 from funcgrad._transforms.base.arguments import name_of, taken
 from funcgrad._transforms.custom.calls import CustomCall, JvpOfCall, VjpOfCall
 from funcgrad._transforms.custom.decorators import called
+from funcgrad.errors import ConcretizationTypeError
 from funcgrad.numpy.extend import is_covered
 from funcgrad.tree import leaves
 from funcgrad.tree import map as tree_map
@@ -78,7 +79,7 @@ class Primitive:
 
         pushes = None if self.jvp is None else JvpOfCall(call, push)
         if self.vjp is not None:
-            rule = VjpOfCall(call, forward, lambda pull, out_bar: tuple(pull(out_bar)), pushes)
+            rule = VjpOfCall(call, forward, _pulled, pushes)
             return functools.partial(custom_vjp_p, rule=rule)
         if pushes is not None:
             return functools.partial(custom_jvp_p, rule=pushes)
@@ -120,6 +121,21 @@ def _tell_kept(fun: Function) -> None:
         "To use the rule, declare it for primitive(%s), and call that.",
         *[name_of(fun)] * 2,
     )
+
+
+def _pulled(pull: Function, out_bar: Any) -> tuple[Any, ...]:
+    """Return the cotangents by a rule's pullback.
+
+    A Jacobian has a batch of cotangents. A pullback that asks for plain numbers (``getval(g)``), which autograd always
+    has, gets them one after the other.
+    """
+    try:
+        return tuple(pull(out_bar))
+    except ConcretizationTypeError:
+        trace = top_trace(leaves(out_bar))
+        if not isinstance(trace, BatchTrace):
+            raise
+        return _one_by_one(trace, lambda each: tuple(pull(each)), (out_bar,))
 
 
 def _is_traced(x: Any) -> bool:

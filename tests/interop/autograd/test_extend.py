@@ -169,6 +169,20 @@ def test_a_jacobian_uses_the_rules_of_reverse_mode() -> None:
     np.testing.assert_array_equal(ag.jacobian(lambda x: filled(filled(x)[np.tril_indices(2)]))(X), expected)
 
 
+def test_a_rule_may_ask_for_the_numbers_of_its_cotangent() -> None:
+    """Also in a Jacobian, whose cotangents come as a batch."""
+    cubed = primitive(lambda x: np.asarray(x) ** 3)
+    defvjp(cubed, lambda ans, x: lambda g: tracer.getval(g) * 3 * x**2)
+    np.testing.assert_array_equal(ag.jacobian(cubed)(X), np.diag(3 * X**2))
+    np.testing.assert_array_equal(ag.jacobian(lambda x: 2 * cubed(x)[:2])(X), 2 * np.diag(3 * X**2)[:2])
+    # As autograd's: the rule says that the derivative by the cotangent is lost, not the one by the argument.
+    np.testing.assert_array_equal(ag.hessian(lambda x: np.sum(cubed(x)))(X), np.diag(6 * X))
+    broken = primitive(lambda x: np.asarray(x) ** 3)
+    defvjp(broken, lambda ans, x: lambda g: g * float(x[0]))
+    with pytest.raises(ConcretizationTypeError, match="float"):
+        fg.vmap(fg.grad(lambda x: np.sum(broken(x))))(np.stack([X, X]))
+
+
 def test_containers_that_hold_traced_values() -> None:
     def f(tree: Any) -> Any:
         assert isinstance(tree, builtins.DictBox)
