@@ -92,18 +92,18 @@ class Primitive:
 def declared(what: str, fun: Any) -> Primitive:
     """Return the primitive that receives a rule.
 
-    A function of NumPy, SciPy or this library that has derivatives keeps them: the rule goes to a primitive that
-    nothing calls.
+    A function that is no primitive keeps the derivatives it has: those of this library, or those of the operations
+    that it does. The rule goes to a primitive that nothing calls, and a message says so once.
     """
     if isinstance(fun, Primitive):
         return fun
-    if _has_derivatives(fun):
-        _tell_kept(fun)
-        return Primitive(fun)
-    raise TypeError(
-        f"{what}: a rule was given for {name_of(fun)}, a {type(fun).__name__}; needed a function made by primitive, or one "
-        "with derivatives of its own here. Decorate the function with primitive."
-    )
+    if not callable(fun):
+        raise TypeError(
+            f"{what}: a rule was given for a {type(fun).__name__}; needed a function made by primitive. "
+            "Decorate the function with primitive."
+        )
+    _tell_kept(fun)
+    return Primitive(fun)
 
 
 def _has_derivatives(fun: Any) -> bool:
@@ -115,11 +115,16 @@ def _has_derivatives(fun: Any) -> bool:
 
 @functools.cache
 def _tell_kept(fun: Function) -> None:
-    """Log once for each function that a rule for it is not used."""
-    _log.debug(
-        "%s has derivatives here, and they stay in force: a rule declared for it is not used. "
-        "To use the rule, declare it for primitive(%s), and call that.",
-        *[name_of(fun)] * 2,
+    """Log once for each function that a rule for it is not used; louder where the decorator may have been forgotten."""
+    covered = _has_derivatives(fun)
+    _log.log(
+        logging.DEBUG if covered else logging.WARNING,
+        "%s %s: a rule declared for it is not used. To use the rule, declare it for primitive(%s), and call that.",
+        name_of(fun),
+        "has derivatives here, and they stay in force"
+        if covered
+        else "is no primitive, and its operations are followed",
+        name_of(fun),
     )
 
 

@@ -129,18 +129,19 @@ def _by_number(rules: Sequence[Any], options: dict[str, Any]) -> dict[int, Any]:
     return dict(zip(range(len(rules)) if argnums is None else argnums, rules, strict=False))
 
 
-def defvjp(fun: Primitive, *vjpmakers: Function | None, **kwargs: Any) -> None:
+def defvjp(fun: Function, *vjpmakers: Function | None, **kwargs: Any) -> None:
     """Declare the derivatives of a primitive for reverse mode, argument by argument.
 
     Args:
         fun: what `primitive` returned. A function of NumPy, SciPy or this library that has derivatives keeps them, and
-            a debug message of the logger ``funcgrad.interop.autograd`` says so once.
+            a debug message of the logger ``funcgrad.interop.autograd`` says so once. Any other function is
+            differentiated by its operations, as autograd does, and a warning of that logger says so.
         vjpmakers: for each argument ``vjpmaker(ans, *args, **kwargs)``, which returns the pullback ``vjp(out_bar)``;
             ``None`` where it is zero.
         kwargs: ``argnums``, the positions that the makers are for; the first ones unless given.
 
     Raises:
-        TypeError: ``fun`` is neither a primitive nor a function with derivatives of its own.
+        TypeError: ``fun`` is no function.
 
     Example:
         >>> from funcgrad.interop.autograd import grad
@@ -160,7 +161,7 @@ def defvjp(fun: Primitive, *vjpmakers: Function | None, **kwargs: Any) -> None:
     declared("defvjp", fun).vjp = rule
 
 
-def defvjp_argnum(fun: Primitive, vjpmaker: Function) -> None:
+def defvjp_argnum(fun: Function, vjpmaker: Function) -> None:
     """Declare the derivatives for reverse mode by one ``vjpmaker(argnum, ans, args, kwargs)``.
 
     Args:
@@ -168,7 +169,7 @@ def defvjp_argnum(fun: Primitive, vjpmaker: Function) -> None:
         vjpmaker: returns the pullback by the argument of this number.
 
     Raises:
-        TypeError: ``fun`` is neither a primitive nor a function with derivatives of its own.
+        TypeError: ``fun`` is no function.
 
     Example:
         >>> from funcgrad.interop.autograd import grad
@@ -186,7 +187,7 @@ def defvjp_argnum(fun: Primitive, vjpmaker: Function) -> None:
     declared("defvjp_argnum", fun).vjp = rule
 
 
-def defvjp_argnums(fun: Primitive, vjpmaker: Function) -> None:
+def defvjp_argnums(fun: Function, vjpmaker: Function) -> None:
     """Declare the derivatives for reverse mode by one ``vjpmaker(argnums, ans, args, kwargs)``.
 
     Args:
@@ -194,7 +195,7 @@ def defvjp_argnums(fun: Primitive, vjpmaker: Function) -> None:
         vjpmaker: returns the pullback by all these arguments, whose result is a tuple of their cotangents.
 
     Raises:
-        TypeError: ``fun`` is neither a primitive nor a function with derivatives of its own.
+        TypeError: ``fun`` is no function.
 
     Example:
         >>> from funcgrad.interop.autograd import grad
@@ -214,7 +215,7 @@ def _sum(parts: list[Any], ans: Any) -> Any:
     return functools.reduce(lambda a, b: tree_map(fnp.add, a, b), parts)
 
 
-def defjvp(fun: Primitive, *jvpfuns: Function | str | None, **kwargs: Any) -> None:
+def defjvp(fun: Function, *jvpfuns: Function | str | None, **kwargs: Any) -> None:
     """Declare the derivatives of a primitive for forward mode, argument by argument.
 
     Args:
@@ -224,7 +225,7 @@ def defjvp(fun: Primitive, *jvpfuns: Function | str | None, **kwargs: Any) -> No
         kwargs: ``argnums``, the positions that these are for; the first ones unless given.
 
     Raises:
-        TypeError: ``fun`` is neither a primitive nor a function with derivatives of its own.
+        TypeError: ``fun`` is no function.
 
     Example:
         >>> from funcgrad.interop.autograd import make_jvp
@@ -249,7 +250,7 @@ def defjvp(fun: Primitive, *jvpfuns: Function | str | None, **kwargs: Any) -> No
     declared("defjvp", fun).jvp = rule
 
 
-def defjvp_argnum(fun: Primitive, jvpmaker: Function) -> None:
+def defjvp_argnum(fun: Function, jvpmaker: Function) -> None:
     """Declare the derivatives for forward mode by one ``jvpmaker(argnum, x_dot, ans, args, kwargs)``.
 
     Args:
@@ -257,7 +258,7 @@ def defjvp_argnum(fun: Primitive, jvpmaker: Function) -> None:
         jvpmaker: returns the tangent that the argument of this number causes.
 
     Raises:
-        TypeError: ``fun`` is neither a primitive nor a function with derivatives of its own.
+        TypeError: ``fun`` is no function.
 
     Example:
         >>> from funcgrad.interop.autograd import make_jvp
@@ -275,7 +276,7 @@ def defjvp_argnum(fun: Primitive, jvpmaker: Function) -> None:
     declared("defjvp_argnum", fun).jvp = rule
 
 
-def defjvp_argnums(fun: Primitive, jvpmaker: Function) -> None:
+def defjvp_argnums(fun: Function, jvpmaker: Function) -> None:
     """Declare the derivatives for forward mode by one ``jvpmaker(argnums, tangents, ans, args, kwargs)``.
 
     Args:
@@ -283,7 +284,7 @@ def defjvp_argnums(fun: Primitive, jvpmaker: Function) -> None:
         jvpmaker: returns the tangent that all these arguments cause together.
 
     Raises:
-        TypeError: ``fun`` is neither a primitive nor a function with derivatives of its own.
+        TypeError: ``fun`` is no function.
 
     Example:
         >>> from funcgrad.interop.autograd import make_jvp
@@ -298,14 +299,14 @@ def defjvp_argnums(fun: Primitive, jvpmaker: Function) -> None:
     declared("defjvp_argnums", fun).jvp = jvpmaker
 
 
-def def_linear(fun: Primitive) -> None:
+def def_linear(fun: Function) -> None:
     """Declare for forward mode that a primitive is linear in each argument alone.
 
     Args:
         fun: as for `defvjp`.
 
     Raises:
-        TypeError: ``fun`` is neither a primitive nor a function with derivatives of its own.
+        TypeError: ``fun`` is no function.
 
     Example:
         >>> from funcgrad.interop.autograd import make_jvp

@@ -110,9 +110,11 @@ def test_other_declarations() -> None:
         ag.grad(third)(3.0, 1.0)
     with pytest.raises(NotImplementedError, match="and none is declared"):
         ag.grad(primitive(np.sin))(1.0)
-    with pytest.raises(TypeError, match="defvjp: a rule was given for <lambda>, a function; needed a function made by"):
-        defvjp(lambda x: x, None)
-    with pytest.raises(TypeError, match="register_notrace: sin was given, a ufunc; needed a function made by primitive"):
+    with pytest.raises(TypeError, match="defvjp: a rule was given for a float; needed a function made by primitive"):
+        defvjp(1.0, None)  # pyright: ignore[reportArgumentType]  (the misuse under test)
+    with pytest.raises(
+        TypeError, match="register_notrace: sin was given, a ufunc; needed a function made by primitive"
+    ):
         extend.register_notrace(None, np.sin)  # pyright: ignore[reportArgumentType]  (the misuse under test)
 
 
@@ -150,6 +152,21 @@ def test_functions_with_derivatives_keep_them(name: str, caplog: pytest.LogCaptu
     own = primitive(f)
     defvjp(own, lambda ans, x: lambda g: 7 * g)
     assert ag.grad(own)(0.5) == 7
+
+
+def test_a_rule_for_what_is_no_primitive_is_not_used(caplog: pytest.LogCaptureFixture) -> None:
+    """As in autograd, where the function's operations are differentiated; a warning says so once."""
+
+    def doubled(x: Any) -> Any:
+        return 2 * x
+
+    with caplog.at_level(logging.WARNING, "funcgrad.interop.autograd"):
+        defvjp(doubled, lambda ans, x: lambda g: 7 * g)
+        defjvp(doubled, "same")
+    [record] = caplog.records
+    assert record.levelname == "WARNING"
+    assert record.getMessage().startswith("doubled is no primitive, and its operations are followed: a rule declared")
+    assert ag.grad(doubled)(1.0) == 2
 
 
 def test_a_jacobian_uses_the_rules_of_reverse_mode() -> None:
