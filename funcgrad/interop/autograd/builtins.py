@@ -45,19 +45,19 @@ class SequenceBox(metaclass=_HoldsTraced):
     kinds = (builtins.list, builtins.tuple)
 
 
-class ListBox(metaclass=_HoldsTraced):
+class ListBox(builtins.list, metaclass=_HoldsTraced):
     """The type of lists that hold a traced value, for ``isinstance``; see `SequenceBox`."""
 
     kinds = (builtins.list,)
 
 
-class TupleBox(metaclass=_HoldsTraced):
+class TupleBox(builtins.tuple, metaclass=_HoldsTraced):
     """The type of tuples that hold a traced value, for ``isinstance``; see `SequenceBox`."""
 
     kinds = (builtins.tuple,)
 
 
-class DictBox(metaclass=_HoldsTraced):
+class DictBox(builtins.dict, metaclass=_HoldsTraced):
     """The type of dicts that hold a traced value, for ``isinstance``; see `SequenceBox`."""
 
     kinds = (builtins.dict,)

@@ -108,14 +108,14 @@ def register_notrace(trace_type: Any, primitive_fun: Primitive) -> None:
     del trace_type
     if not isinstance(primitive_fun, Primitive):
         raise TypeError(
-            f"register_notrace: {name_of(primitive_fun)} was given, a {type(primitive_fun).__name__}; needed a function "
-            "made by primitive. Decorate a function of your own with primitive, or use notrace_primitive."
+            f"register_notrace: {name_of(primitive_fun)} was given, a {type(primitive_fun).__name__}; needed a "
+            "function made by primitive. Decorate a function of your own with primitive, or use notrace_primitive."
         )
     primitive_fun.vjp = lambda argnums, ans, args, kwargs: lambda out_bar: [None] * len(argnums)
     primitive_fun.jvp = lambda argnums, tangents, ans, args, kwargs: tree_map(fnp.zeros_like, ans)
 
 
-def _maker(what: str, fun: Primitive, makers: dict[int, Any], number: int) -> Any:
+def _maker(what: str, fun: Function, makers: dict[int, Any], number: int) -> Any:
     if number not in makers:
         raise NotImplementedError(
             f"{what} of {name_of(fun)} wrt argnum {number} not defined. Declare one with def{what.lower()}(..., "

@@ -115,7 +115,7 @@ _ALTERNATIVES = {
 
 
 def is_covered(function: Any) -> bool:
-    """Tell whether a function takes traced arrays: a public function of ours, or one of NumPy's or SciPy's that finds ours."""
+    """Tell whether a function takes traced arrays: ours, or one of NumPy's or SciPy's that calls ours."""
     if isinstance(function, np.ufunc):
         return function in ufuncs or function in direct_ufuncs or find_special(function) is not None
     return function in functions or function in origins or find_late(function) is not None

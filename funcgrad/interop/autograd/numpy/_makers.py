@@ -141,7 +141,8 @@ def metadata(A: Any) -> tuple[tuple[int, ...], int, np.dtype, bool]:  # noqa: N8
         ((2, 3), 2, dtype('float64'), False)
     """
     dtype = A.dtype if isinstance(A, Tracer) else np.result_type(A)
-    return np.shape(A), np.ndim(A), dtype, dtype.kind == "c"
+    shape = np.shape(A)
+    return shape, len(shape), dtype, dtype.kind == "c"
 
 
 def _holds_tracer(x: Any) -> bool:
