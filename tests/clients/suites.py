@@ -77,6 +77,12 @@ SUITES = {
                 ),
             ),
         ),
+        Suite(
+            "ceviche",
+            "0.1.3",
+            tests=("tests/test_primitives.py",),
+            repository="https://github.com/fancompute/ceviche",
+        ),
         Suite("mici", "0.4.1", tests=("tests/test_autodiff.py",)),
         Suite(
             "lifetimes",

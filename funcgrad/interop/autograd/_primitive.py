@@ -9,6 +9,7 @@ from types import MethodType
 from typing import Any
 
 import funcgrad.numpy as fnp
+from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.bind import Tracer, top_trace
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.trace.batch import BatchTrace, BatchTracer
@@ -69,7 +70,7 @@ class Primitive:
             whole = replaced(args, argnums, primals)
             ans = self(*whole, **kwargs)
             assert self.jvp is not None
-            return ans, self.jvp(argnums, tangents, ans, whole, kwargs)
+            return ans, tree_map(_tangent, ans, self.jvp(argnums, tangents, ans, whole, kwargs))
 
         def forward(*primals: Any) -> tuple[Any, Any]:
             whole = replaced(args, argnums, primals)
@@ -126,6 +127,11 @@ def _tell_kept(fun: Function) -> None:
         else "is no primitive, and its operations are followed",
         name_of(fun),
     )
+
+
+def _tangent(y: Any, y_dot: Any) -> Any:
+    """Return a rule's tangent of a result; integers have none, and autograd's rules return anything for them."""
+    return y_dot if is_inexact(aval_of(y).dtype) else fnp.zeros_like(y)
 
 
 def _pulled(pull: Function, out_bar: Any) -> tuple[Any, ...]:

@@ -54,6 +54,7 @@ class ListBox(builtins.list, metaclass=_HoldsTraced):
 class TupleBox(builtins.tuple, metaclass=_HoldsTraced):
     """The type of tuples that hold a traced value, for ``isinstance``; see `SequenceBox`."""
 
+    __slots__ = ()
     kinds = (builtins.tuple,)
 
 

@@ -200,6 +200,17 @@ def test_a_rule_may_ask_for_the_numbers_of_its_cotangent() -> None:
         fg.vmap(fg.grad(lambda x: np.sum(broken(x))))(np.stack([X, X]))
 
 
+def test_results_of_integers_have_no_tangent() -> None:
+    """Whatever a rule returns for them: those of sparse products return what is at hand."""
+    ranked = primitive(lambda x: (np.sort(x), np.argsort(x)))
+    defjvp(ranked, lambda g, ans, x: (g[ans[1]], g[:1]))
+    x, order = np.array([2.0, 3.0, 1.0]), [2, 0, 1]
+    out, out_dot = ag.make_jvp(lambda x: ranked(x)[0] * ranked(x)[1])(x)(X)
+    np.testing.assert_array_equal(out, x[order] * order)
+    np.testing.assert_array_equal(out_dot, X[order] * order)
+    np.testing.assert_array_equal(ag.jacobian(lambda x: ranked(x)[0])(x), np.eye(3)[order])
+
+
 def test_containers_that_hold_traced_values() -> None:
     def f(tree: Any) -> Any:
         assert isinstance(tree, builtins.DictBox)
