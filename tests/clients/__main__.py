@@ -67,7 +67,7 @@ def run(suite: Suite, place: Path, side: str) -> Times:
         path = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
         settings = {"PYTHONPATH": path, "CLIENTS_REPORT": str(report), "MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1"}
         done = subprocess.run(
-            [*command, "tests"], cwd=place, env=os.environ | settings, capture_output=True, text=True, check=False
+            [*command, *suite.tests], cwd=place, env=os.environ | settings, capture_output=True, text=True, check=False
         )
         if not report.exists() or done.returncode not in (0, 1):
             raise SystemExit(f"{suite.package} with {side} did not run:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")

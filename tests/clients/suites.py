@@ -16,6 +16,8 @@ class Suite:
     package: str
     version: str
     options: tuple[str, ...] = ()
+    # Folders and files with tests, from the top of the source.
+    tests: tuple[str, ...] = ("tests",)
     # Where the tests are, if the source distribution has none.
     repository: str | None = None
     differs: dict[str, str] = field(default_factory=dict)
@@ -25,6 +27,7 @@ class Suite:
 _EIGH = "autograd puts the derivative into the triangle that is read, and differences vary both"
 _DEPRECATED = "a way of declaring rules that autograd itself warns of"
 _WHERE = "np.where of Python's numbers is an array, as NumPy's"
+_NO_RULE = "the error of a rule that declares too little; here functions keep their own derivatives"
 _WORDS = "the words of autograd's own messages and docstrings"
 
 SUITES = {
@@ -55,6 +58,47 @@ SUITES = {
             options=("--ignore=tests/benchmark_test.py",),
             repository="https://github.com/fjosw/pyerrors",
         ),
+        Suite(
+            "lifelines",
+            "0.30.3",
+            tests=("lifelines/tests/test_estimation.py",),
+            # The fits that differentiate; those of the whole file take ten times as long.
+            options=("-k TestWeibullFitter or TestLogNormalFitter or TestLogLogisticFitter or TestExponentialFitter",),
+        ),
+        Suite(
+            "surpyval",
+            "0.25",
+            # A sample of thousands of tests: the functions declared for autograd, and the fits that use them.
+            tests=(
+                "surpyval/tests/test_autograd_gamma_compat_shapes.py",
+                *(
+                    f"surpyval/tests/univariate/parametric/test_{name}.py"
+                    for name in ("censored_hessian", "tail_forms", "regressions", "fixed", "mps")
+                ),
+            ),
+        ),
+        Suite(
+            "ceviche",
+            "0.1.3",
+            tests=("tests/test_primitives.py",),
+            repository="https://github.com/fancompute/ceviche",
+        ),
+        Suite("mici", "0.4.1", tests=("tests/test_autodiff.py",)),
+        Suite(
+            "lifetimes",
+            "0.11.3",
+            tests=("tests/test_estimation.py",),
+            options=("-k BetaGeo or ParetoNBD",),
+            repository="https://github.com/CamDavidsonPilon/lifetimes",
+        ),
+        Suite(
+            "paragami",
+            "0.42",
+            tests=("paragami/tests",),
+            repository="https://github.com/rgiordan/paragami",
+            differs={"test_slogdet_3d": _NO_RULE},
+        ),
+        Suite("vittles", "0.173", tests=("vittles/tests",), repository="https://github.com/rgiordan/vittles"),
         Suite(
             "autograd",
             "1.9.1",

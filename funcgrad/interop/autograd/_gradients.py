@@ -23,11 +23,28 @@ Argnum = int | Sequence[int]
 
 
 def named(what: str, fun: Function, argnum: Argnum, made: Function) -> Function:
-    """The function that was made, with autograd's name for it."""
-    made = functools.wraps(fun)(made)
-    made.__name__ = made.__qualname__ = f"{what}_of_{name_of(fun)}_wrt_argnum_{argnum}"
-    made.__doc__ = f"    {what} of function {name_of(fun)} with respect to argument number {argnum}."
-    return made
+    """The function that was made, with autograd's name for it; it takes arrays of integers as arrays of doubles."""
+    numbers = positions(argnum)
+    chosen = (numbers,) if isinstance(numbers, int) else numbers
+
+    @functools.wraps(fun)
+    def of_floats(*args: Any, **kwargs: Any) -> Any:
+        whole = list(args)
+        for number in chosen:
+            if -len(whole) <= number < len(whole):
+                whole[number] = _floats(whole[number])
+        return made(*whole, **kwargs)
+
+    of_floats.__name__ = of_floats.__qualname__ = f"{what}_of_{name_of(fun)}_wrt_argnum_{argnum}"
+    of_floats.__doc__ = f"    {what} of function {name_of(fun)} with respect to argument number {argnum}."
+    return of_floats
+
+
+def _floats(x: Any) -> Any:
+    """An argument to differentiate by, with doubles where there are arrays of integers; autograd takes these, too."""
+    if isinstance(x, np.ndarray):
+        return x.astype(float) if x.dtype.kind in "iu" else x
+    return tree_map(_floats, x) if isinstance(x, list | tuple | dict) else x
 
 
 def _scalar(fun: Function, out: Any) -> Any:
@@ -56,7 +73,7 @@ def grad(fun: Function, argnum: Argnum = 0) -> Function:
 
     Raises:
         NonScalarOutputError: the output has more elements than one, or is complex.
-        NotDifferentiableError: an argument, or the output, is of integer or boolean dtype.
+        NotDifferentiableError: the output, or a number to differentiate by, is of integer or boolean dtype.
 
     Example:
         >>> import funcgrad.interop.autograd.numpy as np
@@ -258,14 +275,14 @@ def jacobian(fun: Function, argnum: Argnum = 0) -> Function:
     """Make the function that computes the Jacobian: the output's shape first, then the argument's.
 
     Args:
-        fun: as for ``funcgrad.jacobian``, which this is.
+        fun: as for ``funcgrad.jacrev``, which this is. Reverse mode uses the rules of `defvjp`, as autograd does.
         argnum: as for `grad`.
 
     Returns:
         A function of the arguments of ``fun``.
 
     Raises:
-        NotDifferentiableError: as for ``funcgrad.jacobian``.
+        NotDifferentiableError: as for ``funcgrad.jacrev``.
 
     Example:
         >>> import funcgrad.interop.autograd.numpy as np
@@ -273,7 +290,7 @@ def jacobian(fun: Function, argnum: Argnum = 0) -> Function:
         >>> jacobian(lambda x: np.sum(x) * x)(np.array([1.0, 2.0]))
         array([[4., 1.], [2., 5.]])
     """
-    return named("jacobian", fun, argnum, higher_order.jacobian(fun, positions(argnum)))
+    return named("jacobian", fun, argnum, higher_order.jacrev(fun, positions(argnum)))
 
 
 def hessian(fun: Function, argnum: Argnum = 0) -> Function:

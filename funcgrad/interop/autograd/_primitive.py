@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Callable, Sequence
+from types import MethodType
 from typing import Any
 
 import funcgrad.numpy as fnp
+from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.bind import Tracer, top_trace
+from funcgrad._core.lazy import LazyModule
 from funcgrad._core.trace.batch import BatchTrace, BatchTracer
 from funcgrad._ops.program.custom import custom_jvp_p, custom_vjp_p
 from funcgrad._transforms.base.arguments import name_of, taken
 from funcgrad._transforms.custom.calls import CustomCall, JvpOfCall, VjpOfCall
 from funcgrad._transforms.custom.decorators import called
+from funcgrad.errors import ConcretizationTypeError
+from funcgrad.numpy.extend import is_covered
 from funcgrad.tree import leaves
 from funcgrad.tree import map as tree_map
 
 Function = Callable[..., Any]
+
+_log = logging.getLogger("funcgrad.interop.autograd")
+_STATS = LazyModule("funcgrad.scipy.stats")
 
 
 class Primitive:
@@ -61,7 +70,7 @@ class Primitive:
             whole = replaced(args, argnums, primals)
             ans = self(*whole, **kwargs)
             assert self.jvp is not None
-            return ans, self.jvp(argnums, tangents, ans, whole, kwargs)
+            return ans, tree_map(_tangent, ans, self.jvp(argnums, tangents, ans, whole, kwargs))
 
         def forward(*primals: Any) -> tuple[Any, Any]:
             whole = replaced(args, argnums, primals)
@@ -71,7 +80,7 @@ class Primitive:
 
         pushes = None if self.jvp is None else JvpOfCall(call, push)
         if self.vjp is not None:
-            rule = VjpOfCall(call, forward, lambda pull, out_bar: tuple(pull(out_bar)), pushes)
+            rule = VjpOfCall(call, forward, _pulled, pushes)
             return functools.partial(custom_vjp_p, rule=rule)
         if pushes is not None:
             return functools.partial(custom_jvp_p, rule=pushes)
@@ -79,6 +88,65 @@ class Primitive:
             f"{name_of(self)}: a derivative was asked of this primitive, and none is declared. Declare it with "
             "defvjp or defjvp, or say by notrace_primitive that it has none."
         )
+
+
+def declared(what: str, fun: Any) -> Primitive:
+    """Return the primitive that receives a rule.
+
+    A function that is no primitive keeps the derivatives it has: those of this library, or those of the operations
+    that it does. The rule goes to a primitive that nothing calls, and a message says so once.
+    """
+    if isinstance(fun, Primitive):
+        return fun
+    if not callable(fun):
+        raise TypeError(
+            f"{what}: a rule was given for a {type(fun).__name__}; needed a function made by primitive. "
+            "Decorate the function with primitive."
+        )
+    _tell_kept(fun)
+    return Primitive(fun)
+
+
+def _has_derivatives(fun: Any) -> bool:
+    """Tell whether a function, or a method of a distribution, has derivatives without a declaration."""
+    if isinstance(fun, MethodType):
+        return any(fun.__self__ is getattr(_STATS, name) for name in _STATS.__all__)
+    return is_covered(fun)
+
+
+@functools.cache
+def _tell_kept(fun: Function) -> None:
+    """Log once for each function that a rule for it is not used; louder where the decorator may have been forgotten."""
+    covered = _has_derivatives(fun)
+    _log.log(
+        logging.DEBUG if covered else logging.WARNING,
+        "%s %s: a rule declared for it is not used. To use the rule, declare it for primitive(%s), and call that.",
+        name_of(fun),
+        "has derivatives here, and they stay in force"
+        if covered
+        else "is no primitive, and its operations are followed",
+        name_of(fun),
+    )
+
+
+def _tangent(y: Any, y_dot: Any) -> Any:
+    """Return a rule's tangent of a result; integers have none, and autograd's rules return anything for them."""
+    return y_dot if is_inexact(aval_of(y).dtype) else fnp.zeros_like(y)
+
+
+def _pulled(pull: Function, out_bar: Any) -> tuple[Any, ...]:
+    """Return the cotangents by a rule's pullback.
+
+    A Jacobian has a batch of cotangents. A pullback that asks for plain numbers (``getval(g)``), which autograd always
+    has, gets them one after the other.
+    """
+    try:
+        return tuple(pull(out_bar))
+    except ConcretizationTypeError:
+        trace = top_trace(leaves(out_bar))
+        if not isinstance(trace, BatchTrace):
+            raise
+        return _one_by_one(trace, lambda each: tuple(pull(each)), (out_bar,))
 
 
 def _is_traced(x: Any) -> bool:

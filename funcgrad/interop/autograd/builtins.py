@@ -9,12 +9,59 @@ import numpy as np
 
 from funcgrad._core.bind import Tracer
 from funcgrad._public import publish
+from funcgrad.tree import leaves
 
-__all__ = ["dict", "isinstance", "list", "tuple", "type"]
+__all__ = ["DictBox", "ListBox", "SequenceBox", "TupleBox", "dict", "isinstance", "list", "tuple", "type"]
 
 dict = builtins.dict  # noqa: A001  (autograd's name)
 list = builtins.list  # noqa: A001  (autograd's name)
 tuple = builtins.tuple  # noqa: A001  (autograd's name)
+
+
+class _HoldsTraced(builtins.type):
+    """The type of the containers' types: the instances of each are containers that hold a traced value."""
+
+    kinds: builtins.tuple[builtins.type, ...]
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        """Tell whether a container of one of these kinds holds a traced value."""
+        held = builtins.isinstance(instance, cls.kinds)
+        return held and any(builtins.isinstance(leaf, Tracer) for leaf in leaves(instance))
+
+
+class SequenceBox(metaclass=_HoldsTraced):
+    """The type of lists and tuples that hold a traced value, for ``isinstance``.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.interop.autograd import grad
+        >>> from funcgrad.interop.autograd.builtins import SequenceBox
+        >>> isinstance([1.0], SequenceBox)
+        False
+        >>> grad(lambda xs: xs[0] * isinstance(xs, SequenceBox))([3.0])
+        [np.float64(1.0)]
+    """
+
+    kinds = (builtins.list, builtins.tuple)
+
+
+class ListBox(builtins.list, metaclass=_HoldsTraced):
+    """The type of lists that hold a traced value, for ``isinstance``; see `SequenceBox`."""
+
+    kinds = (builtins.list,)
+
+
+class TupleBox(builtins.tuple, metaclass=_HoldsTraced):
+    """The type of tuples that hold a traced value, for ``isinstance``; see `SequenceBox`."""
+
+    __slots__ = ()
+    kinds = (builtins.tuple,)
+
+
+class DictBox(builtins.dict, metaclass=_HoldsTraced):
+    """The type of dicts that hold a traced value, for ``isinstance``; see `SequenceBox`."""
+
+    kinds = (builtins.dict,)
 
 
 def type(x: Any) -> builtins.type:  # noqa: A001  (autograd's name)

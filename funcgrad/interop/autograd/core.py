@@ -18,8 +18,10 @@ from funcgrad.interop.autograd.extend import (
     defvjp_argnums,
     primitive,
 )
+from funcgrad.interop.autograd.tracer import Box, getval, isbox
 
 __all__ = [
+    "Box",
     "VSpace",
     "def_linear",
     "defjvp",
@@ -28,6 +30,8 @@ __all__ = [
     "defvjp",
     "defvjp_argnum",
     "defvjp_argnums",
+    "getval",
+    "isbox",
     "make_jvp",
     "make_vjp",
     "primitive",

@@ -10,7 +10,7 @@ import funcgrad.numpy as fnp
 from funcgrad._core.bind import Tracer
 from funcgrad._public import publish
 from funcgrad._transforms.base.arguments import name_of
-from funcgrad.interop.autograd._primitive import Function, Primitive, replaced
+from funcgrad.interop.autograd._primitive import Function, Primitive, declared, replaced
 from funcgrad.interop.autograd._vspace import VSpace, vspace
 from funcgrad.numpy.extend import concrete_value
 from funcgrad.tree import map as tree_map
@@ -106,21 +106,16 @@ def register_notrace(trace_type: Any, primitive_fun: Primitive) -> None:
         array([0.25, 0.25])
     """
     del trace_type
-    _checked("register_notrace", primitive_fun)
+    if not isinstance(primitive_fun, Primitive):
+        raise TypeError(
+            f"register_notrace: {name_of(primitive_fun)} was given, a {type(primitive_fun).__name__}; needed a "
+            "function made by primitive. Decorate a function of your own with primitive, or use notrace_primitive."
+        )
     primitive_fun.vjp = lambda argnums, ans, args, kwargs: lambda out_bar: [None] * len(argnums)
     primitive_fun.jvp = lambda argnums, tangents, ans, args, kwargs: tree_map(fnp.zeros_like, ans)
 
 
-def _checked(what: str, fun: Any) -> Primitive:
-    if not isinstance(fun, Primitive):
-        raise TypeError(
-            f"{what}: a rule was given for {name_of(fun)}, a {type(fun).__name__}; needed one made by primitive. "
-            "Decorate a function of your own; those of NumPy have their derivatives."
-        )
-    return fun
-
-
-def _maker(what: str, fun: Primitive, makers: dict[int, Any], number: int) -> Any:
+def _maker(what: str, fun: Function, makers: dict[int, Any], number: int) -> Any:
     if number not in makers:
         raise NotImplementedError(
             f"{what} of {name_of(fun)} wrt argnum {number} not defined. Declare one with def{what.lower()}(..., "
@@ -134,17 +129,19 @@ def _by_number(rules: Sequence[Any], options: dict[str, Any]) -> dict[int, Any]:
     return dict(zip(range(len(rules)) if argnums is None else argnums, rules, strict=False))
 
 
-def defvjp(fun: Primitive, *vjpmakers: Function | None, **kwargs: Any) -> None:
+def defvjp(fun: Function, *vjpmakers: Function | None, **kwargs: Any) -> None:
     """Declare the derivatives of a primitive for reverse mode, argument by argument.
 
     Args:
-        fun: what `primitive` returned.
+        fun: what `primitive` returned. A function of NumPy, SciPy or this library that has derivatives keeps them, and
+            a debug message of the logger ``funcgrad.interop.autograd`` says so once. Any other function is
+            differentiated by its operations, as autograd does, and a warning of that logger says so.
         vjpmakers: for each argument ``vjpmaker(ans, *args, **kwargs)``, which returns the pullback ``vjp(out_bar)``;
             ``None`` where it is zero.
         kwargs: ``argnums``, the positions that the makers are for; the first ones unless given.
 
     Raises:
-        TypeError: ``fun`` is no primitive.
+        TypeError: ``fun`` is no function.
 
     Example:
         >>> from funcgrad.interop.autograd import grad
@@ -161,18 +158,18 @@ def defvjp(fun: Primitive, *vjpmakers: Function | None, **kwargs: Any) -> None:
         pulls = [None if maker is None else maker(ans, *args, **named) for maker in chosen]
         return lambda out_bar: [None if pull is None else pull(out_bar) for pull in pulls]
 
-    _checked("defvjp", fun).vjp = rule
+    declared("defvjp", fun).vjp = rule
 
 
-def defvjp_argnum(fun: Primitive, vjpmaker: Function) -> None:
+def defvjp_argnum(fun: Function, vjpmaker: Function) -> None:
     """Declare the derivatives for reverse mode by one ``vjpmaker(argnum, ans, args, kwargs)``.
 
     Args:
-        fun: what `primitive` returned.
+        fun: as for `defvjp`.
         vjpmaker: returns the pullback by the argument of this number.
 
     Raises:
-        TypeError: ``fun`` is no primitive.
+        TypeError: ``fun`` is no function.
 
     Example:
         >>> from funcgrad.interop.autograd import grad
@@ -187,18 +184,18 @@ def defvjp_argnum(fun: Primitive, vjpmaker: Function) -> None:
         pulls = [vjpmaker(number, ans, args, named) for number in argnums]
         return lambda out_bar: [pull(out_bar) for pull in pulls]
 
-    _checked("defvjp_argnum", fun).vjp = rule
+    declared("defvjp_argnum", fun).vjp = rule
 
 
-def defvjp_argnums(fun: Primitive, vjpmaker: Function) -> None:
+def defvjp_argnums(fun: Function, vjpmaker: Function) -> None:
     """Declare the derivatives for reverse mode by one ``vjpmaker(argnums, ans, args, kwargs)``.
 
     Args:
-        fun: what `primitive` returned.
+        fun: as for `defvjp`.
         vjpmaker: returns the pullback by all these arguments, whose result is a tuple of their cotangents.
 
     Raises:
-        TypeError: ``fun`` is no primitive.
+        TypeError: ``fun`` is no function.
 
     Example:
         >>> from funcgrad.interop.autograd import grad
@@ -208,7 +205,7 @@ def defvjp_argnums(fun: Primitive, vjpmaker: Function) -> None:
         >>> float(grad(product, 1)(3.0, 4.0))
         3.0
     """
-    _checked("defvjp_argnums", fun).vjp = vjpmaker
+    declared("defvjp_argnums", fun).vjp = vjpmaker
 
 
 def _sum(parts: list[Any], ans: Any) -> Any:
@@ -218,17 +215,17 @@ def _sum(parts: list[Any], ans: Any) -> Any:
     return functools.reduce(lambda a, b: tree_map(fnp.add, a, b), parts)
 
 
-def defjvp(fun: Primitive, *jvpfuns: Function | str | None, **kwargs: Any) -> None:
+def defjvp(fun: Function, *jvpfuns: Function | str | None, **kwargs: Any) -> None:
     """Declare the derivatives of a primitive for forward mode, argument by argument.
 
     Args:
-        fun: what `primitive` returned.
+        fun: what `primitive` returned. A function that has derivatives keeps them, as for `defvjp`.
         jvpfuns: for each argument ``jvp(x_dot, ans, *args, **kwargs)``, the tangent that it causes; ``"same"`` where
             the function is linear in the argument, ``None`` where it is zero.
         kwargs: ``argnums``, the positions that these are for; the first ones unless given.
 
     Raises:
-        TypeError: ``fun`` is no primitive.
+        TypeError: ``fun`` is no function.
 
     Example:
         >>> from funcgrad.interop.autograd import make_jvp
@@ -250,18 +247,18 @@ def defjvp(fun: Primitive, *jvpfuns: Function | str | None, **kwargs: Any) -> No
                 parts.append(jvp(x_dot, ans, *args, **named))
         return _sum(parts, ans)
 
-    _checked("defjvp", fun).jvp = rule
+    declared("defjvp", fun).jvp = rule
 
 
-def defjvp_argnum(fun: Primitive, jvpmaker: Function) -> None:
+def defjvp_argnum(fun: Function, jvpmaker: Function) -> None:
     """Declare the derivatives for forward mode by one ``jvpmaker(argnum, x_dot, ans, args, kwargs)``.
 
     Args:
-        fun: what `primitive` returned.
+        fun: as for `defvjp`.
         jvpmaker: returns the tangent that the argument of this number causes.
 
     Raises:
-        TypeError: ``fun`` is no primitive.
+        TypeError: ``fun`` is no function.
 
     Example:
         >>> from funcgrad.interop.autograd import make_jvp
@@ -276,18 +273,18 @@ def defjvp_argnum(fun: Primitive, jvpmaker: Function) -> None:
         pairs = zip(argnums, tangents, strict=True)
         return _sum([jvpmaker(number, x_dot, ans, args, named) for number, x_dot in pairs], ans)
 
-    _checked("defjvp_argnum", fun).jvp = rule
+    declared("defjvp_argnum", fun).jvp = rule
 
 
-def defjvp_argnums(fun: Primitive, jvpmaker: Function) -> None:
+def defjvp_argnums(fun: Function, jvpmaker: Function) -> None:
     """Declare the derivatives for forward mode by one ``jvpmaker(argnums, tangents, ans, args, kwargs)``.
 
     Args:
-        fun: what `primitive` returned.
+        fun: as for `defvjp`.
         jvpmaker: returns the tangent that all these arguments cause together.
 
     Raises:
-        TypeError: ``fun`` is no primitive.
+        TypeError: ``fun`` is no function.
 
     Example:
         >>> from funcgrad.interop.autograd import make_jvp
@@ -299,17 +296,17 @@ def defjvp_argnums(fun: Primitive, jvpmaker: Function) -> None:
         >>> [float(y) for y in make_jvp(product, 1)(3.0, 4.0)(1.0)]
         [12.0, 3.0]
     """
-    _checked("defjvp_argnums", fun).jvp = jvpmaker
+    declared("defjvp_argnums", fun).jvp = jvpmaker
 
 
-def def_linear(fun: Primitive) -> None:
+def def_linear(fun: Function) -> None:
     """Declare for forward mode that a primitive is linear in each argument alone.
 
     Args:
-        fun: what `primitive` returned.
+        fun: as for `defvjp`.
 
     Raises:
-        TypeError: ``fun`` is no primitive.
+        TypeError: ``fun`` is no function.
 
     Example:
         >>> from funcgrad.interop.autograd import make_jvp

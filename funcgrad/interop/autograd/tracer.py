@@ -6,11 +6,11 @@ from typing import Any
 
 from funcgrad._core.bind import Tracer, is_traced
 from funcgrad._public import publish
-from funcgrad.interop.autograd.extend import notrace_primitive, primitive
+from funcgrad.interop.autograd.extend import notrace_primitive, primitive, register_notrace
 from funcgrad.numpy.extend import concrete_value
 from funcgrad.tree import map as tree_map
 
-__all__ = ["Box", "getval", "isbox", "notrace_primitive", "primitive"]
+__all__ = ["Box", "getval", "isbox", "notrace_primitive", "primitive", "register_notrace"]
 
 Box = Tracer
 isbox = is_traced

@@ -10,7 +10,7 @@ from typing import Any
 from funcgrad._public import publish
 from funcgrad._transforms.base.arguments import name_of
 
-__all__ = ["positions", "unary", "unary_to_nary"]
+__all__ = ["positions", "unary", "unary_to_nary", "wraps"]
 
 
 def positions(argnum: int | Sequence[int]) -> int | tuple[int, ...]:
@@ -94,6 +94,34 @@ def unary_to_nary(unary_operator: Callable[..., Any]) -> Callable[..., Any]:
         return of_several
 
     return nary_operator
+
+
+def wraps(
+    fun: Callable[..., Any], namestr: str = "{fun}", docstr: str = "{doc}", **kwargs: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a decorator that names a function after another one.
+
+    Args:
+        fun: the other function.
+        namestr: the name, in which ``{fun}`` stands for the name of ``fun``.
+        docstr: the docstring, in which ``{fun}`` and ``{doc}`` stand for name and docstring of ``fun``.
+        kwargs: what else stands in braces.
+
+    Returns:
+        The decorator.
+
+    Example:
+        >>> from funcgrad.interop.autograd.wrap_util import wraps
+        >>> wraps(abs, "{how}_{fun}", how="slow")(lambda x: x).__name__
+        'slow_abs'
+    """
+
+    def named(f: Callable[..., Any]) -> Callable[..., Any]:
+        words = {"fun": name_of(fun), "doc": getattr(fun, "__doc__", None) or "", **kwargs}
+        f.__name__, f.__doc__ = namestr.format(**words), docstr.format(**words)
+        return f
+
+    return named
 
 
 __dir__ = publish(__name__)

@@ -13,6 +13,7 @@ from funcgrad._core.bind import active_trace
 from funcgrad._core.lazy import implementing_rooms, load
 from funcgrad._core.words import BARE, retell
 from funcgrad._engines import NO_SCOPE, engine_scope, lasting
+from funcgrad._public import origins
 from funcgrad.errors import UnsupportedFunctionError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -123,6 +124,13 @@ _ALTERNATIVES = {
     "putmask": "numpy.where",
     "vectorize": "fg.vmap of the function",
 }
+
+
+def is_covered(function: Any) -> bool:
+    """Tell whether a function takes traced arrays: ours, or one of NumPy's or SciPy's that calls ours."""
+    if isinstance(function, np.ufunc):
+        return function in ufuncs or function in direct_ufuncs or find_special(function) is not None
+    return function in functions or function in origins or find_late(function) is not None
 
 
 def refuse(function: Any, module: str = "numpy") -> NoReturn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ import scipy.special
 import funcgrad as fg
 import funcgrad.interop.autograd as ag
 import funcgrad.interop.autograd.numpy as anp
+import funcgrad.interop.autograd.scipy as asp
 from funcgrad.errors import ConcretizationTypeError, NotDifferentiableError
 from funcgrad.interop.autograd import builtins, extend, tracer
+from funcgrad.interop.autograd._primitive import _tell_kept
 from funcgrad.interop.autograd.extend import defjvp, defvjp, notrace_primitive, primitive
 from funcgrad.interop.autograd.numpy.numpy_vjps import unbroadcast_f
 
@@ -107,8 +110,122 @@ def test_other_declarations() -> None:
         ag.grad(third)(3.0, 1.0)
     with pytest.raises(NotImplementedError, match="and none is declared"):
         ag.grad(primitive(np.sin))(1.0)
-    with pytest.raises(TypeError, match="defvjp: a rule was given for sin, a ufunc; needed one made by primitive"):
-        defvjp(np.sin, None)  # pyright: ignore[reportArgumentType]  (the misuse under test)
+    with pytest.raises(TypeError, match="defvjp: a rule was given for a float; needed a function made by primitive"):
+        defvjp(1.0, None)  # pyright: ignore[reportArgumentType]  (the misuse under test)
+    with pytest.raises(
+        TypeError, match="register_notrace: sin was given, a ufunc; needed a function made by primitive"
+    ):
+        extend.register_notrace(None, np.sin)  # pyright: ignore[reportArgumentType]  (the misuse under test)
+
+
+# A function of this library, of NumPy, of SciPy, and a method of a distribution, each with its derivative at 0.5.
+COVERED = {
+    "ours of scipy.special": (asp.special.expit, lambda x: scipy.special.expit(x) * scipy.special.expit(-x)),
+    "ours of numpy": (anp.sinc, lambda x: (np.cos(np.pi * x) - np.sinc(x)) / x),
+    "a ufunc of numpy": (np.sin, np.cos),
+    "a function of numpy": (np.sum, np.ones_like),
+    "a ufunc of scipy": (scipy.special.gammaln, scipy.special.digamma),
+    "a distribution's": (asp.stats.norm.logcdf, lambda x: np.exp(asp.stats.norm.logpdf(x) - asp.stats.norm.logcdf(x))),
+}
+
+
+@pytest.mark.parametrize("name", COVERED)
+def test_functions_with_derivatives_keep_them(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Whatever is declared for them, in either mode; a debug message says so once."""
+    f, slope = COVERED[name]
+    _tell_kept.cache_clear()
+    with caplog.at_level(logging.DEBUG, "funcgrad.interop.autograd"):
+        for _ in range(2):
+            defvjp(f, lambda ans, x: lambda g: 7 * g)
+            defjvp(f, lambda g, ans, x: 7 * g)
+            extend.defvjp_argnum(f, lambda number, ans, args, kwargs: lambda g: 7 * g)
+            extend.defvjp_argnums(f, lambda argnums, ans, args, kwargs: lambda g: [7 * g])
+            extend.defjvp_argnum(f, lambda number, g, ans, args, kwargs: 7 * g)
+            extend.defjvp_argnums(f, lambda argnums, gs, ans, args, kwargs: 7 * gs[0])
+            extend.def_linear(f)
+    assert [record.getMessage().partition(":")[0] for record in caplog.records] == [
+        f"{f.__name__} has derivatives here, and they stay in force"
+    ]
+    np.testing.assert_allclose(ag.grad(f)(0.5), slope(0.5), rtol=1e-14)
+    np.testing.assert_allclose(ag.make_jvp(f)(0.5)(2.0)[1], 2 * slope(0.5), rtol=1e-14)
+    # To have a rule used, one makes a primitive.
+    own = primitive(f)
+    defvjp(own, lambda ans, x: lambda g: 7 * g)
+    assert ag.grad(own)(0.5) == 7
+
+
+def test_a_rule_for_what_is_no_primitive_is_not_used(caplog: pytest.LogCaptureFixture) -> None:
+    """As in autograd, where the function's operations are differentiated; a warning says so once."""
+
+    def doubled(x: Any) -> Any:
+        return 2 * x
+
+    with caplog.at_level(logging.WARNING, "funcgrad.interop.autograd"):
+        defvjp(doubled, lambda ans, x: lambda g: 7 * g)
+        defjvp(doubled, "same")
+    [record] = caplog.records
+    assert record.levelname == "WARNING"
+    assert record.getMessage().startswith("doubled is no primitive, and its operations are followed: a rule declared")
+    assert ag.grad(doubled)(1.0) == 2
+
+
+def test_a_jacobian_uses_the_rules_of_reverse_mode() -> None:
+    """As autograd's does: the function of plain values is not called with the tangents of a linear program."""
+
+    @primitive
+    def filled(x: Any) -> Any:
+        y = np.zeros((2, 2))
+        y[np.tril_indices(2)] = x
+        return y
+
+    defvjp(filled, lambda ans, x: lambda g: g[np.tril_indices(2)])
+    defjvp(filled, lambda g, ans, x: filled(g))
+    expected = np.zeros((2, 2, 3))
+    expected[0, 0, 0] = expected[1, 0, 1] = expected[1, 1, 2] = 1
+    np.testing.assert_array_equal(ag.jacobian(filled)(X), expected)
+    np.testing.assert_array_equal(ag.jacobian(lambda x: filled(filled(x)[np.tril_indices(2)]))(X), expected)
+
+
+def test_a_rule_may_ask_for_the_numbers_of_its_cotangent() -> None:
+    """Also in a Jacobian, whose cotangents come as a batch."""
+    cubed = primitive(lambda x: np.asarray(x) ** 3)
+    defvjp(cubed, lambda ans, x: lambda g: tracer.getval(g) * 3 * x**2)
+    np.testing.assert_array_equal(ag.jacobian(cubed)(X), np.diag(3 * X**2))
+    np.testing.assert_array_equal(ag.jacobian(lambda x: 2 * cubed(x)[:2])(X), 2 * np.diag(3 * X**2)[:2])
+    # As autograd's: the rule says that the derivative by the cotangent is lost, not the one by the argument.
+    np.testing.assert_array_equal(ag.hessian(lambda x: np.sum(cubed(x)))(X), np.diag(6 * X))
+    broken = primitive(lambda x: np.asarray(x) ** 3)
+    defvjp(broken, lambda ans, x: lambda g: g * float(x[0]))
+    with pytest.raises(ConcretizationTypeError, match="float"):
+        fg.vmap(fg.grad(lambda x: np.sum(broken(x))))(np.stack([X, X]))
+
+
+def test_results_of_integers_have_no_tangent() -> None:
+    """Whatever a rule returns for them: those of sparse products return what is at hand."""
+    ranked = primitive(lambda x: (np.sort(x), np.argsort(x)))
+    defjvp(ranked, lambda g, ans, x: (g[ans[1]], g[:1]))
+    x, order = np.array([2.0, 3.0, 1.0]), [2, 0, 1]
+    out, out_dot = ag.make_jvp(lambda x: ranked(x)[0] * ranked(x)[1])(x)(X)
+    np.testing.assert_array_equal(out, x[order] * order)
+    np.testing.assert_array_equal(out_dot, X[order] * order)
+    np.testing.assert_array_equal(ag.jacobian(lambda x: ranked(x)[0])(x), np.eye(3)[order])
+
+
+def test_containers_that_hold_traced_values() -> None:
+    def f(tree: Any) -> Any:
+        assert isinstance(tree, builtins.DictBox)
+        assert isinstance(tree["a"], builtins.ListBox)
+        assert isinstance(tree["b"], builtins.TupleBox)
+        assert all(isinstance(tree[key], builtins.SequenceBox) for key in ("a", "b"))
+        assert not isinstance(tree["b"], builtins.ListBox | builtins.DictBox)
+        assert not isinstance(tree["a"][0], builtins.SequenceBox)
+        return tree["a"][0] * tree["b"][0]
+
+    tree = {"a": [3.0], "b": (2.0,)}
+    assert ag.grad(f)(tree) == {"a": [2.0], "b": (3.0,)}
+    for plain, kind in ((tree, builtins.DictBox), (tree["a"], builtins.ListBox), (tree["b"], builtins.TupleBox)):
+        assert not isinstance(plain, kind)
+    assert not isinstance(1.0, builtins.SequenceBox)
 
 
 def test_methods_and_writes() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,12 @@ import funcgrad as fg
 import funcgrad.interop.autograd.numpy as anp
 import funcgrad.interop.autograd.scipy as asp
 from funcgrad.errors import GradientMismatchError, UnsupportedFunctionError
-from funcgrad.interop.autograd import grad, jacobian, test_util
+from funcgrad.interop.autograd import core, extend, grad, jacobian, misc, test_util, tracer, util
 from funcgrad.interop.autograd.extend import defvjp, primitive, vspace
 from funcgrad.interop.autograd.misc import fixed_points, flatten, optimizers, tracers
 from funcgrad.interop.autograd.misc.flatten import flatten_func
 from funcgrad.interop.autograd.numpy.numpy_vjps import unbroadcast
+from funcgrad.interop.autograd.wrap_util import wraps
 
 X = np.array([0.5, 1.5, 2.5])
 TREE = {"b": (np.ones((2, 1), "f4"), 3.0), "a": [np.arange(2.0)]}
@@ -33,6 +35,18 @@ def test_makers_make_plain_arrays_and_traced_lists_traced_ones() -> None:
         return sum(map(anp.sum, traced)) + anp.sum(anp.concatenate([x, anp.zeros(3)])) + anp.sum([x[0], x[1]])
 
     np.testing.assert_array_equal(grad(f)(X), [10, 4, 3])
+
+
+def test_arrays_of_objects_are_arrays_of_their_numbers() -> None:
+    """Where values are traced: derivatives are those of autograd, which keeps such arrays."""
+
+    def f(x: Any) -> Any:
+        made = anp.array([x[0], 2.0, x[2]], object), anp.asarray([x[1], 1], dtype="O"), anp.array(x, dtype=object)
+        assert [each.dtype for each in made] == [np.dtype(float)] * 3
+        return sum(map(anp.sum, made))
+
+    np.testing.assert_array_equal(grad(f)(X), [2, 2, 2])
+    assert anp.array([1.0, None], dtype=object).dtype == object
 
 
 @pytest.mark.parametrize("name", ["numpy", "numpy.linalg", "numpy.fft", "numpy.random"])
@@ -143,6 +157,33 @@ def test_unbroadcast() -> None:
     meta = (2, 1), 2, np.dtype(float), False
     np.testing.assert_array_equal(unbroadcast(np.ones((5, 2, 3)), meta), [[15.0], [15.0]])
     assert unbroadcast(np.full(3, 1 + 1j), ((), 0, np.dtype(float), False)) == 3
+
+
+def test_helpers_of_rules_are_autograds() -> None:
+    theirs = pytest.importorskip("autograd.numpy")
+    for x in (2.0, 1j, X, X.astype("c8"), np.arange(3)):
+        assert anp.metadata(x) == theirs.metadata(x)
+    helpers, expected = anp.numpy_vjps, theirs.numpy_vjps
+    y = np.array([0.0, 1.5, 3.0])
+    np.testing.assert_array_equal(helpers.replace_zero(y, X), expected.replace_zero(y, X))
+    np.testing.assert_array_equal(helpers.balanced_eq(X, np.fmin(X, y), y), expected.balanced_eq(X, np.fmin(X, y), y))
+    for target, x in itertools.product((X, X + 1j), repeat=2):
+        got, wanted = helpers.match_complex(target, x), expected.match_complex(target, x)
+        np.testing.assert_array_equal(got, wanted)
+        assert got.dtype == wanted.dtype
+    np.testing.assert_array_equal(grad(lambda x: anp.sum(helpers.replace_zero(x * y, x)))(X), [1, 1.5, 3])
+    assert anp.numpy_vspaces.ArrayVSpace(X) == vspace(X) == anp.numpy_vspaces.ComplexArrayVSpace(X)
+
+
+def test_helpers_of_arguments_are_autograds() -> None:
+    assert util.subvals([1, 2, 3], [(0, 4), (2, 5)]) == (4, 2, 5)
+    assert util.subval((1, 2), 1, 3) == (1, 3)
+    named = wraps(np.sin, "{op}_of_{fun}", "{op}: {doc}", op="grad")(lambda x: x)
+    assert named.__name__ == "grad_of_sin"
+    assert (named.__doc__ or "").startswith("grad: sin(x")
+    assert tracer.register_notrace is extend.register_notrace
+    assert core.getval is tracer.getval
+    assert misc.const_graph is tracers.const_graph
 
 
 @pytest.mark.parametrize("mode", ["full", "valid", "same"])

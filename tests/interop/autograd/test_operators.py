@@ -140,11 +140,37 @@ def test_functions_of_one_argument() -> None:
     assert ours.grad(scalar, 1).__name__ == "grad_of_scalar_wrt_argnum_1"
 
 
+def test_arrays_of_integers_are_taken_as_doubles() -> None:
+    """As by autograd, also nested, and where a density is the derivative by times that are counted in whole days."""
+    autograd = pytest.importorskip("autograd")
+    days = np.array([1, 2, 5])
+    for x in (days, days.astype("u1"), days[::2]):
+        for operator in ("grad", "elementwise_grad", "jacobian", "hessian"):
+
+            def f(np: Any, x: Any, operator: str = operator) -> Any:
+                y = np.exp(-x / 3) * x**2
+                return y if operator in ("elementwise_grad", "jacobian") else np.sum(y)
+
+            got = getattr(ours, operator)(lambda x, f=f: f(our_np, x))(x)
+            expected = getattr(autograd, operator)(lambda x, f=f: f(autograd.numpy, x))(x.astype(float))
+            np.testing.assert_allclose(got, expected, rtol=1e-13)
+            assert got.dtype == float
+    tree = ours.grad(lambda t, k: our_np.sum(t["a"][0] ** 2) * k)({"a": [days]}, 2)
+    np.testing.assert_array_equal(tree["a"][0], 4 * days)
+    both = ours.grad(lambda x, y: our_np.sum(x * y), (0, 1))(days, days[:1])
+    np.testing.assert_array_equal(both[1], [8.0])
+    vjp, out = ours.make_vjp(lambda x: x / 2)(days)
+    np.testing.assert_array_equal(out, days / 2)
+    np.testing.assert_array_equal(vjp(np.ones(3)), [0.5] * 3)
+
+
 def test_refusals() -> None:
     with pytest.raises(NonScalarOutputError, match=r"sin must return one real number. Its output is f64\[4\]"):
         ours.grad(our_np.sin)(X)
     with pytest.raises(NotDifferentiableError, match="It has dtype int64"):
-        ours.grad(our_np.sum)(np.arange(3))
+        ours.grad(our_np.sum)(3)
+    with pytest.raises(NotDifferentiableError, match="It has dtype bool"):
+        ours.grad(our_np.sum)(np.array([True]))
     with pytest.raises(NotDifferentiableError, match="in which nothing changes gradually"):
         ours.grad(lambda x: x > 0)(1.0)
     with pytest.raises(NotDifferentiableError, match="elementwise_grad: exp has a value of type c128"):

@@ -23,6 +23,7 @@ from funcgrad.interop.autograd.numpy import fft as fft
 from funcgrad.interop.autograd.numpy import linalg as linalg
 from funcgrad.interop.autograd.numpy import numpy_boxes as numpy_boxes
 from funcgrad.interop.autograd.numpy import numpy_vjps as numpy_vjps
+from funcgrad.interop.autograd.numpy import numpy_vspaces as numpy_vspaces
 from funcgrad.interop.autograd.numpy import random as random
 from funcgrad.interop.autograd.numpy._makers import array as array
 from funcgrad.interop.autograd.numpy._makers import asarray as asarray
@@ -32,12 +33,13 @@ from funcgrad.interop.autograd.numpy._makers import int16 as int16
 from funcgrad.interop.autograd.numpy._makers import int32 as int32
 from funcgrad.interop.autograd.numpy._makers import int64 as int64
 from funcgrad.interop.autograd.numpy._makers import make_diagonal as make_diagonal
+from funcgrad.interop.autograd.numpy._makers import metadata as metadata
 
 __getattr__, __dir__ = _namespace(
     __name__,
     "funcgrad.numpy",
     "numpy",
-    own=("make_diagonal", "numpy_boxes", "numpy_vjps"),
+    own=("make_diagonal", "metadata", "numpy_boxes", "numpy_vjps", "numpy_vspaces"),
     without=("char", "core", "ctypeslib", "f2py", "ma", "polynomial", "rec", "strings", "test", "testing", "typing"),
 )
 _publish(__name__)

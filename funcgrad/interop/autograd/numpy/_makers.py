@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ def array(A: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N803  (autograd's 
     Args:
         A: an array, a number, or a nested list of them.
         args: NumPy's, by position.
-        kwargs: NumPy's.
+        kwargs: NumPy's. Where values are traced, dtype object stands for the dtype of their numbers.
 
     Returns:
         A plain array, or a traced one.
@@ -41,7 +42,7 @@ def array(A: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N803  (autograd's 
         >>> jacobian(lambda x: np.array([x[0] * x[1], 3.0]))(np.array([2.0, 5.0]))
         array([[5., 2.], [0., 0.]])
     """
-    return (fnp.array if _holds_tracer(A) else np.array)(A, *args, **kwargs)
+    return _of_numbers(fnp.array, A, args, kwargs) if _holds_tracer(A) else np.array(A, *args, **kwargs)
 
 
 def asarray(A: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N803  (autograd's name)
@@ -60,7 +61,20 @@ def asarray(A: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N803  (autograd'
         >>> np.asarray([1.0, 2.0])
         array([1., 2.])
     """
-    return (fnp.asarray if _holds_tracer(A) else np.asarray)(A, *args, **kwargs)
+    return _of_numbers(fnp.asarray, A, args, kwargs) if _holds_tracer(A) else np.asarray(A, *args, **kwargs)
+
+
+def _of_numbers(make: Callable[..., Any], x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Make a traced array, of the numbers' own dtype where dtype object is asked for: only numbers have derivatives."""
+    if args and _is_object(args[0]):
+        args = (None, *args[1:])
+    if _is_object(kwargs.get("dtype")):
+        kwargs = {**kwargs, "dtype": None}
+    return make(x, *args, **kwargs)
+
+
+def _is_object(dtype: Any) -> bool:
+    return dtype is not None and np.dtype(dtype) == np.dtype(object)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C") -> Any:
@@ -110,6 +124,25 @@ def make_diagonal(D: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> An
             "Move the axes with np.moveaxis."
         )
     return fnp.where(np.eye(D.shape[-1], dtype=bool), D[..., None], np.zeros((), D.dtype))
+
+
+def metadata(A: Any) -> tuple[tuple[int, ...], int, np.dtype, bool]:  # noqa: N803  (autograd's name)
+    """Tell the shape of an array, its number of axes, its dtype, and whether it is complex.
+
+    Args:
+        A: an array or a number, traced or plain.
+
+    Returns:
+        Four values, as ``numpy_vjps.unbroadcast`` takes them.
+
+    Example:
+        >>> import funcgrad.interop.autograd.numpy as np
+        >>> np.metadata(np.ones((2, 3)))
+        ((2, 3), 2, dtype('float64'), False)
+    """
+    dtype = A.dtype if isinstance(A, Tracer) else np.result_type(A)
+    shape = np.shape(A)
+    return shape, len(shape), dtype, dtype.kind == "c"
 
 
 def _holds_tracer(x: Any) -> bool:

@@ -9,8 +9,9 @@ import numpy as np
 
 import funcgrad.numpy as fnp
 from funcgrad._public import publish
+from funcgrad.interop.autograd.numpy._makers import metadata
 
-__all__ = ["unbroadcast", "unbroadcast_f"]
+__all__ = ["balanced_eq", "match_complex", "replace_zero", "unbroadcast", "unbroadcast_f"]
 
 
 def unbroadcast(x: Any, target_meta: tuple[tuple[int, ...], int, np.dtype, bool], broadcast_idx: int = 0) -> Any:
@@ -56,8 +57,69 @@ def unbroadcast_f(target: Any, f: Callable[[Any], Any]) -> Callable[[Any], Any]:
         >>> float(unbroadcast_f(2.0, lambda g: 3 * g)(np.ones(4)))
         12.0
     """
-    meta = np.shape(target), np.ndim(target), getattr(target, "dtype", np.dtype(float)), bool(np.iscomplexobj(target))
+    meta = metadata(target)
     return lambda out_bar: unbroadcast(f(out_bar), meta)
+
+
+def replace_zero(x: Any, val: Any) -> Any:
+    """Return an array with another value in place of zeros.
+
+    Args:
+        x: an array.
+        val: the value, or an array of values that broadcasts.
+
+    Returns:
+        An array.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.interop.autograd.numpy.numpy_vjps import replace_zero
+        >>> replace_zero(np.array([0.0, 2.0]), 1.0)
+        array([1., 2.])
+    """
+    return fnp.where(fnp.not_equal(x, 0), x, val)
+
+
+def balanced_eq(x: Any, z: Any, y: Any) -> Any:
+    """Return the part of a maximum's derivative that belongs to one operand: one half where both are equal.
+
+    Args:
+        x: the operand.
+        z: the maximum or minimum of both.
+        y: the other operand.
+
+    Returns:
+        1, 0, or 0.5 where the operands are equal.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.interop.autograd.numpy.numpy_vjps import balanced_eq
+        >>> x, y = np.array([1.0, 2.0, 3.0]), np.array([2.0, 2.0, 2.0])
+        >>> balanced_eq(x, np.maximum(x, y), y)
+        array([0. , 0.5, 1. ])
+    """
+    return fnp.equal(x, z) / (1.0 + fnp.equal(x, y))
+
+
+def match_complex(target: Any, x: Any) -> Any:
+    """Return an array as a complex one where another is complex, and its real part where the other is real.
+
+    Args:
+        target: the other array.
+        x: the array.
+
+    Returns:
+        The array, complex where ``target`` is.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.interop.autograd.numpy.numpy_vjps import match_complex
+        >>> match_complex(1.0, np.array([2.0 + 3.0j])), match_complex(1j, np.array([2.0]))
+        (array([2.]), array([2.+0.j]))
+    """
+    if np.iscomplexobj(target):
+        return x if np.iscomplexobj(x) else x + 0j
+    return fnp.real(x) if np.iscomplexobj(x) else x
 
 
 __dir__ = publish(__name__)

@@ -1,0 +1,10 @@
+"""The vector spaces of arrays under autograd's names: one class here, of real and complex arrays and of trees."""
+
+from funcgrad._public import publish
+from funcgrad.interop.autograd._vspace import VSpace
+
+__all__ = ["ArrayVSpace", "ComplexArrayVSpace"]
+
+ArrayVSpace = ComplexArrayVSpace = VSpace
+
+__dir__ = publish(__name__)
