@@ -9,7 +9,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops.elementwise import transcendental as elementary
-from funcgrad._ops.elementwise.activation import erf_p, logistic_p
+from funcgrad._ops.elementwise.activation import erf_p
 from funcgrad._ops.elementwise.rounding import trunc_p
 from funcgrad._ops.elementwise.special import (
     bessel,
@@ -56,7 +56,7 @@ gammainc = of_ufunc("gammainc", incomplete.gammainc_p)
 gammaincc = of_ufunc("gammaincc", incomplete.gammaincc_p)
 gammaincinv = of_ufunc("gammaincinv", incomplete.gammaincinv_p)
 gammainccinv = of_ufunc("gammainccinv", incomplete.gammainccinv_p)
-expit = of_ufunc("expit", logistic_p)
+expit = of_ufunc("expit", elementary.logistic_p)
 logit = of_ufunc("logit", entropy.logit_p)
 xlogy = of_ufunc("xlogy", entropy.xlogy_p)
 xlog1py = of_ufunc("xlog1py", entropy.xlog1py_p)

@@ -131,10 +131,21 @@ laplace = Continuous(
     var=2.0,
     entropy=1 + math.log(2),
 )
+
+
+def _gumbel_log_tail(x: Any) -> Any:
+    """``log(1 - exp(-exp(-x)))``: on the right -x and little more, where the exponential may be 0."""
+    right = x > 0
+    z, left = select(right, x, 1.0), select(right, -1.0, x)
+    tail = -z + fnp.log(special.exprel(-fnp.exp(-z)))
+    return select(right, tail, fnp.log1p(-fnp.exp(-fnp.exp(-left))))
+
+
 gumbel_r = Continuous(
     "gumbel_r",
     logpdf=lambda x: -x - fnp.exp(-x),
     logcdf=lambda x: -fnp.exp(-x),
+    logsf=_gumbel_log_tail,
     ppf=lambda q: -fnp.log(-fnp.log(q)),
     isf=lambda q: -fnp.log(-fnp.log1p(-q)),
     mean=np.euler_gamma,
@@ -145,6 +156,7 @@ gumbel_l = Continuous(
     "gumbel_l",
     logpdf=lambda x: x - fnp.exp(x),
     logsf=lambda x: -fnp.exp(x),
+    logcdf=lambda x: _gumbel_log_tail(-x),
     ppf=lambda q: fnp.log(-fnp.log1p(-q)),
     isf=lambda q: fnp.log(-fnp.log(q)),
     mean=-np.euler_gamma,
@@ -177,6 +189,7 @@ moyal = Continuous(
     "moyal",
     logpdf=lambda x: -0.5 * (x + fnp.exp(-x)) - LOG_ROOT_TAU,
     cdf=lambda x: special.erfc(fnp.exp(-0.5 * x) * math.sqrt(0.5)),
+    logcdf=lambda x: math.log(2) + special.log_ndtr(-fnp.exp(-0.5 * x)),
     sf=lambda x: special.erf(fnp.exp(-0.5 * x) * math.sqrt(0.5)),
     ppf=lambda q: -fnp.log(2 * special.erfcinv(q) ** 2),
     isf=lambda q: -fnp.log(2 * special.erfinv(q) ** 2),
