@@ -154,9 +154,6 @@ def _rounded(y: Any, is_limit: bool) -> float:
 def error_of(ours: float, y: Any, slope: Any, x: Any, is_limit: bool, order: int) -> float:
     """The error in parts of the value, or of what a rounded argument changes in it."""
     reference = _rounded(y, is_limit)
-    if order and abs(x) == _FAR:
-        # At infinity a derivative is the limit, or 0 where the argument has left the support.
-        return math.inf if math.isnan(ours) else 0.0
     if math.isnan(ours) or math.isinf(reference) or math.isinf(ours):
         # Near the largest number rounding decides.
         beyond = math.isinf(ours) and not is_limit and abs(y) > 0.9 * _LARGEST and (ours > 0) == (y > 0)
@@ -204,5 +201,10 @@ def check(row: Row, engines: Sequence[str] = ENGINES) -> Iterator[Found]:
                     if target is None:
                         continue
                     xs, is_limit = _in_digits(point)
+                    if order and any(map(math.isinf, plain(point))):
+                        # At infinity a derivative is its limit, or 0 where the point has left the support.
+                        error = math.inf if math.isnan(y) else 0.0
+                        yield Found(row.name, engine, order, by, plain(point), float(y), math.nan, error)
+                        continue
                     error = error_of(float(y), target, reference[order + 1], xs[by], is_limit, order)
                     yield Found(row.name, engine, order, by, plain(point), float(y), _rounded(target, is_limit), error)

@@ -199,7 +199,9 @@ BINARY: list[Row] = [
     ),
     *_binary("rel_entr", _rel_entr, _BASES, _BASES, by=(0, 1), digits=340),
     *_binary("kl_div", lambda x, y: _rel_entr(x, y) - x + y, _BASES, _BASES, by=(0, 1), digits=340),
-    *_binary("huber", _huber, (1e-100, 0.3, 2.0, 1e200), (-1e100, -2.5, -1e-200, 0.1, 5.0, 1e150), by=(0, 1), digits=340),
+    *_binary(
+        "huber", _huber, (1e-100, 0.3, 2.0, 1e200), (-1e100, -2.5, -1e-200, 0.1, 5.0, 1e150), by=(0, 1), digits=340
+    ),
     *_binary(
         "pseudo_huber",
         _pseudo_huber,

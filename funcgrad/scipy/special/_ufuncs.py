@@ -135,7 +135,8 @@ def _like_numpys(name: str, primitive: Primitive) -> Callable[..., Any]:
     return found_by(name, function)
 
 
-cbrt = _like_numpys("cbrt", elementary.cbrt_p)
-exp2 = _like_numpys("exp2", elementary.exp2_p)
+# SciPy has these two for real numbers alone.
+cbrt = of_ufunc("cbrt", elementary.cbrt_p)
+exp2 = of_ufunc("exp2", elementary.exp2_p)
 expm1 = _like_numpys("expm1", elementary.expm1_p)
 log1p = _like_numpys("log1p", elementary.log1p_p)

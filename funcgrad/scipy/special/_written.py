@@ -84,8 +84,8 @@ def _of_positive(primitive: Primitive, x: Any, y: Any, at_zero: Any) -> Any:
     """A relative entropy of positive numbers; ``at_zero`` where x is 0, and infinity for negative numbers."""
     inside = (x > 0) & (y > 0)
     value = primitive(select(inside, x, 1.0), select(inside, y, 1.0))
-    outside = select((x == 0) & (y >= 0), at_zero, math.inf)
-    return select(inside, value, select(fnp.isnan(x) | fnp.isnan(y), math.nan, cast(outside, value.dtype)))
+    outside = select((x == 0) & (y >= 0), at_zero + 0 * value, math.inf)
+    return select(inside, value, select(fnp.isnan(x) | fnp.isnan(y), math.nan, outside))
 
 
 def huber(delta: Any, r: Any, /) -> Any:
@@ -140,7 +140,7 @@ def multigammaln(a: Any, d: int) -> Any:
         raise ValueError(
             f"scipy.special.multigammaln: d is {d!r}; needed a positive whole number, the dimension. Pass an int."
         )
-    a = cast(real("gammaln", a)[0], np.dtype(float))
+    a = cast(real("gammaln", a, called="multigammaln")[0], np.dtype(float))
     terms = [gamma_.gammaln_p(a - 0.5 * j) for j in range(int(d))]
     return sum(terms[1:], terms[0]) + d * (d - 1) * 0.25 * math.log(math.pi)
 
@@ -194,7 +194,7 @@ def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
             "exact=False and "
             "extend='zero'. Take these, or special.gamma(n + 1)."
         )
-    (n,) = real("gamma", n)
+    (n,) = real("gamma", n, called="factorial")
     negative = n < 0
     return select(negative, 0.0, gamma_.gamma_p(select(negative, 0.0, n) + 1))
 
@@ -206,7 +206,7 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
             "scipy.special.comb: exact=True was asked for, which is for Python's integers; a traced value is a float. "
             "Leave it out."
         )
-    N, k = real("binom", N, k)  # noqa: N806  (SciPy's name)
+    N, k = real("binom", N, k, called="comb")  # noqa: N806  (SciPy's name)
     if repetition:
         nothing = (k == 0) & (N >= 0)
         return select(nothing, 1.0, u.binom(select(nothing, 1.0, N) + k - 1, k))
@@ -221,7 +221,7 @@ def perm(N: Any, k: Any, exact: bool = False) -> Any:  # noqa: N803  (SciPy's na
             "scipy.special.perm: exact=True was asked for, which is for Python's integers; a traced value is a float. "
             "Leave it out."
         )
-    N, k = real("binom", N, k)  # noqa: N806  (SciPy's name)
+    N, k = real("binom", N, k, called="perm")  # noqa: N806  (SciPy's name)
     inside = (k <= N) & (N >= 0) & (k >= 0)
     return select(inside, poch(select(inside, N - k + 1, 1.0), select(inside, k, 0.0)), 0.0)
 

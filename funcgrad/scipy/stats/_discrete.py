@@ -19,7 +19,7 @@ def _probability(p: Any) -> Any:
     return (p >= 0) & (p <= 1)
 
 
-def _poisson(k: Any, mu: Any) -> Any:
+def poisson_log_mass(k: Any, mu: Any) -> Any:
     # The terms cancel where the count is large.
     large = (k > 100) & (mu > 0)
     c, m = choose(large, k, 200.0), choose(large, mu, 200.0)
@@ -32,7 +32,7 @@ poisson = Discrete(
     "mu",
     domain=lambda mu: mu >= 0,
     support=_COUNTS,
-    logpmf=_poisson,
+    logpmf=poisson_log_mass,
     cdf=lambda k, mu: special.gammaincc(k + 1, mu),
     sf=lambda k, mu: special.gammainc(k + 1, mu),
     mean=lambda mu: mu,

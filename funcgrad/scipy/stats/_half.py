@@ -15,7 +15,7 @@ from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import above, choose, log_of_rest, never
 from funcgrad.scipy.stats._families import Continuous
 from funcgrad.scipy.stats._lifetimes import inside
-from funcgrad.scipy.stats._line import LOG_ROOT_TAU, normal_log_density
+from funcgrad.scipy.stats._line import LOG_ROOT_TAU, log1p_of_square, log_both_tails, normal_log_density
 
 _POSITIVE = (0.0, math.inf)
 
@@ -170,6 +170,7 @@ rayleigh = Continuous(
     "rayleigh",
     support=_POSITIVE,
     logpdf=lambda x: fnp.log(x) - 0.5 * x * x,
+    pdf=lambda x: x * fnp.exp(-0.5 * x * x),
     logsf=lambda x: -0.5 * x * x,
     ppf=lambda q: fnp.sqrt(-2 * fnp.log1p(-q)),
     isf=lambda q: fnp.sqrt(-2 * fnp.log(q)),
@@ -179,19 +180,13 @@ rayleigh = Continuous(
 )
 
 
-def _half_normal_log_tail(x: Any) -> Any:
-    far = x > 1
-    near = fnp.log1p(-special.erf(select(far, 0.0, x) * math.sqrt(0.5)))
-    return select(far, math.log(2) + special.log_ndtr(-x), near)
-
-
 halfnorm = Continuous(
     "halfnorm",
     support=_POSITIVE,
     logpdf=lambda x: math.log(2) - LOG_ROOT_TAU - 0.5 * x * x,
     cdf=lambda x: special.erf(x * math.sqrt(0.5)),
     sf=lambda x: special.erfc(x * math.sqrt(0.5)),
-    logsf=_half_normal_log_tail,
+    logsf=log_both_tails,
     ppf=lambda q: math.sqrt(2) * special.erfinv(q),
     isf=lambda q: math.sqrt(2) * special.erfcinv(q),
     mean=math.sqrt(2 / math.pi),
@@ -201,7 +196,7 @@ halfnorm = Continuous(
 halfcauchy = Continuous(
     "halfcauchy",
     support=_POSITIVE,
-    logpdf=lambda x: math.log(2 / math.pi) - fnp.log1p(x * x),
+    logpdf=lambda x: math.log(2 / math.pi) - log1p_of_square(x),
     cdf=lambda x: 2 / math.pi * fnp.arctan(x),
     sf=lambda x: 2 / math.pi * fnp.arctan2(1.0, x),
     ppf=lambda q: fnp.tan(0.5 * math.pi * q),

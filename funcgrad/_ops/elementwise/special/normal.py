@@ -112,10 +112,10 @@ _CANCELS = 10.0
 
 def _beyond(x: Any, coefficients: list[float], closed: Any) -> Any:
     """``closed``, and far from zero the series ``u * (c0 + c1 * u + ...)`` in ``u = 1 / x**2``."""
-    far, size = abs(x) > _CANCELS, abs(x)
-    # From 1e150 on the square overflows.
-    z = select(far & (size < 1e150), x, select(far, 1e150, 1e2))
-    u = 1 / (z * z)
+    far = abs(x) > _CANCELS
+    # The square of the reciprocal: the reciprocal of the square has no derivative at infinity.
+    root = 1 / select(far, x, 1e2)
+    u = root * root
     return select(far, u * polynomial(coefficients, u), closed(select(far, 1.0, x)))
 
 

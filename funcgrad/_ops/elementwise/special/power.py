@@ -39,12 +39,13 @@ def _boxcox_xla(lax: Any, logarithm: Any, lmbda: Any) -> Any:
     return lax.select(plain, logarithm, lax.select(overflows, far, near))
 
 
-def _boxcox_by_lmbda(t: Any, logarithm: Any, lmbda: Any, y: Any) -> Any:
-    """The derivative of ``expm1(u) / lmbda``, for ``u = lmbda * logarithm``, by ``lmbda``."""
+def _boxcox_by_lmbda(t: Any, base: Any, logarithm: Any, lmbda: Any, y: Any) -> Any:
+    """The derivative of ``expm1(u) / lmbda``, for ``u = lmbda * logarithm``, by ``lmbda``; a base of 0 has no logarithm."""
     u = lmbda * logarithm
     # Where the power is 0 or the logarithm infinite, only the end of the range remains.
-    low, high = u < -800, (u > 0) & (abs(y) == np.inf)
-    endless = abs(logarithm) == np.inf
+    at_zero = base == 0
+    low, high = (u < -800) | (at_zero & (lmbda > 0)), (u > 0) & (abs(y) == np.inf)
+    endless = (abs(logarithm) == np.inf) | at_zero
     inner = select(low | high | endless, 0, logarithm)
     near, right = abs(lmbda * inner) < 1, lmbda * inner >= 1
     square = inner * inner * polynomial(EXPREL_SLOPE, select(near, lmbda * inner, 0))
@@ -63,7 +64,7 @@ boxcox_p = of_scipy(
     "x lmbda",
     [
         lambda t, x, lmbda: t * pow_p(x, lmbda - 1),
-        lambda t, x, lmbda, y: _boxcox_by_lmbda(t, log_p(x), lmbda, y),
+        lambda t, x, lmbda, y: _boxcox_by_lmbda(t, x, log_p(select(x == 0, 1, x)), lmbda, y),
     ],
     xla=lambda lax, x, lmbda: _boxcox_xla(lax, lax.log(x), lmbda),
     flops=30,
@@ -73,7 +74,7 @@ boxcox1p_p = of_scipy(
     "x lmbda",
     [
         lambda t, x, lmbda: t * pow_p(1 + x, lmbda - 1),
-        lambda t, x, lmbda, y: _boxcox_by_lmbda(t, log1p_p(x), lmbda, y),
+        lambda t, x, lmbda, y: _boxcox_by_lmbda(t, 1 + x, log1p_p(select(x == -1, 0, x)), lmbda, y),
     ],
     xla=lambda lax, x, lmbda: _boxcox_xla(lax, lax.log1p(x), lmbda),
     flops=30,
@@ -154,7 +155,10 @@ _ATANH = [1 / (2 * j + 1) for j in range(1, 11)]
 def _kl_div_numpy(p: Any, q: Any) -> Any:
     v = (p - q) / (p + q)
     square = v * v
-    near = (p - q) * v + 2 * p * v * (square * np.polyval(_ATANH[::-1], square))
+    series = _ATANH[-1]
+    for coefficient in reversed(_ATANH[:-1]):
+        series = series * square + coefficient
+    near = (p - q) * v + 2 * p * v * (square * series)
     return np.where(abs(v) < 0.1, near, rel_entr_p.numpy(p, q) - p + q)[()]
 
 
