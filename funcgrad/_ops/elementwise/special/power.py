@@ -40,7 +40,7 @@ def _boxcox_xla(lax: Any, logarithm: Any, lmbda: Any) -> Any:
 
 
 def _boxcox_by_lmbda(t: Any, base: Any, logarithm: Any, lmbda: Any, y: Any) -> Any:
-    """The derivative of ``expm1(u) / lmbda``, for ``u = lmbda * logarithm``, by ``lmbda``; a base of 0 has no logarithm."""
+    """The derivative of ``expm1(u) / lmbda`` by ``lmbda``, for ``u = lmbda * log(base)``; of 0 none is taken."""
     u = lmbda * logarithm
     # Where the power is 0 or the logarithm infinite, only the end of the range remains.
     at_zero = base == 0
@@ -131,6 +131,12 @@ def _log_ratio(x: Any, y: Any) -> Any:
     return select(near, log1p_p((p - q) / q), log_p(x) - log_p(y))
 
 
+def _one_minus_ratio(p: Any, q: Any) -> Any:
+    """``1 - p / q``; near p = q as a difference over q, which does not cancel."""
+    near = (p < 2 * q) & (q < 2 * p)
+    return select(near, (select(near, q, 1) - select(near, p, 1)) / select(near, q, 1), 1 - p / q)
+
+
 def _rel_entr_xla(lax: Any, x: Any, y: Any) -> Any:
     ratio = lax.div(x, y)
     near = lax.bitwise_and(lax.gt(ratio, lax.full_like(x, 0.5)), lax.lt(ratio, lax.full_like(x, 2)))
@@ -179,7 +185,7 @@ kl_div_p = elementwise(
     "p q",
     numpy=_kl_div_numpy,
     xla=_kl_div_xla,
-    maps=[lambda t, p, q: t * _log_ratio(p, q), lambda t, p, q: t * ((q - p) / q)],
+    maps=[lambda t, p, q: t * _log_ratio(p, q), lambda t, p, q: t * _one_minus_ratio(p, q)],
     flops=30,
 )
 
