@@ -49,7 +49,7 @@ reciprocal_p = elementwise(
 )
 
 
-def _hypot_xla(lax: Any, a: Any, b: Any) -> Any:
+def hypot_xla(lax: Any, a: Any, b: Any) -> Any:
     a, b = lax.abs(a), lax.abs(b)
     large, small = lax.max(a, b), lax.min(a, b)
     # Zero and infinity are lengths that cannot be divided by; an infinite leg wins over NaN.
@@ -69,7 +69,7 @@ hypot_p = elementwise(
     "hypot",
     "a b",
     numpy=np.hypot,
-    xla=_hypot_xla,
+    xla=hypot_xla,
     maps=[lambda t, a, y: _leg_map(t, a, y), lambda t, b, y: _leg_map(t, b, y)],
     flops=6,
 )

@@ -10,7 +10,7 @@ from funcgrad._ops.elementwise.arithmetic import log_p
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.gamma import log_power
 from funcgrad._ops.elementwise.special.gamma_slope import gamma_slope_p
-from funcgrad._ops.elementwise.special.power import kl_div_p
+from funcgrad._ops.elementwise.special.power import kl_div_xla
 from funcgrad._ops.elementwise.special.scipys import of_scipy
 from funcgrad._ops.elementwise.transcendental import exp_p
 
@@ -60,7 +60,7 @@ def _uniform_xla(lax: Any, a: Any, x: Any, upper: bool) -> Any:
     def number(value: float) -> Any:
         return lax.full_like(x, value)
 
-    deviance = kl_div_p.xla(lax, a, x)
+    deviance = kl_div_xla(lax, a, x)
     side = lax.sign(lax.sub(x, a))
     eta = lax.mul(side, lax.sqrt(lax.div(lax.mul(number(2), deviance), a)))
     total = number(0)

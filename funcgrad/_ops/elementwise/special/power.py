@@ -16,7 +16,7 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.entropy import EXPREL_SLOPE
 from funcgrad._ops.elementwise.special.scipys import of_scipy
 from funcgrad._ops.elementwise.special.series import LOG1PREL_SLOPE, polynomial
-from funcgrad._ops.elementwise.transcendental import exp_p, hypot_p, log1p_p
+from funcgrad._ops.elementwise.transcendental import exp_p, hypot_p, hypot_xla, log1p_p
 
 # ``expm1(u) / u`` and ``log1p(u) / u`` are 1 in every dtype below this.
 _NOTHING = 1e-18
@@ -168,7 +168,7 @@ def _kl_div_numpy(p: Any, q: Any) -> Any:
     return np.where(abs(v) < 0.1, near, rel_entr_p.numpy(p, q) - p + q)[()]
 
 
-def _kl_div_xla(lax: Any, p: Any, q: Any) -> Any:
+def kl_div_xla(lax: Any, p: Any, q: Any) -> Any:
     v = lax.div(lax.sub(p, q), lax.add(p, q))
     square, series = lax.mul(v, v), lax.full_like(v, 0)
     for coefficient in reversed(_ATANH):
@@ -184,7 +184,7 @@ kl_div_p = elementwise(
     "kl_div",
     "p q",
     numpy=_kl_div_numpy,
-    xla=_kl_div_xla,
+    xla=kl_div_xla,
     maps=[lambda t, p, q: t * _log_ratio(p, q), lambda t, p, q: t * _one_minus_ratio(p, q)],
     flops=30,
 )
@@ -202,7 +202,7 @@ def _pseudo_huber_by_delta(t: Any, delta: Any, r: Any) -> Any:
 
 
 def _pseudo_huber_xla(lax: Any, delta: Any, r: Any) -> Any:
-    length = hypot_p.xla(lax, delta, r)
+    length = hypot_xla(lax, delta, r)
     return lax.mul(delta, lax.mul(r, lax.div(r, lax.add(delta, length))))
 
 
