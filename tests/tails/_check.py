@@ -91,8 +91,8 @@ def _in_digits(point: tuple[Any, ...]) -> tuple[list[Any], bool]:
     found, is_limit = [], False
     for x in point:
         if isinstance(x, Edge):
-            near = x.value + x.side * _NEAR * max(abs(mp.mpf(x.value)), 1)
-            found.append(near)
+            with mp.workdps(100):
+                found.append(x.value + x.side * _NEAR * max(abs(mp.mpf(x.value)), 1))
             is_limit = True
         elif math.isinf(x):
             found.append(mp.sign(x) * _FAR)
