@@ -18,10 +18,10 @@ TORCH ?= torch==2.13.0
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(PIP_PRE),--pre)
 
-.PHONY: help train gallery test test-long test-lowest test-without-jax fuzz lint format types docs package bench array-api clients torch clean
+.PHONY: help train gallery test test-long test-lowest test-without-jax tails fuzz lint format types docs package bench array-api clients torch clean
 
 help:
-	@echo "make train | gallery | test | test-lowest | test-without-jax | fuzz | lint | format | types | docs | package | bench | array-api | clients | torch | clean"
+	@echo "make train | gallery | test | test-lowest | test-without-jax | tails | fuzz | lint | format | types | docs | package | bench | array-api | clients | torch | clean"
 
 train: $(VENV)/.has-examples
 	$(BIN)/python examples/digits.py $(ARGS)
@@ -37,6 +37,10 @@ test: $(VENV)/.has-test
 # Random programs, programs that are killed, and every rule once more under JAX and as compiled loops.
 test-long: $(VENV)/.has-test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m long tests $(ARGS)
+
+# Special functions and distributions in their tails beside mpmath: tests/tails/table.md. make tails ARGS="norm.logsf".
+tails: $(VENV)/.has-test
+	$(BIN)/python -m tests.tails $(ARGS)
 
 # Random programs with fresh seeds; what they find is printed as programs to paste.
 fuzz: $(VENV)/.has-test

@@ -6,8 +6,8 @@ import math
 from typing import Any, Literal
 
 from funcgrad._core.bind import NO_PARAMS, bind
-from funcgrad._ops.elementwise.activation import erf_p, logistic_p, relu_p
-from funcgrad._ops.elementwise.transcendental import exp_p
+from funcgrad._ops.elementwise.activation import erf_p, relu_p
+from funcgrad._ops.elementwise.transcendental import exp_p, logistic_p
 from funcgrad._ops.elementwise.trigonometric import tanh_p
 from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.program.barrier import stop_gradient_p

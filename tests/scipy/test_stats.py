@@ -41,6 +41,7 @@ SHAPES: dict[str, tuple[float, ...]] = {
     "betabinom": (7, 1.3, 2.4),
 }
 VECTORS = {"dirichlet", "multinomial", "multivariate_normal", "multivariate_t", "wishart"}
+SAMPLES = {"iqr", "pearsonr", "spearmanr"}
 # Other shapes, each with a reason to be tried.
 MORE: list[tuple[str, tuple[float, ...]]] = [
     *[("t", (1e6,)), ("t", (math.inf,)), ("gamma", (0.4,)), ("gamma", (1.0,)), ("beta", (1.0, 1.0)), ("f", (2.0, 3.0))],
@@ -80,7 +81,7 @@ def _is_there(distribution: Any, method: str) -> bool:
 
 
 def test_every_distribution_is_tried() -> None:
-    assert SHAPES.keys() | VECTORS == set(stats.__all__)
+    assert SHAPES.keys() | VECTORS | SAMPLES == set(stats.__all__)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -229,9 +230,14 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "no formula": (lambda: stats.vonmises.cdf(1.0, 2.0), UnsupportedFunctionError, r"vonmises\.cdf: .*no formula"),
     "complex": (lambda: stats.norm.pdf(1j), UnsupportedFunctionError, r"an argument is complex128"),
     "singular": (
-        lambda: stats.multivariate_normal.logpdf([0.0, 1.0], cov=np.eye(2), allow_singular=True),
+        lambda: fg.grad(lambda c: stats.multivariate_normal.logpdf([0.0, 1.0], cov=c, allow_singular=True))(np.eye(2)),
         UnsupportedFunctionError,
         "allow_singular",
+    ),
+    "negative": (
+        lambda: stats.multivariate_normal.logpdf([0.0, 1.0], cov=-np.eye(2), allow_singular=True),
+        ValueError,
+        "eigenvalue -1",
     ),
     "not positive": (
         lambda: stats.multivariate_normal.logpdf([0.0, 1.0], cov=-np.eye(2)),

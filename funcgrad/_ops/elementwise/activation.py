@@ -1,4 +1,4 @@
-"""What layers of a network are made of beside arithmetic: the rectifier, the logistic function, the error function."""
+"""Functions that layers of a network use: the rectifier and the error function."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._core.forms import Forms
 from funcgrad._core.lazy import LazyModule
-from funcgrad._ops.elementwise.arithmetic import add_p, div_p, le_p, max_p, neg_p
+from funcgrad._ops.elementwise.arithmetic import le_p, max_p
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.elementwise.select import select
-from funcgrad._ops.elementwise.transcendental import exp_p
+from funcgrad._ops.elementwise.transcendental import gauss
 
 scipy_special = LazyModule("scipy.special")
 
@@ -37,26 +36,6 @@ relu_p = elementwise(
 )
 
 
-def _logistic_numpy(x: Any) -> Any:
-    # Far to the left the exponential overflows, and its reciprocal is the right 0.
-    with np.errstate(over="ignore"):
-        return 1 / (1 + np.exp(-x))
-
-
-def _logistic_expanded(x: Any) -> Any:
-    return div_p(1, add_p(1, exp_p(neg_p(x))))
-
-
-logistic_p = elementwise(
-    "logistic",
-    "x",
-    numpy=_logistic_numpy,
-    xla="logistic",
-    maps=[lambda t, y: t * (y * (1 - y))],
-    flops=12,
-    forms=Forms(expand=_logistic_expanded, new_memory=True),
-)
-
 _TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 
 
@@ -73,7 +52,7 @@ erf_p = elementwise(
     "x",
     numpy=_erf_numpy,
     xla="erf",
-    maps=[lambda t, x: t * (_TWO_OVER_SQRT_PI * bind(exp_p, (-(x * x),), NO_PARAMS))],
+    maps=[lambda t, x: t * (_TWO_OVER_SQRT_PI * gauss(x))],
     flops=20,
     forms=Forms(special="erf", new_memory=True),
 )

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._ops.elementwise.arithmetic import abs_p, squared
+from funcgrad._core.forms import Forms
+from funcgrad._ops.elementwise.arithmetic import abs_p, add_p, div_p, neg_p, squared
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.trigonometric import cos_p, sin_p
@@ -22,12 +23,23 @@ def _log_to_base(base: float) -> Any:
 
 exp_p = elementwise("exp", "x", numpy=np.exp, xla="exp", maps=[lambda t, y: t * y], flops=10)
 exp2_p = elementwise("exp2", "x", numpy=np.exp2, xla="exp2", maps=[lambda t, y: t * (y * _LN2)], flops=10)
-expm1_p = elementwise("expm1", "x", numpy=np.expm1, xla="expm1", maps=[lambda t, y: t * (y + 1)], flops=10)
+expm1_p = elementwise("expm1", "x", numpy=np.expm1, xla="expm1", maps=[lambda t, x: t * exp_p(x)], flops=10)
+
+
+def gauss(x: Any) -> Any:
+    """Return ``exp(-x * x)``, whose derivatives of every order are 0 at infinity.
+
+    The exponential is 0 from 40 on in every dtype. Without the bound, the derivative at infinity is infinity times 0.
+    """
+    z = select(abs_p(x) > 40, 40, x)
+    return exp_p(-(z * z))
+
+
 log2_p = elementwise("log2", "x", numpy=np.log2, xla=_log_to_base(2), maps=[lambda t, x: t / (x * _LN2)], flops=10)
 log10_p = elementwise("log10", "x", numpy=np.log10, xla=_log_to_base(10), maps=[lambda t, x: t / (x * _LN10)], flops=10)
 log1p_p = elementwise("log1p", "x", numpy=np.log1p, xla="log1p", maps=[lambda t, x: t / (x + 1)], flops=10)
 
-cbrt_p = elementwise("cbrt", "x", numpy=np.cbrt, xla="cbrt", maps=[lambda t, y: t / (3 * squared(y))], flops=10)
+cbrt_p = elementwise("cbrt", "x", numpy=np.cbrt, xla="cbrt", maps=[lambda t, y: t * (squared(1 / y) / 3)], flops=10)
 square_p = elementwise("square", "x", numpy=np.square, xla="square", maps=[lambda t, x: t * (2 * x)])
 reciprocal_p = elementwise(
     "reciprocal",
@@ -38,7 +50,7 @@ reciprocal_p = elementwise(
 )
 
 
-def _hypot_xla(lax: Any, a: Any, b: Any) -> Any:
+def hypot_xla(lax: Any, a: Any, b: Any) -> Any:
     a, b = lax.abs(a), lax.abs(b)
     large, small = lax.max(a, b), lax.min(a, b)
     # Zero and infinity are lengths that cannot be divided by; an infinite leg wins over NaN.
@@ -58,15 +70,38 @@ hypot_p = elementwise(
     "hypot",
     "a b",
     numpy=np.hypot,
-    xla=_hypot_xla,
+    xla=hypot_xla,
     maps=[lambda t, a, y: _leg_map(t, a, y), lambda t, b, y: _leg_map(t, b, y)],
     flops=6,
 )
 
 
-def _share(x: Any, y: Any) -> Any:
-    """``x - y`` for an addend of a logarithmic sum; where both are infinite, or the other addend is lost, 0."""
-    return select(x == y, 0, x - y)
+def _logistic_numpy(x: Any) -> Any:
+    # Far to the left the exponential overflows, and its reciprocal is the right 0.
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(-x))
+
+
+def _logistic_expanded(x: Any) -> Any:
+    return div_p(1, add_p(1, exp_p(neg_p(x))))
+
+
+logistic_p = elementwise(
+    "logistic",
+    "x",
+    numpy=_logistic_numpy,
+    xla="logistic",
+    # ``y * (1 - y)`` would be 0 from x = 37 on, where y rounds to 1.
+    maps=[lambda t, x, y: t * (y * logistic_p(-x))],
+    flops=12,
+    forms=Forms(expand=_logistic_expanded, new_memory=True),
+)
+
+
+def _gap(a: Any, b: Any) -> Any:
+    """Return ``a - b``, and 0 for two infinities of one sign: the addends share the derivative."""
+    same = (a == b) & (abs_p(a) == np.inf)
+    return select(same, 0, a) - select(same, 0, b)
 
 
 def _logaddexp_xla(lax: Any, a: Any, b: Any) -> Any:
@@ -85,7 +120,8 @@ logaddexp_p = elementwise(
     "a b",
     numpy=np.logaddexp,
     xla=_logaddexp_xla,
-    maps=[lambda t, a, y: t * exp_p(_share(a, y)), lambda t, b, y: t * exp_p(_share(b, y))],
+    # The share of an addend is the logistic function of its distance from the other: right in both tails.
+    maps=[lambda t, a, b: t * logistic_p(_gap(a, b)), lambda t, a, b: t * logistic_p(_gap(b, a))],
     flops=25,
 )
 logaddexp2_p = elementwise(
@@ -93,7 +129,7 @@ logaddexp2_p = elementwise(
     "a b",
     numpy=np.logaddexp2,
     xla=_logaddexp2_xla,
-    maps=[lambda t, a, y: t * exp2_p(_share(a, y)), lambda t, b, y: t * exp2_p(_share(b, y))],
+    maps=[lambda t, a, b: t * logistic_p(_LN2 * _gap(a, b)), lambda t, a, b: t * logistic_p(_LN2 * _gap(b, a))],
     flops=25,
 )
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.bind import NO_PARAMS, bind
-from funcgrad._ops.elementwise.activation import logistic_p, relu_p
+from funcgrad._ops.elementwise.activation import relu_p
 from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.elementwise.transcendental import logistic_p
 from funcgrad.autograd._memory.views import copied
 from funcgrad.autograd._memory.write import compute, plain_value
 from funcgrad.autograd._methods.names import METHODS as NAMES

@@ -16,8 +16,9 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import is_floating, is_integral
 from funcgrad._core.bind import NO_PARAMS, bind, is_foreign
 from funcgrad._core.words import described, shown
-from funcgrad._ops.elementwise.activation import logistic_p, relu_p
+from funcgrad._ops.elementwise.activation import relu_p
 from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.elementwise.transcendental import logistic_p
 from funcgrad._ops.layout.diagonal import writable_diagonal
 from funcgrad.autograd._memory.views import chunk, copied, copying, expanded, hold, split, unbind, viewing
 from funcgrad.autograd._methods import ambiguous, dims

@@ -339,7 +339,9 @@ def svd(
     Rule: Townsend, "Differentiating the singular value decomposition", 2016.
     """
     del overwrite_a, check_finite, lapack_driver
-    return fnp.linalg.svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
+    found = fnp.linalg.svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
+    # SciPy's result is a plain tuple, NumPy's has names.
+    return tuple(found) if compute_uv else found
 
 
 def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:

@@ -34,15 +34,15 @@ def scipys_dtype(name: str, kinds: tuple[Any, ...]) -> np.dtype:
             return np.dtype(float)
 
 
-def real(name: str, *values: Any) -> tuple:
-    """Operands in the dtype in which SciPy computes."""
+def real(name: str, *values: Any, called: str = "") -> tuple:
+    """Operands in the dtype in which SciPy computes ``name``; ``called`` is the function's name where it differs."""
     values = tuple([as_value(x) for x in values])
     # SciPy computes in doubles what comes in doubles: that is most of what comes.
     if all(getattr(x, "dtype", None) is _DOUBLE for x in values):
         return values
     if result_dtype(*values).kind == "c":
         raise UnsupportedFunctionError(
-            f"scipy.special.{name}: an operand is complex; funcgrad has this function for real numbers. "
+            f"scipy.special.{called or name}: an operand is complex; funcgrad has this function for real numbers. "
             "Pass the real part, or give the complex function a rule of its own with fg.custom_vjp."
         )
     dtype = scipys_dtype(name, tuple([kind_of(x) for x in values]))

@@ -9,7 +9,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops.elementwise import transcendental as elementary
-from funcgrad._ops.elementwise.activation import erf_p, logistic_p
+from funcgrad._ops.elementwise.activation import erf_p
 from funcgrad._ops.elementwise.rounding import trunc_p
 from funcgrad._ops.elementwise.special import (
     bessel,
@@ -56,7 +56,7 @@ gammainc = of_ufunc("gammainc", incomplete.gammainc_p)
 gammaincc = of_ufunc("gammaincc", incomplete.gammaincc_p)
 gammaincinv = of_ufunc("gammaincinv", incomplete.gammaincinv_p)
 gammainccinv = of_ufunc("gammainccinv", incomplete.gammainccinv_p)
-expit = of_ufunc("expit", logistic_p)
+expit = of_ufunc("expit", elementary.logistic_p)
 logit = of_ufunc("logit", entropy.logit_p)
 xlogy = of_ufunc("xlogy", entropy.xlogy_p)
 xlog1py = of_ufunc("xlog1py", entropy.xlog1py_p)
@@ -135,7 +135,8 @@ def _like_numpys(name: str, primitive: Primitive) -> Callable[..., Any]:
     return found_by(name, function)
 
 
-cbrt = _like_numpys("cbrt", elementary.cbrt_p)
-exp2 = _like_numpys("exp2", elementary.exp2_p)
+# SciPy has these two for real numbers alone.
+cbrt = of_ufunc("cbrt", elementary.cbrt_p)
+exp2 = of_ufunc("exp2", elementary.exp2_p)
 expm1 = _like_numpys("expm1", elementary.expm1_p)
 log1p = _like_numpys("log1p", elementary.log1p_p)

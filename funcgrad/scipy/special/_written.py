@@ -9,16 +9,16 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.bind import NO_PARAMS, Tracer, bind
+from funcgrad._core.primitive import Primitive
 from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
-from funcgrad._ops.elementwise.special import entropy, hypergeometric
 from funcgrad._ops.elementwise.special import gamma as gamma_
-from funcgrad._ops.elementwise.special.series import log1prel
+from funcgrad._ops.elementwise.special import hypergeometric, power
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value, dtype_of, special_functions
 from funcgrad.scipy.special import _ufuncs as u
-from funcgrad.scipy.special._declare import real
+from funcgrad.scipy.special._declare import of_ufunc, real
 
 
 def exp10(x: Any, /) -> Any:
@@ -33,7 +33,7 @@ def log_expit(x: Any, /) -> Any:
 
 def softplus(x: Any, /) -> Any:
     """``scipy.special.softplus``: ``log(1 + exp(x))``."""
-    return fnp.logaddexp(real("exp10", x)[0], 0.0)
+    return fnp.logaddexp(real("softplus", x)[0], 0.0)
 
 
 def loggamma(z: Any, /) -> Any:
@@ -71,23 +71,21 @@ def _rising(z: Any, m: Any) -> Any:
 def rel_entr(x: Any, y: Any, /) -> Any:
     """``scipy.special.rel_entr``: ``x log(x / y)``; 0 for x = 0, infinite for negative numbers."""
     x, y = real("rel_entr", x, y)
-    return _relative_entropy(x, y)
-
-
-def _relative_entropy(x: Any, y: Any) -> Any:
-    inside = (x > 0) & (y > 0)
-    p, q = select(inside, x, 1.0), select(inside, y, 1.0)
-    outside = fnp.where((x == 0) & (y >= 0), 0.0, math.inf)
-    outside = fnp.where(fnp.isnan(x) | fnp.isnan(y), math.nan, outside)
-    return select(inside, p * fnp.log(p / q), cast(outside, p.dtype))
+    return _of_positive(power.rel_entr_p, x, y, 0.0)
 
 
 def kl_div(x: Any, y: Any, /) -> Any:
     """``scipy.special.kl_div``: ``x log(x / y) - x + y``."""
     x, y = real("kl_div", x, y)
-    outside = (x < 0) | (y < 0)
-    p, q = select(outside, 1.0, x), select(outside, 1.0, y)
-    return select(outside, math.inf, _relative_entropy(p, q) - p + q)
+    return _of_positive(power.kl_div_p, x, y, y - x)
+
+
+def _of_positive(primitive: Primitive, x: Any, y: Any, at_zero: Any) -> Any:
+    """A relative entropy of positive numbers; ``at_zero`` where x is 0, and infinity for negative numbers."""
+    inside = (x > 0) & (y > 0)
+    value = primitive(select(inside, x, 1.0), select(inside, y, 1.0))
+    outside = select((x == 0) & (y >= 0), at_zero + 0 * value, math.inf)
+    return select(inside, value, select(fnp.isnan(x) | fnp.isnan(y), math.nan, outside))
 
 
 def huber(delta: Any, r: Any, /) -> Any:
@@ -102,42 +100,16 @@ def pseudo_huber(delta: Any, r: Any, /) -> Any:
     """``scipy.special.pseudo_huber``: ``delta**2 (sqrt(1 + (r / delta)**2) - 1)``."""
     delta, r = real("pseudo_huber", delta, r)
     plain = (delta > 0) & (r != 0)
-    d, v = select(plain, delta, 1.0), select(plain, r, 0.0)
-    w = v / d
-    value = v * v / (1 + fnp.sqrt(1 + w * w))
-    return select(delta < 0, math.inf, select(delta == 0, 0.0, value + 0 * select(plain, 0.0, r)))
+    value = power.pseudo_huber_p(select(plain, delta, 1.0), select(plain, r, 1.0))
+    # At r = 0 the loss has its least value, and the second derivative of a square.
+    least = select(fnp.isnan(delta) | fnp.isnan(r), math.nan, 0.5 * (r * r))
+    return select(delta < 0, math.inf, select(delta == 0, 0.0, select(plain, value, least)))
 
 
-def boxcox(x: Any, lmbda: Any, /) -> Any:
-    """``scipy.special.boxcox``: ``(x**lmbda - 1) / lmbda``, and ``log(x)`` for 0."""
-    x, lmbda = real("boxcox", x, lmbda)
-    return _power_of(x, lmbda, x == 0, fnp.log)
-
-
-def boxcox1p(x: Any, lmbda: Any, /) -> Any:
-    """``scipy.special.boxcox1p``: ``((1 + x)**lmbda - 1) / lmbda``, and ``log1p(x)`` for 0."""
-    x, lmbda = real("boxcox1p", x, lmbda)
-    return _power_of(x, lmbda, x == -1, fnp.log1p)
-
-
-def _power_of(x: Any, lmbda: Any, at_end: Any, log: Any) -> Any:
-    """``exp(lmbda * log) - 1`` over ``lmbda``; where the logarithm is infinite, its limit."""
-    at_end = at_end & (lmbda > 0)
-    logarithm = log(select(at_end, 1.0, x))
-    value = logarithm * entropy.exprel_p(select(at_end, 0.0, lmbda) * logarithm)
-    return select(at_end, -1 / select(at_end, lmbda, 1.0), value)
-
-
-def inv_boxcox(y: Any, lmbda: Any, /) -> Any:
-    """``scipy.special.inv_boxcox``: ``(1 + lmbda y)**(1 / lmbda)``, and ``exp(y)`` for 0."""
-    y, lmbda = real("inv_boxcox", y, lmbda)
-    return fnp.exp(y * log1prel(lmbda * y))
-
-
-def inv_boxcox1p(y: Any, lmbda: Any, /) -> Any:
-    """``scipy.special.inv_boxcox1p``: ``inv_boxcox(y, lmbda) - 1``."""
-    y, lmbda = real("inv_boxcox1p", y, lmbda)
-    return fnp.expm1(y * log1prel(lmbda * y))
+boxcox = of_ufunc("boxcox", power.boxcox_p)
+boxcox1p = of_ufunc("boxcox1p", power.boxcox1p_p)
+inv_boxcox = of_ufunc("inv_boxcox", power.inv_boxcox_p)
+inv_boxcox1p = of_ufunc("inv_boxcox1p", power.inv_boxcox1p_p)
 
 
 def polygamma(n: int, x: Any) -> Any:
@@ -168,7 +140,7 @@ def multigammaln(a: Any, d: int) -> Any:
         raise ValueError(
             f"scipy.special.multigammaln: d is {d!r}; needed a positive whole number, the dimension. Pass an int."
         )
-    a = cast(real("gammaln", a)[0], np.dtype(float))
+    a = cast(real("gammaln", a, called="multigammaln")[0], np.dtype(float))
     terms = [gamma_.gammaln_p(a - 0.5 * j) for j in range(int(d))]
     return sum(terms[1:], terms[0]) + d * (d - 1) * 0.25 * math.log(math.pi)
 
@@ -222,7 +194,7 @@ def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
             "exact=False and "
             "extend='zero'. Take these, or special.gamma(n + 1)."
         )
-    (n,) = real("gamma", n)
+    (n,) = real("gamma", n, called="factorial")
     negative = n < 0
     return select(negative, 0.0, gamma_.gamma_p(select(negative, 0.0, n) + 1))
 
@@ -234,7 +206,7 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
             "scipy.special.comb: exact=True was asked for, which is for Python's integers; a traced value is a float. "
             "Leave it out."
         )
-    N, k = real("binom", N, k)  # noqa: N806  (SciPy's name)
+    N, k = real("binom", N, k, called="comb")  # noqa: N806  (SciPy's name)
     if repetition:
         nothing = (k == 0) & (N >= 0)
         return select(nothing, 1.0, u.binom(select(nothing, 1.0, N) + k - 1, k))
@@ -249,7 +221,7 @@ def perm(N: Any, k: Any, exact: bool = False) -> Any:  # noqa: N803  (SciPy's na
             "scipy.special.perm: exact=True was asked for, which is for Python's integers; a traced value is a float. "
             "Leave it out."
         )
-    N, k = real("binom", N, k)  # noqa: N806  (SciPy's name)
+    N, k = real("binom", N, k, called="perm")  # noqa: N806  (SciPy's name)
     inside = (k <= N) & (N >= 0) & (k >= 0)
     return select(inside, poch(select(inside, N - k + 1, 1.0), select(inside, k, 0.0)), 0.0)
 
@@ -257,10 +229,7 @@ def perm(N: Any, k: Any, exact: bool = False) -> Any:  # noqa: N803  (SciPy's na
 special_functions.update(
     {
         each.__name__: each
-        for each in (
-            *(boxcox, boxcox1p, exp10, gammasgn, huber, inv_boxcox, inv_boxcox1p, kl_div, log_expit, loggamma, poch),
-            *(pseudo_huber, rel_entr),
-        )
+        for each in (*(exp10, gammasgn, huber, kl_div, log_expit, loggamma, poch, pseudo_huber, rel_entr),)
     }
 )
 # What SciPy's Python functions of these names call.

@@ -69,6 +69,7 @@ from funcgrad.scipy.stats._multivariate import (
     multivariate_t,
     wishart,
 )
+from funcgrad.scipy.stats._samples import iqr, pearsonr, spearmanr
 
 __all__ = [
     "bernoulli",
@@ -97,6 +98,7 @@ __all__ = [
     "halfnorm",
     "invgamma",
     "invgauss",
+    "iqr",
     "laplace",
     "levy",
     "loggamma",
@@ -113,10 +115,12 @@ __all__ = [
     "nbinom",
     "norm",
     "pareto",
+    "pearsonr",
     "poisson",
     "powerlaw",
     "rayleigh",
     "skewnorm",
+    "spearmanr",
     "t",
     "truncnorm",
     "uniform",

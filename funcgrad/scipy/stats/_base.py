@@ -15,11 +15,14 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.bind import Tracer, is_foreign
+from funcgrad._core.lazy import LazyModule
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value, dtype_of
+
+scipy_stats = LazyModule("scipy.stats")
 
 Formula = Callable[..., Any]
 
@@ -218,10 +221,18 @@ class Distribution:
 
     def support(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """The first and the last point of the support."""
+        if not any(isinstance(x, Tracer) or is_foreign(x) for x in (*args, *kwargs.values())):
+            # SciPy's are integers for some of its discrete distributions.
+            return getattr(scipy_stats, self.name).support(*args, **kwargs)
         found = self._parameters("support", args, kwargs)
         count = len(self.shapes)
-        a, b = self._ends(found[:count])
-        return _shifted(a, *found[count:]), _shifted(b, *found[count:])
+        ends, rest = self._ends(found[:count]), found[count:]
+        allowed = self._domain(*found[:count])
+        for scale in rest[1:]:
+            allowed = allowed & (True if scale is None else scale > 0)
+        shape = np.broadcast_shapes(*[np.shape(x) for x in found if x is not None])
+        a, b = [fnp.broadcast_to(_shifted(np.float64(x) if type(x) is float else x, *rest), shape) for x in ends]
+        return (a, b) if allowed is True else (fnp.where(allowed, a, math.nan), fnp.where(allowed, b, math.nan))
 
 
 INSTEAD = {

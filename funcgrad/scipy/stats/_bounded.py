@@ -6,6 +6,7 @@ from typing import Any
 
 from funcgrad import numpy as fnp
 from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.elementwise.special.beta import log_beta_power
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._families import Continuous
 from funcgrad.scipy.stats._line import normal_log_density
@@ -32,7 +33,7 @@ beta = Continuous(
     "beta",
     "a b",
     support=(0.0, 1.0),
-    logpdf=lambda x, a, b: special.xlog1py(b - 1, -x) + special.xlogy(a - 1, x) - special.betaln(a, b),
+    logpdf=lambda x, a, b: log_beta_power(a, b, x),
     cdf=lambda x, a, b: special.betainc(a, b, x),
     sf=lambda x, a, b: special.betaincc(a, b, x),
     ppf=lambda q, a, b: special.betaincinv(a, b, q),

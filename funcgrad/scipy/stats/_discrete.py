@@ -6,6 +6,8 @@ import math
 from typing import Any
 
 from funcgrad import numpy as fnp
+from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.elementwise.special.gamma import gammaln_step, log_binomial, log_power
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import choose
 from funcgrad.scipy.stats._families import Discrete
@@ -17,12 +19,20 @@ def _probability(p: Any) -> Any:
     return (p >= 0) & (p <= 1)
 
 
+def poisson_log_mass(k: Any, mu: Any) -> Any:
+    # The terms cancel where the count is large.
+    large = (k > 100) & (mu > 0)
+    c, m = choose(large, k, 200.0), choose(large, mu, 200.0)
+    k, mu = choose(large, 1.0, k), choose(large, 1.0, mu)
+    return choose(large, log_power(c, m) - fnp.log(c), special.xlogy(k, mu) - special.gammaln(k + 1) - mu)
+
+
 poisson = Discrete(
     "poisson",
     "mu",
     domain=lambda mu: mu >= 0,
     support=_COUNTS,
-    logpmf=lambda k, mu: special.xlogy(k, mu) - special.gammaln(k + 1) - mu,
+    logpmf=poisson_log_mass,
     cdf=lambda k, mu: special.gammaincc(k + 1, mu),
     sf=lambda k, mu: special.gammainc(k + 1, mu),
     mean=lambda mu: mu,
@@ -30,8 +40,19 @@ poisson = Discrete(
 )
 
 
-def _log_choices(n: Any, k: Any) -> Any:
-    return special.gammaln(n + 1) - (special.gammaln(k + 1) + special.gammaln(n - k + 1))
+def _binomial(k: Any, n: Any, p: Any) -> Any:
+    """The logarithm of the probability of ``k`` among ``n``."""
+    none, every = k == 0, k == n
+    end = none | every
+    some, rest = choose(end, 1.0, k), choose(end, 1.0, n - k)
+    # The logarithm of the binomial coefficient is 0 for k = n, and its derivative by n is not.
+    choices = gammaln_step(choose(every, k, 1.0) + 1, choose(every, n - k, 0.0)) - special.gammaln(n - k + 1)
+    last = special.xlogy(k, p) + special.xlog1py(n - k, -p) + choices
+    ends = select(none, special.xlog1py(n, -p), choose(every, last, 0.0))
+    sure = (p == 0) | (p == 1)
+    inner = log_binomial(some, rest, choose(sure, 0.5, p))
+    impossible = special.xlogy(some, p) + special.xlog1py(rest, -p)
+    return choose(end, ends, choose(sure, impossible, inner))
 
 
 def _by_beta(k: Any, n: Any, p: Any, upper: bool) -> Any:
@@ -46,7 +67,7 @@ binom = Discrete(
     "n p",
     domain=lambda n, p: (n >= 0) & (n == fnp.floor(n)) & _probability(p),
     support=lambda n, p: (0.0, n),
-    logpmf=lambda k, n, p: _log_choices(n, k) + special.xlogy(k, p) + special.xlog1py(n - k, -p),
+    logpmf=_binomial,
     cdf=lambda k, n, p: _by_beta(k, n, p, False),
     sf=lambda k, n, p: _by_beta(k, n, p, True),
     mean=lambda n, p: n * p,
@@ -64,14 +85,21 @@ bernoulli = Discrete(
     var=lambda p: p * (1 - p),
     entropy=lambda p: special.entr(p) + special.entr(1 - p),
 )
+
+
+def _negative_binomial(k: Any, n: Any, p: Any) -> Any:
+    end = (k == 0) | (p == 1)
+    failures, q = choose(end, 1.0, k), choose(end, 0.5, p)
+    inner = log_binomial(n, failures, q) - fnp.log1p(failures / n)
+    return choose(end, n * fnp.log(p) + special.xlog1py(k, -p), inner)
+
+
 nbinom = Discrete(
     "nbinom",
     "n p",
     domain=lambda n, p: (n > 0) & (p > 0) & (p <= 1),
     support=_COUNTS,
-    logpmf=lambda k, n, p: (
-        special.gammaln(n + k) - special.gammaln(k + 1) - special.gammaln(n) + n * fnp.log(p) + special.xlog1py(k, -p)
-    ),
+    logpmf=_negative_binomial,
     cdf=lambda k, n, p: special.betainc(n, k + 1, p),
     sf=lambda k, n, p: special.betaincc(n, k + 1, p),
     mean=lambda n, p: n * (1 - p) / p,
@@ -94,7 +122,10 @@ betabinom = Discrete(
     domain=lambda n, a, b: (n >= 0) & (n == fnp.floor(n)) & (a > 0) & (b > 0),
     support=lambda n, a, b: (0.0, n),
     logpmf=lambda k, n, a, b: (
-        -fnp.log(n + 1) - special.betaln(n - k + 1, k + 1) + special.betaln(k + a, n - k + b) - special.betaln(a, b)
+        gammaln_step(k + 1, a - 1)
+        + gammaln_step(n - k + 1, b - 1)
+        - gammaln_step(n + 1, a + b - 1)
+        - special.betaln(a, b)
     ),
     mean=lambda n, a, b: n * a / (a + b),
     var=lambda n, a, b: n * (a + b + n) * a * b / ((a + b + 1) * (a + b) ** 2),

@@ -9,13 +9,10 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import Aval
-from funcgrad._core.lazy import LazyModule
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._ops.program.callback import callback_p
-from funcgrad.scipy.stats._base import Distribution, choose, endless, never, number, unless, within
-
-scipy_stats = LazyModule("scipy.stats")
+from funcgrad.scipy.stats._base import Distribution, choose, endless, never, number, scipy_stats, unless, within
 
 
 class Continuous(Distribution):

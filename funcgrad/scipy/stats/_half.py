@@ -9,14 +9,25 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.elementwise.special.gamma import log_power
 from funcgrad._ops.elementwise.special.series import log1prel
 from funcgrad.scipy import special
-from funcgrad.scipy.stats._base import above, choose, log_of_rest
+from funcgrad.scipy.stats._base import above, choose, log_of_rest, never
 from funcgrad.scipy.stats._families import Continuous
 from funcgrad.scipy.stats._lifetimes import inside
-from funcgrad.scipy.stats._line import LOG_ROOT_TAU, normal_log_density
+from funcgrad.scipy.stats._line import LOG_ROOT_TAU, log1p_of_square, log_both_tails, normal_log_density
 
 _POSITIVE = (0.0, math.inf)
+
+
+def log_gamma_density(x: Any, a: Any) -> Any:
+    """The logarithm of ``x**(a - 1) exp(-x) / gamma(a)``; its terms cancel where ``a`` is large."""
+    large = (a > 100) & (x > 0)
+    if never(large):
+        return special.xlogy(a - 1, x) - x - special.gammaln(a)
+    c, z = select(large, a, 200.0), select(large, x, 1.0)
+    a, x = select(large, 1.0, a), select(large, 1.0, x)
+    return select(large, log_power(c, z) - fnp.log(z), special.xlogy(a - 1, x) - x - special.gammaln(a))
 
 
 expon = Continuous(
@@ -34,7 +45,7 @@ gamma = Continuous(
     "gamma",
     "a",
     support=_POSITIVE,
-    logpdf=lambda x, a: special.xlogy(a - 1, x) - x - special.gammaln(a),
+    logpdf=log_gamma_density,
     cdf=lambda x, a: special.gammainc(a, x),
     sf=lambda x, a: special.gammaincc(a, x),
     ppf=lambda q, a: special.gammaincinv(a, q),
@@ -47,7 +58,7 @@ chi2 = Continuous(
     "chi2",
     "df",
     support=_POSITIVE,
-    logpdf=lambda x, df: special.xlogy(0.5 * df - 1, 0.5 * x) - 0.5 * x - special.gammaln(0.5 * df) - math.log(2),
+    logpdf=lambda x, df: log_gamma_density(0.5 * x, 0.5 * df) - math.log(2),
     cdf=lambda x, df: special.gammainc(0.5 * df, 0.5 * x),
     sf=lambda x, df: special.gammaincc(0.5 * df, 0.5 * x),
     ppf=lambda q, df: 2 * special.gammaincinv(0.5 * df, q),
@@ -159,6 +170,7 @@ rayleigh = Continuous(
     "rayleigh",
     support=_POSITIVE,
     logpdf=lambda x: fnp.log(x) - 0.5 * x * x,
+    pdf=lambda x: x * fnp.exp(-0.5 * x * x),
     logsf=lambda x: -0.5 * x * x,
     ppf=lambda q: fnp.sqrt(-2 * fnp.log1p(-q)),
     isf=lambda q: fnp.sqrt(-2 * fnp.log(q)),
@@ -168,19 +180,13 @@ rayleigh = Continuous(
 )
 
 
-def _half_normal_log_tail(x: Any) -> Any:
-    far = x > 1
-    near = fnp.log1p(-special.erf(select(far, 0.0, x) * math.sqrt(0.5)))
-    return select(far, math.log(2) + special.log_ndtr(-x), near)
-
-
 halfnorm = Continuous(
     "halfnorm",
     support=_POSITIVE,
     logpdf=lambda x: math.log(2) - LOG_ROOT_TAU - 0.5 * x * x,
     cdf=lambda x: special.erf(x * math.sqrt(0.5)),
     sf=lambda x: special.erfc(x * math.sqrt(0.5)),
-    logsf=_half_normal_log_tail,
+    logsf=log_both_tails,
     ppf=lambda q: math.sqrt(2) * special.erfinv(q),
     isf=lambda q: math.sqrt(2) * special.erfcinv(q),
     mean=math.sqrt(2 / math.pi),
@@ -190,7 +196,7 @@ halfnorm = Continuous(
 halfcauchy = Continuous(
     "halfcauchy",
     support=_POSITIVE,
-    logpdf=lambda x: math.log(2 / math.pi) - fnp.log1p(x * x),
+    logpdf=lambda x: math.log(2 / math.pi) - log1p_of_square(x),
     cdf=lambda x: 2 / math.pi * fnp.arctan(x),
     sf=lambda x: 2 / math.pi * fnp.arctan2(1.0, x),
     ppf=lambda q: fnp.tan(0.5 * math.pi * q),

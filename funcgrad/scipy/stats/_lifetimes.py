@@ -12,7 +12,7 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import above, choose
 from funcgrad.scipy.stats._families import Continuous
-from funcgrad.scipy.stats._line import LOG_ROOT_TAU
+from funcgrad.scipy.stats._line import LOG_ROOT_TAU, log_both_tails
 
 _POSITIVE = (0.0, math.inf)
 
@@ -149,6 +149,7 @@ levy = Continuous(
     support=_POSITIVE,
     logpdf=lambda x: inside(x, lambda x: -LOG_ROOT_TAU - 1.5 * fnp.log(x) - 0.5 / x),
     cdf=lambda x: special.erfc(fnp.sqrt(0.5 / x)),
+    logcdf=lambda x: log_both_tails(1 / fnp.sqrt(x)),
     sf=lambda x: special.erf(fnp.sqrt(0.5 / x)),
     ppf=lambda q: 0.5 / special.erfcinv(q) ** 2,
     isf=lambda q: 0.5 / special.erfinv(q) ** 2,

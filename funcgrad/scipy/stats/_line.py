@@ -13,7 +13,7 @@ from funcgrad._ops.elementwise.special.normal import normal_log_density_p
 from funcgrad._ops.elementwise.special.series import log1prel
 from funcgrad._ops.elementwise.special.students import skewed_ndtr_p
 from funcgrad.scipy import special
-from funcgrad.scipy.stats._base import above, choose, never
+from funcgrad.scipy.stats._base import above, choose, log_of_rest, never
 from funcgrad.scipy.stats._families import Continuous
 
 LOG_ROOT_TAU = 0.5 * math.log(2 * math.pi)
@@ -22,6 +22,22 @@ LOG_ROOT_TAU = 0.5 * math.log(2 * math.pi)
 def normal_log_density(x: Any) -> Any:
     """The logarithm of the density of the normal distribution."""
     return -0.5 * (x * x) - LOG_ROOT_TAU
+
+
+def log1p_of_square(x: Any) -> Any:
+    """``log1p(x * x)``; from 1e8 on twice the logarithm, as the square overflows in the second derivative."""
+    far = abs(x) > 1e8
+    if never(far):
+        return fnp.log1p(x * x)
+    near = select(far, 0.0, x)
+    return select(far, 2 * fnp.log(abs(select(far, x, 1.0))), fnp.log1p(near * near))
+
+
+def log_both_tails(x: Any) -> Any:
+    """The logarithm of the probability that a normal variable is farther than ``x`` from 0."""
+    far = x > 1
+    near = fnp.log1p(-special.erf(select(far, 0.0, x) * math.sqrt(0.5)))
+    return select(far, math.log(2) + special.log_ndtr(-select(far, x, 1.0)), near)
 
 
 norm = Continuous(
@@ -90,7 +106,7 @@ def _cauchy_quantile(q: Any) -> Any:
 
 cauchy = Continuous(
     "cauchy",
-    logpdf=lambda x: -math.log(math.pi) - fnp.log1p(x * x),
+    logpdf=lambda x: -math.log(math.pi) - log1p_of_square(x),
     cdf=lambda x: fnp.arctan2(1.0, -x) / math.pi,
     sf=lambda x: fnp.arctan2(1.0, x) / math.pi,
     ppf=_cauchy_quantile,
@@ -131,10 +147,21 @@ laplace = Continuous(
     var=2.0,
     entropy=1 + math.log(2),
 )
+
+
+def _gumbel_log_tail(x: Any) -> Any:
+    """``log(1 - exp(-exp(-x)))``: on the right -x and little more, where the exponential may be 0."""
+    right = x > 0
+    z, left = select(right, x, 1.0), select(right, -1.0, x)
+    tail = -z + fnp.log(special.exprel(-fnp.exp(-z)))
+    return select(right, tail, fnp.log1p(-fnp.exp(-fnp.exp(-left))))
+
+
 gumbel_r = Continuous(
     "gumbel_r",
     logpdf=lambda x: -x - fnp.exp(-x),
     logcdf=lambda x: -fnp.exp(-x),
+    logsf=_gumbel_log_tail,
     ppf=lambda q: -fnp.log(-fnp.log(q)),
     isf=lambda q: -fnp.log(-fnp.log1p(-q)),
     mean=np.euler_gamma,
@@ -145,6 +172,7 @@ gumbel_l = Continuous(
     "gumbel_l",
     logpdf=lambda x: x - fnp.exp(x),
     logsf=lambda x: -fnp.exp(x),
+    logcdf=lambda x: _gumbel_log_tail(-x),
     ppf=lambda q: fnp.log(-fnp.log1p(-q)),
     isf=lambda q: fnp.log(-fnp.log(q)),
     mean=-np.euler_gamma,
@@ -177,6 +205,7 @@ moyal = Continuous(
     "moyal",
     logpdf=lambda x: -0.5 * (x + fnp.exp(-x)) - LOG_ROOT_TAU,
     cdf=lambda x: special.erfc(fnp.exp(-0.5 * x) * math.sqrt(0.5)),
+    logcdf=lambda x: log_both_tails(fnp.exp(-0.5 * x)),
     sf=lambda x: special.erf(fnp.exp(-0.5 * x) * math.sqrt(0.5)),
     ppf=lambda q: -fnp.log(2 * special.erfcinv(q) ** 2),
     isf=lambda q: -fnp.log(2 * special.erfinv(q) ** 2),
@@ -196,11 +225,22 @@ loggamma = Continuous(
     var=lambda c: special.polygamma(1, c),
     entropy=lambda c: special.gammaln(c) - c * special.digamma(c) + c,
 )
+
+
+def _generalized_log_tail(x: Any, c: Any) -> Any:
+    """``log(1 - expit(x)**c)``: on the right ``log(c) - x`` and little more."""
+    right = x > 0
+    z, left = select(right, x, 1.0), select(right, -1.0, x)
+    tail = fnp.log(c) - z + fnp.log(log1prel(fnp.exp(-z))) + fnp.log(special.exprel(c * special.log_expit(z)))
+    return select(right, tail, log_of_rest(c * special.log_expit(left)))
+
+
 genlogistic = Continuous(
     "genlogistic",
     "c",
     logpdf=lambda x, c: fnp.log(c) + c * special.log_expit(x) + special.log_expit(-x),
     logcdf=lambda x, c: c * special.log_expit(x),
+    logsf=_generalized_log_tail,
     ppf=lambda q, c: -fnp.log(fnp.expm1(-fnp.log(q) / c)),
     isf=lambda q, c: -fnp.log(fnp.expm1(-fnp.log1p(-q) / c)),
     entropy=lambda c: 1 + np.euler_gamma - fnp.log(c) + special.digamma(c + 1),

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._core.bind import Tracer
 from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.scipy import special
 from funcgrad.scipy.linalg import solve_triangular
 from funcgrad.scipy.stats._base import choose, number, refuse_method, unless
+from funcgrad.scipy.stats._discrete import poisson_log_mass
 
 
 class _Frozen:
@@ -104,16 +107,40 @@ def _distances(x: Any, mean: Any, matrix: Any) -> tuple[Any, Any]:
     return distances, 2 * fnp.sum(fnp.log(fnp.diagonal(factor)))
 
 
-def _number_of(y: Any) -> Any:
+def _squeezed(y: Any) -> Any:
+    """The result without axes of length 1, as SciPy gives it; a number for one point."""
+    y = fnp.squeeze(y)
     return y if np.ndim(y) else y[()]
 
 
-def _refuse_singular(name: str, allow_singular: bool) -> None:
-    if allow_singular:
+# SciPy's: eigenvalues below this part of the greatest one count as 0.
+_SINGULAR = 1e6 * np.finfo(float).eps
+
+
+def _singular_log_density(x: Any, mean: Any, cov: Any) -> Any:
+    """The density on the subspace that a singular covariance spans, by the pseudo-inverse; off it, minus infinity."""
+    if isinstance(cov, Tracer):
         raise UnsupportedFunctionError(
-            f"scipy.stats.{name}: allow_singular=True was asked for; the derivative by a singular matrix is not "
-            "defined. Leave it out, and keep the matrix positive definite."
+            "scipy.stats.multivariate_normal: allow_singular=True was asked for, with a covariance that is traced; "
+            "there is no derivative by a singular matrix. Leave allow_singular out, or give the covariance as plain "
+            "numbers."
         )
+    values, vectors = np.linalg.eigh(np.asarray(cov))
+    least = _SINGULAR * np.max(abs(values), initial=0.0)
+    if np.min(values, initial=0.0) < -least:
+        raise ValueError(
+            f"scipy.stats.multivariate_normal: the covariance has the eigenvalue {values.min():.3g}; needed none below "
+            "0. Give a symmetric positive semidefinite matrix."
+        )
+    kept = values > least
+    deviations = x - mean
+    scaled = deviations @ (vectors[:, kept] / np.sqrt(values[kept]))
+    outside = deviations @ vectors[:, ~kept]
+    constant = np.sum(kept) * math.log(2 * math.pi) + np.sum(np.log(values[kept]))
+    y = -0.5 * (constant + fnp.sum(scaled * scaled, axis=-1))
+    # A norm has no derivative at 0, where the points of the subspace are.
+    inside = fnp.sum(outside * outside, axis=-1) < (1e3 * least) ** 2
+    return select(inside | (not np.any(~kept)), y, -math.inf)
 
 
 class _Normal(_Density):
@@ -124,11 +151,13 @@ class _Normal(_Density):
 
     def logpdf(self, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
         """The logarithm of the density at ``x``: f64[..., n]."""
-        _refuse_singular(self.name, allow_singular)
         size = _dimension(mean, cov)
         cov = _matrix(self.name, "cov", cov, size)
-        distance, log_det = _distances(_points(x, size), 0.0 if mean is None else number(mean), cov)
-        return -0.5 * (size * math.log(2 * math.pi) + log_det + distance)
+        points, mean = _points(x, size), 0.0 if mean is None else number(mean)
+        if allow_singular:
+            return _squeezed(_singular_log_density(points, mean, cov))
+        distance, log_det = _distances(points, mean, cov)
+        return _squeezed(-0.5 * (size * math.log(2 * math.pi) + log_det + distance))
 
     def entropy(self, mean: Any = None, cov: Any = 1) -> Any:
         """The differential entropy."""
@@ -154,7 +183,7 @@ class _T(_Density):
         log_gammas = special.gammaln(0.5 * (d + size)) - special.gammaln(0.5 * d) - 0.5 * size * fnp.log(d * math.pi)
         y = log_gammas - 0.5 * log_det - 0.5 * (d + size) * fnp.log1p(distance / d)
         limit = -0.5 * (size * math.log(2 * math.pi) + log_det + distance)
-        return choose(normal, limit, y)
+        return _squeezed(choose(normal, limit, y))
 
 
 class _Dirichlet(_Density):
@@ -171,7 +200,7 @@ class _Dirichlet(_Density):
             x = fnp.concatenate([x, fnp.reshape(1 - fnp.sum(x, axis=0), (1, *np.shape(x)[1:]))])
         constant = fnp.sum(special.gammaln(alpha)) - special.gammaln(fnp.sum(alpha))
         terms = special.xlogy(alpha - 1, fnp.moveaxis(x, 0, -1))
-        return (fnp.sum(terms, axis=-1) - constant) * unless(fnp.all(alpha > 0))
+        return _squeezed((fnp.sum(terms, axis=-1) - constant) * unless(fnp.all(alpha > 0)))
 
     def mean(self, alpha: Any) -> Any:
         """The mean."""
@@ -202,15 +231,23 @@ class _Multinomial(_Mass):
     def logpmf(self, x: Any, n: Any, p: Any) -> Any:
         """The logarithm of the probability of the counts ``x``: [..., k].
 
-        SciPy takes the last probability to be what the others leave; so does this, and so do derivatives by ``p``.
+        SciPy takes the last probability to be what the others leave, where all of them do not sum to 1. Derivatives by
+        ``p`` always do: that by the last one is 0.
         """
         x, n, p = number(x), number(n), number(p)
-        p = fnp.concatenate([p[..., :-1], 1 - fnp.sum(p[..., :-1], axis=-1, keepdims=True)], axis=-1)
+        last, left = stop_gradient_p(p[..., -1:]), 1 - fnp.sum(p[..., :-1], axis=-1, keepdims=True)
+        is_sum = abs(1 - fnp.sum(p, axis=-1, keepdims=True)) <= 10 * np.finfo(float).eps
+        last = select(is_sum, last + (left - stop_gradient_p(left)), left)
+        p = fnp.concatenate([p[..., :-1], last], axis=-1)
         out = fnp.any((x < 0) | (x != fnp.floor(x)), axis=-1) | (fnp.sum(x, axis=-1) != n)
         inside = select(out[..., None], 0.0, x)
-        y = special.gammaln(n + 1) + fnp.sum(special.xlogy(inside, p) - special.gammaln(inside + 1), axis=-1)
         allowed = fnp.all((p >= 0) & (p <= 1), axis=-1) & (n >= 0)
-        return _number_of(select(out, -math.inf, y) * unless(allowed))
+        # Poisson's probabilities of the cells over that of their sum: no term is as large as a count.
+        total = stop_gradient_p(n)
+        y = fnp.sum(poisson_log_mass(inside, fnp.reshape(total, (*np.shape(n), 1)) * p), axis=-1)
+        y = y - poisson_log_mass(total, total) + (special.gammaln(n + 1) - special.gammaln(total + 1))
+        y = select(out, -math.inf, y) * unless(allowed)
+        return y if np.ndim(y) else y[()]
 
 
 class _Wishart(_Density):
@@ -220,15 +257,29 @@ class _Wishart(_Density):
     frozen = ("df", "scale")
 
     def logpdf(self, x: Any, df: Any, scale: Any) -> Any:
-        """The logarithm of the density at one matrix ``x``: f64[n, n]; a number where ``scale`` is one."""
+        """The logarithm of the density at a matrix ``x``: f64[n, n], or at each of several: f64[n, n, count]."""
         scale = _matrix(self.name, "scale", scale, None)
         size = scale.shape[0]
-        x, df = fnp.reshape(number(x), (size, size)), number(df)
+        x, df = _matrices(number(x), size), number(df)
         of_x, of_scale = fnp.linalg.cholesky(x), fnp.linalg.cholesky(scale)
-        log_x, log_scale = [2 * fnp.sum(fnp.log(fnp.diagonal(each))) for each in (of_x, of_scale)]
-        solved = solve_triangular(of_scale, of_x, lower=True)
-        y = 0.5 * ((df - size - 1) * log_x - fnp.sum(solved * solved) - df * (size * math.log(2) + log_scale))
-        return (y - special.multigammaln(0.5 * df, size)) * unless(df > size - 1)
+        log_x = 2 * fnp.sum(fnp.log(fnp.diagonal(of_x, axis1=-2, axis2=-1)), axis=-1)
+        log_scale = 2 * fnp.sum(fnp.log(fnp.diagonal(of_scale)))
+        columns = fnp.reshape(fnp.moveaxis(of_x, -2, 0), (size, -1))
+        solved = fnp.reshape(solve_triangular(of_scale, columns, lower=True), (size, -1, size))
+        trace = fnp.sum(solved * solved, axis=(0, 2))
+        y = 0.5 * ((df - size - 1) * log_x - trace - df * (size * math.log(2) + log_scale))
+        return _squeezed((y - special.multigammaln(0.5 * df, size)) * unless(df > size - 1))
+
+
+def _matrices(x: Any, size: int) -> Any:
+    """Points of a distribution of matrices as f64[count, n, n], from SciPy's forms, which have the count last."""
+    if np.ndim(x) == 3:
+        return fnp.moveaxis(x, -1, 0)
+    if np.ndim(x) == 0:
+        return fnp.reshape(x * np.eye(size), (1, size, size))
+    if np.ndim(x) == 1:
+        return fnp.reshape(x, (-1, 1, 1)) if size == 1 else fnp.reshape(x[:, None] * np.eye(size), (1, size, size))
+    return fnp.reshape(x, (1, size, size))
 
 
 multivariate_normal = _Normal()

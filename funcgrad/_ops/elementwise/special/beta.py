@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.forms import Forms
+from funcgrad._ops.elementwise.arithmetic import log_p
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.elementwise.rounding import floor_p
 from funcgrad._ops.elementwise.select import select
@@ -18,11 +19,12 @@ from funcgrad._ops.elementwise.special.gamma import (
     gamma_p,
     gammaln_xla,
     is_pole_xla,
+    log_binomial,
     rgamma_p,
     rgamma_slope,
 )
 from funcgrad._ops.elementwise.special.scipys import of_scipy, scipy_special
-from funcgrad._ops.elementwise.transcendental import exp_p
+from funcgrad._ops.elementwise.transcendental import exp_p, log1p_p
 
 
 def _betaln_xla(lax: Any, a: Any, b: Any) -> Any:
@@ -122,7 +124,11 @@ binom_p = of_scipy(
 
 def log_beta_power(a: Any, b: Any, x: Any) -> Any:
     """``(a - 1) log(x) + (b - 1) log(1 - x) - betaln(a, b)``: the logarithm of the density of the beta distribution."""
-    return xlogy_p(a - 1, x) + xlog1py_p(b - 1, -x) - betaln_p(a, b)
+    large = ((a > 100) | (b > 100)) & (x > 0) & (x < 1)
+    c, d, z = select(large, a, 1.0), select(large, b, 1.0), select(large, x, 0.5)
+    far = log_binomial(c, d, z) + log_p(c * (d / (c + d))) - log_p(z) - log1p_p(-z)
+    a, b = select(large, 1.0, a), select(large, 1.0, b)
+    return select(large, far, xlogy_p(a - 1, x) + xlog1py_p(b - 1, -x) - betaln_p(a, b))
 
 
 def _density(a: Any, b: Any, x: Any) -> Any:

@@ -21,7 +21,8 @@ logit_p = elementwise(
     "x",
     numpy=lambda x: scipy_special.logit(x),
     xla=lambda lax, x: lax.sub(lax.log(x), lax.log1p(lax.neg(x))),
-    maps=[lambda t, x: t / (x * (1 - x))],
+    # One over the product would overflow in the second derivative near 0.
+    maps=[lambda t, x: t * (1 / x + 1 / (1 - x))],
     flops=20,
     forms=Forms(special="logit", new_memory=True),
 )
@@ -75,14 +76,18 @@ entr_p = elementwise(
 )
 
 # Where the terms of the closed form cancel, the series in x serves (DLMF 4.2.19).
-_EXPREL_SLOPE = [1 / (math.factorial(k) * (k + 2)) for k in range(19)]
+EXPREL_SLOPE = [1 / (math.factorial(k) * (k + 2)) for k in range(19)]
 
 
 def exprel_slope(x: Any) -> Any:
     """The derivative of ``expm1(x) / x``."""
-    near = abs(x) < 1
-    z, far = select(near, x, 0.0), select(near, 1.0, x)
-    return select(near, polynomial(_EXPREL_SLOPE, z), (exp_p(far) - exprel_p(far)) / far)
+    near, right, huge = abs(x) < 1, x >= 1, x > 1e10
+    z, left, middle = select(near, x, 0.0), select(x > -1, -1.0, x), select(right & (x <= 1e10), x, 1.0)
+    # The exponential may overflow on the right: no difference of infinities may stand there.
+    above = exprel_p(middle) * (1 - 1 / middle) + 1 / middle
+    above = select(huge, exprel_p(select(huge, x, 1.0)), above)
+    below = (exp_p(left) - exprel_p(left)) / left
+    return select(near, polynomial(EXPREL_SLOPE, z), select(right, above, below))
 
 
 def _exprel_xla(lax: Any, x: Any) -> Any:

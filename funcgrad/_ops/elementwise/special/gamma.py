@@ -12,6 +12,7 @@ from funcgrad._core.forms import Forms
 from funcgrad._ops.elementwise.arithmetic import log_p
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.elementwise.special.power import kl_div_p
 from funcgrad._ops.elementwise.special.scipys import no_rule, of_scipy, scipy_special
 from funcgrad._ops.elementwise.special.series import polynomial
 from funcgrad._ops.elementwise.transcendental import log1p_p
@@ -170,12 +171,36 @@ _STIRLING_REST = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360
 
 def log_power(a: Any, x: Any) -> Any:
     """``a * log(x) - x - gammaln(a)``, also where the three are great and their sum is not."""
-    large = a > 100
-    c = select(large, a, 100.0)
-    u = (x - c) / c
-    near = large & (abs(u) < 0.5)
-    d, u = select(near, a, 100.0), select(near, u, 0.0)
-    direct = a * log_p(select(x > 0, x, 1.0)) - x - gammaln_p(a)
-    expanded = d * (log1p_p(u) - u) + 0.5 * log_p(d) - 0.5 * math.log(2 * math.pi)
-    expanded = expanded - polynomial(_STIRLING_REST, 1 / (d * d)) / d
-    return select(near, expanded, direct)
+    large = (a > 100) & (x > 0)
+    c, z = select(large, a, 100.0), select(large, x, 1.0)
+    direct = a * log_p(select(x > 0, x, 1.0)) - x - gammaln_p(select(large, 1.0, a))
+    expanded = 0.5 * log_p(c) - 0.5 * math.log(2 * math.pi) - kl_div_p(c, z) - stirling_rest(c)
+    return select(large, expanded, direct)
+
+
+def stirling_rest(x: Any) -> Any:
+    """``gammaln(x + 1) - (x + 1/2) log(x) + x - log(2 pi) / 2``: the rest of Stirling's formula, for positive x."""
+    large = x > 10
+    far, near = select(large, x, 10.0), select(large, 1.0, x)
+    direct = gammaln_p(near + 1) - (near + 0.5) * log_p(near) + near - 0.5 * math.log(2 * math.pi)
+    return select(large, polynomial(_STIRLING_REST, 1 / (far * far)) / far, direct)
+
+
+def gammaln_step(a: Any, b: Any) -> Any:
+    """``gammaln(a + b) - gammaln(a)``, also where the two agree in most of their digits."""
+    large = (a > 100) & (a + b > 100)
+    c, d = select(large, a, 100.0), select(large, b, 0.0)
+    # ``stirling_rest`` of x is the rest of the formula for gammaln of x, too.
+    step = (c + d - 0.5) * log1p_p(d / c) + d * (log_p(c) - 1) + stirling_rest(c + d) - stirling_rest(c)
+    e, f = select(large, 1.0, a), select(large, 0.0, b)
+    return select(large, step, gammaln_p(e + f) - gammaln_p(e))
+
+
+def log_binomial(k: Any, j: Any, p: Any) -> Any:
+    """``log(gamma(k + j + 1) / gamma(k + 1) / gamma(j + 1)) + k log(p) + j log(1 - p)`` for positive k and j.
+
+    By Loader's saddle point: the three logarithms are as large as their arguments, and their sum is not.
+    """
+    n = k + j
+    rest = stirling_rest(n) - stirling_rest(k) - stirling_rest(j)
+    return rest + 0.5 * log_p(n / k / j / (2 * math.pi)) - kl_div_p(k, n * p) - kl_div_p(j, n * (1 - p))

@@ -15,7 +15,7 @@ from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.scipys import of_scipy, on_all_cores, scipy_special
 from funcgrad._ops.elementwise.special.series import polynomial
-from funcgrad._ops.elementwise.transcendental import exp_p
+from funcgrad._ops.elementwise.transcendental import exp_p, gauss
 
 _TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 _ONE_OVER_SQRT_TWO_PI = 1 / math.sqrt(2 * math.pi)
@@ -26,7 +26,7 @@ erfc_p = elementwise(
     "x",
     numpy=on_all_cores("erfc"),
     xla="erfc",
-    maps=[lambda t, x: t * (-_TWO_OVER_SQRT_PI * exp_p(-(x * x)))],
+    maps=[lambda t, x: t * (-_TWO_OVER_SQRT_PI * gauss(x))],
     flops=20,
     forms=Forms(special="erfc", new_memory=True),
 )
@@ -44,7 +44,7 @@ ndtr_p = elementwise(
     "x",
     numpy=on_all_cores("ndtr"),
     xla=lambda lax, x: lax.mul(lax.full_like(x, 0.5), lax.erfc(lax.mul(x, lax.full_like(x, -math.sqrt(0.5))))),
-    maps=[lambda t, x: t * (_ONE_OVER_SQRT_TWO_PI * exp_p(-0.5 * (x * x)))],
+    maps=[lambda t, x: t * (_ONE_OVER_SQRT_TWO_PI * gauss(x * math.sqrt(0.5)))],
     flops=20,
     forms=Forms(special="ndtr", new_memory=True),
 )
@@ -118,7 +118,9 @@ _CANCELS = 10.0
 def _beyond(x: Any, coefficients: list[float], closed: Any) -> Any:
     """``closed``, and far from zero the series ``u * (c0 + c1 * u + ...)`` in ``u = 1 / x**2``."""
     far = abs(x) > _CANCELS
-    u = 1 / select(far, x * x, 1e4)
+    # The square of the reciprocal: the reciprocal of the square has no derivative at infinity.
+    root = 1 / select(far, x, 1e2)
+    u = root * root
     return select(far, u * polynomial(coefficients, u), closed(select(far, 1.0, x)))
 
 
@@ -162,10 +164,21 @@ def _log_ndtr_xla(lax: Any, x: Any) -> Any:
     return lax.select(infinite, x, lax.select(lower, left, lax.log1p(half)))
 
 
-# The density over the distribution function, without either: both are 0 at -40.
-log_ndtr_p = of_scipy(
-    "log_ndtr", "x", [lambda t, x: t * (1 / _SQRT_PI_OVER_TWO / erfcx_p(x * -math.sqrt(0.5)))], xla=_log_ndtr_xla
-)
+# From here on the density of the normal distribution is 0 in 64 bits.
+_NO_DENSITY = 38.6
+# Left of this the hazard is ``-x`` to rounding.
+_LINEAR = -1e8
+
+
+def _hazard(x: Any) -> Any:
+    """Return the density over the distribution function. Both are 0 at -40, and their quotient is not."""
+    right, left = x > _NO_DENSITY, x < _LINEAR
+    inner = select(right | left, 0, x)
+    y = 1 / (_SQRT_PI_OVER_TWO * erfcx_p(inner * -math.sqrt(0.5)))
+    return select(right, 0, select(left, -x, y))
+
+
+log_ndtr_p = of_scipy("log_ndtr", "x", [lambda t, x: t * _hazard(x)], xla=_log_ndtr_xla)
 ndtri_exp_p = of_scipy("ndtri_exp", "x", [lambda t, y: t * (_SQRT_PI_OVER_TWO * erfcx_p(y * -math.sqrt(0.5)))])
 
 

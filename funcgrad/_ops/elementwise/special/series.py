@@ -9,6 +9,7 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.transcendental import log1p_p
 
 _LOG1PREL = [(-1) ** k / (k + 1) for k in range(20)]
+LOG1PREL_SLOPE = [(-1) ** k * k / (k + 1) for k in range(1, 22)]
 
 
 def polynomial(coefficients: Sequence[float], x: Any) -> Any:

@@ -13,6 +13,7 @@ from funcgrad._ops.elementwise.special import (
     integrals,
     normal,
     polynomials,
+    power,
     students,
 )
 from funcgrad._ops.elementwise.special.beta_slope import betainc_slope_p
@@ -74,6 +75,9 @@ ROWS = [
     Row(entropy.xlogy_p, ((2, 1), (3,)), sample="positive", name="broadcast"),
     Row(entropy.xlog1py_p, ((2, 3), (2, 3)), sample="positive"),
     Row(entropy.entr_p, ((2, 3),), sample="positive"),
+    *[Row(p, ((2, 3), (2, 3)), sample="positive") for p in (power.boxcox_p, power.boxcox1p_p, power.inv_boxcox_p)],
+    *[Row(p, ((2, 1), (3,)), sample="positive") for p in (power.inv_boxcox1p_p, power.rel_entr_p, power.kl_div_p)],
+    Row(power.pseudo_huber_p, ((2, 3), (2, 3)), sample="positive"),
     *[Row(p, ((2, 3),)) for p in (normal.erfcx_p, normal.erfi_p, normal.dawsn_p, normal.log_ndtr_p)],
     *[Row(p, ((2, 3),)) for p in (entropy.exprel_p, entropy.cosm1_p, bessel.j0_p, bessel.j1_p, gamma.rgamma_p)],
     Row(normal.log_ndtr_p, ((2, 3),), sample=_far_left, name="far left"),

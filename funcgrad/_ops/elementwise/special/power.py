@@ -1,0 +1,217 @@
+"""The transformations of Box and Cox, relative entropies and the pseudo-Huber loss.
+
+Each derivative is a formula of its own. To differentiate the formula of the value would take differences of large
+numbers: ``boxcox(1e-8, 3)`` is -1/3 to the last digit, and its derivative is 1e-16.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad._ops.elementwise.arithmetic import log_p, pow_p
+from funcgrad._ops.elementwise.families import elementwise
+from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.elementwise.special.entropy import EXPREL_SLOPE
+from funcgrad._ops.elementwise.special.scipys import of_scipy
+from funcgrad._ops.elementwise.special.series import LOG1PREL_SLOPE, polynomial
+from funcgrad._ops.elementwise.transcendental import exp_p, hypot_p, hypot_xla, log1p_p
+
+# ``expm1(u) / u`` and ``log1p(u) / u`` are 1 in every dtype below this.
+_NOTHING = 1e-18
+
+
+def _is_plain(lax: Any, u: Any, lmbda: Any) -> Any:
+    little = lax.lt(lax.abs(u), lax.full_like(u, _NOTHING))
+    return lax.bitwise_or(little, lax.eq(lmbda, lax.full_like(lmbda, 0)))
+
+
+def _boxcox_xla(lax: Any, logarithm: Any, lmbda: Any) -> Any:
+    """The value in SciPy's branches, from ``log(x)``."""
+    u, one = lax.mul(lmbda, logarithm), lax.full_like(lmbda, 1)
+    plain = _is_plain(lax, u, lmbda)
+    safe = lax.select(plain, one, lmbda)
+    near = lax.div(lax.expm1(u), safe)
+    shifted = lax.exp(lax.sub(u, lax.log(lax.abs(safe))))
+    far = lax.sub(lax.mul(lax.sign(safe), shifted), lax.div(one, safe))
+    overflows = lax.eq(lax.abs(near), lax.full_like(near, np.inf))
+    return lax.select(plain, logarithm, lax.select(overflows, far, near))
+
+
+def _boxcox_by_lmbda(t: Any, base: Any, logarithm: Any, lmbda: Any, y: Any) -> Any:
+    """The derivative of ``expm1(u) / lmbda`` by ``lmbda``, for ``u = lmbda * log(base)``; of 0 none is taken."""
+    u = lmbda * logarithm
+    # Where the power is 0 or the logarithm infinite, only the end of the range remains.
+    at_zero = base == 0
+    low, high = (u < -800) | (at_zero & (lmbda > 0)), (u > 0) & (abs(y) == np.inf)
+    endless = (abs(logarithm) == np.inf) | at_zero
+    inner = select(low | high | endless, 0, logarithm)
+    near, right = abs(lmbda * inner) < 1, lmbda * inner >= 1
+    square = inner * inner * polynomial(EXPREL_SLOPE, select(near, lmbda * inner, 0))
+    m, far = select(near, 1, lmbda), select(near, 0, inner)
+    power = exp_p(m * far)
+    above = (power * (far - 1 / m) + 1 / m) / m
+    below = (power * far - select(near, 0, (power - 1) / m)) / m
+    slope = select(near, square, select(right, above, below))
+    end = select(low, lmbda, 1)
+    growth = exp_p(select(high, u, 0))
+    return t * select(low, 1 / (end * end), select(high, growth, select(endless, np.inf, slope)))
+
+
+boxcox_p = of_scipy(
+    "boxcox",
+    "x lmbda",
+    [
+        lambda t, x, lmbda: t * pow_p(x, lmbda - 1),
+        lambda t, x, lmbda, y: _boxcox_by_lmbda(t, x, log_p(select(x == 0, 1, x)), lmbda, y),
+    ],
+    xla=lambda lax, x, lmbda: _boxcox_xla(lax, lax.log(x), lmbda),
+    flops=30,
+)
+boxcox1p_p = of_scipy(
+    "boxcox1p",
+    "x lmbda",
+    [
+        lambda t, x, lmbda: t * pow_p(1 + x, lmbda - 1),
+        lambda t, x, lmbda, y: _boxcox_by_lmbda(t, 1 + x, log1p_p(select(x == -1, 0, x)), lmbda, y),
+    ],
+    xla=lambda lax, x, lmbda: _boxcox_xla(lax, lax.log1p(x), lmbda),
+    flops=30,
+)
+
+
+def _inverse_log_xla(lax: Any, y: Any, lmbda: Any) -> Any:
+    """``log1p(lmbda * y) / lmbda`` in SciPy's branches."""
+    v, one = lax.mul(lmbda, y), lax.full_like(lmbda, 1)
+    plain = _is_plain(lax, v, lmbda)
+    safe = lax.select(plain, one, lmbda)
+    near = lax.div(lax.log1p(v), safe)
+    size = lax.mul(lax.sign(safe), lax.add(y, lax.div(one, safe)))
+    far = lax.div(lax.add(lax.log(size), lax.log(lax.abs(safe))), safe)
+    overflows = lax.eq(v, lax.full_like(v, np.inf))
+    return lax.select(plain, y, lax.select(overflows, far, near))
+
+
+def _inverse_by_point(t: Any, b: Any, lmbda: Any) -> Any:
+    end = lmbda * b == -1
+    inner, exponent = select(end, 0, b), select(end, lmbda, 1)
+    return t * select(end, pow_p(0 * inner, 1 / exponent - 1), inv_boxcox_p(inner, lmbda) / (1 + lmbda * inner))
+
+
+def _inverse_by_lmbda(t: Any, b: Any, lmbda: Any) -> Any:
+    v = lmbda * b
+    near = abs(v) < 0.1
+    series = b * (b * polynomial(LOG1PREL_SLOPE, select(near, v, 0)))
+    m, far = select(near, 1, lmbda), select(near, 0, b)
+    closed = (far / (1 + m * far) - log1p_p(m * far) / m) / m
+    return t * (inv_boxcox_p(b, lmbda) * select(near, series, closed))
+
+
+inv_boxcox_p = of_scipy(
+    "inv_boxcox",
+    "b lmbda",
+    [_inverse_by_point, _inverse_by_lmbda],
+    xla=lambda lax, b, lmbda: lax.exp(_inverse_log_xla(lax, b, lmbda)),
+    flops=30,
+)
+inv_boxcox1p_p = of_scipy(
+    "inv_boxcox1p",
+    "b lmbda",
+    [_inverse_by_point, _inverse_by_lmbda],
+    xla=lambda lax, b, lmbda: lax.expm1(_inverse_log_xla(lax, b, lmbda)),
+    flops=30,
+)
+
+
+def _log_ratio(x: Any, y: Any) -> Any:
+    """``log(x / y)`` of positive numbers, also where their quotient overflows or is nearly 1."""
+    near = (x < 2 * y) & (y < 2 * x)
+    p, q = select(near, x, 1), select(near, y, 1)
+    return select(near, log1p_p((p - q) / q), log_p(x) - log_p(y))
+
+
+def _one_minus_ratio(p: Any, q: Any) -> Any:
+    """``1 - p / q``; near p = q as a difference over q, which does not cancel."""
+    near = (p < 2 * q) & (q < 2 * p)
+    return select(near, (select(near, q, 1) - select(near, p, 1)) / select(near, q, 1), 1 - p / q)
+
+
+def _rel_entr_xla(lax: Any, x: Any, y: Any) -> Any:
+    ratio = lax.div(x, y)
+    near = lax.bitwise_and(lax.gt(ratio, lax.full_like(x, 0.5)), lax.lt(ratio, lax.full_like(x, 2)))
+    close = lax.log1p(lax.div(lax.sub(x, y), y))
+    return lax.mul(x, lax.select(near, close, lax.sub(lax.log(x), lax.log(y))))
+
+
+# Of positive numbers; the functions of SciPy's names say what the others give.
+rel_entr_p = of_scipy(
+    "rel_entr",
+    "p q",
+    [lambda t, p, q: t * (_log_ratio(p, q) + 1), lambda t, p, q: t * -(p / q)],
+    xla=_rel_entr_xla,
+    flops=30,
+)
+
+
+# ``atanh(v) / v - 1`` in powers of ``v * v``, without the first power.
+_ATANH = [1 / (2 * j + 1) for j in range(1, 11)]
+
+
+def _kl_div_numpy(p: Any, q: Any) -> Any:
+    v = (p - q) / (p + q)
+    square = v * v
+    series = _ATANH[-1]
+    for coefficient in reversed(_ATANH[:-1]):
+        series = series * square + coefficient
+    near = (p - q) * v + 2 * p * v * (square * series)
+    return np.where(abs(v) < 0.1, near, rel_entr_p.numpy(p, q) - p + q)[()]
+
+
+def kl_div_xla(lax: Any, p: Any, q: Any) -> Any:
+    v = lax.div(lax.sub(p, q), lax.add(p, q))
+    square, series = lax.mul(v, v), lax.full_like(v, 0)
+    for coefficient in reversed(_ATANH):
+        series = lax.add(lax.mul(series, square), lax.full_like(v, coefficient))
+    terms = lax.mul(lax.mul(lax.mul(lax.full_like(v, 2), p), v), lax.mul(square, series))
+    near = lax.add(lax.mul(lax.sub(p, q), v), terms)
+    far = lax.add(lax.sub(_rel_entr_xla(lax, p, q), p), q)
+    return lax.select(lax.lt(lax.abs(v), lax.full_like(v, 0.1)), near, far)
+
+
+# Near p = q the terms cancel: there by Loader, "Fast and accurate computation of binomial probabilities" (2000).
+kl_div_p = elementwise(
+    "kl_div",
+    "p q",
+    numpy=_kl_div_numpy,
+    xla=kl_div_xla,
+    maps=[lambda t, p, q: t * _log_ratio(p, q), lambda t, p, q: t * _one_minus_ratio(p, q)],
+    flops=30,
+)
+
+
+def _excess(delta: Any, r: Any, length: Any) -> Any:
+    """``hypot(delta, r) - delta``."""
+    return r * (r / (delta + length))
+
+
+def _pseudo_huber_by_delta(t: Any, delta: Any, r: Any) -> Any:
+    length = hypot_p(delta, r)
+    excess = _excess(delta, r, length)
+    return t * (excess * (excess / length))
+
+
+def _pseudo_huber_xla(lax: Any, delta: Any, r: Any) -> Any:
+    length = hypot_xla(lax, delta, r)
+    return lax.mul(delta, lax.mul(r, lax.div(r, lax.add(delta, length))))
+
+
+# Of a positive ``delta`` and an ``r`` other than 0.
+pseudo_huber_p = elementwise(
+    "pseudo_huber",
+    "delta r",
+    numpy=lambda delta, r: delta * _excess(delta, r, np.hypot(delta, r)),
+    xla=_pseudo_huber_xla,
+    maps=[_pseudo_huber_by_delta, lambda t, delta, r: t * (delta * (r / hypot_p(delta, r)))],
+    flops=20,
+)

@@ -1,0 +1,146 @@
+"""Statistics of samples: correlations and the range between quartiles."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from funcgrad import numpy as fnp
+from funcgrad._core.aval import Aval
+from funcgrad._ops.program.barrier import stop_gradient_p
+from funcgrad._ops.program.callback import callback_p
+from funcgrad.errors import UnsupportedFunctionError
+from funcgrad.scipy import special
+from funcgrad.scipy.stats._base import number, scipy_stats
+
+
+class Correlation(NamedTuple):
+    """A coefficient of correlation.
+
+    Args:
+        statistic: the coefficient.
+        pvalue: the probability of one as large, or larger, where the samples are independent.
+    """
+
+    statistic: Any
+    pvalue: Any
+
+
+def _pair(name: str, x: Any, y: Any) -> tuple[Any, Any]:
+    x, y = number(x), number(y)
+    if np.ndim(x) != 1 or np.shape(x) != np.shape(y) or np.shape(x)[0] < 2:
+        raise ValueError(
+            f"scipy.stats.{name}: the samples have the shapes {np.shape(x)} and {np.shape(y)}; needed two vectors of "
+            "one length, 2 or more. Pass matching columns."
+        )
+    return x, y
+
+
+def pearsonr(x: Any, y: Any) -> Correlation:
+    """Compute Pearson's coefficient of correlation of two samples, and its two-sided p-value.
+
+    Args:
+        x: f[n], a sample.
+        y: f[n], the other.
+
+    Returns:
+        ``statistic`` and ``pvalue``, a named tuple.
+
+    Raises:
+        ValueError: the samples are no vectors of one length.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> float(fg.scipy.stats.pearsonr(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0])).statistic.round(6))
+        0.981981
+    """
+    x, y = _pair("pearsonr", x, y)
+    a, b = x - fnp.mean(x), y - fnp.mean(y)
+    count = np.shape(x)[0]
+    statistic = fnp.sum(a * b) / (fnp.linalg.norm(a) * fnp.linalg.norm(b))
+    # Rounding may lead beyond 1.
+    statistic = fnp.clip(statistic, -1.0, 1.0)
+    if count == 2:
+        return Correlation(fnp.round(statistic), 1.0 + 0 * statistic)
+    half = 0.5 * count - 1
+    return Correlation(statistic, 2 * special.betainc(half, half, 0.5 * (1 - abs(statistic))))
+
+
+def spearmanr(a: Any, b: Any) -> Correlation:
+    """Compute Spearman's coefficient of rank correlation of two samples, and its two-sided p-value.
+
+    Ranks go in steps: the derivative is 0.
+
+    Args:
+        a: f[n], a sample.
+        b: f[n], the other.
+
+    Returns:
+        ``statistic`` and ``pvalue``, a named tuple.
+
+    Raises:
+        ValueError: the samples are no vectors of one length.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> float(fg.scipy.stats.spearmanr(np.array([1.0, 2.0, 3.0]), np.array([1.0, 5.0, 4.0])).statistic)
+        0.5
+    """
+    a, b = _pair("spearmanr", a, b)
+    aval = Aval((), np.dtype(float))
+    points = (stop_gradient_p(a), stop_gradient_p(b))
+    found = callback_p(*points, function=_spearman, avals=(aval, aval), name="scipy.stats.spearmanr")
+    return Correlation(*found)
+
+
+def _spearman(a: Any, b: Any) -> list[Any]:
+    return list(scipy_stats.spearmanr(a, b))
+
+
+def iqr(
+    x: Any,
+    axis: int | tuple[int, ...] | None = None,
+    rng: tuple[float, float] = (25, 75),
+    scale: float | str = 1.0,
+    nan_policy: str = "propagate",
+    interpolation: str = "linear",
+    *,
+    keepdims: bool = False,
+) -> Any:
+    """Compute the range between two percentiles, the quartiles unless others are given.
+
+    Args:
+        x: f[...], a sample.
+        axis: the axis or axes to go along; all of them for ``None``.
+        rng: the two percentiles.
+        scale: the range is divided by it; ``"normal"`` makes it the standard deviation of a normal distribution.
+        nan_policy: ``"propagate"``, or ``"omit"`` to leave out NaN.
+        interpolation: as in ``numpy.percentile``.
+        keepdims: whether the axes remain, with length 1.
+
+    Returns:
+        The range.
+
+    Raises:
+        UnsupportedFunctionError: another ``nan_policy`` was given.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> float(fg.scipy.stats.iqr(np.array([1.0, 2.0, 3.0, 5.0])))
+        1.75
+    """
+    if nan_policy not in ("propagate", "omit"):
+        raise UnsupportedFunctionError(
+            f"scipy.stats.iqr: nan_policy={nan_policy!r} was asked for; there are 'propagate' and 'omit'. Pass one of "
+            "these."
+        )
+    percentile = fnp.nanpercentile if nan_policy == "omit" else fnp.percentile
+    low, high = sorted(rng)
+    first, last = percentile(x, [low, high], axis=axis, method=interpolation, keepdims=keepdims)
+    # The range of the standard normal distribution between its quartiles, as SciPy has it.
+    unit = 1.3489795003921634 if scale == "normal" else scale
+    return (last - first) / unit

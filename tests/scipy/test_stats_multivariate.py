@@ -1,0 +1,79 @@
+"""Distributions of vectors beside SciPy's: shapes, singular covariances, several matrices, many and large counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+import scipy.stats
+
+import funcgrad as fg
+from funcgrad.scipy import stats
+
+theirs: Any = scipy.stats
+SINGULAR = np.array([[1.0, 1.0], [1.0, 1.0]])
+POINTS = {
+    "one": (np.array([0.1, 0.2]), {"mean": np.zeros(2)}),
+    "one in a row": (np.array([[0.1, 0.2]]), {"mean": np.zeros(2)}),
+    "number": (0.3, {}),
+    "one number": (np.array([0.3]), {}),
+    "numbers": (np.array([0.1, 0.2]), {"cov": 2.0}),
+    "block": (np.zeros((2, 3, 2)), {"cov": np.eye(2)}),
+    "axes of length 1": (np.zeros((2, 1, 2)), {"cov": np.eye(2)}),
+    "on the line": (np.array([2.0, 2.0]), {"mean": np.zeros(2), "cov": SINGULAR, "allow_singular": True}),
+    "off the line": (np.array([[2.0, 2.0], [1.0, 2.0]]), {"cov": SINGULAR, "allow_singular": True}),
+    "regular": (np.array([2.0, 1.0]), {"cov": np.array([[2.0, 1.0], [1.0, 1.0]]), "allow_singular": True}),
+}
+
+
+@pytest.mark.parametrize("name", POINTS)
+@pytest.mark.parametrize("method", ["logpdf", "pdf"])
+def test_multivariate_normal(name: str, method: str) -> None:
+    x, options = POINTS[name]
+    found = getattr(stats.multivariate_normal, method)(x, **options)
+    expected = getattr(theirs.multivariate_normal, method)(x, **options)
+    assert type(found) is type(expected)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert np.shape(found) == np.shape(expected)
+
+
+def test_gradient_on_a_subspace() -> None:
+    def f(m: Any) -> Any:
+        return stats.multivariate_normal.logpdf(np.array([2.0, 2.0]), m * np.ones(2), SINGULAR, allow_singular=True)
+
+    fg.check_grads(f, (0.3,), 2)
+
+
+def test_several_matrices() -> None:
+    x = np.moveaxis(theirs.wishart.rvs(5, np.eye(3), size=4, random_state=1), 0, -1)
+    np.testing.assert_allclose(stats.wishart.pdf(x, 5, np.eye(3)), theirs.wishart.pdf(x, 5, np.eye(3)), rtol=1e-12)
+    assert np.shape(stats.wishart.logpdf(x[..., :1], 5, np.eye(3))) == ()
+    fg.check_grads(lambda scale: stats.wishart.logpdf(x, 5, scale + scale.T), (np.eye(3) + 0.1,), 1)
+
+
+def test_multinomial_of_many_cells() -> None:
+    count = 100_000
+    x, p = np.ones(count), np.full(count, 1 / count)
+    found, expected = stats.multinomial.logpmf(x, count, p), theirs.multinomial.logpmf(x, count, p)
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+def test_multinomial_of_large_counts() -> None:
+    with mpmath.workdps(60):
+        n = mpmath.mpf(10) ** 15
+        exact = mpmath.loggamma(n + 1) - 10 * mpmath.loggamma(n / 10 + 1) - n * mpmath.log(10)
+        # The sum of ten floats 0.1 is 1 to one unit in the last place, which changes the result by as much as that.
+        found = float(stats.multinomial.logpmf(np.full(10, 1e14), 1e15, np.full(10, 0.1)))
+        assert found == pytest.approx(float(exact), rel=1e-10)
+
+
+def test_supports() -> None:
+    for name, shapes in {"poisson": (3.0,), "binom": (5, 0.3), "genpareto": (-0.3,), "gamma": (-1.0,)}.items():
+        found, expected = getattr(stats, name).support(*shapes), getattr(theirs, name).support(*shapes)
+        np.testing.assert_array_equal(found, expected)
+        assert [np.asarray(x).dtype for x in found] == [np.asarray(x).dtype for x in expected]
+    low, high = fg.jit(stats.truncnorm.support)(np.array([1.0, 3.0]), 2.0, 10.0, 2.0)
+    np.testing.assert_array_equal([low, high], [[12.0, np.nan], [14.0, np.nan]])
+    assert fg.grad(lambda s: stats.uniform.support(1.0, s)[1])(2.0) == 1

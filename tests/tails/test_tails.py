@@ -1,0 +1,65 @@
+"""A sample of the comparisons that ``make tails`` makes: values and derivatives in the tails beside mpmath."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import funcgrad as fg
+from funcgrad.scipy import stats
+from tests.tails import special as special_rows
+from tests.tails import stats as stats_rows
+from tests.tails._check import Row, check
+
+SAMPLE = (
+    *(
+        "log_ndtr",
+        "erfcx",
+        "dawsn",
+        "expit",
+        "softplus",
+        "logit",
+        "exprel",
+        "expm1",
+        "cbrt",
+        "i1",
+        "i1e",
+        "j1",
+        "boxcox",
+    ),
+    *("inv_boxcox", "kl_div", "pseudo_huber", "norm.logcdf", "norm.logsf", "norm.pdf", "logistic.pdf", "cauchy.logpdf"),
+    *("gumbel_r.logsf", "moyal.logcdf", "levy.logcdf", "rayleigh.pdf"),
+)
+ROWS = {row.name: row for row in (*special_rows.ROWS, *stats_rows.ROWS)}
+ON_XLA = ("log_ndtr", "expit", "norm.logsf")
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_sample(name: str) -> None:
+    engines = ("numpy", "xla") if name in ON_XLA else ("numpy",)
+    # Every third point of the long rows.
+    row = ROWS[name]
+    points = row.points[:: 3 if len(row.points) > 30 else 1]
+    found = list(check(row._replace(points=points), engines))
+    assert found
+    assert not [str(x) for x in found if x.is_fault]
+
+
+def test_a_wrong_rule_is_noticed() -> None:
+    wrong = Row("wrong", lambda x: np.log1p(np.exp(x)), ROWS["softplus"].formula, ROWS["softplus"].points)
+    assert any(x.is_fault for x in check(wrong, ("numpy",)))
+
+
+def test_second_derivatives_of_logarithmic_tails() -> None:
+    assert fg.grad(fg.grad(stats.norm.logsf))(-40.0) == 0
+    assert fg.grad(fg.grad(stats.norm.logcdf))(40.0) == 0
+    assert fg.grad(fg.grad(stats.norm.logsf))(1e160) == -1
+
+
+def test_addends_share_the_derivative_at_infinity() -> None:
+    for function in (np.logaddexp, np.logaddexp2):
+        for x in (np.inf, -np.inf, 0.3):
+            assert fg.grad(function, (0, 1))(x, x) == (0.5, 0.5)
+        assert fg.grad(function, (0, 1))(np.inf, 0.0) == (1, 0)
+        assert fg.grad(function, (0, 1))(0.0, -np.inf) == (1, 0)
+        assert fg.grad(fg.grad(function))(np.inf, 0.0) == 0
