@@ -10,7 +10,7 @@ import numpy as np
 
 from funcgrad._core.bind import Tracer
 from funcgrad._core.graph.line import user_line
-from funcgrad._core.trace.place import new_place, settled, shows_part
+from funcgrad._core.trace.place import is_number, new_place, settled
 from funcgrad._engines import is_abstract
 from funcgrad.errors import ConcretizationTypeError, TracerBoolConversionError, TracerIntegerConversionError
 
@@ -29,11 +29,6 @@ def innermost(x: Any) -> Any:
     while isinstance(x, Tracer) and x.owner.concrete:
         x = x._value
     return x
-
-
-def is_number(x: Tracer) -> bool:
-    """Whether a traced value without axes is a number, and no array that can be written to."""
-    return not x.shape and not shows_part(x) and type(innermost(x)) is not np.ndarray
 
 
 def no_number(y: Any) -> Any:
