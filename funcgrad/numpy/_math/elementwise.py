@@ -14,7 +14,7 @@ from funcgrad._core.numbers import PYTHON_NUMBERS, refuse_exponent
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines import is_abstract
 from funcgrad._ops.elementwise import arithmetic as ops
-from funcgrad._ops.elementwise.cast import cast, cast_p
+from funcgrad._ops.elementwise.cast import cast, cast_p, imag_p, make_complex, real_p
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.layout.copy import fresh
 from funcgrad._ops.layout.shape import reshape
@@ -186,9 +186,18 @@ def sign(x: Any, /) -> Any:
     if type(x) is complex:
         return np.sign(x)
     size = ops.abs_p(x)
-    zero = size == 0
+    zero, infinite = size == 0, size == np.inf
     # Of zeros with a sign too it is 0 without one.
-    return select(zero, 0, x / cast(select(zero, 1, size), x.dtype))
+    y = select(zero, 0, select(infinite, 1, x) / cast(select(zero | infinite, 1, size), x.dtype))
+    return select(infinite, _direction(x), y)
+
+
+def _direction(x: Any) -> Any:
+    """The sign of the one infinite part of a complex number; NaN where both are infinite."""
+    real, imag = real_p(x), imag_p(x)
+    by_real, by_imag = ops.abs_p(real) == np.inf, ops.abs_p(imag) == np.inf
+    y = make_complex(select(by_real, ops.sign_p(real), 0), select(by_imag, ops.sign_p(imag), 0))
+    return select(by_real & by_imag, x.dtype.type(complex(np.nan, np.nan)), y)
 
 
 def _positive(x: Any, /) -> Any:

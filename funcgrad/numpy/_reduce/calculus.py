@@ -10,7 +10,7 @@ import numpy as np
 from funcgrad._core.aval import aval_of, is_inexact, result_dtype
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops.elementwise.arithmetic import abs_p, eq_p, gt_p, max_p, min_p, ne_p
-from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.elementwise.cast import cast, imag_p, make_complex, real_p
 from funcgrad._ops.elementwise.logic import isnan_p, logical_and_p, logical_or_p
 from funcgrad._ops.elementwise.rounding import remainder_p
 from funcgrad._ops.elementwise.select import select
@@ -105,6 +105,9 @@ def _widths(x: Any, ndim: int, axis: int) -> Any:
 @in_numpys_mode
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """``numpy.gradient``."""
+    f = as_array(f)
+    if any(as_array(x).dtype.kind == "b" for x in (f, *varargs)):
+        raise TypeError(f"gradient: booleans have no differences; the values are {aval_of(f)}. Use astype(float).")
     f = inexact(f)
     axes = given_axes(axis, len(f.shape))
     if len(varargs) not in (0, 1, len(axes)):
@@ -188,6 +191,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     if period is not None:
         x, xp, fp = _unrolled(x, xp, fp, abs(period))
         left = right = None
+    if fp.dtype.kind == "c":
+        return _interp_complex(x, xp, fp, left, right)
     n = xp.shape[0]
     place = searchsorted(xp, x, "right")
     if n == 1:
@@ -201,6 +206,15 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     y = select(place == 0, _picked_edge(fp, 0) if left is None else cast(as_value(left), fp.dtype), y)
     beyond = bind(gt_p, (x, _picked_edge(xp, n - 1)), NO_PARAMS)
     return select(beyond, _picked_edge(fp, n - 1) if right is None else cast(as_value(right), fp.dtype), y)
+
+
+def _interp_complex(x: Any, xp: Any, fp: Any, left: Any, right: Any) -> Any:
+    """Real and imaginary parts, each interpolated alone; at NaN the imaginary part is 0."""
+    ends = [None if end is None else cast(as_value(end), fp.dtype) for end in (left, right)]
+    real, imag = (
+        interp(x, xp, part(fp), *[None if end is None else part(end) for end in ends]) for part in (real_p, imag_p)
+    )
+    return make_complex(real, select(isnan_p(x), 0.0, imag))
 
 
 def _between(x: Any, x0: Any, x1: Any, y0: Any, y1: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import is_inexact, is_integral
+from funcgrad._core.aval import aval_of, is_inexact, is_integral
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._core.numbers import is_weak
 from funcgrad._core.tracebacks import caller_level
@@ -151,6 +151,11 @@ def _quantile(a: Any, q: Any, whole: float, axis: Axis, *, method: str, weights:
 
 def _computed(a: Any, dtype: np.dtype | None) -> Any:
     """The elements as they are interpolated: integers as floats, since their differences may have no room."""
+    if dtype is not None and a.dtype.kind == "b":
+        raise TypeError(
+            f"quantile: the array is {aval_of(a)}; needed numbers, since there is nothing between False and True. Cast "
+            "it with astype(float), or pass method='nearest'."
+        )
     return a if dtype is None or is_inexact(a.dtype) else cast(a, dtype)
 
 
