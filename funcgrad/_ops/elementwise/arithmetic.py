@@ -155,7 +155,15 @@ pow_log_p = elementwise(
 )
 log_p = elementwise("log", "x", numpy=np.log, xla="log", maps=[lambda t, x: t / x], flops=10)
 sqrt_p = elementwise("sqrt", "x", numpy=np.sqrt, xla="sqrt", maps=[lambda t, y: t / (2 * y)])
-sign_p = elementwise("sign", "x", numpy=np.sign, xla="sign", maps=CONSTANT)
+
+
+def _sign_xla(lax: Any, x: Any) -> Any:
+    """The sign, which is 0 without a sign of -0.0 too."""
+    y = lax.sign(x)
+    return lax.select(lax.eq(x, lax.full_like(x, 0)), lax.full_like(x, 0), y) if x.dtype.kind in "fV" else y
+
+
+sign_p = elementwise("sign", "x", numpy=np.sign, xla=_sign_xla, maps=CONSTANT)
 
 
 def _abs_map(t: Any, x: Any, x_aval: Aval, y: Any) -> Any:

@@ -27,7 +27,15 @@ def _expm1_xla(lax: Any, x: Any) -> Any:
 
 
 def _log_to_base(base: float) -> Any:
-    return lambda lax, x: lax.div(lax.log(x), lax.full_like(x, math.log(base)))
+    def logarithm(lax: Any, x: Any) -> Any:
+        y = lax.log(x)
+        if x.dtype.kind != "c":
+            return lax.div(y, lax.full_like(y, math.log(base)))
+        # The quotient of an infinite complex number would be NaN.
+        parts = lax.real(y), lax.imag(y)
+        return lax.complex(*[lax.div(part, lax.full_like(part, math.log(base))) for part in parts])
+
+    return logarithm
 
 
 exp_p = elementwise("exp", "x", numpy=np.exp, xla="exp", maps=[lambda t, y: t * y], flops=10)

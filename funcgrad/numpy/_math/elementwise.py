@@ -185,19 +185,16 @@ def sign(x: Any, /) -> Any:
         return bind(ops.sign_p, (x,), NO_PARAMS)
     if type(x) is complex:
         return np.sign(x)
-    size = ops.abs_p(x)
+    size, real, imag = ops.abs_p(x), real_p(x), imag_p(x)
     zero, infinite = size == 0, size == np.inf
-    # Of zeros with a sign too it is 0 without one.
-    y = select(zero, 0, select(infinite, 1, x) / cast(select(zero | infinite, 1, size), x.dtype))
-    return select(infinite, _direction(x), y)
-
-
-def _direction(x: Any) -> Any:
-    """The sign of the one infinite part of a complex number; NaN where both are infinite."""
-    real, imag = real_p(x), imag_p(x)
+    safe = select(zero | infinite, 1, size)
+    # A complex quotient would lose the signs of zeros. Zeros have none here.
+    finite = make_complex(*[select(infinite, 1, part) / safe for part in (real, imag)])
     by_real, by_imag = ops.abs_p(real) == np.inf, ops.abs_p(imag) == np.inf
-    y = make_complex(select(by_real, ops.sign_p(real), 0), select(by_imag, ops.sign_p(imag), 0))
-    return select(by_real & by_imag, x.dtype.type(complex(np.nan, np.nan)), y)
+    direction = make_complex(select(by_real, ops.sign_p(real), 0), select(by_imag, ops.sign_p(imag), 0))
+    # Between two infinite parts there is no direction.
+    direction = select(by_real & by_imag, x.dtype.type(complex(np.nan, np.nan)), direction)
+    return select(zero, 0, select(infinite, direction, finite))
 
 
 def _positive(x: Any, /) -> Any:

@@ -281,6 +281,7 @@ FORMS: dict[str, Form] = {
     "dot_general": _dot_general,
     "affine": _affine,
     "log_softmax": _log_softmax,
+    "clamp": _clip,
     "clip": _clip,
     "relu": _relu,
     "logistic": _logistic,
