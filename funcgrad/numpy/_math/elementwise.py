@@ -12,10 +12,12 @@ from funcgrad._core.aval import is_integer
 from funcgrad._core.bind import NO_PARAMS, Tracer, bind, is_foreign
 from funcgrad._core.numbers import PYTHON_NUMBERS, refuse_exponent
 from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.place import is_number
 from funcgrad._engines import is_abstract
 from funcgrad._ops.elementwise import arithmetic as ops
 from funcgrad._ops.elementwise.cast import cast, cast_p, imag_p, make_complex, real_p
 from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.index.gather import index
 from funcgrad._ops.layout.copy import fresh
 from funcgrad._ops.layout.shape import reshape
 from funcgrad.numpy._base.convert import as_value, dtype_of, operands_for, strong
@@ -199,7 +201,9 @@ def sign(x: Any, /) -> Any:
 
 def _positive(x: Any, /) -> Any:
     """The same numbers, in an array of their own."""
-    return fresh(operands_for(np.positive, (x,))[0], x)
+    y = fresh(operands_for(np.positive, (x,))[0], x)
+    # Of an array without axes a ufunc makes a number.
+    return index(y, ()) if isinstance(y, Tracer) and not y.shape and not is_number(y) else y
 
 
 positive = named(of_numbers(_positive), np.positive)
