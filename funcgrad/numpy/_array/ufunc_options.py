@@ -18,7 +18,7 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.write import shape_text
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad.errors import UnsupportedFunctionError
-from funcgrad.numpy._base.concrete import innermost, no_number
+from funcgrad.numpy._base.concrete import innermost
 from funcgrad.numpy._base.convert import as_value, assigned, operands_for
 from funcgrad.numpy._base.guests import is_object_array
 from funcgrad.numpy._base.object_arrays import put_elements
@@ -44,18 +44,13 @@ def with_options(ufunc: np.ufunc, function: Function, inputs: tuple, options: di
     if dtype is not None:
         inputs = tuple([assigned(x, np.dtype(dtype)) for x in inputs])
     casting = options.get("casting", "same_kind")
-    # ``out=...`` asks for an array where the result has no axes.
-    as_arrays = any(out is Ellipsis for out in outs)
     outs = tuple([None if out is Ellipsis else out for out in outs])
     for out in outs:
         if out is not None:
             check_out(out, ufunc.__name__)
     if where is not True:
         return _where(ufunc, function, inputs, where, outs, casting)
-    results = _delivered(ufunc, function(*inputs), inputs, outs, casting)
-    if not as_arrays:
-        return results
-    return tuple(map(no_number, results)) if ufunc.nout > 1 else no_number(results)
+    return _delivered(ufunc, function(*inputs), inputs, outs, casting)
 
 
 def _delivered(ufunc: np.ufunc, results: Any, inputs: tuple, outs: tuple, casting: Any) -> Any:
