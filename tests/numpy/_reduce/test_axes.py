@@ -103,7 +103,7 @@ def test_dtypes_of_quantiles(f: Any, dtype: str) -> None:
 def test_variances_in_other_dtypes() -> None:
     m = np.random.default_rng(0).normal(size=(4, 5))
     for f, dtype, of in itertools.product((np.var, np.std, np.nanvar, np.nanstd), "FDfd", "fdFDi"):
-        if of in "FD" and dtype in "fd" or f in {np.nanvar, np.nanstd} and dtype in "FD":
+        if (of in "FD" and dtype in "fd") or (f in {np.nanvar, np.nanstd} and dtype in "FD"):
             # NumPy drops imaginary parts.
             continue
         x = (3 * m).astype(of)
