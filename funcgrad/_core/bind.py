@@ -170,6 +170,11 @@ class Trace:
         """Apply a primitive of whose operands at least one is a tracer of this trace."""
         raise NotImplementedError
 
+    def may_be_array(self, x: Any) -> bool:
+        """Whether a value without axes, of which only the type is known, may be an array rather than a number."""
+        del x
+        return False
+
     def refuse_leak(self, primitive: Primitive) -> NoReturn:
         raise UnexpectedTracerError(
             f"{primitive.name}: an operand is a tracer of a {self.transform} that has ended. "

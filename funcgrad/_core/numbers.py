@@ -75,7 +75,8 @@ def _number(x: Any, dtype: np.dtype) -> Any:
     # A zero is zero in every dtype; anything else would lose a part that the function above should have seen.
     fits = x == 0 or dtype.kind == "V" or _RANKS.index(own) <= _RANKS.index(dtype.kind)
     assert fits, f"a Python {type(x).__name__} beside {dtype.name}"
-    return np.asarray(x, dtype)[()]
+    # Of two integer dtypes of one width JAX knows the one that NumPy makes of their name.
+    return np.asarray(x, np.dtype(dtype.str) if dtype.char in "qQ" else dtype)[()]
 
 
 def refuse_number(x: Any, dtype: np.dtype) -> NoReturn:

@@ -12,7 +12,7 @@ from funcgrad.numpy._base.dispatch import functions, implements, is_covered, spe
 from funcgrad.numpy._base.guests import holds_tracer, is_guest, is_number_dtype, is_object_array, is_sparse
 from funcgrad.numpy._choose.at import At
 from funcgrad.numpy._choose.indexing import getitem, parse
-from funcgrad.numpy._choose.where import clip_method
+from funcgrad.numpy._choose.where import clamp
 from funcgrad.numpy._contract.products import diagonal_of
 from funcgrad.numpy._contract.sparse import elements as elements_of_sparse
 from funcgrad.numpy._layout.creation import astype_method
@@ -26,7 +26,7 @@ __all__ = [
     "StandIns",
     "as_value",
     "astype_method",
-    "clip_method",
+    "clamp",
     "concrete_value",
     "diagonal_of",
     "dtype_of",

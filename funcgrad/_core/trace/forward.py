@@ -10,6 +10,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, bind, keeps, next_serial
+from funcgrad._core.trace.place import writable
 from funcgrad.tree import register_leaf
 
 if TYPE_CHECKING:
@@ -50,6 +51,11 @@ class ForwardTracer(Tracer):
         return aval_of(self._value)
 
 
+def _unmoved(y: Any) -> Any:
+    """A result of empty arrays alone: it has no tangent, since a tangent of 0 times an infinite slope would be NaN."""
+    return writable(y._value) if type(y) is ForwardTracer and 0 not in y.shape else y
+
+
 class ForwardTrace(Trace):
     """Runs each primitive on the primals and pushes the tangents through its derivative at once."""
 
@@ -69,16 +75,22 @@ class ForwardTrace(Trace):
         primals = []
         tangents = []
         bare = True
+        moving = False
         for x in operands:
             mine = type(x) is ForwardTracer and x.owner is self
             primal, tangent = (x._value, x._tangent) if mine else (x, None)
             primals.append(primal)
             tangents.append(tangent)
             bare = bare and type(primal) in NUMPY_TYPES and (tangent is None or type(tangent) in NUMPY_TYPES)
+            moving = moving or (tangent is not None and 0 not in tangent.shape)
         if bare or self._scope_of is None:
-            return self._push(primitive, tuple(primals), tangents, params)
-        with self._scope_of([*primals, *[x_dot for x_dot in tangents if x_dot is not None]]):
-            return self._push(primitive, tuple(primals), tangents, params)
+            y = self._push(primitive, tuple(primals), tangents, params)
+        else:
+            with self._scope_of([*primals, *[x_dot for x_dot in tangents if x_dot is not None]]):
+                y = self._push(primitive, tuple(primals), tangents, params)
+        if moving:
+            return y
+        return list(map(_unmoved, y)) if type(y) is list else _unmoved(y)
 
     def _push(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> Any:
         if primitive.multiple_results:

@@ -14,15 +14,15 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import Trace, Tracer, active_trace, bind, is_foreign
 from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.refusals import check_known, refuse_outer
 from funcgrad._core.trace.tape import LEAF
-from funcgrad.errors import TracerAssignmentError
 from funcgrad.tree import register_leaf
 
 _NDARRAY = np.ndarray
@@ -127,7 +127,7 @@ def apart(y: Any) -> Any:
 
 def own_place(value: Any, home: Trace) -> Any:
     """An argument as a function's own array, which it may write to; the caller's stays as it is."""
-    if not isinstance(value, Tracer | _NDARRAY):
+    if not isinstance(value, Tracer | _NDARRAY) or is_number(value):
         return value
     place = object.__new__(Place)
     _become(place, Memory(frozen(value), home, False), value.shape, value.dtype)
@@ -242,6 +242,8 @@ def as_place(x: Any, asked: str) -> Any:
         as_place(base, asked)
         _learn(x)
         return as_place(x, asked)
+    if base is not None and _base_of(base) is None and is_number(base):
+        check_known(base, _bare(base), asked)
     active = active_trace()
     # What an inner function makes of an outer one's values is a value of the outer trace, and yet made inside.
     if active is None or not (x.owner is active or getattr(x, "serial", 0) > active.level) or not x.held:
@@ -267,24 +269,6 @@ def had_writes(trace: Trace) -> bool:
     return isinstance(trace, _Watching)
 
 
-def check_home(memory: Memory, x: Tracer, asked: str) -> None:
-    """Refuse a write to an array that an outer function has."""
-    if memory.home is not active_trace():
-        refuse_outer(memory.home, x, asked)
-
-
-def refuse_outer(home: Trace | None, x: Tracer, asked: str) -> NoReturn:
-    """Refuse a write that would not be one where the array was made."""
-    active = active_trace()
-    inner = "no transform" if active is None else active.transform
-    outer = "no transform" if home is None else home.transform
-    raise TracerAssignmentError(
-        f"{asked} writes into an array {x.aval} that was made outside of the function that {inner} runs (by the one of "
-        f"{outer}): what is written there would not be seen outside, or not every time. Write into a copy made inside "
-        "(y = x.copy()) and return it."
-    )
-
-
 def _is_view(x: Any, primitive: Primitive, params: dict) -> bool:
     """Whether what the primitive makes of a value is a view in NumPy, rather than a copy or a number.
 
@@ -292,7 +276,7 @@ def _is_view(x: Any, primitive: Primitive, params: dict) -> bool:
     """
     view = primitive.view
     assert view is not None
-    if not view.shown(x.shape, params):
+    if not view.shown(x.shape, params) or is_number(x):
         return False
     if not view.may_copy:
         return True
@@ -306,6 +290,17 @@ def _shown_of(array: np.ndarray, primitive: Primitive, params: dict) -> np.ndarr
     return (primitive.view.numpy or primitive.numpy)(array, **params)
 
 
+def is_number(x: Any) -> bool:
+    """Whether NumPy's own value in the place of a tracer is a number rather than an array; nothing is a view of one."""
+    if x.shape or type(x) is Place or type(_bare(x)) is _NDARRAY:
+        return False
+    base = _base_of(x)
+    if base is None:
+        return True
+    like = array_like(base)
+    return type(_shown_of(like[()] if is_number(base) else like, x.viewed_by, x.viewed_at)) is not _NDARRAY
+
+
 def array_like(x: Any) -> np.ndarray:
     """An array laid out in memory as the value is; what is in it says nothing."""
     base = _base_of(x)
@@ -315,14 +310,6 @@ def array_like(x: Any) -> np.ndarray:
     if type(x) is Place:
         value = x.node.value if x.node.layout is None else x.node.layout
     return _bare(value) if isinstance(_bare(value), _NDARRAY) else np.empty(x.shape, x.dtype)
-
-
-def in_one_piece(x: Any, order: str = "C") -> bool:
-    """Whether an array lies in memory without gaps, in this order; in C order where there are no strides to look at."""
-    flags = getattr(array_like(x) if isinstance(x, Tracer) else x, "flags", None)
-    if flags is None:
-        return order == "C" or len(x.shape) < 2
-    return flags.f_contiguous if order == "F" else flags.c_contiguous
 
 
 def keep_layout(memory: Memory) -> None:

@@ -81,6 +81,10 @@ class StagingTrace(Trace):
         self.inputs.append(var)
         return StagedTracer(self, var)
 
+    def may_be_array(self, x: Any) -> bool:
+        """An argument without axes is of one type whether it is a NumPy number or an array; Python's is weak."""
+        return not x.aval.weak and any(x.variable is var for var in self.inputs)
+
     def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
         if not self.alive:
             self.refuse_leak(primitive)

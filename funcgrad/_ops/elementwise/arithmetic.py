@@ -172,7 +172,15 @@ pow_log_p = elementwise(
 )
 log_p = elementwise("log", "x", numpy=np.log, xla="log", maps=[lambda t, x: t / x], flops=10)
 sqrt_p = elementwise("sqrt", "x", numpy=np.sqrt, xla="sqrt", maps=[lambda t, y: t / (2 * y)])
-sign_p = elementwise("sign", "x", numpy=np.sign, xla="sign", maps=CONSTANT)
+
+
+def _sign_xla(lax: Any, x: Any) -> Any:
+    """The sign, which is 0 without a sign of -0.0 too."""
+    y = lax.sign(x)
+    return lax.select(lax.eq(x, lax.full_like(x, 0)), lax.full_like(x, 0), y) if x.dtype.kind in "fV" else y
+
+
+sign_p = elementwise("sign", "x", numpy=np.sign, xla=_sign_xla, maps=CONSTANT)
 
 
 def _abs_map(t: Any, x: Any, x_aval: Aval, y: Any) -> Any:
@@ -185,11 +193,22 @@ def _abs_push(t: Any, x: Any, x_aval: Aval, y: Any) -> Any:
     return _abs_map(t, x, x_aval, y) if x_aval.dtype.kind != "c" else real_p(_abs_map(t, x, x_aval, y))
 
 
+def _abs_xla(lax: Any, x: Any) -> Any:
+    """The absolute value; of a complex number with an infinite part infinite, also where the other part is NaN."""
+    if x.dtype.kind in "ub":
+        return x
+    y = lax.abs(x)
+    if x.dtype.kind != "c":
+        return y
+    infinite = [lax.eq(lax.abs(part), lax.full_like(y, np.inf)) for part in (lax.real(x), lax.imag(x))]
+    return lax.select(lax.bitwise_or(*infinite), lax.full_like(y, np.inf), y)
+
+
 abs_p = elementwise(
     "abs",
     "x",
     numpy=np.absolute,
-    xla=lambda lax, x: x if x.dtype.kind in "ub" else lax.abs(x),
+    xla=_abs_xla,
     maps=[_abs_map],
     jvps=[_abs_push],
     dtype=lambda x: real_dtype(x.dtype),
@@ -207,12 +226,20 @@ _EXTREMUM_MAPS = [lambda t, y, a, b: _winner_map(t, a, b, y), lambda t, y, a, b:
 
 def max_xla(lax: Any, a: Any, b: Any) -> Any:
     """The greater; XLA makes one operation of bounds on both sides, which it lacks for bools."""
-    return lax.bitwise_or(a, b) if a.dtype == bool else lax.max(a, b)
+    return lax.bitwise_or(a, b) if a.dtype == bool else _extremum_xla(lax, a, b, "max")
 
 
 def min_xla(lax: Any, a: Any, b: Any) -> Any:
     """The smaller."""
-    return lax.bitwise_and(a, b) if a.dtype == bool else lax.min(a, b)
+    return lax.bitwise_and(a, b) if a.dtype == bool else _extremum_xla(lax, a, b, "min")
+
+
+def _extremum_xla(lax: Any, a: Any, b: Any, name: str) -> Any:
+    """The first operand wins where complex numbers are equal or it is NaN, as in NumPy; XLA passes over NaN."""
+    if a.dtype.kind != "c":
+        return getattr(lax, name)(a, b)
+    first = lax.bitwise_or(ordered(lax, a, b, "ge" if name == "max" else "le"), lax.ne(a, a))
+    return lax.select(first, a, b)
 
 
 max_p = elementwise("max", "a b", numpy=np.maximum, xla=max_xla, maps=_EXTREMUM_MAPS)

@@ -11,7 +11,8 @@ from funcgrad._ops.elementwise.families import elementwise
 
 
 def _size_xla(lax: Any, x: Any) -> Any:
-    return lax.abs(x) if x.dtype.kind == "i" else x
+    """The absolute value in the unsigned dtype, which has room for that of the least integer too."""
+    return lax.convert_element_type(lax.abs(x), np.dtype(f"u{x.dtype.itemsize}")) if x.dtype.kind == "i" else x
 
 
 def _gcd_xla(lax: Any, a: Any, b: Any) -> Any:
@@ -26,14 +27,16 @@ def _gcd_xla(lax: Any, a: Any, b: Any) -> Any:
     def unfinished(pair: tuple[Any, Any]) -> Any:
         return lax.reduce_or(lax.ne(pair[1], lax.full_like(pair[1], 0)), axes=tuple(range(pair[1].ndim)))
 
-    return lax.while_loop(unfinished, step, (_size_xla(lax, a), _size_xla(lax, b)))[0]
+    common = lax.while_loop(unfinished, step, (_size_xla(lax, a), _size_xla(lax, b)))[0]
+    return lax.convert_element_type(common, a.dtype)
 
 
 def _lcm_xla(lax: Any, a: Any, b: Any) -> Any:
-    common = _gcd_xla(lax, a, b)
+    first, second = _size_xla(lax, a), _size_xla(lax, b)
+    common = _gcd_xla(lax, first, second)
     zero = lax.eq(common, lax.full_like(common, 0))
-    product = lax.mul(lax.div(_size_xla(lax, a), lax.select(zero, lax.full_like(common, 1), common)), _size_xla(lax, b))
-    return lax.select(zero, lax.full_like(common, 0), product)
+    product = lax.mul(lax.div(first, lax.select(zero, lax.full_like(common, 1), common)), second)
+    return lax.convert_element_type(lax.select(zero, lax.full_like(common, 0), product), a.dtype)
 
 
 gcd_p = elementwise("gcd", "a b", numpy=np.gcd, xla=_gcd_xla, maps=CONSTANT, flops=20)

@@ -73,7 +73,8 @@ right_shift_p = _bitwise("right_shift", "a b", np.right_shift, _right_shift_xla)
 
 def _ignore_nan(name: str) -> Any:
     def choose(lax: Any, a: Any, b: Any) -> Any:
-        return lax.select(_isnan_xla(lax, a), b, lax.select(_isnan_xla(lax, b), a, getattr(lax, name)(a, b)))
+        # NaN of both is that of the first, as in NumPy.
+        return lax.select(_isnan_xla(lax, b), a, lax.select(_isnan_xla(lax, a), b, getattr(lax, name)(a, b)))
 
     return choose
 
@@ -102,13 +103,38 @@ def _clip_xla(lax: Any, x: Any, low: Any, high: Any) -> Any:
     return min_xla(lax, max_xla(lax, x, low), high)
 
 
+def _greater_share(t: Any, x: Any, other: Any) -> Any:
+    """All of ``t`` where ``x`` is greater than the other, half of it where both are equal."""
+    return select(x > other, t, select(x == other, 0.5 * t, 0))
+
+
+def _below_high(t: Any, x: Any, low: Any, high: Any) -> Any:
+    """The part of ``t`` that does not go to the upper bound."""
+    return _greater_share(t, high, max_p(x, low))
+
+
+# The smaller of the upper bound and the greater of the value and the lower bound; equal ones share the derivative.
 clip_p = elementwise(
     "clip",
     "x low high",
     numpy=_clip_numpy,
     xla=_clip_xla,
     maps=[
-        # At the bounds themselves the value still passes.
+        lambda t, x, low, high: _greater_share(_below_high(t, x, low, high), x, low),
+        lambda t, x, low, high: _greater_share(_below_high(t, x, low, high), low, x),
+        lambda t, x, low, high: _greater_share(t, max_p(x, low), high),
+    ],
+    flops=2,
+    forms=Forms(expand=_clip_expanded, new_memory=True),
+)
+
+# PyTorch's: a value that is equal to a bound has the whole derivative.
+clamp_p = elementwise(
+    "clamp",
+    "x low high",
+    numpy=_clip_numpy,
+    xla=_clip_xla,
+    maps=[
         lambda t, x, low, high: select((x >= low) & (x <= high), t, 0),
         lambda t, x, low, high: select((x < low) & (low <= high), t, 0),
         lambda t, x, low, high: select((x > high) | (low > high), t, 0),

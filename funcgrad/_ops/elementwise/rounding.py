@@ -185,8 +185,13 @@ def _power_of_two(lax: Any, exponent: Any, like: Any) -> Any:
 
 def _ldexp_xla(lax: Any, x: Any, exponent: Any) -> Any:
     limit = 2 - np.finfo(x.dtype).minexp
+    if exponent.dtype.itemsize < 4:
+        exponent = lax.convert_element_type(exponent, np.int32)
+    # A wide exponent is bounded before it is cast, which would wrap it.
+    exponent = lax.min(exponent, lax.full_like(exponent, 3 * limit))
+    if exponent.dtype.kind == "i":
+        exponent = lax.max(exponent, lax.full_like(exponent, -3 * limit))
     exponent = lax.convert_element_type(exponent, np.int32)
-    exponent = lax.max(lax.min(exponent, lax.full_like(exponent, 3 * limit)), lax.full_like(exponent, -3 * limit))
     # Three factors, each a normal number, reach from the largest to the smallest subnormal.
     third = lax.div(exponent, lax.full_like(exponent, 3))
     for part in (third, third, lax.sub(exponent, lax.add(third, third))):

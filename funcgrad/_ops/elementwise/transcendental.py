@@ -17,13 +17,31 @@ _LN2 = math.log(2)
 _LN10 = math.log(10)
 
 
+def _expm1_xla(lax: Any, x: Any) -> Any:
+    """Of complex numbers by NumPy's formula, which tells where the imaginary part is no number."""
+    if x.dtype.kind != "c":
+        return lax.expm1(x)
+    real, imag = lax.real(x), lax.imag(x)
+    half = lax.sin(lax.mul(imag, lax.full_like(imag, 0.5)))
+    small = lax.mul(lax.full_like(half, 2), lax.mul(half, half))
+    return lax.complex(lax.sub(lax.mul(lax.expm1(real), lax.cos(imag)), small), lax.mul(lax.exp(real), lax.sin(imag)))
+
+
 def _log_to_base(base: float) -> Any:
-    return lambda lax, x: lax.div(lax.log(x), lax.full_like(x, math.log(base)))
+    def logarithm(lax: Any, x: Any) -> Any:
+        y = lax.log(x)
+        if x.dtype.kind != "c":
+            return lax.div(y, lax.full_like(y, math.log(base)))
+        # The quotient of an infinite complex number would be NaN.
+        parts = lax.real(y), lax.imag(y)
+        return lax.complex(*[lax.div(part, lax.full_like(part, math.log(base))) for part in parts])
+
+    return logarithm
 
 
 exp_p = elementwise("exp", "x", numpy=np.exp, xla="exp", maps=[lambda t, y: t * y], flops=10)
 exp2_p = elementwise("exp2", "x", numpy=np.exp2, xla="exp2", maps=[lambda t, y: t * (y * _LN2)], flops=10)
-expm1_p = elementwise("expm1", "x", numpy=np.expm1, xla="expm1", maps=[lambda t, x: t * exp_p(x)], flops=10)
+expm1_p = elementwise("expm1", "x", numpy=np.expm1, xla=_expm1_xla, maps=[lambda t, x: t * exp_p(x)], flops=10)
 
 
 def gauss(x: Any) -> Any:

@@ -15,7 +15,8 @@ import numpy as np
 from funcgrad._core.bind import NUMPY_TYPES, Tracer
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.forward import ForwardTracer
-from funcgrad._core.trace.place import Memory, Place, as_place, check_home, frozen, keep_layout, settled, shown_by
+from funcgrad._core.trace.place import Memory, Place, as_place, frozen, keep_layout, settled, shown_by
+from funcgrad._core.trace.refusals import check_home
 from funcgrad._core.trace.reverse import ReverseTracer
 from funcgrad._core.trace.tape import Node, new_kind, next_serial
 from funcgrad._ops.index.gather import WrittenBar, index_p
@@ -46,7 +47,7 @@ def write(x: Tracer, v: Any, index: Index = WHOLE, arrays: tuple = (), asked: st
     """
     place = x if type(x) is Place else as_place(x, asked)
     memory = place.node
-    check_home(memory, place, asked)
+    check_home(memory.home, place, asked)
     steps = [] if place.viewed is None else _steps(place)
     if arrays:
         arrays = tuple([settled(a) for a in arrays])

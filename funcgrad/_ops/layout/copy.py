@@ -43,6 +43,14 @@ def kept_here(y: Any) -> Any:
     return y if not isinstance(y, Tracer) or y.owner is home or type(y) is Place else new_place(y, owned=False)
 
 
+def in_one_piece(x: Any, order: str = "C") -> bool:
+    """Whether an array lies in memory without gaps, in this order; in C order where there are no strides to look at."""
+    flags = getattr(array_like(x) if isinstance(x, Tracer) else x, "flags", None)
+    if flags is None:
+        return order == "C" or len(x.shape) < 2
+    return flags.f_contiguous if order == "F" else flags.c_contiguous
+
+
 def holder(x: np.ndarray) -> Any:
     """The object whose memory an array lies in."""
     while isinstance(x.base, np.ndarray):

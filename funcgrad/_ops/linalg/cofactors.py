@@ -14,9 +14,11 @@ from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._core.primitive import CompoundPrimitive, Primitive
 from funcgrad._core.trace.derivative import PerOperand
-from funcgrad._ops.elementwise.arithmetic import abs_p
+from funcgrad._ops.elementwise.arithmetic import abs_p, gt_p, lt_p
 from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.elementwise.logic import logical_and_p
 from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.elementwise.transcendental import exp_p
 from funcgrad._ops.index.gather import slice_axis
 from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.layout.batching import batch_same
@@ -24,7 +26,7 @@ from funcgrad._ops.layout.broadcast import batch_all, broadcast_to, reduce_sum
 from funcgrad._ops.layout.diagonal import diagonal, embed_diagonal
 from funcgrad._ops.layout.shape import expand_dims
 from funcgrad._ops.layout.triangle import upper_triangle
-from funcgrad._ops.linalg.determinant import parity, scaled, times
+from funcgrad._ops.linalg.determinant import parity, scaled, sign_and_logarithm, times
 from funcgrad._ops.linalg.factor import PIVOT_DTYPE, lu
 from funcgrad._ops.linalg.matrices import conjugated, identity_like, product, scaled_columns, swapped
 from funcgrad._ops.linalg.permutation import unpermuted
@@ -36,8 +38,18 @@ from funcgrad._ops.reduce.reduce import reduce_max, reduce_prod
 
 
 def _determinant(factors: Any, pivots: Any) -> Any:
-    pivot_values = diagonal(factors)
-    return times(parity(pivots, factors.dtype), reduce_prod(pivot_values, (len(pivot_values.shape) - 1,)))
+    return times(parity(pivots, factors.dtype), _product(diagonal(factors)))
+
+
+def _product(values: Any) -> Any:
+    """The product over the last axis; by logarithms, as NumPy has it, where it leaves the range of the dtype midway."""
+    axes = (len(values.shape) - 1,)
+    plain = reduce_prod(values, axes)
+    sign, logarithm = sign_and_logarithm(values)
+    size = bind(abs_p, (plain,), NO_PARAMS)
+    within = bind(logical_and_p, (bind(lt_p, (size, np.inf), NO_PARAMS), bind(gt_p, (size, 0), NO_PARAMS)), NO_PARAMS)
+    by_logarithm = times(sign, cast(bind(exp_p, (logarithm,), NO_PARAMS), values.dtype))
+    return select(within, plain, by_logarithm)
 
 
 def _cofactors(factors: Any, pivots: Any, permutation: Any) -> Any:
@@ -51,7 +63,7 @@ def _cofactors(factors: Any, pivots: Any, permutation: Any) -> Any:
     axis = len(pivot_values.shape) - 1
     last = slice_axis(pivot_values, axis, size - 1, size)
     nonzero = _without_zeros(pivot_values)
-    others = reduce_prod(slice_axis(nonzero, axis, 0, size - 1), (axis,))
+    others = _product(slice_axis(nonzero, axis, 0, size - 1))
     filled = select(np.arange(size) == size - 1, 1, nonzero)
     filled = upper_triangle(factors, 1) + embed_diagonal(filled, (size, size))
     scales = concatenate([broadcast_to(last, (*last.shape[:-1], size - 1)), last * 0 + 1], axis)

@@ -37,17 +37,22 @@ def parity(pivots: Any, dtype: np.dtype) -> Any:
 
 
 def _sign_and_logarithm(factors: Any, pivots: Any) -> tuple[Any, Any]:
-    pivot_values = diagonal(factors)
+    sign, logarithm = sign_and_logarithm(diagonal(factors))
+    return times(parity(pivots, factors.dtype), sign), logarithm
+
+
+def sign_and_logarithm(pivot_values: Any) -> tuple[Any, Any]:
+    """The sign of the product over the last axis, and the logarithm of its size."""
     sizes = bind(abs_p, (pivot_values,), NO_PARAMS)
     zero = bind(eq_p, (sizes, 0), NO_PARAMS)
     safe = select(zero, 1, sizes)
     logarithm = reduce_sum(select(zero, -np.inf, bind(log_p, (safe,), NO_PARAMS)), _last_axis(sizes))
-    if factors.dtype.kind == "c":
+    if pivot_values.dtype.kind == "c":
         # Not the primitive ``sign``, which has no derivative: of complex numbers the sign changes with them.
-        signs = bind(div_p, (pivot_values, cast(safe, factors.dtype)), NO_PARAMS)
+        signs = bind(div_p, (pivot_values, cast(safe, pivot_values.dtype)), NO_PARAMS)
     else:
         signs = bind(sign_p, (pivot_values,), NO_PARAMS)
-    return times(parity(pivots, factors.dtype), reduce_prod(signs, _last_axis(signs))), logarithm
+    return reduce_prod(signs, _last_axis(signs)), logarithm
 
 
 def _inverse_transposed(factors: Any, permutation: Any) -> Any:

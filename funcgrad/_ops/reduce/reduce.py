@@ -12,6 +12,7 @@ from funcgrad._core.bind import bind_one
 from funcgrad._core.forms import NO_FORMS, Basic, Forms
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import CONSTANT, PerOperand
+from funcgrad._ops.elementwise.arithmetic import max_xla, min_xla
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.layout.batching import batch_axes
@@ -21,6 +22,8 @@ from funcgrad._ops.reduce.cumulative import products_of_others
 from funcgrad._ops.reduce.sort import INDEX_DTYPE
 
 Axes = tuple[int, ...]
+# XLA's own reductions of complex numbers pass over NaN: the function of a pair, and what every number wins against.
+_COMPLEX_EXTREMA = {"reduce_max": (max_xla, -np.inf), "reduce_min": (min_xla, np.inf)}
 
 
 def _reduction(
@@ -38,7 +41,12 @@ def _reduction(
         return ufunc.reduce(x, axis=axes, dtype=dtype or getattr(x, "dtype", None), keepdims=keepdims)
 
     def reduce_xla(lax: Any, x: Any, *, axes: Axes, keepdims: bool) -> Any:
-        y = getattr(lax, xla)(x, axes) if axes else x
+        y = x
+        if axes and x.dtype.kind == "c" and xla in _COMPLEX_EXTREMA:
+            pair, worst = _COMPLEX_EXTREMA[xla]
+            y = lax.reduce(x, x.dtype.type(complex(worst, worst)), lambda a, b: pair(lax, a, b), axes)
+        elif axes:
+            y = getattr(lax, xla)(x, axes)
         return lax.reshape(y, reduced_shape(x.shape, axes, True)) if keepdims else y
 
     def reduced_aval(x: Aval, *, axes: Axes, keepdims: bool) -> Aval:

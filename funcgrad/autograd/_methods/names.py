@@ -23,7 +23,7 @@ from funcgrad._ops.layout.diagonal import writable_diagonal
 from funcgrad.autograd._memory.views import chunk, copied, copying, expanded, hold, split, unbind, viewing
 from funcgrad.autograd._methods import ambiguous, dims
 from funcgrad.autograd._methods.to import to
-from funcgrad.numpy.extend import astype_method, clip_method, diagonal_of, reshape_method
+from funcgrad.numpy.extend import astype_method, clamp, diagonal_of, reshape_method
 
 
 class Size(int):
@@ -186,7 +186,11 @@ def _masked_fill(self: Any, mask: Any, value: Any) -> Any:
 def _clamp(self: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002  (PyTorch's names)
     if min is None and max is None:
         raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None")
-    return fnp.clip(self, min, max)
+    return clamp(self, min, max)
+
+
+def _clip(self: Any, min: Any = None, max: Any = None, out: Any = None) -> Any:  # noqa: A002  (NumPy's names)
+    return _clamp(self, min, max) if out is None else fnp.clip(self, min, max, out)
 
 
 def _converted(dtype: Any) -> Callable[[Any], Any]:
@@ -247,7 +251,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "diagonal": lambda self, offset=0, dim1=0, dim2=1: diagonal_of(self, offset, dim1, dim2, writable_diagonal),
     "astype": copying(astype_method),
     "copy": lambda self, order="C": copied(self),
-    "clip": copying(clip_method),
+    "clip": copying(_clip),
     "to": to,
     "__pos__": _itself,
     "contiguous": _contiguous,

@@ -115,14 +115,16 @@ def _reflected(function: Function) -> Function:
     return lambda self, other: function(_counted(other, self), self)
 
 
-def _comparison(function: Function) -> Function:
-    """What is no value (``x == None``) is compared by Python's rule for unlike things.
+def _comparison(function: Function, unlike: bool | None = None) -> Function:
+    """Compare; no element of an array is equal to what is no number (``x == None``), as in NumPy.
 
     Of Python's numbers alone the result is Python's bool, which counts where it is added.
     """
 
     def compare(self: Tracer, other: Any) -> Any:
-        if other is None or isinstance(other, str) or (defers_to(other) and not isinstance(other, np.ndarray)):
+        if other is None or isinstance(other, str | bytes):
+            return NotImplemented if unlike is None or not self.shape else np.full(self.shape, unlike)
+        if defers_to(other) and not isinstance(other, np.ndarray):
             return NotImplemented
         result = function(self, other)
         return bool(result) if type(result) is np.bool_ and is_weak(self) and is_weak(other) else result
@@ -147,8 +149,8 @@ _BINARY: dict[str, Methods] = {
     "rshift": _other(logic.right_shift),
 }
 _OTHERS: dict[str, Callable[..., Any]] = {
-    "eq": _comparison(e.equal),
-    "ne": _comparison(e.not_equal),
+    "eq": _comparison(e.equal, unlike=False),
+    "ne": _comparison(e.not_equal, unlike=True),
     "lt": _comparison(e.less),
     "le": _comparison(e.less_equal),
     "gt": _comparison(e.greater),

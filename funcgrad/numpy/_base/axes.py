@@ -20,14 +20,21 @@ def normalize_axis(axis: Any, ndim: int) -> int:
 
 
 def normalize_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
-    """The axes as non-negative numbers, in order; all of them for ``None``."""
+    """The axes as non-negative numbers, sorted; all of them for ``None``."""
     if axis is None:
         return ALL_AXES[ndim]
     if type(axis) is int and 0 <= axis < ndim:
         return (axis,)
+    return tuple(sorted(given_axes(axis, ndim)))
+
+
+def given_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
+    """The axes as non-negative numbers in the order they are given in, which other arguments refer to."""
+    if axis is None:
+        return ALL_AXES[ndim]
     if isinstance(axis, int | np.integer):
         return (normalize_axis(axis, ndim),)
-    normalized = tuple(sorted(normalize_axis(i, ndim) for i in axis))
+    normalized = tuple([normalize_axis(i, ndim) for i in axis])
     if len(set(normalized)) != len(normalized):
         raise ValueError("duplicate value in 'axis'")
     return normalized

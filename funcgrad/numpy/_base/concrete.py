@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.bind import Tracer
+from funcgrad._core.bind import Tracer, bind
 from funcgrad._core.graph.line import user_line
-from funcgrad._core.trace.place import new_place, settled, shows_part
+from funcgrad._core.trace.place import is_number, new_place, settled
 from funcgrad._engines import is_abstract
+from funcgrad._ops.layout.shape import reshape_p
 from funcgrad.errors import ConcretizationTypeError, TracerBoolConversionError, TracerIntegerConversionError
 
 _REMEDY = (
@@ -31,16 +32,14 @@ def innermost(x: Any) -> Any:
     return x
 
 
-def is_number(x: Tracer) -> bool:
-    """Whether a traced value without axes is a number, and no array that can be written to."""
-    return not x.shape and not shows_part(x) and type(innermost(x)) is not np.ndarray
-
-
 def no_number(y: Any) -> Any:
     """A result that NumPy makes as an array, which can be written to, also where it has no axes."""
     if isinstance(y, np.generic):
         return np.asarray(y)
-    return new_place(y, owned=False) if isinstance(y, Tracer) and is_number(y) else y
+    if not isinstance(y, Tracer) or not is_number(y):
+        return y
+    # What Python sees the number of holds an array from here on; of a staged value it has to be written down.
+    return bind(reshape_p, (y,), {"shape": ()}) if isinstance(innermost(y), np.generic) else new_place(y, owned=False)
 
 
 def concrete_value(x: Any, asked: str) -> Any:

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from funcgrad._core.aval import is_inexact
+from funcgrad._core.aval import is_inexact, is_integral
 from funcgrad._core.bind import Tracer, active_trace
 from funcgrad._core.trace.place import settled
 from funcgrad._core.tracebacks import (
@@ -26,6 +26,7 @@ from funcgrad._core.tracebacks import (
     scipys_name,
     scipys_refusal,
 )
+from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.shape import reshape
 from funcgrad.errors import (
     ForeignArrayError,
@@ -143,7 +144,9 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
         ObjectArrayWarning,
         stacklevel=caller_level(),
     )
-    return _locked(elements(self), copy)
+    # NumPy's polynomials make floats of integers, which they tell by a dtype that an array of objects has not.
+    whole = asking.f_globals.get("__name__", "").startswith("numpy.polynomial.") and is_integral(self.dtype)
+    return _locked(elements(cast(self, np.dtype(float)) if whole else self), copy)
 
 
 def _of_numbers(array: np.ndarray, copy: bool | None) -> np.ndarray:

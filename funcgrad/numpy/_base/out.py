@@ -15,6 +15,7 @@ from funcgrad._core.tracebacks import TAKES_TRACED
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.write import WHOLE, shape_text, write
 from funcgrad.errors import TracerAssignmentError
+from funcgrad.numpy._base.concrete import no_number
 from funcgrad.numpy._base.convert import as_value, dtype_of
 
 _EMPTY = inspect.Parameter.empty
@@ -46,7 +47,9 @@ def into(out: Any, function: Callable[..., Any], given: dict[str, Any]) -> Any:
         if "dtype" in given and given["dtype"] is None:
             kwargs["dtype"] = _computed_in(next(iter(given.values())), array)
     y = function(*args, **kwargs)
-    return y if array is None or array is Ellipsis else _written(array, y, name, given.get("casting", "same_kind"))
+    if array is Ellipsis:
+        return no_number(y)
+    return y if array is None else _written(array, y, name, given.get("casting", "same_kind"))
 
 
 @functools.cache

@@ -13,7 +13,7 @@ import numpy as np
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import Tracer
 from funcgrad._core.numbers import PYTHON_NUMBERS
-from funcgrad._core.trace.place import Place, is_view, settled
+from funcgrad._core.trace.place import Place, is_number, is_view, settled
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.gather import index_p
@@ -23,7 +23,7 @@ from funcgrad._ops.index.write import check_fits, write, write_new
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
 from funcgrad.errors import TracerAssignmentError
-from funcgrad.numpy._base.concrete import innermost, is_number
+from funcgrad.numpy._base.concrete import innermost
 from funcgrad.numpy._base.convert import as_value
 from funcgrad.numpy._base.out import assign, check_kept
 from funcgrad.numpy._choose.indexing import getitem, parse

@@ -10,6 +10,7 @@ import numpy as np
 from funcgrad._core.aval import is_inexact, is_integer, result_dtype
 from funcgrad._core.bind import NO_PARAMS, Tracer, bind
 from funcgrad._core.lazy import LazyModule
+from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.place import settled
 from funcgrad._ops.elementwise import arithmetic, logic
 from funcgrad._ops.elementwise.cast import cast, complex_p, imag_p, real_p
@@ -127,11 +128,20 @@ def clip(
     min: Any = _MISSING,  # noqa: A002  (NumPy's name)
     max: Any = _MISSING,  # noqa: A002  (NumPy's name)
 ) -> Any:
-    """``numpy.clip``; at the bounds themselves the derivative is that of the value."""
+    """``numpy.clip``: a value that is equal to a bound shares its derivative with it, as in ``numpy.minimum``."""
     if out is not None:
         return into(out, clip, locals())
     low = _given(min if a_min is _MISSING else a_min)
     high = _given(max if a_max is _MISSING else a_max)
+    return _bounded(logic.clip_p, a, low, high)
+
+
+def clamp(x: Any, low: Any, high: Any) -> Any:
+    """PyTorch's ``clamp``: a value that is equal to a bound has the whole derivative."""
+    return _bounded(logic.clamp_p, x, _given(low), _given(high))
+
+
+def _bounded(primitive: Primitive, a: Any, low: Any, high: Any) -> Any:
     # The array's own method does the work in NumPy: a Python number that is clipped is no weaker than its bounds.
     x = strong(a)
     if is_integer(x.dtype):
@@ -143,11 +153,11 @@ def clip(
     x, *bounds = (cast(value, dtype) for value in (x, *bounds))
     if not bounds:
         return copy_op(x)
-    if dtype.kind not in "fc" and len(bounds) == 1:
+    if len(bounds) == 1 and (primitive is logic.clip_p or dtype.kind not in "fc"):
         return bind(arithmetic.min_p if low is None else arithmetic.max_p, (x, *bounds), NO_PARAMS)
     low = dtype.type(-np.inf) if low is None else bounds[0]
     high = dtype.type(np.inf) if high is None else bounds[-1]
-    return bind(logic.clip_p, (x, low, high), NO_PARAMS)
+    return bind(primitive, (x, low, high), NO_PARAMS)
 
 
 def clip_method(

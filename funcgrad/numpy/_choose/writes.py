@@ -11,7 +11,7 @@ import numpy as np
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import Tracer
 from funcgrad._core.numbers import PYTHON_NUMBERS
-from funcgrad._core.trace.place import settled
+from funcgrad._core.trace.place import is_number, settled
 from funcgrad._core.tracebacks import TAKES_TRACED
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
@@ -21,7 +21,6 @@ from funcgrad._ops.index.write import WHOLE, check_fits, without_leading, write
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
 from funcgrad.errors import TracerAssignmentError
-from funcgrad.numpy._base.concrete import is_number
 from funcgrad.numpy._base.convert import as_value, strong
 from funcgrad.numpy._base.dispatch import implements
 from funcgrad.numpy._base.out import check_cast, check_kept

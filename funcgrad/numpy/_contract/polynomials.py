@@ -39,8 +39,9 @@ def polygrid2d(x: Any, y: Any, c: Any) -> Any:
 
 
 def _table(c: Any) -> Any:
-    """Coefficients of at least one power."""
+    """Coefficients of at least one power, as floats."""
     c = as_array(as_value(c))
+    c = cast(c, np.dtype(float)) if is_integral(c.dtype) else c
     return c if c.shape else reshape(c, (1,))
 
 

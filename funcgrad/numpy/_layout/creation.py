@@ -9,7 +9,7 @@ import numpy as np
 from funcgrad._core.aval import aval_of, is_inexact, is_integer, is_real, result_dtype
 from funcgrad._core.bind import NO_PARAMS, Tracer, bind
 from funcgrad._core.numbers import require_room
-from funcgrad._core.trace.place import Place, array_like, in_one_piece, new_place, settled, shows_part
+from funcgrad._core.trace.place import Place, array_like, is_number, new_place, settled, shows_part
 from funcgrad._ops.elementwise.arithmetic import abs_p, pow_p, sign_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.rounding import floor_p
@@ -18,9 +18,9 @@ from funcgrad._ops.elementwise.transcendental import log10_p
 from funcgrad._ops.layout import fill
 from funcgrad._ops.layout.broadcast import broadcast_to as broadcast_op
 from funcgrad._ops.layout.copy import copy as copy_op
-from funcgrad._ops.layout.copy import fresh, holder, kept_here
+from funcgrad._ops.layout.copy import fresh, holder, in_one_piece, kept_here
 from funcgrad._ops.layout.shape import reshape
-from funcgrad.numpy._base.concrete import innermost, is_number, known_value, no_number
+from funcgrad.numpy._base.concrete import innermost, known_value, no_number
 from funcgrad.numpy._base.convert import as_value, promote, promote_weakly, strong
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
 from funcgrad.numpy._base.guests import is_number_dtype
@@ -109,7 +109,7 @@ def full_like(
             like = a if isinstance(a, np.ndarray) else array_like(a)
             y = np.full_like(like, fill_value, dtype, order, shape=lengths)
         return new_place(y if lengths or isinstance(y, Tracer) else np.asarray(y))
-    return new_place(copy_op(broadcast_op(cast(fill_value, dtype), lengths)))
+    return new_place(no_number(copy_op(broadcast_op(cast(fill_value, dtype), lengths))))
 
 
 @implements(np.zeros_like)

@@ -15,10 +15,10 @@ from typing import Any, Literal
 import numpy as np
 
 from funcgrad._core.bind import Tracer
-from funcgrad._core.trace.place import in_one_piece
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.copy import copy as copy_op
+from funcgrad._ops.layout.copy import in_one_piece
 from funcgrad._ops.layout.shape import reshape
 from funcgrad.numpy._base.convert import assigned
 from funcgrad.numpy._base.dispatch import implements

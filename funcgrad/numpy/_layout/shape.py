@@ -12,12 +12,13 @@ import numpy as np
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import Tracer
 from funcgrad._core.primitive import view
-from funcgrad._core.trace.place import apart, array_like, in_one_piece
+from funcgrad._core.trace.place import apart, array_like, is_number
 from funcgrad._ops.layout import shape as ops
 from funcgrad._ops.layout.broadcast import broadcast_to as broadcast_op
 from funcgrad._ops.layout.copy import copy as copy_op
+from funcgrad._ops.layout.copy import in_one_piece
 from funcgrad.numpy._base.axes import normalize_axis
-from funcgrad.numpy._base.concrete import is_number, no_number
+from funcgrad.numpy._base.concrete import no_number
 from funcgrad.numpy._base.convert import as_value, strong
 from funcgrad.numpy._base.dispatch import implements, refuse_option
 

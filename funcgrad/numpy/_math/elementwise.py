@@ -12,10 +12,12 @@ from funcgrad._core.aval import is_integer
 from funcgrad._core.bind import NO_PARAMS, Tracer, bind, is_foreign
 from funcgrad._core.numbers import PYTHON_NUMBERS, refuse_exponent
 from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.place import is_number
 from funcgrad._engines import is_abstract
 from funcgrad._ops.elementwise import arithmetic as ops
-from funcgrad._ops.elementwise.cast import cast, cast_p
+from funcgrad._ops.elementwise.cast import cast, cast_p, imag_p, make_complex, real_p
 from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.index.gather import index
 from funcgrad._ops.layout.copy import fresh
 from funcgrad._ops.layout.shape import reshape
 from funcgrad.numpy._base.convert import as_value, dtype_of, operands_for, strong
@@ -185,15 +187,23 @@ def sign(x: Any, /) -> Any:
         return bind(ops.sign_p, (x,), NO_PARAMS)
     if type(x) is complex:
         return np.sign(x)
-    size = ops.abs_p(x)
-    zero = size == 0
-    # Of zeros with a sign too it is 0 without one.
-    return select(zero, 0, x / cast(select(zero, 1, size), x.dtype))
+    size, real, imag = ops.abs_p(x), real_p(x), imag_p(x)
+    zero, infinite = size == 0, size == np.inf
+    safe = select(zero | infinite, 1, size)
+    # A complex quotient would lose the signs of zeros. Zeros have none here.
+    finite = make_complex(*[select(infinite, 1, part) / safe for part in (real, imag)])
+    by_real, by_imag = ops.abs_p(real) == np.inf, ops.abs_p(imag) == np.inf
+    direction = make_complex(select(by_real, ops.sign_p(real), 0), select(by_imag, ops.sign_p(imag), 0))
+    # Between two infinite parts there is no direction.
+    direction = select(by_real & by_imag, x.dtype.type(complex(np.nan, np.nan)), direction)
+    return select(zero, 0, select(infinite, direction, finite))
 
 
 def _positive(x: Any, /) -> Any:
     """The same numbers, in an array of their own."""
-    return fresh(operands_for(np.positive, (x,))[0], x)
+    y = fresh(operands_for(np.positive, (x,))[0], x)
+    # Of an array without axes a ufunc makes a number.
+    return index(y, ()) if isinstance(y, Tracer) and not y.shape and not is_number(y) else y
 
 
 positive = named(of_numbers(_positive), np.positive)

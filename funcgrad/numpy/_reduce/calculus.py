@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import is_inexact, result_dtype
+from funcgrad._core.aval import aval_of, is_inexact, result_dtype
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops.elementwise.arithmetic import abs_p, eq_p, gt_p, max_p, min_p, ne_p
-from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.elementwise.cast import cast, imag_p, make_complex, real_p
 from funcgrad._ops.elementwise.logic import isnan_p, logical_and_p, logical_or_p
 from funcgrad._ops.elementwise.rounding import remainder_p
 from funcgrad._ops.elementwise.select import select
@@ -19,7 +19,7 @@ from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.reduce.sort import argsort, gather_along_axis, searchsorted
-from funcgrad.numpy._base.axes import normalize_axes, normalize_axis
+from funcgrad.numpy._base.axes import given_axes, normalize_axis
 from funcgrad.numpy._base.convert import as_value, promote, promote_weakly
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
 from funcgrad.numpy._base.plain import beside_numpys
@@ -105,8 +105,11 @@ def _widths(x: Any, ndim: int, axis: int) -> Any:
 @in_numpys_mode
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """``numpy.gradient``."""
+    f = as_array(f)
+    if any(as_array(x).dtype.kind == "b" for x in (f, *varargs)):
+        raise TypeError(f"gradient: booleans have no differences; the values are {aval_of(f)}. Use astype(float).")
     f = inexact(f)
-    axes = normalize_axes(axis, len(f.shape))
+    axes = given_axes(axis, len(f.shape))
     if len(varargs) not in (0, 1, len(axes)):
         raise TypeError(
             f"gradient: {len(varargs)} spacings were given; needed none, one, or one for each of {len(axes)} axes."
@@ -114,8 +117,18 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     if edge_order not in (1, 2):
         raise ValueError(f"gradient: edge_order is {edge_order}; needed 1 or 2.")
     spacings = varargs if len(varargs) == len(axes) else (varargs or (1.0,)) * len(axes)
-    slopes = [_slope(f, spacing, i, edge_order) for spacing, i in zip(spacings, axes, strict=True)]
+    slopes = [_in_dtype_of(f, _slope(f, spacing, i, edge_order)) for spacing, i in zip(spacings, axes, strict=True)]
     return slopes[0] if len(axes) == 1 else tuple(slopes)
+
+
+def _in_dtype_of(f: Any, slope: Any) -> Any:
+    """The slope in the dtype of the values, also where the spacings are of a wider one, as NumPy has it."""
+    if slope.dtype.kind == "c" and f.dtype.kind != "c":
+        raise TypeError(
+            f"gradient: a spacing is complex and the values are {aval_of(f)}: the imaginary part of the slope would be "
+            "lost. Make the values complex."
+        )
+    return cast(slope, f.dtype)
 
 
 def _slope(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
@@ -129,7 +142,8 @@ def _slope(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
         inner = (slice_axis(f, axis, 2, n) - slice_axis(f, axis, 0, n - 2)) / (2.0 * spacing)
         first, last = _slope_ahead(values, [spacing] * 2), _slope_behind(mirrored, [spacing] * 2)
     else:
-        steps = _widths(spacing, len(f.shape), axis)
+        # Points of an unsigned dtype would have differences modulo 256 and so on.
+        steps = _widths(inexact(spacing), len(f.shape), axis)
         widths = [slice_axis(steps, axis, i, i + 1) for i in range(n - 1)[:2]]
         mirrored_widths = [slice_axis(steps, axis, n - 2 - i, n - 1 - i) for i in range(n - 1)[:2]]
         inner = _uneven_slope(f, steps, axis)
@@ -177,6 +191,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     if period is not None:
         x, xp, fp = _unrolled(x, xp, fp, abs(period))
         left = right = None
+    if fp.dtype.kind == "c":
+        return _interp_complex(x, xp, fp, left, right)
     n = xp.shape[0]
     place = searchsorted(xp, x, "right")
     if n == 1:
@@ -190,6 +206,15 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     y = select(place == 0, _picked_edge(fp, 0) if left is None else cast(as_value(left), fp.dtype), y)
     beyond = bind(gt_p, (x, _picked_edge(xp, n - 1)), NO_PARAMS)
     return select(beyond, _picked_edge(fp, n - 1) if right is None else cast(as_value(right), fp.dtype), y)
+
+
+def _interp_complex(x: Any, xp: Any, fp: Any, left: Any, right: Any) -> Any:
+    """Real and imaginary parts, each interpolated alone; at NaN the imaginary part is 0."""
+    ends = [None if end is None else cast(as_value(end), fp.dtype) for end in (left, right)]
+    real, imag = (
+        interp(x, xp, part(fp), *[None if end is None else part(end) for end in ends]) for part in (real_p, imag_p)
+    )
+    return make_complex(real, select(isnan_p(x), 0.0, imag))
 
 
 def _between(x: Any, x0: Any, x1: Any, y0: Any, y1: Any) -> Any:

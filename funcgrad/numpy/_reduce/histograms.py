@@ -122,10 +122,14 @@ def _limits(a: Any, limits: Any) -> tuple[Any, Any]:
         _check_limits(known[0], known[1], given=limits is not None)
         return (first - 0.5, last + 0.5) if known[0] == known[1] else (first, last)
     same = bind(eq_p, promote(as_array(first), as_array(last)), NO_PARAMS)
-    half = cast(
-        select(same, np.float64(0.5), np.float64(0)), np.result_type(*[dtype_of(x) for x in (first, last)], np.float16)
-    )
-    return first - half, last + half
+    half = select(same, np.float64(0.5), np.float64(0))
+    return tuple([x + sign * cast(half, _edge_dtype(x, a)) for x, sign in ((first, -1), (last, 1))])
+
+
+def _edge_dtype(edge: Any, a: Any) -> np.dtype:
+    """The dtype of an outer edge after half is added: of an integer float64, of a Python number that of the values."""
+    dtype = dtype_of(a if isinstance(edge, int | float) else edge)
+    return np.dtype(float) if is_integral(dtype) else dtype
 
 
 def _check_limits(first: np.ndarray, last: np.ndarray, *, given: bool) -> None:

@@ -115,13 +115,14 @@ def nanvar(
     """``numpy.nanvar``."""
     if out is not None:
         return into(out, nanvar, locals())
-    if dtype is None and as_array(a).dtype.kind not in "fc":
-        return statistics.var(a, axis, None, None, ddof, keepdims, where=where, correction=correction)
-    a = inexact(a, dtype)
+    if as_array(a).dtype.kind not in "fc":
+        return statistics.var(a, axis, dtype, None, ddof, keepdims, where=where, correction=correction)
+    dtype = statistics.inexact_dtype("nanvar", dtype)
+    a = as_array(a)
     counted = _counted(a, where)
     axes = normalize_axes(axis, len(a.shape))
     # NaN is taken out before the difference, and not after: a zero cotangent times NaN would be NaN again.
-    total, count = statistics.squares(select(counted, a, 0), axes, keepdims, counted)
+    total, count = statistics.squares(select(counted, a, 0), axes, keepdims, counted, None, dtype)
     left = count - (ddof if correction is None else correction)
     # NumPy's answer where no degree of freedom is left, where `var` divides by zero; the divisor is 1 there.
     none = left <= 0

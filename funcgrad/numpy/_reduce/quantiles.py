@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import is_inexact
+from funcgrad._core.aval import aval_of, is_inexact, is_integral
 from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.numbers import is_weak
 from funcgrad._core.tracebacks import caller_level
 from funcgrad._ops.elementwise.arithmetic import eq_p, max_p, min_p, ne_p
 from funcgrad._ops.elementwise.cast import cast
@@ -23,7 +24,7 @@ from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum, reduced_sha
 from funcgrad._ops.layout.shape import reshape, transpose
 from funcgrad._ops.reduce import sort as ops
 from funcgrad._ops.reduce.cumulative import cumsum
-from funcgrad.numpy._base.axes import Axis, normalize_axes
+from funcgrad.numpy._base.axes import Axis, given_axes, normalize_axes
 from funcgrad.numpy._base.concrete import known_value
 from funcgrad.numpy._base.convert import as_value, strong
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
@@ -134,14 +135,28 @@ def quantile(
     if out is not None:
         return into(out, quantile, locals())
     del overwrite_input
-    # Methods that take one of the elements keep its dtype.
-    a = strong(a) if method in _ELEMENTS else inexact(a)
-    q = _fractions(q, a.dtype)
+    return _quantile(a, q, 1, axis, method=method, weights=weights, keepdims=keepdims)
+
+
+def _quantile(a: Any, q: Any, whole: float, axis: Axis, *, method: str, weights: Any, keepdims: bool) -> Any:
+    """The quantiles by fractions of ``whole``, which is 100 for percentiles."""
+    a = strong(a)
+    q, dtype = _fractions(q, a.dtype, method, whole)
     if weights is not None:
         return _weighted("quantile", a, q, weights, method, axis=axis, keepdims=keepdims)
-    x, shape = _sorted_last(a, axis, keepdims)
-    y = _interpolated(lambda place: _element(x, place), x.shape[-1], flat(q), method)
+    x, shape = _sorted_last(_computed(a, dtype), axis, keepdims)
+    y = _interpolated(lambda place: _element(x, place), x.shape[-1], flat(q), method, dtype)
     return _first(_nan_where_any(y, x), (*q.shape, *shape))
+
+
+def _computed(a: Any, dtype: np.dtype | None) -> Any:
+    """The elements as they are interpolated: integers as floats, since their differences may have no room."""
+    if dtype is not None and a.dtype.kind == "b":
+        raise TypeError(
+            f"quantile: the array is {aval_of(a)}; needed numbers, since there is nothing between False and True. Cast "
+            "it with astype(float), or pass method='nearest'."
+        )
+    return a if dtype is None or is_inexact(a.dtype) else cast(a, dtype)
 
 
 def _shaped(y: Any, shape: tuple[int, ...]) -> Any:
@@ -155,26 +170,36 @@ def _first(y: Any, shape: tuple[int, ...]) -> Any:
     return _shaped(transpose(y, (last, *range(last))), shape)
 
 
-def _fractions(q: Any, dtype: np.dtype) -> Any:
-    """The fractions, of which a Python number has the dtype of the elements."""
+def _fractions(q: Any, dtype: np.dtype, method: str, whole: float) -> tuple[Any, np.dtype | None]:
+    """The fractions as floats, and the dtype of the result; ``None`` where it is that of the elements.
+
+    A Python number does not widen the dtype of the elements, an array of fractions does.
+    """
     q = as_value(q)
-    q = np.asarray(q, dtype if is_inexact(dtype) else float) if isinstance(q, int | float) else inexact(q)
+    weak = is_weak(q)
+    q = strong(q)
+    among = method in _ELEMENTS or (whole == 1 and method == "linear" and is_integral(q.dtype))
+    q = inexact(q) if whole == 1 else inexact(q) / whole
     if isinstance(q, np.ndarray) and not (np.all(q >= 0) and np.all(q <= 1)):
         raise ValueError("quantile: q has values outside [0, 1]; needed fractions (percentile takes 0 to 100).")
-    return q
+    if among:
+        return q, None
+    if weak:
+        return q, dtype if is_inexact(dtype) else q.dtype
+    return q, np.result_type(dtype, q.dtype)
 
 
-def _interpolated(element: Callable[[Any], Any], n: Any, q: Any, method: str) -> Any:
+def _interpolated(element: Callable[[Any], Any], n: Any, q: Any, method: str, dtype: np.dtype | None) -> Any:
     """Between the elements of ``n`` that are sorted, at each of the fractions ``q``."""
     place = _virtual_place(q, n, method)
     below = bind(floor_p, (place,), NO_PARAMS)
     a = element(below)
-    if method in _ELEMENTS:
+    if dtype is None:
         return a
     b, t = element(below + 1), place - below
     if method == "averaged_inverted_cdf":
         t = 1 - 0.5 * cast(t == 0, t.dtype)
-    step = b - a
+    step, t = b - a, cast(t, dtype)
     # From the nearer end, as NumPy does: t = 1 gives b exactly.
     return select(t >= 0.5, b - step * (1 - t), a + step * t)
 
@@ -231,8 +256,7 @@ def _weights_like(name: str, a: Any, weights: Any, axis: Axis) -> Any:
             f"{name}: Axis must be specified when shapes of a and weights differ: they are {a.shape} and {w.shape}. "
             "Pass axis, or a weight for each element."
         )
-    given: Any = [axis] if np.ndim(axis) == 0 else axis
-    axes = [int(i) % len(a.shape) for i in given]
+    axes = given_axes(axis, len(a.shape))
     if w.shape != tuple([a.shape[i] for i in axes]):
         raise ValueError(
             f"{name}: Shape of weights must be consistent with shape of a along specified axis: they are {w.shape} and "
@@ -243,6 +267,7 @@ def _weights_like(name: str, a: Any, weights: Any, axis: Axis) -> Any:
 
 
 @implements(np.percentile)
+@in_numpys_mode
 def percentile(
     a: Any,
     q: Any,
@@ -255,12 +280,10 @@ def percentile(
     weights: Any = None,
 ) -> Any:
     """``numpy.percentile``."""
-    return quantile(a, _hundredths(a, q), axis, out, overwrite_input, method, keepdims=keepdims, weights=weights)
-
-
-def _hundredths(a: Any, q: Any) -> Any:
-    q = as_value(q)
-    return (np.asarray(q, inexact(a).dtype) if isinstance(q, int | float) else inexact(q)) / 100
+    if out is not None:
+        return into(out, percentile, locals())
+    del overwrite_input
+    return _quantile(a, q, 100, axis, method=method, weights=weights, keepdims=keepdims)
 
 
 @beside_numpys(np.nanmedian)
@@ -319,16 +342,20 @@ def nanquantile(
     if out is not None:
         return into(out, nanquantile, locals())
     del overwrite_input
-    a = strong(a) if method in _ELEMENTS else inexact(a)
+    return _nanquantile(a, q, 1, axis, method=method, weights=weights, keepdims=bool(keepdims))
+
+
+def _nanquantile(a: Any, q: Any, whole: float, axis: Axis, *, method: str, weights: Any, keepdims: bool) -> Any:
+    """The quantiles of what is not NaN, by fractions of ``whole``, which is 100 for percentiles."""
+    a = strong(a)
     if not math.prod(a.shape):
-        return nanmean(a, axis, keepdims=bool(keepdims))
-    q = _fractions(q, a.dtype)
+        return nanmean(a, axis, keepdims=keepdims)
+    q, dtype = _fractions(q, a.dtype, method, whole)
     if weights is not None:
-        return _weighted("nanquantile", a, q, weights, method, axis=axis, keepdims=bool(keepdims))
-    x, shape = _sorted_last(a, axis, bool(keepdims))
+        return _weighted("nanquantile", a, q, weights, method, axis=axis, keepdims=keepdims)
+    x, shape = _sorted_last(_computed(a, dtype), axis, keepdims)
     n = _count(x)
-    floats = cast(n, q.dtype)
-    y = _interpolated(lambda place: _element_of_rows(x, place, n), floats, flat(q), method)
+    y = _interpolated(lambda place: _element_of_rows(x, place, n), cast(n, q.dtype), flat(q), method, dtype)
     return _first(_nan_where_none(y, n) if is_inexact(x.dtype) else y, (*q.shape, *shape))
 
 
@@ -345,4 +372,7 @@ def nanpercentile(
     weights: Any = None,
 ) -> Any:
     """``numpy.nanpercentile``; NaN where there is nothing else."""
-    return nanquantile(a, _hundredths(a, q), axis, out, overwrite_input, method, keepdims=keepdims, weights=weights)
+    if out is not None:
+        return into(out, nanpercentile, locals())
+    del overwrite_input
+    return _nanquantile(a, q, 100, axis, method=method, weights=weights, keepdims=bool(keepdims))

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import is_integral
+from funcgrad._core.aval import is_inexact, is_integral
 from funcgrad._core.bind import NO_PARAMS, Tracer, bind, bind_one
 from funcgrad._ops.elementwise.arithmetic import div_p, max_p, power_p, sqrt_p
 from funcgrad._ops.elementwise.cast import cast, imag_p, real_dtype, real_p
 from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum, reduce_sum_p
-from funcgrad._ops.layout.shape import reshape
-from funcgrad.numpy._base.axes import ALL_AXES, Axis, normalize_axes
+from funcgrad._ops.layout.shape import reshape, transpose
+from funcgrad.numpy._base.axes import ALL_AXES, Axis, given_axes, normalize_axes
 from funcgrad.numpy._base.convert import promote
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
 from funcgrad.numpy._base.out import into
@@ -90,16 +90,30 @@ def var(
     """``numpy.var``; of complex numbers the mean squared distance."""
     if out is not None:
         return into(out, var, locals())
-    a = inexact(a, dtype)
+    dtype = inexact_dtype("var", dtype)
+    a = inexact(a) if dtype is None else as_array(a)
     axes = normalize_axes(axis, len(a.shape))
-    total, counted = squares(a, axes, keepdims, where, mean)
+    total, counted = squares(a, axes, keepdims, where, mean, dtype)
     left = counted - (ddof if correction is None else correction)
     return total / (max(left, 0) if where is True else bind(max_p, (left, 0), NO_PARAMS))
 
 
-def squares(a: Any, axes: tuple[int, ...], keepdims: bool, where: Any, center: Any = None) -> tuple[Any, Any]:
-    """The sum of squared distances from the mean, or from another centre, and of how many elements."""
-    apart = squared(a - (mean(a, axes, keepdims=True, where=where) if center is None else center))
+def inexact_dtype(name: str, dtype: Any) -> np.dtype | None:
+    """The dtype in which a variance is computed; NumPy cuts off the fractions in those of integers."""
+    if dtype is None or is_inexact(np.dtype(dtype)):
+        return None if dtype is None else np.dtype(dtype)
+    raise TypeError(f"{name}: dtype is {np.dtype(dtype)}; needed a float or complex one. Cast the result instead.")
+
+
+def squares(
+    a: Any, axes: tuple[int, ...], keepdims: bool, where: Any, center: Any = None, dtype: np.dtype | None = None
+) -> tuple[Any, Any]:
+    """The sum of squared distances from the mean, or from another centre, and of how many elements.
+
+    With a dtype the mean and the sum are computed in it, as in NumPy; a complex one is that of the sum too.
+    """
+    apart = squared(a - (mean(a, axes, dtype, keepdims=True, where=where) if center is None else center))
+    apart = apart if dtype is None else cast(apart, dtype)
     if where is True:
         return _sum(apart, axes, keepdims), math.prod([a.shape[i] for i in axes])
     return _sum(masked(apart, where, 0), axes, keepdims), count(apart, axes, keepdims, where)
@@ -158,9 +172,11 @@ def _spread_weights(a: Any, weights: Any, axis: Axis, axes: tuple[int, ...]) -> 
             f"average: weights have shape {weights.shape}, the array {a.shape}; needed one shape. "
             "Pass axis= to say along which axes the weights lie."
         )
-    if weights.shape != tuple([a.shape[i] for i in axes]):
+    given = given_axes(axis, len(a.shape))
+    if weights.shape != tuple([a.shape[i] for i in given]):
         raise ValueError(
-            f"average: weights have shape {weights.shape}; needed {tuple(a.shape[i] for i in axes)}, the lengths of "
-            f"axes {axes}. Reshape them."
+            f"average: weights have shape {weights.shape}; needed {tuple(a.shape[i] for i in given)}, the lengths of "
+            f"axes {given}. Reshape them."
         )
+    weights = transpose(weights, tuple(np.argsort(given).tolist()))
     return broadcast_to(reshape(weights, tuple([n if i in axes else 1 for i, n in enumerate(a.shape)])), a.shape)

@@ -169,7 +169,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, Any, Any, An
     """``numpy.linalg.lstsq``: the solution by the pseudoinverse, sums of squared residuals, rank and singular values.
 
     NumPy leaves the sums out where the rank is less than the number of columns. Where the numbers are not known, as
-    under ``jit``, they are there whenever there are more rows than columns.
+    under ``jit``, the length of the result cannot depend on them: there the sums are NaN then.
     """
     a, b = promote(matrices("linalg.lstsq", a), numbers("linalg.lstsq", b, "b"))
     if len(a.shape) != 2 or len(b.shape) not in (1, 2) or a.shape[0] != b.shape[0]:
@@ -188,7 +188,8 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, Any, Any, An
     if a.shape[0] <= a.shape[1] or short:
         return x, np.empty(0, left.dtype), rank, values
     columns = left if len(b.shape) == 2 else expand_dims(left, (1,))
-    return x, reduce_sum(columns, (0,)), rank, values
+    sums = reduce_sum(columns, (0,))
+    return x, select(rank == a.shape[1], sums, np.nan), rank, values
 
 
 @implements(np.linalg.matrix_rank)

@@ -61,12 +61,32 @@ def test_where_of_one_argument() -> None:
 
 def test_clip_at_the_bounds() -> None:
     x, low, high = np.array([0.0, 0.5, 1.0, 2.0, -1.0]), 0.0, 1.0
-    np.testing.assert_array_equal(fg.grad(lambda x: np.sum(np.clip(x, low, high)))(x), [1, 1, 1, 0, 0])
+    np.testing.assert_array_equal(fg.grad(lambda x: np.sum(np.clip(x, low, high)))(x), [0.5, 1, 0.5, 0, 0])
     gradients = fg.grad(lambda low, high: np.sum(np.clip(x, low, high)), (0, 1))(low, high)
-    assert [float(g) for g in gradients] == [1.0, 1.0]
+    assert [float(g) for g in gradients] == [1.5, 1.5]
     # Where the bounds cross, NumPy returns the upper one.
     gradients = fg.grad(lambda x, low, high: np.clip(x, low, high), (0, 1, 2))(0.5, 2.0, 1.0)
     assert [float(g) for g in gradients] == [0.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("engine", [None, "xla", "numpy", "numba"])
+def test_clip_shares_ties_as_minimum_and_maximum_do(engine: str | None) -> None:
+    x, low, high = np.array([1.0, 2.0, 3.0, np.inf, 0.0]), np.array([1.0, 3.0, 1.0, 2.0, 0.0]), np.full(5, 3.0)
+    pairs = [
+        (lambda x, low, high: np.clip(x, low, high), lambda x, low, high: np.minimum(np.maximum(x, low), high)),
+        (lambda x, low, high: np.clip(x, low, None), lambda x, low, high: np.maximum(x, low)),
+        (lambda x, low, high: np.clip(x, None, high), lambda x, low, high: np.minimum(x, high)),
+        (lambda x, low, high: np.clip(x, None, x), lambda x, low, high: np.minimum(x, x)),
+    ]
+    for clip, extrema in pairs:
+
+        def gradients(f: Any) -> Any:
+            whole = fg.grad(lambda *args: np.sum(f(*args)), (0, 1, 2))
+            return (whole if engine is None else fg.jit(whole, engine=engine))(x, low, high)
+
+        for got, expected in zip(gradients(clip), gradients(extrema), strict=True):
+            np.testing.assert_array_equal(got, expected)
+        np.testing.assert_array_equal(*[fg.jvp(f, (x, low, high), (np.ones(5),) * 3)[1] for f in (clip, extrema)])
 
 
 def test_clip_of_integers() -> None:

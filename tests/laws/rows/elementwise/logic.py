@@ -33,6 +33,8 @@ ROWS = [
     Row(logic.clip_p, ((3, 4), (4,), (3, 1)), name="broadcast"),
     Row(logic.clip_p, ((3, 4), -0.3, 0.4)),
     Row(logic.clip_p, ((), -0.3, np.inf), name="scalar"),
+    Row(logic.clamp_p, ((3, 4), (4,), (3, 1)), name="broadcast"),
+    Row(logic.clamp_p, ((3, 4), -0.3, 0.4)),
     Row(logic.heaviside_p, (0.0, (4,)), name="at the step"),
     Row(logic.heaviside_p, ((4,), 0.5), differentiable=False),
 ]

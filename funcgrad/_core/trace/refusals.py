@@ -1,0 +1,39 @@
+"""Writes that are refused, because they would not be seen where NumPy's would be."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from funcgrad._core.bind import Trace, Tracer, active_trace
+from funcgrad.errors import TracerAssignmentError
+
+
+def check_home(home: Trace | None, x: Tracer, asked: str) -> None:
+    """Refuse a write to an array that an outer function has."""
+    if home is not active_trace():
+        refuse_outer(home, x, asked)
+
+
+def refuse_outer(home: Trace | None, x: Tracer, asked: str) -> NoReturn:
+    """Refuse a write that would not be one where the array was made."""
+    active = active_trace()
+    inner = "no transform" if active is None else active.transform
+    outer = "no transform" if home is None else home.transform
+    raise TracerAssignmentError(
+        f"{asked} writes into an array {x.aval} that was made outside of the function that {inner} runs (by the one of "
+        f"{outer}): what is written there would not be seen outside, or not every time. Write into a copy made inside "
+        "(y = x.copy()) and return it."
+    )
+
+
+def check_known(x: Tracer, value: Any, asked: str) -> None:
+    """Refuse to write to what is made of an argument that may be a number or an array without axes.
+
+    NumPy would write to the array too, and not to the number; a staged program has one type for both.
+    """
+    if isinstance(value, Tracer) and value.owner.may_be_array(value):
+        raise TracerAssignmentError(
+            f"{asked} writes into what was made of an argument {x.aval} of {value.owner.transform}: an array without "
+            "axes would change with it, a number would not, and which of them it is is not known. Write into a copy, "
+            "y = np.atleast_1d(x).copy()."
+        )
