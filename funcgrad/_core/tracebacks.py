@@ -177,6 +177,9 @@ def scipys_name(frame: FrameType) -> tuple[str, str] | None:
         name = f"{named or type(own).__name__.rpartition('_')[0]}.{name}"
     elif room == "scipy.special" and name == "__call__":
         name = getattr(own, "__name__", name)
+    elif name in {"wrapped", "wrapper"} and room != "scipy._lib":
+        # If SCIPY_ARRAY_API=1, these choose a function, and take traced values.
+        return None
     elif own is not None and room == "scipy.interpolate":
         # Its objects are made and called, by methods of their bases.
         name = type(own).__name__
