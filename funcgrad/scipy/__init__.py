@@ -8,6 +8,7 @@ from funcgrad.scipy import linalg as linalg
 from funcgrad.scipy import special as special
 
 if TYPE_CHECKING:
+    from funcgrad.scipy import fft as fft
     from funcgrad.scipy import integrate as integrate
     from funcgrad.scipy import interpolate as interpolate
     from funcgrad.scipy import ndimage as ndimage
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from funcgrad.scipy import stats as stats
 
 __all__ = [
+    "fft",
     "integrate",
     "interpolate",
     "linalg",
@@ -32,6 +34,6 @@ __all__ = [
 
 # What few programs use is imported when it is first asked for.
 __getattr__ = lazy_submodules(
-    __name__, ("integrate", "interpolate", "ndimage", "optimize", "signal", "sparse", "spatial", "stats")
+    __name__, ("fft", "integrate", "interpolate", "ndimage", "optimize", "signal", "sparse", "spatial", "stats")
 )
 __dir__ = publish(__name__)

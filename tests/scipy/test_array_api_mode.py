@@ -1,4 +1,4 @@
-"""SciPy with ``SCIPY_ARRAY_API=1``: it chooses functions by namespaces of the Array API, and reads that when imported."""
+"""SciPy with ``SCIPY_ARRAY_API=1``, which it reads when it is imported: namespaces choose its functions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 import textwrap
 
 PROGRAM = """
-import numpy as np, pytest, scipy.special as theirs
+import numpy as np, pytest, scipy.fft, scipy.special as theirs
 import funcgrad as fg, funcgrad.numpy as fnp
 from funcgrad.scipy import special as ours
 
@@ -35,6 +35,7 @@ with pytest.raises(fg.errors.UnsupportedFunctionError, match=r"^scipy\\.special\
     slope(lambda x: theirs.bdtr(x, x, x))
 with pytest.raises(fg.errors.UnsupportedFunctionError, match=r"Call fg\\.scipy\\.special\\.softmax instead"):
     slope(theirs.softmax)
+assert np.allclose(slope(lambda x: np.real(scipy.fft.fft(x) * Y)), np.real(np.fft.fft(Y)), rtol=1e-15)
 assert np.array_equal(theirs.expit(X), ours.expit(X))
 """
 

@@ -138,13 +138,14 @@ def astype(
 _TWO_NAMESPACES = (
     "A function that chooses an Array API namespace (SciPy's do if SCIPY_ARRAY_API=1) met a traced value and a plain "
     "NumPy array; needed arrays of one kind. Pass fnp.array(c) for the plain array c: while a transform runs it is of "
-    "the same kind. Or leave SCIPY_ARRAY_API unset, call the function of fg.scipy, or call it inside of: with fg.intercept()."
+    "the same kind. Or leave SCIPY_ARRAY_API unset, call the function of fg.scipy, or call it inside of: "
+    "with fg.intercept()."
 )
 
 
 def _array_namespace(self: Tracer, api_version: Any = None) -> Any:
     """The Array API's functions; SciPy's, which ask for them, need more than these."""
-    object_arrays.refuse_to_scipy(sys._getframe(1))
+    object_arrays.refuse_to_scipy(sys._getframe(1), ("scipy.fft",))
     if self.owner.note is None:
         self.owner.note = _TWO_NAMESPACES, "Multiple namespaces"
     return sys.modules["funcgrad.numpy"]

@@ -41,14 +41,20 @@ _READ_ONLY = (
 )
 
 
-def refuse_to_scipy(asking: FrameType) -> None:
-    """Refuse a function of SciPy's that reads plain numbers, and for which there is one of ours: by its name."""
+def refuse_to_scipy(asking: FrameType, through: tuple[str, ...] = ()) -> None:
+    """Refuse a function of SciPy's that reads plain numbers, and for which there is one of ours: by its name.
+
+    Args:
+        asking: the frame that asks for an array or a namespace.
+        through: modules of SciPy that may have what they ask for.
+    """
     found = None
     frame: FrameType | None = asking
     while frame is not None and frame.f_globals.get("__name__", "").startswith(("scipy.", "numpy.", "funcgrad.")):
         name = scipys_name(frame)
         # The outermost one is what was called.
-        found = name if name is not None and (has_ours(*name) or instead(*name)) else found
+        known = name is not None and name[0] not in through and (has_ours(*name) or instead(*name))
+        found = name if known else found
         frame = frame.f_back
     if found is not None:
         raise UnsupportedFunctionError(scipys_refusal(*found))
