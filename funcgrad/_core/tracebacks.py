@@ -225,10 +225,14 @@ def _ours(room: str) -> Any:
 
 
 def has_ours(room: str, name: str) -> bool:
-    """Whether ``funcgrad.scipy`` has a function of SciPy's, or the object whose method it is."""
+    """Whether ``funcgrad.scipy`` has what a function of SciPy's, or the object whose method it is, is refused for."""
     ours = _ours(room)
     first, _, method = name.partition(".")
-    return first in getattr(ours, "__all__", ()) and (not method or hasattr(getattr(ours, first), method))
+    return (
+        first not in getattr(ours, "TAKE_ELEMENTS", ())
+        and first in getattr(ours, "__all__", ())
+        and (not method or hasattr(getattr(ours, first), method))
+    )
 
 
 def _hidden() -> tuple[str, ...]:

@@ -51,6 +51,9 @@ def refuse_to_scipy(asking: FrameType, through: tuple[str, ...] = ()) -> None:
     found = None
     frame: FrameType | None = asking
     while frame is not None and frame.f_globals.get("__name__", "").startswith(("scipy.", "numpy.", "funcgrad.")):
+        if frame.f_globals["__name__"].startswith("funcgrad._transforms."):
+            # SciPy called a transform, as of ``jac=fg.grad(rosen)``: traced values are inside of that alone.
+            break
         name = scipys_name(frame)
         # The outermost one is what was called.
         known = name is not None and name[0] not in through and (has_ours(*name) or instead(*name))
