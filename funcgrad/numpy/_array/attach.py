@@ -162,7 +162,7 @@ def _view(self: Tracer, *dtype_and_type: Any) -> Any:
 _ELEMENTS = (
     t.exp, t.exp2, t.expm1, e.log, t.log2, t.log10, t.log1p, e.sqrt, t.cbrt, t.square, t.reciprocal, t.fabs,
     t.sin, t.cos, t.tan, t.arcsin, t.arccos, t.arctan, t.arctan2, t.sinh, t.cosh, t.tanh, t.arcsinh, t.arccosh,
-    t.arctanh, t.hypot, t.deg2rad, t.rad2deg, rounding.rint, rounding.fmod, logic.logical_not,
+    t.arctanh, t.hypot, t.deg2rad, t.rad2deg, rounding.rint, rounding.fmod, logic.logical_not, logic.logical_xor,
 )  # fmt: skip
 
 METHODS: dict[str, Any] = {
