@@ -157,9 +157,12 @@ def _first(y: Any, shape: tuple[int, ...]) -> Any:
 
 def _fractions(q: Any, dtype: np.dtype) -> Any:
     """The fractions, of which a Python number has the dtype of the elements."""
+    if dtype.kind == "c":
+        raise TypeError(f"quantile: the array is of dtype {dtype}; a must be an array of real numbers. Take its .real.")
     q = as_value(q)
     q = np.asarray(q, dtype if is_inexact(dtype) else float) if isinstance(q, int | float) else inexact(q)
-    if isinstance(q, np.ndarray) and not (np.all(q >= 0) and np.all(q <= 1)):
+    known = known_value(q)
+    if known is not None and not (np.all(known >= 0) and np.all(known <= 1)):
         raise ValueError("quantile: q has values outside [0, 1]; needed fractions (percentile takes 0 to 100).")
     return q
 
