@@ -26,6 +26,7 @@ from funcgrad.errors import (
     TracerAssignmentError,
     UnsupportedFunctionError,
 )
+from funcgrad.numpy._base.concrete import concrete_value
 
 MAX_OBJECTS = 4096
 # NumPy has no hook where it refuses such an array: the error that comes out of it is told what to do instead.
@@ -76,8 +77,9 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
         return _of_numbers(np.array(plain, dtype, copy=copy).view(), copy)
     asking = _asking(sys._getframe(1))
     refuse_to_scipy(asking)
-    if asking.f_globals.get("__name__", "").startswith("scipy.sparse"):
-        return _for_sparse(self, asking.f_code.co_name)
+    module = asking.f_globals.get("__name__", "")
+    if module.startswith(("scipy.sparse", "numpy.testing")):
+        return _for_sparse(self, asking.f_code.co_name) if module.startswith("scipy") else _compared(self, dtype, copy)
     _refuse_in_c(self, asking)
     _refuse_by_lapack(self, asking)
     if asking.f_code.co_name == "as_strided":
@@ -129,6 +131,11 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
         stacklevel=caller_level(),
     )
     return _locked(elements(self), copy)
+
+
+def _compared(self: Tracer, dtype: Any, copy: bool | None) -> np.ndarray:
+    """The numbers, for an assertion of ``numpy.testing``: as for ``assert x > 0``, none of it carries a derivative."""
+    return _locked(np.array(concrete_value(self, "numpy.testing"), dtype), copy)
 
 
 def _of_numbers(array: np.ndarray, copy: bool | None) -> np.ndarray:

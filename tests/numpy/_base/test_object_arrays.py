@@ -13,7 +13,7 @@ import pytest
 import scipy.ndimage
 
 import funcgrad as fg
-from funcgrad.errors import TracerArrayConversionError
+from funcgrad.errors import ConcretizationTypeError, TracerArrayConversionError
 from funcgrad.numpy._base import object_arrays as _object_arrays
 
 ARRAY = np.arange(3.0)
@@ -182,3 +182,19 @@ def test_lists_of_traced_numbers_are_computed_or_refused_in_words(function: Any,
     else:
         for ours, theirs in zip(fg.tree.leaves(y), fg.tree.leaves(expected), strict=True):
             np.testing.assert_allclose(np.asarray(ours, float), np.asarray(theirs, float), rtol=1e-15)
+
+
+def test_assertions_of_numpys_compare_the_numbers() -> None:
+    def asserted(x: Any) -> Any:
+        np.testing.assert_allclose(x, ARRAY, rtol=1e-7)
+        np.testing.assert_array_equal(x * 2, ARRAY * 2)
+        np.testing.assert_almost_equal(x, ARRAY)
+        np.testing.assert_array_less(x, ARRAY + 1)
+        with pytest.raises(AssertionError, match="Mismatched elements: 3 / 3"):
+            np.testing.assert_allclose(x, ARRAY + 1)
+        return np.sum(x**2)
+
+    np.testing.assert_array_equal(fg.grad(asserted)(ARRAY), 2 * ARRAY)
+    np.testing.assert_array_equal(fg.hessian(asserted)(ARRAY), 2 * np.eye(3))
+    with pytest.raises(ConcretizationTypeError, match=r"^numpy\.testing needs the numbers of a value f64\[3\]"):
+        fg.jit(asserted)(ARRAY)
