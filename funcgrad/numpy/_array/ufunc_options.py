@@ -60,9 +60,11 @@ def with_options(ufunc: np.ufunc, function: Function, inputs: tuple, options: di
 def _cast(ufunc: np.ufunc, inputs: tuple, dtype: Any, casting: Any) -> tuple:
     """Return the operands in the dtypes of the loop whose results have this dtype; NumPy refuses others."""
     values = [as_value(x) for x in inputs]
-    signature = {} if dtype is None else {"signature": (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout}
+    options: dict[str, Any] = {"casting": casting}
+    if dtype is not None:
+        options["signature"] = (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout
     kinds = (*[kind_of(x) for x in values], *[None] * ufunc.nout)
-    dtypes = ufunc.resolve_dtypes(kinds, **signature, casting=casting)
+    dtypes = ufunc.resolve_dtypes(kinds, **options)
     if dtype is None:
         return inputs
     return tuple([assigned(x, each) for x, each in zip(values, dtypes, strict=False)])
@@ -96,7 +98,7 @@ def _core_axes(ufunc: np.ufunc, arrays: list[Any], options: dict[str, Any]) -> l
     if "axis" in options:
         return [(options["axis"],)] * len(arrays)
     if "axes" in options:
-        return [(each,) if isinstance(each, int | np.integer) else tuple(each) for each in options["axes"]]
+        return [tuple(np.atleast_1d(np.asarray(each, int)).tolist()) for each in options["axes"]]
     return [() for _ in arrays]
 
 

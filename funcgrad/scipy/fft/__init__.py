@@ -7,7 +7,6 @@ Call the functions here, call SciPy's inside of ``fg.intercept()``, or make this
 from collections.abc import Callable
 from typing import Any
 
-from funcgrad._core.lazy import LazyModule
 from funcgrad._public import publish
 from funcgrad.numpy.extend import holds_tracer
 from funcgrad.scipy.fft._complex import (
@@ -71,9 +70,6 @@ __all__ = [
 
 _HANKEL = "its coefficients are gamma functions of complex numbers. Use quadrature, fg.scipy.integrate.quad."
 INSTEAD = {"fht": _HANKEL, "ifht": _HANKEL, "fhtoffset": _HANKEL}
-# These take and give plain numbers alone.
-_SCIPYS = ("get_workers", "next_fast_len", "prev_fast_len", "set_workers")
-_fft = LazyModule("scipy.fft")
 
 __ua_domain__ = "numpy.scipy.fft"
 
@@ -89,8 +85,6 @@ def __ua_function__(method: Any, args: tuple, kwargs: dict[str, Any]) -> Any:  #
 def __getattr__(name: str) -> Any:
     if name in INSTEAD:
         raise AttributeError(f"scipy.fft.{name} has no derivative here: {INSTEAD[name]}")
-    if name in _SCIPYS:
-        return getattr(_fft, name)
     raise AttributeError(f"module 'funcgrad.scipy.fft' has no attribute {name!r}.")
 
 
