@@ -186,7 +186,9 @@ class Trace:
 def _note(error: BaseException, note: tuple[str, str]) -> None:
     text, words = note
     said = isinstance(error, TypeError | ValueError) and words in str(error)
-    if said and text not in getattr(error, "__notes__", ()):
+    # NumPy's loops over arrays of objects ask a number for methods of NumPy's names: "'float' ... attribute 'hypot'".
+    asked = isinstance(error, AttributeError) and not words and error.name in vars(np)
+    if (said or asked) and text not in getattr(error, "__notes__", ()):
         error.add_note(text)
 
 

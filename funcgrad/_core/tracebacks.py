@@ -179,6 +179,9 @@ def scipys_name(frame: FrameType) -> tuple[str, str] | None:
         name = f"{named or type(own).__name__.rpartition('_')[0]}.{name}"
     elif room == "scipy.special" and name == "__call__":
         name = getattr(own, "__name__", name)
+    elif name in {"wrapped", "wrapper"} and room != "scipy._lib":
+        # If SCIPY_ARRAY_API=1, these choose a function, and take traced values.
+        return None
     elif own is not None and room == "scipy.interpolate":
         # Its objects are made and called, by methods of their bases.
         name = type(own).__name__
@@ -224,10 +227,14 @@ def _ours(room: str) -> Any:
 
 
 def has_ours(room: str, name: str) -> bool:
-    """Whether ``funcgrad.scipy`` has a function of SciPy's, or the object whose method it is."""
+    """Whether ``funcgrad.scipy`` has what a function of SciPy's, or the object whose method it is, is refused for."""
     ours = _ours(room)
     first, _, method = name.partition(".")
-    return first in getattr(ours, "__all__", ()) and (not method or hasattr(getattr(ours, first), method))
+    return (
+        first not in getattr(ours, "TAKE_ELEMENTS", ())
+        and first in getattr(ours, "__all__", ())
+        and (not method or hasattr(getattr(ours, first), method))
+    )
 
 
 def _hidden() -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 # The modules of funcgrad.scipy. `__init__.py` loads each one when it is first used.
 
 from . import (
+    fft as fft,
     integrate as integrate,
     interpolate as interpolate,
     linalg as linalg,
@@ -14,6 +15,7 @@ from . import (
 )
 
 __all__ = [
+    "fft",
     "integrate",
     "interpolate",
     "linalg",

@@ -83,6 +83,8 @@ def map_coordinates(  # noqa: PLR0917  (SciPy's arguments)
             f"scipy.ndimage.map_coordinates: invalid shape for coordinate array: {len(places)} arrays for "
             f"{aval_of(x)}. Give one array of coordinates for each axis."
         )
+    if not all(x.shape) and places[0].shape != (0,):
+        return given_back(_of_nothing(x, places[0].shape, mode, cval), dtype)
     inside: Any = True
     for place, n in zip(places, x.shape, strict=True):
         inside = fnp.logical_and(inside, fnp.logical_and(fnp.greater_equal(place, 0), fnp.less_equal(place, n - 1)))
@@ -97,6 +99,16 @@ def map_coordinates(  # noqa: PLR0917  (SciPy's arguments)
             part = fnp.multiply(part, share)
         total = fnp.add(total, part)
     return given_back(fnp.where(inside, total, cval) if mode == "constant" else total, dtype)
+
+
+def _of_nothing(x: Any, shape: tuple[int, ...], mode: str, cval: Any) -> Any:
+    """Every point lies beyond the edges of an empty array, where the mode 'constant' alone has a value."""
+    if mode != "constant":
+        raise ValueError(
+            f"scipy.ndimage.map_coordinates: the input is {aval_of(x)}, which the mode {mode!r} cannot go on from; "
+            "needed one element or more. Pass mode='constant'."
+        )
+    return fnp.broadcast_to(as_value(cval), shape)
 
 
 def _by_splines(x: Any, places: list[Any], how: tuple[int, str], prefilter: bool) -> Any:

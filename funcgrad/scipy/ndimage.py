@@ -103,6 +103,8 @@ def correlate(
             f"{aval_of(x)}. Give both as many axes, with weights[None] for one more."
         )
     widths = [_reach("correlate", n, moved) for n, moved in zip(w.shape, origins, strict=True)]
+    if not all(x.shape):
+        return given_back(fnp.copy(x), dtype)
     windows = sliding_window_view(_padded("correlate", x, widths, mode, cval), w.shape)
     return given_back(fnp.tensordot(windows, w, len(w.shape)), dtype)
 
@@ -166,6 +168,8 @@ def _along(name: str, x: Any, weights: Any, axis: int, output: None, edge: tuple
     axis = normalize_axis(axis, len(x.shape))
     widths = [(0, 0)] * len(x.shape)
     widths[axis] = _reach(name, w.shape[0], origin)
+    if not all(x.shape):
+        return given_back(fnp.copy(x), dtype)
     windows = sliding_window_view(_padded(name, x, widths, mode, cval), w.shape[0], axis)
     return given_back(fnp.matmul(windows, fnp.astype(w, np.result_type(w.dtype, x.dtype))), dtype)
 

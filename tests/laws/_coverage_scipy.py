@@ -103,6 +103,8 @@ _OURS_ALONE = ("scipy.interpolate", "scipy.signal")
 _LONG = np.sin(np.arange(12.0))
 _SECTIONS = np.array([[0.3, 0.2, 0.1, 1.0, -0.4, 0.2]])
 _FIRST: dict[str, Example] = {
+    "fftfreq": (lambda f, d: f(6, d), (_NUMBERS[0],)),
+    "rfftfreq": (lambda f, d: f(6, d), (_NUMBERS[0],)),
     "lfiltic": (lambda f, b, y: f(b, [1.0, 0.3], y), (_POINTS[1], _VECTOR)),
     "make_interp_spline": (lambda f, y, at: f(np.arange(3.0), y, 2)(at), (_VECTOR, _VECTOR)),
     "interpn": (lambda f, y, at: f((np.arange(3.0),), y, at), (_VECTOR, _VECTOR)),

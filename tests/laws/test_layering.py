@@ -57,7 +57,7 @@ ROOMS = {
     "scipy": [
         {"special", "linalg", "sparse"},
         {FILES},
-        {"stats", "integrate", "interpolate", "optimize", "signal", "spatial"},
+        {"fft", "stats", "integrate", "interpolate", "optimize", "signal", "spatial"},
         {FRONT},
     ],
     "_report": [{FILES, "python"}, {FRONT}],

@@ -124,3 +124,25 @@ def test_refused(rng: np.random.Generator) -> None:
     for f, error, words in mistakes:
         with pytest.raises(error, match=words):
             f()
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0)])
+def test_empty_arrays(shape: tuple[int, ...]) -> None:
+    empty, weights = np.empty(shape), np.ones((3,) * len(shape))
+    calls: dict[str, tuple[Any, ...]] = {
+        "gaussian_filter": (1.0,),
+        "gaussian_filter1d": (1.0,),
+        "uniform_filter1d": (3,),
+        "convolve1d": (weights[..., 0].ravel()[:3],) if len(shape) > 1 else (weights,),
+        "correlate": (weights,),
+        "convolve": (weights,),
+        "map_coordinates": (np.zeros((len(shape), 2)),),
+    }
+    for name, args in calls.items():
+        expected = getattr(scipy.ndimage, name)(empty, *args)
+        ours = getattr(ndimage, name)
+        for y in (ours(empty, *args), fg.jit(lambda x, ours=ours, args=args: ours(x, *args), engine="numpy")(empty)):
+            np.testing.assert_array_equal(y, expected, strict=True)
+        assert fg.grad(lambda x, ours=ours, args=args: np.sum(ours(x, *args)))(empty).shape == shape
+    with pytest.raises(ValueError, match="which the mode 'nearest' cannot go on from"):
+        ndimage.map_coordinates(empty, np.zeros((len(shape), 2)), mode="nearest")

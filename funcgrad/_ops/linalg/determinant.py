@@ -87,9 +87,12 @@ class _SlogdetDerivative:
 
 def _slogdet_bars(y_bars: list, factors: Any, permutation: Any, sign: Any) -> list:
     sign_bar, logarithm_bar = y_bars
+    if sign.dtype.kind != "c" and logarithm_bar is None:
+        # The sign of a real determinant is constant: nothing is divided by a matrix that may be singular.
+        return [None]
     inverse = _inverse_transposed(factors, permutation)
     if sign.dtype.kind != "c":
-        return [None if logarithm_bar is None else scaled(inverse, logarithm_bar)]
+        return [scaled(inverse, logarithm_bar)]
     zero = 0 * real_p(sign)
     real = zero if logarithm_bar is None else logarithm_bar
     return [scaled(inverse, make_complex(real, zero if sign_bar is None else imag_p(sign_bar * sign)))]

@@ -104,8 +104,9 @@ def _array_function(self: Tracer, function: Callable[..., Any], types: Any, args
 def _on_plain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """What NumPy computes by a function that we lack, of places that hold plain numbers; else it is refused."""
     if any(isinstance(settled(x), Tracer) for x in tree.leaves((args, kwargs))):
-        special = function in vars(sys.modules.get("scipy.special", math)).values()
-        refuse(function, "scipy.special" if special else getattr(function, "__module__", None) or "numpy")
+        # SciPy's public name may be that of a function around the ufunc.
+        special = getattr(sys.modules.get("scipy.special._ufuncs"), getattr(function, "__name__", ""), None)
+        refuse(function, "scipy.special" if special is function else getattr(function, "__module__", None) or "numpy")
     # NumPy gets what it can only read: what it wrote, names and views would not learn.
     args, kwargs = tree.map(lambda x: np.asarray(x) if isinstance(x, Tracer) else x, (args, kwargs))
     return function(*args, **kwargs)
@@ -134,9 +135,19 @@ def astype(
     return creation.astype_method(self, dtype, order, casting, subok, copy)
 
 
+_TWO_NAMESPACES = (
+    "A function that chooses an Array API namespace (SciPy's do if SCIPY_ARRAY_API=1) met a traced value and a plain "
+    "NumPy array; needed arrays of one kind. Pass fnp.array(c) for the plain array c: while a transform runs it is of "
+    "the same kind. Or leave SCIPY_ARRAY_API unset, call the function of fg.scipy, or call it inside of: "
+    "with fg.intercept()."
+)
+
+
 def _array_namespace(self: Tracer, api_version: Any = None) -> Any:
     """The Array API's functions; SciPy's, which ask for them, need more than these."""
-    object_arrays.refuse_to_scipy(sys._getframe(1))
+    object_arrays.refuse_to_scipy(sys._getframe(1), ("scipy.fft",))
+    if self.owner.note is None:
+        self.owner.note = _TWO_NAMESPACES, "Multiple namespaces"
     return sys.modules["funcgrad.numpy"]
 
 
@@ -151,7 +162,7 @@ def _view(self: Tracer, *dtype_and_type: Any) -> Any:
 _ELEMENTS = (
     t.exp, t.exp2, t.expm1, e.log, t.log2, t.log10, t.log1p, e.sqrt, t.cbrt, t.square, t.reciprocal, t.fabs,
     t.sin, t.cos, t.tan, t.arcsin, t.arccos, t.arctan, t.arctan2, t.sinh, t.cosh, t.tanh, t.arcsinh, t.arccosh,
-    t.arctanh, t.hypot, t.deg2rad, t.rad2deg, rounding.rint, rounding.fmod, logic.logical_not,
+    t.arctanh, t.hypot, t.deg2rad, t.rad2deg, rounding.rint, rounding.fmod, logic.logical_not, logic.logical_xor,
 )  # fmt: skip
 
 METHODS: dict[str, Any] = {

@@ -17,13 +17,15 @@ from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.write import shape_text
 from funcgrad._ops.layout.broadcast import broadcast_to
+from funcgrad._ops.layout.shape import reshape
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy._base.concrete import innermost
-from funcgrad.numpy._base.convert import as_value, assigned, operands_for
+from funcgrad.numpy._base.convert import as_value, assigned, kind_of, operands_for
 from funcgrad.numpy._base.guests import is_object_array
 from funcgrad.numpy._base.object_arrays import put_elements
 from funcgrad.numpy._base.out import check_cast, check_out, deliver
 from funcgrad.numpy._choose.assign import setitem
+from funcgrad.numpy._layout.shape import moveaxis
 
 Function = Callable[..., Any]
 
@@ -34,6 +36,8 @@ def with_options(ufunc: np.ufunc, function: Function, inputs: tuple, options: di
     if len(options) == len(outs) == 1 and is_object_array(outs[0]):
         return put_elements(outs[0], function(*inputs))
     where = options.get("where", True)
+    if ufunc.signature:
+        function = _along(ufunc, function, {name: options.pop(name) for name in _AXES & options.keys()})
     unknown = set(options) - {"out", "where", "dtype", "casting", "order", "subok"}
     if unknown or (where is not True and ufunc.signature):
         raise UnsupportedFunctionError(
@@ -41,9 +45,9 @@ def with_options(ufunc: np.ufunc, function: Function, inputs: tuple, options: di
             "Compute without it and choose with numpy.where."
         )
     dtype = options.get("dtype")
-    if dtype is not None:
-        inputs = tuple([assigned(x, np.dtype(dtype)) for x in inputs])
     casting = options.get("casting", "same_kind")
+    if dtype is not None or "casting" in options:
+        inputs = _cast(ufunc, inputs, dtype, casting)
     outs = tuple([None if out is Ellipsis else out for out in outs])
     for out in outs:
         if out is not None:
@@ -51,6 +55,51 @@ def with_options(ufunc: np.ufunc, function: Function, inputs: tuple, options: di
     if where is not True:
         return _where(ufunc, function, inputs, where, outs, casting)
     return _delivered(ufunc, function(*inputs), inputs, outs, casting)
+
+
+def _cast(ufunc: np.ufunc, inputs: tuple, dtype: Any, casting: Any) -> tuple:
+    """Return the operands in the dtypes of the loop whose results have this dtype; NumPy refuses others."""
+    values = [as_value(x) for x in inputs]
+    options: dict[str, Any] = {"casting": casting}
+    if dtype is not None:
+        options["signature"] = (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout
+    kinds = (*[kind_of(x) for x in values], *[None] * ufunc.nout)
+    dtypes = ufunc.resolve_dtypes(kinds, **options)
+    if dtype is None:
+        return inputs
+    return tuple([assigned(x, each) for x, each in zip(values, dtypes, strict=False)])
+
+
+# The options that products of vectors and matrices have beside those of all ufuncs.
+_AXES = frozenset({"axis", "axes", "keepdims"})
+
+
+def _along(ufunc: np.ufunc, function: Function, options: dict[str, Any]) -> Function:
+    """Return the function of a product along other axes than the last: they are moved there, and back."""
+    if not options:
+        return function
+
+    def product(*inputs: Any) -> Any:
+        arrays = [as_value(x) for x in inputs]
+        # NumPy checks the options, and says what shape the result has.
+        like = ufunc(*[np.broadcast_to(0.0, aval_of(x).shape) for x in arrays], **options)
+        axes = _core_axes(ufunc, arrays, options)
+        moved = [moveaxis(x, each, range(-len(each), 0)) for x, each in zip(arrays, axes, strict=False)]
+        y = function(*moved)
+        if options.get("keepdims"):
+            return reshape(y, like.shape)
+        return moveaxis(y, range(-len(axes[-1]), 0), axes[-1]) if len(axes) > len(arrays) and axes[-1] else y
+
+    return product
+
+
+def _core_axes(ufunc: np.ufunc, arrays: list[Any], options: dict[str, Any]) -> list[tuple[int, ...]]:
+    """The axes that are multiplied, of each operand, and those of the result where they are given."""
+    if "axis" in options:
+        return [(options["axis"],)] * len(arrays)
+    if "axes" in options:
+        return [tuple(np.atleast_1d(np.asarray(each, int)).tolist()) for each in options["axes"]]
+    return [() for _ in arrays]
 
 
 def _delivered(ufunc: np.ufunc, results: Any, inputs: tuple, outs: tuple, casting: Any) -> Any:

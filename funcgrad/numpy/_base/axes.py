@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ ALL_AXES = tuple(tuple(range(ndim)) for ndim in range(65))
 
 def normalize_axis(axis: Any, ndim: int) -> int:
     """The axis as a non-negative number."""
+    axis = operator.index(axis)
     if not -ndim <= axis < ndim:
         raise np.exceptions.AxisError(axis, ndim)
-    return int(axis) % ndim
+    return axis % ndim
 
 
 def normalize_axes(axis: Axis, ndim: int) -> tuple[int, ...]:

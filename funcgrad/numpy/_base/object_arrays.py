@@ -35,6 +35,7 @@ from funcgrad.errors import (
     TracerAssignmentError,
     UnsupportedFunctionError,
 )
+from funcgrad.numpy._base.concrete import concrete_value
 
 MAX_OBJECTS = 4096
 # NumPy has no hook where it refuses such an array: the error that comes out of it is told what to do instead.
@@ -50,14 +51,23 @@ _READ_ONLY = (
 )
 
 
-def refuse_to_scipy(asking: FrameType) -> None:
-    """Refuse a function of SciPy's that reads plain numbers, and for which there is one of ours: by its name."""
+def refuse_to_scipy(asking: FrameType, through: tuple[str, ...] = ()) -> None:
+    """Refuse a function of SciPy's that reads plain numbers, and for which there is one of ours: by its name.
+
+    Args:
+        asking: the frame that asks for an array or a namespace.
+        through: modules of SciPy that may have what they ask for.
+    """
     found = None
     frame: FrameType | None = asking
     while frame is not None and frame.f_globals.get("__name__", "").startswith(("scipy.", "numpy.", "funcgrad.")):
+        if frame.f_globals["__name__"].startswith("funcgrad._transforms."):
+            # SciPy called a transform, as of ``jac=fg.grad(rosen)``: traced values are inside of that alone.
+            break
         name = scipys_name(frame)
         # The outermost one is what was called.
-        found = name if name is not None and (has_ours(*name) or instead(*name)) else found
+        known = name is not None and name[0] not in through and (has_ours(*name) or instead(*name))
+        found = name if known else found
         frame = frame.f_back
     if found is not None:
         raise UnsupportedFunctionError(scipys_refusal(*found))
@@ -96,8 +106,9 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
         return _of_numbers(np.array(plain, dtype, copy=copy).view(), copy)
     asking = _asking(sys._getframe(1))
     refuse_to_scipy(asking)
-    if asking.f_globals.get("__name__", "").startswith("scipy.sparse"):
-        return _for_sparse(self, asking.f_code.co_name)
+    module = asking.f_globals.get("__name__", "")
+    if module.startswith(("scipy.sparse", "numpy.testing")):
+        return _for_sparse(self, asking.f_code.co_name) if module.startswith("scipy") else _compared(self, dtype, copy)
     _refuse_in_c(self, asking)
     _refuse_by_lapack(self, asking)
     if asking.f_code.co_name == "as_strided":
@@ -147,6 +158,11 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
     # NumPy's polynomials make floats of integers, which they tell by a dtype that an array of objects has not.
     whole = asking.f_globals.get("__name__", "").startswith("numpy.polynomial.") and is_integral(self.dtype)
     return _locked(elements(cast(self, np.dtype(float)) if whole else self), copy)
+
+
+def _compared(self: Tracer, dtype: Any, copy: bool | None) -> np.ndarray:
+    """The numbers, for an assertion of ``numpy.testing``: as for ``assert x > 0``, none of it carries a derivative."""
+    return _locked(np.array(concrete_value(self, "numpy.testing"), dtype), copy)
 
 
 def _of_numbers(array: np.ndarray, copy: bool | None) -> np.ndarray:

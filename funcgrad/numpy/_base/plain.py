@@ -12,6 +12,7 @@ import numpy as np
 
 from funcgrad._core.bind import NUMPY_TYPES, active_trace, is_foreign
 from funcgrad._core.words import BARE, retell
+from funcgrad.numpy._base.convert import as_value
 from funcgrad.numpy._base.dispatch import functions, implements, in_numpys_mode, ufuncs
 from funcgrad.numpy._base.guests import holds_tracer, is_object_array
 
@@ -86,6 +87,13 @@ def is_plain(x: Any) -> bool:
     return True
 
 
+def _by_protocol(ours: Any, ufunc: np.ufunc, args: tuple, options: dict[str, Any]) -> Any:
+    """A ufunc with ``out=``, ``where=``, ``dtype=`` or ``casting=``, which its protocol handles for traced values."""
+    if any(map(holds_tracer, args)) or any(map(holds_tracer, options.values())):
+        return ufunc(*[as_value(x) for x in args[: ufunc.nin]], *args[ufunc.nin :], **options)
+    return ours(*args, **options)
+
+
 # One for each number of arguments that a call must have: what tells them apart one by one costs half of a small sum.
 def _of_none(ours: Any, numpys: Any) -> Any:
     def call(*args: Any, **options: Any) -> Any:
@@ -107,6 +115,8 @@ def _of_one(ours: Any, numpys: Any) -> Any:
                     return numpys(a)
                 if is_plain(args) and (not options or is_plain([*options.values()])):
                     return numpys(a, *args, **options)
+            if (args or options) and type(numpys) is np.ufunc:
+                return _by_protocol(ours, numpys, (a, *args), options)
             return ours(a, *args, **options)
         except BARE as error:
             retell(error, ours, (a, *args), options)
@@ -126,6 +136,8 @@ def _of_two(ours: Any, numpys: Any) -> Any:
                     return numpys(a, b)
                 if is_plain(args) and (not options or is_plain([*options.values()])):
                     return numpys(a, b, *args, **options)
+            if (args or options) and type(numpys) is np.ufunc:
+                return _by_protocol(ours, numpys, (a, b, *args), options)
             return ours(a, b, *args, **options)
         except BARE as error:
             retell(error, ours, (a, b, *args), options)

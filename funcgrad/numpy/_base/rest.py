@@ -7,8 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._core.lazy import LazyModule
 from funcgrad.numpy._base.dispatch import functions
 from funcgrad.numpy._base.plain import shortcut
+
+# SciPy asks a namespace for this extension if SCIPY_ARRAY_API=1. It is no public name here.
+_special = LazyModule("funcgrad.scipy.special._array_api")
 
 
 @functools.cache
@@ -18,6 +22,8 @@ def of_numpys(name: str) -> Any:
     Raises:
         AttributeError: NumPy has no such name either.
     """
+    if name == "special":
+        return _special
     if name not in np.__all__:
         raise AttributeError(f"module 'funcgrad.numpy' has no attribute {name!r}, and numpy has no public one.")
     found = getattr(np, name)

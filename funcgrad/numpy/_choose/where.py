@@ -20,7 +20,7 @@ from funcgrad._ops.layout.copy import copy as copy_op
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad.numpy._base.concrete import concrete_value, no_number
 from funcgrad.numpy._base.convert import as_value, dtype_of, promote, promote_weakly, strong
-from funcgrad.numpy._base.dispatch import implements
+from funcgrad.numpy._base.dispatch import implements, refuse_option
 from funcgrad.numpy._base.guests import is_number_dtype
 from funcgrad.numpy._base.out import into
 from funcgrad.numpy._math.elementwise import not_equal
@@ -127,10 +127,13 @@ def clip(
     *,
     min: Any = _MISSING,  # noqa: A002  (NumPy's name)
     max: Any = _MISSING,  # noqa: A002  (NumPy's name)
+    **options: Any,
 ) -> Any:
     """``numpy.clip``: a value that is equal to a bound shares its derivative with it, as in ``numpy.minimum``."""
     if out is not None:
-        return into(out, clip, locals())
+        return into(out, clip, {**locals(), "casting": options.get("casting", "same_kind")})
+    if unknown := options.keys() - {"dtype", "casting", "order", "subok"}:
+        refuse_option("clip", next(iter(unknown)), "Leave it out, and choose with np.where.")
     low = _given(min if a_min is _MISSING else a_min)
     high = _given(max if a_max is _MISSING else a_max)
     return _bounded(logic.clip_p, a, low, high)
@@ -149,7 +152,7 @@ def _bounded(primitive: Primitive, a: Any, low: Any, high: Any) -> Any:
         low = None if type(low) is int and low <= np.iinfo(x.dtype).min else low
         high = None if type(high) is int and high >= np.iinfo(x.dtype).max else high
     bounds = [bound for bound in (low, high) if bound is not None]
-    dtype = result_dtype(x, *bounds)
+    dtype = _clipped_dtype(result_dtype(x, *bounds), **options)
     x, *bounds = (cast(value, dtype) for value in (x, *bounds))
     if not bounds:
         return copy_op(x)
@@ -168,6 +171,19 @@ def clip_method(
 ) -> Any:
     """``ndarray.clip``."""
     return clip(self, min, max, out)
+
+
+def _clipped_dtype(
+    wide: np.dtype, dtype: Any = None, casting: Any = "same_kind", order: Any = None, subok: Any = None
+) -> np.dtype:
+    """The dtype in which values are clipped: what ``dtype=`` asks for, where ``casting=`` allows that."""
+    del order, subok
+    asked = wide if dtype is None else np.dtype(dtype)
+    if not np.can_cast(wide, asked, casting):
+        raise TypeError(
+            f"numpy.clip: Cannot cast {wide} to {asked} with casting rule {casting!r}. Pass casting='unsafe'."
+        )
+    return asked
 
 
 def _given(bound: Any) -> Any:

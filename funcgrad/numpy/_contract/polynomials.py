@@ -15,7 +15,7 @@ from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.fill import ones_like, zeros_like
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.reduce.cumulative import cumprod
-from funcgrad.numpy._base.concrete import concrete_value
+from funcgrad.numpy._base.concrete import concrete_value, known_value
 from funcgrad.numpy._base.convert import as_value, promote
 from funcgrad.numpy._base.dispatch import in_numpys_mode, late_functions
 from funcgrad.numpy._base.plain import beside_numpys
@@ -140,22 +140,28 @@ def _after_zeros(x: Any, count: int) -> Any:
 
 @beside_numpys(np.polymul)
 def polymul(a1: Any, a2: Any) -> Any:
-    """``numpy.polymul``: without the powers whose coefficients are zero, which have to be known.
+    """``numpy.polymul``: without zeros in front, where the numbers are known.
 
-    Under ``jit`` write ``numpy.convolve``, which is the same but keeps them.
+    Under ``jit`` they are not: there the result keeps such zeros, as that of ``numpy.convolve`` does.
     """
-    a, b = (_of_its_degree(p, "polymul") for p in (a1, a2))
+    a, b = (_of_its_degree(p) for p in (a1, a2))
     return _as_given(convolve(a, b), a1, a2)
 
 
-def _of_its_degree(p: Any, name: str) -> Any:
-    p = without_zeros(coefficients(p), f"{name} (numpy.convolve keeps them)")
+def _of_its_degree(p: Any) -> Any:
+    p = coefficients(p)
+    if known_value(p) is None:
+        return p
+    p = without_zeros(p, "polymul")
     return p if p.shape[0] else np.zeros(1, p.dtype)
 
 
 @beside_numpys(np.polydiv)
 def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
-    """``numpy.polydiv``: quotient and remainder; of what degree that is has to be known."""
+    """``numpy.polydiv``: quotient and remainder; the latter without zeros in front, where the numbers are known.
+
+    Under ``jit`` they are not: there the remainder has one coefficient fewer than the divisor.
+    """
     r, b = promote(_inexact(coefficients(u)), _inexact(coefficients(v)))
     n = b.shape[0]
     scale = 1.0 / b[0]
@@ -165,10 +171,12 @@ def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
         quotient.append(d)
         r = concatenate([r[:k], r[k : k + n] - d * b, r[k + n :]], 0)
     q = stack(quotient, 0) if quotient else np.zeros(1, r.dtype)
-    known = np.asarray(concrete_value(r, "numpy.polydiv, whose remainder has the length of its degree,"))
+    known = known_value(r)
+    # What was divided out is zero but for rounding.
+    known = np.ones(max(n - 1, 1)) if known is None else known
     while len(known) > 1 and np.allclose(known[0], 0, rtol=1e-14):
         known = known[1:]
-    r = slice_axis(r, 0, r.shape[0] - len(known), r.shape[0])
+    r = slice_axis(r, 0, max(r.shape[0] - len(known), 0), r.shape[0])
     return _as_given(q, u, v), _as_given(r, u, v)
 
 

@@ -63,6 +63,12 @@ def _arrays(name: str, x: Any, y: Any) -> tuple[Any, Any]:
 def _core_product(name: str, core: tuple[str, str, str], *, conjugate: bool) -> Any:
     def function(x: Any, y: Any, /) -> Any:
         x, y = _arrays(name, x, y)
+        for position, (each, dimensions) in enumerate(zip((x, y), core, strict=False)):
+            if len(each.shape) < len(dimensions):
+                raise ValueError(
+                    f"{name}: Input operand {position} does not have enough dimensions: it is {aval_of(each)}, needed "
+                    f"{len(dimensions)} axes or more. Add one with x[None]."
+                )
         summed = y.shape[-2] if core[1] == "kn" and len(y.shape) > 1 else y.shape[-1]
         if x.shape[-1] != summed:
             # Of no products at all too.
@@ -144,7 +150,18 @@ def _summed_once(a: Any, b: Any) -> Any:
     return bind(add_p, (y, y.dtype.type(0)), NO_PARAMS)
 
 
-@implements(np.outer, np.linalg.outer)
+@implements(np.linalg.outer)
+def outer_of_vectors(x1: Any, x2: Any, /) -> Any:
+    """``numpy.linalg.outer``: `outer` of vectors, and of nothing else."""
+    x1, x2 = as_value(x1), as_value(x2)
+    if len(aval_of(x1).shape) != 1 or len(aval_of(x2).shape) != 1:
+        raise ValueError(
+            f"linalg.outer: Input arrays must be one-dimensional, and are {aval_of(x1)}, {aval_of(x2)}. Use np.outer."
+        )
+    return outer(x1, x2)
+
+
+@implements(np.outer)
 def outer(a: Any, b: Any, out: Any = None) -> Any:
     """``numpy.outer``."""
     if out is not None:
@@ -248,9 +265,9 @@ def _rolled(x: Any, shift: int) -> Any:
 
 
 @implements(np.diagonal)
-def diagonal_(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def diagonal_(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """``numpy.diagonal``."""
-    return diagonal_of(x, offset, axis1, axis2, diagonal)
+    return diagonal_of(a, offset, axis1, axis2, diagonal)
 
 
 def diagonal_of(x: Any, offset: int, axis1: int, axis2: int, show: Callable[[Any, int], Any]) -> Any:
@@ -269,11 +286,11 @@ def diagonal_of(x: Any, offset: int, axis1: int, axis2: int, show: Callable[[Any
 
 
 @implements(np.trace)
-def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
     """``numpy.trace``."""
     if out is not None:
         return into(out, trace, locals())
-    elements = diagonal_(x, offset, axis1, axis2)
+    elements = diagonal_(a, offset, axis1, axis2)
     if dtype is None and is_integral(elements.dtype):
         dtype = np.add.reduce(np.empty(0, elements.dtype)).dtype
     return reduce_sum(elements if dtype is None else cast(elements, dtype), (len(elements.shape) - 1,))

@@ -201,9 +201,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     """``numpy.delete``."""
     arr, axis = _along(arr, axis)
     if not isinstance(obj, slice):
-        places = concrete_value(as_value(obj), "numpy.delete")
-        # Without elements a list is one of places, although as an array it has floats.
-        obj = [] if isinstance(obj, list | tuple) and not np.size(places) else places
+        obj = _plain_places(obj, "numpy.delete")
     kept = np.delete(np.arange(arr.shape[axis]), obj)
     return index_p(arr, kept, index=Index((*(FULL,) * axis, SLOT), unique=True))
 
@@ -216,16 +214,23 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     arr, axis = _along(arr, axis)
     values = as_array(values) if roomy else assigned(values, arr.dtype)
     ndim, length = len(arr.shape), arr.shape[axis]
-    places = np.arange(*obj.indices(length)) if isinstance(obj, slice) else np.asarray(obj)
+    # NumPy's own `insert` below needs plain places: it would find this function again by a traced array of them.
+    places = np.arange(*obj.indices(length)) if isinstance(obj, slice) else _plain_places(obj, "numpy.insert")
     if len(values.shape) < ndim:
         values = broadcast_to(values, (1,) * (ndim - len(values.shape)) + values.shape)
     if places.ndim == 0:
         values = moveaxis(values, 0, axis)
     count = values.shape[axis] if places.size == 1 else places.size
     values = broadcast_to(values, (*arr.shape[:axis], count, *arr.shape[axis + 1 :]))
-    order = np.insert(np.arange(length), obj, length + np.arange(count))
+    order = np.insert(np.arange(length), obj if isinstance(obj, slice) else places, length + np.arange(count))
     whole = concatenate(list(promote(arr, values)), axis)
     return index_p(whole, order, index=Index((*(FULL,) * axis, SLOT), unique=True))
+
+
+def _plain_places(obj: Any, asked: str) -> np.ndarray:
+    """Return the indices, or the mask, as a plain array; a list without elements is one of integers."""
+    places = np.asarray(concrete_value(as_value(obj), asked))
+    return places.astype(int) if isinstance(obj, list | tuple) and not places.size else places
 
 
 def _along(arr: Any, axis: int | None) -> tuple[Any, int]:

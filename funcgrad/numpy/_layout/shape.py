@@ -254,7 +254,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     del subok
     arrays = [as_array(x) for x in args]
     shape = np.broadcast_shapes(*[x.shape for x in arrays])
-    return tuple([broadcast_to(x, shape) for x in arrays])
+    return tuple([no_number(broadcast_to(x, shape)) for x in arrays])
 
 
 def _at_least(x: Any, ndim: int) -> Any:

@@ -73,6 +73,10 @@ def sinc(x: Any) -> Any:
 def i0(x: Any) -> Any:
     """``numpy.i0``: the modified Bessel function of order 0."""
     x = as_value(x)
+    if dtype_of(x).kind == "c":
+        raise TypeError(
+            f"numpy.i0: the argument is of dtype {dtype_of(x)}; i0 not supported for complex values. Take its .real."
+        )
     # SciPy's function has no halves; NumPy's gives back what it took.
     half = dtype_of(x) == np.float16
     if half or dtype_of(x).kind != "f":

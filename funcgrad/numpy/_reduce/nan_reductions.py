@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops.elementwise.arithmetic import eq_p, sqrt_p
 from funcgrad._ops.elementwise.select import select
 from funcgrad.numpy._base.axes import Axis, normalize_axes
+from funcgrad.numpy._base.concrete import known_value
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
 from funcgrad.numpy._base.out import into
 from funcgrad.numpy._reduce import reductions, statistics
@@ -71,7 +73,13 @@ def _place(name: str, plain: Callable[..., Any], fill: float) -> Callable[..., A
         if out is not None:
             return into(out, function, locals())
         a = as_array(a)
-        return plain(select(_present(a), a, fill) if a.dtype.kind in "fc" else a, axis, keepdims=keepdims)
+        if a.dtype.kind not in "fc":
+            return plain(a, axis, keepdims=keepdims)
+        present = _present(a)
+        known = known_value(reductions.any_(present, axis))
+        if known is not None and not np.all(known):
+            raise ValueError(f"numpy.{name}: All-NaN slice encountered in {aval_of(a)}. Leave such rows out.")
+        return plain(select(present, a, fill), axis, keepdims=keepdims)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``numpy.{name}``; the result carries no derivative."
@@ -110,19 +118,20 @@ def nanvar(
     keepdims: bool = False,
     *,
     where: Any = True,
+    mean: Any = None,
     correction: float | None = None,
 ) -> Any:
     """``numpy.nanvar``."""
     if out is not None:
         return into(out, nanvar, locals())
     if as_array(a).dtype.kind not in "fc":
-        return statistics.var(a, axis, dtype, None, ddof, keepdims, where=where, correction=correction)
+        return statistics.var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
     dtype = statistics.inexact_dtype("nanvar", dtype)
     a = as_array(a)
     counted = _counted(a, where)
     axes = normalize_axes(axis, len(a.shape))
     # NaN is taken out before the difference, and not after: a zero cotangent times NaN would be NaN again.
-    total, count = statistics.squares(select(counted, a, 0), axes, keepdims, counted, None, dtype)
+    total, count = statistics.squares(select(counted, a, 0), axes, keepdims, counted, mean, dtype)
     left = count - (ddof if correction is None else correction)
     # NumPy's answer where no degree of freedom is left, where `var` divides by zero; the divisor is 1 there.
     none = left <= 0
@@ -139,10 +148,11 @@ def nanstd(
     keepdims: bool = False,
     *,
     where: Any = True,
+    mean: Any = None,
     correction: float | None = None,
 ) -> Any:
     """``numpy.nanstd``."""
     if out is not None:
         return into(out, nanstd, locals())
-    variance = nanvar(a, axis, dtype, None, ddof, keepdims, where=where, correction=correction)
+    variance = nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
     return bind(sqrt_p, (variance,), NO_PARAMS)

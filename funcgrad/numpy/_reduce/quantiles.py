@@ -175,12 +175,15 @@ def _fractions(q: Any, dtype: np.dtype, method: str, whole: float) -> tuple[Any,
 
     A Python number does not widen the dtype of the elements, an array of fractions does.
     """
+    if dtype.kind == "c":
+        raise TypeError(f"quantile: the array is of dtype {dtype}; a must be an array of real numbers. Take its .real.")
     q = as_value(q)
     weak = is_weak(q)
     q = strong(q)
     among = method in _ELEMENTS or (whole == 1 and method == "linear" and is_integral(q.dtype))
     q = inexact(q) if whole == 1 else inexact(q) / whole
-    if isinstance(q, np.ndarray) and not (np.all(q >= 0) and np.all(q <= 1)):
+    known = known_value(q)
+    if known is not None and not (np.all(known >= 0) and np.all(known <= 1)):
         raise ValueError("quantile: q has values outside [0, 1]; needed fractions (percentile takes 0 to 100).")
     if among:
         return q, None

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import is_integer, is_integral
+from funcgrad._core.aval import aval_of, is_integer, is_integral
 from funcgrad._core.bind import NO_PARAMS, Tracer, bind, bind_one
 from funcgrad._ops.elementwise.arithmetic import add_p, max_p, min_p, mul_p, ne_p
 from funcgrad._ops.elementwise.cast import cast
@@ -26,7 +26,7 @@ INDEX = np.dtype(np.int64)
 
 @implements(np.sum)
 def sum_(
-    x: Any,
+    a: Any,
     axis: Axis = None,
     dtype: Any = None,
     out: Any = None,
@@ -38,12 +38,12 @@ def sum_(
     """``numpy.sum``."""
     if out is not None:
         return into(out, sum_, locals())
-    if dtype is not None or not isinstance(x, Tracer) or x.dtype.kind not in "fc":
-        x = summand(x, dtype)
+    if dtype is not None or not isinstance(a, Tracer) or a.dtype.kind not in "fc":
+        a = summand(a, dtype)
     if where is not True:
-        x = masked(x, where, 0)
-    axes = ALL_AXES[len(x.shape)] if axis is None else reduction_axes(axis, len(x.shape))
-    y = bind_one(reduce_sum_p, x, {"axes": axes, "keepdims": bool(keepdims)})
+        a = masked(a, where, 0)
+    axes = ALL_AXES[len(a.shape)] if axis is None else reduction_axes(axis, len(a.shape))
+    y = bind_one(reduce_sum_p, a, {"axes": axes, "keepdims": bool(keepdims)})
     return y if initial is None else bind(add_p, (y, _start(initial, y.dtype)), NO_PARAMS)
 
 
@@ -69,7 +69,10 @@ def masked(x: Any, where: Any, fill: Any) -> Any:
 def _start(initial: Any, dtype: np.dtype) -> Any:
     """The value from which a reduction starts, in the dtype of its result, as in NumPy."""
     initial = initial.item() if isinstance(initial, np.generic) and is_integer(dtype) else initial
-    given = dtype_of(as_value(initial))
+    aval = aval_of(as_value(initial))
+    given = aval.dtype
+    if aval.shape:
+        raise ValueError(f"initial is {aval}; setting an array element with a sequence. Needed one number.")
     if given.kind == "c" and dtype.kind != "c":
         raise TypeError(
             f"initial is of dtype {given}, the reduction of dtype {dtype}, which cannot hold it. Convert the "

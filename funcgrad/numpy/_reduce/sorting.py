@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from funcgrad._core.aval import aval_of
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.reduce import sort as ops
 from funcgrad.numpy._base.axes import normalize_axis
-from funcgrad.numpy._base.convert import promote
+from funcgrad.numpy._base.concrete import concrete_value
+from funcgrad.numpy._base.convert import as_value, promote
 from funcgrad.numpy._base.dispatch import implements
 from funcgrad.numpy._base.plain import beside_numpys
 from funcgrad.numpy._reduce.cumulative import along, flat
@@ -34,15 +37,24 @@ def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, 
 @implements(np.partition)
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> Any:
     """``numpy.partition``: sorts, which is a partition at every place."""
-    del kth, kind, order
-    return sort(a, axis)
+    del kind, order
+    a, axis = _along(a, axis)
+    _check_places(kth, a.shape[axis])
+    return ops.sort(a, axis)
 
 
 @implements(np.argpartition)
 def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> Any:
     """``numpy.argpartition``: sorts, which is a partition at every place."""
-    del kth, kind, order
+    del kind, order
+    a = as_array(a)
+    _check_places(kth, math.prod(a.shape) if axis is None else a.shape[normalize_axis(axis, len(a.shape))])
     return argsort(a, axis)
+
+
+def _check_places(kth: Any, length: int) -> None:
+    """Have NumPy refuse places that there are not."""
+    np.partition(np.empty(length), concrete_value(as_value(kth), "numpy.partition"))
 
 
 def _along(a: Any, axis: int | None) -> tuple[Any, int]:
@@ -55,7 +67,15 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     """``numpy.searchsorted``; the result carries no derivative."""
     a, v = promote(as_array(a), as_array(v))
     if sorter is not None:
-        a = ops.gather_along_axis(a, as_array(sorter), 0)
+        sorter = as_array(sorter)
+        if sorter.dtype.kind not in "iu":
+            raise TypeError(f"searchsorted: sorter must only contain integers, and is {aval_of(sorter)}. Use argsort.")
+        if sorter.shape != a.shape:
+            raise ValueError(
+                f"searchsorted: sorter.size must equal a.size: they are {aval_of(sorter)} and {aval_of(a)}. Use "
+                "np.argsort(a)."
+            )
+        a = ops.gather_along_axis(a, sorter, 0)
     return ops.searchsorted(a, v, side)
 
 

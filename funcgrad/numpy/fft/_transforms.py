@@ -129,7 +129,7 @@ def _lengths_and_axes(name: str, x: Any, s: Any, axes: _Axes, *, from_half: bool
     """The lengths and the axes they belong to, in the order in which NumPy has them; an axis may stand there twice."""
     ndim = len(x.shape)
     if axes is None:
-        axes = range(ndim) if s is None else range(ndim - len(s), ndim)
+        axes = range(ndim) if s is None else range(-len(s), 0)
     whole = [normalize_axis(axis, ndim) for axis in axes]
     given: list[int | None] = [None] * len(whole) if s is None else list(s)
     if len(given) != len(whole):

@@ -7,7 +7,8 @@ from funcgrad._public import publish
 from funcgrad.numpy._contract.products import linalg_cross as cross
 from funcgrad.numpy._contract.products import linalg_diagonal as diagonal
 from funcgrad.numpy._contract.products import linalg_trace as trace
-from funcgrad.numpy._contract.products import matmul, multi_dot, outer, tensordot, vecdot
+from funcgrad.numpy._contract.products import matmul, multi_dot, tensordot, vecdot
+from funcgrad.numpy._contract.products import outer_of_vectors as outer
 from funcgrad.numpy._layout.shape import matrix_transpose
 from funcgrad.numpy.linalg._eigen import cond, eig, eigh, eigvals, eigvalsh, lstsq, matrix_rank, pinv, qr, svd, svdvals
 from funcgrad.numpy.linalg._norms import matrix_norm, norm, vector_norm

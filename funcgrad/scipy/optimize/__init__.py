@@ -8,6 +8,10 @@ from funcgrad.scipy.optimize._minimize import minimize_scalar as minimize_scalar
 from funcgrad.scipy.optimize._roots import fixed_point as fixed_point
 from funcgrad.scipy.optimize._roots import fsolve as fsolve
 from funcgrad.scipy.optimize._roots import root as root
+from funcgrad.scipy.optimize._rosen import rosen as rosen
+from funcgrad.scipy.optimize._rosen import rosen_der as rosen_der
+from funcgrad.scipy.optimize._rosen import rosen_hess as rosen_hess
+from funcgrad.scipy.optimize._rosen import rosen_hess_prod as rosen_hess_prod
 from funcgrad.scipy.optimize._scalars import bisect as bisect
 from funcgrad.scipy.optimize._scalars import brenth as brenth
 from funcgrad.scipy.optimize._scalars import brentq as brentq
@@ -30,7 +34,14 @@ __all__ = [
     "ridder",
     "root",
     "root_scalar",
+    "rosen",
+    "rosen_der",
+    "rosen_hess",
+    "rosen_hess_prod",
     "toms748",
 ]
+
+# SciPy's own functions of these names compute with operators, and take traced values element by element.
+TAKE_ELEMENTS = frozenset({"rosen", "rosen_der", "rosen_hess", "rosen_hess_prod"})
 
 __dir__ = publish(__name__)

@@ -95,6 +95,20 @@ def _operator(d: Draw) -> str:
     return f"{pair[0]} {d.rng.choice(OPERATORS)} {pair[1]}"
 
 
+@op("dtype of a ufunc", 0.4)
+def _dtype_of_a_ufunc(d: Draw) -> str:
+    """``dtype=`` is that of the results: of a comparison it says nothing of the operands."""
+    x = d.name(is_float)
+    if d.text_value(x).dtype == object:
+        raise UnfitError
+    if d.chance(0.4):
+        return f"np.{d.one('greater', 'less_equal', 'not_equal')}({x}, {d.one(x, d.number())}, dtype=bool)"
+    dtype = d.one("dtype=np.float64", "dtype=np.float32", "dtype=np.float64, casting='safe'")
+    if "safe" in dtype or "32" not in dtype or d.value(x).dtype.itemsize >= 4:
+        return f"np.{d.one('add', 'multiply', 'maximum')}({x}, {x}, {dtype})"
+    raise UnfitError
+
+
 @op("two operators", 3)
 def _two_operators(d: Draw) -> str:
     x = d.name()

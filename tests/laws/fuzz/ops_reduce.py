@@ -152,6 +152,12 @@ def _product(d: Draw) -> str:
     return d.one(f"np.{name}({pair})", f"np.{name}({pair})", f"{x} @ {other}")
 
 
+@op("vecdot along an axis", 0.3)
+def _vecdot_along_an_axis(d: Draw) -> str:
+    x = d.array(2, lambda x: x.dtype.kind in "fc")
+    return f"np.vecdot({x}, {x}, axis={d.axis(d.value(x))}{d.one('', ', keepdims=True')})"
+
+
 @op("product with a number", 1)
 def _product_with_a_number(d: Draw) -> str:
     """Where NumPy makes an array of a number, it is not weak: most of all that shows beside narrow dtypes."""

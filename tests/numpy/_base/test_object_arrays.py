@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dis
 import opcode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 import scipy.ndimage
 
 import funcgrad as fg
-from funcgrad.errors import TracerArrayConversionError, TracerAssignmentError
+from funcgrad.errors import ConcretizationTypeError, TracerArrayConversionError, TracerAssignmentError
 from funcgrad.numpy._base import object_arrays as _object_arrays
 
 ARRAY = np.arange(3.0)
@@ -168,3 +168,59 @@ def test_a_write_into_a_plain_array_by_a_traced_index_says_how_to_make_the_array
 def test_a_plain_array_read_by_a_traced_mask_says_where() -> None:
     with pytest.raises(TracerArrayConversionError, match=r"np\.where\(mask, array, 0\) for array\[mask\]"):
         fg.make_graph(lambda x: np.sum(np.arange(3.0)[x > 1]))(np.ones(3))
+
+
+LISTS: dict[str, Callable[[Any], Any]] = {
+    "a list": lambda x: [x[0], 1.0],
+    "a tuple": lambda x: (x[0], x[1]),
+    "an array": lambda x: np.array([x[0], x[1]]),
+}
+# NumPy's loops over objects give one of the two operands: Python's ``and`` and ``or``, whose truth is right alone.
+_PYTHONS = (np.logical_and, np.logical_or)
+_FUNCTIONS = (np.angle, np.isposinf, np.i0, np.sinc, np.cov, np.mean, np.round, np.nanmean, np.unwrap)
+
+
+def _called() -> Iterator[tuple[Any, int]]:
+    """Functions that take lists of floats, each with the number of its operands."""
+    for each in {id(each): each for each in vars(np).values() if isinstance(each, np.ufunc)}.values():
+        if each not in _PYTHONS and not each.signature and "d" in {loop[0] for loop in each.types}:
+            yield each, each.nin
+    yield from ((np.isclose, 2), (np.allclose, 2), *[(each, 1) for each in _FUNCTIONS])
+
+
+@pytest.mark.filterwarnings("ignore::funcgrad.errors.ObjectArrayWarning", "ignore::RuntimeWarning")
+@pytest.mark.parametrize("kind", LISTS)
+@pytest.mark.parametrize(("function", "count"), [pytest.param(*each, id=each[0].__name__) for each in _called()])
+def test_lists_of_traced_numbers_are_computed_or_refused_in_words(function: Any, count: int, kind: str) -> None:
+    """NumPy tells us of no list: its loops compute with the elements, or fail, and then our note says what to write."""
+    x, make = np.array([0.3, 0.5]), LISTS[kind]
+    last = [3] if function is np.ldexp else [make(x)] * (count - 1)
+    expected = function(make(x), *last)
+
+    def call(x: Any) -> Any:
+        return 0.0 * np.sum(x), function(make(x), *([3] if function is np.ldexp else [make(x)] * (count - 1)))
+
+    try:
+        y = fg.value_and_grad(call, has_aux=True)(x)[0][1]
+    except (TypeError, ValueError, AttributeError) as error:
+        words = [str(error), *getattr(error, "__notes__", ())]
+        assert any(text in " ".join(words) for text in ("NumPy (or pandas) made an array of objects", "traced"))
+    else:
+        for ours, theirs in zip(fg.tree.leaves(y), fg.tree.leaves(expected), strict=True):
+            np.testing.assert_allclose(np.asarray(ours, float), np.asarray(theirs, float), rtol=1e-15)
+
+
+def test_assertions_of_numpys_compare_the_numbers() -> None:
+    def asserted(x: Any) -> Any:
+        np.testing.assert_allclose(x, ARRAY, rtol=1e-7)
+        np.testing.assert_array_equal(x * 2, ARRAY * 2)
+        np.testing.assert_almost_equal(x, ARRAY)
+        np.testing.assert_array_less(x, ARRAY + 1)
+        with pytest.raises(AssertionError, match="Mismatched elements: 3 / 3"):
+            np.testing.assert_allclose(x, ARRAY + 1)
+        return np.sum(x**2)
+
+    np.testing.assert_array_equal(fg.grad(asserted)(ARRAY), 2 * ARRAY)
+    np.testing.assert_array_equal(fg.hessian(asserted)(ARRAY), 2 * np.eye(3))
+    with pytest.raises(ConcretizationTypeError, match=r"^numpy\.testing needs the numbers of a value f64\[3\]"):
+        fg.jit(asserted)(ARRAY)

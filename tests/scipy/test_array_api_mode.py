@@ -1,0 +1,47 @@
+"""SciPy with ``SCIPY_ARRAY_API=1``, which it reads when it is imported: namespaces choose its functions."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+PROGRAM = """
+import numpy as np, pytest, scipy.fft, scipy.special as theirs
+import funcgrad as fg, funcgrad.numpy as fnp
+from funcgrad.scipy import special as ours
+
+X, Y = np.array([0.3, 0.5, 0.9]), np.array([1.0, 2.0, 3.0])
+assert not isinstance(theirs.expit, np.ufunc)
+
+def slope(function, *others):
+    return fg.grad(lambda x: np.sum(function(x, *[make() for make in others])))(X)
+
+ONE = "expit logit erf erfc gammaln digamma psi ndtr log_ndtr entr i0 i1e erfinv ndtri cbrt exp10 log1p expm1 sinc"
+for name in ONE.split():
+    assert np.array_equal(slope(getattr(theirs, name)), slope(getattr(ours, name))), name
+TWO = "xlogy rel_entr kl_div betaln xlog1py"
+for name in TWO.split():
+    function, expected = getattr(theirs, name), slope(getattr(ours, name), lambda: Y)
+    assert np.array_equal(slope(function, lambda: fnp.array(Y)), expected), name
+    with fg.intercept():
+        assert np.array_equal(slope(getattr(theirs, name), lambda: Y), expected), name
+    with pytest.raises(TypeError, match="Multiple namespaces") as info:
+        slope(function, lambda: Y)
+    assert any("Pass fnp.array(c) for the plain array c" in note for note in info.value.__notes__)
+    assert not any("met a traced value; SciPy's own code" in note for note in info.value.__notes__)
+with pytest.raises(fg.errors.UnsupportedFunctionError, match=r"^scipy\\.special\\.bdtr: it met a traced array"):
+    slope(lambda x: theirs.bdtr(x, x, x))
+with pytest.raises(fg.errors.UnsupportedFunctionError, match=r"Call fg\\.scipy\\.special\\.softmax instead"):
+    slope(theirs.softmax)
+assert np.allclose(slope(lambda x: np.real(scipy.fft.fft(x) * Y)), np.real(np.fft.fft(Y)), rtol=1e-15)
+assert np.array_equal(theirs.expit(X), ours.expit(X))
+"""
+
+
+def test_traced_values_beside_each_other_and_beside_plain_arrays() -> None:
+    environment = os.environ | {"SCIPY_ARRAY_API": "1"}
+    program = [sys.executable, "-c", textwrap.dedent(PROGRAM)]
+    done = subprocess.run(program, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
