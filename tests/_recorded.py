@@ -50,7 +50,7 @@ class PyTorch:
     def _recorded(self, key: str) -> Any:
         held = load(self.path)
         if key not in held:
-            pytest.fail(f"{self.path} has no answer of PyTorch's to {key!r}: `make record` writes one.")
+            pytest.fail(f"{self.path.name} has no answer of PyTorch to {key!r}; `make torch record` writes the file anew.")
         return held[key]
 
 

@@ -274,7 +274,6 @@ def test_scatter_reduce_of_ties_integers_and_infinities(pytorch: PyTorch) -> Non
     np.testing.assert_array_equal(np.asarray(maximum), [[np.nan, 1, 3]])
     for reduce in ("sum", "prod", "mean", "amax", "amin"):
 
-
         def whole(make: Any, reduce: str = reduce) -> np.ndarray:
             x = make(np.arange(6).reshape(2, 3))
             return np.asarray(x.scatter_reduce(0, x * 0, x - 2, reduce, include_self=False))
