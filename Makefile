@@ -18,10 +18,10 @@ TORCH ?= torch==2.13.0
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(PIP_PRE),--pre)
 
-.PHONY: help train gallery test test-long test-lowest test-without-jax fuzz lint format types docs package bench array-api clients torch clean
+.PHONY: help train gallery test test-long test-torch record test-lowest test-without-jax fuzz lint format types docs package bench array-api clients torch clean
 
 help:
-	@echo "make train | gallery | test | test-lowest | test-without-jax | fuzz | lint | format | types | docs | package | bench | array-api | clients | torch | clean"
+	@echo "make train | gallery | test | test-long | test-torch | record | test-lowest | test-without-jax | fuzz | lint | format | types | docs | package | bench | array-api | clients | torch | clean"
 
 train: $(VENV)/.has-examples
 	$(BIN)/python examples/digits.py $(ARGS)
@@ -37,6 +37,14 @@ test: $(VENV)/.has-test
 # Random programs, programs that are killed, and every rule once more under JAX and as compiled loops.
 test-long: $(VENV)/.has-test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m long tests $(ARGS)
+
+# The tests that compare with PyTorch, with PyTorch itself.
+test-torch: $(VENV)/.has-test $(VENV)/.has-torch
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "torch and not long" tests $(ARGS)
+
+# PyTorch's answers to these tests, which are read where PyTorch is not installed: tests/*/recorded/*.json.
+record: $(VENV)/.has-test $(VENV)/.has-torch
+	$(BIN)/python -m pytest --record -m "torch and not long" tests $(ARGS)
 
 # Random programs with fresh seeds; what they find is printed as programs to paste.
 fuzz: $(VENV)/.has-test
@@ -87,7 +95,7 @@ array-api: $(VENV)/.has-array-api
 clients: .venv-clients/.has-clients
 	.venv-clients/bin/python -m tests.clients $(ARGS)
 
-# The tests compare with PyTorch where it is installed, and pass without it.
+# Without PyTorch the tests compare with its recorded answers.
 torch: $(VENV)/.has-torch
 
 clean:
