@@ -17,8 +17,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from flax import linen, serialization  # pyright: ignore[reportMissingImports]  (not among the extras)
-from flax.training.train_state import TrainState  # pyright: ignore[reportMissingImports]  (not among the extras)
+from flax import linen, serialization
+from flax.training.train_state import TrainState
 from sklearn.datasets import load_digits
 
 from funcgrad.interop.optax import to_optax

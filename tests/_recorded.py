@@ -20,7 +20,8 @@ import pytest
 
 HAS_TORCH = find_spec("torch") is not None
 # PyTorch's kernels differ between processors in the last digits. Narrow dtypes keep fewer digits.
-WIDE, NARROW = {"rtol": 1e-9, "atol": 1e-11}, {"rtol": 1e-4, "atol": 1e-5}
+WIDE: dict[str, Any] = {"rtol": 1e-9, "atol": 1e-11}
+NARROW: dict[str, Any] = {"rtol": 1e-4, "atol": 1e-5}
 
 
 class PyTorch:
@@ -50,7 +51,9 @@ class PyTorch:
     def _recorded(self, key: str) -> Any:
         held = load(self.path)
         if key not in held:
-            pytest.fail(f"{self.path.name} has no answer of PyTorch to {key!r}; `make torch record` writes the file anew.")
+            pytest.fail(
+                f"{self.path.name} has no answer of PyTorch to {key!r}; `make torch record` writes the file anew."
+            )
         return held[key]
 
 

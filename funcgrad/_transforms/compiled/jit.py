@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -28,12 +28,11 @@ from funcgrad._transforms.compiled.jitted import Jitted
 from funcgrad._transforms.compiled.progress import note_if_long
 from funcgrad._transforms.compiled.size import warn_if_large
 from funcgrad._transforms.compiled.source_function import SourceFunction
+from funcgrad._transforms.compiled.typed import Compiled, Decorator, F
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import is_guest, is_object_array
 from funcgrad.tree import TreeDef, flatten_with_path, key_path_str, leaves, unflatten
 from funcgrad.tree import map as map_tree
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 Names = str | Sequence[str]
 Numbers = int | Sequence[int]
@@ -51,7 +50,7 @@ def jit(
     in_shardings: Any = None,
     out_shardings: Any = None,
     engine: str = "xla",
-) -> F: ...
+) -> Compiled[F]: ...
 @overload
 def jit(
     *,
@@ -61,7 +60,7 @@ def jit(
     in_shardings: Any = None,
     out_shardings: Any = None,
     engine: str = "xla",
-) -> Callable[[F], F]: ...
+) -> Decorator: ...
 @folded
 def jit(
     f: Callable[..., Any] | None = None,
