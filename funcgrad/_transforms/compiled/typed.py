@@ -13,7 +13,10 @@ R = TypeVar("R")
 
 
 class Compiled(Generic[F]):
-    """A function that is called as one of type ``F``, and has what `jit` adds to it."""
+    """A function that is called as one of type ``F``, and has what `jit` adds to it.
+
+    It exists for type checkers only. Objects that `jit` returns are of the class `Jitted`.
+    """
 
     __name__: str
     __qualname__: str
@@ -28,21 +31,12 @@ class Compiled(Generic[F]):
     def __get__(
         self: Compiled[Callable[Concatenate[Any, P], R]], instance: object, owner: type | None = None
     ) -> Callable[P, R]: ...
-    def __get__(self, instance: object, owner: type | None = None) -> Any:
-        """Bind as a method does."""
-        ...
+    def __get__(self, instance: object, owner: type | None = None) -> Any: ...
 
-    def graph(self, *args: Any, **kwargs: Any) -> Graph:
-        """Return the simplified graph for arguments of these types."""
-        ...
-
-    def source(self, *args: Any, **kwargs: Any) -> str:
-        """Return the program for arguments of these types, as text; on the engines ``"numpy"`` and ``"numba"``."""
-        ...
-
-    def lower(self, *args: Any, **kwargs: Any) -> Any:
-        """Return ``jax.jit``'s lowered program; on the engine ``"xla"``."""
-        ...
+    # Each is for arguments of these types. The engines "numpy" and "numba" have `source`, and "xla" has `lower`.
+    def graph(self, *args: Any, **kwargs: Any) -> Graph: ...
+    def source(self, *args: Any, **kwargs: Any) -> str: ...
+    def lower(self, *args: Any, **kwargs: Any) -> Any: ...
 
 
 class Decorator(Protocol):
