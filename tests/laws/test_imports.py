@@ -11,7 +11,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 # Names of distributions that differ from the names of their modules.
 MODULES = {"pillow": "PIL", "scikit_learn": "sklearn", "pytest_xdist": "xdist", "orbax_checkpoint": "orbax"}
-KNOWN = {"funcgrad", "tests", "examples"}
+# nbclient depends on nbformat.
+KNOWN = {"funcgrad", "tests", "examples", "nbformat"}
 # Run by commands of their own, in environments of their own: make array-api, make clients, make package.
 ELSEWHERE = ("tests/array_api/", "tests/clients/", "tests/installed.py")
 
