@@ -51,9 +51,7 @@ class PyTorch:
     def _recorded(self, key: str) -> Any:
         held = load(self.path)
         if key not in held:
-            pytest.fail(
-                f"{self.path.name} has no answer of PyTorch to {key!r}; `make torch record` writes the file anew."
-            )
+            pytest.fail(f"{self.path.name} has no answer of PyTorch to {key!r}: `make record` writes the file anew.")
         return held[key]
 
 
