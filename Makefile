@@ -18,10 +18,10 @@ TORCH ?= torch==2.13.0
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(PIP_PRE),--pre)
 
-.PHONY: help train gallery test test-long test-lowest test-without-jax tails fuzz lint format types docs package bench array-api clients torch clean
+.PHONY: help train gallery test test-long test-torch record test-lowest test-without-jax tails fuzz lint format types docs package bench array-api clients torch clean
 
 help:
-	@echo "make train | gallery | test | test-lowest | test-without-jax | tails | fuzz | lint | format | types | docs | package | bench | array-api | clients | torch | clean"
+	@echo "make train | gallery | test | test-long | test-torch | record | test-lowest | test-without-jax | tails | fuzz | lint | format | types | docs | package | bench | array-api | clients | torch | clean"
 
 train: $(VENV)/.has-examples
 	$(BIN)/python examples/digits.py $(ARGS)
@@ -41,6 +41,14 @@ test-long: $(VENV)/.has-test
 # Special functions and distributions in their tails beside mpmath: tests/tails/table.md. make tails ARGS="norm.logsf".
 tails: $(VENV)/.has-test
 	$(BIN)/python -m tests.tails $(ARGS)
+
+# The tests that compare with PyTorch, with PyTorch itself.
+test-torch: $(VENV)/.has-test $(VENV)/.has-torch
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "torch and not long" tests $(ARGS)
+
+# PyTorch's answers to these tests, which are read where PyTorch is not installed: tests/*/recorded/*.json.
+record: $(VENV)/.has-test $(VENV)/.has-torch
+	$(BIN)/python -m pytest --record -m "torch and not long" tests $(ARGS)
 
 # Random programs with fresh seeds; what they find is printed as programs to paste.
 fuzz: $(VENV)/.has-test
@@ -91,7 +99,7 @@ array-api: $(VENV)/.has-array-api
 clients: .venv-clients/.has-clients
 	.venv-clients/bin/python -m tests.clients $(ARGS)
 
-# The tests compare with PyTorch where it is installed, and pass without it.
+# Without PyTorch the tests compare with its recorded answers.
 torch: $(VENV)/.has-torch
 
 clean:

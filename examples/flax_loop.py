@@ -11,14 +11,14 @@ from __future__ import annotations
 import argparse
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from flax import linen, serialization  # pyright: ignore[reportMissingImports]  (not among the extras)
-from flax.training.train_state import TrainState  # pyright: ignore[reportMissingImports]  (not among the extras)
+from flax import linen, serialization
+from flax.training.train_state import TrainState
 from sklearn.datasets import load_digits
 
 from funcgrad.interop.optax import to_optax
@@ -36,7 +36,7 @@ class Net(linen.Module):
         return linen.Dense(10)(linen.relu(linen.Dense(64)(x)))
 
 
-def begin(x: Any, steps: int) -> TrainState:
+def begin(x: Any, steps: int) -> Any:
     """A model, and the optimizer that takes so many steps."""
     rule = to_optax(adamw_init, adamw_update, lr=schedules.warmup_cosine(0.0, 0.01, 20, steps), weight_decay=0.01)
     optimizer = optax.chain(optax.clip_by_global_norm(1.0), rule)
@@ -70,7 +70,7 @@ def main() -> None:
         for epoch in range(epochs):
             if epoch == epochs // 2:
                 file.write_bytes(serialization.to_bytes(state))
-                state = serialization.from_bytes(begin(x, epochs * batches), file.read_bytes())
+                state = cast(Any, serialization.from_bytes(begin(x, epochs * batches), file.read_bytes()))
             losses = []
             for rows in rng.permutation(len(x))[: batches * BATCH].reshape(batches, BATCH):
                 state, value = train_step(state, x[rows], labels[rows])

@@ -2,11 +2,15 @@
 
 import gc
 import os
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import numpy as np
 import pytest
+
+from tests._recorded import HAS_TORCH, PyTorch, save
 
 # A failing test shows the frames of the library.
 os.environ.setdefault("FUNCGRAD_FULL_TRACEBACKS", "1")
@@ -38,6 +42,50 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "default")
 def rng() -> np.random.Generator:
     """Random numbers, the same in every run."""
     return np.random.default_rng(0)
+
+
+@pytest.fixture
+def pytorch(request: pytest.FixtureRequest) -> PyTorch:
+    """PyTorch's answers, from PyTorch or from the recordings."""
+    return PyTorch(request.path, request.node.name, request.config.stash.get(NEW_ANSWERS, None))
+
+
+@pytest.fixture(scope="session")
+def torch() -> Any:
+    """PyTorch itself, for what no recording can answer."""
+    if not HAS_TORCH:
+        pytest.skip("runs PyTorch itself, which is not installed here: make torch")
+    return import_module("torch")
+
+
+NEW_ANSWERS = pytest.StashKey[dict[Path, dict[str, Any]]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--record", action="store_true", help="record PyTorch's answers (make record)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--record"):
+        config.stash[NEW_ANSWERS] = {}
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    if exitstatus == 0:
+        for path, answers in session.config.stash.get(NEW_ANSWERS, {}).items():
+            save(path, answers)
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Doctest would import scripts and helpers too, and some of them import PyTorch."""
+    is_helper = collection_path.suffix == ".py" and not collection_path.name.startswith("test_")
+    return True if is_helper and collection_path.is_file() else None
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark the tests that compare with PyTorch."""
+    if {"torch", "pytorch"} & set(getattr(item, "fixturenames", ())):
+        item.add_marker("torch")
 
 
 def pytest_collection_finish() -> None:

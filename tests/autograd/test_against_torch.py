@@ -11,6 +11,7 @@ import pytest
 
 from funcgrad import autograd, optim
 from funcgrad.autograd import tensor
+from tests._recorded import read_golden
 from tests.autograd._overwritten import ALLOWED, REFUSED
 from tests.autograd._programs import (
     CALLS,
@@ -25,7 +26,7 @@ from tests.autograd._programs import (
 )
 from tests.autograd.make_golden import golden
 
-GOLDEN = np.load(Path(__file__).with_name("golden_autograd.npz"))
+GOLDEN = read_golden(Path(__file__).with_name("golden_autograd.npz"))
 
 
 def leaf(x: np.ndarray) -> Any:
@@ -75,8 +76,8 @@ def test_writes_that_harm_nothing(name: str) -> None:
         np.testing.assert_allclose(found, GOLDEN[f"overwritten/{name}/{i}"], rtol=1e-14)
 
 
-def test_the_golden_file_is_what_torch_computes() -> None:
-    found = golden(pytest.importorskip("torch"))
+def test_the_golden_file_is_what_torch_computes(torch: Any) -> None:
+    found = golden(torch)
     assert set(found) == set(GOLDEN)
     for name, x in found.items():
         if x.dtype.kind == "U":

@@ -10,6 +10,7 @@ import pytest
 from funcgrad.autograd import grad, tensor
 from funcgrad.autograd._methods.elements import FUNCTIONS, METHODS
 from funcgrad.autograd._methods.elements import IN_PLACE as ELEMENTS_IN_PLACE
+from tests._recorded import PyTorch
 from tests.laws.fuzz.table import words
 
 Call = Callable[[Any, str, Any, Any], Any]
@@ -81,13 +82,12 @@ _NAMED = [name for name in FUNCTIONS if name not in _PLAIN]
 
 
 @pytest.mark.parametrize("name", [*_NAMED, *[f"{name}_" for name in _NAMED if f"{name}_" in ELEMENTS_IN_PLACE]])
-def test_values_and_gradients(name: str) -> None:
-    torch = pytest.importorskip("torch")
-    if name in {"asinh_", "acosh_", "atanh_"}:
-        # PyTorch has no derivative of them in place.
-        _same(_done(tensor, grad, name)[2:], _done(torch.tensor, torch.autograd.grad, name[:-1])[2:])
-        return
-    _same(_done(tensor, grad, name), _done(torch.tensor, torch.autograd.grad, name))
+def test_values_and_gradients(name: str, pytorch: PyTorch) -> None:
+    # PyTorch has no derivative of these three in place.
+    lacking = name in {"asinh_", "acosh_", "atanh_"}
+    theirs = pytorch(lambda torch: _done(torch.tensor, torch.autograd.grad, name[:-1] if lacking else name))
+    first = 2 if lacking else 0
+    _same(_done(tensor, grad, name)[first:], theirs[first:])
 
 
 _ONE = [name for name in METHODS if name not in _ARGUMENTS and name not in _PLAIN]
@@ -95,27 +95,26 @@ _ONE = [name for name in METHODS if name not in _ARGUMENTS and name not in _PLAI
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", _ONE)
-def test_special_values(name: str, dtype: str) -> None:
-    torch = pytest.importorskip("torch")
+def test_special_values(name: str, dtype: str, pytorch: PyTorch) -> None:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ours = getattr(tensor(SPECIAL.astype(dtype)), name)().numpy()
-    theirs = getattr(torch.tensor(SPECIAL.astype(dtype)), name)().numpy()
+    theirs = pytorch(lambda torch: getattr(torch.tensor(SPECIAL.astype(dtype)), name)().numpy())
     assert ours.dtype == theirs.dtype
     np.testing.assert_allclose(ours, theirs, rtol=1e-5 if dtype == "float32" else 1e-12, atol=1e-30)
 
 
 @pytest.mark.parametrize("name", _PLAIN)
-def test_values_of_bools_and_integers(name: str) -> None:
-    torch = pytest.importorskip("torch")
+def test_values_of_bools_and_integers(name: str, pytorch: PyTorch) -> None:
     for a, b in (([True, False, True, False], [True, True, False, False]), ([5, -3, 0, 7], [2, 4, 0, -1])):
         dtype = float if name in {"heaviside", "nextafter"} else None
-        found = []
-        for make in (tensor, torch.tensor):
-            x, y = make(np.array(a, dtype)), make(np.array(b, dtype))
+
+        def found(make: Any, operands: tuple[np.ndarray, ...] = (np.array(a, dtype), np.array(b, dtype))) -> list[Any]:
+            x, y = map(make, operands)
             others = () if name.endswith("_not") else (y,)
-            found.append([getattr(x, name)(*others).numpy(), getattr(x, f"{name}_")(*others).numpy()])
-        _same(*found)
+            return [getattr(x, name)(*others).numpy().copy(), getattr(x, f"{name}_")(*others).numpy()]
+
+        _same(found(tensor), pytorch(lambda torch, found=found: found(torch.tensor)))
 
 
 INDEX = np.array([[0, 2, 1], [1, 1, 0]])
@@ -183,38 +182,34 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_whole_tensors(name: str) -> None:
-    torch = pytest.importorskip("torch")
-    found = []
-    for make, gradient in ((tensor, grad), (torch.tensor, torch.autograd.grad)):
+def test_whole_tensors(name: str, pytorch: PyTorch) -> None:
+    def found(make: Any, gradient: Any) -> list[Any]:
         x, y = make(X, requires_grad=True), make(Y, requires_grad=True)
         z = CALLS[name](x, y, make)
         shares = np.shares_memory(z.detach().numpy(), x.detach().numpy())
         bars = gradient((z * z.detach().cos()).sum(), (x, y), materialize_grads=True)
-        found.append([z.detach().numpy(), str(shares), *[np.asarray((bar + 0).detach()) for bar in bars]])
-    _same(*found)
+        return [z.detach().numpy(), str(shares), *[np.asarray((bar + 0).detach()) for bar in bars]]
+
+    _same(found(tensor, grad), pytorch(lambda torch: found(torch.tensor, torch.autograd.grad)))
 
 
-def test_questions() -> None:
-    torch = pytest.importorskip("torch")
-    said = []
-    for make in (tensor, torch.tensor):
+def test_questions(pytorch: PyTorch) -> None:
+    def said(make: Any) -> list[Any]:
         x, y = make(X), make(Y)
-        said.append(
-            [
-                x.equal(y),
-                x.equal(make(X)),
-                x.allclose(x + 1e-9),
-                x.isclose(y).tolist(),
-                x.count_nonzero().item(),
-                x.is_contiguous(),
-                x.t().is_contiguous(),
-                x.ndimension(),
-                x.element_size(),
-                x.float().element_size(),
-            ]
-        )
-    assert said[0] == said[1]
+        return [
+            x.equal(y),
+            x.equal(make(X)),
+            x.allclose(x + 1e-9),
+            x.isclose(y).tolist(),
+            x.count_nonzero().item(),
+            x.is_contiguous(),
+            x.t().is_contiguous(),
+            x.ndimension(),
+            x.element_size(),
+            x.float().element_size(),
+        ]
+
+    assert said(tensor) == pytorch(lambda torch: said(torch.tensor))
 
 
 def test_numbers_that_are_drawn_lie_where_they_should() -> None:
@@ -250,32 +245,37 @@ REFUSED: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_refusals(name: str) -> None:
-    torch = pytest.importorskip("torch")
-    for make in (tensor, torch.tensor):
-        x = make(X)
+def test_refusals(name: str, pytorch: PyTorch) -> None:
+    def is_refused(make: Any, x: Any) -> bool:
         with pytest.raises((RuntimeError, IndexError, ValueError)):
             REFUSED[name](x, make)
-        # PyTorch has written a part by then.
-        assert make is not tensor or np.array_equal(x, X)
+        return True
+
+    x = tensor(X)
+    assert is_refused(tensor, x) == pytorch(lambda torch: is_refused(torch.tensor, torch.tensor(X)))
+    np.testing.assert_array_equal(x, X)
 
 
-def test_scatter_reduce_of_ties_integers_and_infinities() -> None:
-    torch = pytest.importorskip("torch")
+def test_scatter_reduce_of_ties_integers_and_infinities(pytorch: PyTorch) -> None:
     index, source = np.array([[0, 1, 0], [1, 1, 0]]), np.array([[2.0, -2.0, 3.0], [0.5, 0.0, 3.0]])
     for values in ([[2.0, -2.0, 3.0], [0.5, 2.0, -1.0]], [[1.0, 0.0, 0.0], [0.5, 2.0, np.inf]]):
         for reduce in ("sum", "mean", "amax", "amin"):
-            found = []
-            for make, by in ((tensor, grad), (torch.tensor, torch.autograd.grad)):
+
+            def found(make: Any, by: Any, values: Any = values, reduce: str = reduce) -> list[Any]:
                 x, y = make(np.array(values), requires_grad=True), make(source, requires_grad=True)
                 z = x.scatter_reduce(0, make(index), y, reduce)
-                found.append([z.detach(), *by((z * make(source)).sum(), (x, y))])
-            for mine, other in zip(*found, strict=True):
-                np.testing.assert_allclose(np.asarray(mine), np.asarray(other), rtol=1e-13)
+                return [np.asarray(one) for one in (z.detach(), *by((z * make(source)).sum(), (x, y)))]
+
+            theirs = pytorch(lambda torch, found=found: found(torch.tensor, torch.autograd.grad))
+            for mine, other in zip(found(tensor, grad), theirs, strict=True):
+                np.testing.assert_allclose(mine, other, rtol=1e-13)
     unknown = np.array([[np.nan, 1.0, 2.0]])
     maximum = tensor(unknown).scatter_reduce(0, tensor(index[:1] * 0), tensor(source[:1]), "amax")
     np.testing.assert_array_equal(np.asarray(maximum), [[np.nan, 1, 3]])
     for reduce in ("sum", "prod", "mean", "amax", "amin"):
-        whole = [make(np.arange(6).reshape(2, 3)) for make in (tensor, torch.tensor)]
-        mine, other = [x.scatter_reduce(0, x * 0, x - 2, reduce, include_self=False) for x in whole]
-        np.testing.assert_array_equal(np.asarray(mine), np.asarray(other))
+
+        def whole(make: Any, reduce: str = reduce) -> np.ndarray:
+            x = make(np.arange(6).reshape(2, 3))
+            return np.asarray(x.scatter_reduce(0, x * 0, x - 2, reduce, include_self=False))
+
+        np.testing.assert_array_equal(whole(tensor), pytorch(lambda torch, whole=whole: whole(torch.tensor)))

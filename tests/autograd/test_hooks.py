@@ -12,6 +12,9 @@ import pytest
 from funcgrad import autograd
 from funcgrad.autograd import grad, tensor
 from funcgrad.autograd._tape.hooks import registered
+from tests._recorded import PyTorch
+
+Program = Callable[[Any], Any]
 
 
 class Ours:
@@ -19,15 +22,15 @@ class Ours:
     grad = staticmethod(grad)
 
 
-@pytest.fixture(scope="module")
-def theirs() -> Any:
-    torch = pytest.importorskip("torch")
+class Theirs:
+    def __init__(self, torch: Any) -> None:
+        self.tensor, self.grad = torch.tensor, torch.autograd.grad
 
-    class Theirs:
-        tensor = staticmethod(torch.tensor)
-        grad = staticmethod(torch.autograd.grad)
 
-    return Theirs
+@pytest.fixture
+def theirs(pytorch: PyTorch) -> Program:
+    """Run a program on PyTorch's tensors."""
+    return lambda program: pytorch(lambda torch: program(Theirs(torch)))
 
 
 def _leaf(m: Any, *values: complex) -> Any:
@@ -104,9 +107,12 @@ PROGRAMS = [of_a_result, of_a_leaf, before_a_write, of_a_recorded_pass, of_parts
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
-def test_hooks(theirs: Any, program: Callable[[Any], list[Any]]) -> None:
-    for mine, other in zip(program(Ours), program(theirs), strict=True):
-        np.testing.assert_allclose(np.asarray(mine.detach()), np.asarray(other.detach()), rtol=1e-12)
+def test_hooks(theirs: Program, program: Callable[[Any], list[Any]]) -> None:
+    def found(m: Any) -> list[np.ndarray]:
+        return [np.asarray(x.detach()) for x in program(m)]
+
+    for mine, other in zip(found(Ours), theirs(found), strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-12)
 
 
 # What a hook returns that is no gradient of two doubles.
@@ -118,15 +124,15 @@ WRONG: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
-def test_refused(theirs: Any, wrong: Callable[[Any], Any]) -> None:
-    said = []
-    for m in (Ours, theirs):
+def test_refused(theirs: Program, wrong: Callable[[Any], Any]) -> None:
+    def said(m: Any) -> str:
         x = _leaf(m, 1.0, 2.0)
-        x.register_hook(lambda g, m=m: wrong(m))
+        x.register_hook(lambda g: wrong(m))
         with pytest.raises((TypeError, RuntimeError)) as raised:
             x.sum().backward()
-        said.append(f"{raised.type.__name__} {raised.value}".replace("torch.", ""))
-    assert said[0] == said[1]
+        return f"{raised.type.__name__} {raised.value}".replace("torch.", "")
+
+    assert said(Ours) == theirs(said)
     with pytest.raises(RuntimeError, match="cannot register a hook on a tensor that doesn't require gradient"):
         tensor([1.0]).register_hook(print)
 

@@ -11,6 +11,7 @@ import funcgrad as fg
 from funcgrad import autograd
 from funcgrad.autograd import grad, no_grad, tensor
 from funcgrad.errors import TracerAssignmentError
+from tests._recorded import PyTorch
 from tests.laws.fuzz.table import words
 
 Program = Callable[[Any], Any]
@@ -29,9 +30,10 @@ class Theirs:
         self.tensor, self.no_grad, self.grad = torch.tensor, torch.no_grad, torch.autograd.grad
 
 
-@pytest.fixture(scope="module")
-def theirs() -> Any:
-    return Theirs(pytest.importorskip("torch"))
+@pytest.fixture
+def theirs(pytorch: PyTorch) -> Program:
+    """Run a program on PyTorch's tensors."""
+    return lambda program: pytorch(lambda torch: program(Theirs(torch)))
 
 
 UNARY = words(
@@ -149,8 +151,8 @@ def _of_a_part(m: Any, method: Any) -> list[Any]:
 
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("program", [_of_a_result, _of_a_part])
-def test_methods(theirs: Any, program: Any, name: str) -> None:
-    _same(program(Ours, METHODS[name]), program(theirs, METHODS[name]))
+def test_methods(theirs: Program, program: Any, name: str) -> None:
+    _same(program(Ours, METHODS[name]), theirs(lambda m: program(m, METHODS[name])))
 
 
 def _leaf(m: Any) -> Any:
@@ -220,13 +222,13 @@ def _words(error: Exception) -> str:
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_refusals(theirs: Any, name: str) -> None:
-    said = []
-    for m in (Ours, theirs):
+def test_refusals(theirs: Program, name: str) -> None:
+    def said(m: Any) -> str:
         with pytest.raises(RuntimeError) as raised:
             REFUSED[name](m)
-        said.append(_words(raised.value))
-    assert said[0] == said[1]
+        return _words(raised.value)
+
+    assert said(Ours) == theirs(said)
 
 
 def test_a_refused_write_leaves_everything_as_it_was() -> None:
@@ -259,23 +261,22 @@ SPARED: dict[str, tuple[Program, Program]] = {
 
 
 @pytest.mark.parametrize("name", OVERWRITTEN)
-def test_values_needed_by_a_pass(theirs: Any, name: str) -> None:
-    said = []
-    for m in (Ours, theirs):
+def test_values_needed_by_a_pass(theirs: Program, name: str) -> None:
+    def said(m: Any) -> str:
         compute, write = OVERWRITTEN[name]
         x = _result(m)
         y = compute(x)
         write(x)
         with pytest.raises(RuntimeError, match="has been modified by an inplace operation") as raised:
             y.sum().backward()
-        said.append(_words(raised.value))
-    assert said[0] == said[1]
+        return _words(raised.value)
+
+    assert said(Ours) == theirs(said)
 
 
 @pytest.mark.parametrize("name", SPARED)
-def test_values_not_needed_by_a_pass(theirs: Any, name: str) -> None:
-    found = []
-    for m in (Ours, theirs):
+def test_values_not_needed_by_a_pass(theirs: Program, name: str) -> None:
+    def found(m: Any) -> list[Any]:
         x = _leaf(m)
         compute, write = SPARED[name]
         z = compute(x * 1.0)
@@ -284,8 +285,9 @@ def test_values_not_needed_by_a_pass(theirs: Any, name: str) -> None:
         (second,) = m.grad(first.cos().sum(), x)
         with m.no_grad():
             write(compute(x * 1.0))
-        found.append([np.asarray(one.detach()) for one in (z, first, second)])
-    _same(*found)
+        return [np.asarray(one.detach()) for one in (z, first, second)]
+
+    _same(found(Ours), theirs(found))
 
 
 @pytest.mark.parametrize("name", ["asinh", "acosh", "atanh"])
@@ -298,43 +300,43 @@ def test_functions_that_pytorch_has_no_derivative_of_in_place(name: str) -> None
     np.testing.assert_allclose(grad(y.sum(), x)[0], expected, rtol=1e-14)
 
 
-def test_gradients_of_what_was_written_to_are_retained(theirs: Any) -> None:
-    found = []
-    for m in (Ours, theirs):
+def test_gradients_of_what_was_written_to_are_retained(theirs: Program) -> None:
+    def found(m: Any) -> list[Any]:
         x = m.tensor(X, requires_grad=True)
         y = x * 2.0
         y.retain_grad()
         y[0].mul_(x[1])
         y.exp_()
         y.sum().backward()
-        found.append([np.asarray(y.grad), np.asarray(x.grad), y.detach().numpy()])
-    _same(*found)
+        return [np.asarray(y.grad), np.asarray(x.grad), y.detach().numpy()]
+
+    _same(found(Ours), theirs(found))
 
 
-def test_a_view_from_before_a_leaf_required_a_gradient_belongs_to_it_once_written_to(theirs: Any) -> None:
-    found = []
-    for m in (Ours, theirs):
+def test_a_view_from_before_a_leaf_required_a_gradient_belongs_to_it_once_written_to(theirs: Program) -> None:
+    def found(m: Any) -> list[Any]:
         x = m.tensor(X)
         row, other = x[1], x[0]
         row.add_(1.0)
         later = x[0]
         x.requires_grad_()
         (row.exp().sum() + other.exp().sum() + later.exp().sum()).backward()
-        found.append([np.asarray(x.grad), row.grad_fn.name()])
-    _same(*found)
+        return [np.asarray(x.grad), row.grad_fn.name()]
+
+    _same(found(Ours), theirs(found))
 
 
-def test_views_written_to_in_no_grad_lead_straight_to_the_root(theirs: Any) -> None:
-    found = []
-    for m in (Ours, theirs):
+def test_views_written_to_in_no_grad_lead_straight_to_the_root(theirs: Program) -> None:
+    def found(m: Any) -> list[Any]:
         x = _leaf(m)
         rows = x[...]
         other = rows.unsqueeze(0)
         with m.no_grad():
             other.mul_(2.0)
         passed = m.grad((other**2).sum(), (rows, x), allow_unused=True)
-        found.append([passed[0] is None, np.asarray(passed[1])])
-    _same(*found)
+        return [passed[0] is None, np.asarray(passed[1])]
+
+    _same(found(Ours), theirs(found))
 
 
 def test_random_numbers_cut_the_history() -> None:

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from funcgrad.autograd import tensor
+from tests._recorded import read_golden
 from tests.autograd._methods import INPUTS, METHODS, PAIRS, flat, observed
 
-GOLDEN = np.load(Path(__file__).with_name("golden_autograd.npz"))
+GOLDEN = read_golden(Path(__file__).with_name("golden_autograd.npz"))
 SEEN = dict(zip(PAIRS, GOLDEN["seen"].tolist(), strict=True))
 
 

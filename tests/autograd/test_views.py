@@ -214,8 +214,7 @@ def test_what_the_call_says_is_done() -> None:
     assert t.T.contiguous().view(-1).tolist() == [1.0, 2.0, 5.0, 4.0]
 
 
-def test_tensors_of_pytorch_are_taken() -> None:
-    torch = pytest.importorskip("torch")
+def test_tensors_of_pytorch_are_taken(torch: Any) -> None:
     given = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
     made = tensor(given)
     assert (made.dtype, made.requires_grad) == (np.dtype(np.float32), False)
@@ -232,8 +231,7 @@ def test_tensors_of_pytorch_are_taken() -> None:
     assert model.weight.grad.shape == (2, 3)
 
 
-def test_states_of_pytorchs_optimizers_are_taken() -> None:
-    torch = pytest.importorskip("torch")
+def test_states_of_pytorchs_optimizers_are_taken(torch: Any) -> None:
     theirs = torch.nn.Parameter(torch.tensor([1.0, 2.0], dtype=torch.float64))
     optimizer = torch.optim.SGD([theirs], lr=0.1, momentum=0.9)
     (theirs**2).sum().backward()

@@ -2,16 +2,17 @@
 
 from ast import literal_eval
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import pytest
 
 from funcgrad import nn
 from funcgrad.autograd import tensor
 from funcgrad.optim import SGD
+from tests._recorded import read_golden
 from tests.interop._runs import model_of, saved, train
 
-GOLDEN = np.load(Path(__file__).with_name("golden_run.npz"))
+GOLDEN = read_golden(Path(__file__).with_name("golden_run.npz"))
 
 
 def test_what_is_saved_is_what_torch_saves() -> None:
@@ -34,8 +35,7 @@ def test_a_run_that_torch_began_goes_on_with_its_losses() -> None:
     np.testing.assert_allclose(train(nn, tensor, model, optimizer), GOLDEN["losses"], rtol=1e-12)
 
 
-def test_the_golden_file_is_what_torch_computes() -> None:
-    torch = pytest.importorskip("torch")
+def test_the_golden_file_is_what_torch_computes(torch: Any) -> None:
     for name, x in saved(torch.nn, torch.tensor, torch.optim.SGD).items():
         if name == "options":
             assert x == GOLDEN[name]

@@ -15,7 +15,8 @@ from funcgrad.interop.torch import from_torch, to_torch
 from funcgrad.optim import SGD
 from tests.interop._runs import begun, model_of, train
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", reason="runs PyTorch itself, which is not installed here: make torch")
+pytestmark = pytest.mark.torch
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "int64", "bool", "complex64"])

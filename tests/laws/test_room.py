@@ -102,7 +102,13 @@ BASES = np.array([-3, -2, -1, 0, 1, 2, 5])
 
 def test_negative_powers_of_integers() -> None:
     fail = "Integers to negative integer powers"
-    for f in (lambda n: n ** (n - 2), lambda n: 2 ** (n - 4), lambda n: np.power(n, -1), lambda n: n**-n):
+    powers: list[Callable[[Any], Any]] = [
+        lambda n: n ** (n - 2),
+        lambda n: 2 ** (n - 4),
+        lambda n: np.power(n, -1),
+        lambda n: n**-n,
+    ]
+    for f in powers:
         for function in (f, fg.jit(f), fg.jit(f, engine="numpy"), fg.jit(lambda n, f=f: fg.jit(f)(n) + 1)):
             _refuses(function, BASES, match=fail)
     _refuses(fnp.power, jnp.arange(3), jnp.arange(3) - 1, match=fail)

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
+from tests._recorded import read_golden
 from tests.laws._point import Together
 from tests.laws._together import result, run_together
 from tests.nn._cases import CASES, Case, cotangent, flat
 
 # What is compiled takes long, and differs between reductions in one last sum.
 COMPILED = [name for name, case in CASES.items() if case.options.get("reduction", "mean") == "mean"]
-GOLDEN = np.load(Path(__file__).with_name("golden_nn.npz"))
+GOLDEN = read_golden(Path(__file__).with_name("golden_nn.npz"))
 
 
 def value_and_gradients(case: Case, *args: Any) -> Any:
@@ -90,7 +91,9 @@ def test_float32_stays(name: str) -> None:
     np.testing.assert_allclose(flat(results), GOLDEN[name], rtol=2e-4, atol=2e-5)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_the_golden_file_is_what_torch_computes(name: str) -> None:
-    torch = pytest.importorskip("torch")
-    np.testing.assert_allclose(GOLDEN[name], flat(CASES[name].theirs(torch)), rtol=1e-14, atol=1e-14)
+def test_the_golden_file_is_what_torch_computes(torch: Any) -> None:
+    together = Together()
+    for name, case in CASES.items():
+        with together.named(name):
+            np.testing.assert_allclose(GOLDEN[name], flat(case.theirs(torch)), rtol=1e-14, atol=1e-14)
+    together.settle()

@@ -12,9 +12,10 @@ import funcgrad as fg
 from funcgrad import nn
 from funcgrad.autograd import Tensor, tensor
 from funcgrad.optim import SGD
+from tests._recorded import read_golden
 from tests.nn._modules import LOSSES, digits_losses, loss_and_gradients, results, small, texts
 
-GOLDEN = np.load(Path(__file__).with_name("golden_modules.npz"))
+GOLDEN = read_golden(Path(__file__).with_name("golden_modules.npz"))
 
 
 class Net(nn.Module):
@@ -137,8 +138,7 @@ def test_two_hundred_steps_on_digits(dtype: Any, tolerance: float) -> None:
     np.testing.assert_allclose(found, GOLDEN[f"digits/{np.dtype(dtype).name}"], rtol=tolerance, atol=tolerance)
 
 
-def test_the_golden_file_is_what_torch_computes() -> None:
-    torch = pytest.importorskip("torch")
+def test_the_golden_file_is_what_torch_computes(torch: Any) -> None:
     found = results(torch.nn, torch.tensor, torch.optim.SGD)
     assert set(found) == set(GOLDEN)
     for name, x in found.items():

@@ -53,8 +53,7 @@ def pool(rng: np.random.Generator) -> tuple[str, list[np.ndarray], dict[str, Any
 
 
 @pytest.mark.parametrize("draw", [convolution, pool])
-def test_random_sizes_beside_torch(draw: Any) -> None:
-    torch = pytest.importorskip("torch")
+def test_random_sizes_beside_torch(draw: Any, torch: Any) -> None:
     rng = np.random.default_rng(7)
     compared = 0
     while compared < 50:

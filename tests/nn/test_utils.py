@@ -11,6 +11,7 @@ import pytest
 
 from funcgrad.autograd import tensor
 from funcgrad.nn import utils
+from tests._recorded import PyTorch
 
 SHAPES = ((3, 2), (4,), ())
 
@@ -42,31 +43,40 @@ def torchs(torch: Any, dtype: Any = np.float64) -> list[Any]:
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("order", [2.0, 1, 3.0, "inf", 0.5])
 @pytest.mark.parametrize("limit", [0.5, 100.0])
-def test_norms_are_pytorchs(order: Any, limit: float, dtype: Any) -> None:
-    torch = pytest.importorskip("torch")
+def test_norms_are_pytorchs(order: Any, limit: float, dtype: Any, pytorch: PyTorch) -> None:
+    def clipped(torch: Any) -> list[Any]:
+        its = torchs(torch, dtype)
+        return [torch.nn.utils.clip_grad_norm_(its, limit, order).numpy(), *gradients_of(its)]
+
+    norm, *expected = pytorch(clipped)
+    rtol = 1e-6 if dtype is np.float32 else 1e-13
     with jax.enable_x64(True):
         for make in (lambda g: g, jax.numpy.asarray):
-            mine, its = ours(make, dtype=dtype), torchs(torch, dtype)
+            mine = ours(make, dtype=dtype)
             identities = [p.grad for p in mine]
             found = utils.clip_grad_norm_(iter(mine), limit, order)
-            expected = torch.nn.utils.clip_grad_norm_(its, limit, order)
-            np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-6 if dtype is np.float32 else 1e-13)
+            np.testing.assert_allclose(found.numpy(), norm, rtol=rtol)
             assert found.dtype == dtype
-            for p, q, g in zip(mine, its, identities, strict=True):
+            for p, one, g in zip(mine, expected, identities, strict=True):
                 assert p.grad is g
                 if g is not None:
-                    np.testing.assert_allclose(g.numpy(), q.grad.numpy(), rtol=1e-6 if dtype is np.float32 else 1e-13)
+                    np.testing.assert_allclose(g.numpy(), one, rtol=rtol)
 
 
-def test_values_are_pytorchs() -> None:
-    torch = pytest.importorskip("torch")
-    mine, its = ours(), torchs(torch)
+def gradients_of(params: list[Any]) -> list[Any]:
+    return [None if p.grad is None else p.grad.numpy() for p in params]
+
+
+def test_values_are_pytorchs(pytorch: PyTorch) -> None:
+    def clipped(torch: Any) -> list[Any]:
+        its = torchs(torch)
+        torch.nn.utils.clip_grad_value_(its, 0.3)
+        return gradients_of(its)
+
+    mine = ours()
     utils.clip_grad_value_(mine, 0.3)
-    torch.nn.utils.clip_grad_value_(its, 0.3)
-    for p, q in zip(mine, its, strict=True):
-        assert (p.grad is None) == (q.grad is None)
-        if p.grad is not None:
-            np.testing.assert_array_equal(p.grad.numpy(), q.grad.numpy())
+    for g, one in zip(gradients_of(mine), pytorch(clipped), strict=True):
+        np.testing.assert_array_equal(g, one)
     (one, *_) = ours()
     utils.clip_grad_value_(one, 0.1)
     assert abs(one.grad.numpy()).max() == 0.1

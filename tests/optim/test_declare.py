@@ -15,6 +15,7 @@ from funcgrad.errors import HyperparameterError
 from funcgrad.extend import REQUIRED, Flag, Number, Rule, Slot, optimizer
 from funcgrad.optim._rules.sgd import SGD_RULE
 from tests.optim._other_rules import ADAM, Adam
+from tests.optim.make_stubs import STUBS, stubs
 
 STEPS = 6
 DATA = {"lr": 0.05, "weight_decay": 0.5}
@@ -160,3 +161,7 @@ def test_sgds_own_record_gives_sgd() -> None:
     ours = fg.sgd_update(grads, fg.sgd_init(start(), **options), start())
     theirs = made.update(grads, made.init(start(), **options), start())
     np.testing.assert_equal(theirs[0], ours[0])
+
+
+def test_the_committed_types_are_those_of_the_rules() -> None:
+    assert STUBS.read_text() == stubs(), "python -m tests.optim.make_stubs writes them anew"

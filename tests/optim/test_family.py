@@ -16,6 +16,7 @@ import funcgrad as fg
 from funcgrad.autograd import tensor
 from funcgrad.errors import HyperparameterError
 from funcgrad.sparse import Rows
+from tests._recorded import read_golden
 from tests.optim._family import FAMILY, Run, by_functions, drawn, groups_of, is_matrices
 from tests.optim._sides import GOLDEN, golden_runs, own, tolerance
 
@@ -25,7 +26,7 @@ every = pytest.mark.parametrize("name", FAMILY)
 @every
 def test_golden_numbers(name: str) -> None:
     """PyTorch's numbers, where PyTorch is not there; `tests/optim/make_golden_family.py` writes them."""
-    made, held = FAMILY[name], np.load(GOLDEN)
+    made, held = FAMILY[name], read_golden(GOLDEN)
     for i, run in enumerate(golden_runs(made)):
         found = np.concatenate([np.ravel(p) for p in by_functions(made, run)])
         np.testing.assert_allclose(found, held[f"{name} {i}"], **tolerance(made, np.float64), err_msg=str(run.groups))

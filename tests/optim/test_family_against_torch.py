@@ -10,31 +10,23 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-from tests.optim._family import FAMILY, SGD, STEPS, Run, by_functions, drawn
-from tests.optim._sides import Side, assert_close, class_of, dtype_of
+from tests._recorded import PyTorch
+from tests.optim._family import FAMILY, SGD, STEPS, Made, Run, by_functions, drawn
+from tests.optim._sides import Side, assert_close, class_of, dtype_of, in_double
 
 every = pytest.mark.parametrize("name", FAMILY)
 # How many random runs there are of each optimizer; 300 and more were taken by FUNCGRAD_OPTIMIZER_RUNS=300.
 RUNS = int(os.environ.get("FUNCGRAD_OPTIMIZER_RUNS", "12"))
 
 
-@pytest.fixture
-def torch() -> Any:
-    """PyTorch, with scalars of its states in double precision, as ours are."""
-    module = pytest.importorskip("torch")
-    before = module.get_default_dtype(), module.get_num_threads()
-    module.set_default_dtype(module.float64)
-    # Its products in bfloat16 take half a second each where threads have to be waited for.
-    module.set_num_threads(1)
-    yield module
-    module.set_default_dtype(before[0])
-    module.set_num_threads(before[1])
-
-
 @pytest.mark.parametrize("name", [*FAMILY, "SGD"])
 def test_random_runs_beside_pytorch(name: str, torch: Any) -> None:
     """Options, groups, missing gradients and dtypes; and in mid-run each library takes over from the other."""
-    made = FAMILY.get(name, SGD)
+    with in_double(torch):
+        random_runs(FAMILY.get(name, SGD), torch)
+
+
+def random_runs(made: Made, torch: Any) -> None:
     for seed in range(RUNS):
         dtype = dtype_of(made, seed)
         run = drawn(made, seed, dtype)
@@ -60,7 +52,7 @@ BY_ELEMENT = [name for name, made in FAMILY.items() if made.rule.elementwise and
 
 
 @pytest.mark.parametrize("name", [*BY_ELEMENT, "SGD"])
-def test_gradients_that_are_not_finite(name: str, torch: Any) -> None:
+def test_gradients_that_are_not_finite(name: str, pytorch: PyTorch) -> None:
     """Where PyTorch's parameters are finite afterwards, ours are the same, and where they are not, ours are not."""
     made = FAMILY.get(name, SGD)
     for seed in range(6):
@@ -70,22 +62,33 @@ def test_gradients_that_are_not_finite(name: str, torch: Any) -> None:
         kinds = [*special, *rng.standard_normal(14)]
         grads: list[list[Any]] = [[rng.choice(kinds, 30) for _ in starts] for _ in range(5)]
         run = Run(drawn_run.groups, drawn_run.constructor, starts, grads, drawn_run.lrs, 2)
-        ours, theirs = Side(made, run, None), Side(made, run, torch)
+
+        def by_class(torch: Any, run: Run = run) -> list[np.ndarray]:
+            side = Side(made, run, torch)
+            for step in range(len(run.grads)):
+                side.step(step)
+            return side.found()
+
+        def theirs(torch: Any, by_class: Any = by_class) -> list[np.ndarray]:
+            with in_double(torch):
+                return by_class(torch)
+
+        expected = pytorch(theirs)
         with np.errstate(all="ignore"):
-            for step in range(len(grads)):
-                ours.step(step)
-                theirs.step(step)
-            ways = [ours.found(), by_functions(made, run), *([by_functions(made, run, fg.jit)] if seed < 2 else [])]
-        for x, y in ((x, y) for found in ways for x, y in zip(found, theirs.found(), strict=True)):
+            ways = [by_class(None), by_functions(made, run), *([by_functions(made, run, fg.jit)] if seed < 2 else [])]
+        for x, y in ((x, y) for found in ways for x, y in zip(found, expected, strict=True)):
             np.testing.assert_array_equal(np.isfinite(x), np.isfinite(y), err_msg=f"seed {seed}: {run.groups}")
             np.testing.assert_allclose(np.asarray(x)[np.isfinite(y)], y[np.isfinite(y)], rtol=1e-9, atol=1e-10)
 
 
 @every
-def test_signatures_are_pytorchs(name: str, torch: Any) -> None:
-    made = FAMILY[name]
-    mine = inspect.signature(made.cls).parameters
-    theirs = inspect.signature(class_of(torch, made)).parameters
-    assert [(x.name, x.kind, x.default) for x in mine.values()] == [
-        (x.name, x.kind, x.default) for x in theirs.values()
-    ]
+def test_signatures_are_pytorchs(name: str, pytorch: PyTorch) -> None:
+    def plain(default: Any) -> Any:
+        if default is inspect.Parameter.empty:
+            return "required"
+        return list(default) if isinstance(default, tuple) else default
+
+    def parameters(cls: Any) -> list[list[Any]]:
+        return [[x.name, x.kind.name, plain(x.default)] for x in inspect.signature(cls).parameters.values()]
+
+    assert parameters(FAMILY[name].cls) == pytorch(lambda torch: parameters(class_of(torch, FAMILY[name])))

@@ -209,7 +209,11 @@ def test_what_muon_refuses() -> None:
         (lambda p: optim.adam_init(p, betas=0.9), TypeError, "betas is 0.9; needed a tuple of 2"),
         (lambda p: optim.adam_init(p, betas=(0.9, 0.99), beta1=0.5), TypeError, "betas and beta1 are given"),
         (lambda p: optim.adam_init(p, betas=(0.9, 1.0)), HyperparameterError, "beta parameter at index 1: 1.0"),
-        (lambda p: optim.adamw_init(p, decoupled_weight_decay=False), TypeError, "unexpected keyword argument"),
+        (
+            lambda p: optim.adamw_init(p, decoupled_weight_decay=False),  # pyright: ignore[reportCallIssue]  (refused)
+            TypeError,
+            "unexpected keyword argument",
+        ),
         (lambda p: optim.rprop_init(p, etas=(1.5, 1.2)), HyperparameterError, r"Invalid eta values: 1.5, 1.2"),
         (lambda p: optim.Adam([p], fused=True, foreach=True), RuntimeError, "`fused` and `foreach` cannot be `True`"),
         (lambda p: optim.Adam([p], fused=True, differentiable=True), RuntimeError, "`fused` does not support"),

@@ -19,6 +19,7 @@ import funcgrad as fg
 from funcgrad import optim
 from funcgrad.autograd import tensor
 from funcgrad.optim import lr_scheduler
+from tests._recorded import PyTorch, read_golden
 from tests.optim._schedulers import CALLS, KINDS, MAKERS, SAVED_AT, STEPS, Side, answer, trajectory
 
 GOLDEN = Path(__file__).with_name("golden_schedulers.npz")
@@ -30,7 +31,7 @@ def leaf(numbers: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def golden() -> Any:
-    return np.load(GOLDEN, allow_pickle=False)
+    return read_golden(GOLDEN)
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -41,8 +42,7 @@ def test_learning_rates_equal_pytorchs_file(name: str, golden: Any) -> None:
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_learning_rates_equal_pytorchs_to_the_last_bit(name: str) -> None:
-    torch = pytest.importorskip("torch")
+def test_learning_rates_equal_pytorchs_to_the_last_bit(name: str, torch: Any) -> None:
     for kind in KINDS:
         mine = Side(optim, leaf, kind, name)
         theirs = Side(torch.optim, lambda numbers: torch.tensor(numbers, requires_grad=True), kind, name)
@@ -65,21 +65,18 @@ def comparable(state: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_what_is_said_is_pytorchs(name: str, golden: Any) -> None:
-    def plain(text: str) -> str:
-        # Two optimizers are shown in the message, with options that newer releases add.
-        return re.sub(r" has \w+ \(.*\), which", " has ..., which", text, flags=re.DOTALL)
+def test_what_is_said_is_pytorchs(name: str, pytorch: PyTorch) -> None:
+    def said(optim: Any, leaf: Any) -> str:
+        # The message shows two optimizers, with options that newer releases add.
+        return re.sub(r" has \w+ \(.*\), which", " has ..., which", answer(CALLS[name], optim, leaf), flags=re.DOTALL)
 
-    assert plain(answer(CALLS[name], optim, leaf)) == plain(str(golden[f"answer/{name}"]))
-    torch = pytest.importorskip("torch")
-    theirs = answer(CALLS[name], torch.optim, lambda numbers: torch.tensor(numbers, requires_grad=True))
-    assert plain(theirs) == plain(str(golden[f"answer/{name}"]))
+    theirs = pytorch(lambda torch: said(torch.optim, lambda numbers: torch.tensor(numbers, requires_grad=True)))
+    assert said(optim, leaf) == theirs
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_learning_rates_that_are_tensors(dtype: str) -> None:
+def test_learning_rates_that_are_tensors(dtype: str, torch: Any) -> None:
     """They stay the same object, and nobody's copy is changed with them."""
-    torch = pytest.importorskip("torch")
     p, q = leaf([1.0]), torch.tensor([1.0], requires_grad=True)
     mine = optim.SGD([p], lr=tensor(0.1, dtype=dtype))
     theirs = torch.optim.SGD([q], lr=torch.tensor(0.1, dtype=getattr(torch, dtype)))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
+from tests._recorded import PyTorch
 
 bfloat16 = np.dtype(ml_dtypes.bfloat16)
 OPTIONS: dict[str, Any] = {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.01, "nesterov": True}
@@ -51,9 +52,8 @@ def test_what_is_no_float_dtype() -> None:
 
 
 @pytest.mark.parametrize("transform", [lambda f: f, fg.jit], ids=["eager", "jit"])
-def test_meta_learning_the_learning_rate(transform: Any, rng: np.random.Generator) -> None:
+def test_meta_learning_the_learning_rate(transform: Any, rng: np.random.Generator, pytorch: PyTorch) -> None:
     """Three steps on one task, and the derivative of the loss on another by learning rate and start."""
-    torch = pytest.importorskip("torch")
     x, y, x_new, y_new = (rng.standard_normal(shape) for shape in ((8, 3), (8,), (8, 3), (8,)))
     start = rng.standard_normal(3)
 
@@ -68,16 +68,19 @@ def test_meta_learning_the_learning_rate(transform: Any, rng: np.random.Generato
 
     point = (0.1, 0.9, 0.05, start)
     found = transform(fg.grad(outer, argnums=(0, 3)))(*point)
-    lr = torch.tensor(0.1, dtype=torch.float64, requires_grad=True)
-    leaf = torch.tensor(start, requires_grad=True)
-    w = leaf.clone()
-    optimizer = torch.optim.SGD([w], lr=lr, momentum=0.9, weight_decay=0.05, nesterov=True, differentiable=True)
-    for _ in range(3):
-        value = ((torch.tanh(torch.tensor(x) @ w) - torch.tensor(y)) ** 2).mean()
-        (w.grad,) = torch.autograd.grad(value, [w], create_graph=True)
-        optimizer.step()
-    value = ((torch.tanh(torch.tensor(x_new) @ w) - torch.tensor(y_new)) ** 2).mean()
-    np.testing.assert_allclose(found[0], torch.autograd.grad(value, lr)[0].numpy(), rtol=1e-10)
+
+    def theirs(torch: Any) -> float:
+        lr = torch.tensor(0.1, dtype=torch.float64, requires_grad=True)
+        w = torch.tensor(start, requires_grad=True).clone()
+        optimizer = torch.optim.SGD([w], lr=lr, momentum=0.9, weight_decay=0.05, nesterov=True, differentiable=True)
+        for _ in range(3):
+            value = ((torch.tanh(torch.tensor(x) @ w) - torch.tensor(y)) ** 2).mean()
+            (w.grad,) = torch.autograd.grad(value, [w], create_graph=True)
+            optimizer.step()
+        value = ((torch.tanh(torch.tensor(x_new) @ w) - torch.tensor(y_new)) ** 2).mean()
+        return torch.autograd.grad(value, lr)[0].item()
+
+    np.testing.assert_allclose(found[0], pytorch(theirs), rtol=1e-10)
     # PyTorch detaches the first momentum buffer, which leaves out a part of the derivative by the start.
     v = rng.standard_normal(3)
     slope = (outer(*point[:3], start + 1e-6 * v) - outer(*point[:3], start - 1e-6 * v)) / 2e-6

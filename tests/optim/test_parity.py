@@ -141,8 +141,7 @@ def assert_close(found: list[Any], expected: list[Any], dtype: str) -> None:
 
 @settings(max_examples=1000)
 @given(runs())
-def test_numpy(run: Run) -> None:
-    torch = pytest.importorskip("torch")
+def test_numpy(torch: Any, run: Run) -> None:
     params = initial(run)
     assert_close(ours(run, params), theirs(torch, run, params), run.dtype)
 

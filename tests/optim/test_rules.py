@@ -18,6 +18,7 @@ from funcgrad.optim._rules.sgd import SGD_RULE
 from funcgrad.optim._state.begin import begin
 from funcgrad.optim._state.state import STATIC, Hyperparameter, SlotTree, State
 from funcgrad.optim._update import update
+from tests._recorded import PyTorch
 from tests.optim._other_rules import Adam, AdamState, NAdam, NAdamState
 
 STEPS = 12
@@ -98,10 +99,9 @@ CASES: dict[str, tuple[str, Any, Any, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", CASES)
-def test_a_rule_that_is_a_record_equals_torchs(name: str, dtype: Any) -> None:
-    torch = pytest.importorskip("torch")
+def test_a_rule_that_is_a_record_equals_torchs(name: str, dtype: Any, pytorch: PyTorch) -> None:
     called, cls, kind, options = CASES[name]
-    expected = by_torch(torch, called, dtype, options)
+    expected = pytorch(lambda torch: by_torch(torch, called, dtype, options))
     # PyTorch keeps NAdam's product in float32.
     rtol = {"NAdam": 1e-6}.get(called, 1e-12) if dtype is np.float64 else 1e-5
     found = {

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
+from tests._recorded import PyTorch, read_golden
 from tests.optim._cases import OPTIONS, gradients, initial_params, trajectory
 from tests.optim._grouped import RUNS, by_rule
 from tests.optim.make_golden import golden
 
-GOLDEN = np.load(Path(__file__).with_name("golden_sgd.npz"))
+GOLDEN = read_golden(Path(__file__).with_name("golden_sgd.npz"))
 # PyTorch's kernels round ``a + alpha * b`` once where NumPy rounds twice.
 ROUNDING: Any = {"rtol": 1e-14, "atol": 1e-14}
 
@@ -75,8 +76,8 @@ def test_groups_compiled(name: str, engine: str) -> None:
     np.testing.assert_allclose(found, GOLDEN[f"groups/{name}/rows"], **ROUNDING)
 
 
-def test_the_golden_file_is_what_torch_computes() -> None:
-    found = golden(pytest.importorskip("torch"))
+def test_the_golden_file_is_what_torch_computes(torch: Any) -> None:
+    found = golden(torch)
     assert set(found) == set(GOLDEN)
     for name, x in found.items():
         if x.dtype.kind == "U":
@@ -86,26 +87,25 @@ def test_the_golden_file_is_what_torch_computes() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "complex64", "complex128"])
-def test_dtypes(dtype: str, rng: np.random.Generator) -> None:
-    torch = pytest.importorskip("torch")
+def test_dtypes(dtype: str, rng: np.random.Generator, pytorch: PyTorch) -> None:
     numbers = rng.standard_normal((6, 8)) + (1j * rng.standard_normal((6, 8)) if "complex" in dtype else 0)
-    start, *grads = [torch.tensor(row).to(getattr(torch, dtype)) for row in numbers]
     options = {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.1, "nesterov": True}
-    theirs = start.clone().requires_grad_()
-    optimizer = torch.optim.SGD([theirs], **options)
-    ours = _numpy(start, dtype)
+
+    def theirs(torch: Any) -> np.ndarray:
+        start, *grads = [torch.tensor(row).to(getattr(torch, dtype)) for row in numbers]
+        optimizer = torch.optim.SGD([start.requires_grad_()], **options)
+        for g in grads:
+            start.grad = g
+            optimizer.step()
+        return np.asarray(start.detach().float()) if dtype == "bfloat16" else start.detach().numpy()
+
+    ours, *grads = [row.astype(jax.numpy.dtype(dtype)) for row in numbers]
     state = fg.sgd_init(ours, **options)
     for g in grads:
-        theirs.grad = g.clone()
-        optimizer.step()
-        ours, state = fg.sgd_update(_numpy(g, dtype), state, ours)
+        ours, state = fg.sgd_update(g, state, ours)
         assert ours.dtype == state.buffers.dtype == jax.numpy.dtype(dtype)
-    epsilon = float(torch.finfo(getattr(torch, dtype)).eps)
-    np.testing.assert_allclose(_wide(ours), _wide(_numpy(theirs.detach(), dtype)), rtol=0, atol=6 * epsilon)
-
-
-def _numpy(tensor: Any, dtype: str) -> np.ndarray:
-    return np.asarray(tensor.float()).astype(jax.numpy.dtype(dtype)) if dtype == "bfloat16" else tensor.numpy()
+    epsilon = float(jax.numpy.finfo(dtype).eps)
+    np.testing.assert_allclose(_wide(ours), _wide(pytorch(theirs)), rtol=0, atol=6 * epsilon)
 
 
 def _wide(x: np.ndarray) -> np.ndarray:

@@ -15,11 +15,12 @@ from funcgrad import autograd, optim
 from funcgrad.autograd import Tensor, no_grad, tensor
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim import SGD, Optimizer, required
+from tests._recorded import read_golden
 from tests.optim._cases import OPTIONS, flat, gradients, initial_params
 from tests.optim._grouped import RUNS, by_class, learned
 from tests.optim._refusals import CALLS, answer
 
-GOLDEN = np.load(Path(__file__).with_name("golden_sgd.npz"))
+GOLDEN = read_golden(Path(__file__).with_name("golden_sgd.npz"))
 
 
 def parameter(*numbers: float) -> Tensor:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -27,12 +27,11 @@ from funcgrad._transforms.base.stage import abstract, is_stageable
 from funcgrad._transforms.compiled.jitted import Jitted
 from funcgrad._transforms.compiled.size import warn_if_large
 from funcgrad._transforms.compiled.source_function import SourceFunction
+from funcgrad._transforms.compiled.typed import Compiled, Decorator, F
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import is_guest, is_object_array
 from funcgrad.tree import TreeDef, flatten_with_path, key_path_str, leaves, unflatten
 from funcgrad.tree import map as map_tree
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 Names = str | Sequence[str]
 Numbers = int | Sequence[int]
@@ -50,7 +49,7 @@ def jit(
     in_shardings: Any = None,
     out_shardings: Any = None,
     engine: str = "xla",
-) -> F: ...
+) -> Compiled[F]: ...
 @overload
 def jit(
     *,
@@ -60,7 +59,7 @@ def jit(
     in_shardings: Any = None,
     out_shardings: Any = None,
     engine: str = "xla",
-) -> Callable[[F], F]: ...
+) -> Decorator: ...
 @folded
 def jit(
     f: Callable[..., Any] | None = None,
