@@ -1,0 +1,174 @@
+"""The ways in which a call is made on traced values: eagerly, on the NumPy engine, on XLA; and its derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import funcgrad as fg
+import funcgrad.numpy as fnp
+from funcgrad._core.trace.place import settled
+from tests.own_tests.targets import Target
+from tests.own_tests.trees import copied, is_number, leaves, mapped
+
+Pullback = Callable[[list[Any]], tuple[Any, ...]]
+
+
+class Call(NamedTuple):
+    """A call as the test made it, with copies of its arguments, and what NumPy or SciPy did.
+
+    ``changed`` says whether the call wrote into its arguments; ``after`` are the arguments then.
+    """
+
+    target: Target
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    result: Any = None
+    error: Exception | None = None
+    changed: bool = False
+    after: Any = None
+
+    @property
+    def expected(self) -> Any:
+        return (self.result, self.after) if self.changed else self.result
+
+
+def is_inexact(x: Any) -> bool:
+    return is_number(x) and np.asarray(x).dtype.kind in "fc"
+
+
+def _run(call: Call, chosen: Callable[[Any], bool], xs: tuple[Any, ...]) -> Any:
+    """The call with ``xs`` in the place of the chosen leaves; one array in two places stays one."""
+    rest = iter(xs)
+    given: dict[int, Any] = {}
+
+    def put(x: Any) -> Any:
+        if not chosen(x):
+            return x
+        if type(x) is not np.ndarray:
+            return next(rest)
+        if id(x) not in given:
+            given[id(x)] = next(rest)
+        return given[id(x)]
+
+    args, kwargs = mapped(put, copied((call.args, call.kwargs)))
+    result = mapped(_together, call.target.ours(*args, **kwargs))
+    return (result, (args, kwargs)) if call.changed else result
+
+
+def _together(y: Any) -> Any:
+    """An array of objects, which NumPy's own code makes of traced values, as one traced array."""
+    return fnp.asarray(y) if type(y) is np.ndarray and y.dtype == object and fg.is_traced(y.ravel().tolist()) else y
+
+
+def is_written(call: Call, after: Any) -> bool:
+    """Whether the call wrote into its arguments, and NumPy says what stands there afterwards."""
+    if any(name.startswith("overwrite") for name in call.kwargs):
+        return False
+    pairs = zip(leaves(after), leaves((call.args, call.kwargs)), strict=True)
+    return any(
+        type(x) is np.ndarray and (x.shape != y.shape or x.tobytes() != y.tobytes()) for x, y in pairs
+    )
+
+
+def inputs(call: Call, chosen: Callable[[Any], bool]) -> list[Any]:
+    """The leaves that become traced, each array once, in memory of their own."""
+    found, seen = [], set()
+    for x in leaves((call.args, call.kwargs)):
+        if chosen(x) and not (type(x) is np.ndarray and id(x) in seen):
+            seen.add(id(x))
+            found.append(x.copy(order="K") if type(x) is np.ndarray else x)
+    return found
+
+
+def eagerly(call: Call) -> tuple[Any, Pullback, list[Any]]:
+    """The result in which floats were traced in reverse mode, the pullback, and the results that it pulls from."""
+    result: Any = None
+
+    def run(*xs: Any) -> list[Any]:
+        nonlocal result
+        result = _run(call, is_inexact, xs)
+        return [settled(y) for y in leaves(result) if fg.is_traced(y) and _has_derivative(y)]
+
+    outputs, pullback = fg.vjp(run, *inputs(call, is_inexact))
+    values = iter(outputs)
+    plain = mapped(lambda y: (next(values) if _has_derivative(y) else _plain(y)) if fg.is_traced(y) else y, result)
+    return plain, pullback, outputs
+
+
+def _has_derivative(y: Any) -> bool:
+    return np.dtype(y.dtype).kind in "fc"
+
+
+def _plain(y: Any) -> Any:
+    return np.asarray(fg.stop_gradient(y))
+
+
+def staged(call: Call, engine: str) -> Any:
+    """The result of the call compiled, in which all numbers were abstract."""
+    result: Any = None
+
+    def run(*xs: Any) -> list[Any]:
+        nonlocal result
+        result = _run(call, is_number, xs)
+        return [y for y in leaves(result) if _comes_out(y)]
+
+    values = iter(fg.jit(run, engine=engine)(*inputs(call, is_number)))
+    return mapped(lambda y: next(values) if _comes_out(y) else y, result)
+
+
+def _comes_out(y: Any) -> bool:
+    return fg.is_traced(y) or (isinstance(y, np.ndarray | np.generic) and y.dtype.kind in "biufc")
+
+
+def is_smooth_type(call: Call, outputs: list[Any]) -> bool:
+    """Whether differences can say what the derivative is: all numbers are of 64 bits and few."""
+    xs = inputs(call, is_inexact)
+    kinds = {np.asarray(x).dtype.char for x in xs}
+    if any(np.asarray(y).dtype.char not in "dD" for y in outputs):
+        return False
+    return bool(xs) and kinds <= {"d", "D"} and sum(np.size(x) for x in xs) <= 200
+
+
+def derivative_difference(call: Call, pullback: Pullback, outputs: list[Any]) -> str | None:
+    """Text where the derivative along a random direction is not that of differences, which have to agree first.
+
+    Raises:
+        LookupError: the differences of several steps do not agree, so that they say nothing.
+    """
+    rng = np.random.default_rng(0)
+    xs = inputs(call, is_inexact)
+    ways = [_random(rng, x) * np.where(np.asarray(x) == 0, 1.0, np.abs(x)) for x in xs]
+    weights = [_random(rng, y) for y in outputs]
+    bars = pullback([np.asarray(w, np.asarray(y).dtype)[()] for w, y in zip(weights, outputs, strict=True)])
+    got = sum(float(np.sum(np.real(np.asarray(bar) * way))) for bar, way in zip(bars, ways, strict=True))
+    size = sum(float(np.sum(np.abs(np.asarray(bar) * way))) for bar, way in zip(bars, ways, strict=True))
+
+    def at(step: float) -> float:
+        moved = tuple([x + step * way for x, way in zip(xs, ways, strict=True)])
+        results = _run(call._replace(target=call.target._replace(ours=call.target.theirs)), is_inexact, moved)
+        found = [y for y in leaves(results) if isinstance(y, np.ndarray | np.generic | float | complex)]
+        found = [y for y in found if np.asarray(y).dtype.kind in "fc"]
+        if [np.shape(y) for y in found] != [np.shape(y) for y in outputs]:
+            raise LookupError("other results")
+        return sum(float(np.sum(np.real(y * w))) for y, w in zip(found, weights, strict=True))
+
+    middle, found = at(0.0), []
+    for step in (1e-4, 1e-5, 1e-6):
+        found += [(at(step) - middle) / step, (middle - at(-step)) / step]
+    scale = max(size, *map(abs, found))
+    if not np.all(np.isfinite(found)) or max(found) - min(found) > 2e-2 * scale:
+        raise LookupError("differences do not agree")
+    expected = (found[2] + found[3]) / 2
+    if np.isfinite(got) and abs(got - expected) <= max(1e-3 * scale, 2 * (max(found) - min(found))):
+        return None
+    return f"{got!r} for {expected!r} along a random direction"
+
+
+def _random(rng: np.random.Generator, x: Any) -> Any:
+    draw = rng.uniform(0.5, 1.0, np.shape(x)) * rng.choice([-1.0, 1.0], np.shape(x))
+    if np.asarray(x).dtype.kind == "c":
+        return draw + 1j * rng.uniform(-1.0, 1.0, np.shape(x))
+    return draw
