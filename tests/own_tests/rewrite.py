@@ -12,6 +12,7 @@ import operator
 import sys
 from collections.abc import Callable, Sequence
 from importlib.abc import MetaPathFinder
+from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -31,42 +32,43 @@ OPERATORS = frozenset(_OPERATORS.values())
 _HELPERS = ("scipy.special._testutils", "scipy.special._mptestutils", "scipy._lib._gcutils")
 
 
-def is_test_module(name: str) -> bool:
-    """Whether the calls of a module are recorded."""
-    package = name.partition(".")[0]
-    return package in {"numpy", "scipy"} and (".tests." in name or name in _HELPERS)
+def is_test_module(name: str, path: str) -> bool:
+    """Whether the calls of a module are recorded. Pytest may import a file of tests under its short name."""
+    parts = Path(path).parts
+    inside = "numpy" in parts or "scipy" in parts
+    return name in _HELPERS or (inside and parts[-2] == "tests" and parts[-1].startswith("test_"))
 
 
 class _Calls(ast.NodeTransformer):
-    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802  (the name that ast.NodeTransformer asks for)
+    def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id in _BY_FRAME:
             return node
         return ast.copy_location(ast.Call(ast.Name(CALL, ast.Load()), [node.func, *node.args], node.keywords), node)
 
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:  # noqa: N802  (as above)
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
         return _operation(node, type(node.op), node.left, node.right)
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:  # noqa: N802  (as above)
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         self.generic_visit(node)
         if type(node.op) not in _OPERATORS or isinstance(node.operand, ast.Constant):
             return node
         return _operation(node, type(node.op), node.operand)
 
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:  # noqa: N802  (as above)
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
         if len(node.ops) > 1 or type(node.ops[0]) not in _OPERATORS:
             return node
         return _operation(node, type(node.ops[0]), node.left, node.comparators[0])
 
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:  # noqa: N802  (as above)
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         self.generic_visit(node)
         if not isinstance(node.ctx, ast.Load) or any(isinstance(each, ast.Starred) for each in ast.walk(node.slice)):
             return node
         return _operation(node, ast.Subscript, node.value, _index(node.slice))
 
-    def visit_MatchValue(self, node: ast.MatchValue) -> ast.AST:  # noqa: N802  (as above)
+    def visit_MatchValue(self, node: ast.MatchValue) -> ast.AST:
         return node
 
 
@@ -85,6 +87,16 @@ def _index(node: ast.expr) -> ast.expr:
     return node
 
 
+def rewritten(tree: ast.Module) -> ast.Module:
+    """A module whose calls and operators go to ``__own_call__``."""
+    return ast.fix_missing_locations(_Calls().visit(tree))
+
+
+def names(called: Callable[..., Any]) -> dict[str, Any]:
+    """The names that a changed module needs, for calls that go to ``called(f, *args, **kwargs)``."""
+    return {CALL: called, "__own_slice__": slice, **{f"__own_{each.__name__}__": each for each in OPERATORS}}
+
+
 class _Loader(importlib.machinery.SourceFileLoader):
     """Compiles a test module from its changed source; the plain module that Python keeps compiled is left alone."""
 
@@ -92,13 +104,10 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
     def get_code(self, fullname: str) -> CodeType:
         path = self.get_filename(fullname)
-        tree = _Calls().visit(ast.parse(self.get_data(path), path))
-        return compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True)
+        return compile(rewritten(ast.parse(self.get_data(path), path)), path, "exec", dont_inherit=True)
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__dict__[CALL] = self.called
-        module.__dict__["__own_slice__"] = slice
-        module.__dict__.update({f"__own_{each.__name__}__": each for each in OPERATORS})
+        module.__dict__.update(names(self.called))
         super().exec_module(module)
 
 
@@ -107,10 +116,12 @@ class _Finder(MetaPathFinder):
         self._called = called
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> Any:
-        if not is_test_module(fullname):
+        if fullname not in _HELPERS and not fullname.rpartition(".")[2].startswith("test_"):
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
-        if spec is not None and isinstance(spec.loader, importlib.machinery.SourceFileLoader):
+        if spec is None or not isinstance(spec.loader, importlib.machinery.SourceFileLoader):
+            return None
+        if is_test_module(fullname, spec.loader.path):
             spec.loader = _Loader(spec.loader.name, spec.loader.path)
             spec.loader.called = self._called
         return spec
