@@ -110,9 +110,11 @@ class Recorder:
             call = self._answered(Call(target, *copied((tuple(map(as_array, args)), kwargs))))
             if call is None:
                 return
+            if not routes.inputs(call, call.is_traced):
+                return
             self.counts["calls"] += 1
             self.counts[f"function {target.name}"] += 1
-            if routes.inputs(call, routes.is_inexact):
+            if routes.inputs(call, call.is_differentiated):
                 self._way(call, "eager")
             self._way(call, "numpy")
             if self.counts["calls"] % self._every_for_xla == 0:

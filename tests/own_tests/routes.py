@@ -34,9 +34,13 @@ class Call(NamedTuple):
     def expected(self) -> Any:
         return (self.result, self.after) if self.changed else self.result
 
+    def is_traced(self, x: Any) -> bool:
+        """Whether a leaf of the arguments becomes traced."""
+        return is_number(x) or (self.target.takes_numbers and type(x) in (float, complex))
 
-def is_inexact(x: Any) -> bool:
-    return is_number(x) and np.asarray(x).dtype.kind in "fc"
+    def is_differentiated(self, x: Any) -> bool:
+        """Whether a leaf of the arguments becomes traced where floats and complex numbers do."""
+        return self.is_traced(x) and np.asarray(x).dtype.kind in "fc"
 
 
 def _run(call: Call, chosen: Callable[[Any], bool], xs: tuple[Any, ...]) -> Any:
@@ -89,10 +93,10 @@ def eagerly(call: Call) -> tuple[Any, Pullback, list[Any]]:
 
     def run(*xs: Any) -> list[Any]:
         nonlocal result
-        result = _run(call, is_inexact, xs)
+        result = _run(call, call.is_differentiated, xs)
         return [settled(y) for y in leaves(result) if fg.is_traced(y) and _has_derivative(y)]
 
-    outputs, pullback = fg.vjp(run, *inputs(call, is_inexact))
+    outputs, pullback = fg.vjp(run, *inputs(call, call.is_differentiated))
     values = iter(outputs)
     plain = mapped(lambda y: (next(values) if _has_derivative(y) else _plain(y)) if fg.is_traced(y) else y, result)
     return plain, pullback, outputs
@@ -112,10 +116,10 @@ def staged(call: Call, engine: str) -> Any:
 
     def run(*xs: Any) -> list[Any]:
         nonlocal result
-        result = _run(call, is_number, xs)
+        result = _run(call, call.is_traced, xs)
         return [y for y in leaves(result) if _comes_out(y)]
 
-    values = iter(fg.jit(run, engine=engine)(*inputs(call, is_number)))
+    values = iter(fg.jit(run, engine=engine)(*inputs(call, call.is_traced)))
     return mapped(lambda y: next(values) if _comes_out(y) else y, result)
 
 
@@ -125,7 +129,7 @@ def _comes_out(y: Any) -> bool:
 
 def is_smooth_type(call: Call, outputs: list[Any]) -> bool:
     """Whether differences can say what the derivative is: all numbers are of 64 bits and few."""
-    xs = inputs(call, is_inexact)
+    xs = inputs(call, call.is_differentiated)
     kinds = {np.asarray(x).dtype.char for x in xs}
     if any(np.asarray(y).dtype.char not in "dD" for y in outputs):
         return False
@@ -139,7 +143,7 @@ def derivative_difference(call: Call, pullback: Pullback, outputs: list[Any]) ->
         LookupError: the differences of several steps do not agree, so that they say nothing.
     """
     rng = np.random.default_rng(0)
-    xs = inputs(call, is_inexact)
+    xs = inputs(call, call.is_differentiated)
     ways = [_random(rng, x) * np.where(np.asarray(x) == 0, 1.0, np.abs(x)) for x in xs]
     weights = [_random(rng, y) for y in outputs]
     if not all(np.all(np.isfinite(x)) for x in (*xs, *outputs)):
@@ -153,7 +157,9 @@ def derivative_difference(call: Call, pullback: Pullback, outputs: list[Any]) ->
 
     def at(step: float) -> float:
         moved = tuple([x + step * way for x, way in zip(xs, ways, strict=True)])
-        results = _run(call._replace(target=call.target._replace(ours=call.target.theirs)), is_inexact, moved)
+        results = _run(
+            call._replace(target=call.target._replace(ours=call.target.theirs)), call.is_differentiated, moved
+        )
         found = [y for y in leaves(results) if isinstance(y, np.ndarray | np.generic | float | complex)]
         found = [y for y in found if np.asarray(y).dtype.kind in "fc"]
         if [np.shape(y) for y in found] != [np.shape(y) for y in outputs]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import operator
 from collections.abc import Callable
 from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
@@ -43,10 +44,12 @@ class Target(NamedTuple):
     @property
     def by_elements(self) -> bool:
         """Whether each element of the result is a function of the elements in its place."""
-        return isinstance(self.theirs, np.ufunc) or self.theirs in OPERATORS - {_matmul, _getitem}
+        return isinstance(self.theirs, np.ufunc) or self.theirs in OPERATORS - {operator.matmul, operator.getitem}
 
-
-_matmul, _getitem = __import__("operator").matmul, __import__("operator").getitem
+    @property
+    def takes_numbers(self) -> bool:
+        """Whether Python numbers among its arguments stand for values, and not for options."""
+        return self.by_elements or self.name.startswith("scipy.stats.")
 
 
 def _numpys() -> dict[int, Target]:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import EllipsisType
+from types import BuiltinFunctionType, EllipsisType, FunctionType
 from typing import Any
 
 import numpy as np
 
-import funcgrad as fg
-
 # Larger arrays take too long to copy for each call of a suite.
 LARGEST = 20_000
 _CODES = "?bBhHiIlLqQefdFD"
-_PLAIN = (type(None), str, bytes, bool, int, float, complex, slice, type, np.dtype, EllipsisType, np.random.Generator)
+# Other leaves that a call may have: they are given to both functions as they are.
+_PLAIN = (
+    *(type(None), str, bytes, bool, int, float, complex, type, np.dtype, EllipsisType),
+    *(FunctionType, BuiltinFunctionType, np.ufunc, np.bool, np.integer),
+)
 
 
 def mapped(function: Callable[[Any], Any], tree: Any) -> Any:
@@ -45,13 +47,11 @@ def is_number(x: Any) -> bool:
 
 
 def is_suited(tree: Any) -> bool:
-    """Whether all leaves of arguments can be copied and compared, and one becomes traced."""
+    """Whether all leaves of arguments can be copied and compared, and one may become traced."""
     found = leaves(tree)
-    if not any(is_number(x) or type(x) is float for x in found):
+    if not any(is_number(x) or type(x) in (float, complex) for x in found):
         return False
-    return all(
-        getattr(x, "size", 1) <= LARGEST if is_number(x) else isinstance(x, _PLAIN) or callable(x) for x in found
-    ) and not any(isinstance(x, fg.Tracer) for x in found)
+    return all(getattr(x, "size", 1) <= LARGEST if is_number(x) else isinstance(x, _PLAIN) for x in found)
 
 
 def as_array(x: Any) -> Any:
