@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import is_inexact, is_integer, result_dtype
+from funcgrad._core.aval import aval_of, is_inexact, is_integer, result_dtype
 from funcgrad._core.bind import NO_PARAMS, Tracer, bind
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.trace.place import settled
@@ -70,6 +70,12 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
         raise ValueError("list of cases must be same length as list of conditions")
     if len(condlist) == 0:
         raise ValueError("select with an empty condition list is not possible")
+    for i, condition in enumerate(condlist):
+        if dtype_of(as_value(condition)).kind != "b":
+            raise TypeError(
+                f"select: invalid entry {i} in condlist, {aval_of(strong(condition))}; needed an array of bool. "
+                "Compare it with a number, as in x != 0."
+            )
     values = [as_value(choice) for choice in (*choicelist, default)]
     dtype = result_dtype(*values)
     # Python's numbers are weak in the choice of the dtype; then they are arrays, and -1 is the greatest unsigned one.

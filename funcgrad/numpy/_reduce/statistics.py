@@ -93,8 +93,20 @@ def var(
     a = inexact(a, dtype)
     axes = normalize_axes(axis, len(a.shape))
     total, counted = squares(a, axes, keepdims, where, mean)
-    left = counted - (ddof if correction is None else correction)
+    left = counted - delta(ddof, correction)
     return total / (max(left, 0) if where is True else bind(max_p, (left, 0), NO_PARAMS))
+
+
+def delta(ddof: float, correction: float | None) -> float:
+    """The number that is taken off the count, which may be given by either name."""
+    if correction is None:
+        return ddof
+    if isinstance(ddof, int | float) and ddof:
+        raise ValueError(
+            f"ddof={ddof} and correction={correction} cannot be provided simultaneously: both are taken off the number "
+            "of elements. Leave one of them out."
+        )
+    return correction
 
 
 def squares(a: Any, axes: tuple[int, ...], keepdims: bool, where: Any, center: Any = None) -> tuple[Any, Any]:
