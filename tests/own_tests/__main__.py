@@ -128,6 +128,8 @@ def report(found: list[dict[str, Any]], counts: Counter[str], *, whole: bool) ->
     """Print the counts and what is new; the number of groups that are new."""
     reasons = [next((known for known in KNOWN if known.covers(line)), None) for line in found]
     new = grouped([line for line, reason in zip(found, reasons, strict=True) if reason is None])
+    if counts["tests not run, out of time"]:
+        _say(f"own-tests: not whole, {counts['tests not run, out of time']} tests were not run for lack of time")
     functions = [name for name in counts if name.startswith("function ")]
     ways = ", ".join(f"{counts[f'made on {way}']} {words}" for way, words in _WAYS.items())
     _say(
