@@ -39,6 +39,7 @@ class Known(NamedTuple):
 
 
 KNOWN = (
+    # What traced values are.
     Known(
         "*",
         "Under jit only shapes and dtypes are known; what depends on numbers is refused by name.",
@@ -47,12 +48,135 @@ KNOWN = (
         text=r"^(Concretization|NonConcreteBooleanIndex|TracerBoolConversion|TracerIntegerConversion)\w*Error",
     ),
     Known(
-        "numpy.array numpy.asarray numpy.asanyarray numpy.ascontiguousarray numpy.asfortranarray",
-        "NumPy does not ask traced values in these; fnp.asarray has all arguments.",
+        "numpy.histogram* numpy.searchsorted numpy.digitize numpy.cov numpy.place numpy.put scipy.linalg.*",
+        "Under jit a check that needs numbers is not made.",
+        kinds="answer",
+        ways="numpy xla",
+    ),
+    Known(
+        "numpy.linalg.* scipy.linalg.* scipy.special.*",
+        "A program on XLA cannot stop: what has no answer is NaN or infinite.",
+        kinds="answer",
+        ways="xla",
+        text="^(LinAlgError|SpecialFunctionError)",
+    ),
+    Known(
+        "numpy.array numpy.asarray numpy.asanyarray numpy.ascontiguousarray numpy.asfortranarray numpy.require",
+        "NumPy does not ask traced values here, and makes arrays of objects; fnp.asarray has all arguments.",
+        kinds="refusal crash dtype",
+    ),
+    Known(
+        "numpy.asarray_chkfinite",
+        "NumPy makes an array of objects, and checks none of them.",
+        kinds="answer",
+    ),
+    Known(
+        "numpy.full numpy.full_like",
+        "NumPy writes the traced number into a plain array; fnp.full has it.",
+        kinds="refusal crash",
+    ),
+    Known(
+        "numpy.arange numpy.bartlett numpy.blackman numpy.hamming numpy.hanning numpy.kaiser numpy.linspace numpy.ones "
+        "numpy.zeros numpy.eye numpy.tri numpy.identity numpy.empty numpy.indices",
+        "The traced argument is a shape, or a number of elements.",
+        kinds="refusal crash dtype",
+    ),
+    Known(
+        "numpy.isscalar",
+        "A traced number stands for an array without axes as well.",
+        kinds="value",
+    ),
+    Known(
+        "numpy.empty_like numpy.empty",
+        "Values that nobody wrote.",
+        kinds="value",
+    ),
+    Known(
+        "ndarray.ravel ndarray.flatten ndarray.copy numpy.ravel numpy.copy numpy.nditer numpy.reshape ndarray.reshape",
+        "Under jit nobody knows how the argument will lie in memory: it counts as laid out by rows.",
+        kinds="value",
+        ways="numpy xla",
+        call="'[KAka]'",
+    ),
+    Known(
+        "ndarray.astype numpy.astype numpy.cumsum numpy.cumprod numpy.sum numpy.prod numpy.mean",
+        "XLA has no long doubles, and no structures.",
+        kinds="crash",
+        ways="xla",
+        text="JAX only supports number",
+    ),
+    Known(
+        "*",
+        "Dates, text, objects and structures carry no derivative: they are refused by name.",
+        kinds="refusal",
+        text="^ForeignArrayError",
+    ),
+    # Where NumPy leaves the answer open.
+    Known(
+        "*argpartition *argsort numpy.partition ndarray.partition",
+        "NumPy does not say in which order equal elements come.",
+        kinds="value",
+    ),
+    # Derivatives.
+    Known(
+        "*.cholesky *.eigh *.eigvalsh *.cho_factor *.cho_solve *.pinvh",
+        "One triangle is read, and the derivative is that of the Hermitian matrix, by all elements.",
+        kinds="value",
+        ways="derivative",
+    ),
+    Known(
+        "numpy.std numpy.nanstd ndarray.std",
+        "The derivative of the square root is infinite where the variance is 0.",
+        kinds="value",
+        ways="derivative",
+    ),
+    Known(
+        "numpy.arccos* numpy.acos* numpy.arcsin* numpy.asin* numpy.arctanh numpy.atanh",
+        "At a branch point the derivative is infinite, and of complex numbers NaN.",
+        kinds="value",
+        ways="derivative",
+        text="^nan for",
+    ),
+    Known(
+        "scipy.* numpy.nextafter numpy.spacing",
+        "There is no rule for the derivative by this argument; the error names it.",
+        kinds="refusal",
+        text="^NotDifferentiableError",
+    ),
+    # Refused by name, with the way out.
+    Known(
+        "scipy.special.*",
+        "The function is here for real numbers.",
+        kinds="refusal",
+        text="an operand is complex",
+    ),
+    Known(
+        "*",
+        "An option that is not here is refused by its name, with what to write instead.",
+        kinds="refusal",
+        text=r"^UnsupportedFunctionError: [\w.]+: (the option|exact=|where= without)",
+    ),
+    Known(
+        "numpy.*.at",
+        "Which of the traced indices meet in one place is not known.",
+        kinds="refusal",
+        text="the indices are traced",
+    ),
+    Known(
+        "numpy.apply_along_axis",
+        "The function that is applied writes into a plain array, or asks for the bits of a traced one.",
         kinds="refusal",
     ),
     Known(
-        "numpy.bartlett numpy.blackman numpy.hamming numpy.hanning numpy.kaiser numpy.arange numpy.isscalar",
-        "The argument is a number of elements, or the question is about types.",
+        "numpy.trim_zeros",
+        "Of several axes the limits are found from plain values.",
+        kinds="crash",
+        text="needed a vector",
+    ),
+    Known(
+        "scipy.special.polygamma",
+        "The order is one number: it decides which function it is.",
+        kinds="crash",
+        text="needed an integer",
     ),
 )

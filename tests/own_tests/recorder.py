@@ -114,7 +114,7 @@ class Recorder:
                 return
             self.counts["calls"] += 1
             self.counts[f"function {target.name}"] += 1
-            if routes.inputs(call, call.is_differentiated):
+            if routes.inputs(call, call.is_differentiated) and not call.is_method_of_plain:
                 self._way(call, "eager")
             self._way(call, "numpy")
             if self.counts["calls"] % self._every_for_xla == 0:

@@ -34,6 +34,11 @@ class Call(NamedTuple):
     def expected(self) -> Any:
         return (self.result, self.after) if self.changed else self.result
 
+    @property
+    def is_method_of_plain(self) -> bool:
+        """Whether it is a method of an array that stays plain eagerly: NumPy's methods do not ask their arguments."""
+        return self.target.name.startswith("ndarray.") and not self.is_differentiated(self.args[0])
+
     def is_traced(self, x: Any) -> bool:
         """Whether a leaf of the arguments becomes traced."""
         return is_number(x) or (self.target.takes_numbers and type(x) in (float, complex))
