@@ -39,7 +39,9 @@ def _of_arrays(got: Any, expected: Any, *, by_elements: bool) -> tuple[str, str]
     x = np.asarray(got)
     if x.shape != y.shape:
         return "shape", f"{_type(x)} for {_type(y)}"
-    if x.dtype != y.dtype:
+    # A Python number is weak: beside an array it has the array's precision, as ours has.
+    weak = not isinstance(expected, np.ndarray | np.generic) and x.dtype.kind == y.dtype.kind
+    if x.dtype != y.dtype and not weak:
         return "dtype", f"{_type(x)} for {_type(y)}"
     wrong = ~_close(x, y, by_elements=by_elements)
     if not np.any(wrong):
@@ -59,11 +61,11 @@ def _close(x: np.ndarray, y: np.ndarray, *, by_elements: bool) -> np.ndarray:
         # Where one part is infinite or NaN the other often has no meaning, in NumPy's own code as in ours.
         odd = ~np.isfinite(y)
         same = (x == y) | (odd & ~np.isfinite(x))
-        return same | (~odd & _within(np.abs(x - y), np.abs(y), y.dtype.itemsize // 2, by_elements=by_elements))
+        return same | (~odd & _within(np.abs(x - y), np.abs(y), x.dtype.itemsize // 2, by_elements=by_elements))
     same = (x == y) | (np.isnan(x) & np.isnan(y))
     finite = np.isfinite(x) & np.isfinite(y)
     wide_x, wide_y = x.astype(np.float64), y.astype(np.float64)
-    return same | (finite & _within(np.abs(wide_x - wide_y), np.abs(wide_y), y.dtype.itemsize, by_elements=by_elements))
+    return same | (finite & _within(np.abs(wide_x - wide_y), np.abs(wide_y), x.dtype.itemsize, by_elements=by_elements))
 
 
 def _within(error: np.ndarray, size: np.ndarray, itemsize: int, *, by_elements: bool) -> np.ndarray:

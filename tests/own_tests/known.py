@@ -117,7 +117,20 @@ KNOWN = (
         "NumPy does not say in which order equal elements come.",
         kinds="value",
     ),
+    Known(
+        "numpy.linalg.eig* scipy.linalg.eig* *.svd scipy.linalg.schur scipy.linalg.null_space scipy.linalg.orth",
+        "Eigenvectors and singular vectors have a sign, or a phase, that SciPy's driver chooses.",
+        kinds="value",
+        ways="eager numpy xla",
+    ),
     # Derivatives.
+    Known(
+        "scipy.linalg.inv scipy.linalg.solve",
+        "One triangle is read, and the derivative is that of the Hermitian matrix, by all elements.",
+        kinds="value",
+        ways="derivative",
+        call="assume_a",
+    ),
     Known(
         "*.cholesky *.eigh *.eigvalsh *.cho_factor *.cho_solve *.pinvh",
         "One triangle is read, and the derivative is that of the Hermitian matrix, by all elements.",
@@ -155,6 +168,18 @@ KNOWN = (
         "An option that is not here is refused by its name, with what to write instead.",
         kinds="refusal",
         text=r"^UnsupportedFunctionError: [\w.]+: (the option|exact=|where= without)",
+    ),
+    Known(
+        "scipy.linalg.pinv scipy.linalg.pinvh scipy.linalg.solve_circulant",
+        "A cutoff in the units of the matrix, and a solution for singular matrices, have no derivative here.",
+        kinds="refusal",
+        text="has no derivative here",
+    ),
+    Known(
+        "scipy.stats.*",
+        "There is no formula for it; the error names those that there are.",
+        kinds="refusal",
+        text="has no formula for it",
     ),
     Known(
         "numpy.*.at",
