@@ -41,11 +41,10 @@ LEFT_OUT = """
     mstats_basic mstats_extras kdeoth fast_gen_inversion resampling crosstab survival contingency fit
     continuous_fit_censored blas lapack fblas cython_blas cython_lapack decomp_update interpolative
 """.split()  # noqa: SIM905  (a table of names)
-# The files of the sample in make test-long: what most calls of most functions are in.
+# The files of the sample in make test-long.
 SAMPLE = (
-    "numpy/lib/tests/test_function_base.py",
-    "numpy/linalg/tests/test_linalg.py",
-    "scipy/special/tests/test_basic.py",
+    *("numpy/linalg/tests/test_linalg.py", "numpy/lib/tests/test_shape_base.py", "numpy/fft/tests/test_pocketfft.py"),
+    *("numpy/_core/tests/test_einsum.py", "scipy/integrate/tests/test_quadrature.py"),
 )
 # Lines of tests that one process runs; a process takes some seconds to start.
 _LINES = 6_000

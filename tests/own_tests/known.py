@@ -111,6 +111,35 @@ KNOWN = (
         kinds="refusal",
         text="^ForeignArrayError",
     ),
+    Known(
+        "operator.pow operator.truediv operator.floordiv operator.mod operator.mul operator.add",
+        "A Python number under a transform computes as NumPy's do: NaN or infinity, no exception and no complex number.",
+        kinds="dtype answer value",
+        text="complex128|ZeroDivisionError|OverflowError",
+        call=r"^-?[\d.e+-]+, -?[\d.e+-]+$",
+    ),
+    Known(
+        "scipy.linalg.funm scipy.linalg.logm scipy.linalg.sqrtm scipy.linalg.fractional_matrix_power scipy.linalg.signm",
+        "The numbers decide in SciPy whether the result is complex; here the dtype does.",
+        kinds="dtype",
+    ),
+    Known(
+        "scipy.spatial.distance.*",
+        "SciPy's test metrics have other names, and are refused as unknown ones.",
+        kinds="error",
+        text="unknown distance metric: test_",
+    ),
+    Known(
+        "scipy.stats.beta.ppf scipy.stats.beta.isf",
+        "SciPy's library raises beyond its range, and ours is NaN or infinite.",
+        kinds="answer",
+        text="^OverflowError",
+    ),
+    Known(
+        "scipy.signal.deconvolve",
+        "SciPy returns an empty list where the divisor is the longer one.",
+        kinds="structure",
+    ),
     # Where NumPy leaves the answer open.
     Known(
         "*argpartition *argsort numpy.partition ndarray.partition",
@@ -157,6 +186,35 @@ KNOWN = (
         text="^NotDifferentiableError",
     ),
     # Refused by name, with the way out.
+    Known(
+        "scipy.stats.*",
+        "There are mean and variance; distributions are of real numbers.",
+        kinds="refusal",
+        text="the moments '|distributions are of real numbers",
+    ),
+    Known(
+        "scipy.ndimage.*",
+        "Results are new arrays.",
+        kinds="refusal",
+        text="output was given",
+    ),
+    Known(
+        "numpy.lib.stride_tricks.as_strided",
+        "A traced array has no memory of its own.",
+        kinds="refusal",
+    ),
+    Known(
+        "numpy.convolve numpy.correlate",
+        "A mode that is no text is refused as an unknown one.",
+        kinds="error",
+        text="mode is None",
+    ),
+    Known(
+        "*",
+        "NumPy computes it by LAPACK; funcgrad.numpy has the function.",
+        kinds="refusal",
+        text="NumPy computes it by LAPACK",
+    ),
     Known(
         "scipy.special.*",
         "The function is here for real numbers.",

@@ -169,7 +169,7 @@ def derivative_difference(call: Call, pullback: Pullback, outputs: list[Any]) ->
     scale = float(np.max(np.abs(slopes), initial=0.0))
     spread = float(np.max(np.ptp(slopes, axis=0), initial=0.0))
     # Rounding of the results, divided by the smallest step.
-    noise = 1e-8 * float(np.sum(np.abs(middle)))
+    noise = 1e-12 + 1e-8 * float(np.sum(np.abs(middle)))
     if not np.all(np.isfinite(slopes)) or spread > 1e-2 * scale + noise:
         raise LookupError("differences do not agree")
     bars = pullback([np.asarray(w, np.asarray(y).dtype)[()] for w, y in zip(weights, outputs, strict=True)])
