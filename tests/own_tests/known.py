@@ -113,13 +113,13 @@ KNOWN = (
     ),
     Known(
         "operator.pow operator.truediv operator.floordiv operator.mod operator.mul operator.add",
-        "A Python number under a transform computes as NumPy's do: NaN or infinity, no exception and no complex number.",
+        "A Python number under a transform computes as NumPy's: NaN or infinity, no exception, no complex number.",
         kinds="dtype answer value",
         text="complex128|ZeroDivisionError|OverflowError",
         call=r"^-?[\d.e+-]+, -?[\d.e+-]+$",
     ),
     Known(
-        "scipy.linalg.funm scipy.linalg.logm scipy.linalg.sqrtm scipy.linalg.fractional_matrix_power scipy.linalg.signm",
+        "scipy.linalg.funm scipy.linalg.logm scipy.linalg.sqrtm scipy.linalg.fractional_matrix_power",
         "The numbers decide in SciPy whether the result is complex; here the dtype does.",
         kinds="dtype",
     ),

@@ -98,7 +98,8 @@ def _method(name: str) -> Callable[..., Any]:
 
 def _distribution(f: MethodType, args: tuple[Any, ...]) -> tuple[Target, tuple[Any, ...]] | None:
     """A method of one of SciPy's distributions, which may hold its parameters."""
-    owner, name = f.__self__, f.__name__
+    owner: Any = f.__self__
+    name = f.__name__
     dist = getattr(owner, "dist", owner)
     ours = getattr(funcgrad.scipy.stats, getattr(dist, "name", None) or "", None)
     if name.startswith("_") or name in _DRAWN or not hasattr(ours, name):

@@ -23,7 +23,7 @@ def gamma_entropy(a: Any) -> Any:
 
 
 def beta_entropy(a: Any, b: Any) -> Any:
-    """The entropy of the beta distribution; of large shapes by those of gamma distributions, which are small numbers."""
+    """The entropy of the beta distribution; of large shapes by those of gamma distributions, which are small."""
     large = a + b > _LARGE
     c, d = choose(large, 1.0, a), choose(large, 1.0, b)
     near = special.betaln(c, d) - (
