@@ -152,7 +152,24 @@ KNOWN = (
         kinds="value",
         ways="eager numpy xla",
     ),
+    Known(
+        "scipy.linalg.cho_factor scipy.linalg.cholesky_banded",
+        "Nobody reads the other triangle, nor the corners of the bands: they are 0 here.",
+        kinds="value",
+    ),
+    Known(
+        "scipy.linalg.*",
+        "Which of LAPACK's drivers computes it is not chosen here.",
+        kinds="answer",
+        text="driver|can only be used when|gvx|Possible values are",
+    ),
     # Derivatives.
+    Known(
+        "numpy.linalg.eigvals scipy.linalg.eigvals",
+        "Equal eigenvalues have no derivative of their own.",
+        kinds="value",
+        ways="derivative",
+    ),
     Known(
         "scipy.linalg.inv scipy.linalg.solve",
         "One triangle is read, and the derivative is that of the Hermitian matrix, by all elements.",
@@ -186,6 +203,12 @@ KNOWN = (
         text="^NotDifferentiableError",
     ),
     # Refused by name, with the way out.
+    Known(
+        "scipy.linalg.*",
+        "The error names the option, or the shape, that has no derivative here.",
+        kinds="refusal crash",
+        text="has no derivative here|needed square matrices",
+    ),
     Known(
         "scipy.stats.*",
         "There are mean and variance; distributions are of real numbers.",

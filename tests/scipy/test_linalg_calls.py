@@ -279,3 +279,11 @@ def test_an_empty_circulant_system_has_an_empty_solution(shape: tuple[int, ...],
     expected = scipy.linalg.solve_circulant(c, b)
     got = fg.jit(fg.scipy.linalg.solve_circulant, engine="numpy")(c, b)
     assert (got.shape, got.dtype) == (expected.shape, expected.dtype)
+
+
+def test_pivots_may_be_a_list() -> None:
+    factors, pivots = scipy.linalg.lu_factor(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    b = np.array([1.0, 2.0])
+    f = lambda factors, b: fg.scipy.linalg.lu_solve((factors, pivots.tolist()), b)
+    for run in (f, fg.jit(f, engine="numpy"), lambda *args: fg.vjp(f, *args)[0]):
+        np.testing.assert_allclose(run(factors, b), scipy.linalg.lu_solve((factors, pivots), b))
