@@ -147,10 +147,12 @@ KNOWN = (
         kinds="value",
     ),
     Known(
-        "numpy.linalg.eig* scipy.linalg.eig* *.svd scipy.linalg.schur scipy.linalg.null_space scipy.linalg.orth",
+        "*.eig *.eigh *.svd scipy.linalg.eig_banded scipy.linalg.eigh_tridiagonal scipy.linalg.schur scipy.linalg.orth "
+        "scipy.linalg.null_space",
         "Eigenvectors and singular vectors have a sign, or a phase, that SciPy's driver chooses.",
         kinds="value",
         ways="eager numpy xla",
+        text=r"at \(\d+, \d+",
     ),
     Known(
         "scipy.linalg.cho_factor scipy.linalg.cholesky_banded",
