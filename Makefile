@@ -18,10 +18,10 @@ TORCH ?= torch==2.13.0
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(PIP_PRE),--pre)
 
-.PHONY: help train gallery test test-long test-torch record test-lowest test-without-jax tails fuzz lint format types docs package bench array-api clients torch clean
+.PHONY: help train gallery test test-long test-torch record test-lowest test-without-jax tails fuzz own-tests lint format types docs package bench array-api clients torch clean
 
 help:
-	@echo "make train | gallery | test | test-long | test-torch | record | test-lowest | test-without-jax | tails | fuzz | lint | format | types | docs | package | bench | array-api | clients | torch | clean"
+	@echo "make train | gallery | test | test-long | test-torch | record | test-lowest | test-without-jax | tails | fuzz | own-tests | lint | format | types | docs | package | bench | array-api | clients | torch | clean"
 
 train: $(VENV)/.has-examples
 	$(BIN)/python examples/digits.py $(ARGS)
@@ -53,6 +53,10 @@ record: $(VENV)/.has-test $(VENV)/.has-torch
 # Random programs with fresh seeds; what they find is printed as programs to paste.
 fuzz: $(VENV)/.has-test
 	$(BIN)/python -m tests.laws.fuzz --seconds $(SECONDS) --workers $(WORKERS) $(ARGS)
+
+# NumPy's and SciPy's own tests, each call of a public function made once more on traced values: make own-tests ARGS="numpy/linalg"
+own-tests: $(VENV)/.has-test
+	$(BIN)/python -m tests.own_tests --workers $(WORKERS) $(ARGS)
 
 # The core tests on the lowest releases that pyproject.toml allows.
 test-lowest: .venv-lowest/.has-lowest

@@ -270,3 +270,20 @@ def test_functions_without_a_derivative_say_what_to_use() -> None:
     said = r"^scipy\.linalg\.schur met a traced value.*Use linalg\.eig"
     with pytest.raises(fg.errors.UnsupportedFunctionError, match=said):
         fg.grad(lambda a: np.sum(scipy.linalg.schur(a)[0]))(A)
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 2), (2, 0)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128, np.int64])
+def test_an_empty_circulant_system_has_an_empty_solution(shape: tuple[int, ...], dtype: Any) -> None:
+    c, b = np.ones(shape[:1], dtype), np.ones(shape, dtype)
+    expected = scipy.linalg.solve_circulant(c, b)
+    got = fg.jit(fg.scipy.linalg.solve_circulant, engine="numpy")(c, b)
+    assert (got.shape, got.dtype) == (expected.shape, expected.dtype)
+
+
+def test_pivots_may_be_a_list() -> None:
+    factors, pivots = scipy.linalg.lu_factor(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    b = np.array([1.0, 2.0])
+    f = lambda factors, b: fg.scipy.linalg.lu_solve((factors, pivots.tolist()), b)
+    for run in (f, fg.jit(f, engine="numpy"), lambda *args: fg.vjp(f, *args)[0]):
+        np.testing.assert_allclose(run(factors, b), scipy.linalg.lu_solve((factors, pivots), b))

@@ -86,3 +86,66 @@ def test_what_distributions_lack() -> None:
     said = r"^scipy\.stats\.norm\.fit met a traced value.*Minimise -np\.sum\(logpdf"
     with pytest.raises(UnsupportedFunctionError, match=said):
         fg.grad(lambda x: theirs.norm.fit(x)[0])(np.array([1.0, 2.0, 4.0]))
+
+
+# By mpmath, with 60 digits.
+LARGE_SHAPES: list[tuple[str, str, tuple[float, ...], float]] = [
+    ("gamma", "entropy", (1e18,), 22.142204370151084),
+    ("chi2", "entropy", (1e15,), 19.034900320939986),
+    ("invgamma", "entropy", (1e100,), -343.96882541590224),
+    ("chi", "entropy", (1e10,), 1.0723649429080333),
+    ("gengamma", "entropy", (1e30, 1.0), 35.95771492811536),
+    ("nakagami", "entropy", (1e100,), -114.40346329705757),
+    ("loggamma", "entropy", (1e10,), -10.09398693174889),
+    ("t", "entropy", (1e100,), 1.4189385332046727),
+    ("beta", "entropy", (1e10, 1e10 + 20), -11.133707703130474),
+    ("beta", "entropy", (5.0, 1e50), -112.97567149308153),
+    ("chi", "mean", (1e14,), 9999999.999999975),
+    ("chi", "var", (1e14,), 0.4999999999999988),
+    ("nakagami", "mean", (1e10,), 0.9999999999875),
+    ("loguniform", "mean", (1e-200, 1e200), 1.0857362047581295e197),
+]
+
+
+@pytest.mark.parametrize(("name", "method", "shapes", "expected"), LARGE_SHAPES)
+def test_moments_of_large_shapes(name: str, method: str, shapes: tuple[float, ...], expected: float) -> None:
+    f = getattr(getattr(stats, name), method)
+    for run in (f, fg.jit(f, engine="numpy"), lambda *shapes: fg.vjp(f, *shapes)[0]):
+        np.testing.assert_allclose(run(*map(np.float64, shapes)), expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["gamma", "chi2", "invgamma", "chi", "nakagami", "loggamma", "t"])
+def test_entropies_are_smooth_where_the_series_begins(name: str) -> None:
+    f = getattr(stats, name).entropy
+    for border in (250.0, 500.0):
+        around = border + np.array([-1e-3, 1e-3])
+        first, second = fg.grad(f), fg.grad(fg.grad(f))
+        np.testing.assert_allclose(np.diff(f(around)), 2e-3 * first(border), rtol=1e-5, atol=1e-11)
+        np.testing.assert_allclose(*[first(x) for x in around], rtol=2e-4)
+        np.testing.assert_allclose(*[second(x) for x in around], rtol=1e-3)
+
+
+def test_ends_of_distributions_by_values_that_scipys_tests_have() -> None:
+    ends = np.array([-745.1, -800.0])
+    expected = np.array([0.4749605142005238, 0.44958802911019136])
+    np.testing.assert_allclose(stats.loggamma.cdf(ends, 0.001), expected, rtol=1e-13)
+    np.testing.assert_allclose(stats.loggamma.sf(ends, 0.001), 1 - expected, rtol=1e-13)
+    np.testing.assert_allclose(stats.loggamma.ppf(expected, 0.001), ends, rtol=1e-11)
+    np.testing.assert_allclose(stats.loggamma.isf(1 - expected, 0.001), ends, rtol=1e-11)
+    np.testing.assert_allclose(
+        fg.grad(stats.loggamma.cdf)(-800.0, 0.001), stats.loggamma.pdf(-800.0, 0.001), rtol=1e-12
+    )
+    np.testing.assert_allclose(stats.cauchy.ppf(0.999999999999), 318316927901.77966, rtol=1e-14)
+    x, q = np.array([1e-199, 1.0, 1e100]), np.array([0.1, 0.5, 0.99])
+    for method, points in (("logpdf", x), ("cdf", x), ("sf", x), ("ppf", q), ("isf", q)):
+        f = getattr(theirs.loguniform, method)
+        np.testing.assert_allclose(getattr(stats.loguniform, method)(points, 1e-200, 1e200), f(points, 1e-200, 1e200))
+
+
+def test_moments_have_the_shape_of_all_parameters() -> None:
+    loc, scale = np.zeros(2), np.array([[1.0], [2.0], [3.0]])
+    for method in ("mean", "var", "std", "entropy"):
+        f, expected = getattr(stats.norm, method), getattr(theirs.norm, method)(loc, scale)
+        for run in (fg.jit(f, engine="numpy"), lambda *args, f=f: fg.vjp(f, *args)[0]):
+            np.testing.assert_allclose(run(loc, scale), expected)
+            assert run(loc, scale).shape == expected.shape

@@ -180,7 +180,7 @@ METHODS: dict[str, Any] = {
     "squeeze": shape.squeeze,
     "repeat": rearrange.repeat,
     "take": selection.take,
-    "choose": selection.choose,
+    "choose": selection.choose_method,
     "compress": lambda self, condition, axis=None, out=None: selection.compress(condition, self, axis, out),
     "nonzero": selection.nonzero,
     "astype": astype,

@@ -114,6 +114,11 @@ def choose(a: Any, choices: Any, out: Any = None, mode: Mode = "raise") -> Any:
     return take_along_axis(values, reshape(a, (1, *a.shape)), 0)[0]
 
 
+def choose_method(self: Any, *choices: Any, out: Any = None, mode: Mode = "raise") -> Any:
+    """``x.choose((a, b))`` or ``x.choose(a, b)``."""
+    return choose(self, choices[0] if len(choices) == 1 else choices, out, mode)
+
+
 @implements(np.diag)
 def diag(v: Any, k: int = 0) -> Any:
     """``numpy.diag``: the matrix with a diagonal, or the diagonal of a matrix."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import is_inexact, is_integer, result_dtype
+from funcgrad._core.aval import aval_of, is_inexact, is_integer, result_dtype
 from funcgrad._core.bind import NO_PARAMS, Tracer, bind
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.primitive import Primitive
@@ -71,6 +71,12 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
         raise ValueError("list of cases must be same length as list of conditions")
     if len(condlist) == 0:
         raise ValueError("select with an empty condition list is not possible")
+    for i, condition in enumerate(condlist):
+        if dtype_of(as_value(condition)).kind != "b":
+            raise TypeError(
+                f"select: invalid entry {i} in condlist, {aval_of(strong(condition))}; needed an array of bool. "
+                "Compare it with a number, as in x != 0."
+            )
     values = [as_value(choice) for choice in (*choicelist, default)]
     dtype = result_dtype(*values)
     # Python's numbers are weak in the choice of the dtype; then they are arrays, and -1 is the greatest unsigned one.
@@ -136,7 +142,7 @@ def clip(
         refuse_option("clip", next(iter(unknown)), "Leave it out, and choose with np.where.")
     low = _given(min if a_min is _MISSING else a_min)
     high = _given(max if a_max is _MISSING else a_max)
-    return _bounded(logic.clip_p, a, low, high)
+    return _bounded(logic.clip_p, a, low, high, **options)
 
 
 def clamp(x: Any, low: Any, high: Any) -> Any:
@@ -144,7 +150,7 @@ def clamp(x: Any, low: Any, high: Any) -> Any:
     return _bounded(logic.clamp_p, x, _given(low), _given(high))
 
 
-def _bounded(primitive: Primitive, a: Any, low: Any, high: Any) -> Any:
+def _bounded(primitive: Primitive, a: Any, low: Any, high: Any, **options: Any) -> Any:
     # The array's own method does the work in NumPy: a Python number that is clipped is no weaker than its bounds.
     x = strong(a)
     if is_integer(x.dtype):

@@ -21,6 +21,7 @@ from funcgrad._ops.index.write import WHOLE, check_fits, without_leading, write
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
 from funcgrad.errors import TracerAssignmentError
+from funcgrad.numpy._base.concrete import is_number, known_value
 from funcgrad.numpy._base.convert import as_value, strong
 from funcgrad.numpy._base.dispatch import implements
 from funcgrad.numpy._base.out import check_cast, check_kept
@@ -78,6 +79,8 @@ def _prepared(x: Tracer, values: Any, name: str) -> Any:
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """``numpy.put``: values at places that count the elements in C order."""
     check_target(a, "put")
+    if not math.prod(a.shape) and math.prod(aval_of(as_value(ind)).shape):
+        raise IndexError(f"put: cannot replace elements of an empty array, {aval_of(a)}. Leave the call out.")
     positions = flat(strong(bounded(ind, math.prod(a.shape), mode)))
     if positions.shape[0] and math.prod(aval_of(as_value(v)).shape):
         write_flat(a, positions, v)
@@ -121,6 +124,9 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     values = flat(_prepared(arr, vals, "place"))
     n = values.shape[0]
     if not n:
+        known = known_value(mask)
+        if known is not None and not np.any(known):
+            return
         raise ValueError("Cannot insert from an empty array!")
     # The first that is true takes the first; what stands before it is not chosen.
     turns = (cumsum(mask) - 1) % n

@@ -23,7 +23,7 @@ from funcgrad._ops.layout.shape import reshape
 from funcgrad.numpy._base.convert import assigned
 from funcgrad.numpy._base.dispatch import implements
 from funcgrad.numpy._layout.creation import Order, taking
-from funcgrad.numpy._layout.shape import as_array, copied, to_shape, transpose
+from funcgrad.numpy._layout.shape import as_array, copied, memory_order, to_shape, transpose
 
 
 def maker(function: Callable[..., Any], by: Callable[..., Any] | None = None) -> Any:
@@ -96,6 +96,7 @@ def asarray(
     """
     del device, like
     # SciPy says it by NumPy's private enumeration.
+    order = memory_order(order)
     copy = None if getattr(copy, "name", None) == "IF_NEEDED" else copy
     value = as_array(a) if dtype is None or hasattr(a, "dtype") else assigned(a, np.dtype(dtype))
     if isinstance(value, np.ndarray | np.generic):

@@ -16,7 +16,7 @@ from funcgrad.numpy._base.concrete import concrete_value, known_value
 from funcgrad.numpy._base.convert import as_value
 from funcgrad.numpy._base.dispatch import implements
 from funcgrad.numpy._base.plain import beside_numpys
-from funcgrad.numpy._layout.shape import as_array, to_shape
+from funcgrad.numpy._layout.shape import as_array, memory_order, to_shape
 
 Order = Literal["C", "F"]
 _INDEX = np.dtype(np.intp)
@@ -24,7 +24,8 @@ _INDEX = np.dtype(np.intp)
 
 def _steps(shape: tuple[int, ...], order: Order) -> list[int]:
     """How far apart neighbours along each axis are."""
-    ahead = [shape[i + 1 :] if order == "C" else shape[:i] for i in range(len(shape))]
+    order = memory_order(order, "CF")
+    ahead = [shape[i + 1 :] if order != "F" else shape[:i] for i in range(len(shape))]
     return [math.prod(lengths) for lengths in ahead]
 
 

@@ -41,6 +41,18 @@ def normalize_tuple(axis: Axes, ndim: int, name: str = "axis") -> tuple[int, ...
     return normalized
 
 
+def memory_order(order: Any, allowed: str = "CFAK") -> Any:
+    """Return a memory order as a capital letter; NumPy takes small letters too, and ``None`` for the default."""
+    if order is None or order in tuple(allowed):
+        return order
+    capital = order.upper() if isinstance(order, str) else order
+    if capital not in tuple(allowed):
+        raise ValueError(
+            f"the memory order is {order!r}; needed one of {', '.join(map(repr, allowed))}. Name one of them."
+        )
+    return capital
+
+
 def to_shape(shape: Axes) -> tuple[int, ...]:
     """A shape from an integer or a sequence of integers."""
     lengths: Any = shape if isinstance(shape, Iterable) and getattr(shape, "shape", None) != () else (shape,)
@@ -56,6 +68,7 @@ def reshape(a: Any, /, shape: Axes, order: Order = "C", *, copy: bool | None = N
         return copy_op(reshape(a, shape, order))
     if order == "C" and isinstance(a, Tracer):
         return _reshaped(a, shape)
+    order = memory_order(order, "CFA")
     a = as_array(a)
     whole = _completed(to_shape(shape), math.prod(a.shape))
     if order == "F" or (order == "A" and in_one_piece(a, "F") and not in_one_piece(a)):
@@ -114,6 +127,7 @@ def ravel(a: Any, order: Order = "C") -> Any:
 
 def axes_in_order(a: Any, order: Order | None) -> tuple[int, ...]:
     """The axes by how slowly they change in a memory order; 'K' is that of the array, and C where there is none."""
+    order = memory_order(order)
     axes = tuple(range(len(a.shape)))
     if order == "K" and len(axes) > 1:
         strides = array_like(a).strides if isinstance(a, Tracer) else a.strides

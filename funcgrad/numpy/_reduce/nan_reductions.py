@@ -132,7 +132,7 @@ def nanvar(
     axes = normalize_axes(axis, len(a.shape))
     # NaN is taken out before the difference, and not after: a zero cotangent times NaN would be NaN again.
     total, count = statistics.squares(select(counted, a, 0), axes, keepdims, counted, mean, dtype)
-    left = count - (ddof if correction is None else correction)
+    left = count - statistics.delta(ddof, correction)
     # NumPy's answer where no degree of freedom is left, where `var` divides by zero; the divisor is 1 there.
     none = left <= 0
     return select(none, np.nan, total / select(none, 1, left))

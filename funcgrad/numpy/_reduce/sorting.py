@@ -11,8 +11,8 @@ from funcgrad._core.aval import aval_of
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.reduce import sort as ops
 from funcgrad.numpy._base.axes import normalize_axis
-from funcgrad.numpy._base.concrete import concrete_value
-from funcgrad.numpy._base.convert import as_value, promote
+from funcgrad.numpy._base.concrete import known_value
+from funcgrad.numpy._base.convert import promote
 from funcgrad.numpy._base.dispatch import implements
 from funcgrad.numpy._base.plain import beside_numpys
 from funcgrad.numpy._reduce.cumulative import along, flat
@@ -22,39 +22,55 @@ from funcgrad.numpy._reduce.reductions import as_array
 @implements(np.sort)
 def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: bool | None = None) -> Any:
     """``numpy.sort``."""
-    del kind, order, stable
     a, axis = _along(a, axis)
+    _check_kind(a, kind, order, stable)
     return ops.sort(a, axis)
 
 
 @implements(np.argsort)
 def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: bool | None = None) -> Any:
     """``numpy.argsort``: always stable; the result carries no derivative."""
-    del kind, order, stable
-    return ops.argsort(*along(as_array(a), axis))
+    a = as_array(a)
+    _check_kind(a, kind, order, stable)
+    return ops.argsort(*along(a, axis))
 
 
 @implements(np.partition)
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> Any:
     """``numpy.partition``: sorts, which is a partition at every place."""
-    del kind, order
-    a, axis = _along(a, axis)
-    _check_places(kth, a.shape[axis])
-    return ops.sort(a, axis)
+    _check_places("partition", *_along(a, axis), kth, kind)
+    return sort(a, axis, order=order)
 
 
 @implements(np.argpartition)
 def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> Any:
     """``numpy.argpartition``: sorts, which is a partition at every place."""
-    del kind, order
-    a = as_array(a)
-    _check_places(kth, math.prod(a.shape) if axis is None else a.shape[normalize_axis(axis, len(a.shape))])
-    return argsort(a, axis)
+    _check_places("argpartition", *_along(a, axis), kth, kind)
+    return argsort(a, axis, order=order)
 
 
-def _check_places(kth: Any, length: int) -> None:
-    """Have NumPy refuse places that there are not."""
-    np.partition(np.empty(length), concrete_value(as_value(kth), "numpy.partition"))
+def _check_kind(a: Any, kind: Any, order: Any, stable: bool | None) -> None:
+    """Let NumPy refuse options that it does not take: they change no result here."""
+    if kind is not None or order is not None or stable is not None:
+        np.sort(np.empty(0, a.dtype), kind=kind, order=order, stable=stable)
+
+
+def _check_places(name: str, a: Any, axis: int, kth: Any, kind: Any) -> None:
+    """Raise NumPy's errors for places that are not on the axis, as far as their numbers are known."""
+    known = known_value(as_array(kth))
+    length = a.shape[axis]
+    np.partition(np.empty(1), 0, kind=kind or "introselect")
+    if known is None:
+        return
+    if known.dtype.kind not in "iu":
+        error = ValueError if known.dtype.kind == "b" else TypeError
+        raise error(f"{name}: kth is of dtype {known.dtype}; partition index must be integer. Convert it with int().")
+    outside = known[(known < -length) | (known >= length)]
+    if outside.size and math.prod(a.shape):
+        raise ValueError(
+            f"{name}: kth(={outside.flat[0]}) out of bounds ({length}); needed {-length} to {length - 1}. "
+            "Name a place on the axis."
+        )
 
 
 def _along(a: Any, axis: int | None) -> tuple[Any, int]:

@@ -94,7 +94,7 @@ def var(
     a = inexact(a) if dtype is None else as_array(a)
     axes = normalize_axes(axis, len(a.shape))
     total, counted = squares(a, axes, keepdims, where, mean, dtype)
-    left = counted - (ddof if correction is None else correction)
+    left = counted - delta(ddof, correction)
     return total / (max(left, 0) if where is True else bind(max_p, (left, 0), NO_PARAMS))
 
 
@@ -103,6 +103,18 @@ def inexact_dtype(name: str, dtype: Any) -> np.dtype | None:
     if dtype is None or is_inexact(np.dtype(dtype)):
         return None if dtype is None else np.dtype(dtype)
     raise TypeError(f"{name}: dtype is {np.dtype(dtype)}; needed a float or complex one. Cast the result instead.")
+
+
+def delta(ddof: float, correction: float | None) -> float:
+    """The number that is taken off the count, which may be given by either name."""
+    if correction is None:
+        return ddof
+    if isinstance(ddof, int | float) and ddof:
+        raise ValueError(
+            f"ddof={ddof} and correction={correction} cannot be provided simultaneously: both are taken off the number "
+            "of elements. Leave one of them out."
+        )
+    return correction
 
 
 def squares(

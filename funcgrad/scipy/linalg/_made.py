@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -354,12 +355,16 @@ def solve_circulant(  # noqa: PLR0917  (SciPy's arguments)
     """
     if singular != "raise":
         refuse("solve_circulant", f"singular={singular!r} was asked for", "Leave it out, or use lstsq of circulant(c).")
+    shape = array(b).shape
     c, b = fnp.moveaxis(array(c), caxis, -1), fnp.moveaxis(array(b), baxis, -1)
     if c.shape[-1] != b.shape[-1]:
         raise ValueError(
             f"scipy.linalg.solve_circulant: shapes of c, {c.shape}, and b, {b.shape}, with their axes last, are "
             "incompatible; needed the same length. Give caxis and baxis."
         )
+    if not math.prod(b.shape):
+        like = solve_circulant(np.ones(1, c.dtype), np.ones(1, b.dtype))
+        return fnp.zeros(shape, like.dtype)
     found = fnp.fft.fft(c)
     _refuse_singular(found, tol)
     y = fnp.fft.ifft(fnp.fft.fft(b) / found)

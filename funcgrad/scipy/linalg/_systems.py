@@ -14,7 +14,7 @@ from funcgrad._ops.linalg import factor
 from funcgrad._ops.linalg.matrices import identity_like, swapped
 from funcgrad._ops.linalg.triangular import triangular_solve
 from funcgrad.numpy.extend import squares, systems
-from funcgrad.scipy.linalg._arguments import mirrored, refuse
+from funcgrad.scipy.linalg._arguments import array, mirrored, refuse
 from funcgrad.scipy.linalg._factors import cholesky
 
 _FORMS = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
@@ -134,7 +134,7 @@ def lu_solve(
     del overwrite_b, check_finite
     form = _form("lu_solve", trans)
     factors, pivots = lu_and_piv
-    permutation = factor.permutation_of_pivots(pivots)
+    permutation = factor.permutation_of_pivots(array(pivots))
     factors, b, vector = systems("scipy.linalg.lu_solve", factors, b)
     permutation = broadcast_to(permutation, factors.shape[:-1])
     return _shaped(factor.lu_solve(factors, permutation, b, **form), vector)

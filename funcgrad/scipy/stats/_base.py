@@ -194,7 +194,8 @@ class Distribution:
 
     def var(self, *args: Any, **kwargs: Any) -> Any:
         """The variance."""
-        y, (_, *scale), _ = self._moment("var", args, kwargs)
+        y, (loc, *scale), _ = self._moment("var", args, kwargs)
+        y = _of_shape_with(y, loc)
         return y if not scale or scale[0] is None else y * (scale[0] * scale[0])
 
     def std(self, *args: Any, **kwargs: Any) -> Any:
@@ -203,7 +204,8 @@ class Distribution:
 
     def entropy(self, *args: Any, **kwargs: Any) -> Any:
         """The differential entropy, or that of whole numbers."""
-        y, (_, *scale), _ = self._moment("entropy", args, kwargs)
+        y, (loc, *scale), _ = self._moment("entropy", args, kwargs)
+        y = _of_shape_with(y, loc)
         return y if not scale or scale[0] is None else y + fnp.log(scale[0])
 
     def stats(self, *args: Any, moments: str = "mv", **kwargs: Any) -> Any:
@@ -285,6 +287,15 @@ _MADE: dict[str, tuple[tuple[str, Formula], ...]] = {
     "entropy": (),
 }
 _METHODS = ("logpdf", "pdf", "logpmf", "pmf", "cdf", "sf", "logcdf", "logsf", "ppf", "isf", "mean", "var", "entropy")
+
+
+def _of_shape_with(y: Any, loc: Any) -> Any:
+    """A moment that does not depend on the location, for each of several locations."""
+    return (
+        y
+        if np.shape(loc) in {(), np.shape(y)}
+        else fnp.broadcast_to(y, np.broadcast_shapes(np.shape(y), np.shape(loc)))
+    )
 
 
 def _shifted(z: Any, loc: Any, scale: Any = None) -> Any:

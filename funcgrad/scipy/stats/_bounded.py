@@ -8,13 +8,17 @@ from funcgrad import numpy as fnp
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.beta import log_beta_power
 from funcgrad.scipy import special
+from funcgrad.scipy.stats._base import choose
 from funcgrad.scipy.stats._families import Continuous
 from funcgrad.scipy.stats._line import normal_log_density
+from funcgrad.scipy.stats._moments import beta_entropy
 
 
-def _beta_entropy(a: Any, b: Any) -> Any:
-    digammas = (a - 1) * special.digamma(a) + (b - 1) * special.digamma(b) - (a + b - 2) * special.digamma(a + b)
-    return special.betaln(a, b) - digammas
+def _span(a: Any, b: Any) -> Any:
+    """``log(b / a)``, where the ratio may overflow."""
+    logs = fnp.log(b) - fnp.log(a)
+    far = abs(logs) > 300
+    return choose(far, logs, fnp.log(b / choose(far, b, a)))
 
 
 uniform = Continuous(
@@ -40,7 +44,7 @@ beta = Continuous(
     isf=lambda q, a, b: special.betainccinv(a, b, q),
     mean=lambda a, b: a / (a + b),
     var=lambda a, b: a * b / ((a + b) ** 2 * (a + b + 1)),
-    entropy=_beta_entropy,
+    entropy=beta_entropy,
 )
 powerlaw = Continuous(
     "powerlaw",
@@ -58,14 +62,14 @@ loguniform = Continuous(
     "a b",
     domain=lambda a, b: (a > 0) & (b > a),
     support=lambda a, b: (a, b),
-    logpdf=lambda x, a, b: -fnp.log(x) - fnp.log(fnp.log(b / a)),
-    cdf=lambda x, a, b: fnp.log(x / a) / fnp.log(b / a),
-    sf=lambda x, a, b: fnp.log(b / x) / fnp.log(b / a),
-    ppf=lambda q, a, b: a * fnp.exp(q * fnp.log(b / a)),
-    isf=lambda q, a, b: b * fnp.exp(-q * fnp.log(b / a)),
-    mean=lambda a, b: (b - a) / fnp.log(b / a),
-    var=lambda a, b: (b * b - a * a) / (2 * fnp.log(b / a)) - ((b - a) / fnp.log(b / a)) ** 2,
-    entropy=lambda a, b: 0.5 * fnp.log(a * b) + fnp.log(fnp.log(b / a)),
+    logpdf=lambda x, a, b: -fnp.log(x) - fnp.log(_span(a, b)),
+    cdf=lambda x, a, b: _span(a, x) / _span(a, b),
+    sf=lambda x, a, b: _span(x, b) / _span(a, b),
+    ppf=lambda q, a, b: fnp.exp(fnp.log(a) + q * _span(a, b)),
+    isf=lambda q, a, b: fnp.exp(fnp.log(b) - q * _span(a, b)),
+    mean=lambda a, b: (b - a) / _span(a, b),
+    var=lambda a, b: (b * b - a * a) / (2 * _span(a, b)) - ((b - a) / _span(a, b)) ** 2,
+    entropy=lambda a, b: 0.5 * (fnp.log(a) + fnp.log(b)) + fnp.log(_span(a, b)),
 )
 # Where a limit is infinite, a number beyond which there is no mass: its square is finite.
 _FAR = 1e150

@@ -16,6 +16,7 @@ from funcgrad.scipy.stats._base import above, choose, log_of_rest, never
 from funcgrad.scipy.stats._families import Continuous
 from funcgrad.scipy.stats._lifetimes import inside
 from funcgrad.scipy.stats._line import LOG_ROOT_TAU, log1p_of_square, log_both_tails, normal_log_density
+from funcgrad.scipy.stats._moments import gamma_entropy, mean_of_root, variance_of_root
 
 _POSITIVE = (0.0, math.inf)
 
@@ -52,7 +53,7 @@ gamma = Continuous(
     isf=lambda q, a: special.gammainccinv(a, q),
     mean=lambda a: a,
     var=lambda a: a,
-    entropy=lambda a: a + special.gammaln(a) + (1 - a) * special.digamma(a),
+    entropy=gamma_entropy,
 )
 chi2 = Continuous(
     "chi2",
@@ -65,7 +66,7 @@ chi2 = Continuous(
     isf=lambda q, df: 2 * special.gammainccinv(0.5 * df, q),
     mean=lambda df: df,
     var=lambda df: 2 * df,
-    entropy=lambda df: 0.5 * df + math.log(2) + special.gammaln(0.5 * df) + (1 - 0.5 * df) * special.digamma(0.5 * df),
+    entropy=lambda df: math.log(2) + gamma_entropy(0.5 * df),
 )
 invgamma = Continuous(
     "invgamma",
@@ -78,12 +79,8 @@ invgamma = Continuous(
     isf=lambda q, a: 1 / special.gammaincinv(a, q),
     mean=lambda a: above(a, 1, lambda a: 1 / (a - 1), math.inf),
     var=lambda a: above(a, 2, lambda a: 1 / ((a - 1) ** 2 * (a - 2)), math.inf),
-    entropy=lambda a: a + special.gammaln(a) - (1 + a) * special.digamma(a),
+    entropy=lambda a: gamma_entropy(a) - 2 * special.digamma(a),
 )
-
-
-def _chi_mean(df: Any) -> Any:
-    return math.sqrt(2) * fnp.exp(special.gammaln(0.5 * (df + 1)) - special.gammaln(0.5 * df))
 
 
 chi = Continuous(
@@ -97,9 +94,9 @@ chi = Continuous(
     sf=lambda x, df: special.gammaincc(0.5 * df, 0.5 * x * x),
     ppf=lambda q, df: fnp.sqrt(2 * special.gammaincinv(0.5 * df, q)),
     isf=lambda q, df: fnp.sqrt(2 * special.gammainccinv(0.5 * df, q)),
-    mean=_chi_mean,
-    var=lambda df: df - _chi_mean(df) ** 2,
-    entropy=lambda df: special.gammaln(0.5 * df) + 0.5 * (df - math.log(2) - (df - 1) * special.digamma(0.5 * df)),
+    mean=lambda df: fnp.sqrt(df) * mean_of_root(0.5 * df),
+    var=lambda df: df * variance_of_root(0.5 * df),
+    entropy=lambda df: gamma_entropy(0.5 * df) - 0.5 * (special.digamma(0.5 * df) + math.log(2)),
 )
 lognorm = Continuous(
     "lognorm",

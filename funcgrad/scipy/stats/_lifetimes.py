@@ -13,6 +13,7 @@ from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import above, choose
 from funcgrad.scipy.stats._families import Continuous
 from funcgrad.scipy.stats._line import LOG_ROOT_TAU, log_both_tails
+from funcgrad.scipy.stats._moments import gamma_entropy, mean_of_root, variance_of_root
 
 _POSITIVE = (0.0, math.inf)
 
@@ -80,12 +81,8 @@ gengamma = Continuous(
     sf=lambda x, a, c: _generalized_tail(x, a, c, True),
     ppf=lambda q, a, c: _generalized_quantile(q, a, c, False),
     isf=lambda q, a, c: _generalized_quantile(q, a, c, True),
-    entropy=lambda a, c: a + (1 / c - a) * special.digamma(a) + special.gammaln(a) - fnp.log(abs(c)),
+    entropy=lambda a, c: gamma_entropy(a) + (1 / c - 1) * special.digamma(a) - fnp.log(abs(c)),
 )
-
-
-def _nakagami_mean(nu: Any) -> Any:
-    return fnp.exp(special.gammaln(nu + 0.5) - special.gammaln(nu)) / fnp.sqrt(nu)
 
 
 nakagami = Continuous(
@@ -99,9 +96,9 @@ nakagami = Continuous(
     sf=lambda x, nu: special.gammaincc(nu, nu * x * x),
     ppf=lambda q, nu: fnp.sqrt(special.gammaincinv(nu, q) / nu),
     isf=lambda q, nu: fnp.sqrt(special.gammainccinv(nu, q) / nu),
-    entropy=lambda nu: special.gammaln(nu) + nu - (nu - 0.5) * special.digamma(nu) - 0.5 * fnp.log(nu) - math.log(2),
-    mean=_nakagami_mean,
-    var=lambda nu: 1 - _nakagami_mean(nu) ** 2,
+    entropy=lambda nu: gamma_entropy(nu) - 0.5 * (special.digamma(nu) + fnp.log(nu)) - math.log(2),
+    mean=mean_of_root,
+    var=variance_of_root,
 )
 burr12 = Continuous(
     "burr12",

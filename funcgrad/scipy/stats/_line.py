@@ -15,6 +15,7 @@ from funcgrad._ops.elementwise.special.students import skewed_ndtr_p
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import above, choose, log_of_rest, never
 from funcgrad.scipy.stats._families import Continuous
+from funcgrad.scipy.stats._moments import gamma_entropy, t_entropy
 
 LOG_ROOT_TAU = 0.5 * math.log(2 * math.pi)
 
@@ -63,14 +64,6 @@ def _t_log_density(x: Any, df: Any) -> Any:
     return y if never(normal) else select(normal, normal_log_density(x), y)
 
 
-def _t_entropy(df: Any) -> Any:
-    normal = fnp.isinf(df)
-    d = choose(normal, 1.0, df)
-    half, more = 0.5 * d, 0.5 * (d + 1)
-    y = more * (special.digamma(more) - special.digamma(half)) + 0.5 * fnp.log(d) + special.betaln(half, 0.5)
-    return choose(normal, 0.5 + LOG_ROOT_TAU, y)
-
-
 t = Continuous(
     "t",
     "df",
@@ -81,7 +74,7 @@ t = Continuous(
     isf=lambda q, df: -special.stdtrit(df, q),
     mean=lambda df: above(df, 1, lambda d: 0 * fnp.minimum(d, 1.0), math.inf),
     var=lambda df: select(df <= 1, math.nan, above(df, 2, lambda d: 1 / (1 - 2 / d), math.inf)),
-    entropy=_t_entropy,
+    entropy=t_entropy,
 )
 logistic = Continuous(
     "logistic",
@@ -99,8 +92,10 @@ logistic = Continuous(
 
 
 def _cauchy_quantile(q: Any) -> Any:
-    middle = abs(q - 0.5) < 0.25
-    far = -1 / fnp.tan(math.pi * select(middle, 0.25, q))
+    middle, upper = abs(q - 0.5) < 0.25, q > 0.5
+    # 1 - q has no rounding there, and the tangent near pi would have all of it.
+    part = select(upper, 1 - q, q)
+    far = select(upper, 1.0, -1.0) / fnp.tan(math.pi * select(middle, 0.25, part))
     return select(middle, fnp.tan(math.pi * (select(middle, q, 0.5) - 0.5)), far)
 
 
@@ -213,17 +208,37 @@ moyal = Continuous(
     var=math.pi**2 / 2,
     entropy=0.5 * (np.euler_gamma + math.log(2) + 1) + LOG_ROOT_TAU,
 )
+# Below it the distribution function is the first term of its series, and further left the exponential underflows.
+_LEFT = -36.0
+
+
+def _loggamma_tail(x: Any, c: Any, *, upper: bool) -> Any:
+    left = x < _LEFT
+    z = fnp.exp(choose(left, 0.0, x))
+    near = special.gammaincc(c, z) if upper else special.gammainc(c, z)
+    power = c * choose(left, x, _LEFT) - special.gammaln(c + 1)
+    return choose(left, -fnp.expm1(power) if upper else fnp.exp(power), near)
+
+
+def _loggamma_quantile(q: Any, c: Any, *, upper: bool) -> Any:
+    far = ((fnp.log1p(-q) if upper else fnp.log(q)) + special.gammaln(c + 1)) / c
+    left = far < _LEFT
+    inner = choose(left, 0.5, q)
+    near = special.gammainccinv(c, inner) if upper else special.gammaincinv(c, inner)
+    return choose(left, far, fnp.log(near))
+
+
 loggamma = Continuous(
     "loggamma",
     "c",
     logpdf=lambda x, c: c * x - fnp.exp(x) - special.gammaln(c),
-    cdf=lambda x, c: special.gammainc(c, fnp.exp(x)),
-    sf=lambda x, c: special.gammaincc(c, fnp.exp(x)),
-    ppf=lambda q, c: fnp.log(special.gammaincinv(c, q)),
-    isf=lambda q, c: fnp.log(special.gammainccinv(c, q)),
+    cdf=lambda x, c: _loggamma_tail(x, c, upper=False),
+    sf=lambda x, c: _loggamma_tail(x, c, upper=True),
+    ppf=lambda q, c: _loggamma_quantile(q, c, upper=False),
+    isf=lambda q, c: _loggamma_quantile(q, c, upper=True),
     mean=special.digamma,
     var=lambda c: special.polygamma(1, c),
-    entropy=lambda c: special.gammaln(c) - c * special.digamma(c) + c,
+    entropy=lambda c: gamma_entropy(c) - special.digamma(c),
 )
 
 

@@ -276,3 +276,16 @@ def test_bools_between_bounds(engine: str) -> None:
         found = np.asarray(fg.jit(f, engine=engine)(x))
         np.testing.assert_array_equal(found, expected)
         assert found.dtype == expected.dtype
+
+
+def test_conditions_of_select_are_bools() -> None:
+    x = np.arange(3.0)
+    for run in (lambda f: fg.jit(f, engine="numpy")(x), lambda f: fg.vjp(f, x)):
+        with pytest.raises(TypeError, match=r"invalid entry 1 in condlist, i64\[3\]"):
+            run(lambda x: np.select([x > 1, np.zeros(3, int)], [x, -x]))
+
+
+def test_choices_may_stand_without_their_list() -> None:
+    x, i = np.arange(6.0).reshape(2, 3), np.array([[0, 1, 1], [1, 0, 1]])
+    for f in (lambda i, x: i.choose(x, -x), lambda i, x: i.choose((x, -x)), lambda i, x: i.choose(x, -x, mode="clip")):
+        np.testing.assert_array_equal(fg.jit(f, engine="numpy")(i, x), f(i, x))

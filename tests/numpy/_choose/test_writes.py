@@ -380,3 +380,21 @@ def test_what_reads_what_it_overwrites_on_xla() -> None:
     total = lambda x: sum(np.sum(y**2) for y in shifted(x))
     with jax.enable_x64(True):
         np.testing.assert_allclose(jax.jit(jax.grad(fg.to_jax(total)))(X), fg.grad(total)(X), rtol=1e-12)
+
+
+def test_nothing_is_written_into_or_from_an_empty_array() -> None:
+    def placed(x: Any) -> Any:
+        y = x * 2
+        np.place(y, np.zeros(3), [])
+        return y
+
+    np.testing.assert_array_equal(fg.vjp(placed, X[:3])[0], 2 * X[:3])
+
+    def put(x: Any) -> Any:
+        y = x[:0] * 2
+        np.put(y, [0], 1.0, mode="wrap")
+        return y
+
+    for run in (put, fg.jit(put, engine="numpy"), lambda x: fg.vjp(put, x)):
+        with pytest.raises(IndexError, match="cannot replace elements of an empty array"):
+            run(X)

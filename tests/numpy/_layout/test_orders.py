@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import funcgrad as fg
 from tests.numpy._ways import check
 
 X = np.linspace(0.3, 1.4, 12)
@@ -55,11 +56,21 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "einsum, diagonals": lambda y: np.einsum("...ii->...i", y[:8].reshape(2, 2, 2)),
     "einsum, turned": lambda y: np.einsum("ij->ji", y.reshape(3, 4)),
     "einsum, a sum": lambda y: np.einsum("ij->i", y.reshape(3, 4)),
+    "ravel f": lambda y: np.ravel(y.reshape(3, 4), small("f")),
+    "flatten f": lambda y: y.reshape(3, 4).flatten(small("f")),
+    "reshape f": lambda y: y.reshape((3, 4), order=small("f")).copy(),
+    "copy f": lambda y: y.reshape(3, 4).copy(small("f")).reshape(12),
+    "astype k": lambda y: turned(y).astype(float, order=small("k")).reshape(12),
     "resize": lambda y: np.resize(y[:5], (3, 4)),
     "resize to less": lambda y: np.resize(turned(y), 3),
     "array F": lambda y: (np.array(y.reshape(3, 4), order="F", **like(y))).reshape(12),
     "asarray F": lambda y: (np.asarray(y.reshape(3, 4), order="F", **like(y))).reshape(12),
 }
+
+
+def small(order: str) -> Any:
+    """A memory order that NumPy takes and its types do not name."""
+    return order
 
 
 def like(y: Any) -> dict[str, Any]:
@@ -78,3 +89,27 @@ def test_views_and_copies(name: str) -> None:
         return np.sum(y * y * np.arange(1, 13)) + np.sum(weights * z * z)
 
     check(f, X, ways=("grad", "jit", "jacfwd"))
+
+
+WRONG: dict[str, Callable[[Any], Any]] = {
+    "ravel": lambda y: y.ravel(small("rows")),
+    "flatten": lambda y: y.flatten(small("")),
+    "copy": lambda y: np.copy(y, small("x")),
+    "reshape K": lambda y: y.reshape(12, order=small("K")),
+    "zeros_like": lambda y: np.zeros_like(y, order=small("x")),
+    "unravel_index": lambda y: np.unravel_index(np.argmax(y), (3, 4), order=small("K")),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_an_order_that_is_none_is_refused(name: str) -> None:
+    for run in (WRONG[name], fg.jit(WRONG[name], engine="numpy")):
+        with pytest.raises(ValueError, match="order"):
+            run(X)
+
+
+def test_places_by_small_letters() -> None:
+    places = np.array([0, 5, 7])
+    for order in ("c", "f"):
+        f = lambda i, order=order: np.unravel_index(i, (3, 4), order=small(order))
+        np.testing.assert_array_equal(fg.jit(f, engine="numpy")(places), f(places))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -155,3 +155,42 @@ def test_by_several_keys_and_of_complex_numbers(rng: np.random.Generator) -> Non
         y = fg.vjp(lambda z, t=tolerance: np.real_if_close(z, t), z)[0]
         assert y.dtype == np.real_if_close(z, tolerance).dtype
     np.testing.assert_array_equal(fg.grad(lambda z: np.sum(np.real_if_close(z)).real)(z), np.ones(8))
+
+
+REFUSED: dict[str, Any] = {
+    "sort of a kind": lambda x: np.sort(x, kind=cast(Any, "nonsense")),
+    "sort, stable twice": lambda x: np.sort(x, kind="stable", stable=True),
+    "argsort by a field": lambda x: np.argsort(x, order="f0"),
+    "partition of a kind": lambda x: np.partition(x, 1, kind=cast(Any, "stable")),
+    "partition beyond": lambda x: np.partition(x, 3),
+    "partition before": lambda x: np.partition(x, [0, -4]),
+    "partition at a float": lambda x: np.partition(x, cast(Any, 1.0)),
+    "partition at a bool": lambda x: np.argpartition(x, True),
+    "argpartition of all": lambda x: np.argpartition(x, 6, axis=None),
+    "var by both names": lambda x: np.var(x, ddof=1, correction=0),
+    "nanstd by both names": lambda x: np.nanstd(x, ddof=0.5, correction=0.5),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_options_that_numpy_refuses_are_refused(name: str) -> None:
+    x = np.arange(6.0).reshape(2, 3)
+    with pytest.raises((TypeError, ValueError), match=r".") as expected:
+        REFUSED[name](x)
+    for run in (fg.jit(REFUSED[name], engine="numpy"), lambda x: fg.vjp(REFUSED[name], x)):
+        with pytest.raises(type(expected.value), match=r"."):
+            run(x)
+
+
+def test_options_that_numpy_takes_are_taken() -> None:
+    x = np.array([[3.0, 1.0, 2.0], [2.0, 5.0, 4.0]])
+    for f in (
+        lambda x: np.sort(x, kind="heapsort"),
+        lambda x: np.sort(x, stable=True),
+        lambda x: np.partition(x, (0, -1)),
+        lambda x: np.partition(x[:0], 1, axis=1),
+        lambda x: np.std(x, ddof=0, correction=1),
+    ):
+        np.testing.assert_array_equal(fg.jit(f, engine="numpy")(x), f(x))
+    # Whether a traced place is on the axis is not known.
+    np.testing.assert_array_equal(fg.jit(np.partition, engine="numpy")(x, np.int64(1)), np.sort(x))
