@@ -21,7 +21,7 @@ from funcgrad._ops.index.write import WHOLE, check_fits, without_leading, write
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
 from funcgrad.errors import TracerAssignmentError
-from funcgrad.numpy._base.concrete import is_number, known_value
+from funcgrad.numpy._base.concrete import known_value
 from funcgrad.numpy._base.convert import as_value, strong
 from funcgrad.numpy._base.dispatch import implements
 from funcgrad.numpy._base.out import check_cast, check_kept

@@ -141,7 +141,7 @@ def metadata(A: Any) -> tuple[tuple[int, ...], int, np.dtype, bool]:  # noqa: N8
         ((2, 3), 2, dtype('float64'), False)
     """
     dtype = A.dtype if isinstance(A, Tracer) else np.result_type(A)
-    shape = np.shape(A)
+    shape = A.shape if isinstance(A, Tracer) else np.shape(A)
     return shape, len(shape), dtype, dtype.kind == "c"
 
 
