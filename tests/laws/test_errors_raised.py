@@ -93,6 +93,11 @@ MISTAKES: dict[str, Mistake] = {
         errors.ForeignArrayError,
         r"a traced value f64\[2\] was to become an array of dtype str.*under grad",
     ),
+    "a graph that reads what nothing defines": (
+        lambda: fg.Graph([], [], [], [fg.extend.Var(fg.extend.Aval((), np.dtype(float)))]),
+        errors.GraphError,
+        r"graph graph: its outputs read a variable f64\[\] that nothing assigns before",
+    ),
     "a rule that is elementwise and takes a mean": (
         centre,
         errors.RuleError,

@@ -52,7 +52,7 @@ def test_tests_import_what_is_installed() -> None:
     assert found == {}
 
 
-@pytest.mark.parametrize("planted", ["import torch", "from torch import nn", "import mpmath.libmp"])
+@pytest.mark.parametrize("planted", ["import torch", "from torch import nn", "import sympy.core"])
 def test_a_planted_import_is_seen(planted: str) -> None:
     assert imported_at_once(planted) - installed()
 

@@ -44,7 +44,9 @@ def _loops(ufunc: np.ufunc, letter: str) -> bool:
 
 
 def _functions(letter: str) -> list[np.ufunc]:
-    known = [f for f in ufuncs if isinstance(f, np.ufunc) and f.nin in (1, 2) and f.signature is None and f.__name__]
+    # NumPy's own: the table has SciPy's ufuncs too, once they have met a traced value.
+    numpys = [f for f in ufuncs if getattr(np, f.__name__, None) is f]
+    known = [f for f in numpys if f.nin in (1, 2) and f.signature is None]
     return sorted({f for f in known if _loops(f, letter)}, key=lambda f: f.__name__)
 
 

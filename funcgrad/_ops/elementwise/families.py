@@ -93,6 +93,11 @@ def elementwise(
     forms: Forms = NEW_MEMORY,
 ) -> Primitive:
     """Declare an elementwise primitive of the library, as `declare_elementwise`; its results lie in new memory."""
+    if not isinstance(name, str) or not isinstance(operands, str):
+        raise TypeError(
+            f"elementwise: name is a {type(name).__name__} and operands a {type(operands).__name__}; needed strings, "
+            "with the names by which rules ask for operands. Write elementwise('hypot', 'x y', ...)."
+        )
     names = tuple(operands.split())
     primitive = Primitive(
         name,
@@ -148,11 +153,6 @@ def declare_elementwise(
         >>> fg.grad(cosine_p)(np.pi / 2).round(6)
         np.float64(-1.0)
     """
-    if not isinstance(name, str) or not isinstance(operands, str):
-        raise TypeError(
-            f"elementwise: name is a {type(name).__name__} and operands a {type(operands).__name__}; needed strings, "
-            "with the names by which rules ask for operands. Write elementwise('hypot', 'x y', ...)."
-        )
     return elementwise(
         name,
         operands,

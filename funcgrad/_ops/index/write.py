@@ -72,7 +72,7 @@ def write_new(x: Tracer, y: Any, asked: str) -> None:
         write(place, y, WHOLE, (), asked)
         return
     memory = place.node
-    check_home(memory, place, asked)
+    check_home(memory.home, place, asked)
     keep_layout(memory)
     memory.value, memory.owned = settled(y), False
     memory.version += 1

@@ -60,7 +60,7 @@ def _angle(x: Any) -> Any:
 
 
 def _logit(x: Any, eps: float | None = None) -> Any:
-    return special.logit(x if eps is None else fnp.clip(x, eps, 1 - eps))
+    return special.logit(x if eps is None else NAMES["clamp"](x, eps, 1 - eps))
 
 
 def _nan_to_num(x: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Any:

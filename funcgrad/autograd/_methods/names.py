@@ -190,7 +190,9 @@ def _clamp(self: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002  (
 
 
 def _clip(self: Any, min: Any = None, max: Any = None, out: Any = None) -> Any:  # noqa: A002  (NumPy's names)
-    return _clamp(self, min, max) if out is None else fnp.clip(self, min, max, out)
+    if out is not None or (min is None and max is None):
+        return fnp.clip(self, min, max, out)
+    return clamp(self, min, max)
 
 
 def _converted(dtype: Any) -> Callable[[Any], Any]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import aval_of
-from funcgrad._core.graph.ir import Equation, Graph, Literal
+from funcgrad._core.graph.ir import Equation, Graph, Literal, trusted_graph
 from funcgrad._core.graph.key import params_key, value_key
 from funcgrad._core.graph.simplify import simplify
 from funcgrad._ops.elementwise.arithmetic import add_p
@@ -129,7 +129,7 @@ def _freed(graph: Graph) -> Graph:
         equations.append(Equation(primitive, operands, params, e.results, e.source))
     outputs = [same.get(x, x) for x in graph.outputs]
     constants = [(var, value) for var, value in graph.constants if var not in same]
-    freed = Graph(graph.inputs, constants, equations, outputs, graph.name)
+    freed = trusted_graph(graph.inputs, constants, equations, outputs, graph.name)
 
     def run(*args: Any) -> list[Any]:
         pairs = zip(freed.evaluate(*args), graph.outputs, strict=True)

@@ -134,9 +134,8 @@ def lu_solve(
     del overwrite_b, check_finite
     form = _form("lu_solve", trans)
     factors, pivots = lu_and_piv
-    permutation = factor.permutation_of_pivots(array(pivots))
     factors, b, vector = systems("scipy.linalg.lu_solve", factors, b)
-    permutation = broadcast_to(permutation, factors.shape[:-1])
+    permutation = broadcast_to(factor.permutation_of_pivots(array(pivots)), factors.shape[:-1])
     return _shaped(factor.lu_solve(factors, permutation, b, **form), vector)
 
 

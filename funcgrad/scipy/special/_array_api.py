@@ -14,5 +14,7 @@ _ufuncs = LazyModule("scipy.special._ufuncs")
 
 def __getattr__(name: str) -> Any:
     """Return our function, else SciPy's ufunc, which refuses traced values by its name."""
+    if name.startswith("_"):
+        raise AttributeError(name)
     ours = load("funcgrad.scipy.special")
     return getattr(ours, name) if name in ours.__all__ else getattr(_ufuncs, name)
