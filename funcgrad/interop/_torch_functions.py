@@ -97,7 +97,9 @@ def from_torch_function(g: Callable[..., Any]) -> Callable[..., Any]:
         moving = [t.requires_grad_() for t in tensors if t.is_floating_point() or t.is_complex()]
         with torch.enable_grad():
             y = g(*tensors)
-            bars = torch.autograd.grad(y, moving, torch.from_numpy(np.conj(y_bar)), allow_unused=True) if moving else ()
+            # A cotangent without axes is a number of NumPy's, which PyTorch does not take.
+            seed = torch.from_numpy(np.array(np.conj(y_bar)))
+            bars = torch.autograd.grad(y, moving, seed, allow_unused=True) if moving else ()
         found = iter(bars)
         given = [next(found) if t.requires_grad else None for t in tensors]
         zeros = [np.zeros(tuple(t.shape), array_of(t).dtype) for t in tensors]

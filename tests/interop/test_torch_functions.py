@@ -13,11 +13,6 @@ X = np.array([0.3, 0.7])
 W = np.array([1.0, 2.0, 3.0])
 
 
-@pytest.fixture
-def torch() -> Any:
-    return pytest.importorskip("torch")
-
-
 def test_pytorch_differentiates_a_function_of_arrays(torch: Any) -> None:
     f = differentiable(lambda x, y, power=2: {"sum": np.sum(np.sin(x) * y**power), "product": x * y})
     x, y = (torch.tensor(values, dtype=torch.float64, requires_grad=True) for values in ([0.3, 0.7], [1.5, 2.0]))
@@ -29,6 +24,12 @@ def test_pytorch_differentiates_a_function_of_arrays(torch: Any) -> None:
     np.testing.assert_array_equal(differentiable(lambda x, n: x * n)(x, torch.tensor([1, 2])).detach(), X * [1, 2])
     single = torch.tensor([0.3], requires_grad=True)
     assert differentiable(np.tanh)(single).dtype == torch.float32
+
+
+def test_a_function_of_pytorchs_with_one_number_as_its_result(torch: Any) -> None:
+    f = from_torch_function(lambda x: (x * x).sum())
+    np.testing.assert_allclose(fg.grad(f)(X), 2 * X)
+    np.testing.assert_allclose(fg.jit(fg.grad(f), engine="numpy")(X), 2 * X)
 
 
 def test_complex_derivatives_are_each_librarys_own(torch: Any) -> None:
