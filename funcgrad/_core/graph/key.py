@@ -1,7 +1,10 @@
-"""When two graphs are the same program: what is compiled for one then serves the other.
+"""When two graphs are the same program, so that what is compiled for one serves the other.
 
-A body of a loop is staged anew in each eager call. Its function's identity would not do as a key for what is compiled:
-what the function closes over may have changed since. The graph that it leaves says all.
+Each eager call of a loop stages the loop's body again. The identity of the function is not a key for the compiled
+program, because the values that the function closes over may have changed. The staged graph contains all of them.
+
+`graph_form` in ``same.py`` lists what makes two graphs the same. The key is this form with constants compared by
+identity.
 """
 
 from __future__ import annotations
@@ -10,24 +13,22 @@ import threading
 from collections import OrderedDict
 from typing import Any
 
-import numpy as np
+from funcgrad._core.graph.ir import Graph
+from funcgrad._core.graph.same import NUMBERS, graph_form
 
-from funcgrad._core.graph.ir import Graph, Literal
-
-# Programs are kept for this many graphs, those used last.
+# Programs are kept for this many graphs: those that were used last.
 _LIMIT = 256
 _known: OrderedDict[Any, Graph] = OrderedDict()
 _lock = threading.Lock()
-_NUMBERS = (bool, int, float, complex, np.generic)
 
 
 def canonical(graph: Graph) -> Graph:
-    """The first graph that was the same program: it holds what was compiled. Else this one, to be found from now on."""
+    """Return the first graph that was the same program, with all that was compiled for it; else the graph itself."""
     try:
         key = graph_key(graph)
         hash(key)
     except TypeError:
-        # Something in it belongs to one call and compares with nothing.
+        # A parameter that cannot be hashed belongs to one call, so the graph equals no other.
         return graph
     with _lock:
         found = _known.setdefault(key, graph)
@@ -38,40 +39,22 @@ def canonical(graph: Graph) -> Graph:
 
 
 def graph_key(graph: Graph) -> Any:
-    """What two graphs have in common that are the same program, source lines aside; made once for each graph."""
+    """Return a key that two graphs share where one compiled program serves both; source lines do not count."""
     return graph.made(_graph_key)
 
 
 def _graph_key(graph: Graph) -> Any:
-    variables = [*graph.inputs, *[var for var, _ in graph.constants]]
-    variables += [var for equation in graph.equations for var in equation.results]
-    numbers = {var: i for i, var in enumerate(variables)}
-
-    def place(x: Any) -> Any:
-        return value_key(x.value) if type(x) is Literal else numbers[x]
-
-    return (
-        graph.name,
-        tuple([var.aval for var in variables]),
-        tuple([_Same(value) for _, value in graph.constants]),
-        tuple(
-            [
-                (equation.primitive, len(equation.results), *map(place, equation.operands), params_key(equation.params))
-                for equation in graph.equations
-            ]
-        ),
-        tuple(map(place, graph.outputs)),
-    )
+    return graph.name, graph_form(graph, _Same, value_key)
 
 
 def params_key(params: dict[str, Any]) -> Any:
-    """What makes the parameters of two equations the same."""
+    """Return a key that the parameters of two equations share where they are the same."""
     return tuple([(name, value_key(value)) for name, value in params.items()])
 
 
 def value_key(value: Any) -> Any:
-    """What makes two static values the same: 1, 1.0 and True are not, nor are 0.0 and -0.0, which all compare equal."""
-    if isinstance(value, _NUMBERS):
+    """Return a key of a static value. The keys of 1, 1.0 and True differ, and so do those of 0.0 and -0.0."""
+    if isinstance(value, NUMBERS):
         return type(value), repr(value)
     if isinstance(value, tuple):
         return (type(value), *map(value_key, value))
@@ -79,7 +62,7 @@ def value_key(value: Any) -> Any:
 
 
 class _Same:
-    """An object that equals itself alone, and lives as long as it is remembered."""
+    """Equals itself alone, as long as the key that holds it is kept."""
 
     __slots__ = ("_value",)
 
