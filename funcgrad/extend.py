@@ -38,10 +38,18 @@ from funcgrad._ops.layout.batching import batch_axes, batch_same
 from funcgrad._ops.layout.broadcast import batch_all, with_batch
 from funcgrad._public import publish
 from funcgrad.numpy.extend import as_value, dtype_of, implements, operands_for, promote
-from funcgrad.optim._rules.rule import REQUIRED, Choice, Flag, Number, Rule, Slot
-from funcgrad.optim._state.state import State
-from funcgrad.optim._torch.declare import Declared, optimizer
-from funcgrad.optim._torch.rule_optimizer import RuleOptimizer
+from funcgrad.optim.extend import (
+    REQUIRED,
+    Choice,
+    Declared,
+    Flag,
+    Number,
+    Rule,
+    RuleOptimizer,
+    Slot,
+    State,
+    optimizer,
+)
 
 # From here on others declare primitives, which may not take a name of the library's.
 keep_names()

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from funcgrad._engines.xla.door import shardings
 from funcgrad._public import publish
-from funcgrad.optim._state.state import State
+from funcgrad.optim.extend import State
 from funcgrad.tree import flatten, leaves, unflatten
 
 S = TypeVar("S")

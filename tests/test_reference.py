@@ -10,7 +10,7 @@ import pytest
 from public_names import MIRRORS, mirrors, modules, own, pages
 
 # What other rooms of the library build on; what is for users there is published by `funcgrad.extend`.
-DOORS = ("funcgrad.numpy.extend", "funcgrad.autograd.extend")
+DOORS = tuple(f"funcgrad.{room}.extend" for room in ("numpy", "autograd", "optim", "random", "tree"))
 
 # Called once, by the room that knows of arrays.
 HOOKS = ("set_packing",)

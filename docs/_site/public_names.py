@@ -35,6 +35,9 @@ CHAPTERS = {
         "funcgrad.extend",
         "funcgrad.numpy.extend",
         "funcgrad.autograd.extend",
+        "funcgrad.optim.extend",
+        "funcgrad.random.extend",
+        "funcgrad.tree.extend",
     ),
 }
 # What stands on a page of its own, by where in the package it was written, and its title. All other names of a module

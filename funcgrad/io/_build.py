@@ -14,7 +14,7 @@ from funcgrad.errors import CheckpointError
 from funcgrad.interop.jax import array_like
 from funcgrad.io._describe import MAPPINGS, PLAIN, SEQUENCES, Node, described_class, static_text
 from funcgrad.nn import Parameter
-from funcgrad.tree._flatten import one_level
+from funcgrad.tree.extend import one_level
 
 Arrays = Callable[[str], np.ndarray]
 _NUMBERS = (bool, int, float, complex)

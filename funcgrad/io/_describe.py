@@ -21,7 +21,7 @@ from funcgrad._core.bind import Tracer
 from funcgrad._engines import engine_of
 from funcgrad.autograd import Tensor
 from funcgrad.errors import TracerArrayConversionError
-from funcgrad.tree._flatten import Level, one_level
+from funcgrad.tree.extend import Level, one_level
 
 # What an array may be made of. A file names its dtype, which is taken from here.
 DTYPES = {

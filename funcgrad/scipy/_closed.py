@@ -28,7 +28,7 @@ from funcgrad._ops.program.custom import custom_jvp_p
 from funcgrad._ops.program.derived import staged_graph
 from funcgrad.errors import NotDifferentiableError
 from funcgrad.numpy.extend import as_value
-from funcgrad.random._staged import Watched
+from funcgrad.random.extend import Watched
 from funcgrad.tree import flatten, unflatten
 
 # Of flat values a flat list of them, bare or traced.

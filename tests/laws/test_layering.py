@@ -61,13 +61,16 @@ ROOMS = {
         {FRONT},
     ],
     "_report": [{FILES, "python"}, {FRONT}],
+    "tree": [{FILES}, {FRONT}, {"extend"}],
+    "random": [{FILES}, {FRONT}, {"extend"}],
     "autograd": [{"_torch"}, {"_tape"}, {"_memory"}, {"_methods"}, {FILES}, {FRONT}, {"extend"}],
     "interop": [{FILES}, {"autograd"}, {FRONT}],
-    "optim": [{"_rules"}, {"_run", "_state"}, {FILES}, {"_torch"}, {"_lr_scheduler"}, {"lr_scheduler"}, {FRONT}],
+    "optim": [
+        *({"_rules"}, {"_run", "_state"}, {FILES}, {"_torch"}, {"_lr_scheduler"}, {"lr_scheduler"}),
+        *({FRONT}, {"extend"}),
+    ],
 }
 ROOM_RANKS = {part: {room: rank for rank, rooms in enumerate(order) for room in rooms} for part, order in ROOMS.items()}
-# What other parts use of these beside public names, they take from its ``extend.py``.
-DOORS = {"numpy", "autograd"}
 XLA_ENGINE = f"{PACKAGE}._engines.xla"
 # Where imports may stand in functions: the loader of modules that are imported when they are first used.
 LOADERS = {f"{PACKAGE}._core.lazy"}
@@ -178,23 +181,6 @@ def imports_up_the_rooms(sources: Sources) -> list[str]:
     return offences
 
 
-def past_the_door(sources: Sources) -> list[str]:
-    """Imports that reach into what is private to a part with a door, from outside of it."""
-    return [
-        f"{module} imports {target}"
-        for module, targets in edges(sources, for_types=True).items()
-        for target in sorted(targets | private_names(sources[module]))
-        if part_of(target) in DOORS - {part_of(module)}
-        if any(name.startswith("_") for name in target.split(".")[2:])
-    ]
-
-
-def private_names(text: str) -> set[str]:
-    """What is imported of the package by a name that is private, be it a module or not."""
-    names = {f"{source}.{name}" for source, name in imports_of(text) if name and name.startswith("_")}
-    return {name for name in names if name.startswith(f"{PACKAGE}.")}
-
-
 def rooms_without_order(sources: Sources) -> list[str]:
     """Parts with folders in them that no list of rooms puts in an order."""
     deep = {part_of(module) for module in sources if module.count(".") > 2}
@@ -252,10 +238,6 @@ def test_imports_go_down_the_list() -> None:
 
 def test_imports_go_up_no_room() -> None:
     assert imports_up_the_rooms(package_sources()) == []
-
-
-def test_other_parts_come_in_by_the_door() -> None:
-    assert past_the_door(package_sources()) == []
 
 
 def test_each_part_with_rooms_has_an_order() -> None:
@@ -323,22 +305,6 @@ OFFENCES: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "from a room to the front": (
         imports_up_the_rooms,
         {"funcgrad.optim._rules.sgd": "from funcgrad.optim import SGD", "funcgrad.optim": ""},
-    ),
-    "past the door": (
-        past_the_door,
-        {"funcgrad.nn": "from funcgrad.numpy._base.axes import x", "funcgrad.numpy._base.axes": ""},
-    ),
-    "past the door, deep down": (
-        past_the_door,
-        {"funcgrad.scipy": "from funcgrad.numpy.linalg import _systems", "funcgrad.numpy.linalg._systems": ""},
-    ),
-    "past the door for types only": (
-        past_the_door,
-        {"funcgrad.optim": "if TYPE_CHECKING:\n    import funcgrad.autograd._base", "funcgrad.autograd._base": ""},
-    ),
-    "a private name by the door": (
-        past_the_door,
-        {"funcgrad.optim": "from funcgrad.autograd.extend import _x", "funcgrad.autograd.extend": ""},
     ),
     "rooms without order": (rooms_without_order, {"funcgrad.nn._layers.linear": ""}),
     "a crowded folder": (crowded, [Path(f"funcgrad/nn/{i}.py") for i in range(MAX_FILES + 1)]),

@@ -27,7 +27,7 @@ from funcgrad._engines.source.code import function_of
 from funcgrad._engines.source.donation import Donated
 from funcgrad._engines.source.writer import Writer, results_of
 from funcgrad.tree import TreeDef, flatten
-from funcgrad.tree._register import dataclass_fields
+from funcgrad.tree.extend import dataclass_fields
 
 _KIND = optree.PyTreeKind
 

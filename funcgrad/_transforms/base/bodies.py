@@ -17,7 +17,7 @@ from funcgrad._ops.elementwise.cast import cast
 from funcgrad._transforms.base.arguments import name_of, returned
 from funcgrad.errors import TreeMismatchError
 from funcgrad.numpy.extend import as_value, is_number_dtype, is_object_array
-from funcgrad.random._staged import Watched
+from funcgrad.random.extend import Watched
 from funcgrad.tree import TreeDef, flatten
 
 

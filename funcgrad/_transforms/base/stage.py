@@ -21,7 +21,7 @@ from funcgrad._transforms.base.arguments import (
 from funcgrad._transforms.base.pickled import picklable
 from funcgrad.errors import ForeignArrayError
 from funcgrad.numpy.extend import is_number_dtype
-from funcgrad.random._staged import Watched
+from funcgrad.random.extend import Watched
 from funcgrad.tree import TreeDef, flatten, unflatten
 
 P = ParamSpec("P")

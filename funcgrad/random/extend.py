@@ -1,0 +1,8 @@
+"""Names for other rooms of the library, beside the public ones. Other rooms import no other internals of this room."""
+
+from funcgrad._public import publish
+from funcgrad.random._staged import Watched
+
+__all__ = ["Watched"]
+
+__dir__ = publish(__name__)

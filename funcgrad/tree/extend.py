@@ -1,0 +1,9 @@
+"""Names for other rooms of the library, beside the public ones. Other rooms import no other internals of this room."""
+
+from funcgrad._public import publish
+from funcgrad.tree._flatten import Level, one_level
+from funcgrad.tree._register import dataclass_fields
+
+__all__ = ["Level", "dataclass_fields", "one_level"]
+
+__dir__ = publish(__name__)
