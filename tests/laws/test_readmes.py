@@ -1,0 +1,46 @@
+"""Intricate rooms have a README that is short, and that names files that are there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "funcgrad"
+ROOMS = [
+    *("_core", "_core/trace", "_core/graph", "_ops", "_engines/source", "_engines/source/kernels", "_engines/xla"),
+    *("_transforms", "numpy", "autograd", "optim", "scipy"),
+]
+NAMED = re.compile(r"`([\w/]+\.(?:py|md))`|`(tests/[\w/]*)`")
+
+
+def missing(text: str, folder: Path) -> list[str]:
+    """The files and folders that a README names and that are neither in its folder nor in the repository."""
+    names = [file or tests for file, tests in NAMED.findall(text)]
+    found = [*folder.rglob("*.py")]
+    return [
+        name
+        for name in names
+        if not (folder / name).exists() and not (ROOT / name).exists() and not any(p.name == name for p in found)
+    ]
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_readme_says_where_to_begin(room: str) -> None:
+    text = (PACKAGE / room / "README.md").read_text()
+    assert 8 <= len(text.splitlines()) <= 20
+    assert "Begin with" in text
+    assert re.search(r"`tests/", text)
+    assert max(map(len, text.splitlines())) <= 132
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("README.md")), ids=lambda path: path.parent.name)
+def test_a_readme_names_files_that_are_there(path: Path) -> None:
+    assert missing(path.read_text(), path.parent) == []
+
+
+def test_a_file_that_is_gone_is_noticed() -> None:
+    text = "Begin with `bind.py`, then `bound.py`, then `graph/ir.py`. Tests: `tests/_core/`, `tests/_cores/`."
+    assert missing(text, PACKAGE / "_core") == ["bound.py", "tests/_cores/"]
