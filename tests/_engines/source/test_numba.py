@@ -10,6 +10,7 @@ import pytest
 
 import funcgrad as fg
 from funcgrad._core.lazy import LazyModule
+from funcgrad._core.primitive import primitives
 from funcgrad._engines.source import numba as engine
 from funcgrad._engines.source.kernels import plan
 from tests.laws._cases import Case, all_rows, assert_close, assert_types, cases
@@ -269,3 +270,14 @@ def test_without_numba_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(engine, "_numba", Absent())
     with pytest.raises(ModuleNotFoundError, match=r"Install it \(pip install 'funcgrad\[numba\]'\)"):
         f(1.0)
+
+
+@pytest.mark.parametrize("name", ["relu", "logistic", "log_softmax"])
+def test_a_primitive_with_an_expansion_is_one_loop_with_the_operations_around_it(name: str) -> None:
+    primitive = primitives[name]
+    params = {"axes": (1,)} if name == "log_softmax" else {}
+    compiled = fg.jit(lambda x: primitive(x, **params) * 2 + 1, engine="numba")
+    x = np.linspace(-2, 2, 6).reshape(2, 3)
+    np.testing.assert_allclose(compiled(x), primitive.numpy(x, **params) * 2 + 1, rtol=1e-12)
+    # A primitive without a form is called by its name.
+    assert f"{name}_" not in compiled.source(x)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from funcgrad._core.graph.ir import Equation, Graph, Literal, Var
+from funcgrad._core.graph.ir import Equation, Graph, Literal, Var, trusted_graph
 from funcgrad._core.trace.staging import StagingTrace
 
 
@@ -22,7 +22,7 @@ class Expanded(Equation):
 def with_expansions(graph: Graph) -> Graph:
     """Return the same program; equations whose primitives have an expansion hold it."""
     equations = [equation if (found := _expanded(equation)) is None else found for equation in graph.equations]
-    return Graph(graph.inputs, graph.constants, equations, graph.outputs, graph.name, graph.trees)
+    return trusted_graph(graph.inputs, graph.constants, equations, graph.outputs, graph.name, graph.trees)
 
 
 def parts_of(equation: Equation) -> Sequence[Equation]:
