@@ -236,9 +236,9 @@ def _conv(function: str, x: Any, weight: Any, bias: Any, how: tuple) -> Any:
     axes, stride, padding, dilation, groups = how
     x, weight, batched = _operands(function, x, weight, axes)
     strides = per_axis(function, "stride", stride, axes, 1)
-    apart = per_axis(function, "dilation", dilation, axes, 1)
-    reach = tuple([extent(k, each) - 1 for k, each in zip(weight.shape[2:], apart, strict=True)])
-    around = _around(function, padding, strides, reach)
+    dilations = per_axis(function, "dilation", dilation, axes, 1)
+    reach = tuple([extent(k, each) - 1 for k, each in zip(weight.shape[2:], dilations, strict=True)])
+    paddings = _paddings(function, padding, strides, reach)
     (groups,) = per_axis(function, "groups", groups, 1, 1)
     out, inner = weight.shape[:2]
     if x.shape[1] != inner * groups or out % groups:
@@ -246,7 +246,7 @@ def _conv(function: str, x: Any, weight: Any, bias: Any, how: tuple) -> Any:
             f"{function}: x is {aval_of(x)} and weight is {aval_of(weight)} with groups={groups}; needed a weight of "
             f"shape [out, in / groups, ...], with in of {x.shape[1]} and out divided by {groups}."
         )
-    window = Window(strides, around, (1,) * axes, apart, groups)
+    window = Window(strides, paddings, (1,) * axes, dilations, groups)
     return _finished(function, conv(x, weight, _fitting(function, window, x, weight)), bias, batched)
 
 
@@ -254,10 +254,10 @@ def _conv_transpose(function: str, x: Any, weight: Any, bias: Any, how: tuple) -
     axes, stride, padding, dilation, groups, output_padding = how
     x, weight, batched = _operands(function, x, weight, axes)
     strides = per_axis(function, "stride", stride, axes, 1)
-    apart = per_axis(function, "dilation", dilation, axes, 1)
+    dilations = per_axis(function, "dilation", dilation, axes, 1)
     cut = per_axis(function, "padding", padding, axes, 0)
     more = per_axis(function, "output_padding", output_padding, axes, 0)
-    if any(n >= max(pair) for n, *pair in zip(more, strides, apart, strict=True)):
+    if any(n >= max(pair) for n, *pair in zip(more, strides, dilations, strict=True)):
         raise ValueError(
             f"{function}: output_padding is {output_padding!r} with stride={stride!r} and dilation={dilation!r}; "
             "needed less than the larger of them. Pad the result instead."
@@ -268,13 +268,13 @@ def _conv_transpose(function: str, x: Any, weight: Any, bias: Any, how: tuple) -
             f"{function}: x is {aval_of(x)} and weight is {aval_of(weight)} with groups={groups}; needed a weight of "
             f"shape [in, out / groups, ...], with in of {x.shape[1]} and divided by {groups}."
         )
-    around = tuple(
+    paddings = tuple(
         [
             (extent(k, each) - 1 - low, extent(k, each) - 1 - low + extra)
-            for k, each, low, extra in zip(weight.shape[2:], apart, cut, more, strict=True)
+            for k, each, low, extra in zip(weight.shape[2:], dilations, cut, more, strict=True)
         ]
     )
-    window = Window((1,) * axes, around, strides, apart, groups)
+    window = Window((1,) * axes, paddings, strides, dilations, groups)
     kernel = turned(weight, groups)
     return _finished(function, conv(x, kernel, _fitting(function, window, x, kernel)), bias, batched)
 
@@ -292,7 +292,7 @@ def _operands(function: str, x: Any, weight: Any, axes: int) -> tuple[Any, Any, 
     return x, weight, batched
 
 
-def _around(function: str, padding: Any, strides: Sizes, reach: Sizes) -> tuple[tuple[int, int], ...]:
+def _paddings(function: str, padding: Any, strides: Sizes, reach: Sizes) -> tuple[tuple[int, int], ...]:
     if isinstance(padding, str):
         if padding == "valid":
             return ((0, 0),) * len(reach)
