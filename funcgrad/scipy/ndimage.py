@@ -32,7 +32,7 @@ __all__ = [
     "uniform_filter1d",
 ]
 
-# What SciPy calls the ways to go on beyond an edge, in NumPy's words.
+# SciPy's extension modes, with NumPy's names for them.
 _PADDING = {
     "reflect": "symmetric",
     "grid-mirror": "symmetric",
@@ -53,7 +53,7 @@ def _padded(name: str, x: Any, widths: Sequence[tuple[int, int]], mode: str, cva
 
 
 def _reach(name: str, size: int, origin: int) -> tuple[int, int]:
-    """How far a filter reaches before and behind an element."""
+    """Return how many elements a filter covers before and after its centre."""
     before = size // 2 + origin
     if size < 1 or not 0 <= before < size:
         raise ValueError(
@@ -253,7 +253,7 @@ def gaussian_filter1d(  # noqa: PLR0917  (SciPy's arguments)
 
 
 def _gaussian(sigma: Any, order: int, radius: int) -> Any:
-    """The density and its derivatives: each has a polynomial more in front, by the product rule."""
+    """Return the density and its derivatives: each has one more polynomial factor, by the product rule."""
     places = np.arange(-radius, radius + 1)
     square = fnp.multiply(sigma, sigma)
     density = fnp.exp(fnp.multiply(fnp.divide(-0.5, square), places**2))
@@ -306,7 +306,7 @@ def gaussian_filter(  # noqa: PLR0917  (SciPy's arguments)
 
 
 def _is_none(sigma: Any, radius: int | None) -> bool:
-    """Whether a width is so small that nothing is filtered, as far as it is known."""
+    """Return whether a width is so small that the filter is the identity, if it is known."""
     try:
         known = concrete_value(sigma, "scipy.ndimage.gaussian_filter without radius")
     except ConcretizationTypeError:
@@ -317,7 +317,7 @@ def _is_none(sigma: Any, radius: int | None) -> bool:
 
 
 def _for_each(name: str, given: Any, axes: Sequence[int]) -> list[Any]:
-    """One for each axis."""
+    """Return one value for each axis."""
     if isinstance(given, str) or not np.shape(given):
         return [given] * len(axes)
     found = [given[i] for i in range(len(given))]

@@ -22,7 +22,7 @@ sparse = LazyModule("scipy.sparse")
 optimize = LazyModule("scipy.optimize")
 
 _NAME = "scipy.integrate.solve_ivp"
-# What says of the equation how it lies in memory, or what its Jacobian is: of the wider one it says nothing.
+# Options that describe the Jacobian or its memory layout. They do not describe the wider equation with sensitivities.
 _OF_THE_EQUATION = ("jac", "jac_sparsity", "lband", "uband", "first_step")
 _IMPLICIT = ("Radau", "BDF")
 
@@ -128,8 +128,8 @@ class Integration:
     Args:
         method: SciPy's name or class of it.
         options: SciPy's.
-        block: the Jacobian of the first unknowns, where it is to be used.
-        n: how many these are; the rest are copies of them.
+        block: the Jacobian of the first unknowns, if it is given.
+        n: the number of these unknowns; the others are copies of them.
     """
 
     name = _NAME
@@ -141,7 +141,7 @@ class Integration:
         self._n = n
 
     def result(self, equation: Plain, events: Any = None) -> Any:
-        """SciPy's own."""
+        """Return SciPy's result."""
         options = dict(self._options)
         if events:
             options["events"] = events
@@ -158,7 +158,7 @@ class Integration:
 
     def solve(self, equation: Plain) -> np.ndarray:
         if equation.span[0] == equation.span[1] and equation.times is not None:
-            # There SciPy returns no values.
+            # SciPy returns no values in this case.
             return np.tile(equation.y0, (len(equation.times), 1))
         found = self.result(equation)
         if not found.success:
@@ -174,13 +174,13 @@ class Integration:
             options["atol"] = np.tile(options["atol"], 1 + copies)
         if self._method not in _IMPLICIT:
             return Integration(self._method, options)
-        # SciPy would find the whole Jacobian by differences; its diagonal blocks are all that the iteration needs.
+        # SciPy would approximate the whole Jacobian by differences; the iteration needs only its diagonal blocks.
         mine = (self._block, self._n) if self._block is not None else (block, n)
         return Integration(self._method, options, *mine)
 
 
 def _integration(f: Closed, method: Any, options: dict[str, Any], start: Any, rest: Sequence[Any]) -> Integration:
-    """The method, with the exact Jacobian in place of a function of the user's, which may close over anything."""
+    """Return the method, with the exact Jacobian in place of the user's, which may close over traced values."""
     if not callable(options.get("jac")):
         return Integration(method, options)
     y0 = aval_of(start)
@@ -190,7 +190,7 @@ def _integration(f: Closed, method: Any, options: dict[str, Any], start: Any, re
 
 
 def _staged(f: Closed, integration: Integration, operands: Sequence[Any], *, events: bool) -> Any:
-    """The result where numbers are not known yet: how many there are has to be."""
+    """Return the result while numbers are unknown; the number of times must be known."""
     _, _, times, start, *rest = operands
     if times is None or events:
         what = "no t_eval was given" if times is None else "events were given"
@@ -213,7 +213,7 @@ def _staged(f: Closed, integration: Integration, operands: Sequence[Any], *, eve
 
 
 def _known(f: Closed, integration: Integration, operands: Sequence[Any], events: Sequence[Event]) -> Any:
-    """The result where SciPy can be asked first: it may choose the times, and may not reach the end."""
+    """Return the result after running SciPy first: it may choose the times, and may stop before the end."""
     t0, end, times, start, *rest = operands
     numbers = [np.asarray(known_value(x)) for x in (t0, end, np.zeros(0) if times is None else times, start, *rest)]
     plain = Flow(f, integration, aval_of(start), 0, len(rest)).plain(numbers)
@@ -232,7 +232,7 @@ def _known(f: Closed, integration: Integration, operands: Sequence[Any], events:
 
 
 def _chosen(result: Any, t0: Any, end: Any) -> Any:
-    """The times that SciPy chose: the first is the beginning, the last the end, or that of the event that ended it."""
+    """Return the times that SciPy chose: the first is the start, the last is the end or the event that ended it."""
     if len(result.t) < 2:
         return result.t
     last = result.t[-1:]

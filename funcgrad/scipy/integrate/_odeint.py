@@ -19,7 +19,7 @@ from funcgrad.scipy.integrate._flow import TIME, Flow, Plain, closed_slope, jaco
 theirs = LazyModule("scipy.integrate")
 
 _NAME = "scipy.integrate.odeint"
-# What says how the equation lies in memory, and what its Jacobian is: of the wider one it says nothing.
+# Options that describe the Jacobian or its memory layout. They do not describe the wider equation with sensitivities.
 _OF_THE_EQUATION = ("Dfun", "col_deriv", "ml", "mu", "h0")
 
 
@@ -143,7 +143,7 @@ def _solution(f: Closed, options: dict[str, Any], operands: tuple, *, full: bool
 
 
 class Lsoda:
-    """``odeint`` with its options, and the Jacobian where one was given."""
+    """``odeint`` with its options, and the Jacobian if one was given."""
 
     name = _NAME
 
@@ -152,7 +152,7 @@ class Lsoda:
         self._block = block
 
     def result(self, equation: Plain, full_output: int = 0) -> Any:
-        """SciPy's own."""
+        """Return SciPy's result."""
         options = dict(self._options)
         if self._block is not None:
             program = self._block.program()

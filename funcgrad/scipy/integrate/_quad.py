@@ -1,7 +1,7 @@
 """``quad``: QUADPACK's integral, with derivatives that are integrals too.
 
-By what the integrand reads the derivative of an integral is the integral of the derivative (Leibniz), found by the same
-routine with the same tolerances; by its ends it is the integrand there.
+The derivative with respect to the integrand's operands is the integral of its derivative (Leibniz), computed by the
+same routine with the same tolerances. The derivative with respect to an end is the integrand there.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def quad(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
 
 
 def _parts(complex_func: bool) -> Callable[[Any], list[Any]]:
-    """What a function returns, as real numbers in a row."""
+    """Return the result of a function as real numbers in a vector."""
 
     def settle(y: Any) -> list[Any]:
         y = settled_array(y)
@@ -150,13 +150,13 @@ def _report(integral: Integral, operands: Sequence[Any]) -> tuple:
 
 
 class Integral(Solver):
-    """The integrals of a function that returns several numbers; operands are the ends and what it reads.
+    """The integrals of a function that returns several numbers; its operands are the ends and the values it reads.
 
     Args:
         f: the function, of a number and the operands.
         options: SciPy's.
-        size: how many numbers it returns.
-        rest: how many operands it has.
+        size: the number of results.
+        rest: the number of operands.
     """
 
     def __init__(self, f: Closed, options: dict[str, Any], size: int, rest: int) -> None:
@@ -174,7 +174,7 @@ class Integral(Solver):
         return [np.array([each[i] for each in found], float) for i in range(2)]
 
     def quads(self, xs: Sequence[np.ndarray], full_output: int = 0) -> list[Any]:
-        """SciPy's results, one for each number; they meet at the same points, where the function is asked once."""
+        """Return SciPy's results, one for each number; the function is called once for the points they share."""
         a, b, *rest = xs
         program = self.f.program()
         known: dict[float, np.ndarray] = {}
@@ -213,7 +213,7 @@ class Integral(Solver):
 
 
 def _slopes(evaluate: Flat, avals: tuple[Aval, ...], moving: tuple[bool, ...], count: int) -> Flat:
-    """The derivatives of all numbers in all directions, in a row."""
+    """Return the derivatives of all numbers in all directions, in a vector."""
     directions = directions_of(avals, moving, 0)
 
     def slopes(x: Any, *rest: Any) -> list[Any]:

@@ -18,7 +18,7 @@ special = LazyModule("scipy.special")
 
 
 def _along_last(name: str, y: Any, x: Any, axis: int) -> tuple[Any, Any, int]:
-    """Samples with the axis last, the distances between their places, if these are given, and the axis."""
+    """Return samples with the axis last, the distances between their points, if these are given, and the axis."""
     y = fnp.asarray(as_value(y))
     axis = normalize_axis(axis, len(y.shape))
     if x is not None:
@@ -131,7 +131,7 @@ def _require_distinct(name: str, widths: Any) -> None:
 
 
 def _parabolas(y: Any, n: int, widths: Any, dx: Any) -> Any:
-    """The integral over the first ``n`` samples, an odd number."""
+    """Return the integral over the first ``n`` samples, an odd number."""
     first, middle, last = _part(y, 0, n - 2, 2), _part(y, 1, n - 1, 2), _part(y, 2, n, 2)
     if widths is None:
         return fnp.sum(first + 4.0 * middle + last, -1) * (dx / 3.0)
@@ -191,7 +191,7 @@ def cumulative_simpson(y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, 
 
 
 def _running(y: Any, widths: Any, rule: Callable[[Any, Any, Any, Any, Any], Any]) -> Any:
-    """Each interval from the parabola that begins with it, every other one and the last from that which ends there."""
+    """Return the integral of each interval, from the parabola that starts or ends with it, in turn."""
     n = y.shape[-1]
     y0, y1, y2 = _part(y, 0, n - 2), _part(y, 1, n - 1), _part(y, 2, n)
     a, b = _part(widths, 0, n - 2), _part(widths, 1, n - 1)

@@ -77,7 +77,7 @@ class PPoly:
 
     @classmethod
     def from_scipy(cls, p: Any) -> PPoly | None:
-        """The same polynomial as one of SciPy's, of which it has the numbers; ``None`` for those in other bases."""
+        """Make the same polynomial from one of SciPy's; ``None`` for those in other bases."""
         if not isinstance(p, _theirs.PPoly):
             return None
         return PPoly._of(doubles(p.c), doubles(p.x), p.extrapolate, p.axis)
@@ -109,7 +109,7 @@ class PPoly:
         return along(y, len(at.shape), self.axis)
 
     def of_each(self, x: Any) -> Any:
-        """Of as many curves, along the first of the other axes, the value of each at a place of its own."""
+        """Evaluate several curves, along the first of the other axes, each at its own point."""
         place = self._piece(x)
         return _power_sum(
             getitem(self.c, (slice(None), place, np.arange(x.shape[0]))), fnp.subtract(x, fnp.take(self.x, place))
@@ -171,7 +171,7 @@ class PPoly:
         return fnp.subtract(until(b), until(a))
 
     def solve(self, y: Any = 0.0, discontinuity: bool = True, extrapolate: Extrapolate | None = None) -> Any:
-        """Refused: how many solutions there are depends on numbers."""
+        """Raise an error: the number of solutions depends on the coefficients."""
         raise UnsupportedFunctionError(
             f"scipy.interpolate.{type(self).__name__}.solve: the number of solutions of p(x) = {y} depends on the "
             "coefficients; no rule is here for it. Find one with fg.implicit_root, or all of them with SciPy's own "
@@ -179,12 +179,12 @@ class PPoly:
         )
 
     def roots(self, discontinuity: bool = True, extrapolate: Extrapolate | None = None) -> Any:
-        """Refused, as `solve` is."""
+        """Raise an error, as `solve` does."""
         return self.solve(0.0, discontinuity, extrapolate)
 
 
 def _power_sum(c: Any, step: Any) -> Any:
-    """By Horner's rule, the highest power first; a number that is none gives none in a piece of degree 0 too."""
+    """Evaluate by Horner's rule, the highest power first; a NaN point gives NaN in a piece of degree 0 too."""
     step = fnp.reshape(step, (*step.shape, *(1,) * (len(c.shape) - 1 - len(step.shape))))
     y = c[0] if c.shape[0] > 1 else fnp.add(c[0], fnp.multiply(step, 0))
     for each in range(1, c.shape[0]):

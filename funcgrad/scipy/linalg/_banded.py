@@ -22,7 +22,7 @@ def _inexact(x: Any) -> Any:
 
 
 def _system(name: str, bands: Any, b: Any, count: int | None) -> tuple[Any, Any, bool]:
-    """The diagonals and the right sides of one dtype and one leading shape; whether there is one right side."""
+    """Return diagonals and right sides in one dtype and leading shape, and whether there is one right side."""
     bands, b = promote(_inexact(bands), _inexact(b))
     vector = len(b.shape) == 1
     b = b[:, None] if vector else b
@@ -84,7 +84,7 @@ def solve_banded(
 
 
 def _both_sides(bands: Any, lower: bool) -> Any:
-    """All diagonals of a Hermitian matrix, of those on one side."""
+    """Return all diagonals of a Hermitian matrix, from those on one side."""
     rows = diagonals(bands)
     main, *beside = rows if lower else rows[::-1]
     if main.dtype.kind == "c":

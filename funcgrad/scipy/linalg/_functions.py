@@ -75,7 +75,10 @@ def expm_frechet(
 
 
 def _principal(function: Any, x: Any) -> Any:
-    """A function that a real matrix may have no real value of: then it is the complex one, as far as it is known."""
+    """Compute a function that may have no real value for a real matrix.
+
+    If the numbers are known, the result is then complex.
+    """
     y = function(x)
     if x.dtype.kind != "c":
         known, given = known_value(y), known_value(x)
@@ -157,7 +160,7 @@ def fractional_matrix_power(A: Any, t: Any) -> Any:  # noqa: N803  (SciPy's name
 
 
 def _turned(a: Any) -> Any:
-    """``exp(i a)``."""
+    """Return ``exp(i a)``."""
     return exponential.expm(1j * a)
 
 

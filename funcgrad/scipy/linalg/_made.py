@@ -1,4 +1,4 @@
-"""Matrices that ``scipy.linalg`` makes of vectors and of other matrices, and systems with such."""
+"""Matrices that ``scipy.linalg`` builds from vectors and other matrices, and linear systems with them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _vector(name: str, x: Any) -> Any:
 
 
 def _along(numbers: Any, places: np.ndarray) -> Any:
-    """What stands at these places of the last axis."""
+    """Return the elements at these indices of the last axis."""
     return fnp.take(numbers, places, axis=-1)
 
 
@@ -120,7 +120,7 @@ def companion(a: Any) -> Any:
 
 
 def _under(first: Any, below: Any) -> Any:
-    """A first row, and numbers on the diagonal below the main one."""
+    """Return a matrix with a first row and numbers on the diagonal below the main one."""
     row = widened(fnp.swapaxes(first[..., None, :], -1, -2), 0, first.shape[-1] - 1)
     return fnp.swapaxes(row, -1, -2) + embedded(below, -1)
 

@@ -1,7 +1,7 @@
 """Eigenvalues and singular values of ``scipy.linalg``, of bands and pairs of matrices too.
 
-Where values are equal their vectors have no derivative: it is NaN. The signs of vectors are LAPACK's, whose other
-drivers may choose others.
+Eigenvectors of equal eigenvalues have no derivative: it is NaN. The signs of vectors are LAPACK's; other drivers may
+choose other signs.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ _FORMS = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
 
 
 def _form(name: str, trans: Any) -> dict[str, bool]:
-    """What is done with the matrix before the system is solved."""
+    """Return the operation on the matrix before the system is solved."""
     if trans not in _FORMS:
         raise ValueError(
             f"scipy.linalg.{name}: trans is {trans!r}; needed 0 or 'N' (as it is), 1 or 'T' (transposed), 2 or 'C' "
@@ -147,7 +147,7 @@ _GENERAL = frozenset({None, "gen", "general", "banded"})
 
 
 def _structured(name: str, a: Any, assume_a: str | None, lower: bool) -> Any:
-    """The matrix as it is read, if its structure says that a part of it is not."""
+    """Return the matrix without the parts that its structure says are not read."""
     if assume_a in _GENERAL:
         return a
     if assume_a in _DIAGONALS:

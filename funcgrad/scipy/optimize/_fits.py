@@ -35,11 +35,11 @@ theirs = LazyModule("scipy.optimize")
 
 
 def _huber(z: Any) -> Any:
-    # Neither branch may be infinite where it is not chosen.
+    # Both branches must be finite, also where they are not selected, so that derivatives have no NaN.
     return fnp.where(z <= 1, z, 2 * fnp.sqrt(fnp.where(z <= 1, 1.0, z)) - 1)
 
 
-# Of the square of a residual; Triggs et al., *Bundle Adjustment - A Modern Synthesis* (1999), as SciPy has them.
+# The losses of a squared residual; Triggs et al., *Bundle Adjustment - A Modern Synthesis* (1999), as in SciPy.
 _LOSSES: dict[str, Callable[[Any], Any]] = {
     "linear": lambda z: z,
     "soft_l1": lambda z: 2 * (fnp.sqrt(1 + z) - 1),
@@ -50,7 +50,7 @@ _LOSSES: dict[str, Callable[[Any], Any]] = {
 
 
 def _cost_of(evaluate: Flat, loss: str, scale: float) -> Flat:
-    """Half the sum of the losses."""
+    """Return half the sum of the losses."""
 
     def cost(*xs: Any) -> list[Any]:
         (r,) = evaluate(*xs)
@@ -156,7 +156,7 @@ def least_squares(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
     options |= {"ftol": ftol, "xtol": xtol, "gtol": gtol, "diff_step": diff_step, "tr_solver": tr_solver}
     options |= {"tr_options": tr_options, "jac_sparsity": jac_sparsity, "max_nfev": max_nfev, "verbose": verbose}
     if x_scale is not None:
-        # Releases of SciPy differ in what they do where nothing is said.
+        # The defaults differ between releases of SciPy, so unset options are not passed.
         options["x_scale"] = x_scale
     given = {"loss": loss, "f_scale": f_scale, "args": args, "kwargs": kwargs, **options}
     sides = _sides(bounds)
@@ -193,7 +193,7 @@ def least_squares(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
 
 
 def _with(fun: Callable[..., Any], given: dict[str, Any]) -> Callable[..., Any]:
-    """A function of positional arguments alone; SciPy's named ones are bound, and taken out of what it is given."""
+    """Return a function of positional arguments only, with SciPy's named arguments bound."""
     named = given.pop("kwargs", None) or {}
     return lambda *xs: fun(*xs, **named)
 
@@ -302,14 +302,14 @@ def curve_fit(  # noqa: PLR0917  (SciPy's arguments)
 
 
 def _middle(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Where SciPy begins where nothing is said of it."""
+    """Return SciPy's default start within the bounds."""
     below, above = np.isfinite(low), np.isfinite(high)
     low, high = np.where(below, low, 0.0), np.where(above, high, 0.0)
     return np.where(below & above, 0.5 * (low + high), np.where(below, low + 1, np.where(above, high - 1, 1.0)))
 
 
 def _whitener(sigma: Any, data: Any) -> Callable[[Any], Any]:
-    """What makes of residuals such of the same error, each by itself."""
+    """Return the function that transforms residuals to independent ones of equal error."""
     if sigma is None:
         return lambda r: r
     spread = fnp.asarray(as_value(sigma))

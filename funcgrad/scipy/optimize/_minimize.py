@@ -36,7 +36,7 @@ class Bounded(Minimum):
 
 
 def cost(name: str, *, first: bool = False) -> Callable[[Any], list[Any]]:
-    """What a function returns, a number; the first of a pair with ``first``."""
+    """Return the result of a function as a number; the first of a pair with ``first``."""
 
     def settle(y: Any) -> list[Any]:
         y = settled_array(y[0] if first else y)
@@ -50,7 +50,7 @@ def cost(name: str, *, first: bool = False) -> Callable[[Any], list[Any]]:
 
 
 def bounds_of(name: str, bounds: Any, n: int) -> tuple[Any, Any]:
-    """Bounds in any of SciPy's forms, as two vectors."""
+    """Return bounds in any of SciPy's forms as two vectors."""
     if bounds is None:
         pair = -np.inf, np.inf
     elif hasattr(bounds, "lb"):
@@ -180,7 +180,7 @@ def _are_dictionaries(constraints: Any) -> bool:
 def _closed(
     name: str, fun: Callable[..., Any], x: Aval, args: tuple, rows: Sequence[dict[str, Any]], *, first: bool
 ) -> tuple[Closed, list[Any], Closed]:
-    """The function with what constrains it, what they read, and the function alone."""
+    """Return the function with its constraints, their operands, and the function alone."""
     settle, held = cost(name, first=first), held_by(rows)
     if not rows:
         f, rest = close(name, fun, (x,), args, settle)
@@ -190,7 +190,7 @@ def _closed(
 
 
 def least(f: Closed, solver: Minimum, operands: Sequence[Any], rest: Sequence[Any]) -> Any:
-    """The place of a minimum and the value there."""
+    """Return the minimizer and the minimum."""
     x, success, result = answer(solver, operands)
     return solution(result, x=x, fun=f.evaluate(x, *rest)[0], success=success if result is None else None)
 

@@ -19,23 +19,23 @@ from funcgrad.scipy.optimize._result import solution
 
 theirs = LazyModule("scipy.optimize")
 
-# These take a vector, whatever they are given; others keep its shape.
+# These methods return a vector for every shape of the guess; the others keep its shape.
 _FLAT = ("hybr", "lm")
 
 
 def start_of(x0: Any) -> Any:
-    """Where a search begins, in double precision."""
+    """Return the start of a search, in double precision."""
     x = fnp.asarray(as_value(x0))
     return fnp.astype(x, np.dtype(complex if x.dtype.kind == "c" else float))
 
 
 def as_tuple(args: Any) -> tuple:
-    """SciPy's ``args``, which may be one argument."""
+    """Return SciPy's ``args`` as a tuple; a single argument is allowed."""
     return args if isinstance(args, tuple) else (args,)
 
 
 def residuals(name: str, x: Aval, *, first: bool = False) -> Callable[[Any], list[Any]]:
-    """What a function returns, as many numbers as it takes; the first of a pair with ``first``."""
+    """Return the result of a function, with as many numbers as its argument; the first of a pair with ``first``."""
 
     def settle(y: Any) -> list[Any]:
         y = settled_array(y[0] if first else y)

@@ -119,7 +119,7 @@ def root_scalar(  # noqa: PLR0917  (SciPy's arguments)
 def _bracketed(  # noqa: PLR0917  (SciPy's arguments)
     name: str, f: Callable[..., Any], a: Any, b: Any, args: Any, full_output: bool, options: dict[str, Any]
 ) -> Any:
-    """The root between two numbers, by SciPy's function of this name."""
+    """Return the root between two numbers, from SciPy's function of this name."""
     search = getattr(theirs, name)
     name = f"scipy.optimize.{name}"
     if nothing_traced(a, b, args):
@@ -287,6 +287,6 @@ def newton(  # noqa: PLR0917  (SciPy's arguments)
                 more[option] = solver.bound(solver.made(make, rest), rest)
         return theirs.newton(solver.bound(f, rest), starts[0], **more, **options), True, None
 
-    # Of a few numbers the whole Jacobian costs little, and is right whatever the function does.
+    # For few numbers the whole Jacobian is cheap, and right even if the function is not elementwise.
     kind = RootOfEach if x.size > _MANY and x.dtype.kind == "f" else Root
     return answer(kind(name, f, find, x, len(guesses), len(rest)), (*guesses, *rest))[0]

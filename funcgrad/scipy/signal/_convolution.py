@@ -19,7 +19,7 @@ from funcgrad.scipy.signal._scipys import scipys
 _fft = LazyModule("scipy.fft")
 
 _MODES = ("full", "valid", "same")
-# What SciPy calls what is beyond the edges of an image, in NumPy's words.
+# SciPy's extension modes of images, with NumPy's names for them.
 _BOUNDARIES = {
     "fill": "constant",
     "pad": "constant",
@@ -31,7 +31,7 @@ _BOUNDARIES = {
 
 
 def _both(name: str, in1: Any, in2: Any, mode: str) -> tuple[Any, Any]:
-    """Both as arrays; what is inside has to lie in the first one."""
+    """Return both as arrays, in the order in which the second lies inside the first."""
     a, v = fnp.asarray(as_value(in1)), fnp.asarray(as_value(in2))
     if len(a.shape) != len(v.shape):
         raise ValueError(
@@ -58,7 +58,7 @@ def _larger_first(name: str, a: Any, v: Any, axes: Sequence[int]) -> tuple[Any, 
 
 
 def _centered(y: Any, shape: Sequence[int]) -> Any:
-    """The middle of an array."""
+    """Return the middle of an array."""
     starts = [(n - m) // 2 for n, m in zip(y.shape, shape, strict=True)]
     return y[tuple([slice(start, start + m) for start, m in zip(starts, shape, strict=True)])]
 
@@ -105,7 +105,7 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
         a, v = _larger_first("convolve", a, v, range(len(a.shape)))
     dtype = np.result_type(a.dtype, v.dtype)
     if method == "auto":
-        # Of integers sums are exact.
+        # Sums of integers are exact.
         method = _method(a.shape, v.shape, mode) if is_inexact(dtype) else "direct"
     if method == "direct":
         return _by_sums(a, v, mode)
@@ -115,7 +115,7 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
 
 @lru_cache(maxsize=1024)
 def _method(a_shape: tuple[int, ...], v_shape: tuple[int, ...], mode: str) -> str:
-    """What SciPy finds faster, which depends on the lengths alone."""
+    """Return the method that SciPy expects to be faster, from the lengths alone."""
     return scipys("choose_conv_method", np.broadcast_to(0.0, a_shape), np.broadcast_to(0.0, v_shape), mode)
 
 
@@ -158,7 +158,7 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: int | Sequence[int
     if mode == "valid":
         a, v = _larger_first("fftconvolve", a, v, along)
     lengths = [a.shape[i] + v.shape[i] - 1 for i in along]
-    # SciPy transforms single precision in single precision beside double precision too, and loses what it gives.
+    # SciPy transforms single precision combined with double precision in single precision, which loses digits.
     a, v = promote(a, v)
     real = a.dtype.kind != "c"
     fast = tuple([_fft.next_fast_len(n, real) for n in lengths])
@@ -237,7 +237,7 @@ def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", 
     """``scipy.signal.correlate2d``: `correlate` of images, with the arguments of `convolve2d`."""
     a, v = _images("correlate2d", in1, in2, mode)
     if mode == "valid" and _larger_first("correlate2d", a, v, (0, 1))[0] is not a:
-        # SciPy exchanges them, and conjugates what is the smaller one then.
+        # SciPy exchanges the arguments, and then conjugates the smaller one.
         return _with_edges("correlate2d", v, _reversed(a), (mode, boundary, fillvalue), 0)[::-1, ::-1]
     return _with_edges("correlate2d", a, _reversed(v), (mode, boundary, fillvalue), 0)
 
@@ -270,6 +270,6 @@ def _with_edges(name: str, a: Any, v: Any, edge: tuple[str, str, Any], turned: i
         y = ops.convolve_axes(around, v, 2, full=False)
     if mode != "same":
         return y
-    # Of an even number of elements SciPy takes another one for the middle where nothing is turned round.
+    # For an even number of elements, SciPy's correlation has another middle than its convolution.
     starts = [(m - turned) // 2 for m in v.shape]
     return y[tuple([slice(start, start + n) for start, n in zip(starts, shape, strict=True)])]

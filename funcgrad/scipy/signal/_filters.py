@@ -56,7 +56,7 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
             "scipy.signal.lfilter: x is a number, and x must be at least 1-D. Give it an axis, as x[None]."
         )
     axis = normalize_axis(axis, len(x.shape))
-    # SciPy keeps as much of a state as the longer of both asks for.
+    # SciPy's state has the length of the longer of both.
     order = max(a.shape[0], b.shape[0]) - 1
     state = None if zi is None else _state(zi, x.shape, axis, order)
     b, a, x, *given = promote(b, a, x, *([] if state is None else [state]))
@@ -96,7 +96,7 @@ def _state(zi: Any, shape: tuple[int, ...], axis: int, order: int) -> Any:
 
 def _check_first(a: Any) -> None:
     known = known_value(a)
-    # Where it is not known, the result is infinite or NaN.
+    # If it is not known, a zero gives infinity or NaN.
     if known is not None and not known[0]:
         raise ValueError(
             "scipy.signal.lfilter: a[0] == 0, and a filter coefficient a[0] == 0 is not supported; needed another "
@@ -105,7 +105,7 @@ def _check_first(a: Any) -> None:
 
 
 def _filtered(b: Any, a: Any, x: Any, zi: Any) -> tuple[Any, Any]:
-    """The results along the last axis, and the last state."""
+    """Return the results along the last axis, and the last state."""
     n, order = x.shape[-1], max(a.shape[0], b.shape[0]) - 1
     b = fnp.divide(b, a[0])
     if a.shape[0] == 1:
@@ -165,7 +165,7 @@ def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
     def beyond(c: Any, before: Any) -> Any:
         before = fnp.pad(before[:order], (0, max(order - before.shape[0], 0)))
         c = fnp.pad(c, (0, order + 1 - c.shape[0]))
-        # What these still give to the results that come.
+        # The contribution of the earlier results and samples to the next results.
         return fnp.convolve(before[::-1], c)[order : 2 * order] if order else before
 
     return fnp.subtract(beyond(b, x), beyond(a, y))
@@ -242,7 +242,7 @@ def filtfilt(  # noqa: PLR0917  (SciPy's arguments)
 
 
 def _extended(name: str, x: Any, padtype: str | None, padlen: int | None, taps: int) -> tuple[Any, int]:
-    """The signals extended along the last axis, and by how many samples at each end."""
+    """Return the signals extended along the last axis, and the number of samples added at each end."""
     if padtype not in {"even", "odd", "constant", None}:
         raise ValueError(
             f"scipy.signal.{name}: unknown value {padtype!r} given to padtype; padtype must be 'even', 'odd', "
@@ -274,7 +274,7 @@ def _sections(name: str, sos: Any) -> Any:
             "coefficients for each section, b before a."
         )
     known = known_value(sos)
-    # Where it is not known, a section is divided by its a[0].
+    # If its numbers are not known, each section is divided by its a[0].
     if known is not None and not (known[:, 3] == 1).all():
         raise ValueError(
             f"scipy.signal.{name}: sos[:, 3] should be all ones, and one of them is another number. Divide each "

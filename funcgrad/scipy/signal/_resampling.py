@@ -71,7 +71,7 @@ def resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None,
 
 
 def _weights(window: Any, n: int) -> Any:
-    """By the order of the frequencies in a spectrum."""
+    """Return the weights in the order of the frequencies in a spectrum."""
     if callable(window):
         return window(np.fft.fftfreq(n))
     if hasattr(window, "shape"):
@@ -100,7 +100,7 @@ def _of_half_spectrum(x: Any, num: int, weights: Any, domain: str) -> Any:
 
 
 def _real(x: Any) -> np.dtype:
-    """The dtype of the numbers that a spectrum is made of."""
+    """Return the real dtype of a spectrum."""
     return np.dtype(np.float32) if np.result_type(x.dtype, 1j) == np.complex64 else np.dtype(float)
 
 
@@ -113,11 +113,11 @@ def _of_spectrum(x: Any, num: int, weights: Any, domain: str) -> Any:
     half = m // 2 + 1
     low, high = spectrum[..., :half], spectrum[..., n - (m - half) :]
     if m % 2 == 0 and num < n:
-        # Two frequencies become the one that has no mirror.
+        # The two halves of the highest frequency become one.
         both = fnp.add(low[..., -1:], spectrum[..., n - m // 2 : n - m // 2 + 1])
         low = fnp.concatenate([low[..., :-1], both], -1)
     if m % 2 == 0 and n < num:
-        # And the one becomes two, each of half of it.
+        # The highest frequency is split into two halves.
         split = fnp.divide(low[..., -1:], 2)
         low, high = fnp.concatenate([low[..., :-1], split], -1), fnp.concatenate([split, high], -1)
     between = [(0, 0)] * (len(x.shape) - 1) + [(0, num - low.shape[-1] - high.shape[-1])]
@@ -170,7 +170,7 @@ def upfirdn(  # noqa: PLR0917  (SciPy's arguments)
     length = resampled_length(h.shape[0], x.shape[-1], up, down)
     start = 0
     if mode != "constant" or _is_other_than_zero(cval):
-        # As far as the filter reaches, by a number of samples that whole results stand for.
+        # Extend by the length of the filter, rounded up so that a whole number of results is cut off.
         width = down * math.ceil(math.ceil(h.shape[0] / up) / down)
         options = {"constant_values": cval} if mode == "constant" else {}
         x = fnp.pad(x, [(0, 0)] * (len(x.shape) - 1) + [(width, width)], mode=_EXTENSIONS[mode], **options)
@@ -252,7 +252,7 @@ def _part(y: Any, axis: int, start: int, length: int) -> Any:
 
 
 def _low_pass(window: Any, rate: int, dtype: np.dtype) -> tuple[Any, int]:
-    """The filter, and how far it reaches to each side."""
+    """Return the filter, and the number of elements on each side of its middle."""
     if isinstance(window, list) or hasattr(window, "shape"):
         h = fnp.asarray(as_value(window))
         if len(h.shape) != 1:
@@ -260,7 +260,7 @@ def _low_pass(window: Any, rate: int, dtype: np.dtype) -> tuple[Any, int]:
                 f"scipy.signal.resample_poly: the window must be 1-D, and is {aval_of(h)}. Give the coefficients."
             )
         return h, (h.shape[0] - 1) // 2
-    # Far enough for a function like the sinc.
+    # A length that is enough for a sinc function.
     reach = 10 * rate
     h = scipys("firwin", 2 * reach + 1, 1 / rate, window=window)
     return h.astype(dtype) if is_inexact(dtype) else h, reach
@@ -342,7 +342,7 @@ def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwr
 
 
 def _without_line(x: Any) -> Any:
-    """What is orthogonal to ones and to a slope."""
+    """Return the part that is orthogonal to constants and to a slope."""
     n = x.shape[-1]
     basis, _ = np.linalg.qr(np.stack([np.ones(n), np.arange(n) - (n - 1) / 2], 1))
     basis = basis.astype(x.dtype)
@@ -377,7 +377,7 @@ def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:  # noqa: N803 
     if n <= 0:
         raise ValueError(f"scipy.signal.hilbert: N must be positive, and is {n}. Give signals at least one sample.")
     spectrum = fnp.moveaxis(fnp.fft.fft(x, n, axis), axis, -1)
-    # Of frequencies and their negatives only the first are left, with the weight of both.
+    # Keep only the positive frequencies, with the weight of both.
     factors = np.zeros(n, spectrum.dtype)
     factors[0] = factors[n // 2] = 1
     factors[1 : (n + 1) // 2] = 2

@@ -1,4 +1,4 @@
-"""A sparse matrix whose elements may be traced; their places are plain numbers."""
+"""A sparse matrix whose elements may be traced; their positions are plain numbers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SparseArray:
         array([20.,  3.])
     """
 
-    # Arrays leave operations with it to its own methods.
+    # NumPy and JAX then use this class's methods for operations with it.
     __array_ufunc__ = None
 
     def __init__(self, data: Any, places: tuple[Any, Any, Any], shape: Shape) -> None:

@@ -46,7 +46,7 @@ def minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
     u, v = _floats("minkowski", u, v)
     known = known_value(as_value(p))
     d = formulas.minkowski(u, v, p, weights("minkowski", w))
-    # SciPy's norm of second order is a double.
+    # SciPy's Euclidean norm is a double.
     return fnp.astype(d, np.result_type(d.dtype, float)) if known is not None and known == 2 else d
 
 

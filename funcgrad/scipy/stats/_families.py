@@ -1,4 +1,4 @@
-"""Continuous and discrete distributions: what their methods do with a record's formulas."""
+"""Continuous and discrete distributions: methods that use a record's formulas."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ class Continuous(Distribution):
     """
 
     options = ("loc", "scale")
-    # At infinity the density is 0, unless it goes around in a circle.
+    # At infinity the density is 0, unless the distribution is circular.
     periodic = False
 
     def _standard(self, method: str, x: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """The point for location 0 and scale 1, the shape parameters, the scale; NaN where they are not allowed.
+        """Return the point for location 0 and scale 1, the shape parameters, and the scale; NaN for invalid parameters.
 
-        And where the point is infinite; ``False`` where it nowhere is.
+        The last result is a mask of infinite points; ``False`` if there are none.
         """
         found = self._parameters(method, args, kwargs)
         *shapes, loc, scale = found
         given = z = number(x)
-        # Infinity stays what it is, whatever the parameters: by the scale its quotient would have NaN for a derivative.
+        # Infinity does not depend on the parameters. Its quotient by the scale would have NaN as derivative.
         infinite = endless(z)
         if infinite is not False:
             z = select(infinite, 0.0, z)
@@ -136,7 +136,7 @@ class Continuous(Distribution):
 
 
 def _located(formula: Any, x: Any, loc: Any, scale: Any) -> Any:
-    """A log density of a point, a location and a scale; infinite points carry no derivative."""
+    """Return a log density of a point, a location and a scale; infinite points have no derivative."""
     infinite = endless(x)
     if infinite is False:
         return formula(x, loc, scale)
@@ -160,7 +160,7 @@ class Discrete(Distribution):
     def _place(self, method: str, k: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, list[Any], Any]:
         *shapes, loc = self._parameters(method, args, kwargs)
         k = number(k)
-        # Steps: there is no derivative by the point, nor by the location.
+        # These are step functions, without derivatives with respect to the point or the location.
         k = stop_gradient_p(k if loc is None else k - loc)
         return k, shapes, unless(self._domain(*shapes))
 
@@ -197,7 +197,7 @@ class Discrete(Distribution):
 
     def _quantile(self, method: str, q: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         *shapes, loc = self._parameters(method, args, kwargs)
-        # SciPy's, which are found by search. They go in steps: there is no derivative but by the location.
+        # SciPy finds these by search. They are step functions, except of the location.
         points = [stop_gradient_p(each) for each in (number(q), *shapes)]
         aval = Aval(np.broadcast_shapes(*map(np.shape, points)), np.dtype(float))
         search = _Search(self.name, method)
@@ -206,7 +206,7 @@ class Discrete(Distribution):
 
 
 class _Search(NamedTuple):
-    """A quantile of SciPy's."""
+    """A quantile that SciPy computes."""
 
     name: str
     method: str
@@ -220,6 +220,6 @@ def _checked(y: Any, factor: Any) -> Any:
 
 
 def _beyond(z: Any, a: Any, b: Any) -> Any:
-    """Outside of a support; an end at infinity has nothing beyond it."""
+    """Return whether a point is outside a support; an infinite end has no points beyond it."""
     below: Any = False if isinstance(a, float) and a == -math.inf else z < a
     return below if isinstance(b, float) and b == math.inf else below | (z > b)

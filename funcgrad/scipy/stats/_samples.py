@@ -20,7 +20,7 @@ class Correlation(NamedTuple):
 
     Args:
         statistic: the coefficient.
-        pvalue: the probability of one as large, or larger, where the samples are independent.
+        pvalue: the probability of a coefficient as large, or larger, for independent samples.
     """
 
     statistic: Any
@@ -60,7 +60,7 @@ def pearsonr(x: Any, y: Any) -> Correlation:
     a, b = x - fnp.mean(x), y - fnp.mean(y)
     count = np.shape(x)[0]
     statistic = fnp.sum(a * b) / (fnp.linalg.norm(a) * fnp.linalg.norm(b))
-    # Rounding may lead beyond 1.
+    # Rounding may give more than 1.
     statistic = fnp.clip(statistic, -1.0, 1.0)
     if count == 2:
         return Correlation(fnp.round(statistic), 1.0 + 0 * statistic)
@@ -71,7 +71,7 @@ def pearsonr(x: Any, y: Any) -> Correlation:
 def spearmanr(a: Any, b: Any) -> Correlation:
     """Compute Spearman's coefficient of rank correlation of two samples, and its two-sided p-value.
 
-    Ranks go in steps: the derivative is 0.
+    Ranks are step functions: the derivative is 0.
 
     Args:
         a: f[n], a sample.
