@@ -1,7 +1,7 @@
 """Filters and interpolation of ``scipy.ndimage`` for arrays of either engine and for tracers.
 
-SciPy's functions offer no hook for other arrays: call the ones here. As there, everything is computed in double
-precision and given back in the dtype of the input; of integers it carries no derivative.
+SciPy's functions accept no other arrays: call the functions here. As there, everything is computed in double precision
+and given back in the dtype of the input; of integers it carries no derivative.
 
 Source: the definitions in the SciPy reference; ``ni_filters.c`` and ``ni_interpolation.c`` for what is beyond edges.
 """
@@ -78,8 +78,8 @@ def correlate(
         input: an array.
         weights: as many axes as the input has.
         output: not supported.
-        mode: how the array goes on beyond its edges: 'reflect', 'mirror', 'nearest', 'wrap' or 'constant'.
-        cval: what is there in the mode 'constant'.
+        mode: the extension beyond the edges: 'reflect', 'mirror', 'nearest', 'wrap' or 'constant'.
+        cval: the value beyond the edges in the mode 'constant'.
         origin: how far the filter is moved, along all axes or each.
 
     Returns:
@@ -223,11 +223,11 @@ def gaussian_filter1d(  # noqa: PLR0917  (SciPy's arguments)
     Args:
         input: an array.
         sigma: the standard deviation, in elements.
-        axis: along which axis.
+        axis: the axis to work along.
         order: of which derivative of the Gaussian function.
         output: not supported.
-        mode: how the array goes on beyond its edges.
-        cval: what is there in the mode 'constant'.
+        mode: the extension beyond the edges.
+        cval: the value beyond the edges in the mode 'constant'.
         truncate: how many standard deviations the filter reaches.
         radius: how many elements it reaches.
 

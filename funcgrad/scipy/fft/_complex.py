@@ -63,7 +63,7 @@ def _named(function: Callable[..., Any], name: str, text: str) -> Callable[..., 
 
 
 def _one(name: str, text: str) -> Callable[..., Any]:
-    """A transform along one axis."""
+    """Return a transform along one axis."""
     numpys = getattr(fnp.fft, name)
 
     def function(
@@ -84,7 +84,7 @@ def _one(name: str, text: str) -> Callable[..., Any]:
 
 
 def _many(name: str, text: str, default: tuple[int, int] | None) -> Callable[..., Any]:
-    """A transform along several axes."""
+    """Return a transform along several axes."""
     numpys: Any = {"h": fnp.fft.irfftn, "i": fnp.fft.ifftn, "r": fnp.fft.rfftn, "f": fnp.fft.fftn}[name[0]]
     numpys = {"ir": fnp.fft.irfftn, "ih": fnp.fft.rfftn}.get(name[:2], numpys)
     is_hermitian = "h" in name

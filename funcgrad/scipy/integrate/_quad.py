@@ -62,10 +62,10 @@ def quad(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
     integrand whose place moves is not seen: make that place an end.
 
     Args:
-        func: takes a number and ``args``, and returns a number. Written with NumPy. One that branches on the number it
-            is given has derivatives by its arguments, not by what it closes over.
-        a: where the integral begins; -inf is a constant.
-        b: where it ends; inf is a constant.
+        func: a function of a number and ``args`` that returns a number, written with NumPy. If it branches on its
+            argument, it has derivatives with respect to its arguments, but not to its closure.
+        a: the lower limit; -inf is a constant.
+        b: the upper limit; inf is a constant.
         args: further arguments, pytrees.
         full_output: whether SciPy's report is returned too; not supported under `jit` and `vmap`.
         epsabs: the absolute tolerance.

@@ -43,9 +43,9 @@ def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, i
 
     Args:
         y: the samples; differentiable, as are ``x`` and ``dx``.
-        x: where they were taken, along one axis or of the shape of ``y``; else they lie ``dx`` apart.
-        dx: the distance.
-        axis: along which axis.
+        x: their positions, a vector or of the shape of ``y``; by default they are ``dx`` apart.
+        dx: the distance of the samples.
+        axis: the axis to work along.
         initial: 0 for a 0 in front.
 
     Returns:
@@ -82,9 +82,9 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
 
     Args:
         y: the samples; differentiable, as are ``x`` and ``dx``.
-        x: where they were taken, along one axis or of the shape of ``y``; else they lie ``dx`` apart.
-        dx: the distance.
-        axis: along which axis.
+        x: their positions, a vector or of the shape of ``y``; by default they are ``dx`` apart.
+        dx: the distance of the samples.
+        axis: the axis to work along.
 
     Returns:
         The integrals, without the axis.
@@ -146,9 +146,9 @@ def cumulative_simpson(y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, 
 
     Args:
         y: the samples; differentiable, as are ``x``, ``dx`` and ``initial``.
-        x: where they were taken, along one axis or of the shape of ``y``, increasing; else they lie ``dx`` apart.
+        x: their positions, increasing, a vector or of the shape of ``y``; by default they are ``dx`` apart.
         dx: the distance; a number, or of the shape of ``y`` with one element along the axis.
-        axis: along which axis.
+        axis: the axis to work along.
         initial: what to begin with: it stands in front, and is added to the rest.
 
     Returns:
@@ -218,7 +218,7 @@ def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: Any = False) -> Any:
     Args:
         y: 2^k + 1 samples along the axis; differentiable, as is ``dx``.
         dx: the distance between them.
-        axis: along which axis.
+        axis: the axis to work along.
         show: not supported for traced samples.
 
     Returns:
@@ -261,8 +261,8 @@ def fixed_quad(func: Callable[..., Any], a: Any, b: Any, args: tuple = (), n: in
 
     Args:
         func: takes an array of points along the last axis, and ``args``.
-        a: where the integral begins; differentiable.
-        b: where it ends; differentiable.
+        a: the lower limit; differentiable.
+        b: the upper limit; differentiable.
         args: further arguments.
         n: how many points.
 

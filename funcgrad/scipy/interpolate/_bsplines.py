@@ -24,8 +24,8 @@ class BSpline:
         t: f[n + k + 1], the knots, which do not fall.
         c: f[n, ...], the coefficients, along ``axis``.
         k: the degree.
-        extrapolate: whether the first and the last piece go on beyond ``t[k]`` and ``t[n]``, or ``'periodic'``; NaN
-            there for ``False``.
+        extrapolate: whether to extrapolate with the first and the last piece beyond ``t[k]`` and ``t[n]``, or
+            ``'periodic'``; NaN there for ``False``.
         axis: the axis of ``c`` that goes with the knots.
 
     Raises:
@@ -85,7 +85,7 @@ class BSpline:
 
     @classmethod
     def basis_element(cls, t: Any, extrapolate: Extrapolate = True) -> Self:
-        """The B-spline over these knots, whose degree their number says."""
+        """Return the B-spline over these knots, whose degree their number says."""
         t = doubles(t)
         k = t.shape[0] - 2
         low, high = (fnp.broadcast_to(fnp.add(end, step)[None], (k,)) for end, step in ((t[0], -1), (t[-1], 1)))
@@ -95,11 +95,11 @@ class BSpline:
 
     @property
     def tck(self) -> tuple[Any, Any, int]:
-        """The knots, the coefficients and the degree."""
+        """Return the knots, the coefficients and the degree."""
         return self.t, self.c, self.k
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Extrapolate | None = None) -> Any:
-        """The values at some places, or those of the derivative of order ``nu``.
+        """Return the values at some points, or those of the derivative of order ``nu``.
 
         Args:
             x: where; at a knot, the piece that begins there counts.
@@ -128,7 +128,7 @@ class BSpline:
         return along(y, len(at.shape), self.axis)
 
     def derivative(self, nu: int = 1) -> BSpline:
-        """The spline of the derivative of order ``nu``."""
+        """Return the spline of the derivative of order ``nu``."""
         if nu < 0:
             return self.antiderivative(-nu)
         if nu > self.k:
@@ -151,7 +151,7 @@ class BSpline:
         return BSpline.construct_fast(t, c, k, self.extrapolate, self.axis)
 
     def antiderivative(self, nu: int = 1) -> BSpline:
-        """The spline of the antiderivative of order ``nu``, which is 0 where it begins."""
+        """Return the spline of the antiderivative of order ``nu``, which is 0 where it begins."""
         if nu < 0:
             return self.derivative(-nu)
         t, c, k = self.tck
@@ -164,7 +164,7 @@ class BSpline:
         return BSpline.construct_fast(t, c, k, extrapolate, self.axis)
 
     def integrate(self, a: Any, b: Any, extrapolate: Extrapolate | None = None) -> Any:
-        """The integral from ``a`` to ``b``; over what of it lies inside where the spline does not go on."""
+        """Return the integral from ``a`` to ``b``; over what of it lies inside where the spline does not go on."""
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         whole = BSpline.construct_fast(self.t, self.c, self.k).antiderivative()
         first, last = self.t[self.k], self.t[self.t.shape[0] - self.k - 1]

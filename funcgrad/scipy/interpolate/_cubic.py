@@ -18,14 +18,14 @@ class CubicHermiteSpline(PPoly):
     """``scipy.interpolate.CubicHermiteSpline``: cubic polynomials through points, with given slopes there.
 
     Args:
-        x: f[n], which rise.
+        x: f[n], increasing.
         y: the values, along ``axis``.
         dydx: the slopes, in the shape of ``y``.
-        axis: the axis of ``y`` that goes with ``x``.
-        extrapolate: whether the first and the last piece go on, or ``'periodic'``.
+        axis: the axis of ``y`` that belongs to ``x``.
+        extrapolate: whether to extrapolate with the first and the last piece, or ``'periodic'``.
 
     Raises:
-        ValueError: ``x`` does not rise, or the shapes do not fit.
+        ValueError: ``x`` does not increase, or the shapes do not fit.
 
     Example:
         >>> import numpy as np
@@ -62,10 +62,10 @@ class PchipInterpolator(CubicHermiteSpline):
     Where the points have an extremum, the slope is 0 and so is its derivative.
 
     Args:
-        x: f[n], which rise.
+        x: f[n], increasing.
         y: real values, along ``axis``.
-        axis: the axis of ``y`` that goes with ``x``.
-        extrapolate: whether the first and the last piece go on, or ``'periodic'``.
+        axis: the axis of ``y`` that belongs to ``x``.
+        extrapolate: whether to extrapolate with the first and the last piece, or ``'periodic'``.
 
     Example:
         >>> import numpy as np
@@ -123,11 +123,11 @@ class Akima1DInterpolator(CubicHermiteSpline):
     """``scipy.interpolate.Akima1DInterpolator``: a cubic spline that single points do not bend far.
 
     Args:
-        x: f[n], which rise.
+        x: f[n], increasing.
         y: real values, along ``axis``.
-        axis: the axis of ``y`` that goes with ``x``.
+        axis: the axis of ``y`` that belongs to ``x``.
         method: ``'akima'`` or ``'makima'``.
-        extrapolate: whether the first and the last piece go on; they do not for ``None``.
+        extrapolate: whether to extrapolate with the first and the last piece; they do not for ``None``.
 
     Raises:
         NotImplementedError: the method is another one.
@@ -179,15 +179,15 @@ class CubicSpline(CubicHermiteSpline):
     """``scipy.interpolate.CubicSpline``: the spline with two continuous derivatives through points.
 
     Args:
-        x: f[n], which rise.
+        x: f[n], increasing.
         y: the values, along ``axis``.
-        axis: the axis of ``y`` that goes with ``x``.
+        axis: the axis of ``y`` that belongs to ``x``.
         bc_type: what holds at the ends: ``'not-a-knot'``, ``'periodic'``, ``'clamped'``, ``'natural'``, or for each end
             one of these or ``(1, slope)`` or ``(2, second derivative)``, which may be traced.
-        extrapolate: whether the first and the last piece go on, or ``'periodic'``.
+        extrapolate: whether to extrapolate with the first and the last piece, or ``'periodic'``.
 
     Raises:
-        ValueError: ``x`` does not rise, the shapes do not fit, or a condition is none.
+        ValueError: ``x`` does not increase, the shapes do not fit, or a condition is none.
 
     Example:
         >>> import numpy as np

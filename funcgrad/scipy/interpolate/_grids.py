@@ -97,7 +97,7 @@ class RegularGridInterpolator:
         return cls(grid.grid, grid.values, grid.method, grid.bounds_error, grid.fill_value)
 
     def __call__(self, xi: Any, method: str | None = None, *, nu: Sequence[int] | None = None) -> Any:
-        """The values at some places.
+        """Return the values at some points.
 
         Args:
             xi: f[..., n], or an array for each dimension, which broadcast.

@@ -24,7 +24,7 @@ class interp1d:  # noqa: N801  (SciPy's name)
         y: the values, along ``axis``.
         kind: ``'linear'``, ``'nearest'``, ``'nearest-up'``, ``'previous'``, ``'next'``, ``'zero'``, ``'slinear'``,
             ``'quadratic'``, ``'cubic'``, or the degree of a spline.
-        axis: the axis of ``y`` that goes with ``x``.
+        axis: the axis of ``y`` that belongs to ``x``.
         copy: SciPy's; nothing is copied here, and nothing written to.
         bounds_error: whether queries beyond the points are an error; they are for ``None``, unless extrapolated. Where
             queries are not known under ``jit``, ``fill_value`` stands there instead.
@@ -121,7 +121,7 @@ class interp1d:  # noqa: N801  (SciPy's name)
                 )
 
     def __call__(self, x: Any) -> Any:
-        """The values at some places, whose axes stand in place of the axis of the points."""
+        """Return the values at some points, whose axes stand in place of the axis of the points."""
         at = fnp.asarray(as_value(x))
         at = at if at.dtype.kind == "f" else doubles(at)
         y = self._call(at)

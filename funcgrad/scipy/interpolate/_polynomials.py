@@ -27,7 +27,8 @@ class PPoly:
     Args:
         c: f[k + 1, m, ...], the coefficients of each piece, the highest power first.
         x: f[m + 1], the breakpoints, which rise or fall; where they are not known under ``jit``, they rise.
-        extrapolate: whether the first and the last piece go on, or ``'periodic'``; NaN beyond them for ``False``.
+        extrapolate: whether to extrapolate with the first and the last piece, or ``'periodic'``; NaN beyond them for
+            ``False``.
         axis: where the axes of the queries stand among those of the values.
 
     Raises:
@@ -83,7 +84,7 @@ class PPoly:
         return PPoly._of(doubles(p.c), doubles(p.x), p.extrapolate, p.axis)
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Extrapolate | None = None) -> Any:
-        """The values at some places, or those of the derivative of order ``nu``.
+        """Return the values at some points, or those of the derivative of order ``nu``.
 
         Args:
             x: where; at a breakpoint, the piece that begins there counts.
@@ -126,7 +127,7 @@ class PPoly:
         return fnp.clip(fnp.subtract(pieces, fnp.searchsorted(self.x[::-1], at, side="left")), 0, pieces - 1)
 
     def derivative(self, nu: int = 1) -> PPoly:
-        """The polynomial of the derivative of order ``nu``; of an antiderivative where it is negative."""
+        """Return the polynomial of the derivative of order ``nu``; of an antiderivative where it is negative."""
         if nu < 0:
             return PPoly.antiderivative(self, -nu)
         powers = self.c.shape[0]
@@ -137,7 +138,7 @@ class PPoly:
         return PPoly._of(c, self.x, self.extrapolate, self.axis)
 
     def antiderivative(self, nu: int = 1) -> PPoly:
-        """The polynomial of the antiderivative of order ``nu``, which is 0 at the first breakpoint."""
+        """Return the polynomial of the antiderivative of order ``nu``, which is 0 at the first breakpoint."""
         if nu <= 0:
             return PPoly.derivative(self, -nu)
         c, powers = self.c, self.c.shape[0]
@@ -154,7 +155,7 @@ class PPoly:
         return found.antiderivative(nu - 1)
 
     def integrate(self, a: Any, b: Any, extrapolate: Extrapolate | None = None) -> Any:
-        """The integral from ``a`` to ``b``."""
+        """Return the integral from ``a`` to ``b``."""
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         whole = PPoly._of(self.c, self.x, True, 0).antiderivative()
         a, b = as_value(a), as_value(b)

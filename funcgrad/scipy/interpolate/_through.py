@@ -23,20 +23,20 @@ def make_interp_spline(  # noqa: PLR0917  (SciPy's arguments)
     """``scipy.interpolate.make_interp_spline``: the B-spline through points.
 
     Args:
-        x: f[n], which rise.
+        x: f[n], increasing.
         y: the values, along ``axis``.
         k: the degree.
         t: the knots; for ``None`` those that leave no condition open.
         bc_type: what holds at the ends: ``None`` or ``'not-a-knot'``, ``'clamped'``, ``'natural'``, ``'periodic'``, or
             for each end one of these, or a list of derivatives as ``(order, value)``.
-        axis: the axis of ``y`` that goes with ``x``.
-        check_finite: SciPy's; nothing is checked here.
+        axis: the axis of ``y`` that belongs to ``x``.
+        check_finite: ignored; numbers are not checked.
 
     Returns:
         A `BSpline`.
 
     Raises:
-        ValueError: ``x`` does not rise, or there are more or fewer conditions than coefficients.
+        ValueError: ``x`` does not increase, or there are more or fewer conditions than coefficients.
 
     Example:
         >>> import numpy as np

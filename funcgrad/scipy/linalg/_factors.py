@@ -20,14 +20,14 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
         a: f[..., n, n], of which the triangle that is returned is read; its derivative is that of a Hermitian matrix,
             by all elements, as PyTorch's.
         lower: whether to return the lower triangular ``L``.
-        overwrite_a: SciPy's; nothing is overwritten.
-        check_finite: SciPy's; nothing is checked.
+        overwrite_a: ignored; no argument is overwritten.
+        check_finite: ignored; numbers are not checked.
 
     Returns:
         f[..., n, n], zero in the other triangle.
 
     Raises:
-        LinAlgError: on NumPy, where a matrix is not positive definite. On XLA the result is NaN then.
+        LinAlgError: on NumPy, if a matrix is not positive definite; on XLA the result is NaN.
 
     Example:
         >>> import numpy as np
@@ -67,8 +67,8 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
 
     Args:
         a: f[..., n, n].
-        overwrite_a: SciPy's; nothing is overwritten.
-        check_finite: SciPy's; nothing is checked.
+        overwrite_a: ignored; no argument is overwritten.
+        check_finite: ignored; numbers are not checked.
 
     Returns:
         both triangular factors in one matrix, f[..., n, n] (without the ones on the diagonal of the lower one), and
@@ -94,8 +94,8 @@ def lu(
     Args:
         a: f[..., n, n]; SciPy's takes others.
         permute_l: whether to return ``p l`` and ``u``.
-        overwrite_a: SciPy's; nothing is overwritten.
-        check_finite: SciPy's; nothing is checked.
+        overwrite_a: ignored; no argument is overwritten.
+        check_finite: ignored; numbers are not checked.
         p_indices: whether ``p`` is given as the order of rows, so that ``a = l[p] u``.
 
     Returns:
@@ -136,12 +136,12 @@ def qr(
 
     Args:
         a: f[..., m, n].
-        overwrite_a: SciPy's; nothing is overwritten.
+        overwrite_a: ignored; no argument is overwritten.
         lwork: SciPy's.
         mode: 'economic', 'r', or 'full', SciPy's default: where there are more rows than columns it is refused, since
             the columns that complete a basis are not unique.
         pivoting: refused.
-        check_finite: SciPy's; nothing is checked.
+        check_finite: ignored; numbers are not checked.
 
     Returns:
         ``(q, r)``, or ``(r,)`` in the mode 'r'.
@@ -191,10 +191,10 @@ def rq(
 
     Args:
         a: f[m, n].
-        overwrite_a: SciPy's; nothing is overwritten.
+        overwrite_a: ignored; no argument is overwritten.
         lwork: SciPy's.
         mode: 'economic', 'r', or 'full': where there are more columns than rows it is refused.
-        check_finite: SciPy's; nothing is checked.
+        check_finite: ignored; numbers are not checked.
 
     Returns:
         ``(r, q)``, or ``r`` in the mode 'r'.

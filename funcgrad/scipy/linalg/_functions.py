@@ -53,7 +53,7 @@ def expm_frechet(
         E: f[..., n, n], the direction.
         method: SciPy's; there is one way here.
         compute_expm: whether to return the exponential too.
-        check_finite: SciPy's; nothing is checked.
+        check_finite: ignored; numbers are not checked.
 
     Returns:
         f[..., n, n] twice, or the derivative alone.

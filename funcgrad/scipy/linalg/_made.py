@@ -283,7 +283,7 @@ def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
     Args:
         c_or_cr: f[n], the first column, or a pair of it and the first row.
         b: f[n] or f[n, m].
-        check_finite: SciPy's; nothing is checked.
+        check_finite: ignored; numbers are not checked.
 
     Returns:
         f[n] or f[n, m], like ``b``.
@@ -304,7 +304,7 @@ def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: i
     Args:
         c_or_cr: f[m], the first column, or a pair of it and the first row, f[n].
         x: f[n] or f[n, k].
-        check_finite: SciPy's; nothing is checked.
+        check_finite: ignored; numbers are not checked.
         workers: SciPy's.
 
     Returns:

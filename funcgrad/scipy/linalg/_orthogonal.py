@@ -62,7 +62,7 @@ def orthogonal_procrustes(
     Args:
         A: f[m, n].
         B: f[m, n].
-        check_finite: SciPy's; nothing is checked.
+        check_finite: ignored; numbers are not checked.
 
     Returns:
         ``R``, f[n, n], and the sum of the singular values of ``A.T B``.

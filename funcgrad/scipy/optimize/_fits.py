@@ -113,8 +113,8 @@ def least_squares(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
 
     Args:
         fun: takes a vector, ``args`` and ``kwargs``, and returns the residuals.
-        x0: f64[n], where the search begins; there is no derivative by it.
-        jac: SciPy's; a function is replaced by the exact Jacobian where something is traced.
+        x0: f64[n], the start of the search; the solution does not depend on it.
+        jac: SciPy's; a function is replaced by the exact Jacobian if a value is traced.
         bounds: the lowest and the highest values, or SciPy's ``Bounds``; differentiable.
         method: one of SciPy's.
         ftol: the tolerance of the sum.
@@ -127,14 +127,14 @@ def least_squares(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
         tr_solver: how SciPy solves in its regions.
         tr_options: options of that.
         jac_sparsity: where the Jacobian is not 0.
-        max_nfev: how often the function may be called.
+        max_nfev: the largest number of function calls.
         verbose: how much SciPy prints.
         args: further arguments, pytrees.
         kwargs: further named arguments, pytrees.
         options: what further options the release of SciPy has.
 
     Returns:
-        SciPy's result with ``x``, ``cost`` and ``fun``; of the rest what has no derivative.
+        SciPy's result with ``x``, ``cost`` and ``fun``; and the other fields without derivative.
 
     Raises:
         UnsupportedFunctionError: ``loss`` is a function, and something is traced.
@@ -220,13 +220,13 @@ def curve_fit(  # noqa: PLR0917  (SciPy's arguments)
         f: the model: takes ``xdata`` and the parameters, and returns as many numbers as ``ydata`` has.
         xdata: where the data were taken; differentiable.
         ydata: f64[m], the data; differentiable.
-        p0: f64[n], where the search begins; there is no derivative by it.
+        p0: f64[n], the start of the search; the solution does not depend on it.
         sigma: a number, f64[m] or the covariance f64[m, m] of the data; differentiable.
         absolute_sigma: whether ``sigma`` is no more than relative.
         check_finite: whether data are looked through.
         bounds: the lowest and the highest parameters, or SciPy's ``Bounds``; differentiable.
         method: one of SciPy's.
-        jac: the model's Jacobian; replaced by the exact one where something is traced.
+        jac: the model's Jacobian; replaced by the exact one if a value is traced.
         full_output: not supported with traced values.
         nan_policy: not supported with traced values.
         kwargs: SciPy's further options.

@@ -95,12 +95,12 @@ def minimize(  # noqa: PLR0917  (SciPy's arguments)
     it gives infinities or NaN.
 
     Args:
-        fun: takes a vector and ``args``, and returns a number. Written with NumPy. One that branches on the numbers it
-            is given has derivatives by its arguments, not by what it closes over.
-        x0: f64[n], where the search begins.
+        fun: a function of a vector and ``args`` that returns a number, written with NumPy. If it branches on its
+            argument, it has derivatives with respect to its arguments, but not to its closure.
+        x0: f64[n], the start of the search.
         args: further arguments, pytrees.
         method: one of SciPy's.
-        jac: SciPy's; a function, or True, is replaced by the exact gradient where something is traced.
+        jac: SciPy's; a function, or True, is replaced by the exact gradient if a value is traced.
         hess: SciPy's; a function is replaced by the exact matrix likewise.
         hessp: the same.
         bounds: SciPy's; differentiable.
@@ -111,8 +111,8 @@ def minimize(  # noqa: PLR0917  (SciPy's arguments)
         options: SciPy's further options; they have no derivative.
 
     Returns:
-        SciPy's result with ``x`` and ``fun``; of the rest what has no derivative. Under `jit` and `vmap` ``success`` is
-        traced, and there is no message.
+        SciPy's result with ``x`` and ``fun``; and the other fields without derivative. Under `jit` and `vmap`
+        ``success`` is traced, and there is no message.
 
     Raises:
         UnsupportedFunctionError: a constraint is no dictionary, and something is traced.
@@ -207,7 +207,7 @@ def minimize_scalar(  # noqa: PLR0917  (SciPy's arguments)
     """``scipy.optimize.minimize_scalar``: where a function of a number is least; differentiable as `minimize` is.
 
     Args:
-        fun: takes a number and ``args``, and returns a number. Written with NumPy.
+        fun: a function of a number and ``args`` that returns a number, written with NumPy.
         bracket: two or three numbers around the minimum; it has no derivative by them.
         bounds: the lowest and the highest number; differentiable where one of them holds the minimum.
         args: further arguments, pytrees.

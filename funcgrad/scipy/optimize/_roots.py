@@ -72,19 +72,19 @@ def root(  # noqa: PLR0917  (SciPy's arguments)
     Jacobian raises ``LinAlgError``; on XLA it gives infinities or NaN.
 
     Args:
-        fun: takes a vector and ``args``, and returns as many numbers. Written with NumPy. One that branches on the
-            numbers it is given has derivatives by its arguments, not by what it closes over.
-        x0: f64[n], where the search begins.
+        fun: a function of a vector and ``args`` that returns as many numbers. If it branches on its argument, it has
+            derivatives with respect to its arguments, but not to its closure.
+        x0: f64[n], the start of the search.
         args: further arguments, pytrees.
         method: one of SciPy's.
-        jac: SciPy's; a function is replaced by the exact Jacobian where something is traced.
+        jac: SciPy's; a function is replaced by the exact Jacobian if a value is traced.
         tol: the tolerance.
         callback: called after each iteration, by some methods.
         options: SciPy's further options; they have no derivative.
 
     Returns:
-        SciPy's result with ``x`` and ``fun``; of the rest what has no derivative. Under `jit` and `vmap` ``success`` is
-        traced, and there is no message.
+        SciPy's result with ``x`` and ``fun``; and the other fields without derivative. Under `jit` and `vmap`
+        ``success`` is traced, and there is no message.
 
     Raises:
         TreeMismatchError: there are more equations than unknowns, or fewer.
@@ -145,14 +145,14 @@ def fsolve(  # noqa: PLR0917  (SciPy's arguments)
     """``scipy.optimize.fsolve``: where a function of a vector is 0; differentiable as `root` is.
 
     Args:
-        func: takes a vector and ``args``, and returns as many numbers.
-        x0: f64[n], where the search begins.
+        func: a function of a vector and ``args`` that returns as many numbers.
+        x0: f64[n], the start of the search.
         args: further arguments, pytrees.
-        fprime: the Jacobian; replaced by the exact one where something is traced.
+        fprime: the Jacobian; replaced by the exact one if a value is traced.
         full_output: not supported with traced values.
         col_deriv: whether ``fprime`` returns columns.
         xtol: the tolerance.
-        maxfev: how often the function may be called.
+        maxfev: the largest number of function calls.
         band: how many diagonals of the Jacobian are not 0.
         epsfcn: the step of differences.
         factor: the first step.
@@ -206,10 +206,10 @@ def fixed_point(
 
     Args:
         func: takes an array and ``args``, and returns an array of its shape.
-        x0: where the search begins.
+        x0: the start of the search.
         args: further arguments, pytrees.
         xtol: the tolerance.
-        maxiter: how many iterations there may be.
+        maxiter: the largest number of iterations.
         method: 'del2' or 'iteration'.
 
     Returns:

@@ -51,18 +51,18 @@ def root_scalar(  # noqa: PLR0917  (SciPy's arguments)
     """``scipy.optimize.root_scalar``: where a function of a number is 0; the root is differentiable, as `root`'s is.
 
     Args:
-        f: takes a number and ``args``, and returns a number. Written with NumPy. One that branches on the number it is
-            given has derivatives by its arguments, not by what it closes over.
+        f: a function of a number and ``args`` that returns a number, written with NumPy. If it branches on its
+            argument, it has derivatives with respect to its arguments, but not to its closure.
         args: further arguments, pytrees.
         method: one of SciPy's.
-        bracket: between which numbers to search; the root has no derivative by them.
-        fprime: the derivative; replaced by the exact one where something is traced.
+        bracket: between which numbers to search; the root does not depend on them.
+        fprime: the derivative; replaced by the exact one if a value is traced.
         fprime2: the second derivative; replaced likewise.
-        x0: where the search begins; the root has no derivative by it.
+        x0: the start of the search; the root does not depend on it.
         x1: a second guess.
         xtol: the absolute tolerance.
         rtol: the relative tolerance.
-        maxiter: how many iterations there may be.
+        maxiter: the largest number of iterations.
         options: SciPy's further options.
 
     Returns:
@@ -232,11 +232,11 @@ def newton(  # noqa: PLR0917  (SciPy's arguments)
 
     Args:
         func: takes a number, or an array whose elements it takes each by itself, and ``args``.
-        x0: where the search begins; the root has no derivative by it.
-        fprime: the derivative; replaced by the exact one where something is traced.
+        x0: the start of the search; the root does not depend on it.
+        fprime: the derivative; replaced by the exact one if a value is traced.
         args: further arguments, pytrees.
         tol: the absolute tolerance.
-        maxiter: how many iterations there may be.
+        maxiter: the largest number of iterations.
         fprime2: the second derivative; replaced likewise.
         x1: a second guess.
         rtol: the relative tolerance.

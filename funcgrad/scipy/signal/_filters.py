@@ -26,7 +26,7 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
         b: f[M + 1], the coefficients of the numerator.
         a: f[N + 1], those of the denominator, of which the first is not 0.
         x: the signals.
-        axis: along which axis of them.
+        axis: the axis to work along.
         zi: the state before the first sample, in the shape of ``x`` but for the axis, which has the length
             ``max(M, N)``; others of its axes may have length 1. Without it there was nothing before.
 
@@ -209,7 +209,7 @@ def filtfilt(  # noqa: PLR0917  (SciPy's arguments)
         b: f[M + 1], the coefficients of the numerator.
         a: f[N + 1], those of the denominator.
         x: the signals.
-        axis: along which axis of them.
+        axis: the axis to work along.
         padtype: how they are extended beyond their ends: ``'odd'``, ``'even'``, ``'constant'`` or ``None``.
         padlen: by how many samples; three times the length of the filter for ``None``.
         method: ``'pad'``; SciPy's ``'gust'`` is refused.
@@ -289,7 +289,7 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     Args:
         sos: f[sections, 6], of each section ``b`` and ``a`` of `lfilter`.
         x: the signals.
-        axis: along which axis of them.
+        axis: the axis to work along.
         zi: the states before the first sample, of the shape of ``x`` but with length 2 along the axis, for each
             section in a first axis of its own.
 

@@ -35,7 +35,7 @@ def resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None,
         x: the signals.
         num: how many samples they are to have.
         t: the times of the samples, evenly spaced; the new ones are returned too.
-        axis: along which axis.
+        axis: the axis to work along.
         window: what the spectrum is multiplied by: an array of its length, a function of its frequencies, or what
             `get_window` takes.
         domain: ``'time'``, or ``'freq'`` where ``x`` is the spectrum.
@@ -135,9 +135,9 @@ def upfirdn(  # noqa: PLR0917  (SciPy's arguments)
         x: the signals.
         up: ``up - 1`` zeros stand between samples.
         down: one of so many results is kept.
-        axis: along which axis.
+        axis: the axis to work along.
         mode: how the signals go on beyond their ends: 'constant', 'edge', 'reflect', 'symmetric' or 'wrap'.
-        cval: what is there in the mode 'constant'.
+        cval: the value beyond the edges in the mode 'constant'.
 
     Returns:
         The results, of the common dtype.
@@ -198,7 +198,7 @@ def resample_poly(  # noqa: PLR0917  (SciPy's arguments)
         x: the signals.
         up: the factor of the rate.
         down: what it is divided by.
-        axis: along which axis.
+        axis: the axis to work along.
         window: the window that the filter is designed with, or the filter itself.
         padtype: how the signals go on beyond their ends, as of `upfirdn`; or ``'mean'``, ``'median'``, ``'minimum'``
             or ``'maximum'``, which is taken from them before, and added after.
@@ -274,7 +274,7 @@ def decimate(x: Any, q: int, n: int | None = None, ftype: str = "iir", axis: int
         q: one of so many samples is kept.
         n: the order of the filter.
         ftype: ``'iir'`` or ``'fir'``; systems are refused.
-        axis: along which axis.
+        axis: the axis to work along.
         zero_phase: whether to filter forward and backward.
 
     Returns:
@@ -306,10 +306,10 @@ def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwr
 
     Args:
         data: the signals.
-        axis: along which axis.
+        axis: the axis to work along.
         type: ``'linear'`` or ``'constant'``.
         bp: where one line ends and the next begins.
-        overwrite_data: SciPy's; nothing is overwritten here.
+        overwrite_data: ignored; no argument is overwritten.
 
     Returns:
         An array of the shape of the data.
@@ -354,8 +354,8 @@ def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:  # noqa: N803 
 
     Args:
         x: real signals.
-        N: how many samples are transformed; all of them for ``None``.
-        axis: along which axis.
+        N: the number of samples to transform; all of them for ``None``.
+        axis: the axis to work along.
 
     Returns:
         Complex signals.

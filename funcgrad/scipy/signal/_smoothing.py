@@ -32,10 +32,10 @@ def savgol_filter(  # noqa: PLR0917  (SciPy's arguments)
         polyorder: the order of the polynomials.
         deriv: of which derivative the values are.
         delta: how far apart the samples are.
-        axis: along which axis.
+        axis: the axis to work along.
         mode: ``'interp'`` for polynomials of the samples at the ends, or how the signals go on: 'mirror', 'constant',
             'nearest' or 'wrap'.
-        cval: what is there in the mode 'constant'.
+        cval: the value beyond the edges in the mode 'constant'.
 
     Returns:
         An array of the shape of ``x``.

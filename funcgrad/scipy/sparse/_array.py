@@ -43,17 +43,17 @@ class SparseArray:
 
     @property
     def dtype(self) -> np.dtype:
-        """The dtype of the elements."""
+        """Return the dtype of the elements."""
         return self.data.dtype
 
     @property
     def nnz(self) -> int:
-        """How many elements are stored."""
+        """Return how many elements are stored."""
         return self.data.shape[0]
 
     @property
     def T(self) -> SparseArray:  # noqa: N802  (NumPy's name)
-        """The transposed matrix."""
+        """Return the transposed matrix."""
         rows, columns, _ = self.places
         return coo_array((self.data, (columns, rows)), shape=self.shape[::-1])
 
@@ -112,14 +112,14 @@ class SparseArray:
         return -self + other
 
     def diagonal(self) -> Any:
-        """The main diagonal."""
+        """Return the main diagonal."""
         rows, columns, _ = self.places
         shown = np.flatnonzero(rows == columns)
         zeros = np.zeros(min(self.shape), self.dtype)
         return scatter_add_p(zeros, self.data[shown], rows[shown], index=ROWS)
 
     def toarray(self) -> Any:
-        """The whole matrix as an array."""
+        """Return the whole matrix as an array."""
         rows, columns, _ = self.places
         zeros = np.zeros(self.shape[0] * self.shape[1], self.dtype)
         flat = scatter_add_p(zeros, self.data, rows.astype(np.int64) * self.shape[1] + columns, index=ROWS)
@@ -129,7 +129,7 @@ class SparseArray:
 
 
 def as_sparse(a: Any) -> SparseArray:
-    """A sparse matrix of SciPy's, or one of ours, as ours."""
+    """Return a sparse matrix of SciPy's, or one of ours, as ours."""
     if isinstance(a, SparseArray):
         return a
     if not is_sparse(a):

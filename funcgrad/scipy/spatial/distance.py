@@ -1,8 +1,8 @@
 """``scipy.spatial.distance``: between points, and between all pairs of them.
 
-SciPy's functions offer no hook for other arrays: call the ones here. Where points coincide, the derivative of a
-distance that has a kink there is 0, as in PyTorch's ``cdist``; where coordinates are equal, so is that of their
-absolute difference. What counts unequal elements is constant.
+SciPy's functions accept no other arrays: call the functions here. Where points coincide, the derivative of a distance
+that has a kink there is 0, as in PyTorch's ``cdist``; where coordinates are equal, so is that of their absolute
+difference. What counts unequal elements is constant.
 """
 
 from __future__ import annotations

@@ -46,11 +46,11 @@ class Continuous(Distribution):
         return z, shapes, scale, 1.0 if allowed is True else unless(allowed), infinite
 
     def logpdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """The logarithm of the density at ``x``; minus infinity outside of the support."""
+        """Return the logarithm of the density at ``x``; minus infinity outside of the support."""
         return self._density("logpdf", x, args, kwargs, -math.inf)
 
     def pdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """The density at ``x``."""
+        """Return the density at ``x``."""
         return self._density("pdf", x, args, kwargs, 0.0)
 
     def _density(self, method: str, x: Any, args: tuple, kwargs: dict[str, Any], outside: float) -> Any:
@@ -83,37 +83,37 @@ class Continuous(Distribution):
         return _checked(select(low, below, select(high, above, y)), factor)
 
     def cdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """The probability of at most ``x``."""
+        """Return the probability of at most ``x``."""
         return self._tail("cdf", x, args, kwargs, 0.0, 1.0)
 
     def sf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """The probability of more than ``x``."""
+        """Return the probability of more than ``x``."""
         return self._tail("sf", x, args, kwargs, 1.0, 0.0)
 
     def logcdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """The logarithm of ``cdf``."""
+        """Return the logarithm of ``cdf``."""
         return self._tail("logcdf", x, args, kwargs, -math.inf, 0.0)
 
     def logsf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """The logarithm of ``sf``."""
+        """Return the logarithm of ``sf``."""
         return self._tail("logsf", x, args, kwargs, 0.0, -math.inf)
 
     def ppf(self, q: Any, *args: Any, **kwargs: Any) -> Any:
-        """The point below which lies the part ``q``: the inverse of ``cdf``."""
+        """Return the point that has ``q`` of the distribution below it: the inverse of ``cdf``."""
         return self._quantile("ppf", q, args, kwargs, False)
 
     def isf(self, q: Any, *args: Any, **kwargs: Any) -> Any:
-        """The point above which lies the part ``q``: the inverse of ``sf``."""
+        """Return the point that ``q`` of the distribution exceeds: the inverse of ``sf``."""
         if self._formula("isf") is None and self._formula("ppf") is not None:
             return self._quantile("ppf", 1 - number(q), args, kwargs, False)
         return self._quantile("isf", q, args, kwargs, True)
 
     def median(self, *args: Any, **kwargs: Any) -> Any:
-        """The point with half of the distribution on each side."""
+        """Return the point with half of the distribution on each side."""
         return self.ppf(0.5, *args, **kwargs)
 
     def interval(self, confidence: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        """The ends of the interval around the median that holds the part ``confidence``."""
+        """Return the ends of the interval around the median with the probability ``confidence``."""
         half = (1 - number(confidence)) / 2
         return self.ppf(half, *args, **kwargs), self.isf(half, *args, **kwargs)
 
@@ -150,11 +150,11 @@ class Discrete(Distribution):
     options = ("loc",)
 
     def logpmf(self, k: Any, *args: Any, **kwargs: Any) -> Any:
-        """The logarithm of the probability of ``k``; minus infinity for what is no whole number of the support."""
+        """Return the log probability of ``k``; minus infinity unless ``k`` is a whole number of the support."""
         return self._mass("logpmf", k, args, kwargs, -math.inf)
 
     def pmf(self, k: Any, *args: Any, **kwargs: Any) -> Any:
-        """The probability of ``k``."""
+        """Return the probability of ``k``."""
         return self._mass("pmf", k, args, kwargs, 0.0)
 
     def _place(self, method: str, k: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, list[Any], Any]:
@@ -183,15 +183,15 @@ class Discrete(Distribution):
     median = Continuous.median
 
     def ppf(self, q: Any, *args: Any, **kwargs: Any) -> Any:
-        """The least whole number of the support below or at which lies the part ``q``: it moves with the location."""
+        """Return the least whole number ``k`` with ``cdf(k) >= q``; it moves with the location."""
         return self._quantile("ppf", q, args, kwargs)
 
     def isf(self, q: Any, *args: Any, **kwargs: Any) -> Any:
-        """The least whole number of the support above which lies at most the part ``q``."""
+        """Return the least whole number ``k`` with ``sf(k) <= q``."""
         return self._quantile("isf", q, args, kwargs)
 
     def interval(self, confidence: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        """The ends of the interval around the median that holds the part ``confidence``, or more."""
+        """Return the ends of the interval around the median with the probability ``confidence``, or more."""
         c = number(confidence)
         return self.ppf((1 - c) / 2, *args, **kwargs), self.ppf((1 + c) / 2, *args, **kwargs)
 

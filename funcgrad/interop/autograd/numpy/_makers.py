@@ -13,7 +13,7 @@ from funcgrad.numpy.extend import concrete_value
 
 
 def _integer(kind: Any) -> type:
-    """An integer type that also accepts traced values, as autograd's does: it converts their numbers."""
+    """Return an integer type that also accepts traced values, as autograd's does: it converts their numbers."""
 
     def new(cls: type, x: Any = 0, *args: Any) -> Any:
         del cls
