@@ -36,7 +36,7 @@ class Watched:
     the state is compared only if a function names NumPy's ``random``, and not at all inside another check.
     """
 
-    __slots__ = ("_before", "_name", "_sources", "_token", "_transform", "told")
+    __slots__ = ("_before", "_name", "_sources", "_token", "_transform", "warned")
 
     def __init__(self, transform: str, name: str, f: Callable[..., Any], *, is_body: bool = False) -> None:
         self._transform = transform
@@ -44,7 +44,7 @@ class Watched:
         found, named = ([], False) if is_body and _running.get() else _generators(f)
         self._sources = [_GLOBAL, *found] if named or not is_body else found
         # Whether a staging inside this one has warned already.
-        self.told = False
+        self.warned = False
 
     def __enter__(self) -> None:
         self._before = [_position(source) for source in self._sources]
@@ -52,13 +52,13 @@ class Watched:
 
     def __exit__(self, kind: object, error: BaseException | None, where: object) -> None:
         _running.reset(self._token)
-        if error is not None or self.told:
+        if error is not None or self.warned:
             return
         drawn = next((s for s, was in zip(self._sources, self._before, strict=True) if _has_moved(s, was)), None)
         if drawn is None:
             return
         for outer in _running.get():
-            outer.told = True
+            outer.warned = True
         what = "NumPy's global state, np.random" if drawn is _GLOBAL else f"a numpy.random.{type(drawn).__name__}"
         warnings.warn(
             f"{self._transform}: {self._name} drew random numbers from {what}, while it was staged. They are "

@@ -41,7 +41,7 @@ class _Implicit(Solver):
 
     Args:
         name: SciPy's function.
-        f: the function, of ``x`` and what it reads.
+        f: the function, of ``x`` and the operands it reads.
         find: calls SciPy.
         x: the type of the solution.
         given: the number of operands that the function does not read (a guess, bounds).

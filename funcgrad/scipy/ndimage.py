@@ -3,7 +3,8 @@
 SciPy's functions accept no other arrays: call the functions here. As there, everything is computed in double precision
 and given back in the dtype of the input; of integers it carries no derivative.
 
-Source: the definitions in the SciPy reference; ``ni_filters.c`` and ``ni_interpolation.c`` for what is beyond edges.
+Source: the definitions in the SciPy reference; ``ni_filters.c`` and ``ni_interpolation.c`` for the extension beyond
+edges.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def correlate(
         output: not supported.
         mode: the extension beyond the edges: 'reflect', 'mirror', 'nearest', 'wrap' or 'constant'.
         cval: the value beyond the edges in the mode 'constant'.
-        origin: how far the filter is moved, along all axes or each.
+        origin: the shift of the filter, along all axes or each.
 
     Returns:
         An array of the input's shape and dtype.
@@ -118,7 +119,7 @@ def convolve(
     cval: Any = 0.0,
     origin: int | Sequence[int] = 0,
 ) -> Any:
-    """``scipy.ndimage.convolve``: `correlate` with the weights turned around.
+    """``scipy.ndimage.convolve``: `correlate` with the reversed weights.
 
     Example:
         >>> import numpy as np
@@ -218,18 +219,18 @@ def gaussian_filter1d(  # noqa: PLR0917  (SciPy's arguments)
 ) -> Any:
     """``scipy.ndimage.gaussian_filter1d``: differentiable by ``sigma`` too.
 
-    Its number decides how far the filter reaches, and has to be known unless ``radius`` is given.
+    ``sigma`` determines the length of the filter, so its number must be known unless ``radius`` is given.
 
     Args:
         input: an array.
         sigma: the standard deviation, in elements.
         axis: the axis to work along.
-        order: of which derivative of the Gaussian function.
+        order: the order of the derivative of the Gaussian function.
         output: not supported.
         mode: the extension beyond the edges.
         cval: the value beyond the edges in the mode 'constant'.
-        truncate: how many standard deviations the filter reaches.
-        radius: how many elements it reaches.
+        truncate: the length of the filter on each side, in standard deviations.
+        radius: the length of the filter on each side, in elements.
 
     Returns:
         An array of the input's shape and dtype.

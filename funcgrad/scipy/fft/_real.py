@@ -28,7 +28,7 @@ class _Form(NamedTuple):
     """How a transform of ``count`` numbers is one of ``points`` numbers."""
 
     points: int
-    # The place of the first number among the points, and that of the first result.
+    # The position of the first number among the points, and of the first result.
     first: int
     begin: int
     before: np.ndarray

@@ -5,9 +5,9 @@ With ``y' = f(t, y, p)`` and ``y(t0) = y0``, the derivatives of ``y(t)`` by ``y0
 
     s' = (df/dy) s + df/dp        s(t0) = dy0/dp, or the unit vectors by y0, or -f(t0, y0) by t0
 
-which is solved beside ``y``, for all directions together, with the same method and tolerances. By the time of a result
-the derivative is ``f`` there. The equation of ``y`` and ``s`` is one more such equation, so that its own sensitivities
-are second derivatives, and so on.
+SciPy solves it together with ``y``, for all directions, with the same method and tolerances. The derivative with
+respect to the time of a result is ``f`` there. The equation of ``y`` and ``s`` is itself such an equation; its
+sensitivities are second derivatives, and so on.
 
 Source: Hairer, Nørsett and Wanner, *Solving Ordinary Differential Equations I*, 2nd edition (1993), section I.14.
 """

@@ -43,20 +43,20 @@ def solve_ivp(  # noqa: PLR0917  (SciPy's arguments)
 
     SciPy solves the equation on plain numbers, so times and values are SciPy's own. The derivatives come from the
     equation of the sensitivities, which SciPy solves with the same method and tolerances: they are as accurate as the
-    solution. They flow by ``y0``, by ``args``, by what ``fun`` closes over, by ``t_eval`` and by both ends of
-    ``t_span``. Where SciPy chooses the times (no ``t_eval``), those between the ends count as constants. Of a solution
-    that breaks off (``success`` is False) what was reached has its derivative. A jump of the slope whose place moves is
-    not seen: make it a terminal event, and go on from there.
+    solution. The solution has derivatives with respect to ``y0``, ``args``, the closure of ``fun``, ``t_eval`` and both
+    ends of ``t_span``. Without ``t_eval``, the times that SciPy chooses between the ends are constants. If SciPy stops
+    early (``success`` is False), the part before has its derivative. The derivative misses a jump of the slope whose
+    position moves: make the jump a terminal event, and continue from there.
 
     Args:
-        fun: takes ``t``, ``y`` and ``args``; returns the slope, an array or a list. Written with NumPy. It should not
-            branch on the numbers it is given (`numpy.where` chooses); one that does has derivatives by its arguments,
-            not by what it closes over.
+        fun: a function of ``t``, ``y`` and ``args`` that returns the slope, an array or a list; written with NumPy. It
+            should not branch on its arguments (use `numpy.where`). If it does, it has derivatives with respect to its
+            arguments, but not to its closure.
         t_span: the first and the last time.
         y0: f64[n] or c128[n], the value at the first time.
         method: one of SciPy's methods, all of which have derivatives.
-        t_eval: f64[m], the times of the results. Under `jit` and `vmap` it has to be given: how many times SciPy
-            chooses is known only when it has solved.
+        t_eval: f64[m], the times of the results. Required under `jit` and `vmap`, because the number of times that
+            SciPy chooses is known only afterwards.
         dense_output: not supported with traced values.
         events: SciPy's; the times at which they are found, and the values there, are differentiable as well, and so is
             the end where one is terminal. Not supported under `jit` and `vmap`.

@@ -57,9 +57,9 @@ def quad(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
 ) -> Any:
     """``scipy.integrate.quad``: the integral of a function over an interval, which is differentiable.
 
-    Derivatives flow by the ends, by ``args`` and by what ``func`` closes over; they are integrals by the same routine,
-    as accurate as its tolerances say, and it warns of them too. The estimate of the error has none. A jump of the
-    integrand whose place moves is not seen: make that place an end.
+    The integral has derivatives with respect to the ends, ``args`` and the closure of ``func``. They are integrals by
+    the same routine with the same tolerances, and it may warn about them too. The error estimate has no derivative. The
+    derivative misses a jump of the integrand whose position moves: make that position an end.
 
     Args:
         func: a function of a number and ``args`` that returns a number, written with NumPy. If it branches on its
@@ -70,13 +70,13 @@ def quad(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
         full_output: whether SciPy's report is returned too; not supported under `jit` and `vmap`.
         epsabs: the absolute tolerance.
         epsrel: the relative tolerance.
-        limit: how many intervals there may be.
+        limit: the largest number of intervals.
         points: where the integrand is not smooth.
-        weight: SciPy's name of a factor; with one there is no derivative by the ends.
-        wvar: what the factor depends on.
+        weight: SciPy's name of a weight function; with one, the integral has no derivatives with respect to the ends.
+        wvar: the parameters of the weight function.
         wopts: SciPy's moments.
-        maxp1: how many moments.
-        limlst: how many cycles.
+        maxp1: the number of moments.
+        limlst: the number of cycles.
         complex_func: whether ``func`` returns complex numbers.
 
     Returns:

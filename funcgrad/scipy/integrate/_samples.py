@@ -52,7 +52,7 @@ def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, i
         An array with one element less along the axis, or as many where ``initial`` is 0.
 
     Raises:
-        ValueError: ``initial`` is something else, there are no samples, or ``x`` does not fit.
+        ValueError: ``initial`` is something else, there are no samples, or the shape of ``x`` is wrong.
 
     Example:
         >>> import numpy as np
@@ -77,8 +77,8 @@ def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, i
 def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     """``scipy.integrate.simpson``: the integral of samples by Simpson's rule.
 
-    An even number of samples has Cartwright's correction for the last interval. Places must differ from those beside
-    them where derivatives are asked by them: SciPy counts an interval of no width as 0.
+    An even number of samples has Cartwright's correction for the last interval. Neighbouring positions must differ if a
+    derivative with respect to them is needed: SciPy counts an interval of width 0 as 0.
 
     Args:
         y: the samples; differentiable, as are ``x`` and ``dx``.
@@ -149,7 +149,7 @@ def cumulative_simpson(y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, 
         x: their positions, increasing, a vector or of the shape of ``y``; by default they are ``dx`` apart.
         dx: the distance; a number, or of the shape of ``y`` with one element along the axis.
         axis: the axis to work along.
-        initial: what to begin with: it stands in front, and is added to the rest.
+        initial: the initial value: it is put in front, and added to the rest.
 
     Returns:
         An array with one element less along the axis, or as many where ``initial`` is given.
@@ -264,7 +264,7 @@ def fixed_quad(func: Callable[..., Any], a: Any, b: Any, args: tuple = (), n: in
         a: the lower limit; differentiable.
         b: the upper limit; differentiable.
         args: further arguments.
-        n: how many points.
+        n: the number of points.
 
     Returns:
         The integral, and None.

@@ -104,10 +104,10 @@ class BSpline:
         Args:
             x: where; at a knot, the piece that begins there counts.
             nu: the order of the derivative.
-            extrapolate: another choice than that of the spline.
+            extrapolate: overrides that of the spline.
 
         Returns:
-            An array with the axes of ``x`` in place of that of the coefficients.
+            An array with the axes of ``x`` in place of the axis of the coefficients.
         """
         at = doubles(x)
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
@@ -151,7 +151,7 @@ class BSpline:
         return BSpline.construct_fast(t, c, k, self.extrapolate, self.axis)
 
     def antiderivative(self, nu: int = 1) -> BSpline:
-        """Return the spline of the antiderivative of order ``nu``, which is 0 where it begins."""
+        """Return the spline of the antiderivative of order ``nu``, which is 0 at the first knot."""
         if nu < 0:
             return self.derivative(-nu)
         t, c, k = self.tck
@@ -164,7 +164,7 @@ class BSpline:
         return BSpline.construct_fast(t, c, k, extrapolate, self.axis)
 
     def integrate(self, a: Any, b: Any, extrapolate: Extrapolate | None = None) -> Any:
-        """Return the integral from ``a`` to ``b``; over what of it lies inside where the spline does not go on."""
+        """Return the integral from ``a`` to ``b``; without extrapolation, over the part inside the base interval."""
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         whole = BSpline.construct_fast(self.t, self.c, self.k).antiderivative()
         first, last = self.t[self.k], self.t[self.t.shape[0] - self.k - 1]

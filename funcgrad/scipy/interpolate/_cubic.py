@@ -182,8 +182,8 @@ class CubicSpline(CubicHermiteSpline):
         x: f[n], increasing.
         y: the values, along ``axis``.
         axis: the axis of ``y`` that belongs to ``x``.
-        bc_type: what holds at the ends: ``'not-a-knot'``, ``'periodic'``, ``'clamped'``, ``'natural'``, or for each end
-            one of these or ``(1, slope)`` or ``(2, second derivative)``, which may be traced.
+        bc_type: the conditions at the ends: ``'not-a-knot'``, ``'periodic'``, ``'clamped'``, ``'natural'``, or for each
+            end one of these or ``(1, slope)`` or ``(2, second derivative)``, which may be traced.
         extrapolate: whether to extrapolate with the first and the last piece, or ``'periodic'``.
 
     Raises:

@@ -27,14 +27,14 @@ class RegularGridInterpolator:
         points: for each dimension f[m], the coordinates of the grid, which rise or fall.
         values: f[m1, ..., mn, ...], the values on the grid.
         method: ``'linear'``, ``'nearest'``, ``'slinear'``, ``'cubic'``, ``'quintic'`` or ``'pchip'``.
-        bounds_error: whether queries beyond the grid are an error. Where queries are not known under ``jit``,
-            ``fill_value`` stands there instead.
-        fill_value: what is beyond the grid; ``None`` to extrapolate.
+        bounds_error: whether queries outside the grid are an error. Unknown queries under ``jit`` give ``fill_value``
+            instead.
+        fill_value: the value outside the grid; ``None`` to extrapolate.
         solver: SciPy's, which finds the coefficients of splines by iteration; here they are found exactly.
         solver_args: the same.
 
     Raises:
-        ValueError: the grid and the values do not fit, or there is no such method.
+        ValueError: the grid and the values do not match, or the method is unknown.
 
     Example:
         >>> import numpy as np
@@ -101,7 +101,7 @@ class RegularGridInterpolator:
 
         Args:
             xi: f[..., n], or an array for each dimension, which broadcast.
-            method: another one than that of the grid.
+            method: overrides that of the interpolator.
             nu: for splines, the orders of the derivatives by each coordinate.
 
         Returns:

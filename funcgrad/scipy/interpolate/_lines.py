@@ -26,13 +26,13 @@ class interp1d:  # noqa: N801  (SciPy's name)
             ``'quadratic'``, ``'cubic'``, or the degree of a spline.
         axis: the axis of ``y`` that belongs to ``x``.
         copy: SciPy's; nothing is copied here, and nothing written to.
-        bounds_error: whether queries beyond the points are an error; they are for ``None``, unless extrapolated. Where
-            queries are not known under ``jit``, ``fill_value`` stands there instead.
-        fill_value: what is beyond the points, a pair for below and above, or ``'extrapolate'``.
+        bounds_error: whether queries outside the points are an error; ``None`` means True unless extrapolating. Unknown
+            queries under ``jit`` give ``fill_value`` instead.
+        fill_value: the value outside the points, a pair for below and above, or ``'extrapolate'``.
         assume_sorted: whether ``x`` rises.
 
     Raises:
-        NotImplementedError: there is no such kind.
+        NotImplementedError: the kind is unknown.
         ValueError: the shapes do not fit, or there are too few points.
 
     Example:
@@ -121,7 +121,7 @@ class interp1d:  # noqa: N801  (SciPy's name)
                 )
 
     def __call__(self, x: Any) -> Any:
-        """Return the values at some points, whose axes stand in place of the axis of the points."""
+        """Return the values at some points; the axes of the points replace the axis of the data."""
         at = fnp.asarray(as_value(x))
         at = at if at.dtype.kind == "f" else doubles(at)
         y = self._call(at)

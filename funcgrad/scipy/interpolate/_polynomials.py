@@ -26,10 +26,10 @@ class PPoly:
 
     Args:
         c: f[k + 1, m, ...], the coefficients of each piece, the highest power first.
-        x: f[m + 1], the breakpoints, which rise or fall; where they are not known under ``jit``, they rise.
+        x: f[m + 1], the breakpoints, increasing or decreasing; unknown ones under ``jit`` are assumed to increase.
         extrapolate: whether to extrapolate with the first and the last piece, or ``'periodic'``; NaN beyond them for
             ``False``.
-        axis: where the axes of the queries stand among those of the values.
+        axis: the position of the queries' axes among those of the values.
 
     Raises:
         ValueError: there are more or fewer pieces than breakpoints have between them.
@@ -88,8 +88,8 @@ class PPoly:
 
         Args:
             x: where; at a breakpoint, the piece that begins there counts.
-            nu: the order of the derivative, or of the antiderivative where it is negative.
-            extrapolate: another choice than that of the polynomial.
+            nu: the order of the derivative; a negative one gives the antiderivative.
+            extrapolate: overrides that of the polynomial.
 
         Returns:
             An array with the axes of ``x`` in place of the axis of the pieces.
@@ -127,7 +127,7 @@ class PPoly:
         return fnp.clip(fnp.subtract(pieces, fnp.searchsorted(self.x[::-1], at, side="left")), 0, pieces - 1)
 
     def derivative(self, nu: int = 1) -> PPoly:
-        """Return the polynomial of the derivative of order ``nu``; of an antiderivative where it is negative."""
+        """Return the polynomial of the derivative of order ``nu``; a negative order gives the antiderivative."""
         if nu < 0:
             return PPoly.antiderivative(self, -nu)
         powers = self.c.shape[0]

@@ -27,8 +27,8 @@ def make_interp_spline(  # noqa: PLR0917  (SciPy's arguments)
         y: the values, along ``axis``.
         k: the degree.
         t: the knots; for ``None`` those that leave no condition open.
-        bc_type: what holds at the ends: ``None`` or ``'not-a-knot'``, ``'clamped'``, ``'natural'``, ``'periodic'``, or
-            for each end one of these, or a list of derivatives as ``(order, value)``.
+        bc_type: the conditions at the ends: ``None`` or ``'not-a-knot'``, ``'clamped'``, ``'natural'``, ``'periodic'``,
+            or for each end one of these, or a list of derivatives as ``(order, value)``.
         axis: the axis of ``y`` that belongs to ``x``.
         check_finite: ignored; numbers are not checked.
 

@@ -52,7 +52,7 @@ def solve_banded(
     """Solve ``a x = b`` with a banded matrix, in time and memory that grow with its diagonals.
 
     Args:
-        l_and_u: how many diagonals are below and above the main one.
+        l_and_u: the numbers of diagonals below and above the main one.
         ab: f[l + u + 1, n], the diagonals as rows, ``ab[u + i - j, j] = a[i, j]``; its derivative is zero in the
             corners that are not read.
         b: f[n] or f[n, m].

@@ -17,8 +17,8 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
     """Factor a Hermitian positive definite matrix: ``a = U^H U`` with ``U`` upper triangular, or ``L L^H``.
 
     Args:
-        a: f[..., n, n], of which the triangle that is returned is read; its derivative is that of a Hermitian matrix,
-            by all elements, as PyTorch's.
+        a: f[..., n, n]; only the triangle that is returned is read. The derivative is that of a Hermitian matrix, with
+            respect to all elements, as in PyTorch.
         lower: whether to return the lower triangular ``L``.
         overwrite_a: ignored; no argument is overwritten.
         check_finite: ignored; numbers are not checked.
@@ -138,8 +138,8 @@ def qr(
         a: f[..., m, n].
         overwrite_a: ignored; no argument is overwritten.
         lwork: SciPy's.
-        mode: 'economic', 'r', or 'full', SciPy's default: where there are more rows than columns it is refused, since
-            the columns that complete a basis are not unique.
+        mode: 'economic', 'r', or 'full', SciPy's default. 'full' is refused for more rows than columns, because the
+            columns that complete a basis are not unique.
         pivoting: refused.
         check_finite: ignored; numbers are not checked.
 
@@ -147,7 +147,7 @@ def qr(
         ``(q, r)``, or ``(r,)`` in the mode 'r'.
 
     Raises:
-        UnsupportedFunctionError: pivoting, the mode 'raw', or 'full' where it adds columns.
+        UnsupportedFunctionError: pivoting, the mode 'raw', or 'full' if it adds columns.
 
     Example:
         >>> import numpy as np
@@ -193,7 +193,7 @@ def rq(
         a: f[m, n].
         overwrite_a: ignored; no argument is overwritten.
         lwork: SciPy's.
-        mode: 'economic', 'r', or 'full': where there are more columns than rows it is refused.
+        mode: 'economic', 'r', or 'full', which is refused for more columns than rows.
         check_finite: ignored; numbers are not checked.
 
     Returns:

@@ -75,7 +75,7 @@ def hankel(c: Any, r: Any = None) -> Any:
 
 
 def circulant(c: Any) -> Any:
-    """Make a matrix whose columns are the first one, turned around a circle.
+    """Make a matrix whose columns are the first one, shifted circularly.
 
     Args:
         c: [..., n], the first column.
@@ -99,7 +99,7 @@ def companion(a: Any) -> Any:
     """Make the companion matrix of a polynomial.
 
     Args:
-        a: f[..., n], its coefficients, the first of which is not 0.
+        a: f[..., n], its coefficients; the first must not be 0.
 
     Returns:
         f[..., n - 1, n - 1].
@@ -170,11 +170,11 @@ def fiedler(a: Any) -> Any:
 
 
 def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
-    """Make the matrix by which ``numpy.convolve`` with ``a`` multiplies a vector.
+    """Make the matrix that multiplies a vector like ``numpy.convolve`` with ``a``.
 
     Args:
         a: f[..., m].
-        n: how long the vector is.
+        n: the length of the vector.
         mode: 'full', 'valid' or 'same'.
 
     Returns:

@@ -46,7 +46,7 @@ def solve_triangular(  # noqa: PLR0917  (SciPy's arguments)
     """Solve ``a x = b``, where ``a`` is triangular.
 
     Args:
-        a: f[..., n, n], one triangle of which is read; its derivative is zero in the other.
+        a: f[..., n, n]; only one triangle is read, and the derivative is zero in the other.
         b: f[n] or f[..., n, m].
         trans: 0 or ``'N'`` for ``a x = b``, 1 or ``'T'`` for ``a.T x = b``, 2 or ``'C'`` for ``a.conj().T x = b``.
         lower: whether the lower triangle is read, rather than the upper one.
@@ -182,9 +182,9 @@ def solve(  # noqa: PLR0917  (SciPy's arguments)
         overwrite_a: ignored; no argument is overwritten.
         overwrite_b: ignored; no argument is overwritten.
         check_finite: ignored; numbers are not checked.
-        assume_a: what is known of ``a``: 'diagonal', 'tridiagonal', 'banded', 'upper triangular', 'lower triangular',
-            'symmetric', 'hermitian', 'positive definite' or 'general'. The derivative is zero in what is not read; of a
-            positive definite matrix it is that of a Hermitian one, by all elements.
+        assume_a: the structure of ``a``: 'diagonal', 'tridiagonal', 'banded', 'upper triangular', 'lower triangular',
+            'symmetric', 'hermitian', 'positive definite' or 'general'. The derivative is zero in the parts that are not
+            read; for a positive definite matrix it is that of a Hermitian one, with respect to all elements.
         transposed: whether to solve ``a.T x = b``.
 
     Returns:
@@ -276,8 +276,8 @@ def lstsq(  # noqa: PLR0917  (SciPy's arguments)
         lapack_driver: SciPy's; there is one way here.
 
     Returns:
-        the solution, the sums of squared residuals (one number for a vector; none where there are as many columns as
-        rows, or the rank is smaller), the rank and the singular values.
+        the solution, the sums of squared residuals (one number for a vector; none if the matrix does not have more rows
+        than columns, or the rank is smaller), the rank and the singular values.
 
     Example:
         >>> import numpy as np
@@ -341,7 +341,7 @@ def pinvh(
     return_rank: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """Compute the pseudoinverse of a Hermitian matrix, one triangle of which is read; else as `pinv`.
+    """Compute the pseudoinverse of a Hermitian matrix; only one triangle is read. Otherwise as `pinv`.
 
     Example:
         >>> import numpy as np

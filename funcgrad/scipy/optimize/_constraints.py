@@ -113,7 +113,7 @@ class Constrained(Minimum):
     """A minimum with constraints; the second and third operands are bounds.
 
     Args:
-        whole: the function, what has to be 0, and what must not be negative; and how many numbers have to be 0.
+        whole: a pair: the function that returns objective, equalities and inequalities; and the number of equalities.
     """
 
     def __init__(self, name: str, f: Closed, find: Find, x: Aval, rest: int, whole: tuple[Closed, int]) -> None:

@@ -107,9 +107,9 @@ def least_squares(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
 ) -> Any:
     """``scipy.optimize.least_squares``: where a sum of squares is least; the place is differentiable.
 
-    As `minimize`: SciPy finds the place on plain numbers; its derivative is that of the implicit function theorem with
-    the whole matrix of second derivatives, not Gauss's and Newton's part of it alone, and a component that a bound
-    holds moves as the bound does. Where SciPy does not converge (``success`` is False) the derivative means nothing.
+    As for `minimize`, SciPy finds the minimizer on plain numbers. Its derivative follows from the implicit function
+    theorem with all second derivatives, not only the Gauss-Newton part. A component held by a bound moves as the bound
+    does. If SciPy does not converge (``success`` is False), the derivative is not valid.
 
     Args:
         fun: takes a vector, ``args`` and ``kwargs``, and returns the residuals.
@@ -118,20 +118,20 @@ def least_squares(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
         bounds: the lowest and the highest values, or SciPy's ``Bounds``; differentiable.
         method: one of SciPy's.
         ftol: the tolerance of the sum.
-        xtol: that of the unknowns.
-        gtol: that of the gradient.
+        xtol: the tolerance of the unknowns.
+        gtol: the tolerance of the gradient.
         x_scale: how large the unknowns are.
-        loss: what is summed: one of SciPy's names; a function is not supported with traced values.
+        loss: one of SciPy's names of losses; a function is not supported with traced values.
         f_scale: between small residuals and large ones.
         diff_step: the step of differences.
         tr_solver: how SciPy solves in its regions.
         tr_options: options of that.
         jac_sparsity: where the Jacobian is not 0.
         max_nfev: the largest number of function calls.
-        verbose: how much SciPy prints.
+        verbose: the amount of output that SciPy prints.
         args: further arguments, pytrees.
         kwargs: further named arguments, pytrees.
-        options: what further options the release of SciPy has.
+        options: further options of the installed SciPy.
 
     Returns:
         SciPy's result with ``x``, ``cost`` and ``fun``; and the other fields without derivative.
@@ -222,7 +222,7 @@ def curve_fit(  # noqa: PLR0917  (SciPy's arguments)
         ydata: f64[m], the data; differentiable.
         p0: f64[n], the start of the search; the solution does not depend on it.
         sigma: a number, f64[m] or the covariance f64[m, m] of the data; differentiable.
-        absolute_sigma: whether ``sigma`` is no more than relative.
+        absolute_sigma: whether ``sigma`` has the units of the data (True), or is only relative.
         check_finite: whether data are looked through.
         bounds: the lowest and the highest parameters, or SciPy's ``Bounds``; differentiable.
         method: one of SciPy's.
@@ -232,7 +232,7 @@ def curve_fit(  # noqa: PLR0917  (SciPy's arguments)
         kwargs: SciPy's further options.
 
     Returns:
-        The parameters and their covariance, which with traced values is that of the exact Jacobian.
+        The parameters and their covariance; with traced values, the covariance follows from the exact Jacobian.
 
     Raises:
         UnsupportedFunctionError: ``full_output`` or ``nan_policy`` with traced values.

@@ -86,13 +86,13 @@ def minimize(  # noqa: PLR0917  (SciPy's arguments)
 ) -> Any:
     """``scipy.optimize.minimize``: where a function of a vector is least; the place is differentiable.
 
-    SciPy finds the place on plain numbers, with the gradient that ``jac`` says: without one it takes differences, and
-    finds the place to some seven digits. The derivative of ``x`` by ``args`` and by what ``fun`` closes over is that of
-    the implicit function theorem, with exact second derivatives at the place that was found; that of ``fun`` follows. A
-    component that a bound holds moves as the bound does; where its slope is 0 on the bound, it counts as free. By
-    ``x0`` the derivative is 0. Where SciPy does not converge (``success`` is False) it is that of one step of Newton's
-    method from ``x``, and means nothing. Eagerly a singular matrix of second derivatives raises ``LinAlgError``; on XLA
-    it gives infinities or NaN.
+    SciPy finds the minimizer on plain numbers, with the gradient from ``jac``. Without ``jac`` it uses differences, and
+    the minimizer has about seven digits. The derivatives of ``x`` and ``fun`` with respect to ``args`` and the closure
+    of ``fun`` follow from the implicit function theorem, with exact second derivatives at the minimizer. A component
+    held by a bound moves as the bound does; a component on a bound with slope 0 counts as free. The derivative with
+    respect to ``x0`` is 0. If SciPy does not converge (``success`` is False), the derivative is that of one Newton step
+    from ``x``, and is not valid. A singular matrix of second derivatives raises ``LinAlgError`` eagerly; on XLA it
+    gives infinities or NaN.
 
     Args:
         fun: a function of a vector and ``args`` that returns a number, written with NumPy. If it branches on its
@@ -101,7 +101,7 @@ def minimize(  # noqa: PLR0917  (SciPy's arguments)
         args: further arguments, pytrees.
         method: one of SciPy's.
         jac: SciPy's; a function, or True, is replaced by the exact gradient if a value is traced.
-        hess: SciPy's; a function is replaced by the exact matrix likewise.
+        hess: SciPy's; a function is replaced by the exact matrix if a value is traced.
         hessp: the same.
         bounds: SciPy's; differentiable.
         constraints: SciPy's dictionaries; with traced values no other kind. Those that hold the minimum go on holding
@@ -111,11 +111,11 @@ def minimize(  # noqa: PLR0917  (SciPy's arguments)
         options: SciPy's further options; they have no derivative.
 
     Returns:
-        SciPy's result with ``x`` and ``fun``; and the other fields without derivative. Under `jit` and `vmap`
+        SciPy's result with ``x`` and ``fun``, and the other fields without derivative. Under `jit` and `vmap`
         ``success`` is traced, and there is no message.
 
     Raises:
-        UnsupportedFunctionError: a constraint is no dictionary, and something is traced.
+        UnsupportedFunctionError: a constraint is no dictionary, and a value is traced.
         NotDifferentiableError: an option is traced, or ``fun`` branches on numbers and closes over traced ones.
         LinAlgError: the second derivatives are singular.
 
@@ -180,7 +180,7 @@ def _are_dictionaries(constraints: Any) -> bool:
 def _closed(
     name: str, fun: Callable[..., Any], x: Aval, args: tuple, rows: Sequence[dict[str, Any]], *, first: bool
 ) -> tuple[Closed, list[Any], Closed]:
-    """Return the function with its constraints, their operands, and the function alone."""
+    """Return the function with its constraints, their operands, and the function without constraints."""
     settle, held = cost(name, first=first), held_by(rows)
     if not rows:
         f, rest = close(name, fun, (x,), args, settle)
@@ -208,7 +208,7 @@ def minimize_scalar(  # noqa: PLR0917  (SciPy's arguments)
 
     Args:
         fun: a function of a number and ``args`` that returns a number, written with NumPy.
-        bracket: two or three numbers around the minimum; it has no derivative by them.
+        bracket: two or three numbers around the minimum; the minimum does not depend on them.
         bounds: the lowest and the highest number; differentiable where one of them holds the minimum.
         args: further arguments, pytrees.
         method: one of SciPy's.

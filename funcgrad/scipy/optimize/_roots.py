@@ -66,10 +66,10 @@ def root(  # noqa: PLR0917  (SciPy's arguments)
 ) -> Any:
     """``scipy.optimize.root``: where a function of a vector is 0; the root is differentiable.
 
-    SciPy finds the root on plain numbers; the derivative of ``x`` by ``args`` and by what ``fun`` closes over is that
-    of the implicit function theorem at the root that was found. By ``x0`` it is 0. Where SciPy does not converge
-    (``success`` is False) it is that of one step of Newton's method from ``x``, and means nothing. Eagerly a singular
-    Jacobian raises ``LinAlgError``; on XLA it gives infinities or NaN.
+    SciPy finds the root on plain numbers. The derivatives of ``x`` with respect to ``args`` and the closure of ``fun``
+    follow from the implicit function theorem at this root. The derivative with respect to ``x0`` is 0. If SciPy does
+    not converge (``success`` is False), the derivative is that of one Newton step from ``x``, and is not valid. A
+    singular Jacobian raises ``LinAlgError`` eagerly; on XLA it gives infinities or NaN.
 
     Args:
         fun: a function of a vector and ``args`` that returns as many numbers. If it branches on its argument, it has
@@ -83,7 +83,7 @@ def root(  # noqa: PLR0917  (SciPy's arguments)
         options: SciPy's further options; they have no derivative.
 
     Returns:
-        SciPy's result with ``x`` and ``fun``; and the other fields without derivative. Under `jit` and `vmap`
+        SciPy's result with ``x`` and ``fun``, and the other fields without derivative. Under `jit` and `vmap`
         ``success`` is traced, and there is no message.
 
     Raises:
@@ -153,13 +153,13 @@ def fsolve(  # noqa: PLR0917  (SciPy's arguments)
         col_deriv: whether ``fprime`` returns columns.
         xtol: the tolerance.
         maxfev: the largest number of function calls.
-        band: how many diagonals of the Jacobian are not 0.
+        band: the numbers of nonzero diagonals of the Jacobian.
         epsfcn: the step of differences.
         factor: the first step.
         diag: factors of the unknowns.
 
     Returns:
-        The root; SciPy warns where it finds none.
+        The root; SciPy warns if it finds none.
 
     Raises:
         UnsupportedFunctionError: ``full_output`` with traced values.
@@ -202,7 +202,7 @@ def fsolve(  # noqa: PLR0917  (SciPy's arguments)
 def fixed_point(
     func: Callable[..., Any], x0: Any, args: Any = (), xtol: float = 1e-8, maxiter: int = 500, method: str = "del2"
 ) -> Any:
-    """``scipy.optimize.fixed_point``: where a function returns what it takes; differentiable as `root` is.
+    """``scipy.optimize.fixed_point``: find ``x`` with ``func(x) = x``; differentiable as `root` is.
 
     Args:
         func: takes an array and ``args``, and returns an array of its shape.

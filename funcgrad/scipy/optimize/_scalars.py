@@ -57,7 +57,7 @@ def root_scalar(  # noqa: PLR0917  (SciPy's arguments)
         method: one of SciPy's.
         bracket: between which numbers to search; the root does not depend on them.
         fprime: the derivative; replaced by the exact one if a value is traced.
-        fprime2: the second derivative; replaced likewise.
+        fprime2: the second derivative; replaced by the exact one if a value is traced.
         x0: the start of the search; the root does not depend on it.
         x1: a second guess.
         xtol: the absolute tolerance.
@@ -66,7 +66,7 @@ def root_scalar(  # noqa: PLR0917  (SciPy's arguments)
         options: SciPy's further options.
 
     Returns:
-        SciPy's result with ``root``; under `jit` and `vmap` with ``root`` and ``converged`` alone.
+        SciPy's result with ``root``; under `jit` and `vmap` it has only ``root`` and ``converged``.
 
     Raises:
         NotDifferentiableError: an option is traced, or ``f`` branches on numbers and closes over traced ones.
@@ -237,11 +237,11 @@ def newton(  # noqa: PLR0917  (SciPy's arguments)
         args: further arguments, pytrees.
         tol: the absolute tolerance.
         maxiter: the largest number of iterations.
-        fprime2: the second derivative; replaced likewise.
+        fprime2: the second derivative; replaced by the exact one if a value is traced.
         x1: a second guess.
         rtol: the relative tolerance.
         full_output: not supported with traced values.
-        disp: whether an error is raised where it does not converge.
+        disp: whether to raise an error if it does not converge.
 
     Returns:
         The root, of the shape of ``x0``.

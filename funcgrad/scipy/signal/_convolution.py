@@ -64,14 +64,14 @@ def _centered(y: Any, shape: Sequence[int]) -> Any:
 
 
 def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
-    """``scipy.signal.convolve``: the sums of products of an array and another one that is turned round.
+    """``scipy.signal.convolve``: the sums of products of an array and a second, reversed array.
 
     Args:
         in1: an array.
         in2: as many axes.
-        mode: ``'full'``; ``'valid'`` for the places at which the one lies wholly inside of the other; ``'same'`` for
-            the middle of what is full, in the shape of ``in1``.
-        method: ``'direct'`` for sums, ``'fft'`` for transforms, ``'auto'`` for what SciPy expects to be faster.
+        mode: ``'full'``; ``'valid'`` for the positions at which one array lies completely inside the other; ``'same'``
+            for the middle of the full result, in the shape of ``in1``.
+        method: ``'direct'`` for sums, ``'fft'`` for transforms, ``'auto'`` for the one that SciPy expects to be faster.
 
     Returns:
         An array of the common dtype.
@@ -175,7 +175,7 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: int | Sequence[int
 
 
 def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: int | Sequence[int] | None = None) -> Any:
-    """``scipy.signal.oaconvolve``: what `fftconvolve` gives, and by the same transforms of the whole arrays."""
+    """``scipy.signal.oaconvolve``: the same as `fftconvolve`, computed in the same way."""
     return fftconvolve(in1, in2, mode, axes)
 
 
@@ -213,8 +213,8 @@ def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", f
         in1: f[height, width].
         in2: f[height, width].
         mode: ``'full'``, ``'valid'`` or ``'same'``, as of `convolve`.
-        boundary: how ``in1`` goes on: ``'fill'``, ``'wrap'`` or ``'symm'``.
-        fillvalue: what is there in the mode ``'fill'``.
+        boundary: the extension of ``in1``: ``'fill'``, ``'wrap'`` or ``'symm'``.
+        fillvalue: the value beyond the edges in the mode ``'fill'``.
 
     Returns:
         An image of the common dtype.

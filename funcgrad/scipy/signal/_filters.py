@@ -24,7 +24,7 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 
     Args:
         b: f[M + 1], the coefficients of the numerator.
-        a: f[N + 1], those of the denominator, of which the first is not 0.
+        a: f[N + 1], the coefficients of the denominator; the first must not be 0.
         x: the signals.
         axis: the axis to work along.
         zi: the state before the first sample, in the shape of ``x`` but for the axis, which has the length
@@ -34,7 +34,7 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
         An array of the shape of ``x``; with ``zi`` given, that and the state behind the last sample.
 
     Raises:
-        ValueError: ``b`` or ``a`` is no vector, ``x`` has no axis, or ``zi`` another shape.
+        ValueError: ``b`` or ``a`` is no vector, ``x`` has no axis, or ``zi`` has another shape.
         NotImplementedError: all of them are integers.
 
     Example:
@@ -127,7 +127,7 @@ def _convolved(b: Any, x: Any, zi: Any) -> tuple[Any, Any]:
 
 
 def lfilter_zi(b: Any, a: Any) -> Any:
-    """``scipy.signal.lfilter_zi``: the state of `lfilter` in which ones stay what the filter makes of ones.
+    """``scipy.signal.lfilter_zi``: the state of `lfilter` that gives a constant result for an input of ones.
 
     Example:
         >>> import numpy as np
@@ -207,11 +207,11 @@ def filtfilt(  # noqa: PLR0917  (SciPy's arguments)
 
     Args:
         b: f[M + 1], the coefficients of the numerator.
-        a: f[N + 1], those of the denominator.
+        a: f[N + 1], the coefficients of the denominator.
         x: the signals.
         axis: the axis to work along.
         padtype: how they are extended beyond their ends: ``'odd'``, ``'even'``, ``'constant'`` or ``None``.
-        padlen: by how many samples; three times the length of the filter for ``None``.
+        padlen: the number of samples to add; three times the length of the filter for ``None``.
         method: ``'pad'``; SciPy's ``'gust'`` is refused.
         irlen: SciPy's, for ``'gust'``.
 
@@ -290,8 +290,8 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
         sos: f[sections, 6], of each section ``b`` and ``a`` of `lfilter`.
         x: the signals.
         axis: the axis to work along.
-        zi: the states before the first sample, of the shape of ``x`` but with length 2 along the axis, for each
-            section in a first axis of its own.
+        zi: the states before the first sample, of the shape of ``x`` but with length 2 along the axis, and a first axis
+            for the sections.
 
     Returns:
         An array of the shape of ``x``; with ``zi`` given, that and the states behind the last sample.
@@ -328,7 +328,7 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 
 
 def sosfilt_zi(sos: Any) -> Any:
-    """``scipy.signal.sosfilt_zi``: the states of `sosfilt` in which ones stay what the filter makes of ones."""
+    """``scipy.signal.sosfilt_zi``: the states of `sosfilt` that give a constant result for an input of ones."""
     sos = _sections("sosfilt_zi", sos)
     states, scale = [], 1.0
     for i in range(sos.shape[0]):

@@ -18,7 +18,7 @@ from funcgrad.scipy.signal._filters import sosfilt, sosfiltfilt
 from funcgrad.scipy.signal._scipys import scipys
 from funcgrad.scipy.signal.windows import get_window
 
-# How SciPy goes on beyond the ends of a signal, in NumPy's words.
+# SciPy's extension modes of signals, with NumPy's names for them.
 _EXTENSIONS = {"constant": "constant", "edge": "edge", "reflect": "reflect", "symmetric": "symmetric", "wrap": "wrap"}
 _BACKGROUNDS: dict[str, Callable[..., Any]] = {
     "mean": fnp.mean,
@@ -33,11 +33,11 @@ def resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None,
 
     Args:
         x: the signals.
-        num: how many samples they are to have.
+        num: the number of samples of the result.
         t: the times of the samples, evenly spaced; the new ones are returned too.
         axis: the axis to work along.
-        window: what the spectrum is multiplied by: an array of its length, a function of its frequencies, or what
-            `get_window` takes.
+        window: a factor of the spectrum: an array of its length, a function of its frequencies, or an argument of
+            `get_window`.
         domain: ``'time'``, or ``'freq'`` where ``x`` is the spectrum.
 
     Returns:
@@ -133,8 +133,8 @@ def upfirdn(  # noqa: PLR0917  (SciPy's arguments)
     Args:
         h: f[taps], the filter.
         x: the signals.
-        up: ``up - 1`` zeros stand between samples.
-        down: one of so many results is kept.
+        up: ``up - 1`` zeros are put between samples.
+        down: one of ``down`` results is kept.
         axis: the axis to work along.
         mode: how the signals go on beyond their ends: 'constant', 'edge', 'reflect', 'symmetric' or 'wrap'.
         cval: the value beyond the edges in the mode 'constant'.
@@ -197,12 +197,12 @@ def resample_poly(  # noqa: PLR0917  (SciPy's arguments)
     Args:
         x: the signals.
         up: the factor of the rate.
-        down: what it is divided by.
+        down: the divisor of the rate.
         axis: the axis to work along.
         window: the window that the filter is designed with, or the filter itself.
         padtype: how the signals go on beyond their ends, as of `upfirdn`; or ``'mean'``, ``'median'``, ``'minimum'``
             or ``'maximum'``, which is taken from them before, and added after.
-        cval: what is there for ``'constant'``.
+        cval: the value beyond the ends for ``'constant'``.
 
     Returns:
         The signals.
@@ -267,11 +267,11 @@ def _low_pass(window: Any, rate: int, dtype: np.dtype) -> tuple[Any, int]:
 
 
 def decimate(x: Any, q: int, n: int | None = None, ftype: str = "iir", axis: int = -1, zero_phase: bool = True) -> Any:
-    """``scipy.signal.decimate``: filter what is too fast, and keep every ``q``-th sample.
+    """``scipy.signal.decimate``: remove high frequencies with a filter, and keep every ``q``-th sample.
 
     Args:
         x: the signals.
-        q: one of so many samples is kept.
+        q: the factor between the rates.
         n: the order of the filter.
         ftype: ``'iir'`` or ``'fir'``; systems are refused.
         axis: the axis to work along.

@@ -28,10 +28,10 @@ def savgol_filter(  # noqa: PLR0917  (SciPy's arguments)
 
     Args:
         x: the signals.
-        window_length: how many neighbours, with the sample itself.
+        window_length: the number of samples in a window.
         polyorder: the order of the polynomials.
-        deriv: of which derivative the values are.
-        delta: how far apart the samples are.
+        deriv: the order of the derivative to return.
+        delta: the distance of the samples.
         axis: the axis to work along.
         mode: ``'interp'`` for polynomials of the samples at the ends, or how the signals go on: 'mirror', 'constant',
             'nearest' or 'wrap'.

@@ -25,7 +25,7 @@ class SparseArray:
     Args:
         data: f[nnz], the elements, which may be traced.
         places: their rows and columns, and where rows start.
-        shape: that of the matrix.
+        shape: the shape of the matrix.
 
     Example:
         >>> import numpy as np
@@ -48,7 +48,7 @@ class SparseArray:
 
     @property
     def nnz(self) -> int:
-        """Return how many elements are stored."""
+        """Return the number of stored elements."""
         return self.data.shape[0]
 
     @property
@@ -146,7 +146,7 @@ def coo_array(arg1: Any, shape: Sequence[int] | None = None) -> SparseArray:
 
     Args:
         arg1: ``(data, (rows, columns))``, with f[n], which may be traced, and plain i[n]; or a sparse matrix.
-        shape: that of the matrix; as far as the places reach if left out.
+        shape: the shape of the matrix; by default the smallest that contains all positions.
 
     Returns:
         the matrix.
@@ -222,7 +222,7 @@ def diags_array(
     Args:
         diagonals: f[n] each, which may be traced; one of them where ``offsets`` is a number.
         offsets: above the main one (positive) or below it.
-        shape: that of the matrix; square, as the first diagonal says, if left out.
+        shape: the shape of the matrix; by default square, from the length of the first diagonal.
 
     Returns:
         the matrix.

@@ -51,7 +51,7 @@ def minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
 
 
 def euclidean(u: Any, v: Any, w: Any = None) -> Any:
-    """``scipy.spatial.distance.euclidean``, of two vectors; its derivative is 0 where they are equal.
+    """``scipy.spatial.distance.euclidean``, of two vectors; its derivative is 0 for equal vectors.
 
     Example:
         >>> import numpy as np
@@ -156,7 +156,7 @@ def jensenshannon(p: Any, q: Any, base: Any = None, *, axis: int = 0, keepdims: 
         keepdims: whether the axis remains, with length 1.
 
     Returns:
-        A distance for each pair of vectors, with the derivative 0 where they are equal.
+        A distance for each pair of vectors, with the derivative 0 for equal vectors.
 
     Example:
         >>> from funcgrad.scipy.spatial import distance

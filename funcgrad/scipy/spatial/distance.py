@@ -1,8 +1,8 @@
 """``scipy.spatial.distance``: between points, and between all pairs of them.
 
-SciPy's functions accept no other arrays: call the functions here. Where points coincide, the derivative of a distance
-that has a kink there is 0, as in PyTorch's ``cdist``; where coordinates are equal, so is that of their absolute
-difference. What counts unequal elements is constant.
+SciPy's functions accept no other arrays: call the functions here. At equal points, the derivative of a distance with a
+kink there is 0, as in PyTorch's ``cdist``; so is the derivative of an absolute difference of equal coordinates.
+Distances that count unequal elements are constant.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: None = None, **kw
         f64[m, n].
 
     Raises:
-        ValueError: the arrays are not of points with as many coordinates, or there is no such metric.
+        ValueError: the points have different numbers of coordinates, or the metric is unknown.
 
     Example:
         >>> import numpy as np

@@ -200,7 +200,7 @@ def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
 
 
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:  # noqa: N803  (SciPy's name)
-    """``scipy.special.comb``: how many choices of ``k`` among ``N`` there are; 0 where ``k`` is none of 0 to ``N``."""
+    """``scipy.special.comb``: the number of ways to choose ``k`` of ``N``; 0 for ``k`` outside of 0 to ``N``."""
     if exact:
         raise UnsupportedFunctionError(
             "scipy.special.comb: exact=True was asked for, which is for Python's integers; a traced value is a float. "
@@ -215,7 +215,7 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
 
 
 def perm(N: Any, k: Any, exact: bool = False) -> Any:  # noqa: N803  (SciPy's name)
-    """``scipy.special.perm``: how many sequences of ``k`` among ``N`` there are; 0 for ``k`` outside of 0 to ``N``."""
+    """``scipy.special.perm``: the number of sequences of ``k`` of ``N``; 0 for ``k`` outside of 0 to ``N``."""
     if exact:
         raise UnsupportedFunctionError(
             "scipy.special.perm: exact=True was asked for, which is for Python's integers; a traced value is a float. "

@@ -118,7 +118,7 @@ class Distribution:
         return f"<funcgrad.scipy.stats.{self.name}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
-        """Fix the parameters: the result's methods take points alone."""
+        """Fix the parameters: the methods of the result take only points."""
         self._parameters("__call__", args, kwargs)
         return Frozen(self, args, kwargs)
 
@@ -320,7 +320,7 @@ def within(a: Any, b: Any) -> Any:
 
 
 class Frozen:
-    """A distribution with its parameters: its methods take a point, as those of SciPy's frozen distributions do.
+    """A distribution with fixed parameters: its methods take only points, as in SciPy.
 
     Args:
         dist: the distribution.

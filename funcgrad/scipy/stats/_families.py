@@ -16,7 +16,7 @@ from funcgrad.scipy.stats._base import Distribution, choose, endless, never, num
 
 
 class Continuous(Distribution):
-    """A continuous distribution: its record holds ``logpdf``, and what else is known of it.
+    """A continuous distribution: its record holds ``logpdf``, and other formulas if they are known.
 
     The formula ``located`` is ``logpdf`` of a point, a location and a scale, where that is quicker.
     """
@@ -145,7 +145,7 @@ def _located(formula: Any, x: Any, loc: Any, scale: Any) -> Any:
 
 
 class Discrete(Distribution):
-    """A distribution of whole numbers: its record holds ``logpmf``, and what else is known of it."""
+    """A distribution of whole numbers: its record holds ``logpmf``, and other formulas if they are known."""
 
     options = ("loc",)
 

@@ -40,7 +40,7 @@ class _Multivariate:
         return f"<funcgrad.scipy.stats.{self.name}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> _Frozen:
-        """Fix the parameters: the result's methods take points alone."""
+        """Fix the parameters: the methods of the result take only points."""
         return _Frozen(self, args, kwargs)
 
     def __getattr__(self, name: str) -> Any:

@@ -48,7 +48,7 @@ def pearsonr(x: Any, y: Any) -> Correlation:
         ``statistic`` and ``pvalue``, a named tuple.
 
     Raises:
-        ValueError: the samples are no vectors of one length.
+        ValueError: the samples are not two vectors of one length.
 
     Example:
         >>> import numpy as np
@@ -81,7 +81,7 @@ def spearmanr(a: Any, b: Any) -> Correlation:
         ``statistic`` and ``pvalue``, a named tuple.
 
     Raises:
-        ValueError: the samples are no vectors of one length.
+        ValueError: the samples are not two vectors of one length.
 
     Example:
         >>> import numpy as np
@@ -116,7 +116,7 @@ def iqr(
         x: f[...], a sample.
         axis: the axis or axes to go along; all of them for ``None``.
         rng: the two percentiles.
-        scale: the range is divided by it; ``"normal"`` makes it the standard deviation of a normal distribution.
+        scale: the divisor of the range; ``"normal"`` makes the result the standard deviation of a normal distribution.
         nan_policy: ``"propagate"``, or ``"omit"`` to leave out NaN.
         interpolation: as in ``numpy.percentile``.
         keepdims: whether the axes remain, with length 1.
