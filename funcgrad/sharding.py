@@ -1,7 +1,7 @@
-"""Optimizers' states spread over the devices of a mesh, and how much memory that takes on each of them.
+"""Spread an optimizer's state over the devices of a mesh, and measure the memory it takes on each device.
 
-Arrays are spread by JAX (``jax.device_put``, ``jax.sharding``, ``jax.jit``'s shardings); steps keep each array where it
-lies. What is here says which arrays of a state are worth it.
+JAX spreads the arrays (``jax.device_put``, ``jax.sharding``, the shardings of ``jax.jit``), and a step keeps each array
+on its devices. This module selects the arrays of a state to spread.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ __all__ = ["memory_per_device", "shard_state"]
 def shard_state(state: S, mesh: Any, axis: str) -> S:
     """Spread the buffers of an optimizer's state, and its master copies, over an axis of a mesh.
 
-    Parameters that every device holds whole need no buffers that every device holds whole: each device steps its part,
-    and the compiler gathers the new parameters. Of n devices along the axis each holds an n-th of a buffer; the numbers
-    are the same. A step keeps this layout, so one call, before the first step, is enough.
+    Parameters may be whole on every device while the buffers are not: each device steps its part, and the compiler
+    gathers the new parameters. With n devices along the axis, each holds 1/n of a buffer, and the numbers are the same.
+    A step keeps this layout, so one call before the first step is enough.
 
     Args:
-        state: what an ``init`` made, or a tree of such: moving averages, and states around others, too. Its arrays may
-            be NumPy's.
+        state: the result of an ``init``, or a tree of such results; moving averages and wrapped states too. Its arrays
+            may be NumPy's.
         mesh: a ``jax.sharding.Mesh``, with explicit or automatic axes.
-        axis: the name of the axis, mostly that of the data. A buffer is cut along the longest of its own axes that can
-            be divided evenly and is not spread yet; where there is none, each device holds it whole.
+        axis: the name of the axis, usually the axis of the data. A buffer is split along its longest axis that divides
+            evenly and is not yet spread; a buffer without such an axis is whole on each device.
 
     Returns:
         The same state, on the devices of the mesh.
@@ -60,7 +60,7 @@ def shard_state(state: S, mesh: Any, axis: str) -> S:
 
 
 def _spread(part: Any, mesh: Any, axis: str) -> Any:
-    """A leaf, or a whole state: of that what is held for each parameter, and not the numbers."""
+    """Spread a leaf, or a whole state: its buffers and master copies are split, its numbers go to all devices."""
     if not isinstance(part, State):
         return shardings.spread_one(part, mesh, axis)
     data = (part.numbers, part.step, part.taken)
@@ -75,10 +75,10 @@ def _each(tree: Any, mesh: Any, axis: str) -> Any:
 
 
 def memory_per_device(tree: Any) -> dict[str, int]:
-    """How many bytes the arrays of a tree take on each device of this process.
+    """Return the number of bytes that the arrays of a tree take on each device of this process.
 
     Args:
-        tree: a pytree of arrays: parameters, a state, both in a tuple. What is no array counts nothing.
+        tree: a pytree of arrays: parameters, a state, both in a tuple. Other leaves count as 0 bytes.
 
     Returns:
         Bytes by device, in the order of the devices; NumPy's arrays under ``"host"``.

@@ -1,4 +1,4 @@
-"""Derivatives held against differences: `check_grads`."""
+"""Compare derivatives with finite differences: `check_grads`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ Arrays = list[Any]
 FlatFunction = Callable[..., Arrays]
 
 _MODES = {"fwd": "jvp", "rev": "vjp"}
-# Errors of a five-point difference: step**4 in the function, 1e-16 / step in rounding; here the two are of one size.
+# The error of a five-point difference is step**4 by truncation and 1e-16 / step by rounding. At this step they are
+# about equal.
 _STEP = 2e-4
 _RTOL = 1e-6
 _ATOL = 1e-8
@@ -49,24 +50,24 @@ def check_grads(
         jvp(f)(x, x_dot)               must be  f'  =  (f(x + h x_dot) - f(x - h x_dot)) / 2h,
         Re sum(vjp(f)(x, y_bar) x_dot) must be  Re sum(y_bar f'),      for a random y_bar
 
-    (the difference taken is the five-point one, of error ``h**4``). For a higher order the same is asked of the
-    functions ``jvp(f)(., x_dot)`` and ``vjp(f)(., y_bar)``, in all combinations of modes. Directions are the same in
-    every call.
+    The difference is in fact the five-point one, of error ``h**4``. For a higher order, the functions ``jvp(f)(.,
+    x_dot)`` and ``vjp(f)(., y_bar)`` are checked in the same way, in all combinations of modes. The directions are the
+    same in every call.
 
     Args:
         f: a function of pytrees of arrays that returns a pytree; results of integer or boolean dtype are not compared.
-        args: its arguments, floats or complex. They are taken in double precision, on the engine they are on; ``f``
-            must keep it, and be smooth near the point.
-        order: up to which order of derivative to check, at least 1.
+        args: its arguments, floats or complex. They are converted to double precision and stay on their engine; ``f``
+            must keep the precision, and be smooth near the point.
+        order: the highest order of derivative to check, at least 1.
         modes: ``"fwd"`` for `jvp`, ``"rev"`` for `vjp`, or both.
         eps: the step ``h``, in units of the arguments; 2e-4 unless given.
-        atol: error allowed in any case, in units of the result; 1e-8 times the largest value of ``f``, at least 1e-8,
+        atol: absolute error allowed, in units of the result; 1e-8 times the largest value of ``f``, at least 1e-8,
             unless given.
         rtol: error allowed relative to the expected derivative's largest element, dimensionless; 1e-6 unless given.
 
     Raises:
-        GradientMismatchError: a derivative is off. It is an ``AssertionError`` and names the argument, the mode, the
-            order, and what was got and expected.
+        GradientMismatchError: a derivative is wrong. It is an ``AssertionError`` and names the argument, the mode, the
+            order, and the values found and expected.
         NotDifferentiableError: an argument is of integer or boolean dtype.
 
     Example:
@@ -77,8 +78,9 @@ def check_grads(
         Traceback (most recent call last):
         funcgrad.errors.GradientMismatchError: check_grads: order 1, fwd (jvp) of <lambda>, argument 0 (x) varied: ...
 
-    Source: the signature is ``jax.test_util.check_grads``'s; differences in Abramowitz and Stegun (1964), table 25.2.
-    It departs from JAX's in that arguments are taken in double precision and leaves are varied one by one.
+    Source: the signature is that of ``jax.test_util.check_grads``; the differences are in Abramowitz and Stegun (1964),
+    table 25.2. It differs from JAX's function: arguments are converted to double precision, and leaves are varied one
+    by one.
     """
     check_callable("check_grads", f)
     if not isinstance(args, tuple | list):
@@ -89,8 +91,7 @@ def check_grads(
     for name, value in {"eps": eps, "atol": atol, "rtol": rtol}.items():
         if value is not None and (isinstance(value, str) or not value >= 0 or (name == "eps" and value == 0)):
             raise ValueError(
-                f"check_grads: {name} is {value!r}; needed a number that is not negative. Leave it out for the "
-                "usual one."
+                f"check_grads: {name} is {value!r}; needed a number that is not negative. Omit it to use the default."
             )
     if not isinstance(order, int) or not order >= 1:
         raise ValueError(f"check_grads: order is {order!r}; needed an int of at least 1.")
@@ -103,7 +104,7 @@ def check_grads(
 
 
 def _flattened(f: Callable[..., Any], args: Sequence[Any]) -> tuple[FlatFunction, Arrays, list[str]]:
-    """``f`` as a function of flat leaves in double precision; the leaves, and what messages call them."""
+    """Return ``f`` as a function of flat leaves in double precision, the leaves, and their names for messages."""
     for number, arg in enumerate(args):
         differentiable_leaves("check_grads", f, number, arg)
     leaves, treedef = flatten(tuple(args))
@@ -127,7 +128,7 @@ def _doubled(x: Any) -> Any:
 
 
 class _Checker:
-    """The settings of one `check_grads`, and the random numbers it draws."""
+    """The settings of one `check_grads` call, and its random numbers."""
 
     def __init__(self, modes: tuple[str, ...], paths: list[str], step: float, atol: float | None, rtol: float) -> None:
         self.modes = modes
@@ -138,7 +139,7 @@ class _Checker:
         self.rng = np.random.default_rng(0)
 
     def check(self, f: FlatFunction, xs: Arrays, name: str, level: int, order: int) -> None:
-        """Check the first derivative of ``f``, then, up to the order, those of its derivatives."""
+        """Check the first derivative of ``f``, then the derivatives of its derivatives, up to the order."""
         ys = [np.asarray(y) for y in _values(f, xs)]
         y_bars = [self._direction(y) for y in ys]
         pullback = vjp(f, *xs)[1] if "rev" in self.modes else None
@@ -175,7 +176,7 @@ class _Checker:
         return np.asarray(parts[0] + 1j * parts[1] if dtype.kind == "c" else parts[0], dtype)
 
     def _directions(self, xs: Arrays) -> list[tuple[str, Arrays]]:
-        """Each leaf alone, then all together."""
+        """Return a direction for each leaf alone, then one for all leaves together."""
         whole = [self._direction(x) for x in xs]
         zeros = [np.zeros_like(x_dot) for x_dot in whole]
         alone = [(path, [*zeros[:i], whole[i], *zeros[i + 1 :]]) for i, path in enumerate(self.paths)]
@@ -194,7 +195,7 @@ class _Checker:
     def _compare_tangents(self, what: str, got: Arrays, expected: Arrays, atol: float) -> None:
         for number, (y_dot, difference) in enumerate(zip(got, expected, strict=True)):
             result = f" of result {number}" if len(expected) > 1 else ""
-            y_dot = np.asarray(y_dot)  # noqa: PLW2901  (a jax.Array, where that is the engine)
+            y_dot = np.asarray(y_dot)  # noqa: PLW2901  (a jax.Array on the XLA engine)
             error = abs(y_dot - difference)
             if error.size:
                 worst = np.unravel_index(np.argmax(np.where(np.isnan(error), np.inf, error)), error.shape)
@@ -204,23 +205,24 @@ class _Checker:
                 )
 
     def _compare(self, what: str, got: Any, expected: Any, size: float, atol: float) -> None:
-        """Refuse a difference beyond the tolerance; NaN is beyond every tolerance."""
+        """Raise for a difference above the tolerance, or for NaN."""
         allowed = atol + self.rtol * size
         if not abs(got - expected) <= allowed:
             raise GradientMismatchError(
-                f"check_grads: {what} is {got:.9g}, and differences give {expected:.9g}. They are "
-                f"{abs(got - expected):.2g} apart, where {allowed:.2g} is allowed (atol + rtol * {size:.3g}). If f is "
-                "smooth near the point, a derivative rule that it uses is wrong, or a part of it is cut off."
+                f"check_grads: {what} is {got:.9g}, and differences give {expected:.9g}. They differ by "
+                f"{abs(got - expected):.2g}, where {allowed:.2g} is allowed (atol + rtol * {size:.3g}). If f is "
+                "smooth near the point, a derivative rule that it uses is wrong, or the function stops a part of the "
+                "gradient."
             )
 
 
 def _values(f: FlatFunction, xs: Arrays) -> Arrays:
-    """The value of ``f``: as it stands on NumPy arrays; through a trace where another engine must run it."""
+    """Return the value of ``f``: called directly on NumPy arrays, and traced for the arrays of another engine."""
     return list(vjp(f, *xs)[0]) if any(is_foreign(x) for x in xs) else f(*xs)
 
 
 def _pairing(bars: Arrays, dots: Arrays) -> float:
-    """``Re(sum(bar * dot))``: how a cotangent acts on a tangent, without conjugation."""
+    """Return ``Re(sum(bar * dot))``: a cotangent applied to a tangent, without conjugation."""
     return float(sum(np.sum(np.real(np.asarray(bar) * dot)) for bar, dot in zip(bars, dots, strict=True)))
 
 

@@ -130,7 +130,7 @@ def test_the_message_names_the_leaf_and_both_numbers(mode: str) -> None:
     args = (2.0, {"weight": 3.0, "bias": [1.0, 4.0]})
     with pytest.raises(GradientMismatchError, match=r"of model, argument 1 \(params\)\['bias'\]\[0\] varied") as caught:
         fg.check_grads(model, args, modes=(mode,))
-    assert re.search(r"is -?0(\.0)?, and differences give -?\d\.\d+\. They are \d", str(caught.value))
+    assert re.search(r"is -?0(\.0)?, and differences give -?\d\.\d+\. They differ by \d", str(caught.value))
     assert "is allowed (atol + rtol * " in str(caught.value)
 
 

@@ -1,4 +1,4 @@
-"""What graphs are made into for people and other programs: pictures, tables, pages, files. Imported when asked for."""
+"""Convert graphs for people and other programs: pictures, tables, pages and files. Imported at first use."""
 
 from funcgrad._core.lazy import REPORTS
 

@@ -1,4 +1,4 @@
-"""Graphs in Graphviz's language."""
+"""Write graphs in Graphviz's language."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FORWARD, _BACKWARD, _VALUE = "#dbe9f9", "#fbe3d4", "#eeeeee"
 
 
 def to_dot(graph: Graph) -> str:
-    """The text of a directed graph, from inputs at the top to outputs at the bottom."""
+    """Return the text of a directed graph, drawn from the inputs at the top to the outputs at the bottom."""
     names = Names()
     makers: dict[Any, str] = {}
     lines = [f"digraph {quoted(graph.name)} {{", '  node [shape=box, style="rounded,filled", fontname="Helvetica"];']
@@ -38,12 +38,12 @@ def to_dot(graph: Graph) -> str:
 
 
 def cluster_path(source: Line | None) -> tuple[Any, ...]:
-    """The blocks around an equation, those of the way back apart from those of the way there."""
+    """Return the blocks around an equation; blocks of the backward pass differ from those of the forward pass."""
     return () if source is None else tuple([(block, source.backward) for block in source.blocks])
 
 
 def _moved(old: tuple[Any, ...], new: tuple[Any, ...], i: int) -> Iterator[str]:
-    """The lines that leave some clusters and enter others. A block that is entered again is a cluster again."""
+    """Return the lines that close some clusters and open others. A block that is entered twice becomes two clusters."""
     same = 0
     while same < min(len(old), len(new)) and old[same] == new[same]:
         same += 1
@@ -70,6 +70,6 @@ def _equation(name: str, equation: Equation, names: Names) -> str:
 
 
 def quoted(text: str) -> str:
-    """A string as Graphviz reads it."""
+    """Quote a string for Graphviz."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

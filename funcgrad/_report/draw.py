@@ -1,4 +1,4 @@
-"""A graph laid out: what the page and the picture have in common."""
+"""A drawn graph: the data that the page and the picture share."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from funcgrad._report.fold import folded
 from funcgrad._report.items import Item, items_of, summed
 from funcgrad._report.layout import Borders, Layers, has_columns, layers_of, opened_first
 
-# So many boxes are seen at first; more are folded.
+# The number of boxes that are visible at first; groups beyond it are folded.
 MOST_SHOWN = 60
 
 
 class Drawing:
-    """The items of a graph, numbered, with the layers of each group, and the groups that are open at first."""
+    """The numbered items of a graph, the layers of each group, and the groups that are open at first."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -29,7 +29,7 @@ class Drawing:
         self.opened = opened_first(self.root, MOST_SHOWN)
 
     def _borders(self) -> Borders:
-        """The borders that edges cross between where they begin and where they end, but for those between columns."""
+        """Return the group borders that an edge crosses between its ends, except the borders of columns."""
         found: Borders = set()
         columns = has_columns(self.root)
         for item in self.items:
@@ -44,18 +44,18 @@ class Drawing:
 
     @property
     def all_open(self) -> set[int]:
-        """Every group."""
+        """Return all groups."""
         return {id(group) for group in self.groups}
 
     @property
     def columns(self) -> set[int]:
-        """What is open where all blocks are folded."""
+        """Return the groups that are open when all blocks are folded."""
         columns = self.root.children if has_columns(self.root) else []
         return {id(self.root), *map(id, columns)}
 
 
 def edges_shown(drawing: Drawing, opened: set[int]) -> list[tuple[Item, Item]]:
-    """The edges between what is seen: each once, from the outermost group that is folded."""
+    """Return the edges between visible items, each once. A folded group stands for all its items."""
     found: dict[tuple[int, int], tuple[Item, Item]] = {}
     for item in drawing.items:
         for reader in item.readers:
@@ -66,12 +66,12 @@ def edges_shown(drawing: Drawing, opened: set[int]) -> list[tuple[Item, Item]]:
 
 
 def seen(item: Item, opened: set[int]) -> Item:
-    """The item itself, or the outermost folded group that it is in."""
+    """Return the item itself, or the outermost folded group that contains it."""
     return next((group for group in item.path() if id(group) not in opened), item)
 
 
 def meeting(a: Item, b: Item) -> tuple[Item, Item, Item]:
-    """The innermost group around two items, and its children that they are in."""
+    """Return the innermost group that contains both items, and its two children that contain them."""
     first, second = [*a.path(), a], [*b.path(), b]
     depth = 0
     while depth + 1 < min(len(first), len(second)) and first[depth + 1] is second[depth + 1]:
@@ -80,7 +80,7 @@ def meeting(a: Item, b: Item) -> tuple[Item, Item, Item]:
 
 
 def as_data(drawing: Drawing) -> dict[str, Any]:
-    """All that the page needs to know."""
+    """Return the data of the page."""
     return {
         "name": drawing.graph.name,
         "items": [_item(drawing, item) for item in drawing.items],
@@ -108,5 +108,5 @@ def _item(drawing: Drawing, item: Item) -> dict[str, Any]:
         data["c"] = [child.number for child in item.children]
         data["rows"] = [[each.number if isinstance(each, Item) else -1 - each for each in row] for row in layers.rows]
         data["e"] = [[a.number, b.number, bends] for a, b, bends in layers.edges]
-        data["w"] = [[drawing.numbers[child], int(entering), way] for (child, entering), way in layers.doors.items()]
+        data["w"] = [[drawing.numbers[child], int(entering), way] for (child, entering), way in layers.ports.items()]
     return data

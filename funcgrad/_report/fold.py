@@ -1,4 +1,4 @@
-"""Groups where there are no named blocks: turns of loops, and else pieces that an eye takes in at once."""
+"""Group the operations outside named blocks: one group per loop iteration, or pieces of a readable size."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from itertools import groupby
 
 from funcgrad._report.items import Item, counted
 
-# A group shows at most this many operations and groups; what is more is put into groups of its own.
+# The largest number of operations and groups in a group. A larger group is split into groups.
 MOST = 36
 
 
 def folded(item: Item) -> Item:
-    """Put the operations of groups that are too large into groups of their own; returns the item."""
+    """Put the operations of groups that are too large into subgroups; return the item."""
     for child in list(item.children):
         folded(child)
     if item.kind == "group":
@@ -31,7 +31,7 @@ def _fold(group: Item) -> None:
         _put_back(group, others)
         if len(parts) >= len(moved):
             break
-    # What a turn of a loop holds may be too large in its turn.
+    # The body of one loop iteration may itself be too large.
     for child in group.children:
         if child.kind == "group" and not child.closed and len(child.children) > MOST:
             _fold(child)
@@ -46,7 +46,7 @@ def _grouped(parent: Item, label: str, children: Sequence[Item]) -> Item:
 
 
 def _put_back(group: Item, others: Sequence[Item]) -> None:
-    """Put inputs and outputs where what reads or makes them has gone, if that is one group."""
+    """Move inputs and outputs into the group that reads or makes them, if it is one group."""
     homes: dict[int, Item] = {}
     makers: dict[int, list[Item]] = {}
     for child in group.children:
@@ -62,7 +62,7 @@ def _put_back(group: Item, others: Sequence[Item]) -> None:
 
 
 def _turns(items: Sequence[Item]) -> list[tuple[str, list[Item]]]:
-    """The turns of an unrolled loop: what lies between one run of a line and the next run of the same line."""
+    """Return the iterations of an unrolled loop: each starts where the same source line runs again."""
     runs = [(line, list(run)) for line, run in groupby(items, key=_line)]
     counts = Counter(line for line, _ in runs)
     often = max(counts.values())
@@ -81,14 +81,14 @@ def _turns(items: Sequence[Item]) -> list[tuple[str, list[Item]]]:
 
 
 def _evenly(items: Sequence[Item]) -> list[tuple[str, list[Item]]]:
-    """Pieces of about the same size, as many as there are in one, and no more than can be shown."""
+    """Return pieces of about equal size, each within the limit of one group."""
     size = max(2, -(-len(items) // min(MOST // 2, max(2, int(len(items) ** 0.5)))))
     pieces = [list(items[i : i + size]) for i in range(0, len(items), size)]
     return [(_turns_of(piece) or _span(piece), piece) for piece in pieces]
 
 
 def _turns_of(items: Sequence[Item]) -> str:
-    """``turns 1-20``, where that is what these are."""
+    """Return ``turns 1-20`` if these items are iterations of a loop."""
     numbers = [item.label.removeprefix("turn ") for item in items if item.label.startswith("turn ")]
     return f"turns {numbers[0]}-{numbers[-1]}" if len(numbers) == len(items) else ""
 
@@ -98,7 +98,7 @@ def _line(item: Item) -> str:
 
 
 def _span(items: Sequence[Item]) -> str:
-    """The lines that the operations come from."""
+    """Return the range of source lines that the operations come from."""
     lines = sorted({line for item in items for each in item.walk() if (line := each.line[0])}, key=_by_number)
     if not lines:
         return counted(sum(item.count for item in items))

@@ -1,4 +1,4 @@
-"""A graph as a tree of items to be drawn: equations, inputs and outputs in the blocks that they belong to."""
+"""Convert a graph to a tree of items to draw: equations, inputs and outputs, inside their blocks."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from funcgrad._core.graph.show import Names, equation_text, graphs_in, param_tex
 from funcgrad.tree import key_paths
 
 FORWARD, BACKWARD = "forward", "backward"
-# What is longer is seen when one points at it.
+# A longer text is cut; the tooltip has all of it.
 _SHORT, _LONG = 18, 400
 
 
 class Item:
-    """One box: an operation, a value, or a group of others that can be folded.
+    """One box: an operation, a value, or a group of items that can be folded.
 
     Args:
         kind: ``"op"``, ``"input"``, ``"constant"``, ``"output"`` or ``"group"``.
         part: ``"forward"`` or ``"backward"``.
-        label: the word on the box.
-        detail: what stands behind the word.
+        label: the name on the box.
+        detail: the text after the name.
         below: the second line.
-        about: what is told of it when one points at it, by name.
+        about: the entries of the tooltip, by name.
     """
 
     def __init__(self, kind: str, part: str, label: str, detail: str = "", below: str = "") -> None:
@@ -35,27 +35,28 @@ class Item:
         self.about: dict[str, str] = {}
         self.parent: Item | None = None
         self.children: list[Item] = []
-        # Of groups: of operations inside.
+        # For a group: sums over the operations inside.
         self.count = 1 if kind == "op" else 0
         self.flops = 0
-        # ``file:line`` and the line's text, of an operation.
+        # ``file:line`` and the source line, for an operation.
         self.line: tuple[str, str] = "", ""
         # Items that read its values.
         self.readers: list[Item] = []
-        # Whether the readers outside of this group read the group: the body of a loop has values of its own.
+        # Whether the readers outside this group read the group itself. This is so for the body of a loop, which has its
+        # own values.
         self.closed = False
-        # Of a named block, what its way back is, or of that the block.
+        # For a named block its backward pass, and for the backward pass its block.
         self.twin: Item | None = None
         self.number = -1
 
     def add(self, item: Item) -> Item:
-        """Put another into this group."""
+        """Add an item to this group."""
         item.parent = self
         self.children.append(item)
         return item
 
     def path(self) -> list[Item]:
-        """The groups around it, outermost first."""
+        """Return the groups around this item, outermost first."""
         found: list[Item] = []
         item = self.parent
         while item is not None:
@@ -64,14 +65,14 @@ class Item:
         return found[::-1]
 
     def walk(self) -> Iterator[Item]:
-        """It and all that is inside."""
+        """Yield this item and all items inside it."""
         yield self
         for child in self.children:
             yield from child.walk()
 
 
 def items_of(graph: Graph, *, columns: bool = True) -> Item:
-    """The tree of a graph. Where there is a way back, the root holds a group for each direction."""
+    """Return the tree of a graph. If the graph has a backward pass, the root has one group for each direction."""
     root = Item("group", FORWARD, graph.name)
     _Builder(graph, root, columns).build()
     summed(root)
@@ -79,12 +80,12 @@ def items_of(graph: Graph, *, columns: bool = True) -> Item:
 
 
 class _Builder:
-    """Puts one graph into a group."""
+    """Adds the items of one graph to a group."""
 
     def __init__(self, graph: Graph, root: Item, columns: bool) -> None:
         self.graph = graph
         self.names = Names()
-        # What shows the value of a variable.
+        # The item that shows the value of a variable.
         self.makers: dict[Any, Item] = {}
         self.groups: dict[Any, Item] = {}
         self.inputs = [self._value(var, "input", str(var.aval)) for var in graph.inputs]
@@ -130,7 +131,7 @@ class _Builder:
         self.makers.update(dict.fromkeys(equation.results, item))
         self._group_of(equation, part).add(item)
         for held in graphs_in(equation.params.values()):
-            # The body is drawn inside, with inputs and outputs of its own.
+            # Draw the body inside, with its own inputs and outputs.
             item.kind, item.closed = "group", True
             body = item.add(Item("group", part, held.name))
             body.closed = True
@@ -171,7 +172,7 @@ class _Builder:
 
 
 def _settle(item: Item, top: Item, readers: Sequence[Item]) -> None:
-    """Put an input into the innermost group that holds all that reads it there."""
+    """Move an input into the innermost group that contains all its readers."""
     mine = [reader for reader in readers if top is reader or top in reader.path()]
     paths = [reader.path() for reader in mine] or [[*top.path(), top]]
     common = paths[0]
@@ -179,7 +180,7 @@ def _settle(item: Item, top: Item, readers: Sequence[Item]) -> None:
         same = [a for a, b in zip(common, path, strict=False) if a is b]
         common = same
     item.part = top.part if top.parent is not None else item.part
-    # Inputs stand before what reads them.
+    # Put inputs before the items that read them.
     group = common[-1]
     item.parent = group
     group.children.insert(0, item)
@@ -190,7 +191,7 @@ def _part_of(readers: Iterable[Item]) -> str:
 
 
 def summed(item: Item) -> Item:
-    """Count what groups hold, and tell of them."""
+    """Sum the counts of the items in each group, and add them to the tooltips."""
     for child in item.children:
         summed(child)
     if item.kind == "group":
@@ -204,7 +205,7 @@ def summed(item: Item) -> Item:
 
 
 def counted(count: int) -> str:
-    """How many equations there are, in words."""
+    """Return the number of equations as text."""
     return f"{count:,} equation{'' if count == 1 else 's'}"
 
 

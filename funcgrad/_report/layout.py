@@ -1,8 +1,8 @@
-"""Where boxes stand: igraph's layers for each group, then sizes and places from the inside out.
+"""Lay out boxes: igraph assigns layers within each group, then sizes and positions follow from the inside out.
 
-igraph says which layer a box is in, and in which order a layer stands, with few crossings (Sugiyama, Tagawa and Toda,
-*Methods for Visual Understanding of Hierarchical System Structures*, 1981). Places
-along a layer are found in ``places.py``. ``page.js`` does the same when blocks fold.
+igraph assigns a layer to each box and orders each layer with few crossings (Sugiyama, Tagawa and Toda, *Methods for
+Visual Understanding of Hierarchical System Structures*, 1981). ``places.py`` computes the positions along a layer.
+``page.js`` repeats this when blocks are folded.
 """
 
 from __future__ import annotations
@@ -17,61 +17,61 @@ from funcgrad._report.places import along
 
 _igraph: Any = LazyModule("igraph")
 
-# In pixels: what a letter takes, what lies between boxes, what a group has around its children and for its title.
+# In pixels: the width of a letter, the gap between boxes, the margin of a group and the height of its title.
 LETTER, SMALL_LETTER = 7.0, 6.1
 HEIGHT, HALF_HEIGHT, LAYER_GAP, PADDING, TITLE, COLUMN_GAP = 40.0, 24.0, 34.0, 16.0, 26.0, 90.0
 DOOR_GAP = 12.0
 
 
 def require_igraph(asked: str) -> None:
-    """Refuse, in words of ours, where the library that finds layers is not installed."""
+    """Raise our own error if igraph is not installed."""
     try:
         _ = _igraph.Graph
     except ModuleNotFoundError as error:
         if error.name != "igraph":
             raise
         raise ModuleNotFoundError(
-            f"{asked}: a graph is laid out by igraph, and there is no module of that name. Install it "
-            "(pip install 'funcgrad[viz]'), or write graph.to_dot() to a file for Graphviz.",
+            f"{asked}: igraph lays out graphs, and it is not installed. Install it (pip install 'funcgrad[viz]'), or "
+            "write graph.to_dot() to a file for Graphviz.",
             name="igraph",
         ) from None
 
 
 class Layers:
-    """The layers of one group, top to bottom; what is no item is a bend of an edge on its way through a layer.
+    """The layers of one group, top to bottom. They contain items, and bends of edges that pass through a layer.
 
     Args:
         rows: the items and bends of each layer, left to right. A bend is a number.
         edges: ``(from, to, bends)`` between the group's children.
-        doors: for each child that is read from outside, or reads, the bend at the group's border.
+        ports: for each child with an edge to the outside, the bend at the group's border.
     """
 
     def __init__(
-        self, rows: list[list[Any]], edges: list[tuple[Item, Item, list[int]]], doors: dict[tuple[int, bool], list[int]]
+        self, rows: list[list[Any]], edges: list[tuple[Item, Item, list[int]]], ports: dict[tuple[int, bool], list[int]]
     ) -> None:
         self.rows = rows
         self.edges = edges
-        self.doors = doors
+        self.ports = ports
 
 
-# What of a group's children has edges over its border: (group, child, whether they go in), by identity.
+# The edges of a group's children that cross its border: (group, child, whether the edge enters), by identity.
 Borders = set[tuple[int, int, bool]]
 
 
 def layers_of(group: Item, borders: Borders) -> Layers:
-    """The layers of a group's children; an edge over its border goes through a bend in the first layer or the last."""
+    """Return the layers of a group's children; an edge across the border has a bend in the first or the last layer."""
     nodes: list[Any] = list(group.children)
     pairs = lifted(group)
-    doors: dict[tuple[int, bool], int] = {}
+    ports: dict[tuple[int, bool], int] = {}
     for i, child in enumerate(group.children):
         for entering in (True, False):
             if (id(group), id(child), entering) in borders:
-                door = doors[id(child), entering] = len(nodes)
-                nodes.append(len(doors) - 1)
-                pairs.append((door, i) if entering else (i, door))
+                port = ports[id(child), entering] = len(nodes)
+                nodes.append(len(ports) - 1)
+                pairs.append((port, i) if entering else (i, port))
     depths = _depths(len(group.children), len(nodes), pairs)
-    # An edge that spans several layers has a bend in each between; igraph orders bends with the rest.
-    bends, steps, ways = len(doors), [], {}
+    # An edge that spans several layers has a bend in each layer between; igraph orders bends like boxes.
+    bends, steps, ways = len(ports), [], {}
     for a, b in pairs:
         chain = [a, *range(len(nodes), len(nodes) + depths[b] - depths[a] - 1), b]
         for depth in range(depths[a] + 1, depths[b]):
@@ -79,7 +79,8 @@ def layers_of(group: Item, borders: Borders) -> Layers:
             depths.append(depth)
             bends += 1
         ways[a, b] = [nodes[i] for i in chain[1:-1]]
-        # What goes against the order, as between blocks that are entered again, is drawn and moves nothing.
+        # An edge against the order, for example between blocks that are entered again, is drawn but does not affect the
+        # layers.
         steps += list(itertools.pairwise(chain)) if depths[a] < depths[b] else []
     found = _igraph.Graph(n=len(nodes), edges=steps, directed=True).layout_sugiyama(layers=depths)
     rows: list[list[tuple[float, int]]] = [[] for _ in range(max(depths, default=-1) + 1)]
@@ -88,15 +89,18 @@ def layers_of(group: Item, borders: Borders) -> Layers:
     edges = [(nodes[a], nodes[b], way) for (a, b), way in ways.items() if max(a, b) < len(group.children)]
     through: dict[tuple[int, bool], list[int]] = {}
     for i, child in enumerate(group.children):
-        if (door := doors.get((id(child), True))) is not None:
-            through[id(child), True] = [nodes[door], *ways[door, i]]
-        if (door := doors.get((id(child), False))) is not None:
-            through[id(child), False] = [*ways[i, door], nodes[door]]
+        if (port := ports.get((id(child), True))) is not None:
+            through[id(child), True] = [nodes[port], *ways[port, i]]
+        if (port := ports.get((id(child), False))) is not None:
+            through[id(child), False] = [*ways[i, port], nodes[port]]
     return Layers([[nodes[i] for _, i in sorted(row)] for row in rows], edges, through)
 
 
 def lifted(group: Item) -> list[tuple[int, int]]:
-    """The edges between a group's children, each once: those of what is inside of them are theirs."""
+    """Return the edges between a group's children, each once.
+
+    An edge of an item inside a child is an edge of the child.
+    """
     owners: dict[int, int] = {}
     for i, child in enumerate(group.children):
         owners.update(dict.fromkeys(map(id, child.walk()), i))
@@ -111,9 +115,12 @@ def lifted(group: Item) -> list[tuple[int, int]]:
 
 
 def _depths(count: int, total: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
-    """The layer of each child: as deep as the longest path to it, but what reads nothing just above its readers.
+    """Return the layer of each child: the length of the longest path to it.
 
-    Of all from ``count`` on, which are doors, those that lead in are above the rest, and those that lead out below.
+    A child without inputs is just above its first reader.
+
+    The nodes from ``count`` on are border bends. Those that lead in are above all others, and those that lead out
+    below.
     """
     inner = [(a, b) for a, b in pairs if max(a, b) < count]
     after: list[list[int]] = [[] for _ in range(count)]
@@ -124,7 +131,7 @@ def _depths(count: int, total: int, pairs: Sequence[tuple[int, int]]) -> list[in
     roots = [i for i in range(count) if not waiting[i]]
     depths, ready, left = [0] * count, roots[::-1], dict.fromkeys(range(count))
     while left:
-        # In a circle, as there may be among groups, the first in the program comes first.
+        # Groups may depend on each other in a cycle. Then the first in the program comes first.
         i = ready.pop() if ready else next(iter(left))
         left.pop(i)
         for j in after[i]:
@@ -144,7 +151,7 @@ def _depths(count: int, total: int, pairs: Sequence[tuple[int, int]]) -> list[in
 
 
 def box_size(item: Item) -> tuple[float, float]:
-    """Of an operation, a value, or a group that is folded."""
+    """Return the size of an operation, a value, or a folded group."""
     first = len(item.label) + (len(item.detail) + 1 if item.detail else 0) + (2 if item.kind == "group" else 0)
     width = max(LETTER * first, SMALL_LETTER * len(item.below)) + 22
     if item.kind in ("op", "group"):
@@ -153,18 +160,19 @@ def box_size(item: Item) -> tuple[float, float]:
 
 
 class Placed:
-    """Where everything stands when the given groups are open.
+    """The positions of all boxes for a given set of open groups.
 
     Args:
-        root: the whole.
-        layers: of each open group, by identity.
-        opened: which groups are open, by identity.
+        root: the root group.
+        layers: the layers of each open group, by identity.
+        opened: the open groups, by identity.
     """
 
     def __init__(self, root: Item, layers: dict[int, Layers], opened: set[int]) -> None:
         self.layers = layers
         self.opened = opened
-        # Of each item the width and height, and where its corner is in its group; of bends the middle.
+        # For each item its width and height, and the position of its corner in its group. For bends, the position of
+        # the middle.
         self.sizes: dict[int, tuple[float, float]] = {}
         self.corners: dict[int, tuple[float, float]] = {}
         self.bends: dict[tuple[int, int], tuple[float, float]] = {}
@@ -192,7 +200,7 @@ class Placed:
         return size
 
     def _in_columns(self, item: Item) -> tuple[float, float]:
-        """Forward, and the way back beside it, which ends where it begins: at the top."""
+        """Place the forward pass, and beside it the backward pass, whose last operation is at the top."""
         sizes = [self.sizes[id(child)] for child in item.children]
         height, x = max(size[1] for size in sizes), 0.0
         for child, size in zip(item.children, sizes, strict=True):
@@ -231,26 +239,26 @@ class Placed:
 
 
 def chains_of(layers: Layers) -> list[list[Any]]:
-    """What each edge goes through, from layer to layer, as `along` knows it: bends by their numbers."""
+    """Return the keys of the boxes and bends that each edge passes, from layer to layer, for `along`."""
     chains: list[list[Any]] = [[id(a), *map(bend_key, bends), id(b)] for a, b, bends in layers.edges]
-    for (child, entering), bends in layers.doors.items():
+    for (child, entering), bends in layers.ports.items():
         way = list(map(bend_key, bends))
         chains.append([*way, child] if entering else [child, *way])
     return chains
 
 
 def bend_key(bend: int) -> int:
-    """What a bend is known by beside identities, which are positive."""
+    """Return the key of a bend: negative, because the keys of boxes (identities) are positive."""
     return -1 - bend
 
 
 def has_columns(root: Item) -> bool:
-    """Whether the way there and the way back stand side by side."""
+    """Return whether the forward and the backward pass are two columns."""
     return [child.label for child in root.children] == ["forward", "backward"] and root.children[1].part == BACKWARD
 
 
 def opened_first(root: Item, most: int) -> set[int]:
-    """The groups that are open at first: level by level, as long as no more boxes than that are to be seen."""
+    """Return the groups that are open at first: level by level, until the limit of visible boxes."""
     opened = {id(root)}
     level = [child for child in root.children if child.kind == "group"]
     shown = len(root.children)

@@ -18,8 +18,8 @@
   const seen = (i) => { for (const g of paths[i]) if (!open.has(g)) return g; return i; };
   const routes = new Map();
   for (const item of items) for (const [a, b, way] of item.e || []) routes.set(a + ">" + b, way);
-  const doors = new Map();
-  for (const item of items) for (const [child, entering, way] of item.w || []) doors.set(child + (entering ? "<" : ">"), way);
+  const ports = new Map();
+  for (const item of items) for (const [child, entering, way] of item.w || []) ports.set(child + (entering ? "<" : ">"), way);
   const most = Math.max(1, ...items.filter((x) => x.k === "op").map((x) => x.f));
 
   // --- places: layers and orders come with the data; sizes depend on what is open
@@ -92,7 +92,7 @@
       beside.get(a).push([b, weight]);
       beside.get(b).push([a, weight]);
     }
-    for (const row of rows) apart(row.map(() => 0), row.map(() => 1), row.map((c) => width.get(c))).forEach((x, n) => xs.set(row[n], x));
+    for (const row of rows) spaced(row.map(() => 0), row.map(() => 1), row.map((c) => width.get(c))).forEach((x, n) => xs.set(row[n], x));
     for (let sweep = 0; sweep < SWEEPS; sweep++) {
       const down = sweep % 2 === 0;
       for (let k = 0; k < rows.length; k++) {
@@ -104,7 +104,7 @@
           wanted.push(total ? sum / total : xs.get(c));
           weights.push(total || 0.1);
         }
-        apart(wanted, weights, row.map((c) => width.get(c))).forEach((x, n) => xs.set(row[n], x));
+        spaced(wanted, weights, row.map((c) => width.get(c))).forEach((x, n) => xs.set(row[n], x));
       }
     }
     let left = Infinity, right = -Infinity;
@@ -113,7 +113,7 @@
     for (const [c, x] of xs) xs.set(c, x - left);
     return [xs, right - left];
   }
-  function apart(wanted, weights, widths) {
+  function spaced(wanted, weights, widths) {
     const offsets = [0];
     for (let i = 1; i < widths.length; i++) offsets.push(offsets[i - 1] + (widths[i - 1] + widths[i]) / 2 + GAP);
     const pools = [];
@@ -197,8 +197,8 @@
       d = `M${x0},${y0} C${m},${y0} ${m},${y1} ${x1},${y1}`;
     } else {
       const middle = (routes.get(one + ">" + other) || []).map((n) => bends.get(group + ":" + n));
-      const out = pa.slice(depth + 2).reverse().flatMap((c) => (doors.get(c + ">") || []).map((n) => bends.get(items[c].u + ":" + n)));
-      const into = pb.slice(depth + 2).flatMap((c) => (doors.get(c + "<") || []).map((n) => bends.get(items[c].u + ":" + n)));
+      const out = pa.slice(depth + 2).reverse().flatMap((c) => (ports.get(c + ">") || []).map((n) => bends.get(items[c].u + ":" + n)));
+      const into = pb.slice(depth + 2).flatMap((c) => (ports.get(c + "<") || []).map((n) => bends.get(items[c].u + ":" + n)));
       const up = items[group].p === "backward";
       const points = [[ax + aw / 2, up ? ay : ay + ah], ...out, ...middle, ...into, [bx + bw / 2, up ? by + bh : by]];
       d = `M${points[0]}`;
@@ -247,12 +247,12 @@
     tip.style.top = `${y + 18 + height > innerHeight - 8 ? Math.max(8, y - height - 12) : y + 18}px`;
   }
 
-  // --- folding: what was clicked stays where it is
+  // --- folding: the clicked box keeps its position
   function toggle(i, alone) {
     const [x, y] = boxes.get(i);
     const at = [x * scale + dx, y * scale + dy];
     const opening = !open.has(i), twin = items[i].t;
-    // A block's way back folds and unfolds with it, beside it.
+    // The backward pass of a block folds and unfolds with it.
     for (const each of twin >= 0 && !alone ? [i, twin] : [i]) opening ? open.add(each) : open.delete(each);
     tip.hidden = true;
     draw();
@@ -261,7 +261,7 @@
   }
   function openAll(which) { open.clear(); which.forEach((i) => open.add(i)); draw(); fit(); }
 
-  // --- moving about
+  // --- moving and zooming
   function move(x, y) { dx = x; dy = y; world.setAttribute("transform", `translate(${dx},${dy}) scale(${scale})`); }
   function zoom(factor, x, y) {
     const wanted = Math.min(4, Math.max(0.02, scale * factor)), by = wanted / scale;
@@ -274,7 +274,7 @@
     move((width - w * scale) / 2, Math.max(8, (height - h * scale) / 2));
   }
   function begin() {
-    // Whole if it can be read like that, else as wide as the window, from the top.
+    // Show the whole graph if its text is readable, else fit its width and start at the top.
     fit();
     const [, , w] = boxes.get(0), { width } = view.getBoundingClientRect();
     if (scale < 0.55) { scale = Math.max(0.7, Math.min(1, width / (w + 16))); move(Math.max(8, (width - w * scale) / 2), 8); }
@@ -305,7 +305,7 @@
   view.addEventListener("click", (event) => { if (moved) { event.stopPropagation(); event.preventDefault(); } }, true);
   view.addEventListener("wheel", (event) => {
     const top = view.getBoundingClientRect();
-    // Inside of a notebook the notebook scrolls.
+    // In a notebook, the wheel scrolls the notebook.
     if (window.parent !== window && !event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
     zoom(Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.0015)), event.clientX - top.left, event.clientY - top.top);

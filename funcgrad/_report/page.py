@@ -1,4 +1,4 @@
-"""Graphs as a page that stands by itself: data, drawing and colours in one file, and nothing from anywhere else."""
+"""Write a graph as a self-contained HTML page: data, drawing code and colours in one file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from funcgrad._report.items import counted
 from funcgrad._report.layout import has_columns, require_igraph
 
 _FOLDER = Path(__file__).parent
-# In a notebook: as high as a screen shows beside the cell.
+# For notebooks: a height that fits on a screen with the cell.
 _HEIGHT = 560
 
 
@@ -27,9 +27,9 @@ def show(graph: Graph, path: str | os.PathLike[str]) -> None:
 
 
 def page(graph: Graph) -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     drawing = Drawing(graph)
-    # In a script's text nothing may look like its end.
+    # The text of a script must not contain its own end tag.
     data = json.dumps(as_data(drawing), separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
     return _template().substitute(
         title=escape(graph.name),
@@ -42,7 +42,7 @@ def page(graph: Graph) -> str:
 
 
 def in_notebook(graph: Graph) -> str | None:
-    """The page in a frame; nothing, and so the text, where it cannot be laid out."""
+    """Return the page in a frame; an empty string, so that a notebook shows the text, if igraph is not installed."""
     if find_spec("igraph") is None:
         return None
     style = f"width:100%;height:{_HEIGHT}px;border:1px solid rgba(128,128,128,0.3);border-radius:8px"
@@ -50,7 +50,7 @@ def in_notebook(graph: Graph) -> str | None:
 
 
 def shortened(number: float) -> str:
-    """A number with three digits and the letter of its thousands: ``1.23 M``."""
+    """Return a number with three digits and a metric prefix: ``1.23 M``."""
     for letter in ("", "k", "M", "G", "T", "P"):
         if number < 999.5 or letter == "P":
             return f"{number:.3g} {letter}"

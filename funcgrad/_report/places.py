@@ -1,7 +1,7 @@
-"""Places along a layer: each box below the mean of its neighbours, as near as the order and the others' widths allow.
+"""Positions along a layer: each box as close to the mean of its neighbours as the order and the widths allow.
 
-That is isotonic regression, of places without the widths before them, which pools neighbours that would fall (Barlow,
-Bartholomew, Bremner and Brunk, *Statistical Inference under Order Restrictions*, 1972).
+This is isotonic regression of the positions minus the widths before them; it pools neighbours that would decrease
+(Barlow, Bartholomew, Bremner and Brunk, *Statistical Inference under Order Restrictions*, 1972).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 
-# Between boxes, in pixels; and how wide a bend is.
+# The gap between boxes and the width of a bend, in pixels.
 GAP, BEND = 22.0, 6.0
 _SWEEPS = 10
 
@@ -19,11 +19,11 @@ Rows = Sequence[Sequence[int]]
 def along(
     rows: Rows, chains: Sequence[Sequence[int]], sizes: Mapping[int, tuple[float, float]]
 ) -> tuple[dict[int, float], float]:
-    """The middle of each box and bend along its layer, and the width of all.
+    """Return the middle of each box and bend along its layer, and the width of all.
 
     Args:
-        rows: what is in each layer, in order: keys, negative ones for bends.
-        chains: what edges go through, a key in each layer on their way.
+        rows: the keys in each layer, in order; negative ones are bends.
+        chains: the keys that each edge passes, one in each layer on its way.
         sizes: of boxes, width and height.
     """
     widths = {key: sizes[key][0] if key >= 0 else BEND for row in rows for key in row}
@@ -31,7 +31,7 @@ def along(
     level = {key: i for i, row in enumerate(rows) for key in row}
     xs: dict[int, float] = {}
     for row in rows:
-        spread = apart([0.0] * len(row), [1.0] * len(row), [widths[key] for key in row])
+        spread = spaced([0.0] * len(row), [1.0] * len(row), [widths[key] for key in row])
         xs.update(zip(row, spread, strict=True))
     for sweep in range(_SWEEPS):
         down, both = sweep % 2 == 0, sweep >= _SWEEPS - 2
@@ -42,14 +42,14 @@ def along(
                 total = sum(w for _, w in near)
                 wanted.append(sum(x * w for x, w in near) / total if near else xs[key])
                 weights.append(total or 0.1)
-            xs.update(zip(rows[i], apart(wanted, weights, [widths[key] for key in rows[i]]), strict=True))
+            xs.update(zip(rows[i], spaced(wanted, weights, [widths[key] for key in rows[i]]), strict=True))
     left = min((x - widths[key] / 2 for key, x in xs.items()), default=0.0)
     right = max((x + widths[key] / 2 for key, x in xs.items()), default=0.0)
     return {key: x - left for key, x in xs.items()}, right - left
 
 
 def _neighbours(rows: Rows, chains: Sequence[Sequence[int]]) -> dict[int, list[tuple[int, float]]]:
-    """What each is joined to, and how strongly: long edges are to run straight."""
+    """Return the neighbours of each key with weights: a long edge has a large weight, so that it becomes straight."""
     beside: dict[int, list[tuple[int, float]]] = {key: [] for row in rows for key in row}
     for chain in chains:
         for one, other in itertools.pairwise(chain):
@@ -59,12 +59,12 @@ def _neighbours(rows: Rows, chains: Sequence[Sequence[int]]) -> dict[int, list[t
     return beside
 
 
-def apart(wanted: Sequence[float], weights: Sequence[float], widths: Sequence[float]) -> list[float]:
-    """The places nearest to those wanted, in this order, at which boxes of these widths leave gaps between them."""
+def spaced(wanted: Sequence[float], weights: Sequence[float], widths: Sequence[float]) -> list[float]:
+    """Return the positions nearest to the wanted ones, in this order, with gaps between boxes of these widths."""
     offsets = [0.0]
     for a, b in itertools.pairwise(widths):
         offsets.append(offsets[-1] + (a + b) / 2 + GAP)
-    # Places without the widths before them need only not to fall: pools of neighbours that would share their mean.
+    # Positions minus the widths before them must only not decrease. Neighbours that would decrease share their mean.
     pools: list[list[float]] = []
     for x, weight, offset in zip(wanted, weights, offsets, strict=False):
         pools.append([x - offset, weight, 1])

@@ -1,4 +1,4 @@
-"""How long each equation takes."""
+"""Measure the time of each equation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from funcgrad._core.graph.line import Line
 from funcgrad._core.graph.show import Names, equation_text
 from funcgrad.errors import ConcretizationTypeError
 
-# As often as there is time for, so that a table comes at once, and no more often than medians need.
+# The time limit keeps a profile short, and a median needs no more runs than the other limit.
 _SECONDS, _MOST_RUNS = 0.25, 101
 _SHOWN, _WIDTH = 20, 64
 
@@ -26,10 +26,10 @@ class Timed(NamedTuple):
 
     Args:
         seconds: the median over the runs.
-        share: of the time of all.
+        share: the fraction of the total time.
         what: the equation, or a line of the program.
-        line: where it comes from.
-        equations: how many equations it stands for.
+        line: the source line.
+        equations: the number of equations in this row.
     """
 
     seconds: float
@@ -40,7 +40,7 @@ class Timed(NamedTuple):
 
 
 class Profile:
-    """Equations by time; ``rows`` has all of them, ``by_line()`` adds up those of a line of the program."""
+    """Equations by time; ``rows`` has all of them, and ``by_line()`` adds up the equations of each source line."""
 
     def __init__(self, title: str, rows: Sequence[Timed], runs: int) -> None:
         self.title = title
@@ -49,11 +49,11 @@ class Profile:
 
     @property
     def seconds(self) -> float:
-        """The time of all equations together."""
+        """Return the time of all equations together."""
         return sum(row.seconds for row in self.rows)
 
     def by_line(self) -> Profile:
-        """The same by the lines of the program, those of a gradient with the lines whose derivative they are."""
+        """Return the times by source line. The equations of a gradient belong to the lines that they differentiate."""
         lines: dict[Line | None, list[Timed]] = {}
         for row in self.rows:
             lines.setdefault(row.line and row.line.place, []).append(row)
@@ -74,7 +74,7 @@ class Profile:
         return "\n".join([head, *lines, *([f"          ... {more:,} more in .rows"] if more > 0 else [])])
 
     def _repr_html_(self) -> str:
-        """The same in a notebook."""
+        """Return the table as HTML, for notebooks."""
         rows = "".join(
             f"<tr><td>{duration(r.seconds)}</td><td>{r.share:.0%}</td><td style='text-align:left'>"
             f"<code>{escape(_cut(r.what))}</code></td><td style='text-align:left'>"
@@ -86,7 +86,7 @@ class Profile:
 
 
 def profile(graph: Graph, args: tuple, kwargs: dict[str, Any]) -> Profile:
-    """The times of a graph's equations on these arguments."""
+    """Return the times of a graph's equations for these arguments."""
     leaves = [_bare(x) for x in graph.bound(args, kwargs)]
     fixed = {var: _bare(value) for var, value in graph.constants}
     times: list[list[float]] = [[] for _ in graph.equations]
@@ -95,7 +95,7 @@ def profile(graph: Graph, args: tuple, kwargs: dict[str, Any]) -> Profile:
     while runs < _MOST_RUNS and (runs < 2 or time.perf_counter() - begin < _SECONDS):
         _run(graph, leaves, fixed, times)
         runs += 1
-    # What is asked for the first time, caches and programs of loops, is made in the first run.
+    # The first run fills the caches and builds the programs of loops, so it is not measured.
     middles = [median(found[1:]) for found in times]
     total = sum(middles) or 1.0
     names = Names()
@@ -119,8 +119,8 @@ def _run(graph: Graph, leaves: Sequence[Any], fixed: dict[Any, Any], times: Sequ
 def _bare(x: Any) -> Any:
     if isinstance(x, Tracer):
         raise ConcretizationTypeError(
-            f"profile: an argument or a constant is {x.aval}, traced by a running {x.owner.transform}; needed numbers, "
-            "since they are computed with. Profile a graph outside of transforms."
+            f"profile: an argument or a constant is {x.aval}, traced by a running {x.owner.transform}; needed "
+            "numbers, because a profile runs the equations. Profile a graph outside of transforms."
         )
     return np.asarray(x) if is_foreign(x) else x
 
@@ -130,7 +130,7 @@ def _cut(text: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time with three digits: ``1.23 ms``."""
+    """Return a time with three digits: ``1.23 ms``."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"

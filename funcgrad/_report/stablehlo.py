@@ -1,4 +1,4 @@
-"""Graphs in StableHLO."""
+"""Write graphs in StableHLO."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from funcgrad.errors import ConcretizationTypeError
 
 
 def to_stablehlo(graph: Graph) -> str:
-    """The text of the module."""
+    """Return the text of the module."""
     for _, value in graph.constants:
         if isinstance(value, Tracer):
             raise ConcretizationTypeError(
                 f"to_stablehlo: a constant of {graph.name} is traced by a running {value.owner.transform}; needed "
-                "numbers, which stand in the text. Make the graph outside of transforms, or make it an argument."
+                "numbers, because the text contains them. Make the graph outside of transforms, or make it an "
+                "argument."
             )
     return xla_export.stablehlo(graph)

@@ -1,4 +1,4 @@
-"""Graphs as pictures for papers: SVG without scripts, in light colours."""
+"""Draw graphs for papers: SVG without scripts, in light colours."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from funcgrad._report.items import BACKWARD, Item
 from funcgrad._report.layout import Placed, has_columns, require_igraph
 
 _FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
-# Of each kind of box: what fills it, its line, and its letters.
+# The fill colour, line colour and text colour of each kind of box.
 _COLORS = {
     "forward": ("#e8f1fb", "#3b78b8", "#15304d"),
     "backward": ("#fdeee2", "#c7662b", "#4d260d"),
@@ -25,7 +25,7 @@ _EDGE, _ACROSS = "#6b7683", "#b3a397"
 
 
 def to_svg(graph: Graph, path: str | os.PathLike[str], fold: bool | None = None) -> None:
-    """Write the picture of a graph."""
+    """Return the picture of a graph."""
     require_igraph("to_svg")
     drawing = Drawing(graph)
     opened = drawing.opened if fold is None else drawing.columns if fold else drawing.all_open
@@ -34,7 +34,7 @@ def to_svg(graph: Graph, path: str | os.PathLike[str], fold: bool | None = None)
 
 
 def svg_of(drawing: Drawing, opened: set[int]) -> str:
-    """The picture with these groups open."""
+    """Return the picture with these groups open."""
     placed = Placed(drawing.root, drawing.layers, opened)
     _, _, width, height = placed.boxes[id(drawing.root)]
     sizes = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
@@ -105,7 +105,7 @@ def _edge(a: Item, b: Item, placed: Placed, drawing: Drawing) -> str:
 
 
 def route(a: Item, b: Item, placed: Placed, drawing: Drawing) -> tuple[list[tuple[float, float]], bool]:
-    """The points that an edge goes through, and whether it goes across, from one column to the other."""
+    """Return the points of an edge, and whether it goes from one column to the other."""
     group, first, second = meeting(a, b)
     ax, ay, aw, ah = placed.boxes[id(a)]
     bx, by, bw, bh = placed.boxes[id(b)]
@@ -114,25 +114,25 @@ def route(a: Item, b: Item, placed: Placed, drawing: Drawing) -> tuple[list[tupl
         return [(ax + (aw if right else 0), ay + ah / 2), (bx + (0 if right else bw), by + bh / 2)], True
     bends: Any = next((e[2] for e in drawing.layers[id(group)].edges if e[0] is first and e[1] is second), [])
     middle = [placed.bends[id(group), bend] for bend in bends]
-    middle = [*_doors(a, group, False, placed, drawing), *middle, *_doors(b, group, True, placed, drawing)]
+    middle = [*_ports(a, group, False, placed, drawing), *middle, *_ports(b, group, True, placed, drawing)]
     if group.part == BACKWARD:
         return [(ax + aw / 2, ay), *middle, (bx + bw / 2, by + bh)], False
     return [(ax + aw / 2, ay + ah), *middle, (bx + bw / 2, by)], False
 
 
-def _doors(end: Item, group: Item, entering: bool, placed: Placed, drawing: Drawing) -> list[tuple[float, float]]:
-    """The bends at the borders between an end of an edge and the group that holds both ends."""
+def _ports(end: Item, group: Item, entering: bool, placed: Placed, drawing: Drawing) -> list[tuple[float, float]]:
+    """Return the bends at the borders between one end of an edge and the group that holds both ends."""
     inside = [*end.path(), end][len(group.path()) + 2 :]
     points = []
     for child in inside if entering else inside[::-1]:
         parent: Any = child.parent
-        way = drawing.layers[id(parent)].doors.get((id(child), entering), [])
+        way = drawing.layers[id(parent)].ports.get((id(child), entering), [])
         points += [placed.bends[id(parent), bend] for bend in way]
     return points
 
 
 def curve(points: list[tuple[float, float]], across: bool) -> str:
-    """A smooth path through points, along the layers' direction at each."""
+    """Return a smooth path through points, along the layers' direction at each."""
     path = f"M{points[0][0]:.1f},{points[0][1]:.1f}"
     for (x0, y0), (x1, y1) in itertools.pairwise(points):
         if across:

@@ -1,8 +1,8 @@
-"""The named errors of funcgrad: one class per mistake, each with the failing call and the repaired one.
+"""The exceptions and warnings of funcgrad: one class per mistake, each with a failing call and the repaired call.
 
-Every class derives from the builtin that a caller expects, so ``except TypeError`` keeps working. Where JAX has the
-same mistake the class has JAX's name. Messages have three sentences: what was asked and where, what arrived against
-what was needed, and what to do.
+Every class derives from the builtin class that a caller expects, so ``except TypeError`` keeps working. A class for a
+mistake that JAX has too has JAX's name. Each message has three sentences: what was asked and where, what arrived
+against what was needed, and what to do.
 """
 
 from funcgrad._public import publish

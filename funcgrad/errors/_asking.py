@@ -1,4 +1,4 @@
-"""Mistakes in what was asked for: derivatives, functions, arrays, trees and hyperparameters that do not fit."""
+"""Mistakes in a call's arguments: missing derivatives, unsupported functions and arrays, trees that differ."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NonScalarOutputError(TypeError):
 
 
 class NotDifferentiableError(TypeError):
-    """A derivative was asked by an integer or bool, or through something that has none.
+    """A derivative was requested with respect to an integer or bool, or of an operation that has no derivative.
 
     >>> import numpy as np
     >>> import funcgrad as fg
@@ -31,7 +31,7 @@ class NotDifferentiableError(TypeError):
     Traceback (most recent call last):
     funcgrad.errors.NotDifferentiableError
 
-    Pass a floating-point number, or name the argument that is meant with `argnums`:
+    Pass a floating-point number, or select the argument to differentiate with `argnums`:
 
     >>> print(float(fg.grad(lambda x: x * x)(3.0)))
     6.0
@@ -41,7 +41,7 @@ class NotDifferentiableError(TypeError):
 
 
 class UnsupportedFunctionError(NotImplementedError):
-    """A traced value met a NumPy function, or an option of one, that funcgrad does not have.
+    """A traced value was passed to a NumPy function, or to an option of one, that funcgrad does not have.
 
     >>> import numpy as np
     >>> import funcgrad as fg
@@ -51,15 +51,17 @@ class UnsupportedFunctionError(NotImplementedError):
     Traceback (most recent call last):
     funcgrad.errors.UnsupportedFunctionError
 
-    The message names what stands for it, where there is something. Where the result is meant to count as a constant,
-    hand the plain value over with `fg.stop_gradient(x)`.
+    The message names a replacement if there is one. To use the result as a constant, pass the plain value
+    `fg.stop_gradient(x)`.
     """
 
 
 class ForeignArrayError(TypeError):
-    """A traced value met, or was to become, what is no array of numbers: a mask, units, a matrix, text, objects.
+    """A traced value was combined with, or assigned to, an array of a foreign type.
 
-    Such arrays compute by rules of their own, which have no derivatives here:
+    Foreign types are masked arrays, arrays with units, matrices, text and general Python objects.
+
+    These types have their own arithmetic, for which funcgrad has no derivatives:
 
     >>> import numpy as np
     >>> import funcgrad as fg
@@ -68,18 +70,18 @@ class ForeignArrayError(TypeError):
     Traceback (most recent call last):
     funcgrad.errors.ForeignArrayError
 
-    Say in plain arrays what is meant:
+    Express the computation in plain arrays:
 
     >>> seen = ~np.ma.getmaskarray(m)
     >>> fg.grad(lambda x: np.sum(x * np.where(seen, m.filled(0.0), 0.0)))(np.ones(2))
     array([1., 0.])
 
-    Arrays of Python objects that are real numbers are taken as the arrays of these numbers.
+    An object array whose elements are real numbers is converted to an array of these numbers.
     """
 
 
 class TreeMismatchError(ValueError):
-    """Two pytrees, or two leaves at the same place, do not fit together. The message names the key path.
+    """Two pytrees, or two leaves at the same key path, do not match. The message names the key path.
 
     >>> import funcgrad as fg
     >>> params = {"weight": 1.0, "bias": 0.5}
@@ -87,7 +89,7 @@ class TreeMismatchError(ValueError):
     Traceback (most recent call last):
     funcgrad.errors.TreeMismatchError
 
-    Give the tree all the keys that the first one has:
+    Pass a second tree that has all the keys of the first:
 
     >>> fg.tree.map(lambda p, g: p - 0.5 * g, params, {"weight": 2.0, "bias": 0.0})
     {'weight': 0.0, 'bias': 0.5}
@@ -95,7 +97,7 @@ class TreeMismatchError(ValueError):
 
 
 class GraphError(ValueError):
-    """A graph was made that is no program: a variable is read before it is assigned, or a result has another type.
+    """A graph is no valid program: a variable is read before it is assigned, or a result has another type.
 
     >>> import numpy as np
     >>> import funcgrad as fg
@@ -104,7 +106,7 @@ class GraphError(ValueError):
     Traceback (most recent call last):
     funcgrad.errors.GraphError
 
-    Keep the equations that the others read:
+    Keep the equations whose results the other equations read:
 
     >>> same = fg.Graph(graph.inputs, (), graph.equations, graph.outputs)
     """
@@ -118,7 +120,7 @@ class HyperparameterError(ValueError):
     Traceback (most recent call last):
     funcgrad.errors.HyperparameterError
 
-    Learning rates are zero or positive; to go uphill, turn the direction around:
+    A learning rate is zero or positive; to ascend, set ``maximize``:
 
     >>> state = fg.sgd_init({"weight": 1.0}, lr=0.1, maximize=True)
     """
@@ -127,7 +129,7 @@ class HyperparameterError(ValueError):
 class RuleError(ValueError):
     """The step of an optimizer's rule (`fg.extend.Rule`) does not do what the rule declares.
 
-    A rule is elementwise unless it says otherwise; the mean of a gradient depends on all of its elements:
+    A rule is elementwise unless it declares otherwise. The mean of a gradient depends on all of its elements:
 
     >>> import numpy as np
     >>> from funcgrad.extend import Number, Rule, optimizer
@@ -148,9 +150,10 @@ class RuleError(ValueError):
 
 
 class SparseGradientError(HyperparameterError, RuntimeError):
-    """An optimizer was given a gradient in rows (`fg.sparse.Rows`) that its rule, or its weight decay, does not take.
+    """An optimizer got a gradient in rows (`fg.sparse.Rows`) that its rule or its weight decay cannot use.
 
-    PyTorch raises a ``RuntimeError`` there. Weight decay, say, would move the rows that are there and not the others:
+    PyTorch raises a ``RuntimeError`` in this case. Weight decay, for example, would change the rows in the gradient and
+    no others:
 
     >>> import numpy as np
     >>> import funcgrad as fg
@@ -161,14 +164,14 @@ class SparseGradientError(HyperparameterError, RuntimeError):
     Traceback (most recent call last):
     funcgrad.errors.SparseGradientError
 
-    Turn the term off, or pass the gradient in full:
+    Set the term to zero, or pass the gradient as a dense array:
 
     >>> table, state = fg.sgd_update(rows.todense(), state, table)
     """
 
 
 class NonFiniteError(FloatingPointError):
-    """Inside `fg.debug_nans` an operation made a NaN or an infinity out of finite numbers.
+    """Inside `fg.debug_nans`, an operation returned a NaN or an infinity for finite operands.
 
     >>> import numpy as np
     >>> import funcgrad as fg
@@ -177,7 +180,7 @@ class NonFiniteError(FloatingPointError):
     Traceback (most recent call last):
     funcgrad.errors.NonFiniteError
 
-    The message names the operation, its line and what it read. Keep the operand inside the domain:
+    The message names the operation, its source line and its operands. Keep the operand inside the domain:
 
     >>> with fg.debug_nans():
     ...     print(fg.grad(lambda x: np.where(x > 0, np.sqrt(np.where(x > 0, x, 1.0)), 0.0))(0.0))
@@ -186,7 +189,9 @@ class NonFiniteError(FloatingPointError):
 
 
 class CheckpointError(ValueError):
-    """A file cannot be read as the tree that it should hold: cut short, damaged, foreign, newer, or another tree.
+    """A file does not hold the expected tree.
+
+    It is cut short, damaged, of another program, of a newer release, or it holds another tree.
 
     >>> import os, tempfile
     >>> import funcgrad as fg
@@ -196,7 +201,7 @@ class CheckpointError(ValueError):
     Traceback (most recent call last):
     funcgrad.errors.CheckpointError
 
-    Nothing is half loaded. Pass a tree like the one that was saved, or none to see what the file holds:
+    `load` returns a whole tree or raises. Pass a tree like the saved one, or none to see the contents of the file:
 
     >>> fg.load(path)
     {'w': 1.0}
@@ -204,26 +209,26 @@ class CheckpointError(ValueError):
 
 
 class GradientMismatchError(AssertionError):
-    """`check_grads` found a derivative that differs from what differences of the function give.
+    """`check_grads` found a derivative that differs from the finite differences of the function.
 
-    Here one factor is cut off from the derivative:
+    Here `stop_gradient` removes one factor from the derivative:
 
     >>> import funcgrad as fg
     >>> fg.check_grads(lambda x: x * fg.stop_gradient(x), (3.0,))  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
     funcgrad.errors.GradientMismatchError
 
-    The message says by which argument, in which mode and at which order. Repaired, the check is silent:
+    The message names the argument, the mode and the order. The check of a right derivative passes silently:
 
     >>> fg.check_grads(lambda x: x * x, (3.0,))
     """
 
 
 class ObjectArrayWarning(UserWarning):
-    """Tracers were put into an object array, one by one. The derivative is right, but slow.
+    """NumPy stored tracers one by one in an object array. The derivative is right, but slow to compute.
 
-    `np.array([x[0], x[1]])` and `np.asarray(x)` offer no hook to a tracer, so NumPy makes an array of Python objects.
-    The warning is given once per call site. To be fast, and to be rid of it, say what is meant:
+    `np.array([x[0], x[1]])` and `np.asarray(x)` call no method that a tracer could override, so NumPy makes an array of
+    Python objects. The warning is given once per call site. This function is faster and gives no warning:
 
     >>> import numpy as np
     >>> import funcgrad as fg
@@ -235,7 +240,7 @@ class ObjectArrayWarning(UserWarning):
 
 
 class StagedRandomWarning(UserWarning):
-    """A function drew from `numpy.random` while it was staged: in the program its numbers are constants.
+    """A staged function drew from `numpy.random`. Its numbers are constants in the compiled program.
 
     >>> from funcgrad import random; noisy = lambda key, x: x + random.normal(key, x.shape)  # not np.random.normal()
     """
@@ -244,8 +249,8 @@ class StagedRandomWarning(UserWarning):
 class LargeProgramWarning(UserWarning):
     """A function compiled for XLA became a program of more than 8,000 equations, which takes minutes to compile.
 
-    That is what a long Python loop leaves, which is unrolled. The warning is given once for each function. A loop that
-    is said to be one is compiled once:
+    A long Python loop gives such a program, because staging unrolls it. The warning is given once for each function.
+    The body of `fori_loop` is compiled once:
 
     >>> import numpy as np
     >>> import funcgrad as fg

@@ -1,13 +1,13 @@
-"""Mistakes with traced values: taken out of a transform, branched on, written past it, kept too long."""
+"""Mistakes with traced values: converted to plain values, used in a branch, overwritten, or used too late."""
 
 from __future__ import annotations
 
 
 class ConcretizationTypeError(TypeError):
-    """A traced value was asked to become an ordinary Python or NumPy value.
+    """A traced value was converted to an ordinary Python or NumPy value.
 
-    A tracer stands for an array while a transform runs. `float(x)`, `int(x)`, `x.item()` and `math.sin(x)` would take
-    the number out of it, and the derivative would be lost without a word. So they are refused:
+    A tracer represents an array while a transform runs. `float(x)`, `int(x)`, `x.item()` and `math.sin(x)` would return
+    a plain number, and the derivative would be silently lost. So they raise:
 
     >>> import math
     >>> import numpy as np
@@ -16,12 +16,12 @@ class ConcretizationTypeError(TypeError):
     Traceback (most recent call last):
     funcgrad.errors.ConcretizationTypeError
 
-    Stay in NumPy, and the derivative goes through:
+    A NumPy function keeps the derivative:
 
     >>> print(round(float(fg.grad(lambda x: np.sin(x) * x)(2.0)), 4))
     0.077
 
-    Where the number is really meant to count as a constant, say so:
+    To use the number as a constant, write `stop_gradient`:
 
     >>> def scaled(x):
     ...     constant = float(fg.stop_gradient(x))
@@ -29,14 +29,14 @@ class ConcretizationTypeError(TypeError):
     >>> print(float(fg.grad(scaled)(2.0)))
     2.0
 
-    Under `jit` there is no number to take: make such an argument static with `static_argnums`, or keep it an array.
+    Under `jit` a tracer has no number. Make the argument static with `static_argnums`, or keep it an array.
     """
 
 
 class TracerBoolConversionError(ConcretizationTypeError):
     """A branch (`if`, `while`, `and`, `not`) depends on a traced value that has no value yet.
 
-    Under `jit` a function runs once, on shapes and dtypes alone, and the program must not depend on the numbers:
+    Under `jit` a function runs once, on shapes and dtypes only, and the program must not depend on the numbers:
 
     >>> import numpy as np
     >>> import funcgrad as fg
@@ -47,7 +47,7 @@ class TracerBoolConversionError(ConcretizationTypeError):
     Traceback (most recent call last):
     funcgrad.errors.TracerBoolConversionError
 
-    Compute both sides and select; or make the argument static with `static_argnums`:
+    Compute both branches and select; or make the argument static with `static_argnums`:
 
     >>> @fg.jit
     ... def relu(x):
@@ -55,15 +55,15 @@ class TracerBoolConversionError(ConcretizationTypeError):
     >>> print(float(relu(3.0)))
     3.0
 
-    `grad` and `jvp` of NumPy values run eagerly. There the value is known, and branching on it just works.
+    `grad` and `jvp` of NumPy values run eagerly. The value is known there, so a branch may depend on it.
     """
 
 
 class TracerArrayConversionError(ConcretizationTypeError):
-    """A traced array was handed to code that wants a plain `numpy.ndarray`.
+    """A traced array was passed to code that needs a plain `numpy.ndarray`.
 
-    NumPy has no hook for `np.asarray(x)`. Small tracers become object arrays of 0-d tracers and still differentiate
-    (see `ObjectArrayWarning`), but past 4,096 elements the conversion is refused:
+    NumPy calls no method of a tracer in `np.asarray(x)`. Small tracers become object arrays of 0-d tracers, which keep
+    the derivative (see `ObjectArrayWarning`). Above 4,096 elements the conversion raises:
 
     >>> import numpy as np
     >>> import funcgrad as fg
@@ -73,7 +73,7 @@ class TracerArrayConversionError(ConcretizationTypeError):
     Traceback (most recent call last):
     funcgrad.errors.TracerArrayConversionError
 
-    Leave the conversion out, or use the one that knows tracers:
+    Remove the conversion, or use `funcgrad.numpy`, which accepts tracers:
 
     >>> import funcgrad.numpy as fnp
     >>> def energy(x):
@@ -102,7 +102,7 @@ class TracerIntegerConversionError(ConcretizationTypeError):
 
 
 class NonConcreteBooleanIndexError(ConcretizationTypeError, IndexError):
-    """An array was indexed by a traced mask, so that the shape of the result would depend on the numbers.
+    """An array was indexed by a traced mask, so the shape of the result would depend on the numbers.
 
     >>> import numpy as np
     >>> import funcgrad as fg
@@ -126,7 +126,7 @@ class NonConcreteBooleanIndexError(ConcretizationTypeError, IndexError):
 class UnexpectedTracerError(TypeError):
     """A tracer was used after the transform that made it had ended.
 
-    Something outside the function kept an intermediate value:
+    A variable outside the function keeps an intermediate value:
 
     >>> import numpy as np
     >>> import funcgrad as fg
@@ -150,9 +150,9 @@ class UnexpectedTracerError(TypeError):
 
 
 class OverwrittenError(RuntimeError):
-    """A plain array was written to after the operation that used it, and before the derivative reads it.
+    """A plain array was overwritten after an operation used it, and before the derivative reads it.
 
-    Of small arrays the tape keeps copies. Of large ones it notices that they changed:
+    The tape keeps copies of small arrays. It detects that a large array changed, and raises:
 
     >>> import numpy as np
     >>> import funcgrad as fg
@@ -180,10 +180,10 @@ class OverwrittenError(RuntimeError):
 
 
 class TracerAssignmentError(TypeError):
-    """What is traced was to be written to where the write could not be seen.
+    """A traced value was assigned to an element of an array that the transform cannot observe.
 
-    A function writes into its own arrays as NumPy's programs do. Into those of a function around it, which a transform
-    runs, it may not: the write would be part of neither.
+    A function may write into the arrays that it makes. It may not write into an array that was made outside the
+    transformed function, because neither the derivative nor the compiled program would contain the write.
 
     >>> import numpy as np
     >>> import funcgrad as fg
@@ -197,7 +197,7 @@ class TracerAssignmentError(TypeError):
     Traceback (most recent call last):
     funcgrad.errors.TracerAssignmentError
 
-    Return the value, and write it where the array was made:
+    Return the value, and assign it in the function that made the array:
 
     >>> def loss(x):
     ...     slopes = np.zeros_like(x)

@@ -1,4 +1,4 @@
-"""Other libraries: functions written in JAX inside funcgrad's transforms, and the reverse."""
+"""Other libraries: use their functions inside funcgrad's transforms, and funcgrad's functions in theirs."""
 
 from funcgrad._public import publish
 from funcgrad.interop.jax import from_jax, to_jax

@@ -1,4 +1,4 @@
-"""Jacobians and Hessians as ``scipy.sparse.linalg.LinearOperator`` s: products only, never the matrix."""
+"""Jacobians and Hessians as ``scipy.sparse.linalg.LinearOperator`` s, which compute products and never the matrix."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Product = Callable[[np.ndarray], np.ndarray]
 
 
 class DerivativeOperator(LinearOperator):
-    """A matrix of which only the products from both sides are known."""
+    """A matrix given by its products with vectors from both sides."""
 
     def __init__(self, shape: tuple[int, int], dtype: np.dtype, matvec: Product, rmatvec: Product) -> None:
         super().__init__(dtype, shape)
@@ -32,7 +32,7 @@ class DerivativeOperator(LinearOperator):
 
 
 def jacobian_operator(f: Callable[..., Any], primal: Any) -> DerivativeOperator:
-    """The Jacobian: forward mode for its products, reverse mode for those of its transpose."""
+    """Return the Jacobian as an operator: forward mode for its products, reverse mode for those of its transpose."""
     out, f_jvp = linearize(f, primal)
     _, pullback = vjp(f, primal)
     domain, image = _Space(primal), _Space(out)
@@ -48,7 +48,10 @@ def jacobian_operator(f: Callable[..., Any], primal: Any) -> DerivativeOperator:
 
 
 def hessian_operator(f: Callable[..., Any], primal: Any) -> DerivativeOperator:
-    """The Hessian, which is symmetric: forward mode over reverse mode for products from either side."""
+    """Return the Hessian as an operator.
+
+    It is symmetric, so forward over reverse mode gives the products from both sides.
+    """
     _, product = linearize(grad(f), primal)
     space = _Space(primal)
 
@@ -59,7 +62,7 @@ def hessian_operator(f: Callable[..., Any], primal: Any) -> DerivativeOperator:
 
 
 class _Space:
-    """The flat vectors that stand for a pytree of arrays."""
+    """The space of flat vectors that represent a pytree of arrays."""
 
     def __init__(self, tree: Any) -> None:
         leaves, self.treedef = flatten(tree)

@@ -1,4 +1,4 @@
-"""Functions across PyTorch and this library, with derivatives: what ``interop.torch`` offers."""
+"""Call functions across PyTorch and this library, with derivatives; the implementation of ``interop.torch``."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from funcgrad.tree import flatten, unflatten
 
 
 def differentiable(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function of PyTorch's tensors of a function of arrays; PyTorch differentiates through it.
+    """Convert a function of arrays into a function of PyTorch's tensors; PyTorch differentiates through it.
 
     Args:
-        f: a function of arrays and other values in pytrees. Tensors among the arguments reach it as arrays.
+        f: a function of arrays and other values in pytrees. It receives tensors as arrays.
 
     Returns:
-        A function that takes tensors for arrays and returns tensors. ``backward`` computes derivatives of any order.
+        A function that accepts and returns tensors in place of arrays. ``backward`` computes derivatives of any order.
 
     Raises:
         ImportError: PyTorch is not loaded when the function is called.
@@ -64,11 +64,11 @@ def differentiable(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def from_torch_function(g: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function of arrays of a function of PyTorch's tensors; every transform for reverse mode differentiates it.
+    """Convert a function of PyTorch's tensors into a function of arrays, which reverse-mode transforms differentiate.
 
     Args:
         g: a function of tensors that returns a tensor whose shape and dtype follow from those of the arguments. It runs
-            on the host, also inside of compiled programs.
+            on the host, in compiled programs too.
 
     Returns:
         A function of arrays, with first derivatives by PyTorch's ``autograd``.
@@ -132,7 +132,7 @@ def _loaded(asked: str) -> Any:
 
 @functools.cache
 def _kind(torch: Any) -> Any:
-    """The kind of PyTorch function that calls a function of arrays, which is its first argument."""
+    """Return the ``torch.autograd.Function`` subclass that calls a function of arrays, its first argument."""
 
     class Called(torch.autograd.Function):
         @staticmethod
@@ -149,7 +149,8 @@ def _kind(torch: Any) -> Any:
                 bars = ctx.pull([np.conj(array_of(y_bar)) for y_bar in y_bars])
                 found = iter([torch.from_numpy(np.array(np.conj(bar))) for bar in bars])
             else:
-                # The pass is recorded, for a further derivative: what it computes is such a function again.
+                # PyTorch records this backward pass for a further derivative, so the pullback is called as a
+                # differentiable function too.
                 count = len(tensors)
 
                 def pulled(*values: Any) -> list[Any]:
@@ -165,7 +166,7 @@ def _kind(torch: Any) -> Any:
 
 
 def _pullback(flat: Callable[..., Any], tensors: Sequence[Any], moving: Sequence[bool]) -> tuple[list[Any], Any]:
-    """The results at the values of tensors, and the pullback to those that move."""
+    """Return the results at the values of tensors, and the pullback to the tensors that require gradients."""
     xs = [array_of(t) for t in tensors]
     chosen = [i for i, moves in enumerate(moving) if moves]
     if not chosen:
@@ -175,7 +176,7 @@ def _pullback(flat: Callable[..., Any], tensors: Sequence[Any], moving: Sequence
 
 
 def _of_chosen(flat: Callable[..., Any], xs: Sequence[Any], chosen: Sequence[int]) -> Callable[..., Any]:
-    """The function of some of its arguments, the others as they are."""
+    """Return the function of some of its arguments, with the other arguments fixed."""
 
     @functools.wraps(flat)
     def function(*values: Any) -> Any:

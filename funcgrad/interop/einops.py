@@ -1,6 +1,6 @@
 """einops on traced values: ``rearrange``, ``reduce``, ``repeat``, ``pack``, ``unpack`` and ``einsum``.
 
-einops asks the subclasses of its ``AbstractBackend`` which of them takes an array; `register` makes one for ours.
+einops asks each subclass of its ``AbstractBackend`` whether it handles an array; `register` makes a subclass for ours.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _backends = LazyModule("einops._backends")
 
 
 def register() -> None:
-    """Have einops take traced values, from now on in this process; calling it again changes nothing.
+    """Make einops accept traced values in this process; a second call changes nothing.
 
-    einops is imported when this is called. Plain arrays and arrays of other libraries stay with einops' own backends.
+    This function imports einops. einops' own backends still handle plain arrays and arrays of other libraries.
 
     Example:
         >>> import numpy as np
@@ -38,7 +38,7 @@ def register() -> None:
 
 @functools.cache
 def _backend() -> type:
-    """The subclass, which einops finds; the cache keeps it alive."""
+    """Make the subclass, which einops finds; the cache keeps it alive."""
     functions = {
         "is_appropriate_type": lambda self, x: isinstance(x, Tracer),
         "from_numpy": lambda self, x: fnp.asarray(x),
@@ -53,7 +53,7 @@ def _backend() -> type:
         "is_float_type": lambda self, x: x.dtype.kind in "fcV",
         "einsum": lambda self, pattern, *xs: fnp.einsum(pattern, *xs),
     }
-    # einops asks for a backend only if the module of this name was imported.
+    # einops uses a backend only if a module of this name is imported.
     named: dict[str, Any] = {"framework_name": __name__, "__module__": __name__}
     return type("FuncgradBackend", (_backends.AbstractBackend,), named | functions)
 

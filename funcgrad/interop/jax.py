@@ -1,4 +1,4 @@
-"""JAX inside and outside: ``from_jax`` and ``to_jax``."""
+"""Call JAX's functions from funcgrad and funcgrad's from JAX: ``from_jax`` and ``to_jax``."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ __all__ = ["from_jax", "to_jax"]
 
 
 def array_like(value: Any, x: Any) -> Any:
-    """A NumPy array as a ``jax.Array`` that lies where ``x`` does, with its sharding."""
+    """Return a NumPy array as a ``jax.Array`` on the device of ``x``, with its sharding."""
     return xla.array_like(value, x)
 
 
 @picklable
 def from_jax(g: Callable[P, Any]) -> Callable[P, Any]:
-    """Make a function written in ``jax.numpy`` one that funcgrad differentiates, batches, stages and compiles.
+    """Convert a function written in ``jax.numpy`` so that funcgrad differentiates, batches, stages and compiles it.
 
-    To our transforms it is one operation; its derivatives, of any order, are JAX's. It runs compiled, with NumPy's
-    dtypes (float64 stays float64). On NumPy values it returns NumPy arrays, on ``jax.Array`` s those.
+    For our transforms it is a single operation; its derivatives, of any order, are JAX's. It runs compiled, with
+    NumPy's dtypes (float64 stays float64). For NumPy values it returns NumPy arrays, for ``jax.Array`` s those.
 
     ``fg.from_jax(model.apply)`` of a Flax model, and ``fg.from_jax(lambda model, x: model(x))`` of an Equinox module,
-    are functions of parameters and data to be trained with `sgd_update`; their pytrees are taken as they are.
+    are functions of parameters and data, which `sgd_update` trains; their pytrees need no conversion.
 
     Args:
-        g: a function of pytrees of arrays that JAX can trace; what is no array in its arguments must be hashable.
+        g: a function of pytrees of arrays that JAX can trace; arguments that are not arrays must be hashable.
 
     Returns:
         A function like ``g``.
@@ -67,7 +67,7 @@ def from_jax(g: Callable[P, Any]) -> Callable[P, Any]:
             functions[key] = jax_functions.JaxFunction(flat, avals_of(dynamic), name_of(g)), out_trees
         function, out_trees = functions[key]
         if not out_trees:
-            # Tracing it for its types tells the structure of its result.
+            # Trace it for its types, which gives the structure of its result.
             assert function.results is not None
         return unflatten(out_trees[0], apply(function, dynamic))
 
@@ -77,7 +77,7 @@ def from_jax(g: Callable[P, Any]) -> Callable[P, Any]:
 def _flat(
     g: Callable[..., Any], leaves: Sequence[Any], in_tree: TreeDef, out_trees: list[TreeDef]
 ) -> Callable[..., list[Any]]:
-    """``g`` as a function of its array leaves that returns a list; it notes the structure of the result."""
+    """Return ``g`` as a function of its array leaves that returns a list; it stores the structure of the result."""
     static = [None if is_value(x) else (x,) for x in leaves]
 
     def flat(*xs: Any) -> list[Any]:
@@ -92,14 +92,14 @@ def _flat(
 
 @picklable
 def to_jax(f: Callable[P, Any]) -> Callable[P, Any]:
-    """Make a function written with NumPy one that JAX can call, trace and transform.
+    """Convert a function written with NumPy so that JAX can call, trace and transform it.
 
-    The function is staged on types alone, as under `jit`, and becomes ``jax.lax`` operations: ``jax.jit``,
-    ``jax.grad``, ``jax.vmap`` and the rest of JAX see nothing else. Custom rules and checkpoints become JAX's own.
-    JAX's dtypes hold: float64 is float32 unless its 64-bit mode is on.
+    The function is staged on types only, as under `jit`, and becomes ``jax.lax`` operations, which ``jax.jit``,
+    ``jax.grad``, ``jax.vmap`` and the rest of JAX process. Custom rules and checkpoints become JAX's own. JAX's dtypes
+    apply: float64 becomes float32 unless its 64-bit mode is on.
 
     Args:
-        f: a function of pytrees of arrays; what is no array in its arguments must be hashable.
+        f: a function of pytrees of arrays; arguments that are not arrays must be hashable.
 
     Returns:
         A function of ``jax.Array`` s (NumPy arrays are converted) that returns them.
@@ -131,7 +131,7 @@ def to_jax(f: Callable[P, Any]) -> Callable[P, Any]:
 
 
 def _compiled(f: Callable[..., Any], in_tree: TreeDef, static: Sequence[Any]) -> tuple[Any, list[TreeDef]]:
-    """``jax.jit`` of the staged function of array leaves; it notes the structure of the result."""
+    """Return ``jax.jit`` of the staged function of array leaves; it stores the structure of the result."""
     out_trees: list[TreeDef] = []
 
     def evaluate(*xs: Any) -> list[Any]:

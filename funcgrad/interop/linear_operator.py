@@ -11,19 +11,20 @@ from funcgrad._public import publish
 
 __all__ = ["linear_operator"]
 
-# It imports scipy.sparse.linalg, which takes longer than all of funcgrad, and which few programs need.
+# This module imports scipy.sparse.linalg, which is slower to import than funcgrad and rarely needed.
 _operators = LazyModule("funcgrad.interop._operators")
 
 
 @folded
 def linear_operator(f: Callable[..., Any], primal: Any, of: str = "jacobian") -> Any:
-    """View a derivative at a point as a ``scipy.sparse.linalg.LinearOperator``; the matrix is never made.
+    """View a derivative at a point as a ``scipy.sparse.linalg.LinearOperator``, without computing the matrix.
 
-    SciPy's ``cg``, ``gmres``, ``lsqr``, ``eigsh`` and ``svds`` run on it. Vectors are the raveled leaves of the
+    SciPy's ``cg``, ``gmres``, ``lsqr``, ``eigsh`` and ``svds`` accept it. Vectors are the raveled leaves of the
     pytrees, one after the other.
 
     Args:
-        f: a function of one pytree of float arrays: any for the Jacobian, scalar-valued for the Hessian.
+        f: a function of one pytree of float arrays, with any output for the Jacobian and a scalar output for the
+            Hessian.
         primal: the point.
         of: ``"jacobian"`` (outputs x inputs) or ``"hessian"`` (inputs x inputs, symmetric).
 
@@ -31,7 +32,7 @@ def linear_operator(f: Callable[..., Any], primal: Any, of: str = "jacobian") ->
         The operator, with products from both sides.
 
     Raises:
-        ValueError: ``of`` is neither of the two.
+        ValueError: ``of`` is neither ``"jacobian"`` nor ``"hessian"``.
 
     Example:
         >>> import numpy as np

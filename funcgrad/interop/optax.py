@@ -1,4 +1,7 @@
-"""optax's transformations, both ways: ``to_optax`` and ``from_optax``. optax is imported when one of them is called."""
+"""Convert optimizers to optax's transformations and back: ``to_optax`` and ``from_optax``.
+
+optax is imported at the first call.
+"""
 
 from __future__ import annotations
 
@@ -25,27 +28,27 @@ Update = Callable[[Any, Any, Any], tuple[Any, Any]]
 
 
 def to_optax(init: Init, update: Update, **options: Any) -> Any:
-    """Make a pair of ``init`` and ``update`` an ``optax.GradientTransformation``.
+    """Convert a pair of ``init`` and ``update`` to an ``optax.GradientTransformation``.
 
-    It goes wherever optax's go: into ``optax.chain``, ``optax.MultiSteps``, ``optax.masked``, a ``TrainState``. Its
-    state is the one that ``init`` makes, so that hyperparameters are changed by its ``replace``, and compile nothing
-    anew. What is given as a ``jax.Array`` is read in each step instead, as ``optax.inject_hyperparams`` needs it.
+    The result is accepted by ``optax.chain``, ``optax.MultiSteps``, ``optax.masked`` and a ``TrainState``. Its state is
+    the result of ``init``, so its ``replace`` changes hyperparameters without a new compilation. A hyperparameter given
+    as a ``jax.Array`` is read in each step, as ``optax.inject_hyperparams`` needs it.
 
     An update is the new parameter minus the old one, rounded so that ``optax.apply_updates`` gives the new parameter to
-    the last bit. It does not always where a parameter changes its sign, or shrinks to less than half, in one step: no
-    number of its dtype may lead there. What is then left is below the spacing of numbers at the update. Where there is
-    no gradient (``None``), the update is zero.
+    the last bit. If a parameter changes its sign or shrinks to less than half in one step, the dtype may have no such
+    difference; the error is then below the spacing of numbers at the update. The update of a missing gradient
+    (``None``) is zero.
 
     Args:
         init: ``init(params, **options) -> state``, such as `adamw_init`.
         update: ``update(grads, state, params) -> (params, state)``, such as `adamw_update`.
-        options: what ``init`` is given beside the parameters.
+        options: the other arguments of ``init``.
 
     Returns:
         The transformation. Its ``update`` needs the parameters.
 
     Raises:
-        ValueError: from its ``update``, where the parameters are not given.
+        ValueError: its ``update`` was called without parameters.
 
     Example:
         >>> import jax.numpy as jnp
@@ -69,7 +72,7 @@ def to_optax(init: Init, update: Update, **options: Any) -> Any:
         if params is None:
             name = getattr(update, "__name__", "update")
             raise ValueError(
-                f"to_optax: {name} was asked for without parameters; needed those that it is to change. Call "
+                f"to_optax: {name} was called without parameters; needed the parameters to update. Call "
                 "optimizer.update(grads, state, params)."
             )
         if read_anew:
@@ -87,32 +90,32 @@ def to_optax(init: Init, update: Update, **options: Any) -> Any:
 
 
 def _is_data(value: Any) -> bool:
-    """Whether a hyperparameter may be another array in the next call."""
+    """Return whether a hyperparameter may be another array in the next call."""
     return is_value(value) and not isinstance(value, int | float | complex | np.generic | np.ndarray)
 
 
 def _difference(new: Any, old: Any) -> Any:
-    """What added to the old parameter gives the new one."""
+    """Return the difference that, added to the old parameter, gives the new one."""
     change = sub_p(new, old)
-    # Where the difference is rounded, so that the sum misses, this is by how much.
+    # Add the error that the rounding of the difference leaves in the sum.
     return add_p(change, sub_p(new, add_p(old, change)))
 
 
 def from_optax(transformation: Any) -> tuple[Init, Update]:
-    """Make a transformation of optax's a pair of ``init`` and ``update`` as ours are.
+    """Convert a transformation of optax's to a pair of ``init`` and ``update`` like ours.
 
-    It runs as one function of JAX's under `from_jax`: compiled, on NumPy and JAX arrays, with NumPy's dtypes (float64
-    stays float64), inside `jit`, `grad` and `vmap`.
+    It runs as one JAX function under `from_jax`: compiled, on NumPy and JAX arrays, with NumPy's dtypes (float64 stays
+    float64), inside `jit`, `grad` and `vmap`.
 
     Args:
         transformation: an ``optax.GradientTransformation``, such as ``optax.adam(1e-3)``, or a chain of them.
 
     Returns:
-        ``(init, update)``: ``init(params) -> state`` and ``update(grads, state, params, **extra) -> (params, state)``,
-        where ``extra`` goes to transformations that take more arguments, such as the loss.
+        ``(init, update)``: ``init(params) -> state`` and ``update(grads, state, params, **extra) -> (params, state)``.
+        ``extra`` is passed to transformations that have more arguments, such as the loss.
 
     Raises:
-        TreeMismatchError: from ``update``, where a gradient is missing; optax has no steps without.
+        TreeMismatchError: a gradient passed to ``update`` is missing; optax has no steps without gradients.
 
     Example:
         >>> import numpy as np
@@ -136,7 +139,7 @@ def from_optax(transformation: Any) -> tuple[Init, Update]:
     begin, step = from_jax(optax_init), from_jax(optax_update)
 
     def init(params: Any) -> Any:
-        """Make the state with which the transformation begins."""
+        """Return the first state of the transformation."""
         return begin(params)
 
     def update(grads: Any, state: Any, params: Any, **extra: Any) -> tuple[Any, Any]:

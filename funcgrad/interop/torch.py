@@ -1,4 +1,4 @@
-"""PyTorch's tensors, checkpoints and functions, both ways. PyTorch is used where it is loaded, and never imported."""
+"""PyTorch's tensors, checkpoints and functions, both ways. PyTorch must be loaded; it is never imported here."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 
 def from_torch(tree: Any) -> Any:
-    """Convert PyTorch's tensors to tensors of this library, wherever they stand in nested containers.
+    """Convert PyTorch's tensors to tensors of this library, anywhere in nested containers.
 
     Args:
         tree: a ``torch.Tensor``, or dicts, lists and tuples of them, such as the ``state_dict`` of a model or of an
-            optimizer. What is no tensor stays as it is.
+            optimizer. Other values are returned unchanged.
 
     Returns:
         The same containers with copies of the values, as leaves; ``requires_grad`` is kept.
@@ -39,17 +39,17 @@ def from_torch(tree: Any) -> Any:
 
 
 def to_torch(tree: Any) -> Any:
-    """Convert tensors and arrays to PyTorch's, wherever they stand in nested containers.
+    """Convert tensors and arrays to PyTorch's, anywhere in nested containers.
 
     Args:
         tree: a `Tensor`, a NumPy or JAX array, or dicts, lists and tuples of them, such as the ``state_dict`` of a
-            model or of an optimizer. What is none of these stays as it is.
+            model or of an optimizer. Other values are returned unchanged.
 
     Returns:
         The same containers with copies of the values; ``requires_grad`` of leaves is kept.
 
     Raises:
-        ImportError: PyTorch is not loaded. Who wants its tensors has imported it.
+        ImportError: PyTorch is not loaded. Import it first.
 
     Example:
         >>> import sys
@@ -65,7 +65,7 @@ def to_torch(tree: Any) -> Any:
 
 
 def _shared(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The conversion that gives the same for the same: what is shared stays shared."""
+    """Return a conversion that gives the same result for the same object, so that shared tensors stay shared."""
     done: dict[int, Any] = {}
 
     def once(x: Any) -> Any:
@@ -77,7 +77,10 @@ def _shared(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _mapped(convert: Callable[[Any], Any], tree: Any) -> Any:
-    """The containers with each value converted; dicts keep their order, which a pytree of dicts would not."""
+    """Return the containers with each value converted.
+
+    Dicts keep their order, which flattening as a pytree would not.
+    """
     if isinstance(tree, Mapping):
         made: Any = type(tree)
         return made((key, _mapped(convert, value)) for key, value in tree.items())

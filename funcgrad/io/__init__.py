@@ -1,8 +1,9 @@
-"""Trees in files: `save`, `load` and `CheckpointDir`, whole or not at all.
+"""Write trees to files and read them: `save`, `load` and `CheckpointDir`.
 
-A tree is one safetensors file: its arrays as tensors named by their paths, its structure and its plain values as text
-in the header, and a checksum of each. Reading such a file builds dicts, lists, tuples, numbers, strings and arrays,
-and never runs code. Of arrays that are spread over several processes it is a folder, with orbax's files in it.
+A tree is one safetensors file. Its arrays are tensors named by their paths; its structure and plain values are text in
+the header, with a checksum of each array. A file is written completely or not at all. Reading it builds dicts, lists,
+tuples, numbers, strings and arrays, and never runs code. A tree with arrays that are spread over several processes is a
+folder with orbax's files.
 """
 
 from funcgrad._public import publish

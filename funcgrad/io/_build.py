@@ -1,4 +1,4 @@
-"""A tree from what a file says of it: of dicts, lists, tuples and arrays, or of the classes of a tree like it."""
+"""Build a tree from its description in a file, as dicts, lists, tuples and arrays or in the classes of a given tree."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NUMBERS = (bool, int, float, complex)
 
 
 def arrays_of(node: Node) -> dict[str, Node]:
-    """What is said of each array, by its name in the file."""
+    """Return the description of each array, by its name in the file."""
     if not isinstance(node, dict):
         return {}
     if "array" in node:
@@ -34,7 +34,10 @@ def arrays_of(node: Node) -> dict[str, Node]:
 
 
 def built(node: Node, arrays: Arrays) -> Any:
-    """The tree in dicts, lists, tuples, plain values and NumPy arrays; a dataclass is a dict of its fields."""
+    """Return the tree as dicts, lists, tuples, plain values and NumPy arrays.
+
+    Dataclasses become dicts of their fields.
+    """
     if not isinstance(node, dict):
         if isinstance(node, list):
             raise TypeError("a list says nothing of itself")
@@ -51,7 +54,7 @@ def built(node: Node, arrays: Arrays) -> Any:
 
 
 def _value(node: Node) -> float | complex | bytes:
-    """A plain value that JSON has no form for."""
+    """Return a plain value that JSON cannot represent directly."""
     if "float" in node:
         return float(node["float"])
     if "complex" in node:
@@ -61,31 +64,31 @@ def _value(node: Node) -> float | complex | bytes:
 
 
 class Match:
-    """What a file says of a tree, put into the classes of a tree like it.
+    """A description from a file, matched with a tree of the same structure.
 
     Args:
-        like: a tree of the structure that is needed; of its arrays shapes and dtypes count, and where they lie.
-        where: the file and who asked, for messages.
+        like: a tree of the structure that is needed; only the shapes, dtypes and devices of its arrays are used.
+        where: the file and the calling function, for messages.
     """
 
     def __init__(self, like: Any, where: str) -> None:
         self.like = like
         self.where = where
-        # The arrays of `like` that stand where the file has some, by their names there; known when it was checked.
+        # The arrays of `like`, by the names of the file's arrays at the same positions. `check` fills it.
         self.places: dict[str, Any] = {}
 
     def check(self, node: Node) -> None:
-        """Raise what `build` would raise, before any array has been read."""
+        """Raise the errors that `build` would raise, before any array is read."""
         self._build(node, self.like, "", None)
 
     def build(self, node: Node, arrays: Arrays) -> Any:
-        """The tree, of these arrays."""
+        """Return the tree with these arrays."""
         return self._build(node, self.like, "", arrays)
 
     def _differs(self, path: str, arrived: str, needed: str) -> CheckpointError:
         return CheckpointError(
-            f"{self.where}: the file must hold what `like` is made of. At tree{path} it holds {arrived}, needed "
-            f"{needed}. Pass a `like` that is built as what was saved, or none to get dicts and arrays."
+            f"{self.where}: the file must match `like`. At tree{path} it holds {arrived}, needed {needed}. Pass a "
+            "`like` with the structure of the saved tree, or none to get dicts and arrays."
         )
 
     def _build(self, node: Node, like: Any, path: str, arrays: Arrays | None) -> Any:
@@ -152,7 +155,7 @@ class Match:
                 "fg.tree.register_dataclass, or put an array there."
             )
         if _is_plain(node) and tuple(shape) == () and type(number := built(node, _no_arrays)) in _NUMBERS:
-            return number  # a state's number is sometimes Python's and sometimes an array
+            return number  # a number of a state may be a Python number or an array
         arrived, needed = described(node), f"{np.dtype(dtype).name}[{','.join(map(str, shape))}]"
         if arrived != needed:
             raise self._differs(path, arrived, needed)
@@ -171,7 +174,7 @@ class Match:
 
 
 def described(node: Node) -> str:
-    """What stands at a place of a file, in a few words."""
+    """Describe one node of a file's tree in a few words."""
     if _is_array(node):
         return f"{node['dtype']}[{','.join(map(str, node['shape']))}]"
     if _is_plain(node):
@@ -180,7 +183,7 @@ def described(node: Node) -> str:
 
 
 def _apart(arrived: str, needed: str) -> tuple[str, str]:
-    """Two texts from shortly before where they part."""
+    """Return the parts of two texts from shortly before their first difference."""
     same = next((i for i, (x, y) in enumerate(zip(arrived, needed, strict=False)) if x != y), 0)
     begin = max(0, same - 40)
     before = "..." if begin else ""
@@ -196,7 +199,7 @@ def _is_plain(node: Node) -> bool:
 
 
 def _again(like: Any, parts: Any) -> Any:
-    """A container of the class of `like`, of which it has what it holds beside its parts."""
+    """Build a container of the class of `like`, with the static data of `like`."""
     kind = type(like)
     if hasattr(like, "default_factory"):
         return kind(like.default_factory, parts)
@@ -204,4 +207,4 @@ def _again(like: Any, parts: Any) -> Any:
 
 
 def _no_arrays(name: str) -> np.ndarray:
-    raise CheckpointError(f"the array {name!r} stands where a plain value must stand")
+    raise CheckpointError(f"the array {name!r} is at the position of a plain value")

@@ -1,8 +1,8 @@
-"""A tree as text and arrays: what a file says of a tree's structure, and the tree built again from what it says.
+"""Describe a tree as text and arrays: JSON for the structure, and named arrays.
 
-The text is JSON. A container is an object with one of the keys ``list``, ``tuple`` and ``dict``, an array is an object
-that names a tensor of the file, and plain values stand for themselves. Of a class the name is kept, to be compared, and
-never looked up: what loads a file cannot be made to run anything by it.
+A container is a JSON object with one of the keys ``list``, ``tuple`` and ``dict``. An array is an object that names a
+tensor of the file, and plain values are JSON values. The name of a class is stored only to be compared. It is never
+looked up, so a file cannot make the reader run code.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from funcgrad.autograd import Tensor
 from funcgrad.errors import TracerArrayConversionError
 from funcgrad.tree.extend import Level, one_level
 
-# What an array may be made of. A file names its dtype, which is taken from here.
+# The dtypes that a file may hold. A file stores the name of a dtype, and this table has the dtype.
 DTYPES = {
     np.dtype(kind).name: np.dtype(kind)
     for kind in (
@@ -33,30 +33,30 @@ DTYPES = {
         *(ml_dtypes.float8_e5m2fnuz, ml_dtypes.int4, ml_dtypes.uint4),
     )
 }
-Node = Any  # a value of JSON
+Node = Any  # a JSON value
 PLAIN = (bool, int, float, complex, str, bytes)
 SEQUENCES = {list: "list", tuple: "tuple", collections.deque: "list"}
 MAPPINGS = (dict, collections.OrderedDict, collections.defaultdict)
 
 
 class Description:
-    """What a tree is, as JSON, and its arrays by the names they have in a file.
+    """The description of a tree as JSON, and its arrays by their names in the file.
 
     Args:
         value: a pytree of arrays, tensors, numbers, strings, bytes and ``None``.
-        asked: the function that was called, for messages.
+        asked: the name of the calling function, for messages.
     """
 
     def __init__(self, value: Any, asked: str) -> None:
         self.arrays: dict[str, np.ndarray] = {}
-        # What no process sees whole.
+        # Arrays of which no process has the whole.
         self.spread: dict[str, Any] = {}
-        # Whether several processes have an array together, in parts or each the whole of it.
+        # Whether an array belongs to several processes, each with a part of it or a copy.
         self.is_shared = False
-        # Where each array sits in the tree, as Python would reach it.
+        # The position of each array in the tree, as a Python expression.
         self.paths: dict[str, str] = {}
         self._asked = asked
-        tree.leaves(value)  # what JAX alone knows as a container is one here from now on
+        tree.leaves(value)  # register containers that only JAX knew
         self.node = self._describe(value, "")
 
     def _describe(self, value: Any, path: str) -> Node:
@@ -99,7 +99,7 @@ class Description:
         return {"array": name, "dtype": array.dtype.name, "shape": list(array.shape)} | said
 
     def _numbers(self, value: Any, path: str) -> tuple[Any, dict[str, str]]:
-        """The numbers of a leaf, in memory that is contiguous and in this machine's order, and what else it is."""
+        """Return the numbers of a leaf, contiguous and in native byte order, and its other fields."""
         said = {}
         if isinstance(value, Tensor):
             value = value.detach().numpy()
@@ -112,14 +112,14 @@ class Description:
                     return value, {"kind": "spread"}
             if str(value.dtype).startswith("key<"):
                 raise TypeError(
-                    f"{self._asked}: a key of JAX is no array of numbers. Arrived {value.dtype} at tree{path}. Save "
-                    "jax.random.key_data(key), and make the key again with jax.random.wrap_key_data."
+                    f"{self._asked}: a key of JAX is not an array of numbers. Arrived {value.dtype} at tree{path}. "
+                    "Save jax.random.key_data(key), and make the key again with jax.random.wrap_key_data."
                 )
             value = np.asarray(value)
         elif isinstance(value, Tracer):
             raise TracerArrayConversionError(
-                f"{self._asked}: a file takes numbers. Arrived a traced value {value.dtype.name}{[*value.shape]} at "
-                f"tree{path}. Return it from the transform, and save it then."
+                f"{self._asked}: a file holds only numbers. Arrived a traced value {value.dtype.name}{[*value.shape]} "
+                f"at tree{path}. Return it from the transform, and save it then."
             )
         elif type(value) not in (np.ndarray, np.memmap):
             raise TypeError(
@@ -131,15 +131,15 @@ class Description:
         native = DTYPES.get(array.dtype.name)
         if native is None:
             raise TypeError(
-                f"{self._asked}: an array must be one of numbers that every machine has. Arrived dtype {array.dtype} "
-                f"at tree{path}, needed booleans, integers, floats or complex numbers of at most 64 bits a part. "
-                "Convert it with .astype."
+                f"{self._asked}: an array must have a dtype that every machine has. Arrived dtype {array.dtype} at "
+                f"tree{path}, needed booleans, integers, floats or complex numbers of at most 64 bits a part. Convert "
+                "it with .astype."
             )
         return np.require(array, native, "C").reshape(array.shape), said
 
 
 def _plain(value: Any) -> Node:
-    """A plain value as JSON, from which it comes back as it is: infinities and NaN too."""
+    """Return a plain value as JSON that restores it exactly, infinities and NaN included."""
     if isinstance(value, float) and not math.isfinite(value):
         return {"float": repr(value)}
     if isinstance(value, complex):
@@ -150,17 +150,17 @@ def _plain(value: Any) -> Node:
 
 
 def described_class(cls: type) -> str:
-    """What a class of containers is called in a file."""
+    """Return the name of a container class for a file."""
     return cls.__qualname__
 
 
 def _class_of(value: Any) -> dict[str, str]:
-    """The class of a container, where the text alone does not say it."""
+    """Return the class of a container, if the kind of JSON object does not determine it."""
     return {} if type(value) in (list, tuple, dict) else {"class": described_class(type(value))}
 
 
 def static_text(metadata: Any) -> str:
-    """What belongs to a container beside its parts, as text to be compared; empty where it would name an address."""
+    """Return the static data of a container as text to compare; empty if the text would contain a memory address."""
     text = repr(metadata)
     return "" if metadata is None or " at 0x" in text or " object at " in text else text
 

@@ -1,4 +1,4 @@
-"""``CheckpointDir``: a folder of checkpoints by step, of which the latest are kept."""
+"""``CheckpointDir``: a folder with one checkpoint per step, which keeps the latest ones."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from funcgrad.io._describe import Description
 from funcgrad.io._file import check_path
 from funcgrad.io._save import load, write
 
-# A file, or the folder of arrays that are spread over processes.
+# Match a file, or a folder of arrays that are spread over processes.
 _NAME = re.compile(r"step_(\d{10,})(?:\.safetensors)?")
 _LEFT_OVER = re.compile(r"\.step_\d{10,}(?:\.safetensors\.[0-9a-f]{8}\.part|\.part|\.old)")
 
 
 @published_as("funcgrad")
 class CheckpointDir:
-    """A folder of checkpoints, one file a step, of which the latest are kept.
+    """A folder of checkpoints, one file per step, which keeps the latest ones.
 
-    One process writes, or all of one program together, of which the folder is then the same (`funcgrad.save` says what
-    is written how); any number may read meanwhile. A checkpoint is there whole, under its name, or not at all, and
-    an older one goes only when the newer ones are on the disk.
+    One process writes; or all processes of one program write together, with the same path (see `funcgrad.save`). Any
+    number of processes may read at the same time. A checkpoint appears under its name only when it is complete. An
+    older one is removed only after the newer ones are on the disk.
 
     Args:
-        path: The folder; made, with those above it, when the first checkpoint is saved.
-        keep: How many checkpoints to keep; ``None`` keeps all.
+        path: The folder. The first `save` makes it, with its parents.
+        keep: The number of checkpoints to keep; ``None`` keeps all.
 
     Raises:
         ValueError: `keep` is not a positive whole number.
@@ -53,15 +53,15 @@ class CheckpointDir:
     def __init__(self, path: str | os.PathLike[str], keep: int | None = 3) -> None:
         if keep is not None and (isinstance(keep, bool) or not isinstance(keep, int) or keep < 1):
             raise ValueError(
-                f"CheckpointDir: keep must be how many checkpoints are kept. Arrived {keep!r}, needed a whole number "
-                "from 1 on, or None for all. Pass keep=3, say."
+                f"CheckpointDir: keep must be the number of checkpoints to keep. Arrived {keep!r}, needed a whole "
+                "number from 1 on, or None for all. Pass keep=3, for example."
             )
         check_path("CheckpointDir", path)
         self.path = Path(path)
         if self.path.exists() and not self.path.is_dir():
             raise NotADirectoryError(
-                f"CheckpointDir: path is the file {self.path}; needed a folder, which is made where there is "
-                "none. Name one."
+                f"CheckpointDir: path is the file {self.path}; needed a folder, or a name that does not exist yet. "
+                "Choose another name."
             )
         self.keep = keep
 
@@ -69,7 +69,7 @@ class CheckpointDir:
         return f"CheckpointDir({os.fspath(self.path)!r}, keep={self.keep})"
 
     def steps(self) -> list[int]:
-        """The steps there are checkpoints of, in rising order; none where the folder does not exist yet."""
+        """Return the steps that have a checkpoint, in rising order; an empty list if the folder does not exist yet."""
         try:
             names = os.listdir(self.path)
         except FileNotFoundError:
@@ -77,19 +77,19 @@ class CheckpointDir:
         return sorted({int(found[1]) for found in map(_NAME.fullmatch, names) if found})
 
     def latest(self) -> int | None:
-        """The last step there is a checkpoint of, or ``None``."""
+        """Return the last step that has a checkpoint, or ``None``."""
         return max(self.steps(), default=None)
 
     def save(self, step: int, tree: Any) -> None:
-        """Write the checkpoint of a step, then remove those that are not kept.
+        """Write the checkpoint of a step, then remove the old checkpoints.
 
         Args:
-            step: How far the run has come: a whole number from 0 on. A checkpoint of the same step is replaced.
-            tree: What to write, as for `funcgrad.save`.
+            step: The number of steps taken so far: a whole number from 0 on. A checkpoint of the same step is replaced.
+            tree: The tree to write, as for `funcgrad.save`.
 
         Raises:
             ValueError: `step` is negative or no whole number.
-            TypeError, OSError: as `funcgrad.save`; the checkpoints that were there before stay.
+            TypeError, OSError: As for `funcgrad.save`; the existing checkpoints stay.
         """
         file = self._file(step, "save")
         self.path.mkdir(parents=True, exist_ok=True)
@@ -107,20 +107,20 @@ class CheckpointDir:
         self._sweep()
 
     def load(self, step: int | None = None, like: Any = None) -> Any:
-        """Read a checkpoint, the latest unless a step is named.
+        """Read a checkpoint, the latest one by default.
 
-        A damaged checkpoint is an error, never skipped in silence: name an earlier step to go on from that.
+        A damaged checkpoint raises and is never skipped. Pass an earlier step to continue from that one.
 
         Args:
             step: One of `steps`.
-            like: A tree of the structure and classes that are needed, as for `funcgrad.load`.
+            like: A tree of the needed structure and classes, as for `funcgrad.load`.
 
         Returns:
             The tree.
 
         Raises:
             FileNotFoundError: There is no checkpoint, or none of this step.
-            CheckpointError: The file is damaged, or does not hold what `like` is made of.
+            CheckpointError: The file is damaged, or does not match `like`.
         """
         if step is None:
             return self._load_latest(like)
@@ -130,7 +130,7 @@ class CheckpointDir:
         except FileNotFoundError:
             raise FileNotFoundError(
                 f"CheckpointDir.load: there is no checkpoint of step {step} in {self.path}. There are {self.steps()}. "
-                "Name one of these, or none for the latest."
+                "Pass one of these, or none for the latest."
             ) from None
         except CheckpointError as error:
             earlier = [known for known in self.steps() if known != step]
@@ -143,13 +143,13 @@ class CheckpointDir:
             step = self.latest()
             if step is None:
                 raise FileNotFoundError(
-                    f"CheckpointDir.load: there is no checkpoint in {self.path}. Save one first; `latest()` tells "
-                    "whether there is one."
+                    f"CheckpointDir.load: there is no checkpoint in {self.path}. Save one first; `latest()` returns "
+                    "None if there is none."
                 )
             try:
                 return self.load(step, like)
             except FileNotFoundError:
-                # Whoever writes has removed it since for a later one, which is then read.
+                # The writer has removed this checkpoint since, because there is a later one. Read that.
                 if self.latest() == step:
                     raise
 
@@ -160,20 +160,23 @@ class CheckpointDir:
             number = -1
         if number < 0 or isinstance(step, bool):
             raise ValueError(
-                f"CheckpointDir.{asked}: step must say how far the run has come. Arrived {step!r}, needed a whole "
+                f"CheckpointDir.{asked}: step must be the number of steps taken. Arrived {step!r}, needed a whole "
                 "number from 0 on. Pass the number of steps taken."
             )
         return self.path / f"step_{number:010d}.safetensors"
 
     def _sweep(self) -> None:
-        """Remove what a writer that was killed has left: there is one writer, and it has just finished."""
+        """Remove the temporary files of writers that were killed.
+
+        There is only one writer, and it has just finished.
+        """
         for name in os.listdir(self.path):
             if _LEFT_OVER.fullmatch(name):
                 shutil.rmtree(self.path / name, ignore_errors=True)
 
 
 def _remove(path: Path) -> None:
-    """Remove a checkpoint; a folder is out of sight before its files go."""
+    """Remove a checkpoint. A folder is renamed first, so that no reader sees it without some of its files."""
     if path.is_dir():
         old = path.with_name(f".{path.name}.old")
         shutil.rmtree(old, ignore_errors=True)

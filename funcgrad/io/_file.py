@@ -1,4 +1,4 @@
-"""One tree, one file: written whole or not at all, and believed only after it was checked."""
+"""Read and write the file of one tree: written completely or not at all, and checked before use."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ from funcgrad.io._describe import DTYPES, Description, Node
 safetensors = LazyModule("safetensors")
 safetensors_numpy = LazyModule("safetensors.numpy")
 
-# The layout of the file. It rises when a reader of before could not make sense of what is written.
+# The version of the layout. It rises when an older reader could not read the file.
 VERSION = 1
-# What safetensors takes along as text, by this name: the number of the layout, the checksum of the description, those
-# of the arrays, and the description. One text alone: several would stand in an order that differs from file to file.
+# The name of the metadata text in the safetensors header: the layout's version, the checksum of the description, the
+# checksums of the arrays, and the description. It is a single text, because safetensors does not keep the order of
+# several.
 FORMAT = "funcgrad"
-# What not every release of safetensors has a name for: what it is written as, and how many of these make a number.
+# dtypes that some releases of safetensors lack: the dtype to write instead, and the number of its elements per number.
 _WRITTEN_AS: dict[str, tuple[type, tuple[int, ...]]] = {
     "complex64": (np.float32, (2,)),
     "complex128": (np.float64, (2,)),
@@ -41,23 +42,24 @@ _WRITTEN_AS: dict[str, tuple[type, tuple[int, ...]]] = {
     "float8_e4m3fnuz": (np.uint8, ()),
     "float8_e5m2fnuz": (np.uint8, ()),
 }
-_DIGITS = 8  # of a checksum
-_PIECE = 1 << 23  # bytes, which stay in a cache until they are summed up
+_DIGITS = 8  # digits of a checksum
+_PIECE = 1 << 23  # bytes per read; a piece stays in a cache until its checksum is computed
 
 
 def write_file(target: Path, description: Description) -> None:
-    """Write the file of a tree, whole or not at all."""
+    """Write the file of a tree, completely or not at all."""
     _need_safetensors()
     if target.is_dir():
         raise IsADirectoryError(
-            f"save: the path must be that of a file. Arrived the folder {target}. Add a name to it."
+            f"save: the path must be the name of a file. Arrived the folder {target}. Add a file name to it."
         )
     need_folder(target)
-    # In a folder of its own: safetensors too begins with a file of another name, and both go with the folder.
+    # Write in a temporary folder: safetensors makes a temporary file of its own beside the target, and both are removed
+    # with the folder.
     folder = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     temporary = folder / target.name
     text = json.dumps(description.node)
-    # Checksums are made while the numbers are written, so their place in the header is filled in afterwards.
+    # Checksums are computed while the numbers are written, so they are put into the header afterwards.
     begin = f"{VERSION} {checksum(text.encode())} "
     unknown = "0" * _DIGITS * len(description.arrays)
     folder.mkdir()
@@ -76,7 +78,7 @@ def write_file(target: Path, description: Description) -> None:
 
 
 def need_folder(target: Path) -> None:
-    """Refuse a path in a folder that is not there."""
+    """Refuse a path in a folder that does not exist."""
     if not target.parent.is_dir():
         raise FileNotFoundError(
             f"save: there is no folder {target.parent} for the file {target.name}. Make it first: "
@@ -85,8 +87,8 @@ def need_folder(target: Path) -> None:
 
 
 def read_file(path: str | os.PathLike[str], where: str, match: Match | None = None) -> tuple[Node, dict[str, Any]]:
-    """The description of the tree in a file, and its arrays by name, checked; what does not match is refused before."""
-    with open(path, "rb") as file:  # what there is no file for is an error of the system's own
+    """Return the description of a file's tree and its arrays by name, after checking both."""
+    with open(path, "rb") as file:  # a missing file raises the system's own error
         header = _header(file, where)
         node = _node(header, where)
         if match is not None:
@@ -95,7 +97,7 @@ def read_file(path: str | os.PathLike[str], where: str, match: Match | None = No
 
 
 def check_path(asked: str, path: Any) -> None:
-    """Refuse what names no file: mostly the tree, which comes second."""
+    """Refuse a path that is no file name: usually the tree, which is the second argument."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(
             f"{asked}: path is a {type(path).__name__}; needed the name of a file or folder. Pass it first: "
@@ -113,7 +115,7 @@ def _write(path: Path, arrays: dict[str, np.ndarray], about: str) -> None:
 
 
 def _fill_in(file: BinaryIO, begin: str, unknown: str, sums: str) -> None:
-    """Put the checksums where the header has as many zeros."""
+    """Replace the zeros in the header by the checksums."""
     header = file.read(int.from_bytes(file.read(8), "little"))
     before = f'"{FORMAT}":"{begin}'.encode()
     assert header.count(before + unknown.encode() + b" ") == 1
@@ -122,7 +124,7 @@ def _fill_in(file: BinaryIO, begin: str, unknown: str, sums: str) -> None:
 
 
 class _Header(NamedTuple):
-    """What stands before the numbers: what is said of the file, and the shape and the place of each tensor in it."""
+    """The header of a file: its metadata, and the shape and the position of each tensor."""
 
     tree: str
     tree_checksum: str
@@ -154,24 +156,24 @@ def _header(file: BinaryIO, where: str) -> _Header:
         ) from error
     if not about:
         raise CheckpointError(
-            f"{where}: the file was not written by fg.save: it says nothing of a tree. Its tensors can be read with "
-            "safetensors.numpy.load_file."
+            f"{where}: the file was not written by fg.save: it has no description of a tree. Its tensors can be read "
+            "with safetensors.numpy.load_file."
         )
     version, tree_checksum, checksums, tree = [*about.split(" ", 3), "", "", ""][:4]
     if version != str(VERSION):
         raise CheckpointError(
-            f"{where}: the file's layout is number {version}, and this release reads number {VERSION}. Read it with "
+            f"{where}: the file has layout version {version}, and this release reads version {VERSION}. Read it with "
             "the release that wrote it, or a newer one."
         )
     end = max((last for _, last in places.values()), default=8 + begin)
     if size != end:
-        kind = "cut short" if size < end else "longer than what was written"
+        kind = "cut short" if size < end else "longer than its header says"
         raise CheckpointError(f"{where}: the file is {kind}: {size} bytes, needed {end}. Take another copy of it.")
     return _Header(tree, tree_checksum, checksums, shapes, places)
 
 
 def _node(header: _Header, where: str) -> Node:
-    """The description of the tree, which has been checked against its checksum and against the tensors there are."""
+    """Return the description of the tree, after comparing it with its checksum and with the tensors in the file."""
     if checksum(header.tree.encode()) != header.tree_checksum:
         raise CheckpointError(f"{where}: the description of the tree is damaged. Take another copy of the file.")
     try:
@@ -183,7 +185,7 @@ def _node(header: _Header, where: str) -> Node:
             name: _as_written(np.empty((0, *x["shape"]), DTYPES[x["dtype"]])).shape[1:] for name, x in said.items()
         }
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise CheckpointError(f"{where}: the description of the tree makes no sense ({error!r}).") from error
+        raise CheckpointError(f"{where}: the description of the tree is not valid ({error!r}).") from error
     if shapes != header.shapes or len(header.checksums) != _DIGITS * len(said):
         at = [name for name in shapes if shapes[name] != header.shapes.get(name)] or "its checksums"
         raise CheckpointError(f"{where}: the header is damaged at {at}. Take another copy of the file.")
@@ -191,16 +193,16 @@ def _node(header: _Header, where: str) -> Node:
 
 
 def _arrays(file: BufferedReader, header: _Header, node: Node, where: str) -> dict[str, np.ndarray]:
-    """The arrays by their names, from the file that the header came from: meanwhile its name may be another file's.
+    """Return the arrays by name, from the open file whose header was read. Its path may name another file by now.
 
-    What has been read is summed up in a second thread, while the next piece is read.
+    A second thread computes the checksum of each piece while the next piece is read.
     """
     arrays = {}
     for name, said in arrays_of(node).items():
         if said.get("kind") == "spread":
             continue
         dtype, (first, last) = DTYPES[said["dtype"]], header.places[name]
-        # Before there is memory for it: a damaged header may ask for more than there is.
+        # Check the sizes before memory is allocated: a damaged header may ask for more than there is.
         if first > last or last - first != dtype.itemsize * math.prod(said["shape"]):
             raise CheckpointError(f"{where}: the header is damaged at {name}. Take another copy of the file.")
         arrays[name] = np.empty(said["shape"], dtype)
@@ -229,7 +231,7 @@ def _arrays(file: BufferedReader, header: _Header, node: Node, where: str) -> di
 
 
 def checksum(data: Any) -> str:
-    """The checksum of bytes, CRC-32, which lets go of Python's lock."""
+    """Return the checksum of bytes (CRC-32). zlib releases Python's lock."""
     return f"{zlib.crc32(data):0{_DIGITS}x}"
 
 
@@ -238,13 +240,13 @@ def _bytes(array: np.ndarray) -> np.ndarray:
 
 
 def _as_written(array: np.ndarray) -> np.ndarray:
-    """An array in a dtype that safetensors has a name for."""
+    """Return a view of an array in a dtype that safetensors has a name for."""
     kind, more = _WRITTEN_AS.get(array.dtype.name, (None, ()))
     return array if kind is None else array.reshape(-1).view(kind).reshape(array.shape + more)
 
 
 def sync_folder(folder: Path) -> None:
-    """Let the new name last as the numbers do; some systems have no such thing for folders."""
+    """Flush a folder to the disk, so that a new name in it survives a crash. Some systems cannot flush folders."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -258,6 +260,6 @@ def _need_safetensors() -> None:
         _ = safetensors.safe_open
     except ModuleNotFoundError as error:
         raise ImportError(
-            "save: files are safetensors', which is not installed. Install it: pip install 'funcgrad[io]'.",
+            "save: files are written by safetensors, which is not installed. Install it: pip install 'funcgrad[io]'.",
             name=error.name,
         ) from error

@@ -1,4 +1,4 @@
-"""``save`` and ``load``, whatever becomes of a tree: a file, or a folder that several processes write and read."""
+"""``save`` and ``load``: choose between a file and a folder that several processes write and read."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from funcgrad.io._spread import read_folder, write_folder, write_once
 
 
 def save(path: str | os.PathLike[str], tree: Any) -> None:
-    """Write a pytree to a file, whole or not at all.
+    """Write a pytree to a file, completely or not at all.
 
-    The file appears under its name when all of it is on the disk: until then, and whatever goes wrong, a file that was
-    there before stays as it was. It is a safetensors file, whose tensors other programs can read by their paths:
+    The file appears under its name when all of it is on the disk. If anything fails before, an existing file of this
+    name is unchanged. It is a safetensors file, whose tensors other programs can read by their paths:
     ``layers.0.weight``. The same tree gives the same bytes.
 
-    Arrays of JAX that several processes have together are saved by all of these, which call with the same tree and a
-    path that they share. Where each process has the whole of every array, the first one writes the file, and the others
-    wait. Where some are in parts, the path is that of a folder, in which orbax (``pip install 'funcgrad[orbax]'``) puts
-    the parts of each process; `load` reads it on any number of processes.
+    JAX's arrays that belong to several processes are saved by all these processes: each calls `save` with the same tree
+    and the same path. If each process has the whole of every array, the first process writes the file, and the others
+    wait. If some arrays are in parts, the path becomes a folder, in which orbax (``pip install 'funcgrad[orbax]'``)
+    writes the parts of each process; `load` reads it on any number of processes.
 
     Args:
-        path: The file, with whatever ending; its folder must exist.
+        path: The file, with any ending; its folder must exist.
         tree: A pytree of arrays (NumPy's and JAX's, of any shape; bfloat16 and complex too), tensors, Python's numbers,
             strings, bytes and ``None``: parameters, optimizers' states, schedules, ``state_dict`` s.
 
     Raises:
-        TypeError: A leaf is something else, named by its path; nothing has been written.
-        OSError: The folder is missing, the disk is full, or the file may not be written, by this process or another;
-            nothing is left behind.
-        ImportError: safetensors is not installed (``pip install 'funcgrad[io]'``), or orbax, where it is needed.
+        TypeError: A leaf has another type; the message has its path, and no file has been written.
+        OSError: The folder is missing, the disk is full, or this process or another may not write the file; no partial
+            file is left.
+        ImportError: safetensors is not installed (``pip install 'funcgrad[io]'``), or orbax is not, if it is needed.
 
     Example:
         >>> import os, tempfile
@@ -44,14 +44,14 @@ def save(path: str | os.PathLike[str], tree: Any) -> None:
         >>> fg.load(path)
         {'w': array([1., 1.]), 'layers': [(3, None)]}
 
-    The format of the numbers is safetensors' (https://huggingface.co/docs/safetensors).
+    The format of the numbers is that of safetensors (https://huggingface.co/docs/safetensors).
     """
     check_path("save", path)
     write(Path(path), Description(tree, "save"))
 
 
 def write(path: Path, description: Description) -> None:
-    """Write a tree that was described, in the form that it needs."""
+    """Write a described tree as a file, or as a folder if some arrays are spread over processes."""
     if description.spread:
         write_folder(path, description)
     elif description.is_shared:
@@ -63,21 +63,23 @@ def write(path: Path, description: Description) -> None:
 def load(path: str | os.PathLike[str], like: Any = None) -> Any:
     """Read a pytree that `save` wrote, after checking all of it.
 
-    No code is loaded or run, whoever wrote the file; the checksums tell what was damaged, not who wrote it.
+    The file cannot make this function load or run code, whoever wrote it. The checksums detect damage, not another
+    author.
 
     Args:
-        path: The file; or the folder, of arrays that were spread over several processes, which all processes that
-            there are now read together.
-        like: A tree of the classes, the structure, the shapes and the dtypes that are needed: the state that
-            ``sgd_init`` begins with, say. Its numbers are not used. Arrays come back where its arrays lie.
+        path: The file; or the folder of arrays that are spread over several processes, which all processes of the
+            program read together.
+        like: A tree of the classes, the structure, the shapes and the dtypes that are needed: for example, the first
+            state of ``sgd_init``. Its numbers are not used. Each array is put on the device of the array in its
+            position.
 
     Returns:
-        Without `like` dicts, lists and tuples of NumPy arrays and plain values; a namedtuple is a tuple, a dataclass a
-        dict of its fields. With `like` what `like` is. The arrays are the caller's own.
+        Without `like`: dicts, lists and tuples of NumPy arrays and plain values; a namedtuple becomes a tuple, a
+        dataclass a dict of its fields. With `like`: a tree of its classes. The arrays are the caller's own.
 
     Raises:
-        CheckpointError: The file is cut short, damaged, of another program or of a newer release, or it does not hold
-            what `like` is made of; the message says which, and where in the tree.
+        CheckpointError: The file is cut short, damaged, of another program or of a newer release, or it does not match
+            `like`; the message says which, and the position in the tree.
         OSError: There is no such file, or it may not be read.
 
     Example:

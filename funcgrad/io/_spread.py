@@ -1,8 +1,8 @@
-"""Trees with arrays that are spread over several processes: a folder, which all of these write and read together.
+"""Save trees with arrays that are spread over several processes: a folder that all processes write and read together.
 
-``tree.safetensors`` in it is the file that `funcgrad.save` writes of any tree, without the arrays that no process sees
-whole. Those are in ``arrays``, written by orbax, each process its parts. ``sums.0.json``, ... have a checksum of each
-of orbax's files. What lay on some number of processes is read by any other.
+In it, ``tree.safetensors`` is the file that `funcgrad.save` writes of any tree, without the arrays of which no process
+has the whole. These are in ``arrays``, where orbax writes the parts of each process. ``sums.0.json``, ... have a
+checksum of each of orbax's files. Any number of processes can read the folder.
 """
 
 from __future__ import annotations
@@ -32,12 +32,15 @@ _PIECE = 1 << 23  # bytes
 
 
 def write_once(path: Path, description: Description) -> None:
-    """Write the file of a tree that every process sees whole: the first one does, and the others wait."""
+    """Write the file of a tree of which every process has the whole: the first process writes, and the others wait."""
     _together(lambda: write_file(path, description) if processes.index() == 0 else None)
 
 
 def _together(work: Callable[[], Any]) -> None:
-    """Do something that all processes do; where one fails, it says why, and the others that it did."""
+    """Run a function in all processes.
+
+    If one raises, it raises there, and the other processes raise that another failed.
+    """
     error = None
     try:
         work()
@@ -49,14 +52,14 @@ def _together(work: Callable[[], Any]) -> None:
     if not well:
         raise OSError(
             f"save: another process than this one, which is number {processes.index()} of {processes.count()}, could "
-            "not write its part. Nothing has been replaced. Its message says why."
+            "not write its part. No existing checkpoint was replaced. The message of that process says why."
         )
 
 
 def write_folder(path: Path, description: Description) -> None:
-    """Write a tree with spread arrays, whole or not at all."""
+    """Write a tree with spread arrays, completely or not at all."""
     _need_orbax("save")
-    # All processes have one name for it; what a run that was killed has left there goes.
+    # All processes use this one name. `_begin` removes the remains of a killed run.
     folder = path.with_name(f".{path.name}.part")
     first = processes.index() == 0
     _together(lambda: _begin(folder, path) if first else None)
@@ -75,7 +78,7 @@ def _begin(folder: Path, path: Path) -> None:
     need_folder(path)
     if path.exists() and not path.is_dir():
         raise FileExistsError(
-            f"save: some arrays are spread over several processes, and become a folder. Arrived the file {path}. "
+            f"save: some arrays are spread over several processes, so they need a folder. Arrived the file {path}. "
             "Remove it, or choose another name."
         )
     shutil.rmtree(folder, ignore_errors=True)
@@ -83,7 +86,7 @@ def _begin(folder: Path, path: Path) -> None:
 
 
 def _keyed(arrays: dict[str, Any]) -> dict[str, Any]:
-    """The arrays by their numbers: their names may be what a file system does not take."""
+    """Return the arrays by their numbers: a file system may not accept their names."""
     return {str(i): x for i, x in enumerate(arrays.values())}
 
 
@@ -98,7 +101,7 @@ def _replace(folder: Path, path: Path) -> None:
 
 
 def _write_sums(folder: Path) -> None:
-    """The checksums of this process's share of orbax's files."""
+    """Write the checksums of this process's share of orbax's files."""
     names = _names(folder)[processes.index() :: processes.count()]
     said = {"of": processes.count(), "files": {name: _checksum(folder / _ARRAYS / name) for name in names}}
     with (folder / f"sums.{processes.index()}.json").open("w") as file:
@@ -113,7 +116,7 @@ def _names(folder: Path) -> list[str]:
 
 
 def _checksum(path: Path) -> list[int]:
-    """Size and CRC-32 of a file, which is on the disk after that."""
+    """Return the size and CRC-32 of a file, and flush it to the disk."""
     size = total = 0
     with path.open("rb") as file:
         while piece := file.read(_PIECE):
@@ -127,7 +130,7 @@ def read_folder(path: Path, like: Any) -> Any:
     where = f"load: {os.fspath(path)}"
     if not (path / _TREE).exists():
         raise IsADirectoryError(
-            f"{where}: this is a folder, and no checkpoint, in which there would be {_TREE}. Name the file in it."
+            f"{where}: this folder is not a checkpoint, because it has no {_TREE}. Pass the path of a file in it."
         )
     _need_orbax("load")
     node, arrays = read_file(path / _TREE, where)
@@ -144,7 +147,7 @@ def read_folder(path: Path, like: Any) -> Any:
 def _restored(
     path: Path, names: Sequence[str], said: dict[str, Node], places: dict[str, Any], where: str
 ) -> dict[str, Any]:
-    """The spread arrays, each where the one in its place lies; NumPy's where there is none of an engine's."""
+    """Return the spread arrays, each with the sharding of its counterpart in `like`, or as NumPy arrays without one."""
     given = {}
     for i, name in enumerate(names):
         place = places.get(name)
@@ -167,13 +170,15 @@ def _restored(
 
 
 def _check_sums(path: Path, where: str) -> None:
-    """Compare orbax's files with their checksums, each process a share of them."""
+    """Compare orbax's files with their checksums; each process checks a share of them."""
     fault = _fault(path)
     well = processes.all_agree(fault is None)
     if fault is not None:
         raise CheckpointError(f"{where}: {fault}. Take another copy of it.")
     if not well:
-        raise CheckpointError(f"{where}: a file of it is damaged; another process says which. Take another copy of it.")
+        raise CheckpointError(
+            f"{where}: a file of it is damaged; another process names the file. Take another copy of it."
+        )
 
 
 def _fault(path: Path) -> str | None:
@@ -185,7 +190,7 @@ def _fault(path: Path) -> str | None:
         return f"its checksums cannot be read ({error})"
     names = _names(path)
     if sorted(sums) != names:
-        return f"of {len(sums)} files in {_ARRAYS} {len(names)} are there"
+        return f"it has {len(names)} of the {len(sums)} files in {_ARRAYS}"
     mine = names[processes.index() :: processes.count()]
     damaged = next((name for name in mine if _checksum(path / _ARRAYS / name) != sums[name]), None)
     return None if damaged is None else f"the file {_ARRAYS}/{damaged} is damaged"
@@ -196,7 +201,7 @@ def _need_orbax(asked: str) -> None:
         _ = orbax.PyTreeCheckpointer
     except ModuleNotFoundError as error:
         raise ImportError(
-            f"{asked}: arrays that are spread over several processes are orbax's, which is not installed. Install it: "
+            f"{asked}: arrays that are spread over several processes need orbax, which is not installed. Install it: "
             "pip install 'funcgrad[orbax]'.",
             name=error.name,
         ) from error

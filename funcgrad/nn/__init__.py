@@ -1,4 +1,4 @@
-"""Layers, activation functions and losses: as plain functions of arrays, and as modules with parameters."""
+"""Layers, activation functions and losses: as functions of arrays, and as modules with parameters."""
 
 from funcgrad._public import publish
 from funcgrad.nn import utils

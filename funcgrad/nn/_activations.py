@@ -59,13 +59,13 @@ def gelu(x: Any, approximate: Literal["none", "tanh"] = "none") -> Any:
 
     Args:
         x: an array.
-        approximate: ``"none"``, by the error function; ``"tanh"``, by ``tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))``.
+        approximate: ``"none"`` uses the error function; ``"tanh"`` uses ``tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))``.
 
     Returns:
         An array like ``x``.
 
     Raises:
-        ValueError: ``approximate`` is neither of the two.
+        ValueError: ``approximate`` is neither ``"none"`` nor ``"tanh"``.
 
     Example:
         >>> import numpy as np
@@ -87,7 +87,7 @@ def gelu(x: Any, approximate: Literal["none", "tanh"] = "none") -> Any:
 
 
 def _shifted(x: Any, axes: tuple[int, ...]) -> Any:
-    """``x`` minus its maximum, which cancels in what follows and so carries no derivative."""
+    """Return ``x`` minus its maximum. The maximum cancels in the callers' formulas, so it needs no derivative."""
     if 0 in x.shape:
         return x
     return subtract(x, bind(stop_gradient_p, (reduce_max(x, axes, keepdims=True),), NO_PARAMS))
@@ -116,7 +116,7 @@ def softmax(x: Any, axis: int | tuple[int, ...] | None = -1) -> Any:
 
 
 def log_softmax(x: Any, axis: int | tuple[int, ...] | None = -1) -> Any:
-    """Compute ``log(softmax(x))`` along an axis, also where the softmax itself would round to 0.
+    """Compute ``log(softmax(x))`` along an axis, exact even if the softmax itself would round to 0.
 
     Args:
         x: an array.

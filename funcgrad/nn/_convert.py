@@ -1,7 +1,7 @@
-"""What the layers and losses take: arrays of any kind, lists, numbers.
+"""Convert the arguments of layers and losses: arrays of any kind, lists and numbers.
 
-They compute with the functions of ``funcgrad.numpy`` rather than with operators, which on a ``jax.Array`` are JAX's own
-and round float64 to float32 where JAX's global mode says so.
+Layers compute with the functions of ``funcgrad.numpy``, not with operators. The operators of a ``jax.Array`` are JAX's,
+and they round float64 to float32 unless JAX's 64-bit mode is on.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _PYTHON_NUMBERS = frozenset({bool, int, float})
 
 
 def inexact(x: Any) -> Any:
-    """``x`` as an array of a float or complex dtype; integers become float64, as NumPy's functions make them."""
+    """Return ``x`` as an array of a float or complex dtype; integers become float64, as in NumPy's functions."""
     dtype = getattr(x, "dtype", None)
     if dtype is not None and getattr(dtype, "kind", "?") in "fc":
         return x

@@ -1,4 +1,4 @@
-"""Convolutions and their transposes over one, two and three axes of space, in PyTorch's layout."""
+"""Convolutions and transposed convolutions over one, two and three spatial axes, in PyTorch's layout."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from funcgrad.numpy.extend import promote
 def conv1d(  # noqa: PLR0917  (PyTorch's signature)
     x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
 ) -> Any:
-    """Convolve signals: the sums of products of a kernel with what it covers, not turned round.
+    """Convolve signals: each output is the sum of products of the kernel, not flipped, with a window of the input.
 
     Args:
         x: ``f32[batch, in, length]``, or ``f32[in, length]``.
         weight: ``f32[out, in / groups, kernel]``.
         bias: ``f32[out]``, or ``None``.
-        stride: how far the kernel moves.
-        padding: how many zeros stand before and after; ``"valid"`` is none, ``"same"`` (for ``stride=1``) as many as
-            keep the length, the odd one after.
-        dilation: how far apart the kernel's elements stand.
-        groups: into how many parts the channels fall, of which each has outputs of its own.
+        stride: the step of the kernel.
+        padding: the number of zeros added at both ends; ``"valid"`` adds none, ``"same"`` (for ``stride=1``) keeps the
+            length, and adds an odd one at the end.
+        dilation: the distance between the kernel's elements.
+        groups: the number of groups of channels; each group has its own outputs.
 
     Returns:
         ``f32[batch, out, (length + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1]``.
 
     Raises:
-        ValueError: shapes or sizes that do not fit.
+        ValueError: the shapes or sizes do not match.
 
     Example:
         >>> import numpy as np
@@ -54,16 +54,16 @@ def conv2d(  # noqa: PLR0917  (PyTorch's signature)
         x: ``f32[batch, in, height, width]``, or ``f32[in, height, width]``.
         weight: ``f32[out, in / groups, kernel height, kernel width]``.
         bias: ``f32[out]``, or ``None``.
-        stride: how far the kernel moves.
-        padding: how many zeros stand on each side, or ``"valid"`` or ``"same"``.
-        dilation: how far apart the kernel's elements stand.
-        groups: into how many parts the channels fall.
+        stride: the step of the kernel.
+        padding: the number of zeros added on each side, or ``"valid"`` or ``"same"``.
+        dilation: the distance between the kernel's elements.
+        groups: the number of groups of channels.
 
     Returns:
         ``f32[batch, out, ..., ...]``.
 
     Raises:
-        ValueError: shapes or sizes that do not fit.
+        ValueError: the shapes or sizes do not match.
 
     Example:
         >>> import numpy as np
@@ -92,16 +92,16 @@ def conv3d(  # noqa: PLR0917  (PyTorch's signature)
         x: ``f32[batch, in, depth, height, width]``, or without the batch.
         weight: ``f32[out, in / groups, kernel depth, kernel height, kernel width]``.
         bias: ``f32[out]``, or ``None``.
-        stride: how far the kernel moves.
-        padding: how many zeros stand on each side, or ``"valid"`` or ``"same"``.
-        dilation: how far apart the kernel's elements stand.
-        groups: into how many parts the channels fall.
+        stride: the step of the kernel.
+        padding: the number of zeros added on each side, or ``"valid"`` or ``"same"``.
+        dilation: the distance between the kernel's elements.
+        groups: the number of groups of channels.
 
     Returns:
         ``f32[batch, out, ..., ..., ...]``.
 
     Raises:
-        ValueError: shapes or sizes that do not fit.
+        ValueError: the shapes or sizes do not match.
 
     Example:
         >>> import numpy as np
@@ -124,23 +124,23 @@ def conv_transpose1d(  # noqa: PLR0917  (PyTorch's signature)
     groups: int = 1,
     dilation: Any = 1,
 ) -> Any:
-    """Spread signals by a kernel: what `conv1d` of the same arguments does to cotangents.
+    """Compute the transpose of `conv1d` with respect to its input: the vector-Jacobian product of the same arguments.
 
     Args:
         x: ``f32[batch, in, length]``, or ``f32[in, length]``.
         weight: ``f32[in, out / groups, kernel]``.
         bias: ``f32[out]``, or ``None``.
-        stride: how far apart the elements of ``x`` stand in the result.
-        padding: how much is cut off on both sides.
-        output_padding: how much longer the result is, at its end; less than ``stride`` or ``dilation``.
-        groups: into how many parts the channels fall.
-        dilation: how far apart the kernel's elements stand.
+        stride: the distance between the elements of ``x`` in the result.
+        padding: the number of elements cut off at both ends.
+        output_padding: the number of elements added at the end of the result; less than ``stride`` or ``dilation``.
+        groups: the number of groups of channels.
+        dilation: the distance between the kernel's elements.
 
     Returns:
         ``f32[batch, out, (length - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1]``.
 
     Raises:
-        ValueError: shapes or sizes that do not fit.
+        ValueError: the shapes or sizes do not match.
 
     Example:
         >>> import numpy as np
@@ -163,23 +163,23 @@ def conv_transpose2d(  # noqa: PLR0917  (PyTorch's signature)
     groups: int = 1,
     dilation: Any = 1,
 ) -> Any:
-    """Spread images by a kernel; the arguments are those of `conv_transpose1d`, for each axis or for both.
+    """Compute the transpose of `conv2d`; the arguments are those of `conv_transpose1d`, for each axis or for both.
 
     Args:
         x: ``f32[batch, in, height, width]``, or without the batch.
         weight: ``f32[in, out / groups, kernel height, kernel width]``.
         bias: ``f32[out]``, or ``None``.
-        stride: how far apart the elements of ``x`` stand in the result.
-        padding: how much is cut off on each side.
-        output_padding: how much longer the result is.
-        groups: into how many parts the channels fall.
-        dilation: how far apart the kernel's elements stand.
+        stride: the distance between the elements of ``x`` in the result.
+        padding: the number of elements cut off on each side.
+        output_padding: the number of elements added at the end of each axis of the result.
+        groups: the number of groups of channels.
+        dilation: the distance between the kernel's elements.
 
     Returns:
         ``f32[batch, out, ..., ...]``.
 
     Raises:
-        ValueError: shapes or sizes that do not fit.
+        ValueError: the shapes or sizes do not match.
 
     Example:
         >>> import numpy as np
@@ -203,23 +203,23 @@ def conv_transpose3d(  # noqa: PLR0917  (PyTorch's signature)
     groups: int = 1,
     dilation: Any = 1,
 ) -> Any:
-    """Spread volumes by a kernel; the arguments are those of `conv_transpose1d`, for each axis or for all.
+    """Compute the transpose of `conv3d`; the arguments are those of `conv_transpose1d`, for each axis or for all.
 
     Args:
         x: ``f32[batch, in, depth, height, width]``, or without the batch.
         weight: ``f32[in, out / groups, kernel depth, kernel height, kernel width]``.
         bias: ``f32[out]``, or ``None``.
-        stride: how far apart the elements of ``x`` stand in the result.
-        padding: how much is cut off on each side.
-        output_padding: how much longer the result is.
-        groups: into how many parts the channels fall.
-        dilation: how far apart the kernel's elements stand.
+        stride: the distance between the elements of ``x`` in the result.
+        padding: the number of elements cut off on each side.
+        output_padding: the number of elements added at the end of each axis of the result.
+        groups: the number of groups of channels.
+        dilation: the distance between the kernel's elements.
 
     Returns:
         ``f32[batch, out, ..., ..., ...]``.
 
     Raises:
-        ValueError: shapes or sizes that do not fit.
+        ValueError: the shapes or sizes do not match.
 
     Example:
         >>> import numpy as np
@@ -236,9 +236,9 @@ def _conv(function: str, x: Any, weight: Any, bias: Any, how: tuple) -> Any:
     axes, stride, padding, dilation, groups = how
     x, weight, batched = _operands(function, x, weight, axes)
     strides = per_axis(function, "stride", stride, axes, 1)
-    apart = per_axis(function, "dilation", dilation, axes, 1)
-    reach = tuple([extent(k, each) - 1 for k, each in zip(weight.shape[2:], apart, strict=True)])
-    around = _around(function, padding, strides, reach)
+    dilations = per_axis(function, "dilation", dilation, axes, 1)
+    reach = tuple([extent(k, each) - 1 for k, each in zip(weight.shape[2:], dilations, strict=True)])
+    paddings = _paddings(function, padding, strides, reach)
     (groups,) = per_axis(function, "groups", groups, 1, 1)
     out, inner = weight.shape[:2]
     if x.shape[1] != inner * groups or out % groups:
@@ -246,7 +246,7 @@ def _conv(function: str, x: Any, weight: Any, bias: Any, how: tuple) -> Any:
             f"{function}: x is {aval_of(x)} and weight is {aval_of(weight)} with groups={groups}; needed a weight of "
             f"shape [out, in / groups, ...], with in of {x.shape[1]} and out divided by {groups}."
         )
-    window = Window(strides, around, (1,) * axes, apart, groups)
+    window = Window(strides, paddings, (1,) * axes, dilations, groups)
     return _finished(function, conv(x, weight, _fitting(function, window, x, weight)), bias, batched)
 
 
@@ -254,10 +254,10 @@ def _conv_transpose(function: str, x: Any, weight: Any, bias: Any, how: tuple) -
     axes, stride, padding, dilation, groups, output_padding = how
     x, weight, batched = _operands(function, x, weight, axes)
     strides = per_axis(function, "stride", stride, axes, 1)
-    apart = per_axis(function, "dilation", dilation, axes, 1)
+    dilations = per_axis(function, "dilation", dilation, axes, 1)
     cut = per_axis(function, "padding", padding, axes, 0)
     more = per_axis(function, "output_padding", output_padding, axes, 0)
-    if any(n >= max(pair) for n, *pair in zip(more, strides, apart, strict=True)):
+    if any(n >= max(pair) for n, *pair in zip(more, strides, dilations, strict=True)):
         raise ValueError(
             f"{function}: output_padding is {output_padding!r} with stride={stride!r} and dilation={dilation!r}; "
             "needed less than the larger of them. Pad the result instead."
@@ -268,13 +268,13 @@ def _conv_transpose(function: str, x: Any, weight: Any, bias: Any, how: tuple) -
             f"{function}: x is {aval_of(x)} and weight is {aval_of(weight)} with groups={groups}; needed a weight of "
             f"shape [in, out / groups, ...], with in of {x.shape[1]} and divided by {groups}."
         )
-    around = tuple(
+    paddings = tuple(
         [
             (extent(k, each) - 1 - low, extent(k, each) - 1 - low + extra)
-            for k, each, low, extra in zip(weight.shape[2:], apart, cut, more, strict=True)
+            for k, each, low, extra in zip(weight.shape[2:], dilations, cut, more, strict=True)
         ]
     )
-    window = Window((1,) * axes, around, strides, apart, groups)
+    window = Window((1,) * axes, paddings, strides, dilations, groups)
     kernel = turned(weight, groups)
     return _finished(function, conv(x, kernel, _fitting(function, window, x, kernel)), bias, batched)
 
@@ -284,15 +284,15 @@ def _operands(function: str, x: Any, weight: Any, axes: int) -> tuple[Any, Any, 
     x, batched = images(function, x, axes)
     if len(weight.shape) != axes + 2 or 0 in weight.shape[2:]:
         raise ValueError(
-            f"{function}: weight is {aval_of(weight)}; needed two axes of channels before {axes} of a kernel that has "
-            "elements. Reshape it."
+            f"{function}: weight is {aval_of(weight)}; needed two axes of channels, then {axes} kernel axes, none of "
+            "length 0. Reshape it."
         )
     if x.dtype != weight.dtype:
         x, weight = promote(x, weight)
     return x, weight, batched
 
 
-def _around(function: str, padding: Any, strides: Sizes, reach: Sizes) -> tuple[tuple[int, int], ...]:
+def _paddings(function: str, padding: Any, strides: Sizes, reach: Sizes) -> tuple[tuple[int, int], ...]:
     if isinstance(padding, str):
         if padding == "valid":
             return ((0, 0),) * len(reach)
@@ -310,7 +310,7 @@ def _fitting(function: str, window: Window, x: Any, kernel: Any) -> Window:
     if min(lengths) < 1:
         raise ValueError(
             f"{function}: x is {aval_of(x)} and the kernel has shape {list(kernel.shape[2:])}: the result would have "
-            f"shape {list(lengths)}; needed an x that the kernel fits into. Pad it."
+            f"shape {list(lengths)}; needed an x at least as long as the kernel. Pad it."
         )
     return window
 

@@ -1,4 +1,4 @@
-"""Embeddings: rows of a table, looked up by number."""
+"""Embeddings: look up rows of a table by index."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ def embedding(table: Any, ids: Any, *, sparse_grad: bool = False) -> Any:
 
     Args:
         table: ``f32[rows, ...]``.
-        ids: ``i64[...]``: which rows, from 0 on.
-        sparse_grad: let the gradient by the table that `funcgrad.grad` returns be `funcgrad.sparse.Rows`, of the rows
-            that were looked up, where the table is an argument and is used for nothing else. `funcgrad.sgd_update`
-            takes it.
+        ids: ``i64[...]``: the indices of the rows, from 0 on.
+        sparse_grad: return the gradient with respect to the table as `funcgrad.sparse.Rows`, which holds only the rows
+            that were used. This applies to `funcgrad.grad`, if the table is an argument and has no other use.
+            `funcgrad.sgd_update` accepts such a gradient.
 
     Returns:
-        ``f32[..., ...]``: a row for each number.
+        ``f32[..., ...]``: one row for each index.
 
     Raises:
-        TypeError: ``ids`` are no integers.
-        IndexError: there is no such row; inside a compiled function what is out of bounds is clipped or dropped.
+        TypeError: ``ids`` are not integers.
+        IndexError: an index is out of bounds. A compiled function does not raise: it clips the index, or drops its
+            gradient.
 
     Example:
         >>> import numpy as np

@@ -1,4 +1,4 @@
-"""Layers as modules: parameters under PyTorch's names, over the functions of this package."""
+"""Layers as modules, with parameters under PyTorch's names; they call the functions of this package."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _generators = [np.random.default_rng()]
 
 
 def manual_seed(seed: int) -> None:
-    """Fix the random numbers with which modules made from here on begin.
+    """Seed the random numbers that initialize modules from now on.
 
     Args:
-        seed: any number; it does not give the numbers that PyTorch draws from it.
+        seed: any integer; the numbers differ from those of PyTorch for the same seed.
 
     Example:
         >>> from funcgrad import nn
@@ -37,20 +37,20 @@ def manual_seed(seed: int) -> None:
     """
     if not isinstance(seed, int | np.integer):
         raise TypeError(f"manual_seed: the seed is {seed!r}; needed an integer. Pass one, such as 0.")
-    # PyTorch counts from the end of 64 bits, too.
+    # A negative seed counts from 2**64, as in PyTorch.
     _generators[0] = np.random.default_rng(int(seed) % 2**64)
 
 
 class Linear(Module):
     """Compute ``x @ weight.T + bias``.
 
-    Weight and bias begin uniform within ``1 / sqrt(in_features)``, as PyTorch's do.
+    Weight and bias are initialized uniformly within ``1 / sqrt(in_features)``, as in PyTorch.
 
     Args:
         in_features: the length of the last axis of the input.
-        out_features: that of the output.
+        out_features: the length of the last axis of the output.
         bias: whether a bias is added.
-        dtype: of the parameters; float32, unless given.
+        dtype: of the parameters; float32 by default.
 
     Example:
         >>> from funcgrad import nn
@@ -78,7 +78,7 @@ class Linear(Module):
 
 
 def _length(name: str, argument: str, value: Any) -> int:
-    """A length that an axis can have."""
+    """Return an axis length, or raise an error that names the argument."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < 0:
         error = ValueError if isinstance(value, int | np.integer) else TypeError
         raise error(f"{name}: {argument} is {value!r}; needed an integer, 0 or greater. Pass the length of the axis.")
@@ -135,7 +135,10 @@ class Sequential(Module):
 
 
 class ReLU(Module):
-    """Compute ``max(x, 0)``; with ``inplace`` it is written into ``x``, unless that is JAX's, which never changes."""
+    """Compute ``max(x, 0)``.
+
+    With ``inplace`` the result is written into ``x``, except into arrays of JAX, which are immutable.
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -151,7 +154,7 @@ class ReLU(Module):
         return x
 
     def extra_repr(self) -> str:
-        """Return the option, where it is set."""
+        """Return the option if it is set."""
         return "inplace=True" if self.inplace else ""
 
 

@@ -14,11 +14,11 @@ from funcgrad.numpy.extend import as_value, promote
 
 
 def linear(x: Any, weight: Any, bias: Any = None) -> Any:
-    """Compute ``x @ weight.T + bias``, with weights laid out as PyTorch has them.
+    """Compute ``x @ weight.T + bias``, with weights in PyTorch's layout.
 
     Args:
         x: ``f32[..., in]``.
-        weight: ``f32[out, in]``, or ``f32[in]`` for a single output without an axis of its own.
+        weight: ``f32[out, in]``, or ``f32[in]`` for a single output without an output axis.
         bias: ``f32[out]``, or ``None``.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Losses as modules, over the functions of this package."""
+"""Losses as modules, which call the functions of this package."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from funcgrad.nn._module import Module
 
 
 def _constant(x: Any) -> Any:
-    """The value of a tensor without history: targets are looked at before they are used, which values make cheap."""
+    """Return the value of a tensor, without its history.
+
+    Targets are compared and checked, which is cheaper with plain values.
+    """
     return x._value if is_tensor(x) and not x.owner.requires_grad(x) else x
 
 
@@ -36,9 +39,9 @@ class CrossEntropyLoss(_ClassLoss):
 
     Args:
         weight: the weight of each class.
-        ignore_index: class indices of this value count for nothing.
+        ignore_index: targets with this class index are ignored.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        label_smoothing: how much of each target is spread over all classes.
+        label_smoothing: the share of each target that is spread over all classes.
 
     Example:
         >>> from funcgrad import nn
@@ -78,7 +81,7 @@ class CrossEntropyLoss(_ClassLoss):
 
 
 class NLLLoss(_ClassLoss):
-    """Negative log-likelihood of class indices, given log-probabilities; see `funcgrad.nn.nll_loss`.
+    """Negative log-likelihood of class indices for log-probabilities; see `funcgrad.nn.nll_loss`.
 
     Source: ``torch.nn.NLLLoss``.
     """

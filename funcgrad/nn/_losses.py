@@ -1,4 +1,4 @@
-"""Losses, with PyTorch's meaning of reduction, class weights, ignored targets and label smoothing."""
+"""Losses, with reduction, class weights, ignored targets and label smoothing as in PyTorch."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def mse_loss(x: Any, target: Any, reduction: Reduction = "mean") -> Any:
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Returns:
-        A scalar, or an array like ``x`` where ``reduction`` is ``"none"``.
+        A scalar, or an array like ``x`` for the reduction ``"none"``.
 
     Raises:
-        ValueError: the shapes differ (PyTorch warns and broadcasts), or ``reduction`` is none of the three.
+        ValueError: the shapes differ (PyTorch warns and broadcasts), or ``reduction`` is unknown.
 
     Example:
         >>> import numpy as np
@@ -49,7 +49,7 @@ def mse_loss(x: Any, target: Any, reduction: Reduction = "mean") -> Any:
     if x.shape != target.shape:
         raise ValueError(
             f"mse_loss: x is {aval_of(x)} and target is {aval_of(target)}; needed the same shape, since broadcasting "
-            "would compare each with each. Reshape one of them."
+            "would compare every element with every other. Reshape one of them."
         )
     return _reduced(power(subtract(x, target), 2), reduction, math.prod(x.shape), 1)
 
@@ -62,22 +62,22 @@ def nll_loss(
     ignore_index: int = -100,
     reduction: Reduction = "mean",
 ) -> Any:
-    """Compute the negative log-likelihood of classes, given log-probabilities.
+    """Compute the negative log-likelihood of classes for given log-probabilities.
 
     Args:
         log_p: ``f32[classes]``, ``f32[batch, classes]`` or ``f32[batch, classes, ...]``.
         target: class indices ``i64[]``, ``i64[batch]`` or ``i64[batch, ...]``.
         weight: ``f32[classes]``, the weight of each class, dimensionless.
-        ignore_index: targets of this value count for nothing.
+        ignore_index: targets of this value are ignored.
         reduction: ``"mean"`` (weighted by the weights of the targets), ``"sum"`` or ``"none"``.
 
     Returns:
-        A scalar, or an array like ``target`` where ``reduction`` is ``"none"``.
+        A scalar, or an array like ``target`` for the reduction ``"none"``.
 
     Raises:
-        IndexError: a target is no class; under ``jit`` it cannot be seen, and gives an undefined loss.
+        IndexError: a target is no class index. Under ``jit`` the target is not checked, and the loss is undefined.
         TypeError: targets are not integers.
-        ValueError: shapes do not fit, or ``reduction`` is none of the three.
+        ValueError: the shapes do not match, or ``reduction`` is unknown.
 
     Example:
         >>> import numpy as np
@@ -109,17 +109,17 @@ def cross_entropy(
         logits: ``f32[classes]``, ``f32[batch, classes]`` or ``f32[batch, classes, ...]``.
         target: class indices, shaped like ``logits`` without its class axis; or probabilities, shaped like ``logits``.
         weight: ``f32[classes]``, the weight of each class, dimensionless.
-        ignore_index: class indices of this value count for nothing.
+        ignore_index: targets with this class index are ignored.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``. The mean over class indices is weighted by the weights of the
             targets; the mean over probabilities divides by the number of samples, as in PyTorch.
-        label_smoothing: how much of each target is spread evenly over all classes, 0 to 1.
+        label_smoothing: the share of each target that is spread evenly over all classes, 0 to 1.
 
     Returns:
-        A scalar, or an array shaped like ``logits`` without its class axis where ``reduction`` is ``"none"``.
+        A scalar, or an array shaped like ``logits`` without its class axis for the reduction ``"none"``.
 
     Raises:
-        IndexError: a target is no class; under ``jit`` it cannot be seen, and gives an undefined loss.
-        ValueError: shapes do not fit, or ``reduction`` or ``label_smoothing`` is out of range.
+        IndexError: a target is no class index. Under ``jit`` the target is not checked, and the loss is undefined.
+        ValueError: the shapes do not match, or ``reduction`` or ``label_smoothing`` is out of range.
 
     Example:
         >>> import numpy as np
@@ -160,13 +160,13 @@ def _probabilities_loss(
     if log_p.dtype != target.dtype:
         log_p, target = promote(log_p, target)
     if reduction == "mean" and not samples:
-        # The mean of nothing is no number, as elsewhere.
+        # The mean of no elements is NaN, as in NumPy and PyTorch.
         return _reduced(multiply(log_p, target), reduction, 0, -1)
     return bind(inner_p, (log_p, target), {"scale": -1 / samples if reduction == "mean" else -1})
 
 
 def _weighted(values: Any, weight: Any, axis: int) -> Any:
-    """Values times the weight of their class."""
+    """Return values times the weight of their class."""
     if weight is None:
         return values
     shape = (len(weight), *[1] * (len(values.shape) - 1 - axis))
@@ -174,7 +174,7 @@ def _weighted(values: Any, weight: Any, axis: int) -> Any:
 
 
 class _Targets(NamedTuple):
-    """Class indices, made safe to index with, and what each counts."""
+    """Class indices that are safe to index with, and their weights."""
 
     indices: Any
     ignored: Any
@@ -182,14 +182,14 @@ class _Targets(NamedTuple):
     axis: int
 
     def picked(self, log_p: Any) -> Any:
-        """The log-probability of each target, times its weight; 0 where it is ignored."""
+        """Return the log-probability of each target, times its weight; 0 if the target is ignored."""
         shape = self.indices.shape
         indices = reshape(self.indices, (*shape[: self.axis], 1, *shape[self.axis :]))
         picked = reshape(take_along_axis(log_p, indices, self.axis), shape)
         return self.kept(picked if self.weight is None else multiply(picked, self.weight))
 
     def kept(self, values: Any) -> Any:
-        """Values, 0 where the target is ignored."""
+        """Return values, with 0 for each ignored target."""
         return values if self.ignored is None else select(self.ignored, 0, values)
 
 
@@ -208,7 +208,7 @@ def _targets(name: str, log_p: Any, target: Any, weight: Any, ignore_index: int)
 
 
 def _reduce_targets(picked: Any, targets: _Targets, reduction: Reduction) -> Any:
-    """The mean divides by the weights of the targets that count."""
+    """Reduce the losses of targets; the mean divides by the sum of the weights of the targets that are not ignored."""
     if reduction != "mean" or (targets.ignored is None and targets.weight is None):
         return _reduced(picked, reduction, math.prod(picked.shape), -1)
     axes = tuple(range(len(picked.shape)))
@@ -217,7 +217,7 @@ def _reduce_targets(picked: Any, targets: _Targets, reduction: Reduction) -> Any
 
 
 def _reduced(values: Any, reduction: Reduction, count: int, sign: int) -> Any:
-    """The loss from what adds up to it, up to the sign: turned over at the end, which is one number."""
+    """Reduce elementwise losses. The sign is applied to the reduced number, which is cheaper."""
     if reduction != "none":
         values = reduce_sum(values, ALL_AXES[len(values.shape)])
     if reduction == "mean":
@@ -226,7 +226,7 @@ def _reduced(values: Any, reduction: Reduction, count: int, sign: int) -> Any:
 
 
 def _class_axis(x: Any) -> int:
-    """PyTorch's place for the classes: the second axis, or the only one."""
+    """Return the axis of the classes in PyTorch's layout: the second axis, or the only one."""
     if not x.shape:
         raise ValueError("cross_entropy: the input is a scalar; needed an axis of classes. Pass f32[classes] or more.")
     return 1 if len(x.shape) > 1 else 0
@@ -255,7 +255,7 @@ def _check_targets(name: str, log_p: Any, target: Any, weight: Any, axis: int) -
 
 
 def _checked(target: np.ndarray, ignore_index: int, classes: int) -> np.ndarray | None:
-    """Which targets are ignored, ``None`` where none is; refuse those that are no class."""
+    """Return a mask of the ignored targets, ``None`` if there are none; raise for a target that is no class index."""
     ignored = np.equal(target, ignore_index)
     outside = ~ignored & ((target < 0) | (target >= classes))
     if outside.any():

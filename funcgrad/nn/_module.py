@@ -1,4 +1,4 @@
-"""``Module``: parameters and modules under names, as PyTorch's."""
+"""``Module``: named parameters and modules, as in PyTorch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from funcgrad.nn._parameter import Parameter
 
 
 class IncompatibleKeys(NamedTuple):
-    """What `Module.load_state_dict` did not find, and what it found beyond."""
+    """The names that `Module.load_state_dict` did not find, and the names it did not expect."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -27,7 +27,7 @@ class IncompatibleKeys(NamedTuple):
         return f"IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
 
 
-# By table: what it holds, and what may be assigned to a name in it.
+# For each table of a module: the name of its entries in messages, and the types that may be assigned.
 _HELD = {
     "_parameters": ("parameter", "nn.Parameter or None"),
     "_buffers": ("buffer", "nn.Buffer, Tensor or None"),
@@ -36,7 +36,7 @@ _HELD = {
 
 
 class Module:
-    """Base class of layers and models, to be subclassed as PyTorch's is: parameters and modules are attributes.
+    """Base class of layers and models, subclassed as in PyTorch: parameters and modules are attributes.
 
     A subclass calls ``super().__init__()`` before it assigns any, and defines ``forward``.
 
@@ -102,14 +102,14 @@ class Module:
         return bool(found) or self.__dict__.pop(name, None) is not None
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Compute the output; to be defined by subclasses."""
+        """Compute the output; subclasses define it."""
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.forward(*args, **kwargs)
 
     def register_parameter(self, name: str, param: Any) -> None:
-        """Add a parameter, or ``None`` in the place of one, under a name."""
+        """Add a parameter, or ``None``, under a name."""
         self._check_name("_parameters", name)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
@@ -118,7 +118,7 @@ class Module:
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Any) -> None:
-        """Add a tensor, or an array, that is saved with the parameters and not trained."""
+        """Add a tensor or an array that is saved with the parameters and not trained."""
         self._check_name("_buffers", name)
         if tensor is not None and not hasattr(tensor, "dtype"):
             raise TypeError(
@@ -227,7 +227,7 @@ class Module:
         return self
 
     def to(self, dtype: Any) -> Self:
-        """Convert parameters and buffers of floating dtypes, in place; of a device only the present one is taken."""
+        """Convert parameters and buffers of floating dtypes, in place; only the present device is accepted."""
         held = [x for x in [*self.parameters(), *self.buffers()] if is_floating(x.dtype)]
         new = [x.detach().to(dtype) for x in held]
         if any(not is_inexact(x.dtype) for x in new):
@@ -248,18 +248,21 @@ class Module:
         return self.to(np.float32)
 
     def state_dict(self, prefix: str = "") -> OrderedDict[str, Tensor]:
-        """Return parameters and buffers by their dotted names, in PyTorch's layout; sharing memory with the module."""
+        """Return parameters and buffers by their dotted names, in PyTorch's layout.
+
+        They share memory with the module.
+        """
         return OrderedDict((name, value.detach()) for name, value in _entries(self, prefix))
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> IncompatibleKeys:
         """Copy values into parameters and buffers.
 
         Args:
-            state_dict: tensors or arrays by dotted names: what `state_dict` returned, here or in PyTorch.
+            state_dict: tensors or arrays by dotted names: the result of `state_dict`, here or in PyTorch.
             strict: refuse names that are missing or unknown.
 
         Raises:
-            RuntimeError: names or shapes do not fit; in PyTorch's words.
+            RuntimeError: names or shapes do not match; the message is PyTorch's.
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
@@ -282,7 +285,7 @@ class Module:
         return keys
 
     def extra_repr(self) -> str:
-        """Return what stands between the parentheses of the text."""
+        """Return the text between the parentheses of the module's repr."""
         return ""
 
     def __repr__(self) -> str:
@@ -294,7 +297,7 @@ class Module:
 
 
 def _entries(module: Module, prefix: str) -> Iterator[tuple[str, Tensor]]:
-    """Parameters and buffers with their dotted names; what is shared, under each of its names."""
+    """Return parameters and buffers with their dotted names; a shared one appears under each of its names."""
     for name, value in (*module.__dict__["_parameters"].items(), *module.__dict__["_buffers"].items()):
         if value is not None:
             yield prefix + name, value

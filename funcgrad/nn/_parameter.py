@@ -1,4 +1,4 @@
-"""``Parameter``: a tensor that a module takes for its own."""
+"""``Parameter``: a tensor that a module registers."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class _ParameterType(type):
 class Parameter(metaclass=_ParameterType):
     """Make a leaf tensor that a `Module` registers when it is assigned to an attribute.
 
-    It is an ordinary `Tensor` with a mark: ``isinstance(p, Parameter)`` tells.
+    It is an ordinary `Tensor` with a mark, which ``isinstance(p, Parameter)`` checks.
 
     Args:
-        data: a tensor, whose memory it shares, or what `funcgrad.autograd.tensor` takes.
+        data: a tensor, whose memory the parameter shares, or anything that `funcgrad.autograd.tensor` accepts.
         requires_grad: whether gradients are recorded.
 
     Example:

@@ -1,7 +1,7 @@
-"""Pools: the greatest or the mean of what a window shows, over one, two and three axes of space.
+"""Pooling: the maximum or the mean of each window, over one, two and three spatial axes.
 
-A window is taken apart by axes, and along an axis it is one slice for each of its elements: what is said of the
-greatest and of sums is then said by operations that have all their derivatives.
+A window is processed axis by axis. Along an axis, each of its elements is one strided slice of the input. The maximum
+and the sum of these slices use operations that have all their derivatives.
 """
 
 from __future__ import annotations
@@ -24,22 +24,24 @@ from funcgrad.numpy import add, divide, greater, isnan, logical_or, pad
 def max_pool1d(
     x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
 ) -> Any:
-    """The greatest of each window of signals; of equal ones the first gets the cotangent, as in JAX and PyTorch.
+    """Compute the maximum of each window of signals.
+
+    The first of equal elements gets the cotangent, as in JAX and PyTorch.
 
     Args:
         x: ``f32[batch, channels, length]``, or without the batch.
         kernel_size: the length of the window.
-        stride: how far it moves; its length, unless given.
-        padding: how much it reaches over both ends, where nothing is counted; at most half of the window.
-        dilation: how far apart its elements stand.
-        ceil_mode: whether a last window that begins inside and ends outside counts as well.
+        stride: the step of the window; its length by default.
+        padding: the number of ignored elements added at both ends; at most half of the window.
+        dilation: the distance between the window's elements.
+        ceil_mode: whether to keep a last window that begins inside and ends outside.
 
     Returns:
-        ``f32[batch, channels, (length + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1]``; NaN where a
-        window has one.
+        ``f32[batch, channels, (length + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1]``; NaN if the
+        window has a NaN.
 
     Raises:
-        ValueError: sizes that do not fit.
+        ValueError: the sizes do not match ``x``.
 
     Example:
         >>> import numpy as np
@@ -55,21 +57,21 @@ def max_pool1d(
 def max_pool2d(
     x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
 ) -> Any:
-    """The greatest of each window of images; the arguments are those of `max_pool1d`, for each axis or for both.
+    """Compute the maximum of each window of images; the arguments are those of `max_pool1d`, for each axis or both.
 
     Args:
         x: ``f32[batch, channels, height, width]``, or without the batch.
         kernel_size: the size of the window.
-        stride: how far it moves; its size, unless given.
-        padding: how much it reaches over each side.
-        dilation: how far apart its elements stand.
-        ceil_mode: whether windows that end outside count as well.
+        stride: the step of the window; its size by default.
+        padding: the number of ignored elements added on each side.
+        dilation: the distance between the window's elements.
+        ceil_mode: whether to keep last windows that end outside.
 
     Returns:
         ``f32[batch, channels, ..., ...]``.
 
     Raises:
-        ValueError: sizes that do not fit.
+        ValueError: the sizes do not match ``x``.
 
     Example:
         >>> import numpy as np
@@ -86,21 +88,21 @@ def max_pool2d(
 def max_pool3d(
     x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
 ) -> Any:
-    """The greatest of each window of volumes; the arguments are those of `max_pool1d`, for each axis or for all.
+    """Compute the maximum of each window of volumes; the arguments are those of `max_pool1d`, for each axis or all.
 
     Args:
         x: ``f32[batch, channels, depth, height, width]``, or without the batch.
         kernel_size: the size of the window.
-        stride: how far it moves; its size, unless given.
-        padding: how much it reaches over each side.
-        dilation: how far apart its elements stand.
-        ceil_mode: whether windows that end outside count as well.
+        stride: the step of the window; its size by default.
+        padding: the number of ignored elements added on each side.
+        dilation: the distance between the window's elements.
+        ceil_mode: whether to keep last windows that end outside.
 
     Returns:
         ``f32[batch, channels, ..., ..., ...]``.
 
     Raises:
-        ValueError: sizes that do not fit.
+        ValueError: the sizes do not match ``x``.
 
     Example:
         >>> import numpy as np
@@ -121,21 +123,21 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Any:
-    """The mean of each window of signals.
+    """Compute the mean of each window of signals.
 
     Args:
         x: ``f32[batch, channels, length]``, or without the batch.
         kernel_size: the length of the window.
-        stride: how far it moves; its length, unless given.
-        padding: how many zeros it reaches over both ends; at most half of the window.
-        ceil_mode: whether a last window that begins inside and ends outside counts as well.
+        stride: the step of the window; its length by default.
+        padding: the number of zeros added at both ends; at most half of the window.
+        ceil_mode: whether to keep a last window that begins inside and ends outside.
         count_include_pad: whether the zeros of the padding count in the mean.
 
     Returns:
         ``f32[batch, channels, (length + 2 * padding - kernel_size) // stride + 1]``.
 
     Raises:
-        ValueError: sizes that do not fit.
+        ValueError: the sizes do not match ``x``.
 
     Example:
         >>> import numpy as np
@@ -157,22 +159,22 @@ def avg_pool2d(  # noqa: PLR0917  (PyTorch's signature)
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Any:
-    """The mean of each window of images; the arguments are those of `avg_pool1d`, for each axis or for both.
+    """Compute the mean of each window of images; the arguments are those of `avg_pool1d`, for each axis or both.
 
     Args:
         x: ``f32[batch, channels, height, width]``, or without the batch.
         kernel_size: the size of the window.
-        stride: how far it moves; its size, unless given.
-        padding: how many zeros it reaches over each side.
-        ceil_mode: whether windows that end outside count as well.
+        stride: the step of the window; its size by default.
+        padding: the number of zeros added on each side.
+        ceil_mode: whether to keep last windows that end outside.
         count_include_pad: whether the zeros of the padding count in the mean.
-        divisor_override: what sums are divided by instead of by what they count.
+        divisor_override: the divisor of the sums, in place of the number of elements.
 
     Returns:
         ``f32[batch, channels, ..., ...]``.
 
     Raises:
-        ValueError: sizes that do not fit.
+        ValueError: the sizes do not match ``x``.
 
     Example:
         >>> import numpy as np
@@ -196,22 +198,22 @@ def avg_pool3d(  # noqa: PLR0917  (PyTorch's signature)
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Any:
-    """The mean of each window of volumes; the arguments are those of `avg_pool1d`, for each axis or for all.
+    """Compute the mean of each window of volumes; the arguments are those of `avg_pool1d`, for each axis or all.
 
     Args:
         x: ``f32[batch, channels, depth, height, width]``, or without the batch.
         kernel_size: the size of the window.
-        stride: how far it moves; its size, unless given.
-        padding: how many zeros it reaches over each side.
-        ceil_mode: whether windows that end outside count as well.
+        stride: the step of the window; its size by default.
+        padding: the number of zeros added on each side.
+        ceil_mode: whether to keep last windows that end outside.
         count_include_pad: whether the zeros of the padding count in the mean.
-        divisor_override: what sums are divided by instead of by what they count.
+        divisor_override: the divisor of the sums, in place of the number of elements.
 
     Returns:
         ``f32[batch, channels, ..., ..., ...]``.
 
     Raises:
-        ValueError: sizes that do not fit.
+        ValueError: the sizes do not match ``x``.
 
     Example:
         >>> import numpy as np
@@ -226,7 +228,7 @@ def avg_pool3d(  # noqa: PLR0917  (PyTorch's signature)
 
 
 class _Along(NamedTuple):
-    """How a window moves along an axis of ``length`` elements: to so many places; ``after`` is what it needs there."""
+    """The positions of a window along one axis of ``length`` elements; ``after`` is the padding at the end."""
 
     axis: int
     length: int
@@ -238,13 +240,13 @@ class _Along(NamedTuple):
     after: int
 
     def slices(self, x: Any) -> list[Any]:
-        """The elements of all windows, first with first, second with second; of the padded ``x``."""
+        """Return a slice of the padded ``x`` per window element; each slice has that element of all windows."""
         span = (self.places - 1) * self.stride + 1
         starts = [i * self.dilation for i in range(self.kernel)]
         return [index(x, (*(FULL,) * self.axis, slice(start, start + span, self.stride))) for start in starts]
 
     def counted(self, with_padding: bool) -> np.ndarray:
-        """How many elements each window has in what there is of ``x`` and, if asked, of its padding."""
+        """Return the number of elements of ``x`` in each window, and of its padding if that counts."""
         reach = self.padding if with_padding else 0
         starts = np.arange(self.places) * self.stride - self.padding
         stops = np.minimum(starts + self.kernel, self.length + self.padding)
@@ -255,10 +257,10 @@ def _moves(function: str, shape: tuple[int, ...], how: tuple) -> list[_Along]:
     axes, kernel_size, stride, padding, dilation, ceil_mode = how
     kernels = per_axis(function, "kernel_size", kernel_size, axes, 1)
     strides = kernels if stride is None else per_axis(function, "stride", stride, axes, 1)
-    around = per_axis(function, "padding", padding, axes, 0)
-    apart = per_axis(function, "dilation", dilation, axes, 1)
+    paddings = per_axis(function, "padding", padding, axes, 0)
+    dilations = per_axis(function, "dilation", dilation, axes, 1)
     moves = []
-    for i, (length, k, step, pads, d) in enumerate(zip(shape[2:], kernels, strides, around, apart, strict=True)):
+    for i, (length, k, step, pads, d) in enumerate(zip(shape[2:], kernels, strides, paddings, dilations, strict=True)):
         reach = (k - 1) * d + 1
         if 2 * pads > reach:
             raise ValueError(
@@ -271,8 +273,8 @@ def _moves(function: str, shape: tuple[int, ...], how: tuple) -> list[_Along]:
             count -= 1
         if room < 0 or count < 1:
             raise ValueError(
-                f"{function}: x has shape {list(shape)} and the window spans {reach} of axis {i + 2}; needed an x "
-                "that it fits into. Pad it, or choose a smaller window."
+                f"{function}: x has shape {list(shape)} and the window spans {reach} of axis {i + 2}; needed an x at "
+                "least that long. Pad it, or choose a smaller window."
             )
         moves.append(_Along(i + 2, length, k, step, pads, d, count, max((count - 1) * step + reach - length - pads, 0)))
     return moves
@@ -281,7 +283,7 @@ def _moves(function: str, shape: tuple[int, ...], how: tuple) -> list[_Along]:
 def _pooled(x: Any, moves: list[_Along], fill: float, merge: Callable[[Any, Any], Any]) -> Any:
     if any(move.padding or move.after for move in moves):
         x = pad(x, [(0, 0), (0, 0), *[(move.padding, move.after) for move in moves]], constant_values=fill)
-    # The last axis first: of equal elements the first in memory stays the first.
+    # Reduce the last axis first, so that of equal elements the first one in memory is chosen.
     for move in reversed(moves):
         first, *others = move.slices(x)
         for other in others:
@@ -291,7 +293,7 @@ def _pooled(x: Any, moves: list[_Along], fill: float, merge: Callable[[Any, Any]
 
 
 def _greater(a: Any, b: Any) -> Any:
-    """The greater, ``a`` of equal ones; NaN where one is."""
+    """Return the elementwise maximum, ``a`` for equal elements; NaN if one of them is NaN."""
     return select(logical_or(greater(b, a), isnan(b)), b, a)
 
 
@@ -299,7 +301,7 @@ def _max_pool(function: str, x: Any, how: tuple) -> Any:
     x, batched = images(function, inexact(x), how[0])
     if x.dtype.kind == "c":
         raise TypeError(
-            f"{function}: x is {aval_of(x)}; needed real numbers, of which one is the greatest. Pool x.real."
+            f"{function}: x is {aval_of(x)}; needed real numbers, because complex numbers have no maximum. Pool x.real."
         )
     y = _pooled(x, _moves(function, x.shape, how), -np.inf, _greater)
     return y if batched else reshape(y, y.shape[1:])

@@ -1,4 +1,4 @@
-"""Sizes for each axis of space, as convolutions and pools are given them: one number for all, or a number for each."""
+"""Check the sizes of convolutions and pooling: one number for all spatial axes, or a number for each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Sizes = tuple[int, ...]
 
 
 def per_axis(function: str, name: str, value: Any, axes: int, least: int) -> Sizes:
-    """The sizes of an argument, or an error that names it."""
+    """Return the sizes for each axis, or raise an error that names the argument."""
     given = tuple(value) if isinstance(value, list | tuple) else (value,) * axes
     if len(given) == 1:
         given *= axes
@@ -23,10 +23,10 @@ def per_axis(function: str, name: str, value: Any, axes: int, least: int) -> Siz
 
 
 def images(function: str, x: Any, axes: int) -> tuple[Any, bool]:
-    """``x`` with an axis for the batch, and whether it had one."""
+    """Return ``x`` with a batch axis, and whether it had one before."""
     if len(x.shape) not in (axes + 1, axes + 2):
         raise ValueError(
-            f"{function}: x is {aval_of(x)}; needed {axes} axes of space after one of channels, with or without a "
-            "batch before them. Reshape it."
+            f"{function}: x is {aval_of(x)}; needed one channel axis and {axes} spatial axes, with or without a batch "
+            "axis before them. Reshape it."
         )
     return (x, True) if len(x.shape) == axes + 2 else (reshape(x, (1, *x.shape)), False)

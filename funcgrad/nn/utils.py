@@ -1,4 +1,4 @@
-"""Gradients of tensors, clipped in place before an optimizer's step, as ``torch.nn.utils`` does."""
+"""Clip the gradients of tensors in place before an optimizer's step, as ``torch.nn.utils`` does."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scale gradients in place, all by one factor, so that their norm as one vector is at most ``max_norm``.
+    """Scale all gradients in place by one factor, so that their norm as one vector is at most ``max_norm``.
 
     ``gradient *= min(1, max_norm / (norm + 1e-6))``
 
     Args:
-        parameters: a tensor or tensors; those without gradient are left out.
+        parameters: a tensor or tensors; a tensor without a gradient is skipped.
         max_norm: the greatest norm, in gradient units.
         norm_type: which norm: 2, 1, ``inf``, ...
-        error_if_nonfinite: refuse gradients whose norm is infinite or NaN.
-        foreach: kept for the reader of a PyTorch program.
+        error_if_nonfinite: raise if the norm is infinite or NaN.
+        foreach: ignored; accepted because PyTorch has it.
 
     Returns:
-        The norm before, a tensor of shape ``[]``.
+        The norm before clipping, a tensor of shape ``[]``.
 
     Raises:
-        RuntimeError: the norm is infinite or NaN, and ``error_if_nonfinite`` says so. Nothing is changed then.
+        RuntimeError: the norm is infinite or NaN, and ``error_if_nonfinite`` is set. No gradient is changed.
 
     Example:
         >>> from funcgrad.autograd import tensor
@@ -71,14 +71,14 @@ def get_total_norm(
     Args:
         tensors: a tensor or tensors.
         norm_type: which norm: 2, 1, ``inf``, ...
-        error_if_nonfinite: refuse a norm that is infinite or NaN.
-        foreach: kept for the reader of a PyTorch program.
+        error_if_nonfinite: raise if the norm is infinite or NaN.
+        foreach: ignored; accepted because PyTorch has it.
 
     Returns:
-        The norm, a tensor of shape ``[]``; 0 of nothing.
+        The norm, a tensor of shape ``[]``; 0 for an empty list.
 
     Raises:
-        RuntimeError: the norm is infinite or NaN, and ``error_if_nonfinite`` says so.
+        RuntimeError: the norm is infinite or NaN, and ``error_if_nonfinite`` is set.
 
     Example:
         >>> from funcgrad.autograd import tensor
@@ -107,10 +107,10 @@ def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, 
     """Scale gradients in place by ``min(1, max_norm / (total_norm + 1e-6))``.
 
     Args:
-        parameters: a tensor or tensors; those without gradient are left out.
+        parameters: a tensor or tensors; a tensor without a gradient is skipped.
         max_norm: the greatest norm, in gradient units.
         total_norm: the norm of all gradients as one vector; see `get_total_norm`.
-        foreach: kept for the reader of a PyTorch program.
+        foreach: ignored; accepted because PyTorch has it.
 
     Example:
         >>> from funcgrad.autograd import tensor
@@ -133,9 +133,9 @@ def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = 
     """Clip each element of the gradients in place to ``[-clip_value, clip_value]``.
 
     Args:
-        parameters: a tensor or tensors; those without gradient are left out.
+        parameters: a tensor or tensors; a tensor without a gradient is skipped.
         clip_value: the greatest absolute value, in gradient units.
-        foreach: kept for the reader of a PyTorch program.
+        foreach: ignored; accepted because PyTorch has it.
 
     Example:
         >>> from funcgrad.autograd import tensor
@@ -159,9 +159,9 @@ def _listed(tensors: Any) -> list[Any]:
     strange = next((x for x in found if not is_tensor(x)), None)
     if strange is not None:
         raise TypeError(
-            f"clip_grad: the parameters are a {type(tensors).__name__} in which a {type(strange).__name__} "
-            "stands; needed "
-            "a tensor, or tensors. Pass model.parameters(). Of gradients of arrays take fg.optim.clip_by_global_norm."
+            f"clip_grad: the parameters are a {type(tensors).__name__} that contains a {type(strange).__name__}; "
+            "needed a tensor, or tensors. Pass model.parameters(). For gradients that are arrays, use "
+            "fg.optim.clip_by_global_norm."
         )
     return found
 

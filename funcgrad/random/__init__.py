@@ -1,4 +1,4 @@
-"""Random numbers from explicit keys, with the bits of ``jax.random``: on NumPy without JAX, under every transform.
+"""Random numbers from explicit keys, with the bits of ``jax.random``, under every transform and without JAX.
 
 A key is an array, ``uint32[2]``; the same key gives the same numbers on every engine, eagerly and compiled. dtypes
 default to float64 and int64, as ``jax.random``'s do in JAX's 64-bit mode.

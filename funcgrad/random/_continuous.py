@@ -1,4 +1,4 @@
-"""What a formula makes of uniform numbers: by it the samples have derivatives by their parameters."""
+"""Samples of continuous distributions, as formulas of uniform numbers, so that parameters have derivatives."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _SQRT2 = math.sqrt(2)
 
 
 def normal(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
-    """Normal numbers, of mean 0 and variance 1: ``sqrt(2) * erfinv(u)`` for ``u`` uniform from -1 to 1.
+    """Draw normal numbers with mean 0 and variance 1: ``sqrt(2) * erfinv(u)`` for ``u`` uniform from -1 to 1.
 
-    Another mean and deviation are arithmetic, by which they have derivatives: ``mean + deviation * normal(key)``.
+    Another mean or deviation is arithmetic, which has derivatives: ``mean + deviation * normal(key)``.
 
     Args:
         key: ``uint32[2]``.
         shape: the shape of the result.
-        dtype: float16, bfloat16, float32 or float64, that if left out; or complex64 or complex128, whose parts then
-            have a variance of 1/2 each.
+        dtype: float16, bfloat16, float32 or float64 (the default); or complex64 or complex128, whose parts have a
+            variance of 1/2 each.
 
     Returns:
-        What ``jax.random.normal`` draws, to the rounding of ``erfinv``.
+        The samples of ``jax.random.normal``, up to the rounding of ``erfinv``.
 
     Raises:
         TypeError: ``key`` is no key.
@@ -65,28 +65,29 @@ def _normal(key: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
 
 
 def _quantile(u: Any) -> Any:
-    """``sqrt(2) * erfinv(u)``, which half precision has in single."""
+    """Return ``sqrt(2) * erfinv(u)``, computed in single precision for half precision."""
     dtype = u.dtype
     wide = cast(u, np.dtype(np.float32)) if dtype.itemsize == 2 else u
     return dtype.type(_SQRT2) * cast(erfinv_p(wide), dtype)
 
 
 def truncated_normal(key: Any, lower: Any, upper: Any, shape: Shape | None = None, dtype: Any = None) -> Any:
-    """Normal numbers between two bounds: ``sqrt(2) * erfinv(u)`` for ``u`` uniform between their ``erf``.
+    """Draw normal numbers between two bounds: ``sqrt(2) * erfinv(u)``, ``u`` uniform between the bounds' ``erf``.
 
     Args:
         key: ``uint32[2]``.
         lower: the lower bounds, which have derivatives.
-        upper: the upper ones.
-        shape: a shape to which the bounds broadcast; their common one if left out.
+        upper: the upper bounds, which have derivatives.
+        shape: a shape to which the bounds broadcast; by default their common shape.
         dtype: as for `uniform`.
 
     Returns:
-        What ``jax.random.truncated_normal`` draws, to rounding: far out, where ``erf`` is close to 1, that is much.
+        The samples of ``jax.random.truncated_normal``, up to rounding, which is large far from 0, where ``erf`` is
+        close to 1.
 
     Raises:
         TypeError: ``key`` is no key.
-        ValueError: the dtype is none of real numbers, or the bounds do not fit the shape.
+        ValueError: the dtype is not a floating-point one, or the bounds do not broadcast to the shape.
 
     Example:
         >>> import funcgrad as fg
@@ -107,7 +108,7 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Shape | None = Non
 
 
 def exponential(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
-    """Exponential numbers of rate 1: ``-log(1 - u)``.
+    """Draw exponential numbers of rate 1: ``-log(1 - u)``.
 
     Args:
         key: ``uint32[2]``.
@@ -115,11 +116,11 @@ def exponential(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
         dtype: as for `uniform`.
 
     Returns:
-        What ``jax.random.exponential`` draws, to rounding; divide it by another rate.
+        The samples of ``jax.random.exponential``, up to rounding; divide by a rate for another rate.
 
     Raises:
         TypeError: ``key`` is no key.
-        ValueError: the dtype is none of real numbers.
+        ValueError: the dtype is not a floating-point one.
 
     Example:
         >>> import funcgrad as fg
@@ -131,7 +132,7 @@ def exponential(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
 
 
 def laplace(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
-    """Numbers of Laplace's distribution: ``sign(u) * log(1 - abs(u))`` for ``u`` from -1 to 1.
+    """Draw numbers of the Laplace distribution: ``sign(u) * log(1 - abs(u))`` for ``u`` from -1 to 1.
 
     Args:
         key: ``uint32[2]``.
@@ -139,11 +140,11 @@ def laplace(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
         dtype: as for `uniform`.
 
     Returns:
-        What ``jax.random.laplace`` draws, to rounding.
+        The samples of ``jax.random.laplace``, up to rounding.
 
     Raises:
         TypeError: ``key`` is no key.
-        ValueError: the dtype is none of real numbers.
+        ValueError: the dtype is not a floating-point one.
 
     Example:
         >>> import funcgrad as fg
@@ -156,7 +157,7 @@ def laplace(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
 
 
 def cauchy(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
-    """Numbers of Cauchy's distribution: ``tan(pi * (u - 1/2))``.
+    """Draw numbers of the Cauchy distribution: ``tan(pi * (u - 1/2))``.
 
     Args:
         key: ``uint32[2]``.
@@ -164,11 +165,11 @@ def cauchy(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
         dtype: as for `uniform`.
 
     Returns:
-        What ``jax.random.cauchy`` draws, to rounding.
+        The samples of ``jax.random.cauchy``, up to rounding.
 
     Raises:
         TypeError: ``key`` is no key.
-        ValueError: the dtype is none of real numbers.
+        ValueError: the dtype is not a floating-point one.
 
     Example:
         >>> import funcgrad as fg
@@ -182,20 +183,20 @@ def cauchy(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
 
 
 def gumbel(key: Any, shape: Shape = (), dtype: Any = None, mode: Literal["low", "high"] | None = None) -> Any:
-    """Numbers of Gumbel's distribution: ``-log(-log(u))``.
+    """Draw numbers of the Gumbel distribution: ``-log(-log(u))``.
 
     Args:
         key: ``uint32[2]``.
         shape: the shape of the result.
         dtype: as for `uniform`.
-        mode: ``"high"`` draws twice the bits, for rare large numbers; ``"low"`` if left out.
+        mode: ``"high"`` draws twice the bits, which rare large numbers need; ``"low"`` is the default.
 
     Returns:
-        What ``jax.random.gumbel`` draws, to rounding.
+        The samples of ``jax.random.gumbel``, up to rounding.
 
     Raises:
         TypeError: ``key`` is no key.
-        ValueError: the dtype is none of real numbers, or the mode is unknown.
+        ValueError: the dtype is not a floating-point one, or the mode is unknown.
 
     Example:
         >>> import funcgrad as fg
@@ -204,7 +205,7 @@ def gumbel(key: Any, shape: Shape = (), dtype: Any = None, mode: Literal["low", 
     """
     key, shape, dtype = as_key("gumbel", key), as_shape("gumbel", shape), float_dtype("gumbel", dtype)
     if mode not in (None, "low", "high"):
-        raise ValueError(f'random.gumbel: mode is {mode!r}; needed "low" or "high". Leave it out for "low".')
+        raise ValueError(f'random.gumbel: mode is {mode!r}; needed "low" or "high". Omit it for "low".')
     info, number = ml_dtypes.finfo(dtype), dtype.type
     if mode == "high":
         upper, lower = ops.unit(key, (2, *shape), dtype)
@@ -226,19 +227,19 @@ def multivariate_normal(
     dtype: Any = None,
     method: Literal["cholesky", "eigh", "svd"] = "cholesky",
 ) -> Any:
-    """Normal vectors: ``mean + factor @ z`` for standard normal ``z``, where ``factor @ factor.T`` is ``cov``.
+    """Draw normal vectors: ``mean + factor @ z`` for standard normal ``z``, where ``factor @ factor.T`` is ``cov``.
 
     Args:
         key: ``uint32[2]``.
         mean: ``[..., n]``; it has a derivative.
-        cov: ``[..., n, n]``, symmetric and positive definite (semidefinite with ``"eigh"`` and ``"svd"``); it has a
-            derivative, but by these two not where eigenvalues are equal.
-        shape: a shape to which the leading axes of both broadcast; their common one if left out.
-        dtype: of ``z``; that of ``mean`` and ``cov`` if left out.
-        method: what the factor is made by.
+        cov: ``[..., n, n]``, symmetric and positive definite (semidefinite with ``"eigh"`` and ``"svd"``). It has a
+            derivative, but not at equal eigenvalues with these two methods.
+        shape: a shape to which the leading axes of both broadcast; by default their common shape.
+        dtype: of ``z``; by default the dtype of ``mean`` and ``cov``.
+        method: the factorization that gives the factor.
 
     Returns:
-        ``[*shape, n]``: what ``jax.random.multivariate_normal`` draws, to rounding.
+        The samples of ``jax.random.multivariate_normal``, ``[*shape, n]``, up to rounding.
 
     Raises:
         TypeError: ``key`` is no key.
@@ -277,7 +278,7 @@ def _factor(cov: Any, method: str) -> Any:
         vectors, values, _ = fnp.linalg.svd(cov)
     else:
         raise ValueError(
-            f'random.multivariate_normal: method is {method!r}; needed "cholesky", "eigh" or "svd". Leave it out for '
+            f'random.multivariate_normal: method is {method!r}; needed "cholesky", "eigh" or "svd". Omit it for '
             '"cholesky".'
         )
     return vectors * fnp.sqrt(values[..., None, :])

@@ -1,4 +1,4 @@
-"""What picks among several things: permutations, choices, categories."""
+"""Permutations, choices and categories."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _INDEX = np.dtype(np.int64)
 
 
 def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> Any:
-    """The elements of an array along an axis, or the numbers below an integer, in random order.
+    """Return the elements of an array along an axis, or the numbers below an integer, in random order.
 
     Args:
         key: ``uint32[2]``.
         x: an array, which has a derivative; or an integer.
-        axis: along which is shuffled.
-        independent: whether each vector along the axis is in an order of its own.
+        axis: the axis to shuffle along.
+        independent: whether each vector along the axis gets its own order.
 
     Returns:
-        What ``jax.random.permutation`` gives.
+        The result of ``jax.random.permutation``.
 
     Raises:
-        TypeError: ``key`` is no key, or ``x`` neither an array nor an integer that is known.
+        TypeError: ``key`` is no key, or ``x`` is neither an array nor a known integer.
         numpy.exceptions.AxisError: there is no such axis.
 
     Example:
@@ -60,13 +60,13 @@ def _count(name: str, x: Any) -> int:
         return operator.index(x)
     except TypeError:
         raise TypeError(
-            f"random.{name}: of {aval_of(x)} there is no order; needed an array with axes, or an integer that is "
-            "known when the function is traced. Pass the integer as a static argument."
+            f"random.{name}: {aval_of(x)} has no order; needed an array with axes, or an integer that is known when "
+            "the function is traced. Pass the integer as a static argument."
         ) from None
 
 
 def _order(key: Any, shape: tuple[int, ...], axis: int) -> Any:
-    """Indices along an axis, sorted by random words again and again, until ties no longer count."""
+    """Return random indices along an axis. They are sorted by random words, repeatedly, so that ties hardly matter."""
     size = max(1, math.prod(shape))
     order = None
     for _ in range(math.ceil(3 * math.log(size) / math.log(2**32 - 1))):
@@ -85,23 +85,23 @@ def choice(  # noqa: PLR0917  (jax.random's signature)
     axis: int = 0,
     mode: Literal["low", "high"] | None = None,
 ) -> Any:
-    """Elements of an array along an axis, or of the numbers below an integer, picked at random.
+    """Pick random elements of an array along an axis, or of the numbers below an integer.
 
     Args:
         key: ``uint32[2]``.
         a: an array, which has a derivative; or an integer.
-        shape: the shape of what is picked.
-        replace: whether one may be picked twice.
-        p: their probabilities, a vector; all alike if left out. It has no derivative.
-        axis: along which is picked.
-        mode: as for `gumbel`, which picks with ``p`` and without replacement.
+        shape: the shape of the picked elements.
+        replace: whether an element may be picked twice.
+        p: the elements' probabilities, a vector; equal by default. It has no derivative.
+        axis: the axis to pick along.
+        mode: as for `gumbel`; only used with ``p`` and without replacement.
 
     Returns:
-        What ``jax.random.choice`` picks: the shape of ``a`` with ``shape`` in place of the axis.
+        The elements that ``jax.random.choice`` picks: the shape of ``a`` with ``shape`` in place of the axis.
 
     Raises:
-        TypeError: ``key`` is no key, or ``a`` neither an array nor an integer that is known.
-        ValueError: there are not so many elements, or ``p`` is no vector of one number for each.
+        TypeError: ``key`` is no key, or ``a`` is neither an array nor a known integer.
+        ValueError: there are fewer elements than asked for, or ``p`` is not a vector with one number per element.
 
     Example:
         >>> import numpy as np
@@ -118,8 +118,8 @@ def choice(  # noqa: PLR0917  (jax.random's signature)
     wanted = math.prod(shape)
     if count <= 0 < wanted or (not replace and wanted > count):
         raise ValueError(
-            f"random.choice: {wanted} elements were asked for, and there are {max(count, 0)}; needed as many as are "
-            "asked for, or one with replace=True. Ask for fewer."
+            f"random.choice: {wanted} elements were asked for, and there are {max(count, 0)}; needed at least as many "
+            "elements, or one with replace=True. Ask for fewer."
         )
     order = _picked(key, count, shape, replace, p, mode)
     order = reshape(order, shape)
@@ -127,7 +127,7 @@ def choice(  # noqa: PLR0917  (jax.random's signature)
 
 
 def _picked(key: Any, count: int, shape: tuple[int, ...], replace: bool, p: Any, mode: Any) -> Any:
-    """The indices of what is picked."""
+    """Return the indices of the picked elements."""
     wanted = math.prod(shape)
     if p is None:
         return randint(key, shape, 0, count) if replace else _order(key, (count,), 0)[:wanted]
@@ -135,8 +135,8 @@ def _picked(key: Any, count: int, shape: tuple[int, ...], replace: bool, p: Any,
     p = p if aval_of(p).dtype in FLOATS else cast(p, np.dtype(float))
     if aval_of(p).shape != (count,):
         raise ValueError(
-            f"random.choice: p is {aval_of(p)}; needed a vector of {count} probabilities. Leave it out where all "
-            "elements are equally likely."
+            f"random.choice: p is {aval_of(p)}; needed a vector of {count} probabilities. Omit it if all elements are "
+            "equally likely."
         )
     if not replace:
         return argsort(-(gumbel(key, (count,), p.dtype, mode) + fnp.log(p)), 0)[:wanted]
@@ -154,22 +154,22 @@ def categorical(
     replace: bool = True,
     mode: Literal["low", "high"] | None = None,
 ) -> Any:
-    """Categories, each with a probability in proportion to ``exp(logits)``: the greatest of logits and Gumbel's noise.
+    """Draw categories with probabilities proportional to ``exp(logits)``: the argmax of logits plus Gumbel noise.
 
     Args:
         key: ``uint32[2]``.
-        logits: of the categories along an axis; batched by the others.
-        axis: along which the categories stand.
-        shape: a shape to which that of the batch broadcasts; that of the batch if left out.
+        logits: of the categories along an axis; the other axes are batch axes.
+        axis: the axis of the categories.
+        shape: a shape to which the batch shape broadcasts; the batch shape by default.
         replace: whether a category may be drawn twice along the leading axes of ``shape``.
         mode: as for `gumbel`.
 
     Returns:
-        ``int64[*shape]``: what ``jax.random.categorical`` draws.
+        The draws of ``jax.random.categorical``, ``int64[*shape]``.
 
     Raises:
         TypeError: ``key`` is no key, or the logits are not floating-point.
-        ValueError: the shape does not fit, or there are not so many categories.
+        ValueError: the batch does not broadcast to the shape, or there are fewer categories than asked for.
 
     Example:
         >>> import numpy as np
@@ -202,7 +202,7 @@ def _without_replacement(
     if wanted > count:
         raise ValueError(
             f"random.categorical: {wanted} of {count} categories were asked for without replacement; needed at most "
-            "as many as there are. Ask for fewer, or with replace=True."
+            "as many as there are. Ask for fewer, or pass replace=True."
         )
     noisy = fnp.moveaxis(logits + gumbel(key, logits.shape, logits.dtype, mode), axis, -1)
     order = argsort(-noisy, noisy.ndim - 1)[..., :wanted]

@@ -1,4 +1,4 @@
-"""What is drawn by rejection: gamma-distributed numbers, those that are made of them, and Poisson's counts."""
+"""Samples drawn by rejection: gamma-distributed numbers, numbers derived from these, and Poisson's counts."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ _SINGLE = np.dtype(np.float32)
 
 
 def gamma(key: Any, a: Any, shape: Shape | None = None, dtype: Any = None) -> Any:
-    """Numbers of the gamma distribution of shape ``a`` and scale 1, by Marsaglia's and Tsang's method (2000).
+    """Draw numbers of the gamma distribution of shape ``a`` and scale 1 (Marsaglia and Tsang, 2000).
 
-    They have a derivative by ``a``, of first order: that of the quantile at a fixed probability (Figurnov, Mohamed and
-    Mnih, 2018). Another scale is a factor.
+    They have a first-order derivative with respect to ``a``: that of the quantile at a fixed probability (Figurnov,
+    Mohamed and Mnih, 2018). Multiply by a factor for another scale.
 
     Args:
         key: ``uint32[2]``.
         a: the shape parameters, above 0.
-        shape: a shape to which that of ``a`` broadcasts; that of ``a`` if left out.
-        dtype: float32 or float64; that if left out.
+        shape: a shape to which that of ``a`` broadcasts; the shape of ``a`` by default.
+        dtype: float32 or float64 (the default).
 
     Returns:
-        What ``jax.random.gamma`` draws, to rounding. For small ``a`` many are 0: see `loggamma`.
+        The samples of ``jax.random.gamma``, up to rounding. For small ``a`` many are 0: see `loggamma`.
 
     Raises:
         TypeError: ``key`` is no key.
-        ValueError: the dtype is another, or the shape does not fit.
+        ValueError: the dtype is another, or ``a`` does not broadcast to the shape.
 
     Example:
         >>> import funcgrad as fg
@@ -49,21 +49,21 @@ def gamma(key: Any, a: Any, shape: Shape | None = None, dtype: Any = None) -> An
 
 
 def loggamma(key: Any, a: Any, shape: Shape | None = None, dtype: Any = None) -> Any:
-    """The logarithms of gamma-distributed numbers, which small ``a`` make too small to be told from 0.
+    """Draw the logarithms of gamma-distributed numbers, for small ``a``, where the numbers themselves underflow to 0.
 
     Args:
         key: ``uint32[2]``.
-        a: the shape parameters, above 0; by them there is a derivative of first order.
-        shape: a shape to which that of ``a`` broadcasts; that of ``a`` if left out.
-        dtype: float32 or float64; that if left out.
+        a: the shape parameters, above 0; they have a first-order derivative.
+        shape: a shape to which that of ``a`` broadcasts; the shape of ``a`` by default.
+        dtype: float32 or float64 (the default).
 
     Returns:
-        What ``jax.random.loggamma`` draws, to rounding. The derivative is right where the sample itself would be 0,
-        too, for which JAX takes the least number of the dtype.
+        The samples of ``jax.random.loggamma``, up to rounding. The derivative is right even if the sample itself would
+        be 0. JAX uses the least number of the dtype there.
 
     Raises:
         TypeError: ``key`` is no key.
-        ValueError: the dtype is another, or the shape does not fit.
+        ValueError: the dtype is another, or ``a`` does not broadcast to the shape.
 
     Example:
         >>> import funcgrad as fg
@@ -77,7 +77,7 @@ def _precision(name: str, dtype: Any) -> np.dtype:
     dtype = float_dtype(name, dtype)
     if dtype.itemsize == 2:
         raise ValueError(
-            f"random.{name}: the dtype is {dtype.name}; needed float32 or float64, in which samples are accepted. "
+            f"random.{name}: the dtype is {dtype.name}; needed float32 or float64, the dtypes of the rejection test. "
             "Convert the result."
         )
     return dtype
@@ -90,21 +90,21 @@ def _gamma(name: str, key: Any, a: Any, shape: Shape | None, dtype: Any, *, log_
 
 
 def beta(key: Any, a: Any, b: Any, shape: Shape | None = None, dtype: Any = None) -> Any:
-    """Numbers of the beta distribution: the share of one gamma-distributed number in the sum of two.
+    """Draw numbers of the beta distribution: one of two gamma-distributed numbers, divided by their sum.
 
     Args:
         key: ``uint32[2]``.
-        a: the first shape parameters, above 0; by them there is a derivative of first order.
-        b: the second ones, likewise.
-        shape: a shape to which both broadcast; their common one if left out.
-        dtype: float32 or float64; that if left out.
+        a: the first shape parameters, above 0; they have a first-order derivative.
+        b: the second shape parameters, above 0; they have a first-order derivative.
+        shape: a shape to which both broadcast; by default their common shape.
+        dtype: float32 or float64 (the default).
 
     Returns:
-        What ``jax.random.beta`` draws, to rounding.
+        The samples of ``jax.random.beta``, up to rounding.
 
     Raises:
         TypeError: ``key`` is no key.
-        ValueError: the dtype is another, or the shape does not fit.
+        ValueError: the dtype is another, or the parameters do not broadcast to the shape.
 
     Example:
         >>> import funcgrad as fg
@@ -124,20 +124,20 @@ def beta(key: Any, a: Any, b: Any, shape: Shape | None = None, dtype: Any = None
 
 
 def dirichlet(key: Any, alpha: Any, shape: Shape | None = None, dtype: Any = None) -> Any:
-    """Vectors of Dirichlet's distribution: the shares of gamma-distributed numbers in their sum.
+    """Draw vectors of the Dirichlet distribution: gamma-distributed numbers, divided by their sum.
 
     Args:
         key: ``uint32[2]``.
-        alpha: ``[..., n]``, the parameters, above 0; by them there is a derivative of first order.
-        shape: a shape to which the leading axes broadcast; these if left out.
-        dtype: float32 or float64; that if left out.
+        alpha: ``[..., n]``, the parameters, above 0; they have a first-order derivative.
+        shape: a shape to which the leading axes broadcast; the shape of the leading axes by default.
+        dtype: float32 or float64 (the default).
 
     Returns:
-        ``[*shape, n]``: what ``jax.random.dirichlet`` draws, to rounding.
+        The samples of ``jax.random.dirichlet``, ``[*shape, n]``, up to rounding.
 
     Raises:
         TypeError: ``key`` is no key.
-        ValueError: the dtype is another, the shape does not fit, or ``alpha`` has no axis.
+        ValueError: the dtype is another, ``alpha`` does not broadcast to the shape, or ``alpha`` has no axis.
 
     Example:
         >>> import numpy as np
@@ -150,8 +150,8 @@ def dirichlet(key: Any, alpha: Any, shape: Shape | None = None, dtype: Any = Non
     sizes = aval_of(alpha).shape
     if not sizes:
         raise ValueError(
-            f"random.dirichlet: alpha is {aval_of(alpha)}; needed a vector of parameters, [..., n]. Of two of them "
-            "random.beta draws."
+            f"random.dirichlet: alpha is {aval_of(alpha)}; needed a vector of parameters, [..., n]. Use random.beta "
+            "for two parameters."
         )
     whole = (*parameter_shape("dirichlet", shape, sizes[:-1]), sizes[-1])
     logarithms = ops.gamma(key, broadcast_to(alpha, whole), log_space=True)
@@ -159,22 +159,22 @@ def dirichlet(key: Any, alpha: Any, shape: Shape | None = None, dtype: Any = Non
 
 
 def poisson(key: Any, lam: Any, shape: Shape | None = None, dtype: Any = None) -> Any:
-    """Counts of Poisson's distribution.
+    """Draw counts of the Poisson distribution.
 
     Args:
         key: ``uint32[2]``.
-        lam: the rates, of which single precision counts; they have no derivative.
-        shape: a shape to which that of ``lam`` broadcasts; that of ``lam`` if left out.
-        dtype: an integer's; int64 if left out.
+        lam: the rates, converted to single precision; they have no derivative.
+        shape: a shape to which that of ``lam`` broadcasts; the shape of ``lam`` by default.
+        dtype: an integer dtype; int64 by default.
 
     Returns:
-        What ``jax.random.poisson`` draws; -1 for rates that are negative or NaN. Whether a count is accepted depends on
-        logarithms, which XLA rounds to single precision: for rates in the hundreds one count in 20,000 is another than
-        on NumPy, for rates in the hundred thousands one in a hundred.
+        The counts of ``jax.random.poisson``; -1 for rates that are negative or NaN. The acceptance of a count depends
+        on logarithms, which XLA rounds to single precision. So XLA gives another count than NumPy in 1 of 20,000
+        samples for rates in the hundreds, and in 1 of 100 for rates in the hundred thousands.
 
     Raises:
-        TypeError: ``key`` is no key, or the dtype no integer's.
-        ValueError: the shape does not fit.
+        TypeError: ``key`` is no key, or the dtype is not an integer dtype.
+        ValueError: ``lam`` does not broadcast to the shape.
 
     Example:
         >>> import funcgrad as fg
@@ -183,6 +183,6 @@ def poisson(key: Any, lam: Any, shape: Shape | None = None, dtype: Any = None) -
     """
     key, dtype = as_key("poisson", key), np.dtype(int if dtype is None else dtype)
     if dtype.kind not in "iu":
-        raise TypeError(f"random.poisson: the dtype is {dtype.name}; needed an integer's. Leave it out for int64.")
+        raise TypeError(f"random.poisson: the dtype is {dtype.name}; needed an integer dtype. Omit it for int64.")
     rate = real_parameter("poisson", lam, _SINGLE)
     return counts(key, broadcast_to(rate, parameter_shape("poisson", shape, aval_of(rate).shape)), dtype)

@@ -1,4 +1,4 @@
-"""Keys, and what samplers are asked for: shapes and dtypes, looked at before anything is drawn."""
+"""Keys, and the checks of samplers' arguments: keys, shapes and dtypes, before any number is drawn."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _WORD = np.dtype(np.uint32)
 
 
 def key(seed: Any) -> Any:
-    """A key: what samplers take, and always the same numbers come of. It is the data of ``jax.random.key(seed)``.
+    """Make a key from a seed. The same key always gives the same numbers. It is the data of ``jax.random.key(seed)``.
 
     Args:
-        seed: an integer, or a 0-d array of one; of 64 bits, all count.
+        seed: an integer, or a 0-d integer array; all bits of a 64-bit integer are used.
 
     Returns:
-        ``uint32[2]``, an array like any other: it goes through every transform, and ``vmap`` runs over an array of
-        keys. Samplers take typed keys of JAX (``threefry2x32``), too.
+        ``uint32[2]``, an ordinary array: every transform accepts it, and ``vmap`` maps over an array of keys. Samplers
+        accept typed keys of JAX (``threefry2x32``) too.
 
     Raises:
-        TypeError: ``seed`` is no integer, or an array of several.
+        TypeError: ``seed`` is not an integer, or it is an array with axes.
         OverflowError: ``seed`` does not fit into 64 bits.
 
     Example:
@@ -56,16 +56,16 @@ def key(seed: Any) -> Any:
 
 
 def _mask(dtype: np.dtype) -> int:
-    """What keeps the lower word; a narrow negative integer is all ones above."""
+    """Return a mask of the low word. A negative integer of a narrow dtype has all ones in the high word."""
     return 0xFFFFFFFF if dtype.itemsize == 8 else -1 if dtype.kind == "i" else np.iinfo(dtype).max
 
 
 def split(key: Any, num: int | Sequence[int] = 2) -> Any:
-    """Further keys, independent of each other; the key itself should then be used no more.
+    """Make new keys, independent of each other; do not use the old key afterwards.
 
     Args:
         key: ``uint32[2]``.
-        num: how many, or the shape of the array of them.
+        num: the number of keys, or the shape of the array of keys.
 
     Returns:
         ``uint32[num, 2]``, the data of ``jax.random.split(key, num)``.
@@ -86,18 +86,18 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Any:
 
 
 def fold_in(key: Any, data: Any) -> Any:
-    """Another key, made of this one and an integer: of the number of a step, say.
+    """Make a new key from a key and an integer, for example the number of a step.
 
     Args:
         key: ``uint32[2]``.
-        data: an integer from 0 to 2**32 - 1; an array of one is cut to its lower 32 bits.
+        data: an integer from 0 to 2**32 - 1; an integer array is cut to its lower 32 bits.
 
     Returns:
         ``uint32[2]``, the data of ``jax.random.fold_in(key, data)``.
 
     Raises:
         TypeError: ``key`` is no key, or ``data`` no integer.
-        OverflowError: ``data`` is a Python integer without room in 32 bits.
+        OverflowError: ``data`` is a Python integer that does not fit into 32 bits.
 
     Example:
         >>> import numpy as np
@@ -112,14 +112,14 @@ def fold_in(key: Any, data: Any) -> Any:
     if aval is None or aval.shape or aval.dtype.kind not in "iu":
         what = str(aval) if aval else f"a {type(data).__name__}"
         raise TypeError(
-            f"random.fold_in: data is {what}; needed one integer. Fold several in with "
-            "fg.vmap(fg.random.fold_in, (None, 0))(key, data)."
+            f"random.fold_in: data is {what}; needed one integer. Fold in several with fg.vmap(fg.random.fold_in, "
+            "(None, 0))(key, data)."
         )
     return ops.fold_in(key, cast(data, _WORD))
 
 
 def as_key(name: str, key: Any) -> Any:
-    """One key as primitives take it."""
+    """Return one key in the form that primitives accept."""
     if is_foreign(key) and not isinstance(key.dtype, np.dtype):
         key = ops.key_data(key)
     key = as_value(key)
@@ -144,23 +144,22 @@ def _refuse(name: str, key: Any) -> NoReturn:
 
 
 def as_shape(name: str, shape: Any, argument: str = "shape") -> tuple[int, ...]:
-    """A shape as a tuple; an integer stands for one axis."""
+    """Return a shape as a tuple; an integer becomes a shape with one axis."""
     sizes = (shape,) if hasattr(shape, "__index__") and not np.shape(shape) else shape
     try:
         found = tuple([operator.index(n) for n in sizes])
     except TypeError:
         raise TypeError(
-            f"random.{name}: {argument} is {shown(shape)}; needed integers. They are known when the function is "
-            "traced: "
-            "take them from the shape of an argument, or pass them as static ones."
+            f"random.{name}: {argument} is {shown(shape)}; needed integers that are known when the function is "
+            "traced. Take them from the shape of an argument, or pass them as static arguments."
         ) from None
     if any(n < 0 for n in found):
-        raise ValueError(f"random.{name}: {argument} is {found}; needed sizes of 0 and more. Leave it out for one.")
+        raise ValueError(f"random.{name}: {argument} is {found}; needed sizes of 0 or more. Pass other sizes.")
     return found
 
 
 def parameter_shape(name: str, shape: Shape | None, *parameters: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of what is drawn with parameters of these shapes: their common one, or one that takes them in."""
+    """Return the shape of samples for parameters of these shapes: the given shape, or their common one."""
     together = np.broadcast_shapes(*parameters)
     if shape is None:
         return together
@@ -171,23 +170,23 @@ def parameter_shape(name: str, shape: Shape | None, *parameters: tuple[int, ...]
         fits = False
     if not fits:
         raise ValueError(
-            f"random.{name}: the shape is {shape}, that of the parameters {together}; needed parameters that broadcast "
-            "to the shape. Leave the shape out for one sample for each of them."
+            f"random.{name}: the shape is {shape}, that of the parameters {together}; needed parameters that "
+            "broadcast to the shape. Omit the shape to draw one sample for each of them."
         )
     return shape
 
 
 def float_dtype(name: str, dtype: Any) -> np.dtype:
-    """A dtype of real numbers."""
+    """Return a floating-point dtype, float64 by default."""
     dtype = np.dtype(float if dtype is None else dtype)
     if dtype not in FLOATS:
         names = ", ".join(each.name for each in FLOATS)
-        raise ValueError(f"random.{name}: the dtype is {dtype.name}; needed one of {names}. Leave it out for float64.")
+        raise ValueError(f"random.{name}: the dtype is {dtype.name}; needed one of {names}. Omit it for float64.")
     return dtype
 
 
 def real_parameter(name: str, x: Any, dtype: np.dtype) -> Any:
-    """A parameter as an array of the dtype in which samples are drawn."""
+    """Return a parameter as an array of the samples' dtype."""
     x = as_value(x)
     kind = aval_of(x).dtype
     if kind.kind not in "biuf" and kind != ops.BFLOAT16:

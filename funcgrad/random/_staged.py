@@ -1,7 +1,7 @@
-"""Notices that a staged function draws from ``numpy.random``: its numbers become constants of the program.
+"""Warn if a staged function draws from ``numpy.random``: its numbers become constants of the program.
 
-What can be seen is NumPy's global state, and the generators that a function, or one that it calls by name, finds in
-its closure, its globals and its defaults, and those in the attributes and containers there; not what lies deeper.
+The check covers NumPy's global state, and the generators that a function, or one that it calls by name, has in its
+closure, its globals and its defaults, and in the attributes and containers there. It does not search deeper.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ import numpy as np
 from funcgrad._core.tracebacks import caller_level
 from funcgrad.errors import StagedRandomWarning
 
-# Functions that are looked at: more stand behind one that calls a large library.
+# The largest number of functions to search. A call into a large library could lead to many more.
 _MOST = 200
-# Whose globals hold no generators of the user's.
+# Modules whose globals hold no generators of the user's.
 _LIBRARIES = ("funcgrad.", "numpy.", "jax.", "scipy.")
-# Stands for the state behind ``np.random.normal`` and its like.
+# Represents the state behind ``np.random.normal`` and the other functions of the module.
 _GLOBAL = object()
 
 
 class Watched:
-    """Entered while ``f`` is staged; left, it warns if ``f`` drew.
+    """A context manager around the staging of ``f``. It warns at the end if ``f`` drew.
 
-    To look at the global state takes 0.2 ms: for the bodies of loops, which are staged at every call (``is_body``),
-    that is done where something speaks of NumPy's ``random`` only, and not at all where the staging around them does.
+    Comparing the global state takes 0.2 ms. The bodies of loops (``is_body``) are staged at every call. So for these
+    the state is compared only if a function names NumPy's ``random``, and not at all inside another check.
     """
 
-    __slots__ = ("_before", "_name", "_sources", "_token", "_transform", "told")
+    __slots__ = ("_before", "_name", "_sources", "_token", "_transform", "warned")
 
     def __init__(self, transform: str, name: str, f: Callable[..., Any], *, is_body: bool = False) -> None:
         self._transform = transform
         self._name = name
         found, named = ([], False) if is_body and _running.get() else _generators(f)
         self._sources = [_GLOBAL, *found] if named or not is_body else found
-        # Whether a staging within this one has warned already.
-        self.told = False
+        # Whether a staging inside this one has warned already.
+        self.warned = False
 
     def __enter__(self) -> None:
         self._before = [_position(source) for source in self._sources]
@@ -52,17 +52,17 @@ class Watched:
 
     def __exit__(self, kind: object, error: BaseException | None, where: object) -> None:
         _running.reset(self._token)
-        if error is not None or self.told:
+        if error is not None or self.warned:
             return
         drawn = next((s for s, was in zip(self._sources, self._before, strict=True) if _has_moved(s, was)), None)
         if drawn is None:
             return
         for outer in _running.get():
-            outer.told = True
+            outer.warned = True
         what = "NumPy's global state, np.random" if drawn is _GLOBAL else f"a numpy.random.{type(drawn).__name__}"
         warnings.warn(
-            f"{self._transform}: {self._name} drew random numbers from {what}, while it was staged. In the program "
-            "they are constants, the same whenever it runs. Pass a key and draw from it: fg.random.normal(key, "
+            f"{self._transform}: {self._name} drew random numbers from {what}, while it was staged. They are "
+            "constants of the program, the same in every run. Pass a key and draw from it: fg.random.normal(key, "
             "shape). Or pass the numbers as an argument.",
             StagedRandomWarning,
             stacklevel=caller_level(),
@@ -73,7 +73,7 @@ _running: ContextVar[tuple[Watched, ...]] = ContextVar("funcgrad_numpys_random",
 
 
 def _position(source: Any) -> Any:
-    """Where a source of random numbers stands: the same as long as nothing is drawn."""
+    """Return the state of a source of random numbers, which changes with each draw."""
     if source is _GLOBAL:
         # NumPy imports the module when it is first used.
         random = sys.modules.get("numpy.random")
@@ -84,7 +84,7 @@ def _position(source: Any) -> Any:
 def _has_moved(source: Any, was: Any) -> bool:
     now = _position(source)
     if was is None and now is not None:
-        # The key of a state that was imported since is its own; how far it has come is not.
+        # The module was imported since. Its seed is random, so compare only the position in the state with a fresh one.
         fresh = np.random.RandomState().get_state(legacy=False)
         return now["state"]["pos"] != fresh["state"]["pos"]
     return now != was
@@ -97,7 +97,7 @@ def _comparable(state: Any) -> Any:
 
 
 def _generators(f: Any) -> tuple[list[Any], bool]:
-    """The generators of ``numpy.random`` that a function finds by name, and whether it speaks of that module."""
+    """Return the ``numpy.random`` generators that a function refers to, and whether it names that module."""
     random = sys.modules.get("numpy.random")
     kinds = (random.Generator, random.RandomState) if random else ()
     found, seen, todo, named = [], set(), [f], False
@@ -117,7 +117,7 @@ def _generators(f: Any) -> tuple[list[Any], bool]:
 
 
 def _held_by(value: Any) -> Iterable[Any]:
-    """What an object has as attributes, and a container in it."""
+    """Return the attributes of an object, or the elements of a container."""
     if isinstance(value, list | tuple):
         return value[:_MOST]
     if not isinstance(value, dict):
@@ -138,7 +138,7 @@ _FUNCTIONS = (FunctionType, MethodType, BuiltinMethodType, functools.partial)
 
 
 def _named_by(function: Any) -> Iterator[Any]:
-    """What a function refers to by name; what a partial one and a method hold."""
+    """Return the objects that a function names, or that a partial function or a method holds."""
     if isinstance(function, MethodType):
         yield from (function.__func__, function.__self__)
     elif isinstance(function, BuiltinMethodType):
@@ -154,7 +154,7 @@ def _named_by(function: Any) -> Iterator[Any]:
 
 
 def _contents(function: FunctionType) -> Iterator[Any]:
-    """What the names of enclosing functions hold that a function refers to."""
+    """Return the values of a function's closure."""
     for cell in function.__closure__ or ():
-        with contextlib.suppress(ValueError):  # A name that is bound later, or deleted, has no contents.
+        with contextlib.suppress(ValueError):  # A name that is not bound yet, or is deleted, has no value.
             yield cell.cell_contents

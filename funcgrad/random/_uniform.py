@@ -1,4 +1,4 @@
-"""What is read off the bits: integers and numbers that are equally likely, and what is true with a probability."""
+"""Samples read directly from the bits: uniform numbers, integers, and booleans of a given probability."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from funcgrad.random._keys import FLOATS, Shape, as_key, as_shape, float_dtype, 
 
 
 def bits(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
-    """Random bits.
+    """Draw random bits.
 
     Args:
         key: ``uint32[2]``.
         shape: the shape of the result.
-        dtype: an unsigned integer's; uint64 if left out.
+        dtype: an unsigned integer dtype; uint64 by default.
 
     Returns:
         The bits of ``jax.random.bits``, exactly.
 
     Raises:
         TypeError: ``key`` is no key.
-        ValueError: the dtype is none of unsigned integers.
+        ValueError: the dtype is not an unsigned integer dtype.
 
     Example:
         >>> import funcgrad as fg
@@ -41,28 +41,28 @@ def bits(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
     found = np.dtype(np.uint64 if dtype is None else dtype)
     if found.kind != "u":
         raise ValueError(
-            f"random.bits: the dtype is {found.name}; needed uint8, uint16, uint32 or uint64. Signed integers are "
-            "drawn by randint."
+            f"random.bits: the dtype is {found.name}; needed uint8, uint16, uint32 or uint64. Use randint for signed "
+            "integers."
         )
     return ops.bits(key, as_shape("bits", shape), found)
 
 
 def uniform(key: Any, shape: Shape = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0) -> Any:
-    """Numbers from ``minval`` to ``maxval``, all of them equally likely, ``maxval`` itself left out.
+    """Draw uniform numbers from ``minval`` (included) to ``maxval`` (excluded).
 
     Args:
         key: ``uint32[2]``.
         shape: the shape of the result.
-        dtype: float16, bfloat16, float32 or float64; that if left out.
-        minval: the least number; it broadcasts to the shape, and has a derivative.
-        maxval: the end.
+        dtype: float16, bfloat16, float32 or float64 (the default).
+        minval: the lower end; it broadcasts to the shape, and has a derivative.
+        maxval: the upper end; it broadcasts to the shape, and has a derivative.
 
     Returns:
-        What ``jax.random.uniform`` draws: from 0 to 1 exactly, between other ends to rounding.
+        The samples of ``jax.random.uniform``: exactly between 0 and 1, up to rounding between other ends.
 
     Raises:
         TypeError: ``key`` is no key.
-        ValueError: the dtype is none of real numbers, or the ends do not fit the shape.
+        ValueError: the dtype is not a floating-point one, or the ends do not broadcast to the shape.
 
     Example:
         >>> import funcgrad as fg
@@ -81,25 +81,25 @@ def uniform(key: Any, shape: Shape = (), dtype: Any = None, minval: Any = 0.0, m
 
 
 def between(u: Any, low: Any, high: Any) -> Any:
-    """Numbers from 0 to 1 stretched to other ends; rounding brings none below the lower one."""
+    """Scale numbers from [0, 1) to other ends; rounding never gives a number below the lower end."""
     return fnp.maximum(low, u * (high - low) + low)
 
 
 def bernoulli(key: Any, p: Any = 0.5, shape: Shape | None = None, mode: Literal["low", "high"] = "low") -> Any:
-    """True with probability ``p``.
+    """Draw booleans that are True with probability ``p``.
 
     Args:
         key: ``uint32[2]``.
         p: probabilities, floating-point.
-        shape: a shape to which that of ``p`` broadcasts; that of ``p`` if left out.
-        mode: ``"high"`` draws twice the bits, and so is right for tiny probabilities, too.
+        shape: a shape to which that of ``p`` broadcasts; the shape of ``p`` by default.
+        mode: ``"high"`` draws twice the bits, which tiny probabilities need.
 
     Returns:
         The booleans of ``jax.random.bernoulli``.
 
     Raises:
         TypeError: ``key`` is no key, or ``p`` is not floating-point.
-        ValueError: the shape is not one to which that of ``p`` broadcasts, or the mode is unknown.
+        ValueError: ``p`` does not broadcast to the shape, or the mode is unknown.
 
     Example:
         >>> import funcgrad as fg
@@ -108,7 +108,7 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Shape | None = None, mode: Literal[
     """
     key, p = as_key("bernoulli", key), as_value(p)
     if mode not in ("low", "high"):
-        raise ValueError(f'random.bernoulli: mode is {mode!r}; needed "low" or "high". Leave it out for "low".')
+        raise ValueError(f'random.bernoulli: mode is {mode!r}; needed "low" or "high". Omit it for "low".')
     aval = aval_of(p)
     if aval.dtype not in FLOATS:
         raise TypeError(f"random.bernoulli: p is {aval}; needed floating-point probabilities. Convert it: float(p).")
@@ -121,12 +121,12 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Shape | None = None, mode: Literal[
 
 
 def rademacher(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
-    """1 and -1, equally likely.
+    """Draw 1 and -1, equally likely.
 
     Args:
         key: ``uint32[2]``.
         shape: the shape of the result.
-        dtype: any in which there is -1; int64 if left out.
+        dtype: any dtype that holds -1; int64 by default.
 
     Returns:
         The signs of ``jax.random.rademacher``.
@@ -143,28 +143,28 @@ def rademacher(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
     dtype = np.dtype(int if dtype is None else dtype)
     if dtype.kind not in "ifc" and dtype not in FLOATS:
         raise ValueError(
-            f"random.rademacher: the dtype is {dtype.name}; needed one with -1 in it. Leave it out for int64."
+            f"random.rademacher: the dtype is {dtype.name}; needed a dtype that holds -1. Omit it for int64."
         )
     heads = bernoulli(key, 0.5, as_shape("rademacher", shape))
     return cast(2 * cast(heads, np.dtype(np.int8)) - 1, dtype)
 
 
 def randint(key: Any, shape: Shape, minval: Any, maxval: Any, dtype: Any = None) -> Any:
-    """Integers from ``minval`` to ``maxval``, equally likely, ``maxval`` itself left out.
+    """Draw integers from ``minval`` (included) to ``maxval`` (excluded), equally likely.
 
     Args:
         key: ``uint32[2]``.
         shape: the shape of the result.
-        minval: the least integer; it broadcasts to the shape.
-        maxval: the end; where it is not above ``minval``, ``minval`` is drawn.
-        dtype: an integer's; int64 if left out. Ends beyond it are brought to it.
+        minval: the lower end; it broadcasts to the shape.
+        maxval: the upper end; it broadcasts to the shape. If it is not above ``minval``, the result is ``minval``.
+        dtype: an integer dtype; int64 by default. Ends outside its range are clipped to it.
 
     Returns:
         The integers of ``jax.random.randint``.
 
     Raises:
-        TypeError: ``key`` is no key, or the dtype no integer's.
-        ValueError: the ends do not fit the shape.
+        TypeError: ``key`` is no key, or the dtype is not an integer dtype.
+        ValueError: the ends do not broadcast to the shape.
 
     Example:
         >>> import funcgrad as fg
@@ -174,7 +174,7 @@ def randint(key: Any, shape: Shape, minval: Any, maxval: Any, dtype: Any = None)
     key, shape = as_key("randint", key), as_shape("randint", shape)
     dtype = np.dtype(int if dtype is None else dtype)
     if dtype.kind not in "iu":
-        raise TypeError(f"random.randint: the dtype is {dtype.name}; needed an integer's. Leave it out for int64.")
+        raise TypeError(f"random.randint: the dtype is {dtype.name}; needed an integer dtype. Omit it for int64.")
     low, high = (_integers(x) for x in (minval, maxval))
     parameter_shape("randint", shape, low.shape if np.ndim(minval) else (), high.shape if np.ndim(maxval) else ())
     if dtype.itemsize < 4:
@@ -186,25 +186,25 @@ def randint(key: Any, shape: Shape, minval: Any, maxval: Any, dtype: Any = None)
 
 
 def _integers(x: Any) -> Any:
-    """An end as an array with axes: NumPy warns where single numbers wrap around."""
+    """Return an end of the range as an array with axes: NumPy would warn when a scalar wraps around."""
     x = fnp.atleast_1d(as_value(x))
     return x if x.dtype.kind in "iu" else cast(x, np.dtype(np.int64))
 
 
 def _brought_to(x: Any, dtype: np.dtype) -> Any:
-    """Integers in another dtype, those beyond it as its least or greatest."""
+    """Convert integers to another dtype; integers outside its range become its least or greatest integer."""
     to, own = np.iinfo(dtype), np.iinfo(x.dtype)
     return cast(fnp.clip(x, max(to.min, own.min), min(to.max, own.max)), dtype)
 
 
 def _integers_between(key: Any, shape: tuple[int, ...], low: Any, high: Any, dtype: np.dtype) -> Any:
-    """Twice the bits of the dtype, modulo the number of integers there are: so small ones are hardly likelier."""
+    """Draw twice the bits of the dtype, modulo the number of integers, so that small ones are hardly more likely."""
     unsigned = ops.UNSIGNED[8 * dtype.itemsize]
     beyond = high > min(np.iinfo(dtype).max, np.iinfo(high.dtype).max)
     low, high = _brought_to(low, dtype), _brought_to(high, dtype)
     some = high > low
     span = fnp.where(some, cast(high, unsigned) - cast(low, unsigned) + cast(beyond, unsigned), cast(~some, unsigned))
-    # All integers that the dtype has are one more than it has room for.
+    # The number of all integers of the dtype does not fit into the dtype, so it wraps to 0.
     whole = span == 0
     span = span + cast(whole, unsigned)
     factor = fnp.full_like(span, 2 ** (4 * dtype.itemsize)) % span

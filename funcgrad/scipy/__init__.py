@@ -1,4 +1,4 @@
-"""SciPy's functions for arrays of either engine and for tracers, in modules of SciPy's names."""
+"""SciPy's functions for arrays of both engines and for tracers, in modules with SciPy's names."""
 
 from funcgrad._public import publish_lazily
 

@@ -1,4 +1,4 @@
-"""SciPy's classes inside of ``fg.intercept()``: traced values make ours of them, and theirs answer as ours."""
+"""Replace SciPy's classes inside ``fg.intercept()``, so that they accept traced values."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ from types import FunctionType
 from typing import Any
 
 Call = Callable[..., Any]
-# Whether arguments are ours to answer for.
+# Tells whether a call with these arguments is ours to handle.
 Asked = Callable[[tuple, dict[str, Any]], bool]
 
-# What is asked of objects that SciPy made of plain numbers.
+# The methods that accept traced values on objects that SciPy made from plain numbers.
 _METHODS = ("__call__", "integrate")
 
 
 def standing(theirs: type, ours: type, is_ours: Asked) -> type:
-    """What stands in the places of a class of SciPy's: a subclass, so that it has and is all else that theirs is."""
+    """Return a subclass that replaces a class of SciPy's.
+
+    It constructs ours or SciPy's, and behaves like SciPy's otherwise.
+    """
 
     def make(cls: Any, *args: Any, **kwargs: Any) -> Any:
         if cls is not stand:
-            # A user's class that is derived of it.
+            # A user's subclass of SciPy's class is constructed as usual.
             return type.__call__(cls, *args, **kwargs)
         return ours(*args, **kwargs) if is_ours(args, kwargs) else theirs(*args, **kwargs)
 
@@ -37,7 +40,7 @@ def standing(theirs: type, ours: type, is_ours: Asked) -> type:
 
 
 def answering(theirs: type, ours: Any, is_ours: Asked) -> Iterator[tuple[type, str, Call]]:
-    """The methods by which objects of SciPy's answer for traced values: the class that has each, its name, and ours."""
+    """Yield the replaced methods of SciPy's objects: the class that defines each, its name, and our function."""
     for name in _METHODS:
         if hasattr(ours, name) and isinstance(vars(theirs).get(name), FunctionType):
             yield theirs, name, _answer(name, vars(theirs)[name], ours, is_ours)

@@ -1,11 +1,11 @@
-"""What SciPy calls while it solves: a user's function, with all that is traced in it made an argument.
+"""Convert the user's functions that SciPy calls into graphs, with all traced values as arguments.
 
-The function runs once on abstract values (of which SciPy will give it numbers). What is traced in it beside these,
-among further arguments or in its closure, becomes an *operand* of the graph that is left; and from the graph come the
-program that SciPy calls and the programs of its derivatives, compiled once for all calls that leave the same graph.
+The function runs once on abstract values. Traced values among its further arguments or in its closure become *operands*
+of the graph. The program that SciPy calls and the programs of its derivatives are compiled from this graph, once for
+all calls that give the same graph.
 
-A function that looks at the numbers it is given (a branch on ``t``) leaves no graph. It is run as it is, and knows what
-is traced among its arguments alone.
+A function that branches on its numbers has no graph. It runs as it is, and only the traced values among its arguments
+are known.
 """
 
 from __future__ import annotations
@@ -31,32 +31,32 @@ from funcgrad.numpy.extend import as_value
 from funcgrad.random.extend import Watched
 from funcgrad.tree import flatten, unflatten
 
-# Of flat values a flat list of them, bare or traced.
+# A function from flat values to a flat list of values, plain or traced.
 Flat = Callable[..., list[Any]]
 
 
 class Closed(NamedTuple):
-    """A function of flat values: of its own arguments, then of its operands."""
+    """A function of flat values: first its own arguments, then its operands."""
 
     name: str
     evaluate: Flat
     graph: Graph | None
-    # Why there is no graph.
+    # The error that prevented a graph.
     why: Exception | None = None
 
     def program(self) -> Flat:
-        """The function on plain arrays, as SciPy calls it."""
+        """Return the function on plain arrays, as SciPy calls it."""
         if self.graph is not None:
             return self.graph.made(NUMPY.compile)
 
         return plainly(self.name, self.evaluate, self.why)
 
     def at(self, *xs: Any) -> list[Any]:
-        """The function of values of any kind; of plain ones by its program."""
+        """Return the function on values of any kind; plain values run its program."""
         return self.evaluate(*xs) if any(map(is_traced, xs)) else self.program()(*map(np.asarray, xs))
 
     def derived(self, make: Callable[..., Flat], avals: Sequence[Aval], *key: Any) -> Closed:
-        """What ``make(evaluate, *key)`` makes of the function: another one, of values of these types."""
+        """Return the function that ``make(evaluate, *key)`` derives from this one, for values of these types."""
         if self.graph is None:
             return Closed(self.name, make(self.evaluate, *key), None, self.why)
         graph = self.graph.made(_derived, make, tuple(avals), *key)
@@ -68,22 +68,22 @@ def _derived(graph: Graph, make: Callable[..., Flat], avals: Sequence[Aval], *ke
 
 
 def is_traced(x: Any) -> bool:
-    """Whether a value's numbers belong to a transform of ours, or of another engine's."""
+    """Return whether a value is traced by a transform of ours or of another engine."""
     return isinstance(x, Tracer) or is_abstract(x)
 
 
 def traced_leaves(tree: Any) -> list[Any]:
-    """The traced values in a pytree."""
+    """Return the traced values in a pytree."""
     return [x for x in map(settled, flatten(tree)[0]) if is_traced(x)]
 
 
 def plainly(name: str, f: Callable[..., Any], why: Exception | None = None) -> Callable[..., Any]:
-    """A function that no transform runs around; what it returns must be plain.
+    """Return a function that runs outside all transforms; its results must be plain.
 
     Args:
-        name: who asks.
+        name: the calling function, for messages.
         f: the function.
-        why: what it raised where its numbers were not known.
+        why: the error that it raised for unknown numbers.
     """
 
     def run(*xs: Any) -> Any:
@@ -100,31 +100,31 @@ def plainly(name: str, f: Callable[..., Any], why: Exception | None = None) -> C
 
 
 def nothing_traced(*values: Any) -> bool:
-    """Whether no transform runs that a function could close over, and nothing among these values is traced."""
+    """Return whether no transform is running that a function could close over, and none of these values is traced."""
     return active_trace() is None and not traced_leaves(values)
 
 
 def refuse_traced(name: str, options: dict[str, Any]) -> None:
-    """Refuse options by which a solution has no derivative."""
+    """Refuse traced options: a solution has no derivative with respect to them."""
     for option, value in options.items():
         if traced_leaves(value):
             raise NotDifferentiableError(
-                f"{name}: the option {option} is traced; needed plain numbers, since the solution is not a function "
-                "of it. Take it from fg.stop_gradient(x), or make it a static argument."
+                f"{name}: the option {option} is traced; needed plain numbers, because the solution has no derivative "
+                "with respect to it. Take it from fg.stop_gradient(x), or make it a static argument."
             )
 
 
 def close(
     name: str, f: Callable[..., Any], avals: Sequence[Aval], args: Any, settle: Callable[[Any], list[Any]]
 ) -> tuple[Closed, list[Any]]:
-    """A function with its operands.
+    """Return a function with its operands.
 
     Args:
-        name: who asks.
-        f: takes its own arguments, then ``args``.
+        name: the calling function, for messages.
+        f: a function of its own arguments, then ``args``.
         avals: the types of its own arguments.
         args: further arguments, pytrees.
-        settle: what the function returns as a flat list of arrays.
+        settle: converts the function's result to a flat list of arrays.
     """
     staging = StagingTrace(name, copies=True)
     inputs = [staging.input(aval) for aval in avals]
@@ -160,13 +160,13 @@ def _as_it_is(
 
 
 def settled_array(y: Any) -> Any:
-    """What a user's function returned (a list, an array of objects), as one array."""
+    """Return the result of a user's function (a list, an array of objects) as one array."""
     y = settled(as_value(y))
     return y if hasattr(y, "dtype") else np.asarray(y)[()]
 
 
 def solved(rule: Solver, operands: Sequence[Any]) -> list[Any]:
-    """What a solver finds for these operands; its derivative is the rule's."""
+    """Return the solution of a solver for these operands; its derivative is the solver's rule."""
     operands = list(map(settled, operands))
     if not any(map(is_traced, operands)):
         return rule.run(*operands)
@@ -178,41 +178,41 @@ def solved(rule: Solver, operands: Sequence[Any]) -> list[Any]:
 
 
 class Solver:
-    """A solver of SciPy's that is called on plain arrays, with the derivative of what it finds.
+    """A solver of SciPy's that is called on plain arrays, with a derivative rule for its results.
 
     Args:
         name: SciPy's function.
-        arity: how many operands there are.
+        arity: the number of operands.
     """
 
-    # It belongs to one call: no program that holds it is the same as another.
+    # A solver belongs to one call, so two programs with different solvers are different.
     __hash__: Any = None
 
     def __init__(self, name: str, arity: int) -> None:
         self.name = name
         self.arity = arity
-        # Transforms around each other ask for the same solution, each for its own derivative.
+        # Nested transforms need the same solution, each for its own derivative.
         self._last: tuple[list[bytes], list[np.ndarray]] | None = None
 
     @property
     def avals(self) -> list[Aval]:
-        """The types of what is found."""
+        """Return the types of the results."""
         raise NotImplementedError
 
     def solve(self, *xs: np.ndarray) -> list[np.ndarray]:
-        """What is found for plain operands."""
+        """Return the results for plain operands."""
         raise NotImplementedError
 
     def push(self, xs: Sequence[Any], x_dots: Sequence[Any]) -> tuple[list, list]:
-        """Results and their tangents, linear in the operands' tangents."""
+        """Return results and their tangents, linear in the operands' tangents."""
         raise NotImplementedError
 
     def run(self, *operands: Any) -> list[Any]:
-        """The same for operands of any engine, and as a black box where they are staged."""
+        """Return the results for operands of any engine; a staged program calls back to the host."""
         return callback_p(*operands, function=self._once, avals=tuple(self.avals), name=self.name)
 
     def remember(self, xs: Sequence[np.ndarray], ys: list[np.ndarray]) -> None:
-        """What was found already for these operands."""
+        """Return the results for these operands from the cache, or solve."""
         self._last = [x.tobytes() for x in xs], ys
 
     def _once(self, *xs: np.ndarray) -> list[np.ndarray]:
@@ -220,5 +220,5 @@ class Solver:
         last = self._last
         if last is None or last[0] != key:
             last = self._last = key, self.solve(*xs)
-        # What the caller writes into a result must not change the next.
+        # Copy, so that a caller who writes into a result does not change the cache.
         return [y.copy() for y in last[1]]

@@ -1,4 +1,4 @@
-"""Interpolation of ``scipy.ndimage``, and the precision in which all of it is computed."""
+"""Interpolation of ``scipy.ndimage``, and its precision."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value, getitem
 from funcgrad.scipy._splines import coefficients, shares
 
-# By how many elements SciPy extends what goes on with the nearest one.
+# The number of elements that SciPy adds beyond an edge in the mode 'nearest'.
 _APRON = 12
 
 
 def in_doubles(name: str, x: Any, output: Any) -> tuple[Any, np.dtype]:
-    """The input in the precision that is computed in, and the dtype of the result."""
+    """Return the input in the precision of the computation, and the dtype of the result."""
     if output is not None:
         raise UnsupportedFunctionError(
             f"scipy.ndimage.{name}: output was given; needed None. Use the result, converted with astype if need be."
@@ -41,18 +41,18 @@ def map_coordinates(  # noqa: PLR0917  (SciPy's arguments)
     cval: Any = 0.0,
     prefilter: bool = True,
 ) -> Any:
-    """``scipy.ndimage.map_coordinates``: the nearest element, the linear interpolation, or splines of order 2 to 5.
+    """``scipy.ndimage.map_coordinates``: nearest element, linear interpolation, or splines of order 2 to 5.
 
-    At an element itself the derivative of order 1 by the coordinate is that of the interval behind it, as in JAX.
+    At an element, the derivative of order 1 with respect to the coordinate is that of the interval after it, as in JAX.
 
     Args:
         input: an array.
         coordinates: one array of coordinates for each axis of the input.
         output: not supported.
         order: of the spline, from 0 to 5.
-        mode: how the array goes on beyond its edges: 'constant', 'nearest', 'mirror', 'reflect' or 'grid-wrap'.
-        cval: what is there in the mode 'constant'.
-        prefilter: whether the spline goes through the elements, for orders beyond 1; or has them for coefficients.
+        mode: the extension beyond the edges: 'constant', 'nearest', 'mirror', 'reflect' or 'grid-wrap'.
+        cval: the value beyond the edges in the mode 'constant'.
+        prefilter: for orders above 1: whether the elements are values of the spline (True) or its coefficients.
 
     Returns:
         An array of the shape of the coordinates, and the dtype of the input.
@@ -102,7 +102,7 @@ def map_coordinates(  # noqa: PLR0917  (SciPy's arguments)
 
 
 def _of_nothing(x: Any, shape: tuple[int, ...], mode: str, cval: Any) -> Any:
-    """Every point lies beyond the edges of an empty array, where the mode 'constant' alone has a value."""
+    """Return the values for an empty array: all points are beyond its edges, so the mode must be 'constant'."""
     if mode != "constant":
         raise ValueError(
             f"scipy.ndimage.map_coordinates: the input is {aval_of(x)}, which the mode {mode!r} cannot go on from; "
@@ -115,7 +115,7 @@ def _by_splines(x: Any, places: list[Any], how: tuple[int, str], prefilter: bool
     order, mode = how
     if prefilter:
         if mode == "nearest":
-            # As in SciPy: of what goes on for ever, so much that the rest does not count.
+            # As in SciPy: the nearest element continues without end, but elements farther away change nothing.
             x, places = fnp.pad(x, _APRON, mode="edge"), [fnp.add(place, _APRON) for place in places]
         x = coefficients(
             x, order, {"grid-wrap": "wrap", "reflect": "reflect", "nearest": "reflect"}.get(mode, "mirror")
@@ -134,18 +134,18 @@ def _by_splines(x: Any, places: list[Any], how: tuple[int, str], prefilter: bool
 
 
 def _folded(place: Any, n: int, mode: str) -> Any:
-    """The element that stands at a whole coordinate, by what is beyond the edges."""
+    """Return the element at an integer coordinate, after the extension beyond the edges."""
     if mode == "grid-wrap":
         place = fnp.remainder(place, n)
     elif mode != "nearest":
         place = (_reflected if mode == "reflect" else _mirrored)(place, n)
-    # What was no number is none afterwards, whatever element it meets.
+    # A NaN or infinite coordinate gets element 0. Its weight is NaN, so the result is NaN anyway.
     known = fnp.where(fnp.isfinite(place), fnp.clip(place, 0, n - 1), 0)
     return fnp.astype(known, np.dtype(np.int64))
 
 
 def _ends(place: Any, n: int, order: int, mode: str) -> list[tuple[Any, Any]]:
-    """The neighbours of a coordinate, and their shares."""
+    """Return the two neighbours of a coordinate, and their weights."""
     if order == 0:
         return [(_index(fnp.floor(fnp.add(place, 0.5)), n, mode), 1.0)]
     below = fnp.floor(place)

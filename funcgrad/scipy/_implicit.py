@@ -1,9 +1,9 @@
-"""Roots and minima as functions of what determines them, by the implicit function theorem.
+"""Differentiate roots and minima with the implicit function theorem.
 
-Of a root, ``f(x, p) = 0``, the derivative is ``x_dot = -(df/dx)^-1 (df/dp) p_dot``, from one linear solve at ``x``,
-however ``x`` was found. A minimum is a root of the gradient ``g``. Where a bound holds a component of it, the component
-moves as the bound does, and the others go where the gradient by them stays 0. What SciPy returns is the ``x`` of these
-formulas: the derivative is as far from that of the true solution as the solution is.
+A root of ``f(x, p) = 0`` has the derivative ``x_dot = -(df/dx)^-1 (df/dp) p_dot``, one linear solve at ``x``, for any
+method that found ``x``. A minimum is a root of the gradient ``g``. A component held by a bound moves as the bound does,
+and the gradient with respect to the other components stays 0. The formulas use the ``x`` that SciPy returns: the error
+of the derivative is of the size of the error of ``x``.
 
 Source: Griewank and Walther, *Evaluating Derivatives*, 2nd edition (2008), chapter 15; for bounds Fiacco, *Introduction
 to Sensitivity and Stability Analysis in Nonlinear Programming* (1983), section 3.2.
@@ -27,23 +27,25 @@ from funcgrad.numpy.linalg import solve
 from funcgrad.scipy._closed import Closed, Flat, Solver, solved
 from funcgrad.scipy._tangents import all_directions, directions_of, moves, parts_of, pushed
 
-# ``find(solver, given, rest)``: SciPy's solution for plain numbers, whether it is one, and what else SciPy says.
+# ``find(solver, given, rest)`` returns SciPy's solution for plain numbers, whether it converged, and SciPy's other
+# results.
 Find = Callable[[Any, Sequence[np.ndarray], Sequence[np.ndarray]], tuple[Any, Any, Any]]
 
-# How far from a bound, relative to it, a component may be that is held there; and one that its slope drives beyond it.
+# A component is held if it is closer to a bound than this, relative to the bound, and its slope points beyond the
+# bound.
 _AT, _NEAR = 1e-9, 1e-2
 
 
 class _Implicit(Solver):
-    """What is found; its operands are those that are given to SciPy beside the function, and what the function reads.
+    """A solver whose operands are SciPy's further arguments, then the values that the function reads.
 
     Args:
         name: SciPy's function.
-        f: the function, of ``x`` and what it reads.
-        find: asks SciPy.
+        f: the function, of ``x`` and the operands it reads.
+        find: calls SciPy.
         x: the type of the solution.
-        given: how many operands there are that the function does not read (a guess, bounds).
-        rest: how many it reads.
+        given: the number of operands that the function does not read (a guess, bounds).
+        rest: the number of operands that it reads.
     """
 
     def __init__(self, name: str, f: Closed, find: Find, x: Aval, given: int, rest: int) -> None:
@@ -55,11 +57,11 @@ class _Implicit(Solver):
 
     @property
     def avals(self) -> list[Aval]:
-        # Whether it is a solution is a number: JAX has tangents of another type for what is none.
+        # Whether it converged is stored as a float: JAX gives booleans tangents of another type.
         return [self.x, Aval((), np.dtype(float))]
 
     def ask(self, xs: Sequence[np.ndarray]) -> tuple[list[np.ndarray], Any]:
-        """What is found for plain operands, and all that SciPy says."""
+        """Return the solution for plain operands, and SciPy's whole result."""
         x, success, result = self._find(self, xs[: self.given], xs[self.given :])
         found = np.asarray(x).astype(self.x.dtype).reshape(self.x.shape)
         return [found, np.asarray(float(np.all(success)))], result
@@ -77,21 +79,21 @@ class _Implicit(Solver):
         return ys, [zeros_like(ys[0]) if x_dot is None else x_dot, zeros_like(ys[1])]
 
     def moved(self, x: Any, given: Sequence[Any], held: Sequence[Any], rest: Sequence[Any], dots: Sequence[Any]) -> Any:
-        """The tangent of the solution; ``None`` where it does not move."""
+        """Return the tangent of the solution; ``None`` if it is zero."""
         raise NotImplementedError
 
     def bound(self, closed: Closed, rest: Sequence[np.ndarray]) -> Callable[[Any], Any]:
-        """A function of ``x`` alone, of plain arrays."""
+        """Return the function of ``x`` alone, on plain arrays."""
         program, dtype = closed.program(), self.x.dtype
         return lambda x: program(np.asarray(x, dtype)[()], *rest)[0]
 
     def made(self, make: Callable[..., Flat], rest: Sequence[Any]) -> Closed:
-        """A function of the same arguments that is made of the function."""
+        """Return a function of the same arguments that is derived from this one."""
         return self.f.derived(make, (self.x, *map(aval_of, rest)), self.x)
 
 
 def answer(solver: _Implicit, operands: Sequence[Any]) -> tuple[Any, Any, Any]:
-    """The solution, whether it is one, and all that SciPy says; ``None`` where the operands are not known yet."""
+    """Return the solution, whether it converged, and SciPy's result (``None`` while operands are unknown)."""
     known = [known_value(x) for x in operands]
     result = None
     if not any(x is None for x in known):
@@ -104,7 +106,7 @@ def answer(solver: _Implicit, operands: Sequence[Any]) -> tuple[Any, Any, Any]:
 
 
 class Root(_Implicit):
-    """Where a function is 0 that returns as many numbers as it takes."""
+    """A root of a function from n numbers to n numbers."""
 
     def moved(self, x: Any, given: Sequence[Any], held: Sequence[Any], rest: Sequence[Any], dots: Sequence[Any]) -> Any:
         if all(dot is None for dot in dots):
@@ -118,7 +120,7 @@ class Root(_Implicit):
 
 
 class RootOfEach(_Implicit):
-    """The same where each number that is returned depends on one of those that are taken, the one at its place."""
+    """A root of an elementwise function."""
 
     def moved(self, x: Any, given: Sequence[Any], held: Sequence[Any], rest: Sequence[Any], dots: Sequence[Any]) -> Any:
         if all(dot is None for dot in dots):
@@ -128,14 +130,14 @@ class RootOfEach(_Implicit):
         known = known_value(slopes)
         if known is not None and not np.all(known):
             raise np.linalg.LinAlgError(
-                f"{self.name}: the function has no slope at a root, which therefore has no derivative. Look at where "
-                "it only touches 0, or take the root from fg.stop_gradient(x)."
+                f"{self.name}: the function has slope 0 at a root, so the root has no derivative. Check whether the "
+                "function only touches 0 there, or take the root from fg.stop_gradient(x)."
             )
         return -f_dot / slopes
 
 
 class Minimum(_Implicit):
-    """Where a function of a vector is least; with ``bounded`` the second and third operands are bounds."""
+    """A minimum of a function of a vector; with ``bounded`` the second and third operands are bounds."""
 
     bounded = False
 
@@ -156,15 +158,15 @@ class Minimum(_Implicit):
         for flags, dot in zip((low, high), held[1:3], strict=True):
             if dot is not None:
                 fixed = fixed + fnp.where(flags, dot, 0.0)
-        # Held components have equations of their own, which say how they move; the others see them on the right.
+        # Held components have their own equations for their motion; the other equations have them on the right side.
         matrix = h * free[:, None] * free + np.eye(self.x.size) * (1 - free)
         return solve(matrix, fixed - free * (g_dot + h @ fixed))
 
 
 def _is_held(x: Any, g: Any, h: Any, bound: Any, sign: int) -> Any:
-    """Which components a bound holds: those on it that would go on, by their slope, and those that stop short of it.
+    """Return which components a bound holds: those on it with a slope beyond it, and those that stop close to it.
 
-    Methods that stay inside end close to it. There the least value along the component lies beyond the bound.
+    Methods that stay inside the bounds end close to them. Then the minimum along the component lies beyond the bound.
     """
     room, slope = sign * (x - bound), sign * g
     scale = fnp.maximum(1.0, fnp.abs(fnp.where(fnp.isfinite(bound), bound, 0.0)))
@@ -175,7 +177,7 @@ def _is_held(x: Any, g: Any, h: Any, bound: Any, sign: int) -> Any:
 
 
 def parts_jacobian_of(evaluate: Flat, x: Aval) -> Flat:
-    """The Jacobian by ``x``, of the real numbers on both sides."""
+    """Return the Jacobian with respect to ``x``, with complex numbers as pairs of real ones."""
     (units,) = directions_of((x,), (True,), 0)
     assert units is not None
 
@@ -189,7 +191,7 @@ def parts_jacobian_of(evaluate: Flat, x: Aval) -> Flat:
 
 
 def slopes_of(evaluate: Flat, x: Aval) -> Flat:
-    """The derivative of a function that takes each number by itself."""
+    """Return the derivative of an elementwise function."""
     del x
 
     def slopes(x: Any, *rest: Any) -> list[Any]:
@@ -199,7 +201,7 @@ def slopes_of(evaluate: Flat, x: Aval) -> Flat:
 
 
 def gradient_of(evaluate: Flat, x: Aval) -> Flat:
-    """The gradient of a function that returns a number."""
+    """Return the gradient of a function with one number as result."""
     del x
 
     def gradient(x: Any, *rest: Any) -> list[Any]:
@@ -216,5 +218,5 @@ def gradient_of(evaluate: Flat, x: Aval) -> Flat:
 
 
 def hessian_of(evaluate: Flat, x: Aval) -> Flat:
-    """The second derivatives of a function that returns a number."""
+    """Return the second derivatives of a function with one number as result."""
     return parts_jacobian_of(gradient_of(evaluate, x), x)

@@ -1,8 +1,8 @@
-"""SciPy's own functions inside of ``fg.intercept()``: of traced values they are those of ``funcgrad.scipy``.
+"""Replace SciPy's functions inside ``fg.intercept()``: for traced values they call those of ``funcgrad.scipy``.
 
-There is no list of them: each public function of ``funcgrad.scipy.special`` stands for the one of that name in
-``scipy.special``, and so on for every module here. Ufuncs need nothing, they find ours by NumPy's protocol. A
-distribution is an object, and its methods belong to classes: they ask ours where an argument is traced.
+There is no list of functions: each public function of ``funcgrad.scipy.special`` replaces the one of that name in
+``scipy.special``, and so on for every module here. Ufuncs are not replaced, because they find ours by NumPy's protocol.
+A distribution is an object with methods in its classes, which call ours for traced arguments.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from funcgrad.scipy._classes import answering, standing
 Call = Callable[..., Any]
 
 _PACKAGE = "funcgrad.scipy"
-# Their functions call the user's, in whose closure nobody sees what is traced: ours look for it.
+# These functions call a user's function, whose closure may hold traced values; ours search it.
 _CALLING = ("integrate", "optimize")
-# Modules of modules.
+# Modules that contain modules.
 _NESTED = ("signal.windows", "sparse.linalg", "spatial.distance")
 
 
@@ -44,7 +44,7 @@ def _stand_in(theirs: Call, ours: Call) -> Call:
 def _calling(theirs: Call, ours: Call) -> Call:
     @functools.wraps(theirs)
     def call(*args: Any, **kwargs: Any) -> Any:
-        # Where nothing is traced ours call SciPy's as if no transform ran, and are not asked again.
+        # Without traced values, our functions call SciPy's outside all transforms, and are not entered again.
         return ours(*args, **kwargs) if is_intercepted() else theirs(*args, **kwargs)
 
     return call
@@ -63,7 +63,7 @@ def _method(name: str, theirs: Call, objects: dict[Any, Any]) -> Call:
 
 
 def _frozen_method(name: str, theirs: Call, ours: Any) -> Call:
-    """A method of SciPy's with the parameters in its object, which ours takes behind the point."""
+    """Return a method of SciPy's frozen object that calls ours with the object's parameters after the point."""
 
     @functools.wraps(theirs)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -75,7 +75,7 @@ def _frozen_method(name: str, theirs: Call, ours: Any) -> Call:
 
 
 def _frozen_kind(ours: Any, theirs: Any) -> type | None:
-    """The class of what SciPy makes of this distribution of vectors when its parameters are fixed."""
+    """Return the class of SciPy's frozen form of a multivariate distribution."""
     if not getattr(ours, "frozen", ()):
         return None
     kind = type(theirs)
@@ -83,12 +83,12 @@ def _frozen_kind(ours: Any, theirs: Any) -> type | None:
 
 
 def _kind(theirs: Any) -> tuple[type, Any]:
-    """By what a distribution is known: frozen ones hold a copy of it."""
+    """Return the key of a distribution. A frozen one holds a copy of the distribution, so identity does not work."""
     return type(theirs), getattr(theirs, "name", None)
 
 
 def _methods(ours: Any, theirs: type) -> Iterator[tuple[type, str]]:
-    """The methods that both have, with the class of SciPy's that defines each."""
+    """Return the methods that both have, with the class of SciPy's that defines each."""
     for name in ("__call__", *[each for each in dir(type(ours)) if not each.startswith("_")]):
         owner = next((kind for kind in theirs.__mro__ if name in vars(kind)), None)
         if owner is not None and isinstance(vars(owner)[name], FunctionType):
@@ -96,7 +96,7 @@ def _methods(ours: Any, theirs: type) -> Iterator[tuple[type, str]]:
 
 
 class _Redirect:
-    """What is exchanged in SciPy's modules and classes while there is a context anywhere."""
+    """The replaced attributes of SciPy's modules and classes, while any context is open."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -110,7 +110,7 @@ class _Redirect:
         with self.lock:
             self.entered += 1
             for room in (*load(_PACKAGE).__all__, *_NESTED):
-                # What nobody has imported from SciPy, nobody calls.
+                # A module that is not imported has no callers.
                 if f"scipy.{room}" in sys.modules and room not in self.rooms:
                     self._add(room)
             for (owner, name), (_, call) in self.methods.items():
@@ -151,7 +151,7 @@ class _Redirect:
 
     def _add_class(self, name: str, theirs: type, ours: type) -> None:
         self.functions.add(name, theirs, standing(theirs, ours, _is_ours))
-        # A class may have a method of a base that is no class of its module's.
+        # A method may come from a base class in another module.
         for kind in theirs.__mro__:
             for owner, method, call in answering(kind, ours, _is_ours):
                 if (owner, method) not in self.methods:

@@ -1,7 +1,7 @@
-"""B-splines on the elements of an array: their coefficients, by two recursions for each pole, and their weights.
+"""B-splines on the elements of an array: coefficients, by two recursions for each pole, and weights.
 
-Unser, Aldroubi and Eden, "B-spline signal processing", 1993; what stands beyond the edges as in
-SciPy's ``ni_splines.c``.
+Source: Unser, Aldroubi and Eden, "B-spline signal processing", 1993; the extension beyond the edges follows SciPy's
+``ni_splines.c``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from funcgrad import numpy as fnp
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.reduce.recursion import recursion
 
-# Of the orders 2 to 5.
+# The poles for the orders 2 to 5.
 _POLES: dict[int, tuple[float, ...]] = {
     2: (math.sqrt(8) - 3,),
     3: (math.sqrt(3) - 2,),
@@ -31,7 +31,7 @@ _POLES: dict[int, tuple[float, ...]] = {
 
 
 def coefficients(x: Any, order: int, edge: str) -> Any:
-    """The coefficients of the spline through an array, along all axes; ``edge`` is 'mirror', 'reflect' or 'wrap'."""
+    """Return the spline coefficients of an array, along all axes; ``edge`` is 'mirror', 'reflect' or 'wrap'."""
     for axis, n in enumerate(x.shape):
         if n > 1:
             x = fnp.moveaxis(_along_last(fnp.moveaxis(x, axis, -1), order, edge), -1, axis)
@@ -51,14 +51,14 @@ def _along_last(x: Any, order: int, edge: str) -> Any:
 
 
 def _recursion(x: Any, z: float) -> Any:
-    """``y[n] = x[n] + z y[n - 1]``."""
+    """Compute ``y[n] = x[n] + z y[n - 1]``."""
     b, feedback = np.array([1.0, 0.0], x.dtype), np.array([-z], x.dtype)
     nothing = broadcast_to(x.dtype.type(0), (*x.shape[:-1], 1))
     return recursion(b, feedback, x, nothing)[..., :-1]
 
 
 def _first_weights(n: int, z: float, edge: str) -> np.ndarray:
-    """What the recursion forward begins with, from all elements: the sum of what stands before the first one."""
+    """Return the weights for the start of the forward recursion: the sum over the elements before the first one."""
     powers = z ** np.arange(n, dtype=float)
     if edge == "mirror":
         weights = powers.copy()
@@ -66,14 +66,14 @@ def _first_weights(n: int, z: float, edge: str) -> np.ndarray:
         return weights / (1 - z ** (2 * n - 2))
     if edge == "wrap":
         return np.concatenate([powers[:1], powers[:0:-1]]) / (1 - z**n)
-    # SciPy reads the first element anew at the end of its sum, when it has become the sum; short arrays show it.
+    # SciPy reads the first element again after it was replaced by the sum. The difference shows in short arrays.
     weights = (powers + z ** np.arange(2 * n - 1, n - 1, -1, dtype=float)) * z / (1 - z ** (2 * n))
     weights[0] += 1
     return weights
 
 
 def _last_weights(n: int, z: float, edge: str) -> np.ndarray:
-    """What the recursion backward begins with."""
+    """Return the weights that give the start of the backward recursion."""
     weights = np.zeros(n)
     if edge == "mirror":
         weights[-2:] = z * z / (z * z - 1), z / (z * z - 1)
@@ -87,7 +87,7 @@ def _last_weights(n: int, z: float, edge: str) -> np.ndarray:
 
 
 def shares(place: Any, order: int) -> tuple[Any, list[Any]]:
-    """The first of the ``order + 1`` elements that count for a coordinate, and the weight of each."""
+    """Return the first of the ``order + 1`` elements that contribute at a coordinate, and the weight of each."""
     shifted = place if order % 2 else fnp.add(place, 0.5)
     below = fnp.floor(shifted)
     t = fnp.subtract(shifted, below)

@@ -1,4 +1,4 @@
-"""Tangents of functions of flat values, in one direction and in all directions that there are."""
+"""Tangents of functions of flat values, in one direction and in many."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Mask = tuple[bool, ...]
 
 
 def moves(x: Any, x_dot: Any) -> bool:
-    """Whether a tangent may be other than 0."""
+    """Return whether a tangent may differ from 0."""
     return is_inexact(aval_of(x).dtype) and (is_traced(x_dot) or bool(np.any(np.asarray(x_dot))))
 
 
 def pushed(evaluate: Flat, xs: Sequence[Any], x_dots: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """Results and their tangents, for tangents of some of the arguments (``None`` for those that stay)."""
+    """Return results and their tangents, for tangents of some of the arguments (``None`` for constant ones)."""
     forward = ForwardTrace()
     with forward:
         pairs = zip(xs, x_dots, strict=True)
@@ -37,18 +37,18 @@ def pushed(evaluate: Flat, xs: Sequence[Any], x_dots: Sequence[Any]) -> tuple[li
 
 
 def count_of(aval: Aval) -> int:
-    """Of how many real numbers a value consists."""
+    """Return the number of real numbers in a value."""
     return aval.size * (2 if aval.dtype.kind == "c" else 1)
 
 
 def parts_of(x: Any) -> Any:
-    """The real numbers of which a value consists, flat."""
+    """Return the real numbers of a value, flat."""
     flat = fnp.reshape(x, (-1,))
     return fnp.concatenate([fnp.real(flat), fnp.imag(flat)]) if flat.dtype.kind == "c" else flat
 
 
 def directions_of(avals: Sequence[Aval], moving: Sequence[bool], before: int) -> list[np.ndarray | None]:
-    """Of each operand its tangent in each direction: the unit vectors of its parts, after those of others."""
+    """Return each operand's tangents in all directions: unit vectors, offset by the parts of earlier operands."""
     count = before + sum(count_of(aval) for aval, moved in zip(avals, moving, strict=True) if moved)
     found: list[np.ndarray | None] = []
     for aval, moved in zip(avals, moving, strict=True):
@@ -67,13 +67,13 @@ def directions_of(avals: Sequence[Aval], moving: Sequence[bool], before: int) ->
 def all_directions(
     evaluate: Flat, xs: Sequence[Any], tangents: Sequence[Any], count: int
 ) -> tuple[list[Any], list[Any]]:
-    """Results, and their tangents for each of ``count`` directions, stacked.
+    """Return results, and their tangents for each of ``count`` directions, stacked.
 
     Args:
         evaluate: a function of flat values.
-        xs: where.
-        tangents: of each argument its tangents, stacked; ``None`` for those that stay.
-        count: how many there are.
+        xs: the point.
+        tangents: the stacked tangents of each argument; ``None`` for constant arguments.
+        count: the number of directions.
     """
     moving = [x_dots for x_dots in tangents if x_dots is not None]
     primals: list[Any] = []
@@ -88,7 +88,7 @@ def all_directions(
 
 
 def all_rows(evaluate: Flat, xs: Sequence[Any], active: Sequence[bool]) -> tuple[Any, list[Any]]:
-    """A vector, and for each argument that is active the derivatives of all its numbers, stacked, by reverse mode."""
+    """Return a vector and, for each active argument, the gradients of all its elements, stacked, by reverse mode."""
     reverse = ReverseTrace()
     with reverse:
         inputs = [reverse.input(x) if flag else x for x, flag in zip(xs, active, strict=True)]

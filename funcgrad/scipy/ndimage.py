@@ -1,9 +1,10 @@
 """Filters and interpolation of ``scipy.ndimage`` for arrays of either engine and for tracers.
 
-SciPy's functions offer no hook for other arrays: call the ones here. As there, everything is computed in double
-precision and given back in the dtype of the input; of integers it carries no derivative.
+SciPy's functions accept no other arrays: call the functions here. As there, everything is computed in double precision
+and given back in the dtype of the input; of integers it carries no derivative.
 
-Source: the definitions in the SciPy reference; ``ni_filters.c`` and ``ni_interpolation.c`` for what is beyond edges.
+Source: the definitions in the SciPy reference; ``ni_filters.c`` and ``ni_interpolation.c`` for the extension beyond
+edges.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ __all__ = [
     "uniform_filter1d",
 ]
 
-# What SciPy calls the ways to go on beyond an edge, in NumPy's words.
+# SciPy's extension modes, with NumPy's names for them.
 _PADDING = {
     "reflect": "symmetric",
     "grid-mirror": "symmetric",
@@ -53,7 +54,7 @@ def _padded(name: str, x: Any, widths: Sequence[tuple[int, int]], mode: str, cva
 
 
 def _reach(name: str, size: int, origin: int) -> tuple[int, int]:
-    """How far a filter reaches before and behind an element."""
+    """Return how many elements a filter covers before and after its centre."""
     before = size // 2 + origin
     if size < 1 or not 0 <= before < size:
         raise ValueError(
@@ -78,9 +79,9 @@ def correlate(
         input: an array.
         weights: as many axes as the input has.
         output: not supported.
-        mode: how the array goes on beyond its edges: 'reflect', 'mirror', 'nearest', 'wrap' or 'constant'.
-        cval: what is there in the mode 'constant'.
-        origin: how far the filter is moved, along all axes or each.
+        mode: the extension beyond the edges: 'reflect', 'mirror', 'nearest', 'wrap' or 'constant'.
+        cval: the value beyond the edges in the mode 'constant'.
+        origin: the shift of the filter, along all axes or each.
 
     Returns:
         An array of the input's shape and dtype.
@@ -118,7 +119,7 @@ def convolve(
     cval: Any = 0.0,
     origin: int | Sequence[int] = 0,
 ) -> Any:
-    """``scipy.ndimage.convolve``: `correlate` with the weights turned around.
+    """``scipy.ndimage.convolve``: `correlate` with the reversed weights.
 
     Example:
         >>> import numpy as np
@@ -218,18 +219,18 @@ def gaussian_filter1d(  # noqa: PLR0917  (SciPy's arguments)
 ) -> Any:
     """``scipy.ndimage.gaussian_filter1d``: differentiable by ``sigma`` too.
 
-    Its number decides how far the filter reaches, and has to be known unless ``radius`` is given.
+    ``sigma`` determines the length of the filter, so its number must be known unless ``radius`` is given.
 
     Args:
         input: an array.
         sigma: the standard deviation, in elements.
-        axis: along which axis.
-        order: of which derivative of the Gaussian function.
+        axis: the axis to work along.
+        order: the order of the derivative of the Gaussian function.
         output: not supported.
-        mode: how the array goes on beyond its edges.
-        cval: what is there in the mode 'constant'.
-        truncate: how many standard deviations the filter reaches.
-        radius: how many elements it reaches.
+        mode: the extension beyond the edges.
+        cval: the value beyond the edges in the mode 'constant'.
+        truncate: the length of the filter on each side, in standard deviations.
+        radius: the length of the filter on each side, in elements.
 
     Returns:
         An array of the input's shape and dtype.
@@ -253,7 +254,7 @@ def gaussian_filter1d(  # noqa: PLR0917  (SciPy's arguments)
 
 
 def _gaussian(sigma: Any, order: int, radius: int) -> Any:
-    """The density and its derivatives: each has a polynomial more in front, by the product rule."""
+    """Return the density and its derivatives: each has one more polynomial factor, by the product rule."""
     places = np.arange(-radius, radius + 1)
     square = fnp.multiply(sigma, sigma)
     density = fnp.exp(fnp.multiply(fnp.divide(-0.5, square), places**2))
@@ -306,7 +307,7 @@ def gaussian_filter(  # noqa: PLR0917  (SciPy's arguments)
 
 
 def _is_none(sigma: Any, radius: int | None) -> bool:
-    """Whether a width is so small that nothing is filtered, as far as it is known."""
+    """Return whether a width is so small that the filter is the identity, if it is known."""
     try:
         known = concrete_value(sigma, "scipy.ndimage.gaussian_filter without radius")
     except ConcretizationTypeError:
@@ -317,7 +318,7 @@ def _is_none(sigma: Any, radius: int | None) -> bool:
 
 
 def _for_each(name: str, given: Any, axes: Sequence[int]) -> list[Any]:
-    """One for each axis."""
+    """Return one value for each axis."""
     if isinstance(given, str) or not np.shape(given):
         return [given] * len(axes)
     found = [given[i] for i in range(len(given))]

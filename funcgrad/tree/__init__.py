@@ -1,9 +1,9 @@
 """Pytrees: nested containers of arrays, flattened and rebuilt at C speed.
 
-A pytree is a leaf (an array, a number, anything that is no known container) or a container of pytrees: tuple, list,
-dict, namedtuple, `OrderedDict`, `defaultdict`, a registered dataclass, or `None`, which is an empty container. Dict
-keys are taken in sorted order. optree does the work, in a namespace of our own. A class registered here is known to
-JAX too, whenever JAX is imported, and a class registered with JAX is accepted here.
+A pytree is a leaf (an array, a number, any object that is not a known container) or a container of pytrees: tuple,
+list, dict, namedtuple, `OrderedDict`, `defaultdict`, a registered dataclass, or `None`, which is an empty container.
+Dict keys are sorted. optree does the work, in a namespace of our own. A class registered here is registered with JAX
+too as soon as JAX is imported, and classes registered with JAX are accepted here.
 """
 
 from funcgrad._public import publish

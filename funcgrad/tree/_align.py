@@ -1,4 +1,4 @@
-"""Walk several pytrees side by side, and say where they part."""
+"""Walk several pytrees side by side, and report the key path at which they differ."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) ->
     Args:
         f: Called with one leaf of each tree.
         tree: The pytree whose structure the result has.
-        rest: More pytrees. Where the first has a leaf, these may have whole subtrees.
+        rest: More pytrees. At a leaf of the first tree, these may have whole subtrees.
         is_leaf: Called with each subtree of `tree`; where it returns True, the subtree counts as one leaf.
 
     Returns:
@@ -48,12 +48,12 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) ->
 
 
 def flatten_up_to(treedef: TreeDef, tree: Any, what: str = "the tree") -> list[Any]:
-    """List the subtrees of a pytree that stand where a structure has its leaves.
+    """List the subtrees of a pytree that are at the positions of a structure's leaves.
 
     Args:
         treedef: The structure that `tree` must begin with.
-        tree: A pytree; below the leaves of `treedef` it may go on.
-        what: Who asks and for which value, to begin the error message with: ``"sgd_update: grads"``.
+        tree: A pytree; it may have further containers below the leaves of `treedef`.
+        what: The caller and the name of the value, the start of the error message: ``"sgd_update: grads"``.
 
     Returns:
         One subtree for each leaf of `treedef`.
@@ -85,9 +85,10 @@ def broadcast_prefix(prefix: Any, tree: Any, what: str = "the prefix", is_leaf: 
     """Repeat the leaves of a prefix tree so that there is one for each leaf of the full tree.
 
     Args:
-        prefix: A pytree that ends where, or before, the full tree does; a single leaf fits every tree.
+        prefix: A pytree with the same containers as the full tree, down to its own leaves; a single leaf fits every
+            tree.
         tree: The full pytree, or its treedef.
-        what: Who asks and for which value, to begin the error message with: ``"vmap: in_axes"``.
+        what: The caller and the name of the value, the start of the error message: ``"vmap: in_axes"``.
         is_leaf: As for `flatten`, for the prefix: ``lambda x: x is None`` makes None a value to repeat.
 
     Returns:
@@ -111,8 +112,8 @@ def broadcast_prefix(prefix: Any, tree: Any, what: str = "the prefix", is_leaf: 
         if parting is None:
             raise
         raise TreeMismatchError(
-            f"{what} must be a prefix of the tree it is for. At {parting.path} it is {parting.treedef}, "
-            f"where that tree is {parting.tree}. Give one value for the whole tree, or the same containers and keys."
+            f"{what} must be a prefix of its tree. At {parting.path} it is {parting.treedef}, where that tree is "
+            f"{parting.tree}. Give one value for the whole tree, or the same containers and keys."
         ) from error
     return [value for value, subtree in zip(values, subtrees, strict=True) for _ in leaves(subtree)]
 
@@ -124,9 +125,9 @@ class _Mismatch(NamedTuple):
 
 
 def _first_mismatch(treedef: TreeDef, tree: Any, path: str = "") -> _Mismatch | None:
-    """Where a tree first lacks the structure, with what stands there and what should."""
+    """Return the first key path at which a tree lacks the structure, and both subtrees there: found and needed."""
     level = treedef.one_level()
-    if level is None:  # a leaf of the structure fits anything
+    if level is None:  # a leaf of the structure fits any subtree
         return None
     try:
         children = level.flatten_up_to(tree)
@@ -138,7 +139,7 @@ def _first_mismatch(treedef: TreeDef, tree: Any, path: str = "") -> _Mismatch | 
 
 
 def _describe_both(tree: Any, needed: TreeDef) -> tuple[str, str]:
-    """What stands in the tree and what is needed, in words that tell the two apart."""
+    """Describe the subtree found and the one needed, with enough detail to tell them apart."""
     try:
         arrived = optree.tree_structure(tree, lambda part: part is not tree, namespace=NAMESPACE)
     except RecursionError:

@@ -1,8 +1,8 @@
-"""Do something with a module of another package once that is there, without ever importing it.
+"""Run an action on a module of another package as soon as that module is imported, without importing it.
 
-If the module is loaded, an action runs at once. If not, it waits, and a finder on `sys.meta_path` watches for the
-import of its package, runs what waits when that import has finished, and takes itself away. Nothing is installed before
-something waits, and nothing stays behind in the module that was imported.
+If the module is loaded, the action runs at once. If not, a finder on `sys.meta_path` waits for the import of the
+package, runs the pending actions when that import has finished, and removes itself. The finder is installed only while
+an action is pending, and it leaves no change in the imported module.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Action: TypeAlias = Callable[[ModuleType], None]
 
 
 class Bridge:
-    """What waits for a module.
+    """The actions that wait for a module to be imported.
 
     Args:
         package: the package whose import loads the module.
@@ -34,21 +34,21 @@ class Bridge:
         self._watcher = _Watcher(self)
 
     def loaded(self) -> ModuleType | None:
-        """The module if somebody has imported it completely, else None."""
+        """Return the module if it has been imported completely, else None."""
         module = sys.modules.get(self.module)
         if module is None or getattr(module.__spec__, "_initializing", False):
             return None
         return module
 
     def when_loaded(self, action: Action) -> None:
-        """Run ``action(module)`` now, or as soon as anyone has imported the package."""
+        """Run ``action(module)`` now, or as soon as the package is imported."""
         with self._lock:
             self._pending.append(action)
             if not self.run_pending() and self._watcher not in sys.meta_path:
                 sys.meta_path.insert(0, self._watcher)
 
     def run_pending(self) -> bool:
-        """Run what waits for the module; False if it is not there yet."""
+        """Run the pending actions; return False if the module is not loaded yet."""
         module = self.loaded()
         if module is None:
             return False
@@ -56,21 +56,21 @@ class Bridge:
             while self._pending:
                 self._run(self._pending.pop(0), module)
             if self._watcher in sys.meta_path:
-                # A new list, not `remove`: an import under way may be iterating over the old one and would skip a
-                # finder.
+                # Assign a new list. `remove` would change the list that a running import iterates over, and that import
+                # would skip a finder.
                 sys.meta_path = [finder for finder in sys.meta_path if finder is not self._watcher]
         return True
 
     def _run(self, action: Action, module: ModuleType) -> None:
         try:
             action(module)
-        except Exception as error:  # noqa: BLE001  (an import that is not ours must not fail on our account)
+        except Exception as error:  # noqa: BLE001  (a failing action must not make the import fail)
             text = f"A pytree class could not be registered with {self.module}: {error}"
             warnings.warn(text, RuntimeWarning, stacklevel=2)
 
 
 class _WatchedLoader:
-    """Load a module as the given loader does, then run what waits for JAX."""
+    """Load a module with the given loader, then run the pending actions."""
 
     def __init__(self, loader: Any, bridge: Bridge) -> None:
         self.loader = loader
@@ -80,7 +80,7 @@ class _WatchedLoader:
         return getattr(self.loader, name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Give the module its own loader back, execute it, and run what waits."""
+        """Restore the module's own loader, execute the module, and run the pending actions."""
         module.__loader__ = self.loader
         if module.__spec__ is not None:
             module.__spec__.loader = self.loader
@@ -89,7 +89,7 @@ class _WatchedLoader:
 
 
 class _Watcher(threading.local):
-    """The finder: lets the other finders find a package, and wraps the loader they give."""
+    """Find a package through the other finders, and wrap the loader that they return."""
 
     searching = False
 
@@ -97,9 +97,10 @@ class _Watcher(threading.local):
         self.bridge = bridge
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Find the package through the other finders; leave every other module to them."""
+        """Return the package's spec with a wrapped loader, and None for every other module."""
         if name != self.bridge.package:
-            # If it was being imported when we began to watch, its search is past; its submodules still come by here.
+            # If the package was being imported when the finder was added, its own search is over. Its submodules still
+            # pass here.
             self.bridge.run_pending()
             return None
         if self.searching:

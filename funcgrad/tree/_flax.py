@@ -1,4 +1,4 @@
-"""Nodes as ``flax.serialization`` keeps them: a dict of their fields, given back to a node of the same structure."""
+"""Register pytree nodes with ``flax.serialization``, which saves a node as a dict of its fields."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import optree
 
 from funcgrad.errors import TreeMismatchError
 
-# Where a class says what else must be the same when it is given back: the text of its attribute ``saved_with``.
+# A class may name the settings that must agree between the saved node and the target: its attribute ``saved_with``.
 _WITH = "saved_with"
 
 
 def register_with_flax(
     serialization: ModuleType, cls: type, data: tuple[str, ...], meta: tuple[str, ...], namespace: str
 ) -> None:
-    """Tell Flax how to take a node of a namespace of optree's apart, and how to make another of what was saved."""
+    """Register with Flax how to save a pytree node as a dict, and how to rebuild a node from a saved dict."""
 
     def to_dict(node: Any) -> dict[str, Any]:
         parts = {name: serialization.to_state_dict(getattr(node, name)) for name in data}
@@ -24,7 +24,7 @@ def register_with_flax(
 
     def part(target: Any, saved: dict[str, Any], name: str) -> Any:
         value = saved[name]
-        # Flax would look into what is not there.
+        # Flax would otherwise read fields that the saved dict does not have.
         return None if value is None else serialization.from_state_dict(getattr(target, name), value, name=name)
 
     def from_dict(target: Any, saved: dict[str, Any]) -> Any:
@@ -32,12 +32,12 @@ def register_with_flax(
         if not isinstance(saved, dict) or saved.keys() != needed:
             arrived = sorted(saved) if isinstance(saved, dict) else f"a {type(saved).__name__}"
             raise TreeMismatchError(
-                f"{cls.__name__}: what was saved has {arrived}; needed {sorted(needed)}. Give it back to what it was "
-                "saved from."
+                f"{cls.__name__}: the saved state has {arrived}; needed {sorted(needed)}. Restore it into an object "
+                "of the class that was saved."
             )
         if hasattr(cls, _WITH) and saved[_WITH] != getattr(target, _WITH):
             raise TreeMismatchError(
-                f"{cls.__name__}: it was saved with {saved[_WITH]}; needed {getattr(target, _WITH)}, what the target "
+                f"{cls.__name__}: it was saved with {saved[_WITH]}; needed {getattr(target, _WITH)}, as the target "
                 "has. Make the target with the same terms."
             )
         parts = {name: part(target, saved, name) for name in data}
@@ -45,25 +45,26 @@ def register_with_flax(
         _check_like(made, target, namespace)
         return made
 
-    # What somebody has registered already stands.
+    # Keep a registration that the user made before.
     if not serialization.is_serializable(cls):
         serialization.register_serialization_state(cls, to_dict, from_dict)
 
 
 def _check_like(made: Any, target: Any, namespace: str) -> None:
-    """Refuse what is of another structure than the target, or has arrays of other shapes."""
+    """Refuse a saved node whose structure or array shapes differ from those of the target."""
     name = type(target).__name__
     found, treedef = optree.tree_flatten(made, namespace=namespace)
     needed, needed_treedef = optree.tree_flatten(target, namespace=namespace)
     if treedef != needed_treedef:
         raise TreeMismatchError(
-            f"{name}: what was saved has {treedef.num_leaves} leaves in {treedef}; needed {needed_treedef.num_leaves} "
-            f"in {needed_treedef}, as the target has. Make the target for the same parameters."
+            f"{name}: the saved state has {treedef.num_leaves} leaves in {treedef}; needed "
+            f"{needed_treedef.num_leaves} in {needed_treedef}, as the target has. Make the target for the same "
+            "parameters."
         )
     for accessor, x, y in zip(treedef.accessors(), found, needed, strict=True):
         shape, needed_shape = (getattr(leaf, "shape", ()) for leaf in (x, y))
         if shape != needed_shape:
             raise TreeMismatchError(
-                f"{name}: what was saved has shape {shape} at {accessor.codify('')}; needed {needed_shape}, that of "
-                "the target. Make the target for the same parameters."
+                f"{name}: the saved state has shape {shape} at {accessor.codify('')}; needed {needed_shape}, as the "
+                "target has. Make the target for the same parameters."
             )

@@ -1,4 +1,4 @@
-"""Pytrees packed into few flat arrays: a thousand small tensors are then handled as one."""
+"""Pack a pytree into a few flat arrays, so that one operation handles a thousand small tensors."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Shapes = tuple[tuple[int, ...], ...]
 
 
 class Layout(NamedTuple):
-    """Where the leaves of a tree lie in the flat arrays.
+    """The position of each leaf of a tree in the flat arrays.
 
     Args:
         treedef: the structure of the tree.
-        members: per flat array the numbers of the leaves in it, in order.
-        shapes: their shapes.
+        members: the indices of the leaves in each flat array, in order.
+        shapes: the shapes of these leaves.
     """
 
     treedef: TreeDef
@@ -33,21 +33,21 @@ class Layout(NamedTuple):
 @register_dataclass(meta_fields=("layout",), when_made=True)
 @dataclasses.dataclass(frozen=True, eq=False)
 class Packed:
-    """A pytree whose leaves lie one after the other in flat arrays: itself a pytree, with these arrays as leaves.
+    """A pytree whose leaves lie one after the other in flat arrays. It is itself a pytree, with these arrays as leaves.
 
     Args:
         arrays: one flat array for each dtype and device.
-        layout: static: what lies where.
+        layout: the position of each leaf in the arrays; static.
     """
 
     arrays: tuple[Any, ...]
     layout: Layout
 
     def unpack(self) -> Any:
-        """Cut the flat arrays into the leaves again, each in its shape, and return the tree.
+        """Split the flat arrays into the leaves, reshape each, and return the tree.
 
-        One split for each flat array. Its transpose is a single concatenation, so the gradient by a packed tree is
-        packed. NumPy's leaves are views of the flat arrays.
+        Each flat array is split once. The transpose of a split is a single concatenation, so the gradient with respect
+        to a packed tree is packed. NumPy's leaves are views of the flat arrays.
         """
         layout = self.layout
         leaves: list[Any] = [None] * layout.treedef.num_leaves
@@ -64,17 +64,17 @@ class Packed:
 def ravel(tree: Any) -> Packed:
     """Pack a pytree of arrays: all leaves of one dtype and device lie in one flat array.
 
-    What is dispatched, compiled and launched leaf by leaf is done once for a packed tree: write the loss as
-    ``lambda packed, x: loss(packed.unpack(), x)``, and gradients, momentum buffers and steps are packed too.
+    Operations on a packed tree are dispatched, compiled and launched once, instead of once for each leaf. Write the
+    loss as ``lambda packed, x: loss(packed.unpack(), x)``; then gradients, momentum buffers and steps are packed too.
 
     Args:
         tree: a pytree of arrays and numbers.
 
     Returns:
-        The packed tree, with memory of its own; `Packed.unpack` gives back the tree.
+        The packed tree, with its own memory; `Packed.unpack` returns the tree.
 
     Raises:
-        TypeError: a leaf is no array.
+        TypeError: a leaf is not an array.
 
     Example:
         >>> import numpy as np
@@ -101,7 +101,10 @@ def ravel(tree: Any) -> Packed:
 
 
 class _Packing:
-    """What packing asks of arrays. They lie above pytrees, so ``_ops.split`` hands it down."""
+    """The array operations that packing needs.
+
+    Arrays are in a layer above pytrees, so ``_ops.split`` sets these functions.
+    """
 
     join: Callable[[Sequence[Any]], Any]
     split: Callable[[Any, Shapes], Sequence[Any]]
@@ -118,5 +121,5 @@ def set_packing(
     place: Callable[[Any], Any],
     array: Callable[[Any], Any],
 ) -> None:
-    """Say how arrays are joined into a flat one and split again, which may lie together, and what is an array."""
+    """Set the functions that concatenate, split, group (by dtype and device) and convert arrays."""
     _packing.join, _packing.split, _packing.place, _packing.array = join, split, place, array

@@ -1,4 +1,4 @@
-"""Which classes are nodes and which are leaves, kept the same in optree and in JAX."""
+"""Register classes as nodes or leaves, the same in optree and in JAX."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ T = TypeVar("T")
 
 NAMESPACE = "funcgrad"
 
-# Classes known to be leaves. Flattening looks no further at them: `flatten` of an array need not ask optree (30 ns
-# instead of 500), and a tree of them need not ask JAX's registry.
+# Classes known to be leaves. `flatten` of such a value skips optree (30 ns instead of 500), and a tree of them is not
+# looked up in JAX's registry.
 LEAF_TYPES: set[type] = {bool, int, float, complex, str, np.ndarray, *np.sctypeDict.values()}
 
-# Array types of these packages are leaves for good, so that JAX's registry is asked about each of them once only.
-# Any other class may yet be registered with JAX, so it is asked about every time.
+# Array types of these packages stay leaves, so JAX's registry is asked about each of them once. Any other class may be
+# registered with JAX later, so it is looked up every time.
 _PACKAGES_OF_LEAVES = frozenset({"jax", "jaxlib", "ml_dtypes"})
 
 _adopting = threading.Lock()
 
-# What a class may have that says how it is made: ``_of_fields(meta fields, data fields)``, a class method.
+# A class may define the class method ``_of_fields(meta fields, data fields)``, which builds an instance.
 _OF_FIELDS = "_of_fields"
 
 # The data and meta fields of dataclasses registered here.
@@ -61,16 +61,16 @@ def register_dataclass(cls: type | None = None, *, meta_fields: Sequence[str] = 
     """Make a dataclass a pytree node, here and in JAX; usable as a decorator.
 
     The fields are children, in the order of their declaration, and key paths name them ``.field``. Fields named in
-    `meta_fields`, or declared with ``field(metadata={"static": True})`` as for JAX, are static: hashable values that
-    belong to the structure. An instance is rebuilt by calling the class, so a ``__post_init__`` meets whatever a
-    transform puts in place of the arrays and must not check their values.
+    `meta_fields`, or declared with ``field(metadata={"static": True})`` as in JAX, are static: hashable values that
+    belong to the structure. Unflattening calls the class. So ``__post_init__`` also gets the values that a transform
+    puts in place of the arrays, and must not check them.
 
     Args:
-        cls: The dataclass, frozen or not. Left out when options are given to the decorator.
+        cls: The dataclass, frozen or not. Omitted if the decorator is called with options.
         meta_fields: Names of the static fields.
-        when_made: Register with JAX when the first instance is made, not at once: to declare the class then changes
-            nothing in a process that does not use it. ``flax.serialization``, where it is loaded or once it is, then
-            knows the class too.
+        when_made: Register with JAX when the first instance is made, not at once. Then the declaration changes nothing
+            in a process that never makes an instance. Such a class is also registered with ``flax.serialization`` if
+            that is imported, before or later.
 
     Returns:
         The class itself.
@@ -126,12 +126,12 @@ def register_dataclass(cls: type | None = None, *, meta_fields: Sequence[str] = 
 
 
 def dataclass_fields(cls: Any) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """The data and meta fields of a class that `register_dataclass` made a node; ``None`` of any other."""
+    """Return the data and meta fields of a class registered by `register_dataclass`; ``None`` for any other class."""
     return _fields.get(cls)
 
 
 def _before_first_instance(cls: Any, action: Callable[[], None]) -> None:
-    """Run an action when the first instance of a class is made, and never again."""
+    """Run an action once, when the first instance of a class is made."""
     original = cls.__init__
 
     @functools.wraps(original)
@@ -144,7 +144,7 @@ def _before_first_instance(cls: Any, action: Callable[[], None]) -> None:
 
 
 def _split_fields(cls: type, meta_fields: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The names of the data fields and of the meta fields, each in the order of declaration."""
+    """Return the names of the data fields and of the meta fields, each in the order of declaration."""
     if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)):
         raise TypeError(
             f"tree.register_dataclass: the class must be a dataclass. Arrived {cls!r}. "
@@ -185,12 +185,12 @@ def _register_with_jax(tree_util: ModuleType, cls: type, data: tuple[str, ...], 
 
         tree_util.register_pytree_with_keys(cls, flatten_with_keys, of_fields, flatten)
     except ValueError as error:
-        if "uplicate" not in str(error):  # registered with JAX by its author already: that registration stands
+        if "uplicate" not in str(error):  # its author registered it with JAX already: keep that registration
             raise
 
 
 def adopt_from_jax(leaves: Sequence[Any]) -> bool:
-    """Register what optree took for leaves but JAX knows as nodes; whether there was any."""
+    """Register with optree the classes of these leaves that JAX knows as nodes; return whether there was one."""
     tree_util = JAX.loaded()
     if tree_util is None:
         return False
@@ -230,7 +230,7 @@ def _adopt(tree_util: ModuleType, cls: type) -> None:
 
 
 class _JaxEntry(optree.PyTreeEntry):
-    """A step of a key path through a class that JAX knows: JAX's own text of it."""
+    """A step of a key path through a class that is registered with JAX. Its text is JAX's."""
 
     __slots__ = ()
 

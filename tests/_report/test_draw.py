@@ -12,7 +12,7 @@ from funcgrad._report.draw import MOST_SHOWN, Drawing, edges_shown
 from funcgrad._report.fold import MOST
 from funcgrad._report.items import items_of
 from funcgrad._report.layout import Placed
-from funcgrad._report.places import GAP, apart
+from funcgrad._report.places import GAP, spaced
 from funcgrad._report.svg import route
 from tests._report._graphs import DRAWN
 
@@ -102,8 +102,8 @@ def test_turns_of_an_unrolled_loop_are_folded() -> None:
 
 
 def test_places_are_the_nearest_that_leave_gaps() -> None:
-    assert apart([0.0, 1000.0], [1, 1], [10, 10]) == [0.0, 1000.0]
-    a, b, c = apart([5.0, 5.0, 500.0], [1, 1, 1], [10, 30, 10])
+    assert spaced([0.0, 1000.0], [1, 1], [10, 10]) == [0.0, 1000.0]
+    a, b, c = spaced([5.0, 5.0, 500.0], [1, 1, 1], [10, 30, 10])
     assert b - a == 20 + GAP
     assert a + b == 10
     assert c == 500

@@ -71,7 +71,7 @@ def faults_are_named(folder: Path) -> None:
         (largest, None, CheckpointError, "of [0-9]+ files in arrays [0-9]+ are there"),
         (folder / "sums.1.json", None, CheckpointError, "its checksums cannot be read"),
         (folder / "tree.safetensors", lambda data: data[:-1], CheckpointError, "the file is cut short"),
-        (folder / "tree.safetensors", None, IsADirectoryError, "a folder, and no checkpoint"),
+        (folder / "tree.safetensors", None, IsADirectoryError, "this folder is not a checkpoint"),
     ):
         data = path.read_bytes()
         path.unlink()

@@ -176,7 +176,7 @@ def test_a_train_state_of_flax() -> None:
 def test_what_a_rule_refuses_as_optaxs() -> None:
     rule = to_optax(*ADAMW, lr=0.01)
     params = params_of()
-    with pytest.raises(ValueError, match=r"^to_optax: adamw_update was asked for without parameters"):
+    with pytest.raises(ValueError, match=r"^to_optax: adamw_update was called without parameters"):
         rule.update(params, rule.init(params))
     with pytest.raises(TreeMismatchError, match="grads"):
         rule.update({"w": params["w"]}, rule.init(params), params)

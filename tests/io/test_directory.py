@@ -75,10 +75,10 @@ def test_steps_that_are_not_there_and_bad_arguments(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"no checkpoint of step 6 .*There are \[5\]"):
         checkpoints.load(6)
     for bad in (-1, True, 2.5, "7", None):
-        with pytest.raises(ValueError, match=r"CheckpointDir\.save: step must say"):
+        with pytest.raises(ValueError, match=r"CheckpointDir\.save: step must be"):
             checkpoints.save(cast("Any", bad), 1.0)
     for keep in (0, -1, 2.5, True, "3"):
-        with pytest.raises(ValueError, match="keep must be how many"):
+        with pytest.raises(ValueError, match="keep must be the number"):
             fg.CheckpointDir(tmp_path, keep=cast("Any", keep))
     with pytest.raises(TypeError, match=r"builtins\.object"):
         checkpoints.save(7, object())

@@ -273,7 +273,7 @@ def test_foreign_and_newer_files_are_told_apart(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"not written by fg\.save.*load_file"):
         fg.load(path)
     safetensors.numpy.save_file({"a": np.ones(2)}, path, {"funcgrad": "7 0 0"})
-    with pytest.raises(CheckpointError, match=r"layout is number 7.*a newer one"):
+    with pytest.raises(CheckpointError, match=r"layout version 7.*a newer one"):
         fg.load(path)
     path.write_bytes(b"PK\x03\x04 an archive, say, of some other program")
     with pytest.raises(CheckpointError, match="another kind"):

@@ -114,7 +114,7 @@ IMAGE, KERNEL = np.ones((2, 4, 4)), np.ones((2, 2, 3, 3))
 @pytest.mark.parametrize(
     ("name", "args", "options", "text"),
     [
-        ("conv2d", (np.ones((4, 4)), KERNEL), {}, "needed 2 axes of space"),
+        ("conv2d", (np.ones((4, 4)), KERNEL), {}, "and 2 spatial axes"),
         ("conv2d", (IMAGE, np.ones((2, 3, 3))), {}, "weight is"),
         ("conv2d", (np.ones((3, 4, 4)), KERNEL), {}, "with in of 3"),
         ("conv2d", (IMAGE, KERNEL), {"groups": 3}, "groups=3"),
@@ -123,7 +123,7 @@ IMAGE, KERNEL = np.ones((2, 4, 4)), np.ones((2, 2, 3, 3))
         ("conv2d", (IMAGE, KERNEL), {"stride": (1, 2, 3)}, "or 2 of them"),
         ("conv2d", (IMAGE, KERNEL), {"padding": -1}, "padding is -1"),
         ("conv2d", (IMAGE, KERNEL), {"padding": "same", "stride": 2}, "with a stride of 1"),
-        ("conv2d", (IMAGE, KERNEL), {"dilation": 2}, "that the kernel fits into"),
+        ("conv2d", (IMAGE, KERNEL), {"dilation": 2}, "at least as long as the kernel"),
         ("conv2d", (IMAGE, KERNEL, np.ones(3)), {}, r"of shape \[2\]"),
         ("conv_transpose2d", (IMAGE, KERNEL), {"output_padding": 1}, "output_padding is 1"),
         ("conv_transpose2d", (np.ones((3, 4, 4)), KERNEL), {}, "with in of 3"),

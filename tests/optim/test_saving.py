@@ -129,7 +129,7 @@ def test_parts_as_flax_keeps_them(name: str, serialization: Serialization) -> No
         (lambda: fg.sgd_init(PARAMS, lr=0.1, momentum=0.9, nesterov=True), "nesterov: False.*needed.*nesterov: True"),
         (lambda: fg.sgd_init(PARAMS, lr={"w": 0.1, "b": 0.1}, momentum=0.9), r"lr: a number.*needed lr: \{'w': a"),
         (lambda: fg.sgd_init({"w": np.ones(6), "b": PARAMS["b"]}, lr=0.1, momentum=0.9), r"shape \(2, 3\) at \.slots"),
-        (lambda: fg.sgd_init(PARAMS, lr=0.1, momentum=0.9, master_dtype="float64"), "what was saved has 5 leaves"),
+        (lambda: fg.sgd_init(PARAMS, lr=0.1, momentum=0.9, master_dtype="float64"), "the saved state has 5 leaves"),
     ],
     ids=["terms", "schedule", "flag", "groups", "shape", "masters"],
 )
@@ -137,7 +137,7 @@ def test_flax_gives_nothing_back_to_another_state(target: Any, text: str, serial
     saved = serialization.to_state_dict(begun("sgd")[2])
     with pytest.raises(TreeMismatchError, match=f"SGDState: .*{text}"):
         serialization.from_state_dict(target(), saved)
-    with pytest.raises(TreeMismatchError, match="SGDState: what was saved has a list; needed"):
+    with pytest.raises(TreeMismatchError, match="SGDState: the saved state has a list; needed"):
         serialization.from_state_dict(begun("sgd")[2], [])
 
 

@@ -216,18 +216,18 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "dtype": (lambda: RANDOM.uniform(KEY, (), int), ValueError, "dtype is int64; needed one of float16"),
     "complex": (lambda: RANDOM.exponential(KEY, (), complex), ValueError, "dtype is complex128"),
     "bits": (lambda: RANDOM.bits(KEY, (), int), ValueError, "dtype is int64; needed uint8"),
-    "integers": (lambda: RANDOM.randint(KEY, (), 0, 3, float), TypeError, "dtype is float64; needed an integer's"),
+    "integers": (lambda: RANDOM.randint(KEY, (), 0, 3, float), TypeError, "dtype is float64; needed an integer dtype"),
     "ends": (lambda: RANDOM.uniform(KEY, (2,), minval=np.zeros(3)), ValueError, r"the shape is \(2,\)"),
     "imaginary ends": (lambda: RANDOM.uniform(KEY, (), minval=1j), TypeError, "a parameter is c128.*; needed real"),
     "wider": (lambda: RANDOM.bernoulli(KEY, np.ones(3), ()), ValueError, r"of the parameters \(3,\)"),
     "p": (lambda: RANDOM.bernoulli(KEY, 1), TypeError, "p is i64.*; needed floating-point"),
     "mode": (lambda: RANDOM.bernoulli(KEY, 0.5, mode="best"), ValueError, "mode is 'best'"),
     "mode of gumbel": (lambda: RANDOM.gumbel(KEY, mode="highest"), ValueError, "mode is 'highest'"),
-    "signs": (lambda: RANDOM.rademacher(KEY, (), bool), ValueError, "dtype is bool; needed one with -1"),
+    "signs": (lambda: RANDOM.rademacher(KEY, (), bool), ValueError, "dtype is bool; needed a dtype that holds -1"),
     "too many": (lambda: RANDOM.choice(KEY, 3, (4,), False), ValueError, "4 elements were asked for, and there are"),
     "of none": (lambda: RANDOM.choice(KEY, 0, (4,)), ValueError, "there are 0"),
     "weights": (lambda: RANDOM.choice(KEY, 3, (4,), p=np.ones(2)), ValueError, "needed a vector of 3"),
-    "half": (lambda: RANDOM.permutation(KEY, 2.5), TypeError, "of f64.* there is no order"),
+    "half": (lambda: RANDOM.permutation(KEY, 2.5), TypeError, "f64.* has no order"),
     "categories": (
         lambda: RANDOM.categorical(KEY, LOGITS, shape=(5, 2), replace=False),
         ValueError,
@@ -236,7 +236,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "logits": (lambda: RANDOM.categorical(KEY, np.arange(3)), TypeError, r"the logits are i64\[3\]"),
     "half gamma": (lambda: RANDOM.gamma(KEY, 1.0, dtype=HALF), ValueError, "float16; needed float32 or float64"),
     "no vector": (lambda: RANDOM.dirichlet(KEY, 1.0), ValueError, "alpha is f64.*; needed a vector"),
-    "counts": (lambda: RANDOM.poisson(KEY, 1.0, (), float), TypeError, "float64; needed an integer's"),
+    "counts": (lambda: RANDOM.poisson(KEY, 1.0, (), float), TypeError, "float64; needed an integer dtype"),
     "mean": (lambda: RANDOM.multivariate_normal(KEY, 0.0, COV), ValueError, "the mean is f64.*, the covariance"),
     "method": (lambda: RANDOM.multivariate_normal(KEY, MEAN, COV, method="lu"), ValueError, "method is 'lu'"),
 }
@@ -250,7 +250,7 @@ def test_refused(name: str) -> None:
 
 
 def test_sizes_have_to_be_known() -> None:
-    with pytest.raises(TypeError, match=r"shape is .*; needed integers. They are known when the function is traced"):
+    with pytest.raises(TypeError, match=r"shape is .*; needed integers that are known when the function is traced"):
         fg.jit(lambda key, n: fg.random.normal(key, (n,)))(KEY, 3)
     with pytest.raises(TypeError, match="integer that is known when the function is traced"):
         fg.jit(fg.random.permutation)(KEY, 3)

@@ -187,7 +187,7 @@ def test_many_roots() -> None:
     a = np.linspace(1.0, 9.0, 40)
     roots = lambda a: optimize.newton(lambda x: x**3 - a, np.full(40, 1.5), tol=1e-14)
     np.testing.assert_allclose(fg.grad(lambda a: np.sum(roots(a)))(a), a ** (-2 / 3) / 3, rtol=1e-9)
-    with pytest.raises(np.linalg.LinAlgError, match="no slope at a root"):
+    with pytest.raises(np.linalg.LinAlgError, match="slope 0 at a root"):
         fg.grad(lambda a: np.sum(optimize.newton(lambda x: (x - a) ** 3, np.full(40, 2.0), maxiter=200)))(2.0)
 
 

@@ -138,4 +138,4 @@ def test_broadcast_prefix_with_none_as_a_value() -> None:
 def test_broadcast_prefix_names_the_place(prefix: Any, text: str) -> None:
     with pytest.raises(TreeMismatchError) as caught:
         tree.broadcast_prefix(prefix, {"a": [1, 2], "b": 3}, "vmap: in_axes")
-    assert str(caught.value).startswith("vmap: in_axes must be a prefix of the tree it is for. " + text)
+    assert str(caught.value).startswith("vmap: in_axes must be a prefix of its tree. " + text)

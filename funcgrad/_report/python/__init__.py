@@ -1,1 +1,1 @@
-"""Graphs as files of NumPy that need nothing of this package."""
+"""Write graphs as Python files that need NumPy and nothing of this package."""

@@ -1,4 +1,4 @@
-"""The definitions of functions, found again in their sources, without annotations and texts."""
+"""Find the definitions of functions in their source files, without annotations and docstrings."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def _module(name: str) -> ast.Module:
 
 
 def definition(function: FunctionType) -> Node | None:
-    """The function's node in the source of its module, bare; ``None`` where it is not to be found."""
+    """Return the function's node in the source of its module, without annotations; ``None`` if it is not found."""
     code = function.__code__
-    # A public function is named after the module that offers it, which is not the one that defines it.
+    # A public function has the name of the module that exports it, which is not the module that defines it.
     nodes = ast.walk(_module(function.__globals__["__name__"]))
     if code.co_name != "<lambda>":
         for node in nodes:
@@ -31,7 +31,7 @@ def definition(function: FunctionType) -> Node | None:
         return None
     found = [node for node in nodes if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno]
     if len(found) > 1:
-        # Of several on a line, the one whose body is where an instruction is from.
+        # If several functions are on one line, choose the one that contains an instruction of this code.
         places = set(code.co_positions())
         found = [node for node in found if _place(node.body) in places]
     return _Bare().visit(ast.parse(ast.unparse(found[0]), mode="eval").body) if len(found) == 1 else None
@@ -46,7 +46,7 @@ def _place(node: ast.expr) -> tuple[Any, ...]:
 
 
 class _Bare(ast.NodeTransformer):
-    """Takes out what does not compute: annotations, docstrings, decorators."""
+    """Removes annotations, docstrings and decorators."""
 
     def visit_arg(self, node: ast.arg) -> ast.arg:
         node.annotation = None
@@ -72,7 +72,7 @@ class _Bare(ast.NodeTransformer):
 
 
 def names_read(node: ast.AST, function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """What a function reads from outside of itself, with what that is: globals and the variables of its closure."""
+    """Return the names that a function reads from its globals and its closure, with their values."""
     closure = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     found = {each.id: None for each in ast.walk(node) if isinstance(each, ast.Name)}
     bound = {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
@@ -88,8 +88,8 @@ def names_read(node: ast.AST, function: FunctionType) -> Iterator[tuple[str, Any
 
 
 def class_definition(kind: type) -> tuple[ast.ClassDef, list[tuple[str, Any]]]:
-    """The same of a class at the top of a module: its methods, and what they read from outside."""
-    # A public class is named after the module that offers it, which its methods are not.
+    """Return the same for a class at the top of a module: its methods, and the names they read."""
+    # A public class has the name of the module that exports it. Its methods have the name of the defining module.
     functions = [each for each in vars(kind).values() if isinstance(each, FunctionType)]
     homes = [each.__globals__["__name__"] for each in functions if each.__module__.startswith("funcgrad.")]
     body = _module((homes or [kind.__module__])[0]).body

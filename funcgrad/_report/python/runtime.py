@@ -1,6 +1,6 @@
-"""What stands in an exported file in the place of primitives that hold programs: these functions, as they are here.
+"""Functions that an exported file uses in place of primitives that hold programs; their source is copied into the file.
 
-A program is a function of flat arrays there that returns a list.
+In the file, a program is a function of flat arrays that returns a list.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SLOT = object()
 
 
 class Index:
-    """What stands between the brackets, with room for index arrays."""
+    """The entries of an index expression, with slots for index arrays."""
 
     def __init__(self, entries: tuple[Any, ...], unique: bool = False) -> None:
         self.entries = entries
@@ -25,17 +25,17 @@ class Index:
 
     @property
     def slots(self) -> int:
-        """How many index arrays it takes."""
+        """Return the number of index arrays."""
         return sum(entry is SLOT for entry in self.entries)
 
     def filled(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
-        """The entries with index arrays in the slots."""
+        """Return the entries with index arrays in the slots."""
         remaining = iter(arrays)
         return tuple([next(remaining) if entry is SLOT else entry for entry in self.entries])
 
 
 def scan(*operands: Any, loop: tuple[Step, int, int, int, bool, Sequence[tuple[tuple[int, ...], Any]]]) -> list[Any]:
-    """A loop over rows that carries values along."""
+    """Loop over rows, and carry values along."""
     step, constants, count, length, reverse, stacked = loop
     fixed, carry, xs = operands[:constants], operands[constants : constants + count], operands[constants + count :]
     stacks = [np.empty(shape, dtype) for shape, dtype in stacked]
@@ -48,7 +48,7 @@ def scan(*operands: Any, loop: tuple[Step, int, int, int, bool, Sequence[tuple[t
 
 
 def while_loop(*operands: Any, loop: tuple[Step, Step, int, int]) -> list[Any]:
-    """A loop as long as a condition holds."""
+    """Loop as long as a condition holds."""
     condition, body, some, others = loop
     seen, fixed, carry = operands[:some], operands[some : some + others], operands[some + others :]
     while condition(*seen, *carry)[0]:
@@ -57,36 +57,36 @@ def while_loop(*operands: Any, loop: tuple[Step, Step, int, int]) -> list[Any]:
 
 
 def cond(pred: Any, *operands: Any, branches: tuple[Step, Step]) -> list[Any]:
-    """One of two programs."""
+    """Run one of two programs."""
     true, false = branches
     return [np.array(y)[()] for y in (true if pred else false)(*operands)]
 
 
 def call(*operands: Any, graph: Step, **unread: None) -> list[Any]:
-    """A program inside of another."""
+    """Run a program inside another."""
     del unread
     return [np.array(y)[()] for y in graph(*operands)]
 
 
 def bind(function: Callable[..., Any], operands: Sequence[Any], params: dict[str, Any]) -> Any:
-    """A primitive on values, of which there are plain ones only: its function."""
+    """Call a primitive's function; in the file all values are plain."""
     return function(*operands, **params)
 
 
 def together(tasks: Sequence[Callable[[], Any]]) -> None:
-    """One after the other too."""
+    """Run functions one after the other; the library may run them in threads."""
     for task in tasks:
         task()
 
 
 def each(function: Callable[[Any], Any], items: Iterable[Any]) -> None:
-    """One after the other, what the library gives to several cores."""
+    """Run a function for each item, one after the other; the library may use several cores."""
     for item in items:
         function(item)
 
 
 def checked(x: Any, name: str, shape: tuple[int, ...], dtype: str) -> Any:
-    """An argument, if it is of the type that the file was written for."""
+    """Return an argument if it has the type that the file was written for; raise otherwise."""
     y = np.asarray(x)
     if y.shape != shape or y.dtype != dtype:
         raise TypeError(f"{name} is {y.dtype}{list(y.shape)}; needed {dtype}{list(shape)}, which this was written for")
@@ -94,7 +94,7 @@ def checked(x: Any, name: str, shape: tuple[int, ...], dtype: str) -> Any:
 
 
 def number(x: Any, name: str, kind: type) -> Any:
-    """A Python number among the arguments."""
+    """Return a Python number among the arguments, or raise."""
     if (
         np.ndim(x)
         or not isinstance(x, (int, float, complex, np.generic))

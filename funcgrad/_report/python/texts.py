@@ -1,4 +1,4 @@
-"""Values as text that makes them again: numbers, arrays, NumPy's functions, the package's with what they call."""
+"""Write values as source text: numbers, arrays, NumPy's functions, and the package's with all that they call."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from funcgrad._ops.program.tap import tap_p
 from funcgrad._report.python import runtime
 from funcgrad._report.python.definitions import class_definition, definition, names_read
 
-# Longer arrays are written as their bytes.
+# Longer arrays are written as bytes.
 _SPELLED = 24
 _MODULES = (
     "numpy",
@@ -65,14 +65,14 @@ _UNREAD: dict[Any, str] = {call_p: "compiler", custom_jvp_p: "rule", custom_vjp_
 
 
 class RefusedError(Exception):
-    """What cannot be written out, in a few words."""
+    """A value that cannot be written, described in a few words."""
 
 
 class Texts:
-    """The definitions that a file needs, in order, and the texts that refer to them.
+    """The definitions that a file needs, in order, and the expressions that refer to them.
 
     Args:
-        written: how a graph is written as a function, to be called by its name.
+        written: a function that writes a graph as a function of the file, and returns its name.
     """
 
     def __init__(self, written: Callable[[Graph, str], str]) -> None:
@@ -83,14 +83,14 @@ class Texts:
         self._names: set[str] = set()
 
     def unread(self, graph: Graph) -> None:
-        """Parameters that no result depends on need no text."""
+        """Mark parameters that no result depends on; they need no text."""
         for equation in graph.equations:
             value = equation.params.get(_UNREAD.get(equation.primitive, ""))
             if value is not None:
                 self._known[id(value)] = value, "None"
 
     def text(self, value: Any) -> str:
-        """What makes a value again in the file."""
+        """Return the expression of a value in the file."""
         if value is None or value is Ellipsis or isinstance(value, bool | str | int):
             return "..." if value is Ellipsis else repr(value)
         simple = _simple(value)
@@ -134,7 +134,7 @@ class Texts:
             (type, self._type),
         ]
         for kind, made in kinds:
-            # Everything is an object; of no other type is the mark.
+            # Every object is an instance of object, so only a value whose type is exactly object is the marker.
             if type(value) is kind if kind is object else isinstance(value, kind):
                 return made(value)
         return self._function(value)
@@ -161,16 +161,16 @@ class Texts:
 
     def _type(self, value: type) -> str:
         if value is Tracer:
-            # There are none in the file: nothing is an instance of it.
+            # The file has no tracers, so an isinstance check against an empty tuple gives the same answer.
             return "()"
         if value.__module__ == "builtins":
             return value.__name__
         return self._public(value) or self._class(value)
 
     def _public(self, value: Any) -> str | None:
-        """The name by which NumPy or SciPy offers it."""
+        """Return the name under which NumPy or SciPy exports it."""
         name, home = getattr(value, "__name__", ""), str(getattr(value, "__module__", ""))
-        # Ufuncs do not say whose they are; SciPy's are all in one room.
+        # Ufuncs have no module name; those of SciPy are all in scipy.special.
         rooms = ("numpy", "scipy.special") if isinstance(value, np.ufunc) else _MODULES
         for module in rooms:
             known = isinstance(value, np.ufunc) or home.split(".")[:1] == module.split(".")[:1]
@@ -213,13 +213,13 @@ class Texts:
         )
 
     def _defined(self, function: FunctionType) -> str:
-        """A function of the package's own, with all that it calls."""
+        """Return the name of one of the package's own functions, after writing it and all functions that it calls."""
         node = definition(function)
         if node is None:
-            raise RefusedError(f"{function.__module__}.{function.__qualname__}, whose source is not to be found")
+            raise RefusedError(f"{function.__module__}.{function.__qualname__}, whose source was not found")
         hint = "function" if function.__name__ == "<lambda>" else function.__name__
         name = self._new(hint)
-        # Known before it is written: it may call itself.
+        # Assign the name before the function is written, because it may call itself.
         self._known[id(function)] = function, name
         try:
             read = [(each, self.text(x)) for each, x in names_read(node, function) if x is not function]
@@ -232,7 +232,7 @@ class Texts:
 
     def _class(self, value: type) -> str:
         if issubclass(value, Exception):
-            # Whoever runs the file cannot know the class; what it derives from is as good there.
+            # The file does not have the class. Its base class does the same there.
             return next(base.__name__ for base in value.__mro__ if base.__module__ == "builtins")
         value = _INSTEAD.get(value, value)
         fields = getattr(value, "_fields", None)
@@ -247,7 +247,7 @@ class Texts:
         return self._placed(name, ast.unparse(node), [(each, self.text(x)) for each, x in read if x is not value])
 
     def _placed(self, name: str, text: str, read: list[tuple[str, str]]) -> str:
-        """Put a definition into the file, in a maker that hands it what it reads under other names."""
+        """Put a definition into the file, inside a function that binds the names it reads."""
         if all(each == other for each, other in read):
             self.lines.append(text)
         else:
@@ -262,17 +262,17 @@ class Texts:
         return name
 
     def _define(self, graph: Graph) -> str:
-        """Write a graph as a function; its name."""
+        """Write a graph as a function, and return its name."""
         name = self._new(graph.name)
         self.lines.append(self._written(graph, name))
         return name
 
     def taken(self, name: str) -> None:
-        """Leave a name to others."""
+        """Reserve a name."""
         self._names.add(name)
 
     def _new(self, hint: str) -> str:
-        """A name that nothing else in the file has: all of them begin with an underscore."""
+        """Return an unused name; all new names begin with an underscore."""
         base = "_" + re.sub(r"\W+", "_", hint).strip("_")
         name, count = base, 1
         while name in self._names:
@@ -282,12 +282,12 @@ class Texts:
         return name
 
 
-# What calls Python from a program, or marks it, is not the program's own.
+# Primitives that call Python from a program, or mark it, are not part of the program.
 _OUTSIDE = (effect_p.numpy, tap_p.numpy)
 
 
 def _rename(node: ast.FunctionDef, name: str) -> None:
-    """Give a function another name, by which it calls itself too."""
+    """Rename a function, also in its recursive calls."""
     for each in ast.walk(node):
         if isinstance(each, ast.Name) and each.id == node.name:
             each.id = name
@@ -295,7 +295,10 @@ def _rename(node: ast.FunctionDef, name: str) -> None:
 
 
 def _is_wrapper(function: Any) -> bool:
-    """Whether a function remembers the results of another, or runs it in a context: the file needs the other alone."""
+    """Return whether a function caches another function's results or runs it in a context.
+
+    The file needs only the other one.
+    """
     code = getattr(function, "__code__", None)
     return hasattr(function, "cache_info") or (code is not None and code.co_filename == contextlib.__file__)
 
@@ -305,7 +308,7 @@ def _indented(text: str) -> str:
 
 
 def _simple(value: Any) -> str | None:
-    """A number's text; ``None`` for what is no number."""
+    """Return a number's text; ``None`` for any other value."""
     kind = f"np.{value.dtype.name}" if isinstance(value, np.generic) else ""
     if isinstance(value, np.bool_):
         return f"np.bool_({bool(value)})"

@@ -1,4 +1,4 @@
-"""``to_python``: the lines that the NumPy engine runs, as a file that needs NumPy alone."""
+"""``to_python``: write the lines that the NumPy engine runs to a file that needs only NumPy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KIND = optree.PyTreeKind
 
 
 def to_python(graph: Graph) -> str:
-    """The file's text."""
+    """Return the text of the file."""
     texts = Texts(lambda body, name: _body(body, name, texts))
     name = graph.name if graph.name.isidentifier() and not iskeyword(graph.name) else "function"
     texts.taken(name)
@@ -52,7 +52,7 @@ def _refuse_tracers(graph: Graph) -> None:
 
 
 def _lines(graph: Graph, texts: Texts) -> tuple[Writer, list[str], list[str], list[str]]:
-    """The writer, the lines that name what the body reads, the body, and the names of the results."""
+    """Return the writer, the lines that define the names the body reads, the body, and the names of the results."""
     texts.unread(graph)
     writer = Writer(graph)
     body = writer.body()
@@ -75,7 +75,7 @@ def _lines(graph: Graph, texts: Texts) -> tuple[Writer, list[str], list[str], li
 
 
 def _user(graph: Graph, value: Any) -> str:
-    """The equation that a value belongs to."""
+    """Return the equation that uses a value."""
     for equation in graph.equations:
         if equation.primitive.numpy is value or any(each is value for each in equation.params.values()):
             return f"{equation.primitive.name}{f' at {equation.source}' if equation.source else ''}"
@@ -83,7 +83,7 @@ def _user(graph: Graph, value: Any) -> str:
 
 
 def _body(graph: Graph, name: str, texts: Texts) -> str:
-    """A graph inside of another: a function of flat arrays, in a maker that holds its names."""
+    """Write a graph inside another: a function of flat arrays, inside a function that binds its names."""
     _refuse_tracers(graph)
     writer, defined, body, names = _lines(graph, texts)
     inner = [f"def {name}({', '.join(writer.inputs.values())}):", *[f"    {line}" for line in body]]
@@ -95,7 +95,7 @@ def _body(graph: Graph, name: str, texts: Texts) -> str:
 
 
 def _main(graph: Graph, name: str, texts: Texts) -> str:
-    """The function of the user's arguments."""
+    """Write the function of the user's arguments."""
     writer, defined, body, names = _lines(graph, texts)
     head, given = _signature(graph)
     checks = []
@@ -111,7 +111,7 @@ def _main(graph: Graph, name: str, texts: Texts) -> str:
     result = f"[{', '.join(names)}]" if trees is None else _result(trees[1], iter(names), graph.name)
     lines = [f"def {name}({head}):", *[f"    {line}" for line in [*checks, *body]], f"    return {result}"]
     if name in writer.scope:
-        # It bears the name of one of NumPy's functions, and may call that.
+        # The function's name may be that of a NumPy function which it calls.
         lines[0] = f"def _main({head}):"
         inner = [f"    {line}" for line in [*defined, *lines, "return _main"]]
         return "\n".join(["def _make_main():", *inner, "", "", f"{name} = _make_main()"])
@@ -119,7 +119,7 @@ def _main(graph: Graph, name: str, texts: Texts) -> str:
 
 
 def _signature(graph: Graph) -> tuple[str, list[tuple[str, str]]]:
-    """The parameters of the function, and for each input what it is called and the code that reads it."""
+    """Return the parameters of the function, and for each input its name and the expression that reads it."""
     if graph.trees is None:
         names = [f"arg{i}" for i in range(len(graph.inputs))]
         return ", ".join(names), [(name, name) for name in names]
@@ -133,15 +133,15 @@ def _signature(graph: Graph) -> tuple[str, list[tuple[str, str]]]:
         code = base + key_path_str(accessor[2:])
         if not re.fullmatch(r"\w+(\[(-?\d+|'[^']*'|\"[^\"]*\")\]|\.\w+)*", code):
             raise UnsupportedFunctionError(
-                f"to_python: an argument of {graph.name} is reached by {code}, which is no Python; needed dicts, "
-                "lists, tuples and attributes. Make the graph of a function of these."
+                f"to_python: an argument of {graph.name} has the key path {code}, which is no Python expression; "
+                "needed dicts, lists, tuples and attributes. Make the graph of a function of these."
             )
         given.append((code, code))
     return ", ".join(head), given
 
 
 def _result(tree: TreeDef, names: Iterator[str], name: str) -> str:
-    """The expression for a pytree of results."""
+    """Return the expression of a pytree of results."""
     kind = tree.kind
     if kind == _KIND.LEAF:
         return next(names)

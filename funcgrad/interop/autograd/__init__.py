@@ -1,10 +1,10 @@
-"""autograd's names: a package written for autograd moves here by changing its imports.
+"""autograd's public names: a package written for autograd moves here if it changes its imports.
 
     from autograd import grad             becomes  from funcgrad.interop.autograd import grad
     import autograd.numpy as np           becomes  import funcgrad.interop.autograd.numpy as np
     from autograd.scipy.stats import norm becomes  from funcgrad.interop.autograd.scipy.stats import norm
 
-Plain ``import numpy as np`` does as well. ``docs/start/from_autograd.md`` says what differs.
+Plain ``import numpy as np`` works too. ``docs/start/from_autograd.md`` lists the differences.
 """
 
 from funcgrad._public import publish

@@ -23,7 +23,7 @@ Argnum = int | Sequence[int]
 
 
 def named(what: str, fun: Function, argnum: Argnum, made: Function) -> Function:
-    """The function that was made, with autograd's name for it; it takes arrays of integers as arrays of doubles."""
+    """Give a derived function the name autograd gives it; it converts integer arrays to float64."""
     numbers = positions(argnum)
     chosen = (numbers,) if isinstance(numbers, int) else numbers
 
@@ -41,14 +41,14 @@ def named(what: str, fun: Function, argnum: Argnum, made: Function) -> Function:
 
 
 def _floats(x: Any) -> Any:
-    """An argument to differentiate by, with doubles where there are arrays of integers; autograd takes these, too."""
+    """Convert an argument to differentiate: integer arrays become float64, because autograd accepts integers too."""
     if isinstance(x, np.ndarray):
         return x.astype(float) if x.dtype.kind in "iu" else x
     return tree_map(_floats, x) if isinstance(x, list | tuple | dict) else x
 
 
 def _scalar(fun: Function, out: Any) -> Any:
-    """An output of one element without its axes: autograd takes it for a scalar."""
+    """Return an output of one element without its axes: autograd treats it as a scalar."""
     shape = getattr(out, "shape", ())
     if not shape or not is_value(out):
         return out
@@ -61,19 +61,19 @@ def _scalar(fun: Function, out: Any) -> Any:
 
 
 def grad(fun: Function, argnum: Argnum = 0) -> Function:
-    """Make the function that computes the gradient of one with a single real number for output.
+    """Make the gradient function of a function with a single real output.
 
     Args:
-        fun: its output has one element, of any shape; its arguments are arrays, numbers, and tuples, lists and dicts of
-            them.
-        argnum: by which argument to differentiate; of several the gradients are a tuple.
+        fun: a function whose output has one element, of any shape; its arguments are arrays, numbers, and tuples, lists
+            and dicts of them.
+        argnum: the position of the argument to differentiate; for several, the gradients are a tuple.
 
     Returns:
         A function of the arguments of ``fun``.
 
     Raises:
-        NonScalarOutputError: the output has more elements than one, or is complex.
-        NotDifferentiableError: the output, or a number to differentiate by, is of integer or boolean dtype.
+        NonScalarOutputError: the output has more than one element, or is complex.
+        NotDifferentiableError: the output, or the argument to differentiate, is of integer or boolean dtype.
 
     Example:
         >>> import funcgrad.interop.autograd.numpy as np
@@ -81,7 +81,7 @@ def grad(fun: Function, argnum: Argnum = 0) -> Function:
         >>> grad(lambda x: np.sum(np.tanh(x)))(np.array([0.0, 1.0])).round(3)
         array([1.  , 0.42])
 
-    Source: the signatures here are those of autograd 1.9 (Maclaurin, Duvenaud, Johnson and Townsend).
+    Source: the signatures in this module are those of autograd 1.9 (Maclaurin, Duvenaud, Johnson and Townsend).
     """
 
     def scalar(*args: Any, **kwargs: Any) -> Any:
@@ -91,7 +91,7 @@ def grad(fun: Function, argnum: Argnum = 0) -> Function:
 
 
 def value_and_grad(fun: Function, argnum: Argnum = 0) -> Function:
-    """Make the function that computes value and gradient together: ``(value, gradient)``.
+    """Make the function that returns value and gradient together: ``(value, gradient)``.
 
     Args:
         fun: as for `grad`.
@@ -125,10 +125,10 @@ def value_and_grad(fun: Function, argnum: Argnum = 0) -> Function:
 
 
 def grad_and_aux(fun: Function, argnum: Argnum = 0) -> Function:
-    """Make the function that computes ``(gradient, aux)`` of one that returns ``(value, aux)``.
+    """Make the function that returns ``(gradient, aux)``, for a function that returns ``(value, aux)``.
 
     Args:
-        fun: returns a pair of a scalar and anything.
+        fun: a function that returns a pair of a scalar and any value.
         argnum: as for `grad`.
 
     Returns:
@@ -150,7 +150,7 @@ def grad_and_aux(fun: Function, argnum: Argnum = 0) -> Function:
 
 
 def grad_named(fun: Function, argname: str) -> Function:
-    """Make the gradient function by the argument of this name.
+    """Make the gradient function with respect to the argument of a given name.
 
     Args:
         fun: as for `grad`.
@@ -170,16 +170,17 @@ def grad_named(fun: Function, argname: str) -> Function:
     names = list(inspect.signature(fun).parameters)
     if argname not in names:
         raise ValueError(
-            f"grad_named: {name_of(fun)} has no argument {argname!r}; there are {', '.join(names)}. Name one of them."
+            f"grad_named: {name_of(fun)} has no argument {argname!r}; there are {', '.join(names)}. Pass one of these "
+            "names."
         )
     return grad(fun, names.index(argname))
 
 
 def multigrad_dict(fun: Function) -> Function:
-    """Make the function that computes the gradients by all arguments, as a dict by their names.
+    """Make the function that returns the gradients with respect to all arguments, as a dict by argument name.
 
     Args:
-        fun: as for `grad`; arguments with a default are differentiated by, too.
+        fun: as for `grad`; arguments with a default are included.
 
     Returns:
         A function of the arguments of ``fun``.
@@ -208,13 +209,13 @@ def multigrad_dict(fun: Function) -> Function:
 
 
 def elementwise_grad(fun: Function, argnum: Argnum = 0) -> Function:
-    """Make the function that computes the sum of each column of the Jacobian.
+    """Make the function that returns the sum of each column of the Jacobian.
 
-    Where each element of the output depends on one element of the input alone, these are the derivatives element by
-    element; where it does not, they are sums, as in autograd.
+    If each element of the output depends on one element of the input only, the results are the elementwise derivatives.
+    Otherwise they are sums, as in autograd.
 
     Args:
-        fun: its output is real.
+        fun: a function with a real output.
         argnum: as for `grad`.
 
     Returns:
@@ -241,17 +242,17 @@ def _ones(transform: str, fun: Function, y: Any) -> Any:
     aval = aval_of(y)
     if aval.dtype.kind == "c":
         raise NotDifferentiableError(
-            f"{transform}: {name_of(fun)} has a value of type {aval}; needed a real one, since a complex derivative is "
-            "no single number. Use holomorphic_grad where the function is holomorphic."
+            f"{transform}: {name_of(fun)} has a value of type {aval}; needed a real one, since a complex derivative "
+            "is not one number. Use holomorphic_grad if the function is holomorphic."
         )
     return np.ones(aval.shape, aval.dtype)[()]
 
 
 def deriv(fun: Function, argnum: Argnum = 0) -> Function:
-    """Make the function that computes the derivative by forward mode, along the direction of ones.
+    """Make the function that returns the derivative along a direction of ones, by forward mode.
 
     Args:
-        fun: any function of an array; mostly of a number.
+        fun: a function of an array, usually of a number.
         argnum: as for `grad`.
 
     Returns:
@@ -272,10 +273,10 @@ def deriv(fun: Function, argnum: Argnum = 0) -> Function:
 
 
 def jacobian(fun: Function, argnum: Argnum = 0) -> Function:
-    """Make the function that computes the Jacobian: the output's shape first, then the argument's.
+    """Make the function that returns the Jacobian, with the shape of the output first, then that of the argument.
 
     Args:
-        fun: as for ``funcgrad.jacrev``, which this is. Reverse mode uses the rules of `defvjp`, as autograd does.
+        fun: as for ``funcgrad.jacrev``, which computes it. Reverse mode uses the rules of `defvjp`, as autograd does.
         argnum: as for `grad`.
 
     Returns:
@@ -294,10 +295,10 @@ def jacobian(fun: Function, argnum: Argnum = 0) -> Function:
 
 
 def hessian(fun: Function, argnum: Argnum = 0) -> Function:
-    """Make the function that computes the Hessian, ``jacobian(jacobian(fun))``.
+    """Make the function that returns the Hessian, ``jacobian(jacobian(fun))``.
 
     Args:
-        fun: mostly its output is a number.
+        fun: a function, usually with one number as output.
         argnum: as for `grad`.
 
     Returns:
@@ -314,10 +315,10 @@ def hessian(fun: Function, argnum: Argnum = 0) -> Function:
 
 
 def holomorphic_grad(fun: Function, argnum: Argnum = 0) -> Function:
-    """Make the function that computes the derivative of a holomorphic function of a complex number.
+    """Make the function that returns the derivative of a holomorphic function of a complex number.
 
     Args:
-        fun: a holomorphic function; that it is one is not checked.
+        fun: a holomorphic function; this is not checked.
         argnum: as for `grad`.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Modules that have the names of others: what is ours first, then NumPy's or SciPy's own."""
+"""Modules with the names of another package: our functions first, then NumPy's or SciPy's."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from funcgrad._core.lazy import LazyModule
 def namespace(
     name: str, *sources: str, own: Iterable[str] = (), without: Iterable[str] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a module that offers the names of the last of these sources.
+    """Return ``__getattr__`` and ``__dir__`` for a module that offers the names of several sources.
 
-    The first source that has a name gives it; one that is not there has none. ``own`` is what the module defines itself
-    beyond these names, ``without`` what it does not offer.
+    A name comes from the first source that has it; a source that cannot be imported is skipped. ``own`` are additional
+    names that the module itself defines, and ``without`` are names that it hides.
     """
     offered = vars(sys.modules[name])
     present = [LazyModule(source) for source in sources if importlib.util.find_spec(source) is not None]
@@ -30,8 +30,8 @@ def namespace(
                 if hasattr(module, attribute):
                     return offered.setdefault(attribute, getattr(module, attribute))
         raise AttributeError(
-            f"{name} has no attribute {attribute!r}; {' and '.join(sources)} were looked through. "
-            "Use a function that is there, or declare one of your own with extend.primitive."
+            f"{name} has no attribute {attribute!r}; {' and '.join(sources)} were searched. Use another function, or "
+            "declare one of your own with extend.primitive."
         )
 
     return find, lambda: offered["__all__"]

@@ -1,4 +1,4 @@
-"""Functions of plain values with declared derivatives: what autograd calls a primitive."""
+"""Functions of plain values with declared derivatives, which autograd calls primitives."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ _STATS = LazyModule("funcgrad.scipy.stats")
 
 
 class Primitive:
-    """What `primitive` returns: a function of plain values that no transform looks into."""
+    """The result of `primitive`: a function of plain values, which transforms do not trace through."""
 
     def __init__(self, fun: Function) -> None:
         self.fun = fun
-        # From ``(argnums, ans, args, kwargs)`` to the pullback.
+        # A rule maps ``(argnums, ans, args, kwargs)`` to the pullback.
         self.vjp: Function | None = None
-        # From ``(argnums, tangents, ans, args, kwargs)`` to the tangent.
+        # A rule maps ``(argnums, tangents, ans, args, kwargs)`` to the tangent.
         self.jvp: Function | None = None
         functools.update_wrapper(self, fun)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        """Bind as a method does."""
+        """Bind the instance, as a method does."""
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The function; traced values among the arguments, also in containers, have the declared derivatives."""
+        """Call the function; traced arguments, also in containers, have the declared derivatives."""
         argnums = tuple([i for i, x in enumerate(args) if _is_traced(x)])
         if not argnums:
             return self.fun(*args, **kwargs)
@@ -56,7 +56,7 @@ class Primitive:
         chosen = tuple([tree_map(taken, args[i]) for i in argnums])
         trace = top_trace(leaves(chosen))
         if trace is None:
-            # What was written to, and holds plain numbers now.
+            # Replace arrays that were written to and hold plain numbers now.
             return of_traced(*chosen)
         if isinstance(trace, BatchTrace):
             return _one_by_one(trace, of_traced, chosen)
@@ -85,16 +85,16 @@ class Primitive:
         if pushes is not None:
             return functools.partial(custom_jvp_p, rule=pushes)
         raise NotImplementedError(
-            f"{name_of(self)}: a derivative was asked of this primitive, and none is declared. Declare it with "
-            "defvjp or defjvp, or say by notrace_primitive that it has none."
+            f"{name_of(self)}: a derivative of this primitive is needed, and none is declared. Declare it with defvjp "
+            "or defjvp, or declare with notrace_primitive that it has none."
         )
 
 
 def declared(what: str, fun: Any) -> Primitive:
     """Return the primitive that receives a rule.
 
-    A function that is no primitive keeps the derivatives it has: those of this library, or those of the operations
-    that it does. The rule goes to a primitive that nothing calls, and a message says so once.
+    A function that is not a primitive keeps its derivatives: those of this library, or those of its operations. Its
+    rule goes to a primitive that is never called, and one message is logged.
     """
     if isinstance(fun, Primitive):
         return fun
@@ -108,7 +108,7 @@ def declared(what: str, fun: Any) -> Primitive:
 
 
 def _has_derivatives(fun: Any) -> bool:
-    """Tell whether a function, or a method of a distribution, has derivatives without a declaration."""
+    """Return whether a function, or a method of a distribution, has derivatives without a declaration."""
     if isinstance(fun, MethodType):
         return any(fun.__self__ is getattr(_STATS, name) for name in _STATS.__all__)
     return is_covered(fun)
@@ -116,7 +116,7 @@ def _has_derivatives(fun: Any) -> bool:
 
 @functools.cache
 def _tell_kept(fun: Function) -> None:
-    """Log once for each function that a rule for it is not used; louder where the decorator may have been forgotten."""
+    """Log once for each function that its rule is not used; as a warning if the decorator may have been forgotten."""
     covered = _has_derivatives(fun)
     _log.log(
         logging.DEBUG if covered else logging.WARNING,
@@ -130,15 +130,18 @@ def _tell_kept(fun: Function) -> None:
 
 
 def _tangent(y: Any, y_dot: Any) -> Any:
-    """Return a rule's tangent of a result; integers have none, and autograd's rules return anything for them."""
+    """Return a rule's tangent of a result.
+
+    Integer results have no tangent, and autograd's rules return any value for them.
+    """
     return y_dot if is_inexact(aval_of(y).dtype) else fnp.zeros_like(y)
 
 
 def _pulled(pull: Function, out_bar: Any) -> tuple[Any, ...]:
-    """Return the cotangents by a rule's pullback.
+    """Return the cotangents that a rule's pullback computes.
 
-    A Jacobian has a batch of cotangents. A pullback that asks for plain numbers (``getval(g)``), which autograd always
-    has, gets them one after the other.
+    A Jacobian passes a batch of cotangents. A pullback that needs plain numbers (``getval(g)``), which autograd always
+    passes, gets the cotangents one after the other.
     """
     try:
         return tuple(pull(out_bar))
@@ -156,7 +159,7 @@ def _is_traced(x: Any) -> bool:
 
 
 def replaced(args: Sequence[Any], argnums: Sequence[int], chosen: Sequence[Any]) -> tuple[Any, ...]:
-    """The arguments with others in these places."""
+    """Return the arguments with other values at these positions."""
     whole = list(args)
     for number, x in zip(argnums, chosen, strict=True):
         whole[number] = x
@@ -164,7 +167,7 @@ def replaced(args: Sequence[Any], argnums: Sequence[int], chosen: Sequence[Any])
 
 
 def _one_by_one(trace: BatchTrace, f: Function, chosen: tuple) -> Any:
-    """A function of plain values on each element of a batch: it does not take them together."""
+    """Return a function of plain values that is called on each element of a batch."""
 
     def element(i: int) -> Any:
         return f(*tree_map(lambda x: x._value[i] if _is_of(trace, x) else x, chosen))

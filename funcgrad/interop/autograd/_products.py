@@ -1,4 +1,4 @@
-"""Products with Jacobians and Hessians, at a point: what autograd's ``make_`` functions make."""
+"""Products with Jacobians and Hessians at a point: autograd's ``make_`` functions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from funcgrad.tree import map as tree_map
 
 
 def make_vjp(fun: Function, argnum: Argnum = 0) -> Function:
-    """Make the function that computes the pullback at a point, and the output: ``(vjp, out)``.
+    """Make the function that returns the pullback at a point, and the output: ``(vjp, out)``.
 
     Args:
         fun: any function.
@@ -45,7 +45,7 @@ def make_vjp(fun: Function, argnum: Argnum = 0) -> Function:
 
 
 def _fitted(given: Any, like: Any) -> Any:
-    """Cotangents and tangents in the dtypes of what they belong to; autograd takes any."""
+    """Convert cotangents and tangents to the dtypes of their primals; autograd accepts any dtype."""
 
     def fitted(x: Any, y: Any) -> Any:
         dtype = aval_of(y).dtype
@@ -55,7 +55,7 @@ def _fitted(given: Any, like: Any) -> Any:
 
 
 def make_jvp(fun: Function, argnum: Argnum = 0) -> Function:
-    """Make the function that computes, at a point, that of ``(out, out_dot)`` by the tangent: forward mode.
+    """Make the function that returns the Jacobian-vector product at a point, by forward mode.
 
     Args:
         fun: any function whose primitives have forward rules.
@@ -80,10 +80,10 @@ def make_jvp(fun: Function, argnum: Argnum = 0) -> Function:
 
 
 def make_jvp_reversemode(fun: Function, argnum: Argnum = 0) -> Function:
-    """Make the function that computes, at a point, that of the output's tangent, by the transpose of the pullback.
+    """Make the function that returns the Jacobian-vector product at a point, as the transpose of the pullback.
 
     Args:
-        fun: any function; its primitives need rules for reverse mode alone.
+        fun: any function; its primitives need only rules for reverse mode.
         argnum: as for `grad`.
 
     Returns:
@@ -105,7 +105,7 @@ def make_jvp_reversemode(fun: Function, argnum: Argnum = 0) -> Function:
 
 
 def make_hvp(fun: Function, argnum: Argnum = 0) -> Function:
-    """Make the function that computes, at a point, the Hessian's product, and the gradient: ``(hvp, gradient)``.
+    """Make the function that returns the Hessian-vector product and the gradient at a point: ``(hvp, gradient)``.
 
     Args:
         fun: as for `grad`.
@@ -125,14 +125,14 @@ def make_hvp(fun: Function, argnum: Argnum = 0) -> Function:
 
 
 def hessian_tensor_product(fun: Function, argnum: int = 0) -> Function:
-    """Make the function of the arguments and a direction, which comes last, that computes the Hessian's product.
+    """Make the function that returns the product of the Hessian and a direction, its last argument.
 
     Args:
         fun: as for `grad`.
-        argnum: by which argument.
+        argnum: the position of the argument to differentiate.
 
     Returns:
-        A function of the arguments of ``fun``, and of an array of the shape of the argument.
+        A function of the arguments of ``fun``, and of an array with the shape of the argument.
 
     Example:
         >>> import funcgrad.interop.autograd.numpy as np
@@ -144,14 +144,14 @@ def hessian_tensor_product(fun: Function, argnum: int = 0) -> Function:
 
 
 def tensor_jacobian_product(fun: Function, argnum: int = 0) -> Function:
-    """Make the function of the arguments and a tensor, which comes last, that contracts it with the Jacobian.
+    """Make the function that contracts a tensor, its last argument, with the Jacobian.
 
     Args:
         fun: any function of arrays.
-        argnum: by which argument.
+        argnum: the position of the argument to differentiate.
 
     Returns:
-        A function of the arguments of ``fun``, and of an array whose axes are the first ones of the output.
+        A function of the arguments of ``fun``, and of an array whose axes are the first axes of the output.
 
     Example:
         >>> import funcgrad.interop.autograd.numpy as np
@@ -163,7 +163,7 @@ def tensor_jacobian_product(fun: Function, argnum: int = 0) -> Function:
 
 
 def _contracted(what: str, fun: Function, argnum: int, first: Function) -> Function:
-    """The Jacobian of what is contracted with the last argument."""
+    """Return the contraction of the last argument with the Jacobian of a function."""
 
     def contracted(*args: Any, **kwargs: Any) -> Any:
         *point, tensor = args
@@ -181,14 +181,14 @@ def _half_square(x: Any) -> Any:
 
 
 def make_ggnvp(f: Function, g: Function = _half_square, f_argnum: Argnum = 0) -> Function:
-    """Make the function that computes, at a point, that of the generalized Gauss-Newton matrix's product.
+    """Make the function that returns the generalized Gauss-Newton matrix-vector product at a point.
 
     The matrix is ``J.T @ H @ J``, with the Jacobian ``J`` of ``f`` and the Hessian ``H`` of ``g`` at ``f``'s output.
 
     Args:
         f: any function.
-        g: a function of the output of ``f``; its output is a number. Half the sum of squares unless given.
-        f_argnum: by which argument of ``f``.
+        g: a function of the output of ``f`` with one number as output. Half the sum of squares by default.
+        f_argnum: the position of the argument of ``f`` to differentiate.
 
     Returns:
         A function of the arguments of ``f`` that returns ``ggnvp``.

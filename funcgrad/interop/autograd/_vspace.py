@@ -1,4 +1,4 @@
-"""autograd's vector spaces: the zeros, the unit vectors and the arithmetic of values of one structure."""
+"""autograd's vector spaces: zeros, unit vectors and arithmetic for values of one structure."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from funcgrad.tree import map as tree_map
 
 
 class VSpace:
-    """The space of the values that have the structure, shapes and dtypes of one: arrays, and trees of them.
+    """The space of all values with the structure, shapes and dtypes of one value: an array, or a tree of arrays.
 
-    ``shape``, ``ndim``, ``size``, ``dtype`` and ``iscomplex`` are those of an array.
+    ``shape``, ``ndim``, ``size``, ``dtype`` and ``iscomplex`` exist for the space of an array only.
 
     Args:
-        value: an array, a number, or a tree of them; integers stand for doubles.
+        value: an array, a number, or a tree of them; integers are treated as float64.
     """
 
     def __init__(self, value: Any) -> None:
@@ -37,7 +37,7 @@ class VSpace:
             known["iscomplex"] = any(dtype.kind == "c" for _, dtype in self.avals)
             if name in known:
                 return known[name]
-        raise AttributeError(f"{self!r} has no {name}: it is that of an array. Ask the space of a leaf.")
+        raise AttributeError(f"{self!r} has no {name}: only the space of an array has it. Use the space of a leaf.")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, VSpace) and self.tree == other.tree and self.avals == other.avals
@@ -52,25 +52,25 @@ class VSpace:
         return unflatten(self.tree, [make(shape, dtype) for shape, dtype in self.avals])
 
     def zeros(self) -> Any:
-        """The zero of the space."""
+        """Return the zero of the space."""
         return self._of(np.zeros)
 
     def ones(self) -> Any:
-        """Ones everywhere; of complex numbers ``1 + 1j``."""
+        """Return ones; ``1 + 1j`` for complex numbers."""
         return self._of(lambda shape, dtype: np.full(shape, 1 + 1j if dtype.kind == "c" else 1, dtype))
 
     def randn(self) -> Any:
-        """Normally distributed numbers."""
+        """Return normally distributed numbers."""
 
         def drawn(shape: tuple[int, ...], dtype: np.dtype) -> Any:
-            x = np.random.randn(*shape)  # noqa: NPY002  (autograd's, so that its seed is too)
+            x = np.random.randn(*shape)  # noqa: NPY002  (autograd uses this generator, so its seed applies)
             y = 1j * np.random.randn(*shape) if dtype.kind == "c" else 0  # noqa: NPY002  (as above)
             return np.asarray(x + y, dtype)
 
         return self._of(drawn)
 
     def standard_basis(self) -> Iterator[Any]:
-        """The unit vectors, one after the other; of complex numbers the imaginary ones too."""
+        """Yield the unit vectors, one after the other; for complex numbers the imaginary ones too."""
         for i, (shape, dtype) in enumerate(self.avals):
             for place in np.ndindex(*shape):
                 for unit in (1, 1j) if dtype.kind == "c" else (1,):
@@ -80,17 +80,17 @@ class VSpace:
                     yield unflatten(self.tree, found)
 
     def add(self, x_prev: Any, x_new: Any) -> Any:
-        """The sum of two vectors; ``None`` is zero."""
+        """Return the sum of two vectors; ``None`` is zero."""
         return x_new if x_prev is None else tree_map(fnp.add, x_prev, x_new)
 
     mut_add = add
 
     def scalar_mul(self, x: Any, a: Any) -> Any:
-        """A vector times a number."""
+        """Return a vector times a number."""
         return tree_map(lambda leaf: fnp.multiply(leaf, a), x)
 
     def inner_prod(self, x: Any, y: Any) -> Any:
-        """The inner product, a real number."""
+        """Return the inner product, a real number."""
         parts = [fnp.sum(fnp.real(fnp.conj(a) * b)) for a, b in zip(leaves(x), leaves(y), strict=True)]
         total: Any = 0.0
         for part in parts:
@@ -98,24 +98,24 @@ class VSpace:
         return total
 
     def covector(self, x: Any) -> Any:
-        """The cotangent that stands for a tangent: its conjugate."""
+        """Return the cotangent of a tangent: its conjugate."""
         return tree_map(fnp.conj, x)
 
     @classmethod
     def register(cls, value_type: type, vspace_maker: Any = None) -> NoReturn:
-        """Refused: types of one's own are registered as trees."""
+        """Raise an error: user types are registered as trees."""
         del vspace_maker
         raise UnsupportedFunctionError(
-            f"VSpace.register: a space was to be declared for {value_type.__name__}; here values are arrays and trees "
-            "of them. Register the type with fg.tree.register_dataclass, or with JAX."
+            f"VSpace.register: a space was declared for {value_type.__name__}; needed an array type or a tree. "
+            "Register the type with fg.tree.register_dataclass, or with JAX."
         )
 
 
 def vspace(value: Any) -> VSpace:
-    """Find the vector space of a value.
+    """Return the vector space of a value.
 
     Args:
-        value: an array, a number, or tuples, lists and dicts of them; traced ones too.
+        value: an array, a number, or tuples, lists and dicts of them; they may be traced.
 
     Returns:
         The space, with ``zeros()``, ``ones()``, ``standard_basis()``, ``randn()``, ``add``, ``scalar_mul``,

@@ -1,4 +1,4 @@
-"""Python's containers under autograd's names: here they hold traced values as they are."""
+"""Python's containers under autograd's names; in this library they hold traced values without a special type."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ tuple = builtins.tuple  # noqa: A001  (autograd's name)
 
 
 class _HoldsTraced(builtins.type):
-    """The type of the containers' types: the instances of each are containers that hold a traced value."""
+    """The metaclass of the container types: their instances are containers that hold a traced value."""
 
     kinds: builtins.tuple[builtins.type, ...]
 
     def __instancecheck__(cls, instance: object) -> bool:
-        """Tell whether a container of one of these kinds holds a traced value."""
+        """Return whether a container of one of these kinds holds a traced value."""
         held = builtins.isinstance(instance, cls.kinds)
         return held and any(builtins.isinstance(leaf, Tracer) for leaf in leaves(instance))
 
@@ -92,7 +92,7 @@ def isinstance(x: Any, kinds: Any) -> bool:  # noqa: A001  (autograd's name)
         kinds: a class, or a tuple of them.
 
     Returns:
-        ``issubclass(type(x), kinds)`` of what is traced, and Python's answer for everything else.
+        Return ``issubclass(type(x), kinds)`` for a traced value, and Python's answer for any other value.
 
     Example:
         >>> import numpy as np

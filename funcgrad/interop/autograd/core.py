@@ -1,4 +1,4 @@
-"""What autograd's ``core`` has, as far as other packages use it: operators on functions of one argument."""
+"""The part of autograd's ``core`` that other packages use: operators on functions of one argument."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __all__ = [
 
 
 def make_vjp(fun: Callable[[Any], Any], x: Any) -> tuple[Callable[[Any], Any], Any]:
-    """Compute the pullback of a function of one argument at a point, and its output.
+    """Return the pullback of a function of one argument at a point, and its output.
 
     Args:
         fun: a function of one argument.
@@ -60,7 +60,7 @@ def make_vjp(fun: Callable[[Any], Any], x: Any) -> tuple[Callable[[Any], Any], A
 
 
 def make_jvp(fun: Callable[[Any], Any], x: Any) -> Callable[[Any], tuple[Any, Any]]:
-    """Make the function of a tangent that computes the output of a function of one argument, and its tangent.
+    """Return the function from a tangent to the output of a function of one argument, and its tangent.
 
     Args:
         fun: a function of one argument.

@@ -1,4 +1,4 @@
-"""autograd's operators, by ours: what takes a function and gives that of a derivative."""
+"""autograd's derivative operators, implemented with funcgrad's."""
 
 from funcgrad._public import publish
 from funcgrad._transforms.control.checkpoint import checkpoint

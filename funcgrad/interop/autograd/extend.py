@@ -1,4 +1,4 @@
-"""Functions with derivatives of their own, as autograd declares them: ``primitive``, ``defvjp``, ``defjvp``."""
+"""Functions with user-declared derivatives, in autograd's way: ``primitive``, ``defvjp``, ``defjvp``."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ Box = Tracer
 
 
 def primitive(f_raw: Function) -> Primitive:
-    """Make a primitive of a function: its insides are not differentiated, its derivatives are declared.
+    """Make a primitive of a function: transforms use its declared derivatives and do not trace through it.
 
     Args:
-        f_raw: a function that is given plain values; of its positional arguments those that are traced have
-            derivatives. In a compiled program, where there are no numbers, it is looked into as any function.
+        f_raw: a function that receives plain values; its traced positional arguments have derivatives. Inside a
+            compiled program, which has no numbers, it is traced as any function.
 
     Returns:
-        The function, to be declared with `defvjp` and `defjvp`.
+        The primitive, whose derivatives `defvjp` and `defjvp` declare.
 
     Raises:
-        NotImplementedError: a derivative is asked of what has none declared.
+        NotImplementedError: a derivative is needed that is not declared.
 
     Example:
         >>> import funcgrad.interop.autograd.numpy as np
@@ -63,13 +63,13 @@ def primitive(f_raw: Function) -> Primitive:
 
 
 def notrace_primitive(f_raw: Function) -> Function:
-    """Make of a function one that takes plain values and has no derivative.
+    """Make a function that receives plain values and has no derivative.
 
     Args:
-        f_raw: a function whose result changes in steps, or is to count as a constant.
+        f_raw: a function whose result is piecewise constant, or is used as a constant.
 
     Returns:
-        The function, which is handed the values beneath its traced arguments.
+        The function; it receives the plain values of its traced arguments.
 
     Example:
         >>> import numpy as np
@@ -89,11 +89,11 @@ def notrace_primitive(f_raw: Function) -> Function:
 
 
 def register_notrace(trace_type: Any, primitive_fun: Primitive) -> None:
-    """Say that a primitive has no derivative; it is then zero.
+    """Declare that a primitive has no derivative; the derivative is then zero.
 
     Args:
-        trace_type: autograd's kind of trace; here it holds for both modes.
-        primitive_fun: what `primitive` returned.
+        trace_type: autograd's kind of trace; the declaration applies to both modes.
+        primitive_fun: the result of `primitive`.
 
     Example:
         >>> import numpy as np
@@ -109,7 +109,7 @@ def register_notrace(trace_type: Any, primitive_fun: Primitive) -> None:
     if not isinstance(primitive_fun, Primitive):
         raise TypeError(
             f"register_notrace: {name_of(primitive_fun)} was given, a {type(primitive_fun).__name__}; needed a "
-            "function made by primitive. Decorate a function of your own with primitive, or use notrace_primitive."
+            "function made by primitive. Decorate your function with primitive, or use notrace_primitive."
         )
     primitive_fun.vjp = lambda argnums, ans, args, kwargs: lambda out_bar: [None] * len(argnums)
     primitive_fun.jvp = lambda argnums, tangents, ans, args, kwargs: tree_map(fnp.zeros_like, ans)
@@ -130,18 +130,18 @@ def _by_number(rules: Sequence[Any], options: dict[str, Any]) -> dict[int, Any]:
 
 
 def defvjp(fun: Function, *vjpmakers: Function | None, **kwargs: Any) -> None:
-    """Declare the derivatives of a primitive for reverse mode, argument by argument.
+    """Declare the derivatives of a primitive for reverse mode, one for each argument.
 
     Args:
-        fun: what `primitive` returned. A function of NumPy, SciPy or this library that has derivatives keeps them, and
-            a debug message of the logger ``funcgrad.interop.autograd`` says so once. Any other function is
-            differentiated by its operations, as autograd does, and a warning of that logger says so.
+        fun: the result of `primitive`. A function of NumPy, SciPy or this library that has derivatives keeps them, and
+            a debug message of the logger ``funcgrad.interop.autograd`` reports this once. Any other function is
+            differentiated through its operations, as in autograd, and that logger warns.
         vjpmakers: for each argument ``vjpmaker(ans, *args, **kwargs)``, which returns the pullback ``vjp(out_bar)``;
-            ``None`` where it is zero.
-        kwargs: ``argnums``, the positions that the makers are for; the first ones unless given.
+            ``None`` for a zero derivative.
+        kwargs: ``argnums``, the positions of the arguments; by default the first ones.
 
     Raises:
-        TypeError: ``fun`` is no function.
+        TypeError: ``fun`` is not a function.
 
     Example:
         >>> from funcgrad.interop.autograd import grad
@@ -162,14 +162,14 @@ def defvjp(fun: Function, *vjpmakers: Function | None, **kwargs: Any) -> None:
 
 
 def defvjp_argnum(fun: Function, vjpmaker: Function) -> None:
-    """Declare the derivatives for reverse mode by one ``vjpmaker(argnum, ans, args, kwargs)``.
+    """Declare the derivatives for reverse mode with one ``vjpmaker(argnum, ans, args, kwargs)``.
 
     Args:
         fun: as for `defvjp`.
-        vjpmaker: returns the pullback by the argument of this number.
+        vjpmaker: a function that returns the pullback for the argument at this position.
 
     Raises:
-        TypeError: ``fun`` is no function.
+        TypeError: ``fun`` is not a function.
 
     Example:
         >>> from funcgrad.interop.autograd import grad
@@ -188,14 +188,15 @@ def defvjp_argnum(fun: Function, vjpmaker: Function) -> None:
 
 
 def defvjp_argnums(fun: Function, vjpmaker: Function) -> None:
-    """Declare the derivatives for reverse mode by one ``vjpmaker(argnums, ans, args, kwargs)``.
+    """Declare the derivatives for reverse mode with one ``vjpmaker(argnums, ans, args, kwargs)``.
 
     Args:
         fun: as for `defvjp`.
-        vjpmaker: returns the pullback by all these arguments, whose result is a tuple of their cotangents.
+        vjpmaker: a function that returns the pullback for all these arguments, whose result is a tuple of their
+            cotangents.
 
     Raises:
-        TypeError: ``fun`` is no function.
+        TypeError: ``fun`` is not a function.
 
     Example:
         >>> from funcgrad.interop.autograd import grad
@@ -209,23 +210,23 @@ def defvjp_argnums(fun: Function, vjpmaker: Function) -> None:
 
 
 def _sum(parts: list[Any], ans: Any) -> Any:
-    """The tangents that several arguments cause, together."""
+    """Return the sum of the tangents that several arguments contribute."""
     if not parts:
         return tree_map(fnp.zeros_like, ans)
     return functools.reduce(lambda a, b: tree_map(fnp.add, a, b), parts)
 
 
 def defjvp(fun: Function, *jvpfuns: Function | str | None, **kwargs: Any) -> None:
-    """Declare the derivatives of a primitive for forward mode, argument by argument.
+    """Declare the derivatives of a primitive for forward mode, one for each argument.
 
     Args:
-        fun: what `primitive` returned. A function that has derivatives keeps them, as for `defvjp`.
-        jvpfuns: for each argument ``jvp(x_dot, ans, *args, **kwargs)``, the tangent that it causes; ``"same"`` where
-            the function is linear in the argument, ``None`` where it is zero.
-        kwargs: ``argnums``, the positions that these are for; the first ones unless given.
+        fun: the result of `primitive`. A function that has derivatives keeps them, as for `defvjp`.
+        jvpfuns: for each argument ``jvp(x_dot, ans, *args, **kwargs)``, its contribution to the tangent; ``"same"`` if
+            the function is linear in the argument, ``None`` for zero.
+        kwargs: ``argnums``, the positions of the arguments; by default the first ones.
 
     Raises:
-        TypeError: ``fun`` is no function.
+        TypeError: ``fun`` is not a function.
 
     Example:
         >>> from funcgrad.interop.autograd import make_jvp
@@ -251,14 +252,14 @@ def defjvp(fun: Function, *jvpfuns: Function | str | None, **kwargs: Any) -> Non
 
 
 def defjvp_argnum(fun: Function, jvpmaker: Function) -> None:
-    """Declare the derivatives for forward mode by one ``jvpmaker(argnum, x_dot, ans, args, kwargs)``.
+    """Declare the derivatives for forward mode with one ``jvpmaker(argnum, x_dot, ans, args, kwargs)``.
 
     Args:
         fun: as for `defvjp`.
-        jvpmaker: returns the tangent that the argument of this number causes.
+        jvpmaker: a function that returns the contribution of the argument at this position to the tangent.
 
     Raises:
-        TypeError: ``fun`` is no function.
+        TypeError: ``fun`` is not a function.
 
     Example:
         >>> from funcgrad.interop.autograd import make_jvp
@@ -277,14 +278,14 @@ def defjvp_argnum(fun: Function, jvpmaker: Function) -> None:
 
 
 def defjvp_argnums(fun: Function, jvpmaker: Function) -> None:
-    """Declare the derivatives for forward mode by one ``jvpmaker(argnums, tangents, ans, args, kwargs)``.
+    """Declare the derivatives for forward mode with one ``jvpmaker(argnums, tangents, ans, args, kwargs)``.
 
     Args:
         fun: as for `defvjp`.
-        jvpmaker: returns the tangent that all these arguments cause together.
+        jvpmaker: a function that returns the contribution of all these arguments to the tangent.
 
     Raises:
-        TypeError: ``fun`` is no function.
+        TypeError: ``fun`` is not a function.
 
     Example:
         >>> from funcgrad.interop.autograd import make_jvp
@@ -300,13 +301,13 @@ def defjvp_argnums(fun: Function, jvpmaker: Function) -> None:
 
 
 def def_linear(fun: Function) -> None:
-    """Declare for forward mode that a primitive is linear in each argument alone.
+    """Declare for forward mode that a primitive is linear in each argument separately.
 
     Args:
         fun: as for `defvjp`.
 
     Raises:
-        TypeError: ``fun`` is no function.
+        TypeError: ``fun`` is not a function.
 
     Example:
         >>> from funcgrad.interop.autograd import make_jvp

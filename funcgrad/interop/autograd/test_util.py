@@ -1,4 +1,4 @@
-"""autograd's checks of derivatives, by `funcgrad.check_grads`."""
+"""autograd's checks of derivatives, implemented with `funcgrad.check_grads`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from funcgrad.tree import leaves, structure
 
 __all__ = ["check_equivalent", "check_grads", "check_jvp", "check_vjp", "combo_check"]
 
-# autograd's own: with a step this small few functions have a kink in between.
+# The step that autograd uses. It is so small that few functions have a kink inside it.
 _TOLERANCE = 1e-6
 _STEP = 1e-6
 
@@ -22,17 +22,17 @@ _STEP = 1e-6
 def check_grads(
     f: Callable[..., Any], argnum: int | Sequence[int] = 0, modes: Sequence[str] = ("fwd", "rev"), order: int = 2
 ) -> Callable[..., None]:
-    """Make the function that checks derivatives at a point against differences.
+    """Make the function that compares derivatives at a point with differences.
 
     Args:
         f: any function.
-        argnum: by which argument, or several.
+        argnum: the position of the argument, or several positions.
         modes: ``"fwd"``, ``"rev"``, or both.
-        order: up to which order.
+        order: the highest order.
 
     Returns:
-        A function of the arguments of ``f`` that raises a ``GradientMismatchError``, an ``AssertionError``, where a
-        derivative is off.
+        A function of the arguments of ``f`` that raises a ``GradientMismatchError``, an ``AssertionError``, if a
+        derivative is wrong.
 
     Example:
         >>> import numpy as np
@@ -55,7 +55,7 @@ def check_vjp(f: Callable[[Any], Any], x: Any) -> None:
         x: the point.
 
     Raises:
-        GradientMismatchError: it is off.
+        GradientMismatchError: the derivative is wrong.
 
     Example:
         >>> import numpy as np
@@ -73,7 +73,7 @@ def check_jvp(f: Callable[[Any], Any], x: Any) -> None:
         x: the point.
 
     Raises:
-        GradientMismatchError: it is off.
+        GradientMismatchError: the derivative is wrong.
 
     Example:
         >>> import numpy as np
@@ -84,11 +84,11 @@ def check_jvp(f: Callable[[Any], Any], x: Any) -> None:
 
 
 def check_equivalent(x: Any, y: Any) -> None:
-    """Check that two nested values are the same, to a relative and an absolute error of 1e-6.
+    """Check that two trees are equal, up to a relative and an absolute error of 1e-6.
 
     Args:
-        x: arrays and numbers, in any nesting.
-        y: the same.
+        x: a tree of arrays and numbers.
+        y: a tree of arrays and numbers.
 
     Raises:
         AssertionError: they differ.
@@ -112,7 +112,7 @@ def combo_check(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[
         kwargs: as for `check_grads`.
 
     Returns:
-        A function of a list for each argument, positional and named.
+        A function of one list for each argument, positional and named.
 
     Example:
         >>> import numpy as np

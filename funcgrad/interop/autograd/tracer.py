@@ -17,16 +17,16 @@ isbox = is_traced
 
 
 def getval(x: Any) -> Any:
-    """Read the value beneath all transforms, without a derivative.
+    """Return the plain value of a traced value, without a derivative.
 
     Args:
-        x: anything; traced values are looked for in tuples, lists and dicts too.
+        x: any value; traced values in tuples, lists and dicts are found too.
 
     Returns:
-        A plain array or number; what is not traced stays as it is.
+        A plain array or number; a value that is not traced is returned unchanged.
 
     Raises:
-        ConcretizationTypeError: there is no one number, since the value is staged or stands for a batch.
+        ConcretizationTypeError: there is no single number: the value is staged or is a batch.
 
     Example:
         >>> import numpy as np

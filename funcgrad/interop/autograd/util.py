@@ -1,4 +1,4 @@
-"""Arguments with others in their places, under autograd's names."""
+"""Replace some arguments by others, under autograd's names."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["subval", "subvals"]
 
 
 def subvals(x: Sequence[Any], ivs: Iterable[tuple[int, Any]]) -> tuple[Any, ...]:
-    """Return a tuple with other values in some places.
+    """Return a tuple with other values at some positions.
 
     Args:
         x: a sequence.
-        ivs: pairs of a place and the value for it.
+        ivs: pairs of a position and its new value.
 
     Returns:
-        The tuple; the sequence stays as it is.
+        The tuple; the sequence is not changed.
 
     Example:
         >>> from funcgrad.interop.autograd.util import subvals
@@ -32,15 +32,15 @@ def subvals(x: Sequence[Any], ivs: Iterable[tuple[int, Any]]) -> tuple[Any, ...]
 
 
 def subval(x: Sequence[Any], i: int, v: Any) -> tuple[Any, ...]:
-    """Return a tuple with another value in one place.
+    """Return a tuple with another value at one position.
 
     Args:
         x: a sequence.
-        i: the place.
-        v: the value for it.
+        i: the position.
+        v: the new value.
 
     Returns:
-        The tuple; the sequence stays as it is.
+        The tuple; the sequence is not changed.
 
     Example:
         >>> from funcgrad.interop.autograd.util import subval

@@ -1,4 +1,4 @@
-"""How an operator on functions of one argument is one on functions of several, by ``argnum``."""
+"""Convert an operator on functions of one argument into an operator with ``argnum``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["positions", "unary", "unary_to_nary", "wraps"]
 
 
 def positions(argnum: int | Sequence[int]) -> int | tuple[int, ...]:
-    """An ``argnum`` of autograd's, where a list stands for several, as ours.
+    """Convert autograd's ``argnum``, in which a list is allowed, to ours.
 
     Args:
         argnum: the position of an argument, or a list or tuple of positions.
@@ -33,7 +33,7 @@ def positions(argnum: int | Sequence[int]) -> int | tuple[int, ...]:
 def unary(
     fun: Callable[..., Any], argnum: int | Sequence[int], args: tuple, kwargs: dict
 ) -> tuple[Callable[[Any], Any], Any]:
-    """A function of several arguments as one of those in ``argnum`` alone, and these.
+    """Return the function of the arguments in ``argnum`` only, and these arguments.
 
     Args:
         fun: any function.
@@ -67,10 +67,10 @@ def unary(
 
 
 def unary_to_nary(unary_operator: Callable[..., Any]) -> Callable[..., Any]:
-    """Make of an operator ``(f, x, ...)`` on functions of one argument one with an ``argnum``.
+    """Convert an operator ``(f, x, ...)`` on functions of one argument into an operator with an ``argnum``.
 
     Args:
-        unary_operator: takes a function of one argument, that argument, and options.
+        unary_operator: an operator on a function of one argument, that argument, and options.
 
     Returns:
         ``nary(fun, argnum=0, *options)``, a function of the arguments of ``fun``.
@@ -99,13 +99,13 @@ def unary_to_nary(unary_operator: Callable[..., Any]) -> Callable[..., Any]:
 def wraps(
     fun: Callable[..., Any], namestr: str = "{fun}", docstr: str = "{doc}", **kwargs: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make a decorator that names a function after another one.
+    """Make a decorator that gives a function another one's name and docstring.
 
     Args:
         fun: the other function.
-        namestr: the name, in which ``{fun}`` stands for the name of ``fun``.
-        docstr: the docstring, in which ``{fun}`` and ``{doc}`` stand for name and docstring of ``fun``.
-        kwargs: what else stands in braces.
+        namestr: the name; ``{fun}`` is replaced by the name of ``fun``.
+        docstr: the docstring; ``{fun}`` and ``{doc}`` are replaced by name and docstring of ``fun``.
+        kwargs: further replacements for names in braces.
 
     Returns:
         The decorator.

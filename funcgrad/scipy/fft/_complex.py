@@ -29,10 +29,10 @@ def check_options(name: str, norm: Any, plan: Any = None) -> None:
 
 
 def lengths_and_axes(name: str, x: Any, s: Any, axes: Any) -> tuple[list[int] | None, list[int]]:
-    """Return ``s`` and ``axes`` as lists; of axes that are not given those of ``s``, or all.
+    """Return ``s`` and ``axes`` as lists; axes that are not given are the last ones, or all.
 
     Raises:
-        ValueError: an axis stands there twice, or there is not one length for each axis.
+        ValueError: an axis is repeated, or the numbers of lengths and axes differ.
     """
     ndim = len(x.shape)
     lengths: list[int] | None = None if s is None else np.atleast_1d(s).tolist()
@@ -63,7 +63,7 @@ def _named(function: Callable[..., Any], name: str, text: str) -> Callable[..., 
 
 
 def _one(name: str, text: str) -> Callable[..., Any]:
-    """A transform along one axis."""
+    """Return a transform along one axis."""
     numpys = getattr(fnp.fft, name)
 
     def function(
@@ -84,7 +84,7 @@ def _one(name: str, text: str) -> Callable[..., Any]:
 
 
 def _many(name: str, text: str, default: tuple[int, int] | None) -> Callable[..., Any]:
-    """A transform along several axes."""
+    """Return a transform along several axes."""
     numpys: Any = {"h": fnp.fft.irfftn, "i": fnp.fft.ifftn, "r": fnp.fft.rfftn, "f": fnp.fft.fftn}[name[0]]
     numpys = {"ir": fnp.fft.irfftn, "ih": fnp.fft.rfftn}.get(name[:2], numpys)
     is_hermitian = "h" in name
@@ -105,7 +105,7 @@ def _many(name: str, text: str, default: tuple[int, int] | None) -> Callable[...
         lengths, along = lengths_and_axes(name, x, s, axes)
         if not is_hermitian:
             return numpys(x, lengths, along, norm)
-        # A Hermitian transform is the one of the other direction, of what is conjugate.
+        # A Hermitian transform is the transform in the other direction, of the conjugate.
         y = numpys(fnp.conj(x) if numpys is fnp.fft.irfftn else x, lengths, along, _OTHER_NORM[norm])
         return fnp.conj(y) if numpys is fnp.fft.rfftn else y
 
@@ -138,7 +138,7 @@ ihfftn = _many("ihfftn", f"{_SIGNAL} along several axes.", None)
 
 
 def fftshift(x: Any, axes: Any = None) -> Any:
-    """``scipy.fft.fftshift``: move frequency 0, which stands first, to the middle of each axis."""
+    """``scipy.fft.fftshift``: move frequency 0 from the start to the middle of each axis."""
     return fnp.fft.fftshift(x, axes)
 
 

@@ -28,7 +28,7 @@ class _Form(NamedTuple):
     """How a transform of ``count`` numbers is one of ``points`` numbers."""
 
     points: int
-    # The place of the first number among the points, and that of the first result.
+    # The position of the first number among the points, and of the first result.
     first: int
     begin: int
     before: np.ndarray
@@ -57,7 +57,7 @@ def _turn(angles: np.ndarray) -> np.ndarray:
 
 
 def _scale(sine: bool, kind: int, count: int, norm: str | None, inverse: bool) -> float:
-    """The factor that ``norm`` asks for, of one axis."""
+    """Return the factor that ``norm`` asks for, of one axis."""
     points = _form(sine, kind, count).points
     if norm == "ortho":
         return 1 / float(np.sqrt(points))
@@ -65,7 +65,7 @@ def _scale(sine: bool, kind: int, count: int, norm: str | None, inverse: bool) -
 
 
 def _orthogonal(sine: bool, kind: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The factors of numbers and results that make the matrix of a transform orthogonal."""
+    """Return the factors of numbers and results that make the matrix of a transform orthogonal."""
     before, after = np.ones(count), np.ones(count)
     end = -1 if sine else 0
     if kind == 1 and not sine:
@@ -86,7 +86,7 @@ class _Options(NamedTuple):
 
 
 def _along(x: Any, axis: int, n: int | None, options: _Options, name: str) -> Any:
-    """The transform along one axis, cut to ``n`` numbers or filled with zeros up to that."""
+    """Return the transform along one axis, cut to ``n`` numbers or filled with zeros up to that."""
     x = fnp.moveaxis(x, axis, -1)
     count = x.shape[-1] if n is None or n == -1 else int(n)
     _check_count(name, count, options)

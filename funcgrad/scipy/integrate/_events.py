@@ -1,6 +1,6 @@
-"""Events of ``solve_ivp``: when a function of time and value is 0, as a function of all that determines the solution.
+"""Events of ``solve_ivp``: roots of a function of time and solution, with derivatives.
 
-The time of an event is a root of ``g(t, y(t))``, and moves as one: ``t_dot = -g_dot / (dg/dt)``, where ``g_dot`` is the
+The time of an event is a root of ``g(t, y(t))``. Its derivative is ``t_dot = -g_dot / (dg/dt)``, where ``g_dot`` is the
 derivative at a fixed time and ``dg/dt`` the one along the solution.
 """
 
@@ -22,7 +22,7 @@ from funcgrad.scipy.integrate._flow import TIME, Flow, Method
 
 
 class Event(NamedTuple):
-    """An event's function with its operands, and what SciPy reads of it."""
+    """An event's function with its operands, and the attributes that SciPy reads."""
 
     g: Closed
     rest: list[Any]
@@ -31,7 +31,7 @@ class Event(NamedTuple):
 
 
 def close_events(name: str, events: Any, y: Aval, args: tuple) -> list[Event]:
-    """The events that were given."""
+    """Return the given events as functions with operands."""
     if events is None:
         return []
 
@@ -48,7 +48,7 @@ def close_events(name: str, events: Any, y: Aval, args: tuple) -> list[Event]:
 
 
 def plain_events(events: Sequence[Event]) -> list[Callable[..., Any]]:
-    """The same of plain numbers, for SciPy."""
+    """Return the events on plain numbers, for SciPy."""
     return [_plain_event(event) for event in events]
 
 
@@ -64,14 +64,14 @@ def _plain_event(event: Event) -> Any:
 
 
 def at_times(f: Closed, method: Method, fixed: Sequence[Any], times: Any, known: tuple[np.ndarray, np.ndarray]) -> Any:
-    """The values at some times; those at the times as they are were found already.
+    """Return the values at some times; the values at the constant times are known already.
 
     Args:
         f: the right side.
-        method: what solves the equation.
-        fixed: the beginning, the end, the value to begin with, and what the right side reads.
+        method: the solver.
+        fixed: the start, the end, the initial value, and the values that the right side reads.
         times: the times.
-        known: the times as they are, and the values there.
+        known: the constant times, and the values there.
     """
     t0, end, start, *rest = fixed
     flow = Flow(f, method, aval_of(start), aval_of(times).size, len(rest))
@@ -83,7 +83,7 @@ def at_times(f: Closed, method: Method, fixed: Sequence[Any], times: Any, known:
 def moved_event(
     f: Closed, method: Method, event: Event, fixed: Sequence[Any], known: tuple[np.ndarray, np.ndarray]
 ) -> tuple[Any, Any]:
-    """The times of an event and the values there, as functions of all that determines them."""
+    """Return the times of an event and the values there, as functions of all operands."""
     found, _ = known
     count, own = len(found), len(fixed)
 

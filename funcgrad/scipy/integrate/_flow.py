@@ -1,13 +1,13 @@
-"""Solutions of ordinary differential equations as functions of all that determines them.
+"""Solutions of ordinary differential equations as functions of all operands.
 
 With ``y' = f(t, y, p)`` and ``y(t0) = y0``, the derivatives of ``y(t)`` by ``y0``, ``p`` and ``t0`` (the sensitivities
 ``s``) obey a linear equation of their own::
 
     s' = (df/dy) s + df/dp        s(t0) = dy0/dp, or the unit vectors by y0, or -f(t0, y0) by t0
 
-which is solved beside ``y``, for all directions together, with the same method and tolerances. By the time of a result
-the derivative is ``f`` there. The equation of ``y`` and ``s`` is one more such equation, so that its own sensitivities
-are second derivatives, and so on.
+SciPy solves it together with ``y``, for all directions, with the same method and tolerances. The derivative with
+respect to the time of a result is ``f`` there. The equation of ``y`` and ``s`` is itself such an equation; its
+sensitivities are second derivatives, and so on.
 
 Source: Hairer, Nørsett and Wanner, *Solving Ordinary Differential Equations I*, 2nd edition (1993), section I.14.
 """
@@ -28,12 +28,12 @@ from funcgrad.scipy._closed import Closed, Flat, Solver, close, settled_array, s
 from funcgrad.scipy._tangents import all_directions, all_rows, count_of, directions_of, moves, parts_of
 
 TIME = Aval((), np.dtype(float))
-# With so many more directions than unknowns they are no longer taken all at once.
+# Above this ratio of directions to unknowns, the directions are not processed all at once.
 _MANY = 4
 
 
 class Plain(NamedTuple):
-    """An equation of plain numbers: its right side, the first and last time, the times, the value and the operands."""
+    """An equation in plain numbers: its right side, the first and last time, the times, the value and the operands."""
 
     f: Callable[[Any, np.ndarray], np.ndarray]
     span: tuple[float, float]
@@ -43,23 +43,23 @@ class Plain(NamedTuple):
 
 
 class Method(Protocol):
-    """How an equation is solved on plain arrays."""
+    """A solver of equations on plain arrays."""
 
     name: str
 
     def solve(self, equation: Plain) -> np.ndarray:
-        """The solution: [times, unknowns]."""
+        """Return the solution: [times, unknowns]."""
         ...
 
     def widened(self, block: Closed, n: int, copies: int) -> Method:
-        """The same for an equation that consists of this one and so many more with the same block of its Jacobian."""
+        """Return the solver for this equation and several copies of it with the same block of the Jacobian."""
         ...
 
 
 def closed_slope(
     name: str, fun: Callable[..., Any], y: Aval, args: tuple, *, vectorized: bool = False, tfirst: bool = True
 ) -> tuple[Closed, list[Any]]:
-    """The right side of an equation, with its operands."""
+    """Return the right side of an equation, with its operands."""
 
     def settle(slope: Any) -> list[Any]:
         slope = settled_array(slope)
@@ -84,14 +84,14 @@ def closed_slope(
 
 
 class Flow(Solver):
-    """The solution at given times; its operands are t0, the end, the times, y0 and what ``f`` reads beside ``t, y``.
+    """The solution at given times; its operands are t0, the end, the times, y0 and the values that ``f`` reads.
 
     Args:
         f: the right side, of ``t`` and ``y`` and the operands.
-        method: what solves it.
+        method: the solver.
         y0: the type of the initial value.
-        times: how many there are.
-        rest: how many operands ``f`` has.
+        times: the number of times.
+        rest: the number of operands of ``f``.
     """
 
     def __init__(self, f: Closed, method: Method, y0: Aval, times: int, rest: int) -> None:
@@ -109,7 +109,7 @@ class Flow(Solver):
         return [self.method.solve(self.plain(xs))]
 
     def plain(self, xs: Sequence[np.ndarray]) -> Plain:
-        """The equation of these numbers."""
+        """Return the equation in these plain numbers."""
         t0, end, times, y0, *rest = xs
         program = self.f.program()
         return Plain(lambda t, y: program(t, y, *rest)[0], (float(t0), float(end)), times, y0, rest)
@@ -137,7 +137,7 @@ class Flow(Solver):
         return with_batch(slopes, self.times, flag)
 
     def _sensitivities(self, xs: Sequence[Any], moving: tuple[bool, ...]) -> Any:
-        """The derivatives by all that moves, by each real and imaginary part: [directions, times, unknowns]."""
+        """Return the derivatives with respect to each active real and imaginary part: [directions, times, unknowns]."""
         t0, _, times, y0, *rest = xs
         n, dtype = self.y0.size, self.y0.dtype
         avals = tuple([aval_of(x) for x in rest])
@@ -163,10 +163,10 @@ class Flow(Solver):
 
 
 def _with_sensitivities(evaluate: Flat, n: int, before: int, avals: tuple[Aval, ...], moving: tuple[bool, ...]) -> Flat:
-    """The right side for ``y`` and its sensitivities, one behind the other in one vector.
+    """Return the right side for ``y`` and its sensitivities, in one vector.
 
-    Where there are many more directions than unknowns the derivatives of the unknowns are had by reverse mode: all
-    directions at once would take memory in their square.
+    With many more directions than unknowns, reverse mode computes the Jacobian: all directions at once would take
+    memory that grows with their square.
     """
     behind = sum(aval.size for aval, moved in zip(avals, moving, strict=True) if moved)
     if behind > _MANY * n and not any(aval.dtype.kind == "c" for aval in avals):
@@ -194,7 +194,7 @@ def _by_rows(evaluate: Flat, n: int, before: int, moving: tuple[bool, ...]) -> F
 
 
 def jacobian_of(evaluate: Flat, n: int, dtype: Any) -> Flat:
-    """The Jacobian of the right side by ``y``, as a function of the same arguments."""
+    """Return the Jacobian of the right side with respect to ``y``, as a function of the same arguments."""
 
     def jacobian(t: Any, y: Any, *rest: Any) -> list[Any]:
         _, (columns,) = all_directions(evaluate, (t, y, *rest), (None, np.eye(n, dtype=dtype), *[None] * len(rest)), n)

@@ -22,7 +22,7 @@ sparse = LazyModule("scipy.sparse")
 optimize = LazyModule("scipy.optimize")
 
 _NAME = "scipy.integrate.solve_ivp"
-# What says of the equation how it lies in memory, or what its Jacobian is: of the wider one it says nothing.
+# Options that describe the Jacobian or its memory layout. They do not describe the wider equation with sensitivities.
 _OF_THE_EQUATION = ("jac", "jac_sparsity", "lband", "uband", "first_step")
 _IMPLICIT = ("Radau", "BDF")
 
@@ -43,20 +43,20 @@ def solve_ivp(  # noqa: PLR0917  (SciPy's arguments)
 
     SciPy solves the equation on plain numbers, so times and values are SciPy's own. The derivatives come from the
     equation of the sensitivities, which SciPy solves with the same method and tolerances: they are as accurate as the
-    solution. They flow by ``y0``, by ``args``, by what ``fun`` closes over, by ``t_eval`` and by both ends of
-    ``t_span``. Where SciPy chooses the times (no ``t_eval``), those between the ends count as constants. Of a solution
-    that breaks off (``success`` is False) what was reached has its derivative. A jump of the slope whose place moves is
-    not seen: make it a terminal event, and go on from there.
+    solution. The solution has derivatives with respect to ``y0``, ``args``, the closure of ``fun``, ``t_eval`` and both
+    ends of ``t_span``. Without ``t_eval``, the times that SciPy chooses between the ends are constants. If SciPy stops
+    early (``success`` is False), the part before has its derivative. The derivative misses a jump of the slope whose
+    position moves: make the jump a terminal event, and continue from there.
 
     Args:
-        fun: takes ``t``, ``y`` and ``args``; returns the slope, an array or a list. Written with NumPy. It should not
-            branch on the numbers it is given (`numpy.where` chooses); one that does has derivatives by its arguments,
-            not by what it closes over.
+        fun: a function of ``t``, ``y`` and ``args`` that returns the slope, an array or a list; written with NumPy. It
+            should not branch on its arguments (use `numpy.where`). If it does, it has derivatives with respect to its
+            arguments, but not to its closure.
         t_span: the first and the last time.
         y0: f64[n] or c128[n], the value at the first time.
         method: one of SciPy's methods, all of which have derivatives.
-        t_eval: f64[m], the times of the results. Under `jit` and `vmap` it has to be given: how many times SciPy
-            chooses is known only when it has solved.
+        t_eval: f64[m], the times of the results. Required under `jit` and `vmap`, because the number of times that
+            SciPy chooses is known only afterwards.
         dense_output: not supported with traced values.
         events: SciPy's; the times at which they are found, and the values there, are differentiable as well, and so is
             the end where one is terminal. Not supported under `jit` and `vmap`.
@@ -128,8 +128,8 @@ class Integration:
     Args:
         method: SciPy's name or class of it.
         options: SciPy's.
-        block: the Jacobian of the first unknowns, where it is to be used.
-        n: how many these are; the rest are copies of them.
+        block: the Jacobian of the first unknowns, if it is given.
+        n: the number of these unknowns; the others are copies of them.
     """
 
     name = _NAME
@@ -141,7 +141,7 @@ class Integration:
         self._n = n
 
     def result(self, equation: Plain, events: Any = None) -> Any:
-        """SciPy's own."""
+        """Return SciPy's result."""
         options = dict(self._options)
         if events:
             options["events"] = events
@@ -158,7 +158,7 @@ class Integration:
 
     def solve(self, equation: Plain) -> np.ndarray:
         if equation.span[0] == equation.span[1] and equation.times is not None:
-            # There SciPy returns no values.
+            # SciPy returns no values in this case.
             return np.tile(equation.y0, (len(equation.times), 1))
         found = self.result(equation)
         if not found.success:
@@ -174,13 +174,13 @@ class Integration:
             options["atol"] = np.tile(options["atol"], 1 + copies)
         if self._method not in _IMPLICIT:
             return Integration(self._method, options)
-        # SciPy would find the whole Jacobian by differences; its diagonal blocks are all that the iteration needs.
+        # SciPy would approximate the whole Jacobian by differences; the iteration needs only its diagonal blocks.
         mine = (self._block, self._n) if self._block is not None else (block, n)
         return Integration(self._method, options, *mine)
 
 
 def _integration(f: Closed, method: Any, options: dict[str, Any], start: Any, rest: Sequence[Any]) -> Integration:
-    """The method, with the exact Jacobian in place of a function of the user's, which may close over anything."""
+    """Return the method, with the exact Jacobian in place of the user's, which may close over traced values."""
     if not callable(options.get("jac")):
         return Integration(method, options)
     y0 = aval_of(start)
@@ -190,7 +190,7 @@ def _integration(f: Closed, method: Any, options: dict[str, Any], start: Any, re
 
 
 def _staged(f: Closed, integration: Integration, operands: Sequence[Any], *, events: bool) -> Any:
-    """The result where numbers are not known yet: how many there are has to be."""
+    """Return the result while numbers are unknown; the number of times must be known."""
     _, _, times, start, *rest = operands
     if times is None or events:
         what = "no t_eval was given" if times is None else "events were given"
@@ -213,7 +213,7 @@ def _staged(f: Closed, integration: Integration, operands: Sequence[Any], *, eve
 
 
 def _known(f: Closed, integration: Integration, operands: Sequence[Any], events: Sequence[Event]) -> Any:
-    """The result where SciPy can be asked first: it may choose the times, and may not reach the end."""
+    """Return the result after running SciPy first: it may choose the times, and may stop before the end."""
     t0, end, times, start, *rest = operands
     numbers = [np.asarray(known_value(x)) for x in (t0, end, np.zeros(0) if times is None else times, start, *rest)]
     plain = Flow(f, integration, aval_of(start), 0, len(rest)).plain(numbers)
@@ -232,7 +232,7 @@ def _known(f: Closed, integration: Integration, operands: Sequence[Any], events:
 
 
 def _chosen(result: Any, t0: Any, end: Any) -> Any:
-    """The times that SciPy chose: the first is the beginning, the last the end, or that of the event that ended it."""
+    """Return the times that SciPy chose: the first is the start, the last is the end or the event that ended it."""
     if len(result.t) < 2:
         return result.t
     last = result.t[-1:]

@@ -19,7 +19,7 @@ from funcgrad.scipy.integrate._flow import TIME, Flow, Plain, closed_slope, jaco
 theirs = LazyModule("scipy.integrate")
 
 _NAME = "scipy.integrate.odeint"
-# What says how the equation lies in memory, and what its Jacobian is: of the wider one it says nothing.
+# Options that describe the Jacobian or its memory layout. They do not describe the wider equation with sensitivities.
 _OF_THE_EQUATION = ("Dfun", "col_deriv", "ml", "mu", "h0")
 
 
@@ -49,8 +49,8 @@ def odeint(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
 ) -> Any:
     """``scipy.integrate.odeint``: solve ``y' = func(y, t, *args)``; the solution is differentiable, as `solve_ivp`'s.
 
-    Derivatives flow by ``y0``, by ``args``, by what ``func`` closes over, and by ``t``. Where LSODA gives up SciPy
-    warns, and what it returns is no solution; its derivative then is none either.
+    The solution has derivatives with respect to ``y0``, ``args``, the closure of ``func``, and ``t``. If LSODA fails,
+    SciPy warns, and neither the result nor its derivative is valid.
 
     Args:
         func: takes ``y``, ``t`` and ``args``; returns the slope, an array or a list. As for `solve_ivp`.
@@ -60,8 +60,8 @@ def odeint(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
         Dfun: the Jacobian; with traced values the exact one is used in its place.
         col_deriv: whether ``Dfun`` returns columns.
         full_output: whether SciPy's report is returned too; not supported under `jit` and `vmap`.
-        ml: how many diagonals of the Jacobian are below the main one.
-        mu: how many are above.
+        ml: the number of diagonals of the Jacobian below the main one.
+        mu: the number of diagonals above the main one.
         rtol: the relative tolerance.
         atol: the absolute tolerance.
         tcrit: times to take care at.
@@ -69,11 +69,11 @@ def odeint(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
         hmax: the longest step.
         hmin: the shortest step.
         ixpr: whether SciPy prints when it changes its method.
-        mxstep: how many steps there may be between two times.
-        mxhnil: how many messages.
+        mxstep: the largest number of steps between two times.
+        mxhnil: the largest number of messages.
         mxordn: the highest order of Adams' methods.
         mxords: the highest order of the BDF methods.
-        printmessg: whether SciPy prints what it did.
+        printmessg: whether SciPy prints a report.
         tfirst: whether ``func`` takes ``t`` first.
 
     Returns:
@@ -143,7 +143,7 @@ def _solution(f: Closed, options: dict[str, Any], operands: tuple, *, full: bool
 
 
 class Lsoda:
-    """``odeint`` with its options, and the Jacobian where one was given."""
+    """``odeint`` with its options, and the Jacobian if one was given."""
 
     name = _NAME
 
@@ -152,7 +152,7 @@ class Lsoda:
         self._block = block
 
     def result(self, equation: Plain, full_output: int = 0) -> Any:
-        """SciPy's own."""
+        """Return SciPy's result."""
         options = dict(self._options)
         if self._block is not None:
             program = self._block.program()

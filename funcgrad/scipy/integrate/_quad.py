@@ -1,7 +1,7 @@
 """``quad``: QUADPACK's integral, with derivatives that are integrals too.
 
-By what the integrand reads the derivative of an integral is the integral of the derivative (Leibniz), found by the same
-routine with the same tolerances; by its ends it is the integrand there.
+The derivative with respect to the integrand's operands is the integral of its derivative (Leibniz), computed by the
+same routine with the same tolerances. The derivative with respect to an end is the integrand there.
 """
 
 from __future__ import annotations
@@ -57,26 +57,26 @@ def quad(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
 ) -> Any:
     """``scipy.integrate.quad``: the integral of a function over an interval, which is differentiable.
 
-    Derivatives flow by the ends, by ``args`` and by what ``func`` closes over; they are integrals by the same routine,
-    as accurate as its tolerances say, and it warns of them too. The estimate of the error has none. A jump of the
-    integrand whose place moves is not seen: make that place an end.
+    The integral has derivatives with respect to the ends, ``args`` and the closure of ``func``. They are integrals by
+    the same routine with the same tolerances, and it may warn about them too. The error estimate has no derivative. The
+    derivative misses a jump of the integrand whose position moves: make that position an end.
 
     Args:
-        func: takes a number and ``args``, and returns a number. Written with NumPy. One that branches on the number it
-            is given has derivatives by its arguments, not by what it closes over.
-        a: where the integral begins; -inf is a constant.
-        b: where it ends; inf is a constant.
+        func: a function of a number and ``args`` that returns a number, written with NumPy. If it branches on its
+            argument, it has derivatives with respect to its arguments, but not to its closure.
+        a: the lower limit; -inf is a constant.
+        b: the upper limit; inf is a constant.
         args: further arguments, pytrees.
         full_output: whether SciPy's report is returned too; not supported under `jit` and `vmap`.
         epsabs: the absolute tolerance.
         epsrel: the relative tolerance.
-        limit: how many intervals there may be.
+        limit: the largest number of intervals.
         points: where the integrand is not smooth.
-        weight: SciPy's name of a factor; with one there is no derivative by the ends.
-        wvar: what the factor depends on.
+        weight: SciPy's name of a weight function; with one, the integral has no derivatives with respect to the ends.
+        wvar: the parameters of the weight function.
         wopts: SciPy's moments.
-        maxp1: how many moments.
-        limlst: how many cycles.
+        maxp1: the number of moments.
+        limlst: the number of cycles.
         complex_func: whether ``func`` returns complex numbers.
 
     Returns:
@@ -121,7 +121,7 @@ def quad(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
 
 
 def _parts(complex_func: bool) -> Callable[[Any], list[Any]]:
-    """What a function returns, as real numbers in a row."""
+    """Return the result of a function as real numbers in a vector."""
 
     def settle(y: Any) -> list[Any]:
         y = settled_array(y)
@@ -150,13 +150,13 @@ def _report(integral: Integral, operands: Sequence[Any]) -> tuple:
 
 
 class Integral(Solver):
-    """The integrals of a function that returns several numbers; operands are the ends and what it reads.
+    """The integrals of a function that returns several numbers; its operands are the ends and the values it reads.
 
     Args:
         f: the function, of a number and the operands.
         options: SciPy's.
-        size: how many numbers it returns.
-        rest: how many operands it has.
+        size: the number of results.
+        rest: the number of operands.
     """
 
     def __init__(self, f: Closed, options: dict[str, Any], size: int, rest: int) -> None:
@@ -174,7 +174,7 @@ class Integral(Solver):
         return [np.array([each[i] for each in found], float) for i in range(2)]
 
     def quads(self, xs: Sequence[np.ndarray], full_output: int = 0) -> list[Any]:
-        """SciPy's results, one for each number; they meet at the same points, where the function is asked once."""
+        """Return SciPy's results, one for each number; the function is called once for the points they share."""
         a, b, *rest = xs
         program = self.f.program()
         known: dict[float, np.ndarray] = {}
@@ -213,7 +213,7 @@ class Integral(Solver):
 
 
 def _slopes(evaluate: Flat, avals: tuple[Aval, ...], moving: tuple[bool, ...], count: int) -> Flat:
-    """The derivatives of all numbers in all directions, in a row."""
+    """Return the derivatives of all numbers in all directions, in a vector."""
     directions = directions_of(avals, moving, 0)
 
     def slopes(x: Any, *rest: Any) -> list[Any]:

@@ -18,7 +18,7 @@ special = LazyModule("scipy.special")
 
 
 def _along_last(name: str, y: Any, x: Any, axis: int) -> tuple[Any, Any, int]:
-    """Samples with the axis last, the distances between their places, if these are given, and the axis."""
+    """Return samples with the axis last, the distances between their points, if these are given, and the axis."""
     y = fnp.asarray(as_value(y))
     axis = normalize_axis(axis, len(y.shape))
     if x is not None:
@@ -43,16 +43,16 @@ def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, i
 
     Args:
         y: the samples; differentiable, as are ``x`` and ``dx``.
-        x: where they were taken, along one axis or of the shape of ``y``; else they lie ``dx`` apart.
-        dx: the distance.
-        axis: along which axis.
+        x: their positions, a vector or of the shape of ``y``; by default they are ``dx`` apart.
+        dx: the distance of the samples.
+        axis: the axis to work along.
         initial: 0 for a 0 in front.
 
     Returns:
         An array with one element less along the axis, or as many where ``initial`` is 0.
 
     Raises:
-        ValueError: ``initial`` is something else, there are no samples, or ``x`` does not fit.
+        ValueError: ``initial`` is something else, there are no samples, or the shape of ``x`` is wrong.
 
     Example:
         >>> import numpy as np
@@ -77,14 +77,14 @@ def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, i
 def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     """``scipy.integrate.simpson``: the integral of samples by Simpson's rule.
 
-    An even number of samples has Cartwright's correction for the last interval. Places must differ from those beside
-    them where derivatives are asked by them: SciPy counts an interval of no width as 0.
+    An even number of samples has Cartwright's correction for the last interval. Neighbouring positions must differ if a
+    derivative with respect to them is needed: SciPy counts an interval of width 0 as 0.
 
     Args:
         y: the samples; differentiable, as are ``x`` and ``dx``.
-        x: where they were taken, along one axis or of the shape of ``y``; else they lie ``dx`` apart.
-        dx: the distance.
-        axis: along which axis.
+        x: their positions, a vector or of the shape of ``y``; by default they are ``dx`` apart.
+        dx: the distance of the samples.
+        axis: the axis to work along.
 
     Returns:
         The integrals, without the axis.
@@ -131,7 +131,7 @@ def _require_distinct(name: str, widths: Any) -> None:
 
 
 def _parabolas(y: Any, n: int, widths: Any, dx: Any) -> Any:
-    """The integral over the first ``n`` samples, an odd number."""
+    """Return the integral over the first ``n`` samples, an odd number."""
     first, middle, last = _part(y, 0, n - 2, 2), _part(y, 1, n - 1, 2), _part(y, 2, n, 2)
     if widths is None:
         return fnp.sum(first + 4.0 * middle + last, -1) * (dx / 3.0)
@@ -146,10 +146,10 @@ def cumulative_simpson(y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, 
 
     Args:
         y: the samples; differentiable, as are ``x``, ``dx`` and ``initial``.
-        x: where they were taken, along one axis or of the shape of ``y``, increasing; else they lie ``dx`` apart.
+        x: their positions, increasing, a vector or of the shape of ``y``; by default they are ``dx`` apart.
         dx: the distance; a number, or of the shape of ``y`` with one element along the axis.
-        axis: along which axis.
-        initial: what to begin with: it stands in front, and is added to the rest.
+        axis: the axis to work along.
+        initial: the initial value: it is put in front, and added to the rest.
 
     Returns:
         An array with one element less along the axis, or as many where ``initial`` is given.
@@ -191,7 +191,7 @@ def cumulative_simpson(y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, 
 
 
 def _running(y: Any, widths: Any, rule: Callable[[Any, Any, Any, Any, Any], Any]) -> Any:
-    """Each interval from the parabola that begins with it, every other one and the last from that which ends there."""
+    """Return the integral of each interval, from the parabola that starts or ends with it, in turn."""
     n = y.shape[-1]
     y0, y1, y2 = _part(y, 0, n - 2), _part(y, 1, n - 1), _part(y, 2, n)
     a, b = _part(widths, 0, n - 2), _part(widths, 1, n - 1)
@@ -218,7 +218,7 @@ def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: Any = False) -> Any:
     Args:
         y: 2^k + 1 samples along the axis; differentiable, as is ``dx``.
         dx: the distance between them.
-        axis: along which axis.
+        axis: the axis to work along.
         show: not supported for traced samples.
 
     Returns:
@@ -261,10 +261,10 @@ def fixed_quad(func: Callable[..., Any], a: Any, b: Any, args: tuple = (), n: in
 
     Args:
         func: takes an array of points along the last axis, and ``args``.
-        a: where the integral begins; differentiable.
-        b: where it ends; differentiable.
+        a: the lower limit; differentiable.
+        b: the upper limit; differentiable.
         args: further arguments.
-        n: how many points.
+        n: the number of points.
 
     Returns:
         The integral, and None.

@@ -1,7 +1,7 @@
 """``scipy.interpolate`` for arrays of either engine and for tracers, as queries and as data.
 
-SciPy's classes hold plain numbers: make those here of what may be traced. Values, coefficients, places and points may
-be; where the order of points is not known, under ``jit``, they are taken to rise.
+SciPy's classes hold plain numbers; use the classes here for traced values, coefficients, positions and points. Under
+``jit`` the order of points is not known, and they are assumed to increase.
 """
 
 from funcgrad._public import publish

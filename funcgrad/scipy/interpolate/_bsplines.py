@@ -24,8 +24,8 @@ class BSpline:
         t: f[n + k + 1], the knots, which do not fall.
         c: f[n, ...], the coefficients, along ``axis``.
         k: the degree.
-        extrapolate: whether the first and the last piece go on beyond ``t[k]`` and ``t[n]``, or ``'periodic'``; NaN
-            there for ``False``.
+        extrapolate: whether to extrapolate with the first and the last piece beyond ``t[k]`` and ``t[n]``, or
+            ``'periodic'``; NaN there for ``False``.
         axis: the axis of ``c`` that goes with the knots.
 
     Raises:
@@ -71,21 +71,21 @@ class BSpline:
 
     @classmethod
     def construct_fast(cls, t: Any, c: Any, k: int, extrapolate: Extrapolate = True, axis: int = 0) -> Self:
-        """A spline of what has been looked at, with the axis of the coefficients in front."""
+        """Make a spline from checked arrays, with the axis of the coefficients in front."""
         self = cls.__new__(cls)
         self._set(t, c, k, extrapolate, axis)
         return self
 
     @classmethod
     def from_scipy(cls, spline: Any) -> BSpline:
-        """The same spline as one of SciPy's, of which it has the numbers."""
+        """Make the same spline from one of SciPy's."""
         count = len(spline.t) - spline.k - 1
         c = doubles(spline.c)[:count]
         return BSpline.construct_fast(doubles(spline.t), c, spline.k, spline.extrapolate, spline.axis)
 
     @classmethod
     def basis_element(cls, t: Any, extrapolate: Extrapolate = True) -> Self:
-        """The B-spline over these knots, whose degree their number says."""
+        """Return the B-spline over these knots, whose degree their number says."""
         t = doubles(t)
         k = t.shape[0] - 2
         low, high = (fnp.broadcast_to(fnp.add(end, step)[None], (k,)) for end, step in ((t[0], -1), (t[-1], 1)))
@@ -95,19 +95,19 @@ class BSpline:
 
     @property
     def tck(self) -> tuple[Any, Any, int]:
-        """The knots, the coefficients and the degree."""
+        """Return the knots, the coefficients and the degree."""
         return self.t, self.c, self.k
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Extrapolate | None = None) -> Any:
-        """The values at some places, or those of the derivative of order ``nu``.
+        """Return the values at some points, or those of the derivative of order ``nu``.
 
         Args:
             x: where; at a knot, the piece that begins there counts.
             nu: the order of the derivative.
-            extrapolate: another choice than that of the spline.
+            extrapolate: overrides that of the spline.
 
         Returns:
-            An array with the axes of ``x`` in place of that of the coefficients.
+            An array with the axes of ``x`` in place of the axis of the coefficients.
         """
         at = doubles(x)
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
@@ -119,7 +119,7 @@ class BSpline:
         rows = [fnp.take(self.c, fnp.add(place, j - k), axis=0) for j in range(k + 1)]
         y = local(self.t, at, place, rows, nu)
         if nu > k + 1:
-            # As in SciPy, wherever it is asked for.
+            # As in SciPy: 0 everywhere, for every extrapolation.
             y = np.zeros(y.shape, y.dtype)
         elif not extrapolate or extrapolate == "periodic":
             y = only_inside(y, at, low, high)
@@ -128,7 +128,7 @@ class BSpline:
         return along(y, len(at.shape), self.axis)
 
     def derivative(self, nu: int = 1) -> BSpline:
-        """The spline of the derivative of order ``nu``."""
+        """Return the spline of the derivative of order ``nu``."""
         if nu < 0:
             return self.antiderivative(-nu)
         if nu > self.k:
@@ -151,7 +151,7 @@ class BSpline:
         return BSpline.construct_fast(t, c, k, self.extrapolate, self.axis)
 
     def antiderivative(self, nu: int = 1) -> BSpline:
-        """The spline of the antiderivative of order ``nu``, which is 0 where it begins."""
+        """Return the spline of the antiderivative of order ``nu``, which is 0 at the first knot."""
         if nu < 0:
             return self.derivative(-nu)
         t, c, k = self.tck
@@ -164,7 +164,7 @@ class BSpline:
         return BSpline.construct_fast(t, c, k, extrapolate, self.axis)
 
     def integrate(self, a: Any, b: Any, extrapolate: Extrapolate | None = None) -> Any:
-        """The integral from ``a`` to ``b``; over what of it lies inside where the spline does not go on."""
+        """Return the integral from ``a`` to ``b``; without extrapolation, over the part inside the base interval."""
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         whole = BSpline.construct_fast(self.t, self.c, self.k).antiderivative()
         first, last = self.t[self.k], self.t[self.t.shape[0] - self.k - 1]
@@ -184,7 +184,7 @@ class BSpline:
 
 
 def _with_nan(y: Any, at: Any) -> Any:
-    """NaN has no place among the knots, and a piece of degree 0 does not carry it on."""
+    """Return NaN for queries that are NaN, which the search of intervals and pieces of degree 0 would ignore."""
     known = known_value(at)
     if known is not None and not np.isnan(known).any():
         return y
@@ -193,7 +193,7 @@ def _with_nan(y: Any, at: Any) -> Any:
 
 
 def local(t: Any, x: Any, place: Any, rows: list[Any], nu: int = 0) -> Any:
-    """A spline within the interval ``place`` of each ``x``, from the coefficients that count there.
+    """Evaluate a spline in the interval ``place`` of each ``x``, from the coefficients that contribute there.
 
     Args:
         t: the knots.
@@ -227,18 +227,18 @@ def local(t: Any, x: Any, place: Any, rows: list[Any], nu: int = 0) -> Any:
 
 
 def _one_over(t: Any, count: int) -> Any:
-    """One over the distance of each knot from the one so many places on; 0 where they are the same."""
+    """Return the reciprocals of the distances between knots ``count`` apart; 0 for equal knots."""
     gaps = fnp.subtract(t[count:], t[:-count])
     same = fnp.equal(gaps, 0)
     return fnp.where(same, 0.0, fnp.divide(1.0, fnp.where(same, 1.0, gaps)))
 
 
 def basis(t: Any, x: Any, place: Any, k: int, nu: int = 0) -> Any:
-    """Of each ``x`` the values of the ``k + 1`` B-splines that are not 0 there, ``f[..., k + 1]``."""
+    """Return the values of the ``k + 1`` B-splines that are not 0 at each ``x``, ``f[..., k + 1]``."""
     rows = [np.broadcast_to(row, (*x.shape, k + 1)) for row in np.eye(k + 1)]
     return local(t, x, place, rows, nu)
 
 
 def interval(t: Any, x: Any, k: int) -> Any:
-    """Between which knots each ``x`` lies."""
+    """Return the interval of knots that contains each ``x``."""
     return between(t, x, k, t.shape[0] - k - 2)

@@ -18,14 +18,14 @@ class CubicHermiteSpline(PPoly):
     """``scipy.interpolate.CubicHermiteSpline``: cubic polynomials through points, with given slopes there.
 
     Args:
-        x: f[n], which rise.
+        x: f[n], increasing.
         y: the values, along ``axis``.
         dydx: the slopes, in the shape of ``y``.
-        axis: the axis of ``y`` that goes with ``x``.
-        extrapolate: whether the first and the last piece go on, or ``'periodic'``.
+        axis: the axis of ``y`` that belongs to ``x``.
+        extrapolate: whether to extrapolate with the first and the last piece, or ``'periodic'``.
 
     Raises:
-        ValueError: ``x`` does not rise, or the shapes do not fit.
+        ValueError: ``x`` does not increase, or the shapes do not fit.
 
     Example:
         >>> import numpy as np
@@ -62,10 +62,10 @@ class PchipInterpolator(CubicHermiteSpline):
     Where the points have an extremum, the slope is 0 and so is its derivative.
 
     Args:
-        x: f[n], which rise.
+        x: f[n], increasing.
         y: real values, along ``axis``.
-        axis: the axis of ``y`` that goes with ``x``.
-        extrapolate: whether the first and the last piece go on, or ``'periodic'``.
+        axis: the axis of ``y`` that belongs to ``x``.
+        extrapolate: whether to extrapolate with the first and the last piece, or ``'periodic'``.
 
     Example:
         >>> import numpy as np
@@ -96,7 +96,7 @@ def _pchip_slopes(x: Any, y: Any) -> Any:
     if y.shape[0] == 2:
         return fnp.concatenate([m, m])
     before, after = m[:-1], m[1:]
-    # Of slopes with another sign, or none, the product is not positive; underflow is no sign.
+    # The product is positive only for slopes with the same sign. Compare signs, because the product could underflow.
     same = fnp.greater(fnp.multiply(fnp.sign(before), fnp.sign(after)), 0)
     before, after = fnp.where(same, before, 1.0), fnp.where(same, after, 1.0)
     w1 = fnp.add(fnp.multiply(2, h[1:]), h[:-1])
@@ -108,7 +108,7 @@ def _pchip_slopes(x: Any, y: Any) -> Any:
 
 
 def _pchip_end(h0: Any, h1: Any, m0: Any, m1: Any) -> Any:
-    """By three points; Moler, "Numerical computing with MATLAB", 2004, section 3.6."""
+    """Return the slope at an end, from three points; Moler, "Numerical computing with MATLAB", 2004, section 3.6."""
     ahead = fnp.multiply(fnp.add(fnp.multiply(2, h0), h1), m0)
     d = fnp.divide(fnp.subtract(ahead, fnp.multiply(h0, m1)), fnp.add(h0, h1))
     turns = fnp.not_equal(fnp.sign(d), fnp.sign(m0))
@@ -123,11 +123,11 @@ class Akima1DInterpolator(CubicHermiteSpline):
     """``scipy.interpolate.Akima1DInterpolator``: a cubic spline that single points do not bend far.
 
     Args:
-        x: f[n], which rise.
+        x: f[n], increasing.
         y: real values, along ``axis``.
-        axis: the axis of ``y`` that goes with ``x``.
+        axis: the axis of ``y`` that belongs to ``x``.
         method: ``'akima'`` or ``'makima'``.
-        extrapolate: whether the first and the last piece go on; they do not for ``None``.
+        extrapolate: whether to extrapolate with the first and the last piece; they do not for ``None``.
 
     Raises:
         NotImplementedError: the method is another one.
@@ -157,7 +157,7 @@ def _akima_slopes(x: Any, y: Any, method: str) -> Any:
     m = fnp.divide(fnp.subtract(y[1:], y[:-1]), column(fnp.subtract(x[1:], x[:-1]), y))
     if y.shape[0] == 2:
         return fnp.concatenate([m, m])
-    # Two more slopes at each end, on a line.
+    # Extrapolate two more slopes linearly at each end.
     first = fnp.subtract(fnp.multiply(2, m[:1]), m[1:2])
     last = fnp.subtract(fnp.multiply(2, m[-1:]), m[-2:-1])
     before = fnp.subtract(fnp.multiply(2, first), m[:1])
@@ -179,15 +179,15 @@ class CubicSpline(CubicHermiteSpline):
     """``scipy.interpolate.CubicSpline``: the spline with two continuous derivatives through points.
 
     Args:
-        x: f[n], which rise.
+        x: f[n], increasing.
         y: the values, along ``axis``.
-        axis: the axis of ``y`` that goes with ``x``.
-        bc_type: what holds at the ends: ``'not-a-knot'``, ``'periodic'``, ``'clamped'``, ``'natural'``, or for each end
-            one of these or ``(1, slope)`` or ``(2, second derivative)``, which may be traced.
-        extrapolate: whether the first and the last piece go on, or ``'periodic'``.
+        axis: the axis of ``y`` that belongs to ``x``.
+        bc_type: the conditions at the ends: ``'not-a-knot'``, ``'periodic'``, ``'clamped'``, ``'natural'``, or for each
+            end one of these or ``(1, slope)`` or ``(2, second derivative)``, which may be traced.
+        extrapolate: whether to extrapolate with the first and the last piece, or ``'periodic'``.
 
     Raises:
-        ValueError: ``x`` does not rise, the shapes do not fit, or a condition is none.
+        ValueError: ``x`` does not increase, the shapes do not fit, or a condition is none.
 
     Example:
         >>> import numpy as np
@@ -213,7 +213,7 @@ class CubicSpline(CubicHermiteSpline):
         self._through(x, y, _spline_slopes(x, y, ends), axis, extrapolate)
 
 
-# A condition by its name, or the order of a derivative and its value.
+# A condition is a name, or the order of a derivative and its value.
 End = str | tuple[int, Any]
 
 
@@ -273,7 +273,7 @@ def _spline_slopes(x: Any, y: Any, ends: list[End]) -> Any:
         return _periodic_slopes(steps, wide, rises)
     if n == 3 and ends == ["not-a-knot", "not-a-knot"]:
         return _parabola_slopes(wide, rises)
-    # Of each end: what stands before its own slope and the neighbour's, and on the right side.
+    # For each end: the factors of its own slope and of the neighbour's, and the right side.
     start = _end(ends[0], steps, wide, rises, -1.0)
     end = _end(ends[1], steps[::-1], wide[::-1], rises[::-1], 1.0)
     inner = fnp.multiply(2, fnp.add(steps[:-1], steps[1:]))
@@ -283,7 +283,7 @@ def _spline_slopes(x: Any, y: Any, ends: list[End]) -> Any:
 
 
 def _bands(diagonal: tuple, upper: tuple, lower: tuple) -> Any:
-    """The three diagonals as LAPACK has them."""
+    """Return the three diagonals in LAPACK's layout."""
     zero = np.zeros(1)
 
     def joined(*parts: Any) -> Any:
@@ -298,7 +298,7 @@ def _solved(bands: Any, right: Any) -> Any:
 
 
 def _end(end: End, steps: Any, wide: Any, rises: Any, sign: float) -> tuple[Any, Any, Any]:
-    """The row of an end, with the steps and the rises from there on; ``sign`` says to which side they go."""
+    """Return the row of an end, from the steps and rises next to it; ``sign`` is their direction."""
     if isinstance(end, str):
         both = fnp.add(wide[0], wide[1])
         near = fnp.multiply(fnp.multiply(fnp.add(wide[0], fnp.multiply(2, both)), wide[1]), rises[0])
@@ -313,7 +313,7 @@ def _end(end: End, steps: Any, wide: Any, rises: Any, sign: float) -> tuple[Any,
 
 
 def _parabola_slopes(wide: Any, rises: Any) -> Any:
-    """Of three points whose inner one is no knot."""
+    """Return the slopes, at three points, of the parabola through them."""
     middle = fnp.add(fnp.multiply(wide[0], rises[1]), fnp.multiply(wide[1], rises[0]))
     middle = fnp.divide(middle, fnp.add(wide[0], wide[1]))
     ends = fnp.subtract(fnp.multiply(2, rises), middle[None])
@@ -321,14 +321,14 @@ def _parabola_slopes(wide: Any, rises: Any) -> Any:
 
 
 def _periodic_slopes(steps: Any, wide: Any, rises: Any) -> Any:
-    """The last point is the first one again: a cyclic system, by two that are not."""
+    """Return the slopes if the last point equals the first: a cyclic system, reduced to two tridiagonal ones."""
     if steps.shape[0] == 2:
         slope = fnp.divide(fnp.sum(fnp.divide(rises, wide), 0), fnp.sum(fnp.divide(1.0, wide), 0))
         return fnp.stack([slope, slope, slope])
     before, before_wide, before_rises = (fnp.concatenate([each[-1:], each[:-1]]) for each in (steps, wide, rises))
     diagonal = fnp.multiply(2, fnp.add(before, steps))
     right = fnp.multiply(3, fnp.add(fnp.multiply(wide, before_rises), fnp.multiply(before_wide, rises)))
-    # Without the last of the unknown slopes the system is tridiagonal, and its solution is linear in that one.
+    # Without the last unknown slope the system is tridiagonal, and its solution is linear in that slope.
     bands = _bands((diagonal[:-1],), (before[:-2],), (steps[1:-1],))
     count = len(steps) - 1
     ends = [fnp.multiply(-1.0, steps[0])] + [0.0] * (count - 2) + [fnp.multiply(-1.0, before[-2])]

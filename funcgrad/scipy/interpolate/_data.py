@@ -1,4 +1,4 @@
-"""What comes in: abscissae that rise, values along an axis, and where queries lie between them."""
+"""Check the data of interpolators: increasing abscissae, values along an axis, and the intervals of queries."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from funcgrad.numpy.extend import as_value, known_value, normalize_axis
 
 
 def doubles(x: Any) -> Any:
-    """In the precision that SciPy's splines have."""
+    """Return an array in double precision, as SciPy's splines have it."""
     x = fnp.asarray(as_value(x))
     return fnp.astype(x, np.dtype(complex if x.dtype.kind == "c" else float))
 
 
 def abscissae(name: str, x: Any) -> Any:
-    """A vector of real numbers, which rises as far as they are known."""
+    """Return a vector of real numbers, and check that it increases if its numbers are known."""
     x = fnp.asarray(as_value(x))
     if x.dtype.kind == "c":
         raise ValueError(f"scipy.interpolate.{name}: x must contain real values, and is {aval_of(x)}. Take x.real.")
@@ -37,7 +37,7 @@ def abscissae(name: str, x: Any) -> Any:
 
 
 def data(name: str, x: Any, y: Any, axis: int) -> tuple[Any, Any, int]:
-    """The abscissae, and the values with their axis in front; at least two of them."""
+    """Return the abscissae, and the values with their axis in front; there must be at least two."""
     x, y = abscissae(name, x), doubles(y)
     if not y.shape:
         raise ValueError(f"scipy.interpolate.{name}: y is a number; needed a value for each x. Give an array.")
@@ -61,24 +61,24 @@ def data(name: str, x: Any, y: Any, axis: int) -> tuple[Any, Any, int]:
 
 
 def column(x: Any, like: Any) -> Any:
-    """A vector beside values that have further axes."""
+    """Reshape a vector to broadcast with values that have further axes."""
     return fnp.reshape(x, (*x.shape, *(1,) * (len(like.shape) - 1)))
 
 
 def between(x: Any, at: Any, first: int, last: int) -> Any:
-    """The interval of each query, from ``first`` to ``last``, which are those of what lies beyond them."""
+    """Return the interval of each query; queries outside get the ``first`` or the ``last`` interval."""
     return fnp.clip(fnp.subtract(fnp.searchsorted(x, at, side="right"), 1), first, last)
 
 
 def only_inside(y: Any, at: Any, low: Any, high: Any) -> Any:
-    """NaN beyond the ends, and so are the derivatives there."""
+    """Replace values beyond the ends by NaN, so that derivatives there are NaN too."""
     inside = fnp.logical_and(fnp.greater_equal(at, low), fnp.less_equal(at, high))
     factor = fnp.where(inside, 1.0, np.nan)
     return fnp.multiply(y, fnp.reshape(factor, (*at.shape, *(1,) * (len(y.shape) - len(at.shape)))))
 
 
 def along(y: Any, queries: int, axis: int) -> Any:
-    """The axes of the queries, which come first, in the place of the axis of the values."""
+    """Move the axes of the queries, which come first, to the position of the axis of the values."""
     if not axis or not queries:
         return y
     return fnp.moveaxis(y, tuple(range(queries)), tuple(range(axis, axis + queries)))

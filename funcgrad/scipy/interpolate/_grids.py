@@ -27,14 +27,14 @@ class RegularGridInterpolator:
         points: for each dimension f[m], the coordinates of the grid, which rise or fall.
         values: f[m1, ..., mn, ...], the values on the grid.
         method: ``'linear'``, ``'nearest'``, ``'slinear'``, ``'cubic'``, ``'quintic'`` or ``'pchip'``.
-        bounds_error: whether queries beyond the grid are an error. Where queries are not known under ``jit``,
-            ``fill_value`` stands there instead.
-        fill_value: what is beyond the grid; ``None`` to extrapolate.
+        bounds_error: whether queries outside the grid are an error. Unknown queries under ``jit`` give ``fill_value``
+            instead.
+        fill_value: the value outside the grid; ``None`` to extrapolate.
         solver: SciPy's, which finds the coefficients of splines by iteration; here they are found exactly.
         solver_args: the same.
 
     Raises:
-        ValueError: the grid and the values do not fit, or there is no such method.
+        ValueError: the grid and the values do not match, or the method is unknown.
 
     Example:
         >>> import numpy as np
@@ -93,15 +93,15 @@ class RegularGridInterpolator:
 
     @classmethod
     def from_scipy(cls, grid: Any) -> RegularGridInterpolator:
-        """The same interpolation as one of SciPy's, of which it has the numbers."""
+        """Make the same interpolator from one of SciPy's."""
         return cls(grid.grid, grid.values, grid.method, grid.bounds_error, grid.fill_value)
 
     def __call__(self, xi: Any, method: str | None = None, *, nu: Sequence[int] | None = None) -> Any:
-        """The values at some places.
+        """Return the values at some points.
 
         Args:
             xi: f[..., n], or an array for each dimension, which broadcast.
-            method: another one than that of the grid.
+            method: overrides that of the interpolator.
             nu: for splines, the orders of the derivatives by each coordinate.
 
         Returns:
@@ -125,7 +125,7 @@ class RegularGridInterpolator:
         unknown: Any = False
         for column in columns:
             unknown = fnp.logical_or(unknown, fnp.isnan(column))
-        # A factor, so that derivatives are NaN too.
+        # Multiply, so that derivatives are NaN too.
         y = fnp.multiply(y, _beside(fnp.astype(fnp.where(unknown, np.nan, 1.0), _real(y.dtype)), y))
         return fnp.reshape(y, (*lead, *self.values.shape[len(self.grid) :]))
 
@@ -161,7 +161,7 @@ class RegularGridInterpolator:
         return total
 
     def _spline(self, method: str) -> tuple[list[Any], Any]:
-        """The knots of each dimension, and the coefficients: along one dimension after the other."""
+        """Return the knots of each dimension, and the coefficients, computed along one dimension after the other."""
         if method not in self._splines:
             degree = _DEGREES[method]
             knots, c = [], doubles(self.values)
@@ -179,7 +179,7 @@ class RegularGridInterpolator:
         index, weights = [], []
         for i, (t, column) in enumerate(zip(knots, columns, strict=True)):
             place = interval(t, column, degree)
-            # Each dimension has an axis of its own for the B-splines that count.
+            # Each dimension gets its own axis for the B-splines that contribute.
             own = (slice(None), *[slice(None) if j == i else None for j in range(count)])
             index.append(fnp.add(place[:, None], np.arange(-degree, 1))[own])
             weights.append(basis(t, column, place, degree, nu[i])[own])
@@ -189,11 +189,11 @@ class RegularGridInterpolator:
         return fnp.sum(y, tuple(range(1, count + 1)))
 
     def _by_pchip(self, columns: list[Any]) -> Any:
-        """Along the last dimension first, for each query; then the dimensions before it, each by its own values."""
+        """Interpolate along the last dimension first, for each query; then along the dimensions before it."""
         for i, points in enumerate(self.grid):
             _require_points(points, i, "pchip", 3)
         count = len(columns)
-        # What is beyond the grid or no number is put right afterwards.
+        # Queries outside the grid and NaN are replaced later.
         columns = [fnp.where(fnp.isnan(each), 0.0, each) for each in columns]
         y = fnp.moveaxis(PchipInterpolator(self.grid[-1], self.values, count - 1)(columns[-1]), count - 1, 0)
         for i in range(count - 2, -1, -1):
@@ -202,7 +202,7 @@ class RegularGridInterpolator:
 
 
 def _beside(x: Any, y: Any) -> Any:
-    """What belongs to each query, beside values with further axes."""
+    """Reshape an array of one number for each query to broadcast with values that have further axes."""
     return fnp.reshape(x, (*x.shape, *(1,) * (len(y.shape) - len(x.shape))))
 
 
@@ -211,7 +211,7 @@ def _real(dtype: np.dtype) -> np.dtype:
 
 
 def _ends(points: Any, column: Any, method: str) -> list[tuple[Any, Any]]:
-    """The neighbours of each coordinate on the grid, and their shares."""
+    """Return the neighbours of each coordinate on the grid, and their weights."""
     n = points.shape[0]
     if n == 1:
         nowhere = fnp.multiply(fnp.searchsorted(points, column), 0)

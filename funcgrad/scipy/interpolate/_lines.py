@@ -24,15 +24,15 @@ class interp1d:  # noqa: N801  (SciPy's name)
         y: the values, along ``axis``.
         kind: ``'linear'``, ``'nearest'``, ``'nearest-up'``, ``'previous'``, ``'next'``, ``'zero'``, ``'slinear'``,
             ``'quadratic'``, ``'cubic'``, or the degree of a spline.
-        axis: the axis of ``y`` that goes with ``x``.
+        axis: the axis of ``y`` that belongs to ``x``.
         copy: SciPy's; nothing is copied here, and nothing written to.
-        bounds_error: whether queries beyond the points are an error; they are for ``None``, unless extrapolated. Where
-            queries are not known under ``jit``, ``fill_value`` stands there instead.
-        fill_value: what is beyond the points, a pair for below and above, or ``'extrapolate'``.
+        bounds_error: whether queries outside the points are an error; ``None`` means True unless extrapolating. Unknown
+            queries under ``jit`` give ``fill_value`` instead.
+        fill_value: the value outside the points, a pair for below and above, or ``'extrapolate'``.
         assume_sorted: whether ``x`` rises.
 
     Raises:
-        NotImplementedError: there is no such kind.
+        NotImplementedError: the kind is unknown.
         ValueError: the shapes do not fit, or there are too few points.
 
     Example:
@@ -90,15 +90,15 @@ class interp1d:  # noqa: N801  (SciPy's name)
 
     @classmethod
     def from_scipy(cls, line: Any) -> interp1d:
-        """The same interpolation as one of SciPy's, of which it has the numbers."""
-        # SciPy tells what it was made of under these names alone.
+        """Make the same interpolator from one of SciPy's."""
+        # SciPy stores its arguments only under these names.
         has = vars(line)
         kind = has["_spline"].k if has["_kind"] == "spline" else has["_kind"]
         ends = "extrapolate" if has["_extrapolate"] else (has["_fill_value_below"], has["_fill_value_above"])
         return cls(line.x, line.y, kind, line.axis, True, line.bounds_error, ends, True)
 
     def _set_ends(self, kind: str | int, fill_value: Any, bounds_error: bool | None) -> None:
-        """What is below and above the points."""
+        """Store the values below and above the points."""
         self.extrapolates = isinstance(fill_value, str) and fill_value == "extrapolate"
         if self.extrapolates:
             if bounds_error:
@@ -121,7 +121,7 @@ class interp1d:  # noqa: N801  (SciPy's name)
                 )
 
     def __call__(self, x: Any) -> Any:
-        """The values at some places, whose axes stand in place of the axis of the points."""
+        """Return the values at some points; the axes of the points replace the axis of the data."""
         at = fnp.asarray(as_value(x))
         at = at if at.dtype.kind == "f" else doubles(at)
         y = self._call(at)
@@ -131,7 +131,7 @@ class interp1d:  # noqa: N801  (SciPy's name)
                 self._check(at, below, above)
             wide = (*at.shape, *(1,) * (len(y.shape) - len(at.shape)))
             for outside, end in zip((below, above), self._ends, strict=True):
-                # The dtype is that of the values, whatever the number beyond them is.
+                # The dtype is that of the values, for every dtype of the fill value.
                 value = fnp.astype(fnp.reshape(end, ()) if not self.y.shape[1:] else end, y.dtype)
                 y = fnp.where(fnp.reshape(outside, wide), value, y)
         return along(y, len(at.shape), self.axis)

@@ -26,9 +26,10 @@ class PPoly:
 
     Args:
         c: f[k + 1, m, ...], the coefficients of each piece, the highest power first.
-        x: f[m + 1], the breakpoints, which rise or fall; where they are not known under ``jit``, they rise.
-        extrapolate: whether the first and the last piece go on, or ``'periodic'``; NaN beyond them for ``False``.
-        axis: where the axes of the queries stand among those of the values.
+        x: f[m + 1], the breakpoints, increasing or decreasing; unknown ones under ``jit`` are assumed to increase.
+        extrapolate: whether to extrapolate with the first and the last piece, or ``'periodic'``; NaN beyond them for
+            ``False``.
+        axis: the position of the queries' axes among those of the values.
 
     Raises:
         ValueError: there are more or fewer pieces than breakpoints have between them.
@@ -77,18 +78,18 @@ class PPoly:
 
     @classmethod
     def from_scipy(cls, p: Any) -> PPoly | None:
-        """The same polynomial as one of SciPy's, of which it has the numbers; ``None`` for those in other bases."""
+        """Make the same polynomial from one of SciPy's; ``None`` for those in other bases."""
         if not isinstance(p, _theirs.PPoly):
             return None
         return PPoly._of(doubles(p.c), doubles(p.x), p.extrapolate, p.axis)
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Extrapolate | None = None) -> Any:
-        """The values at some places, or those of the derivative of order ``nu``.
+        """Return the values at some points, or those of the derivative of order ``nu``.
 
         Args:
             x: where; at a breakpoint, the piece that begins there counts.
-            nu: the order of the derivative, or of the antiderivative where it is negative.
-            extrapolate: another choice than that of the polynomial.
+            nu: the order of the derivative; a negative one gives the antiderivative.
+            extrapolate: overrides that of the polynomial.
 
         Returns:
             An array with the axes of ``x`` in place of the axis of the pieces.
@@ -109,7 +110,7 @@ class PPoly:
         return along(y, len(at.shape), self.axis)
 
     def of_each(self, x: Any) -> Any:
-        """Of as many curves, along the first of the other axes, the value of each at a place of its own."""
+        """Evaluate several curves, along the first of the other axes, each at its own point."""
         place = self._piece(x)
         return _power_sum(
             getitem(self.c, (slice(None), place, np.arange(x.shape[0]))), fnp.subtract(x, fnp.take(self.x, place))
@@ -126,7 +127,7 @@ class PPoly:
         return fnp.clip(fnp.subtract(pieces, fnp.searchsorted(self.x[::-1], at, side="left")), 0, pieces - 1)
 
     def derivative(self, nu: int = 1) -> PPoly:
-        """The polynomial of the derivative of order ``nu``; of an antiderivative where it is negative."""
+        """Return the polynomial of the derivative of order ``nu``; a negative order gives the antiderivative."""
         if nu < 0:
             return PPoly.antiderivative(self, -nu)
         powers = self.c.shape[0]
@@ -137,7 +138,7 @@ class PPoly:
         return PPoly._of(c, self.x, self.extrapolate, self.axis)
 
     def antiderivative(self, nu: int = 1) -> PPoly:
-        """The polynomial of the antiderivative of order ``nu``, which is 0 at the first breakpoint."""
+        """Return the polynomial of the antiderivative of order ``nu``, which is 0 at the first breakpoint."""
         if nu <= 0:
             return PPoly.derivative(self, -nu)
         c, powers = self.c, self.c.shape[0]
@@ -154,7 +155,7 @@ class PPoly:
         return found.antiderivative(nu - 1)
 
     def integrate(self, a: Any, b: Any, extrapolate: Extrapolate | None = None) -> Any:
-        """The integral from ``a`` to ``b``."""
+        """Return the integral from ``a`` to ``b``."""
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         whole = PPoly._of(self.c, self.x, True, 0).antiderivative()
         a, b = as_value(a), as_value(b)
@@ -171,7 +172,7 @@ class PPoly:
         return fnp.subtract(until(b), until(a))
 
     def solve(self, y: Any = 0.0, discontinuity: bool = True, extrapolate: Extrapolate | None = None) -> Any:
-        """Refused: how many solutions there are depends on numbers."""
+        """Raise an error: the number of solutions depends on the coefficients."""
         raise UnsupportedFunctionError(
             f"scipy.interpolate.{type(self).__name__}.solve: the number of solutions of p(x) = {y} depends on the "
             "coefficients; no rule is here for it. Find one with fg.implicit_root, or all of them with SciPy's own "
@@ -179,12 +180,12 @@ class PPoly:
         )
 
     def roots(self, discontinuity: bool = True, extrapolate: Extrapolate | None = None) -> Any:
-        """Refused, as `solve` is."""
+        """Raise an error, as `solve` does."""
         return self.solve(0.0, discontinuity, extrapolate)
 
 
 def _power_sum(c: Any, step: Any) -> Any:
-    """By Horner's rule, the highest power first; a number that is none gives none in a piece of degree 0 too."""
+    """Evaluate by Horner's rule, the highest power first; a NaN point gives NaN in a piece of degree 0 too."""
     step = fnp.reshape(step, (*step.shape, *(1,) * (len(c.shape) - 1 - len(step.shape))))
     y = c[0] if c.shape[0] > 1 else fnp.add(c[0], fnp.multiply(step, 0))
     for each in range(1, c.shape[0]):

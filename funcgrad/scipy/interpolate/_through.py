@@ -1,4 +1,4 @@
-"""The spline through points: ``make_interp_spline``, by the system that its B-splines make of them."""
+"""``make_interp_spline``: the spline through points, from a linear system of B-splines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from funcgrad.scipy.interpolate._bsplines import BSpline, basis, interval
 from funcgrad.scipy.interpolate._data import abscissae, doubles
 from funcgrad.scipy.linalg import solve_banded
 
-# Derivatives at an end: their orders and values.
+# The orders and values of derivatives at an end.
 _Ends = list[tuple[int, Any]]
 
 
@@ -23,20 +23,20 @@ def make_interp_spline(  # noqa: PLR0917  (SciPy's arguments)
     """``scipy.interpolate.make_interp_spline``: the B-spline through points.
 
     Args:
-        x: f[n], which rise.
+        x: f[n], increasing.
         y: the values, along ``axis``.
         k: the degree.
         t: the knots; for ``None`` those that leave no condition open.
-        bc_type: what holds at the ends: ``None`` or ``'not-a-knot'``, ``'clamped'``, ``'natural'``, ``'periodic'``, or
-            for each end one of these, or a list of derivatives as ``(order, value)``.
-        axis: the axis of ``y`` that goes with ``x``.
-        check_finite: SciPy's; nothing is checked here.
+        bc_type: the conditions at the ends: ``None`` or ``'not-a-knot'``, ``'clamped'``, ``'natural'``, ``'periodic'``,
+            or for each end one of these, or a list of derivatives as ``(order, value)``.
+        axis: the axis of ``y`` that belongs to ``x``.
+        check_finite: ignored; numbers are not checked.
 
     Returns:
         A `BSpline`.
 
     Raises:
-        ValueError: ``x`` does not rise, or there are more or fewer conditions than coefficients.
+        ValueError: ``x`` does not increase, or there are more or fewer conditions than coefficients.
 
     Example:
         >>> import numpy as np
@@ -115,7 +115,7 @@ def _end(given: Any, y: Any) -> _Ends | None:
 
 
 def _knots(x: Any, k: int, free: bool) -> Any:
-    """Those of SciPy: without knots at the points next to the ends, unless there are conditions there."""
+    """Return SciPy's knots: without knots at the points next to the ends, unless conditions are given there."""
     if not free:
         return fnp.concatenate([*[x[:1]] * k, x, *[x[-1:]] * k])
     inner, cut = (x, (k + 1) // 2) if k % 2 else (fnp.divide(fnp.add(x[1:], x[:-1]), 2), k // 2)
@@ -123,7 +123,7 @@ def _knots(x: Any, k: int, free: bool) -> Any:
 
 
 def _places(x: Any, knots: Any, k: int, ours: bool) -> np.ndarray:
-    """Between which knots each point lies, which is known of knots that were made of the points."""
+    """Return the interval of each point; it is known without numbers if the knots come from the points."""
     known = known_value(x), known_value(knots)
     if known[0] is not None and known[1] is not None:
         return np.asarray(interval(known[1], known[0], k))
@@ -148,7 +148,7 @@ def _require_inside(x: Any, knots: Any, k: int) -> None:
 
 
 def _collocation(x: Any, knots: Any, k: int, places: np.ndarray, first: _Ends, last: _Ends) -> Any:
-    """The diagonals of the matrix whose rows are the B-splines at the points, and their derivatives at the ends."""
+    """Return the diagonals of the matrix of B-splines at the points, and their derivatives at the ends."""
     count = knots.shape[0] - k - 1
     parts, rows = [basis(knots, x, places, k)], [np.arange(len(first), len(first) + x.shape[0])]
     at = [places]
@@ -159,14 +159,14 @@ def _collocation(x: Any, knots: Any, k: int, places: np.ndarray, first: _Ends, l
             at.append(places[end][None])
     row, columns = np.concatenate(rows)[:, None], np.concatenate(at)[:, None] + np.arange(-k, 1)
     values = fnp.concatenate(parts)
-    # What lies beyond the diagonals is zero: a condition at an end touches the first or last B-splines alone.
+    # Entries beyond the diagonals are zero: a condition at an end involves only the first or last B-splines.
     offset = k + row - columns
     inside = (offset >= 0) & (offset <= 2 * k)
     return At(np.zeros((2 * k + 1, count)))[offset[inside], columns[inside]].set(values[inside])
 
 
 def _periodic(x: Any, y: Any, k: int, t: Any, axis: int) -> BSpline:
-    """With derivatives up to the order ``k - 1`` that agree at both ends."""
+    """Return a spline whose derivatives up to the order ``k - 1`` agree at both ends."""
     if t is not None:
         raise NotImplementedError(
             "scipy.interpolate.make_interp_spline: for the periodic case t is constructed automatically and can not be "
@@ -200,7 +200,7 @@ def _periodic(x: Any, y: Any, k: int, t: Any, axis: int) -> BSpline:
 
 
 def _periodic_knots(x: Any, k: int) -> Any:
-    """The points, or what lies between them for even degrees, gone round beyond both ends."""
+    """Return the periodic knots: the points, or their midpoints for even degrees, continued beyond both ends."""
     n = x.shape[0]
     if k % 2 == 0:
         inner = fnp.subtract(x[1:-1], fnp.divide(fnp.subtract(x[1:-1], x[:-2]), 2))

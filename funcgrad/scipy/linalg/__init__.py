@@ -1,8 +1,8 @@
 """``scipy.linalg`` for arrays of either engine and for tracers.
 
-SciPy's functions offer no hook for other arrays: call the ones here, which take stacks of matrices too. A singular
-matrix, or one that is not positive definite, is a ``LinAlgError`` on NumPy, as in SciPy; on XLA the result is infinite
-or NaN, as in JAX. SciPy's options that change no result (``overwrite_a``, ``check_finite``, drivers) are accepted.
+SciPy's functions accept no other arrays: call the functions here, which take stacks of matrices too. A singular matrix,
+or one that is not positive definite, is a ``LinAlgError`` on NumPy, as in SciPy; on XLA the result is infinite or NaN,
+as in JAX. SciPy's options that change no result (``overwrite_a``, ``check_finite``, drivers) are accepted.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the arguments of ``scipy.linalg`` stand for: triangles of which one is read, bands, and options."""
+"""Arguments of ``scipy.linalg``: matrices given by one triangle, bands, and options."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from funcgrad.numpy.extend import as_value
 
 
 def array(x: Any) -> Any:
-    """An argument as an array."""
+    """Return an argument as an array."""
     return fnp.asarray(as_value(x))
 
 
 def refuse(name: str, what: str, remedy: str) -> NoReturn:
-    """Refuse what an argument asks for."""
+    """Refuse an option."""
     raise UnsupportedFunctionError(f"scipy.linalg.{name}: {what}, which has no derivative here. {remedy}")
 
 
 def mirrored(a: Any, lower: bool, *, conjugate: bool) -> Any:
-    """The whole matrix, of which one triangle is read; Hermitian, or symmetric."""
+    """Return the whole matrix from one triangle; Hermitian, or symmetric."""
     read, left = (fnp.tril(a), fnp.tril(a, -1)) if lower else (fnp.triu(a), fnp.triu(a, 1))
     if conjugate and a.dtype.kind == "c":
-        # Of a Hermitian matrix the diagonal is real.
+        # The diagonal of a Hermitian matrix is real.
         read = read - 1j * embedded(fnp.imag(fnp.diagonal(a, axis1=-2, axis2=-1)), 0)
         return fnp.astype(read, a.dtype) + conjugated(swapped(left))
     return read + swapped(left)
 
 
 def embedded(diagonal: Any, offset: int) -> Any:
-    """A square matrix with this diagonal, as ``numpy.diag``; of stacks too."""
+    """Return a square matrix with this diagonal, as ``numpy.diag``; stacks are allowed."""
     size = diagonal.shape[-1] + abs(offset)
     places = np.arange(size)
     shown = np.equal.outer(places, places - offset)
@@ -45,23 +45,23 @@ def embedded(diagonal: Any, offset: int) -> Any:
 
 
 def widened(x: Any, before: int, after: int) -> Any:
-    """Zeros before and behind what stands along the last axis."""
+    """Pad the last axis with zeros before and after."""
     return fnp.pad(x, [(0, 0)] * (len(x.shape) - 1) + [(before, after)])
 
 
 def of_bands(bands: Any, lower: bool) -> Any:
-    """The triangle of a matrix whose diagonals are rows, as ``scipy.linalg.solveh_banded`` takes them."""
+    """Return the triangle of a matrix whose diagonals are rows, as ``scipy.linalg.solveh_banded`` expects."""
     count, size = bands.shape[-2:]
     total: Any = 0
     for i in range(count):
-        # Behind the end of a row, or before its beginning, stands what is not read.
+        # Entries after the end or before the start of a diagonal are not read.
         kept = bands[..., i, : size - i] if lower else bands[..., count - 1 - i, i:]
         total = total + embedded(kept, -i if lower else i)
     return total
 
 
 def picked(name: str, values: Any, chosen: Sequence[int] | None, select_by_value: Any) -> slice:
-    """Which eigenvalues were asked for, by their numbers."""
+    """Return the eigenvalues with the requested indices."""
     if select_by_value is not None:
         refuse(name, "eigenvalues were asked for by their range, on which their number depends", "Use their indices.")
     if chosen is None:

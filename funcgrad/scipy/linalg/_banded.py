@@ -22,7 +22,7 @@ def _inexact(x: Any) -> Any:
 
 
 def _system(name: str, bands: Any, b: Any, count: int | None) -> tuple[Any, Any, bool]:
-    """The diagonals and the right sides of one dtype and one leading shape; whether there is one right side."""
+    """Return diagonals and right sides in one dtype and leading shape, and whether there is one right side."""
     bands, b = promote(_inexact(bands), _inexact(b))
     vector = len(b.shape) == 1
     b = b[:, None] if vector else b
@@ -52,19 +52,19 @@ def solve_banded(
     """Solve ``a x = b`` with a banded matrix, in time and memory that grow with its diagonals.
 
     Args:
-        l_and_u: how many diagonals are below and above the main one.
+        l_and_u: the numbers of diagonals below and above the main one.
         ab: f[l + u + 1, n], the diagonals as rows, ``ab[u + i - j, j] = a[i, j]``; its derivative is zero in the
             corners that are not read.
         b: f[n] or f[n, m].
-        overwrite_ab: SciPy's; nothing is overwritten.
-        overwrite_b: the same.
-        check_finite: SciPy's; nothing is checked.
+        overwrite_ab: ignored; no argument is overwritten.
+        overwrite_b: ignored; no argument is overwritten.
+        check_finite: ignored; numbers are not checked.
 
     Returns:
         f[n] or f[n, m], like ``b``.
 
     Raises:
-        LinAlgError: on NumPy, where the matrix is singular. On XLA the result is infinite or NaN then.
+        LinAlgError: on NumPy, if the matrix is singular; on XLA the result is infinite or NaN.
 
     Example:
         >>> import numpy as np
@@ -84,7 +84,7 @@ def solve_banded(
 
 
 def _both_sides(bands: Any, lower: bool) -> Any:
-    """All diagonals of a Hermitian matrix, of those on one side."""
+    """Return all diagonals of a Hermitian matrix, from those on one side."""
     rows = diagonals(bands)
     main, *beside = rows if lower else rows[::-1]
     if main.dtype.kind == "c":
@@ -109,10 +109,10 @@ def solveh_banded(
     Args:
         ab: f[u + 1, n], the diagonals as rows: of the upper triangle, the main one last, or of the lower one.
         b: f[n] or f[n, m].
-        overwrite_ab: SciPy's; nothing is overwritten.
-        overwrite_b: the same.
+        overwrite_ab: ignored; no argument is overwritten.
+        overwrite_b: ignored; no argument is overwritten.
         lower: which triangle it is.
-        check_finite: SciPy's; nothing is checked.
+        check_finite: ignored; numbers are not checked.
 
     Returns:
         f[n] or f[n, m], like ``b``. A matrix that is not positive definite is solved too; SciPy refuses it.
@@ -135,15 +135,15 @@ def cholesky_banded(ab: Any, overwrite_ab: bool = False, lower: bool = False, ch
 
     Args:
         ab: f[u + 1, n], the diagonals as rows, as in `solveh_banded`.
-        overwrite_ab: SciPy's; nothing is overwritten.
+        overwrite_ab: ignored; no argument is overwritten.
         lower: which triangle it is, and is returned.
-        check_finite: SciPy's; nothing is checked.
+        check_finite: ignored; numbers are not checked.
 
     Returns:
         f[u + 1, n], the diagonals of the factor; zero in the corners that are not read.
 
     Raises:
-        LinAlgError: on NumPy, where the matrix is not positive definite. On XLA the result is NaN then.
+        LinAlgError: on NumPy, if the matrix is not positive definite; on XLA the result is NaN.
 
     Example:
         >>> import numpy as np
@@ -173,8 +173,8 @@ def cho_solve_banded(
     Args:
         cb_and_lower: the diagonals of the factor, f[u + 1, n], and whether it is the lower one.
         b: f[n] or f[n, m].
-        overwrite_b: SciPy's; nothing is overwritten.
-        check_finite: SciPy's; nothing is checked.
+        overwrite_b: ignored; no argument is overwritten.
+        check_finite: ignored; numbers are not checked.
 
     Returns:
         f[n] or f[n, m], like ``b``.

@@ -14,7 +14,7 @@ from funcgrad._ops.linalg.sylvester import sylvester
 from funcgrad.numpy.extend import promote, squares
 from funcgrad.scipy.linalg._arguments import array
 
-# Larger systems SciPy solves by a bilinear map, smaller ones as one linear system.
+# SciPy solves larger systems with a bilinear map, and smaller ones as one linear system.
 _SMALL = 10
 
 

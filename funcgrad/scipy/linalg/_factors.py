@@ -17,17 +17,17 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
     """Factor a Hermitian positive definite matrix: ``a = U^H U`` with ``U`` upper triangular, or ``L L^H``.
 
     Args:
-        a: f[..., n, n], of which the triangle that is returned is read; its derivative is that of a Hermitian matrix,
-            by all elements, as PyTorch's.
+        a: f[..., n, n]; only the triangle that is returned is read. The derivative is that of a Hermitian matrix, with
+            respect to all elements, as in PyTorch.
         lower: whether to return the lower triangular ``L``.
-        overwrite_a: SciPy's; nothing is overwritten.
-        check_finite: SciPy's; nothing is checked.
+        overwrite_a: ignored; no argument is overwritten.
+        check_finite: ignored; numbers are not checked.
 
     Returns:
         f[..., n, n], zero in the other triangle.
 
     Raises:
-        LinAlgError: on NumPy, where a matrix is not positive definite. On XLA the result is NaN then.
+        LinAlgError: on NumPy, if a matrix is not positive definite; on XLA the result is NaN.
 
     Example:
         >>> import numpy as np
@@ -67,8 +67,8 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
 
     Args:
         a: f[..., n, n].
-        overwrite_a: SciPy's; nothing is overwritten.
-        check_finite: SciPy's; nothing is checked.
+        overwrite_a: ignored; no argument is overwritten.
+        check_finite: ignored; numbers are not checked.
 
     Returns:
         both triangular factors in one matrix, f[..., n, n] (without the ones on the diagonal of the lower one), and
@@ -94,8 +94,8 @@ def lu(
     Args:
         a: f[..., n, n]; SciPy's takes others.
         permute_l: whether to return ``p l`` and ``u``.
-        overwrite_a: SciPy's; nothing is overwritten.
-        check_finite: SciPy's; nothing is checked.
+        overwrite_a: ignored; no argument is overwritten.
+        check_finite: ignored; numbers are not checked.
         p_indices: whether ``p`` is given as the order of rows, so that ``a = l[p] u``.
 
     Returns:
@@ -136,18 +136,18 @@ def qr(
 
     Args:
         a: f[..., m, n].
-        overwrite_a: SciPy's; nothing is overwritten.
+        overwrite_a: ignored; no argument is overwritten.
         lwork: SciPy's.
-        mode: 'economic', 'r', or 'full', SciPy's default: where there are more rows than columns it is refused, since
-            the columns that complete a basis are not unique.
+        mode: 'economic', 'r', or 'full', SciPy's default. 'full' is refused for more rows than columns, because the
+            columns that complete a basis are not unique.
         pivoting: refused.
-        check_finite: SciPy's; nothing is checked.
+        check_finite: ignored; numbers are not checked.
 
     Returns:
         ``(q, r)``, or ``(r,)`` in the mode 'r'.
 
     Raises:
-        UnsupportedFunctionError: pivoting, the mode 'raw', or 'full' where it adds columns.
+        UnsupportedFunctionError: pivoting, the mode 'raw', or 'full' if it adds columns.
 
     Example:
         >>> import numpy as np
@@ -191,10 +191,10 @@ def rq(
 
     Args:
         a: f[m, n].
-        overwrite_a: SciPy's; nothing is overwritten.
+        overwrite_a: ignored; no argument is overwritten.
         lwork: SciPy's.
-        mode: 'economic', 'r', or 'full': where there are more columns than rows it is refused.
-        check_finite: SciPy's; nothing is checked.
+        mode: 'economic', 'r', or 'full', which is refused for more columns than rows.
+        check_finite: ignored; numbers are not checked.
 
     Returns:
         ``(r, q)``, or ``r`` in the mode 'r'.

@@ -53,10 +53,10 @@ def expm_frechet(
         E: f[..., n, n], the direction.
         method: SciPy's; there is one way here.
         compute_expm: whether to return the exponential too.
-        check_finite: SciPy's; nothing is checked.
+        check_finite: ignored; numbers are not checked.
 
     Returns:
-        f[..., n, n] twice, or the derivative alone.
+        f[..., n, n] twice, or only the derivative.
 
     Example:
         >>> import numpy as np
@@ -75,7 +75,10 @@ def expm_frechet(
 
 
 def _principal(function: Any, x: Any) -> Any:
-    """A function that a real matrix may have no real value of: then it is the complex one, as far as it is known."""
+    """Compute a function that may have no real value for a real matrix.
+
+    If the numbers are known, the result is then complex.
+    """
     y = function(x)
     if x.dtype.kind != "c":
         known, given = known_value(y), known_value(x)
@@ -88,8 +91,9 @@ def sqrtm(A: Any) -> Any:  # noqa: N803  (SciPy's name)
     """Compute the principal square root of a square matrix, ``X X = A``.
 
     Args:
-        A: f[..., n, n]. Under ``jit`` the root of a real matrix is real, NaN where there is none: write
-            ``A.astype(complex)`` for the complex one, which is found where the numbers are known. XLA has it on CPUs.
+        A: f[..., n, n]. The root of a real matrix with known numbers is complex if there is no real one. Under ``jit``
+            it is real, or NaN if there is no real one: write ``A.astype(complex)`` for the complex one. XLA has it on
+            CPUs.
 
     Returns:
         f[..., n, n], or complex.
@@ -110,8 +114,9 @@ def logm(A: Any) -> Any:  # noqa: N803  (SciPy's name)
     """Compute the principal logarithm of a square matrix, ``expm(X) = A``.
 
     Args:
-        A: f[..., n, n]. Under ``jit`` the logarithm of a real matrix is real, NaN where there is none: write
-            ``A.astype(complex)`` for the complex one, which is found where the numbers are known. XLA has it on CPUs.
+        A: f[..., n, n]. The logarithm of a real matrix with known numbers is complex if there is no real one. Under
+            ``jit`` it is real, or NaN if there is no real one: write ``A.astype(complex)`` for the complex one. XLA has
+            it on CPUs.
 
     Returns:
         f64[..., n, n], or c128[..., n, n]: in double precision, as SciPy's.
@@ -157,7 +162,7 @@ def fractional_matrix_power(A: Any, t: Any) -> Any:  # noqa: N803  (SciPy's name
 
 
 def _turned(a: Any) -> Any:
-    """``exp(i a)``."""
+    """Return ``exp(i a)``."""
     return exponential.expm(1j * a)
 
 
@@ -215,12 +220,12 @@ def tanhm(A: Any) -> Any:  # noqa: N803  (SciPy's name)
 
 
 def funm(A: Any, func: Any, disp: bool = True) -> Any:  # noqa: N803  (SciPy's name)
-    """Compute any function of a square matrix from that of its eigenvalues.
+    """Compute a function of a square matrix from the function of its eigenvalues.
 
     Args:
         A: f[..., n, n], with eigenvalues that lie apart: where eigenvectors are (almost) missing the result is NaN, and
             where eigenvalues are equal the derivative is. Prefer the functions that have names.
-        func: what maps an array of complex numbers, elementwise.
+        func: an elementwise function of an array of complex numbers.
         disp: refused but for True.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Matrices that ``scipy.linalg`` makes of vectors and of other matrices, and systems with such."""
+"""Matrices that ``scipy.linalg`` builds from vectors and other matrices, and linear systems with them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _vector(name: str, x: Any) -> Any:
 
 
 def _along(numbers: Any, places: np.ndarray) -> Any:
-    """What stands at these places of the last axis."""
+    """Return the elements at these indices of the last axis."""
     return fnp.take(numbers, places, axis=-1)
 
 
@@ -75,7 +75,7 @@ def hankel(c: Any, r: Any = None) -> Any:
 
 
 def circulant(c: Any) -> Any:
-    """Make a matrix whose columns are the first one, turned around a circle.
+    """Make a matrix whose columns are the first one, shifted circularly.
 
     Args:
         c: [..., n], the first column.
@@ -99,7 +99,7 @@ def companion(a: Any) -> Any:
     """Make the companion matrix of a polynomial.
 
     Args:
-        a: f[..., n], its coefficients, the first of which is not 0.
+        a: f[..., n], its coefficients; the first must not be 0.
 
     Returns:
         f[..., n - 1, n - 1].
@@ -120,7 +120,7 @@ def companion(a: Any) -> Any:
 
 
 def _under(first: Any, below: Any) -> Any:
-    """A first row, and numbers on the diagonal below the main one."""
+    """Return a matrix with a first row and numbers on the diagonal below the main one."""
     row = widened(fnp.swapaxes(first[..., None, :], -1, -2), 0, first.shape[-1] - 1)
     return fnp.swapaxes(row, -1, -2) + embedded(below, -1)
 
@@ -170,11 +170,11 @@ def fiedler(a: Any) -> Any:
 
 
 def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
-    """Make the matrix by which ``numpy.convolve`` with ``a`` multiplies a vector.
+    """Make the matrix that multiplies a vector like ``numpy.convolve`` with ``a``.
 
     Args:
         a: f[..., m].
-        n: how long the vector is.
+        n: the length of the vector.
         mode: 'full', 'valid' or 'same'.
 
     Returns:
@@ -283,7 +283,7 @@ def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
     Args:
         c_or_cr: f[n], the first column, or a pair of it and the first row.
         b: f[n] or f[n, m].
-        check_finite: SciPy's; nothing is checked.
+        check_finite: ignored; numbers are not checked.
 
     Returns:
         f[n] or f[n, m], like ``b``.
@@ -304,7 +304,7 @@ def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: i
     Args:
         c_or_cr: f[m], the first column, or a pair of it and the first row, f[n].
         x: f[n] or f[n, k].
-        check_finite: SciPy's; nothing is checked.
+        check_finite: ignored; numbers are not checked.
         workers: SciPy's.
 
     Returns:

@@ -1,4 +1,4 @@
-"""What ``scipy.linalg`` does with orthonormal columns: the polar form, the nearest rotation, angles of subspaces."""
+"""Orthonormal columns in ``scipy.linalg``: the polar form, the nearest rotation, angles between subspaces."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _matrices(name: str, *xs: Any) -> list[Any]:
 
 
 def _nearest(a: Any) -> Any:
-    """The nearest matrix with orthonormal columns, or rows."""
+    """Return the nearest matrix with orthonormal columns, or rows."""
     return unitary_factor(a) if a.shape[-2] >= a.shape[-1] else adjoint(unitary_factor(adjoint(a)))
 
 
@@ -62,7 +62,7 @@ def orthogonal_procrustes(
     Args:
         A: f[m, n].
         B: f[m, n].
-        check_finite: SciPy's; nothing is checked.
+        check_finite: ignored; numbers are not checked.
 
     Returns:
         ``R``, f[n, n], and the sum of the singular values of ``A.T B``.

@@ -1,4 +1,4 @@
-"""Functions of ``scipy.linalg`` that have no derivative, and what to call instead of each."""
+"""Functions of ``scipy.linalg`` that have no derivative, and a replacement for each."""
 
 from __future__ import annotations
 

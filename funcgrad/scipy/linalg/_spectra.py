@@ -1,7 +1,7 @@
 """Eigenvalues and singular values of ``scipy.linalg``, of bands and pairs of matrices too.
 
-Where values are equal their vectors have no derivative: it is NaN. The signs of vectors are LAPACK's, whose other
-drivers may choose others.
+Eigenvectors of equal eigenvalues have no derivative: it is NaN. The signs of vectors are LAPACK's; other drivers may
+choose other signs.
 """
 
 from __future__ import annotations
@@ -39,24 +39,25 @@ def eigh(
     """Find the eigenvalues of Hermitian matrices in ascending order, and the vectors as columns: ``a v = w b v``.
 
     Args:
-        a: f[..., n, n], of which one triangle is read. Without ``b`` the derivative is that of a Hermitian matrix, by
-            all elements; with ``b`` it is zero in the other triangle.
-        b: f[..., n, n], positive definite, of which the same triangle is read; its derivative is by all elements.
+        a: f[..., n, n]; only one triangle is read. Without ``b`` the derivative is that of a Hermitian matrix, with
+            respect to all elements; with ``b`` it is zero in the other triangle.
+        b: f[..., n, n], positive definite; only the same triangle is read. Its derivative is with respect to all
+            elements.
         lower: whether the lower triangle is read.
-        eigvals_only: whether to return the values alone.
-        overwrite_a: SciPy's; nothing is overwritten.
-        overwrite_b: the same.
+        eigvals_only: whether to return only the values.
+        overwrite_a: ignored; no argument is overwritten.
+        overwrite_b: ignored; no argument is overwritten.
         type: with ``b``: 1 for ``a v = w b v``, 2 for ``a b v = w v``, 3 for ``b a v = w v``.
-        check_finite: SciPy's; nothing is checked.
+        check_finite: ignored; numbers are not checked.
         subset_by_index: the first and the last of the values to return.
-        subset_by_value: refused: how many there are would depend on the numbers.
+        subset_by_value: refused: the number of values would depend on the numbers.
         driver: SciPy's; there is one way here.
 
     Returns:
-        f[..., n], and f[..., n, n] unless only the values are asked for.
+        f[..., n], and f[..., n, n] unless ``eigvals_only`` is set.
 
     Raises:
-        LinAlgError: on NumPy, where ``b`` is not positive definite. On XLA the result is NaN then.
+        LinAlgError: on NumPy, if ``b`` is not positive definite; on XLA the result is NaN.
 
     Example:
         >>> import numpy as np
@@ -135,12 +136,12 @@ def eig(  # noqa: PLR0917  (SciPy's arguments)
 
     Args:
         a: f[..., n, n]; of real matrices the vectors need known numbers, on which SciPy's dtype depends.
-        b: f[..., n, n], for ``a v = w b v``: for the values alone, and invertible.
+        b: f[..., n, n], invertible, for ``a v = w b v``; only for the values.
         left: refused.
         right: whether to return the vectors.
-        overwrite_a: SciPy's; nothing is overwritten.
-        overwrite_b: the same.
-        check_finite: SciPy's; nothing is checked.
+        overwrite_a: ignored; no argument is overwritten.
+        overwrite_b: ignored; no argument is overwritten.
+        check_finite: ignored; numbers are not checked.
         homogeneous_eigvals: refused.
 
     Returns:
@@ -201,15 +202,15 @@ def eigh_tridiagonal(  # noqa: PLR0917  (SciPy's arguments)
     Args:
         d: f[n], the diagonal.
         e: f[n - 1], beside it.
-        eigvals_only: whether to return the values alone.
+        eigvals_only: whether to return only the values.
         select: 'a' for all, 'i' for a range of them by number; 'v', by value, is refused.
         select_range: the first and the last number.
-        check_finite: SciPy's; nothing is checked.
+        check_finite: ignored; numbers are not checked.
         tol: SciPy's.
         lapack_driver: SciPy's.
 
     Returns:
-        f[n], and f[n, n] unless only the values are asked for.
+        f[n], and f[n, n] unless ``eigvals_only`` is set.
 
     Example:
         >>> import numpy as np
@@ -257,15 +258,15 @@ def eig_banded(  # noqa: PLR0917  (SciPy's arguments)
     Args:
         a_band: f[u + 1, n], the diagonals as rows: of the upper triangle, the main one last, or of the lower one.
         lower: which of these.
-        eigvals_only: whether to return the values alone.
-        overwrite_a_band: SciPy's; nothing is overwritten.
+        eigvals_only: whether to return only the values.
+        overwrite_a_band: ignored; no argument is overwritten.
         select: as in `eigh_tridiagonal`.
         select_range: the same.
         max_ev: SciPy's.
-        check_finite: SciPy's; nothing is checked.
+        check_finite: ignored; numbers are not checked.
 
     Returns:
-        f[n], and f[n, n] unless only the values are asked for.
+        f[n], and f[n, n] unless ``eigvals_only`` is set.
 
     Example:
         >>> import numpy as np
@@ -320,8 +321,8 @@ def svd(
         full_matrices: whether the vectors are a whole basis, SciPy's default: refused for matrices that are not square,
             since the further ones are not unique.
         compute_uv: whether to return the vectors.
-        overwrite_a: SciPy's; nothing is overwritten.
-        check_finite: SciPy's; nothing is checked.
+        overwrite_a: ignored; no argument is overwritten.
+        check_finite: ignored; numbers are not checked.
         lapack_driver: SciPy's.
 
     Returns:

@@ -21,7 +21,7 @@ _FORMS = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
 
 
 def _form(name: str, trans: Any) -> dict[str, bool]:
-    """What is done with the matrix before the system is solved."""
+    """Return the operation on the matrix before the system is solved."""
     if trans not in _FORMS:
         raise ValueError(
             f"scipy.linalg.{name}: trans is {trans!r}; needed 0 or 'N' (as it is), 1 or 'T' (transposed), 2 or 'C' "
@@ -46,19 +46,19 @@ def solve_triangular(  # noqa: PLR0917  (SciPy's arguments)
     """Solve ``a x = b``, where ``a`` is triangular.
 
     Args:
-        a: f[..., n, n], of which one triangle is read; its derivative is zero in the other.
+        a: f[..., n, n]; only one triangle is read, and the derivative is zero in the other.
         b: f[n] or f[..., n, m].
         trans: 0 or ``'N'`` for ``a x = b``, 1 or ``'T'`` for ``a.T x = b``, 2 or ``'C'`` for ``a.conj().T x = b``.
         lower: whether the lower triangle is read, rather than the upper one.
         unit_diagonal: whether the diagonal counts as ones, and is not read.
-        overwrite_b: SciPy's; nothing is overwritten.
-        check_finite: SciPy's; nothing is checked.
+        overwrite_b: ignored; no argument is overwritten.
+        check_finite: ignored; numbers are not checked.
 
     Returns:
         f[n] or f[..., n, m], like ``b``.
 
     Raises:
-        LinAlgError: on NumPy, where the diagonal has a zero. On XLA the result is infinite or NaN then.
+        LinAlgError: on NumPy, if the diagonal has a zero; on XLA the result is infinite or NaN.
 
     Example:
         >>> import numpy as np
@@ -86,8 +86,8 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, 
     Args:
         c_and_lower: the factor, f[..., n, n], and whether it is the lower one.
         b: f[n] or f[..., n, m].
-        overwrite_b: SciPy's; nothing is overwritten.
-        check_finite: SciPy's; nothing is checked.
+        overwrite_b: ignored; no argument is overwritten.
+        check_finite: ignored; numbers are not checked.
 
     Returns:
         f[n] or f[..., n, m], like ``b``.
@@ -118,8 +118,8 @@ def lu_solve(
         lu_and_piv: the factors and the pivots.
         b: f[n] or f[..., n, m].
         trans: 0 or ``'N'`` for ``a x = b``, 1 or ``'T'`` for ``a.T x = b``, 2 or ``'C'`` for ``a.conj().T x = b``.
-        overwrite_b: SciPy's; nothing is overwritten.
-        check_finite: SciPy's; nothing is checked.
+        overwrite_b: ignored; no argument is overwritten.
+        check_finite: ignored; numbers are not checked.
 
     Returns:
         f[n] or f[..., n, m], like ``b``.
@@ -147,7 +147,7 @@ _GENERAL = frozenset({None, "gen", "general", "banded"})
 
 
 def _structured(name: str, a: Any, assume_a: str | None, lower: bool) -> Any:
-    """The matrix as it is read, if its structure says that a part of it is not."""
+    """Return the matrix without the parts that its structure says are not read."""
     if assume_a in _GENERAL:
         return a
     if assume_a in _DIAGONALS:
@@ -179,19 +179,19 @@ def solve(  # noqa: PLR0917  (SciPy's arguments)
         a: f[..., n, n].
         b: f[n] or f[..., n, m].
         lower: which triangle is read where ``assume_a`` says that the other one mirrors it.
-        overwrite_a: SciPy's; nothing is overwritten.
-        overwrite_b: the same.
-        check_finite: SciPy's; nothing is checked.
-        assume_a: what is known of ``a``: 'diagonal', 'tridiagonal', 'banded', 'upper triangular', 'lower triangular',
-            'symmetric', 'hermitian', 'positive definite' or 'general'. The derivative is zero in what is not read; of a
-            positive definite matrix it is that of a Hermitian one, by all elements.
+        overwrite_a: ignored; no argument is overwritten.
+        overwrite_b: ignored; no argument is overwritten.
+        check_finite: ignored; numbers are not checked.
+        assume_a: the structure of ``a``: 'diagonal', 'tridiagonal', 'banded', 'upper triangular', 'lower triangular',
+            'symmetric', 'hermitian', 'positive definite' or 'general'. The derivative is zero in the parts that are not
+            read; for a positive definite matrix it is that of a Hermitian one, with respect to all elements.
         transposed: whether to solve ``a.T x = b``.
 
     Returns:
         f[n] or f[..., n, m], like ``b``.
 
     Raises:
-        LinAlgError: on NumPy, where a matrix is singular. On XLA the result is infinite or NaN then.
+        LinAlgError: on NumPy, if a matrix is singular; on XLA the result is infinite or NaN.
 
     Example:
         >>> import numpy as np
@@ -270,14 +270,14 @@ def lstsq(  # noqa: PLR0917  (SciPy's arguments)
         a: f[m, n].
         b: f[m] or f[m, k].
         cond: singular values up to this, relative to the greatest, count as zero.
-        overwrite_a: SciPy's; nothing is overwritten.
-        overwrite_b: the same.
-        check_finite: SciPy's; nothing is checked.
+        overwrite_a: ignored; no argument is overwritten.
+        overwrite_b: ignored; no argument is overwritten.
+        check_finite: ignored; numbers are not checked.
         lapack_driver: SciPy's; there is one way here.
 
     Returns:
-        the solution, the sums of squared residuals (one number for a vector; none where there are as many columns as
-        rows, or the rank is smaller), the rank and the singular values.
+        the solution, the sums of squared residuals (one number for a vector; none if the matrix does not have more rows
+        than columns, or the rank is smaller), the rank and the singular values.
 
     Example:
         >>> import numpy as np
@@ -309,7 +309,7 @@ def pinv(
         atol: refused but for 0.
         rtol: singular values up to this, relative to the greatest, count as zero; ``max(m, n)`` units of rounding.
         return_rank: whether to return the rank too.
-        check_finite: SciPy's; nothing is checked.
+        check_finite: ignored; numbers are not checked.
 
     Returns:
         f[..., n, m], or a pair of it and the rank.
@@ -341,7 +341,7 @@ def pinvh(
     return_rank: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """Compute the pseudoinverse of a Hermitian matrix, of which one triangle is read; else as `pinv`.
+    """Compute the pseudoinverse of a Hermitian matrix; only one triangle is read. Otherwise as `pinv`.
 
     Example:
         >>> import numpy as np

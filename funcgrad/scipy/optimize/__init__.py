@@ -41,7 +41,7 @@ __all__ = [
     "toms748",
 ]
 
-# SciPy's own functions of these names compute with operators, and take traced values element by element.
+# SciPy's own functions of these names use operators, and would process traced values element by element.
 TAKE_ELEMENTS = frozenset({"rosen", "rosen_der", "rosen_hess", "rosen_hess_prod"})
 
 __dir__ = publish(__name__)

@@ -1,8 +1,8 @@
-"""Minima where functions have to be 0, or not below it: Karush, Kuhn and Tucker's conditions as an equation.
+"""Minima with constraints: solve the Karush-Kuhn-Tucker conditions as an equation.
 
-At a minimum there are multipliers ``u`` with ``df/dx = u dc/dx``, for the functions ``c`` that hold it: those that have
-to be 0, and of the others those that are 0 there and whose multiplier is positive. What holds the minimum goes on
-holding it, so that ``x`` and ``u`` move as the root of these conditions does.
+At a minimum there are multipliers ``u`` with ``df/dx = u dc/dx`` for the active constraints ``c``: the equalities, and
+the inequalities that are 0 with a positive multiplier. Active constraints stay active, so ``x`` and ``u`` move as the
+root of these conditions does.
 
 Source: Fiacco, *Introduction to Sensitivity and Stability Analysis in Nonlinear Programming* (1983), section 3.2.
 """
@@ -24,17 +24,17 @@ from funcgrad.scipy._implicit import Find, Minimum, gradient_of, hessian_of, par
 from funcgrad.scipy._tangents import all_directions, pushed
 from funcgrad.scipy.optimize._roots import as_tuple
 
-# How far from 0 a function may be that holds a minimum; its multiplier has to be greater than it.
+# A constraint is active if its value is at most this and its multiplier is greater than this.
 _AT = 1e-3
 
 
 def listed(constraints: Any) -> list[Any]:
-    """Constraints, of which SciPy takes one by itself too."""
+    """Return constraints as a list; SciPy accepts a single one too."""
     return list(constraints) if isinstance(constraints, list | tuple) else [constraints]
 
 
 def checked(name: str, constraints: Any) -> list[dict[str, Any]]:
-    """Constraints as dictionaries, those of equality first, as SciPy's SLSQP has them."""
+    """Return constraints as dictionaries, equalities first, as SciPy's SLSQP has them."""
     rows = listed(constraints)
     for row in rows:
         if not isinstance(row, dict) or row.get("type") not in ("eq", "ineq"):
@@ -46,7 +46,7 @@ def checked(name: str, constraints: Any) -> list[dict[str, Any]]:
 
 
 def held_by(rows: Sequence[dict[str, Any]]) -> Callable[..., list[Any]]:
-    """The functions of constraints in two rows: those that have to be 0, and those that must not be negative."""
+    """Return the functions of constraints as two vectors: equalities and inequalities."""
 
     def values(x: Any) -> list[Any]:
         found: dict[str, list[Any]] = {"eq": [np.zeros(0)], "ineq": [np.zeros(0)]}
@@ -59,17 +59,17 @@ def held_by(rows: Sequence[dict[str, Any]]) -> Callable[..., list[Any]]:
 
 
 def arguments_of(constraints: Any) -> list[Any]:
-    """The further arguments of constraints."""
+    """Return the further arguments of constraints."""
     return [row.get("args", ()) for row in listed(constraints) if isinstance(row, dict)]
 
 
 def part_of(evaluate: Flat, which: int) -> Flat:
-    """One of several results."""
+    """Return one of several results."""
     return lambda *xs: [evaluate(*xs)[which]]
 
 
 def constraints_of(solver: Minimum, whole: Closed, rest: Sequence[Any], rows: Sequence[dict[str, Any]]) -> list[dict]:
-    """Constraints of plain numbers, as SciPy takes them."""
+    """Return constraints on plain numbers, as SciPy expects them."""
     avals = (solver.x, *map(aval_of, rest))
     found = []
     for which, kind in ((1, "eq"), (2, "ineq")):
@@ -84,7 +84,7 @@ def constraints_of(solver: Minimum, whole: Closed, rest: Sequence[Any], rows: Se
 
 
 def _sides_of(evaluate: Flat, x: Aval) -> Flat:
-    """All that must not be negative, behind what has to be 0: of the value and two rows, and of bounds."""
+    """Return the equalities, then all inequalities, the bounds among them."""
     del x
 
     def sides(x: Any, low: Any, high: Any, *rest: Any) -> list[Any]:
@@ -95,7 +95,7 @@ def _sides_of(evaluate: Flat, x: Aval) -> Flat:
 
 
 def _room(x: Any, bound: Any, sign: float) -> Any:
-    """How far a bound is; 1 where there is none."""
+    """Return the distance to a bound; 1 without a bound."""
     there = fnp.isfinite(bound)
     return fnp.where(there, sign * (x - fnp.where(there, bound, 0.0)), 1.0)
 
@@ -113,7 +113,7 @@ class Constrained(Minimum):
     """A minimum with constraints; the second and third operands are bounds.
 
     Args:
-        whole: the function, what has to be 0, and what must not be negative; and how many numbers have to be 0.
+        whole: a pair: the function that returns objective, equalities and inequalities; and the number of equalities.
     """
 
     def __init__(self, name: str, f: Closed, find: Find, x: Aval, rest: int, whole: tuple[Closed, int]) -> None:
@@ -147,6 +147,6 @@ class Constrained(Minimum):
 
 
 def _multipliers(matrix: Any, g: Any, flags: Any) -> Any:
-    """The multipliers of the flagged rows that come nearest to the gradient; 0 for the others."""
+    """Return the multipliers of the flagged rows that fit the gradient best; 0 for the other rows."""
     rows = matrix * fnp.astype(flags, float)[:, None]
     return solve(rows @ fnp.swapaxes(rows, 0, 1) + fnp.diag(fnp.where(flags, 0.0, 1.0)), rows @ g)

@@ -35,11 +35,11 @@ theirs = LazyModule("scipy.optimize")
 
 
 def _huber(z: Any) -> Any:
-    # Neither branch may be infinite where it is not chosen.
+    # Both branches must be finite, also where they are not selected, so that derivatives have no NaN.
     return fnp.where(z <= 1, z, 2 * fnp.sqrt(fnp.where(z <= 1, 1.0, z)) - 1)
 
 
-# Of the square of a residual; Triggs et al., *Bundle Adjustment - A Modern Synthesis* (1999), as SciPy has them.
+# The losses of a squared residual; Triggs et al., *Bundle Adjustment - A Modern Synthesis* (1999), as in SciPy.
 _LOSSES: dict[str, Callable[[Any], Any]] = {
     "linear": lambda z: z,
     "soft_l1": lambda z: 2 * (fnp.sqrt(1 + z) - 1),
@@ -50,7 +50,7 @@ _LOSSES: dict[str, Callable[[Any], Any]] = {
 
 
 def _cost_of(evaluate: Flat, loss: str, scale: float) -> Flat:
-    """Half the sum of the losses."""
+    """Return half the sum of the losses."""
 
     def cost(*xs: Any) -> list[Any]:
         (r,) = evaluate(*xs)
@@ -107,34 +107,34 @@ def least_squares(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
 ) -> Any:
     """``scipy.optimize.least_squares``: where a sum of squares is least; the place is differentiable.
 
-    As `minimize`: SciPy finds the place on plain numbers; its derivative is that of the implicit function theorem with
-    the whole matrix of second derivatives, not Gauss's and Newton's part of it alone, and a component that a bound
-    holds moves as the bound does. Where SciPy does not converge (``success`` is False) the derivative means nothing.
+    As for `minimize`, SciPy finds the minimizer on plain numbers. Its derivative follows from the implicit function
+    theorem with all second derivatives, not only the Gauss-Newton part. A component held by a bound moves as the bound
+    does. If SciPy does not converge (``success`` is False), the derivative is not valid.
 
     Args:
         fun: takes a vector, ``args`` and ``kwargs``, and returns the residuals.
-        x0: f64[n], where the search begins; there is no derivative by it.
-        jac: SciPy's; a function is replaced by the exact Jacobian where something is traced.
+        x0: f64[n], the start of the search; the solution does not depend on it.
+        jac: SciPy's; a function is replaced by the exact Jacobian if a value is traced.
         bounds: the lowest and the highest values, or SciPy's ``Bounds``; differentiable.
         method: one of SciPy's.
         ftol: the tolerance of the sum.
-        xtol: that of the unknowns.
-        gtol: that of the gradient.
+        xtol: the tolerance of the unknowns.
+        gtol: the tolerance of the gradient.
         x_scale: how large the unknowns are.
-        loss: what is summed: one of SciPy's names; a function is not supported with traced values.
+        loss: one of SciPy's names of losses; a function is not supported with traced values.
         f_scale: between small residuals and large ones.
         diff_step: the step of differences.
         tr_solver: how SciPy solves in its regions.
         tr_options: options of that.
         jac_sparsity: where the Jacobian is not 0.
-        max_nfev: how often the function may be called.
-        verbose: how much SciPy prints.
+        max_nfev: the largest number of function calls.
+        verbose: the amount of output that SciPy prints.
         args: further arguments, pytrees.
         kwargs: further named arguments, pytrees.
-        options: what further options the release of SciPy has.
+        options: further options of the installed SciPy.
 
     Returns:
-        SciPy's result with ``x``, ``cost`` and ``fun``; of the rest what has no derivative.
+        SciPy's result with ``x``, ``cost`` and ``fun``; and the other fields without derivative.
 
     Raises:
         UnsupportedFunctionError: ``loss`` is a function, and something is traced.
@@ -156,7 +156,7 @@ def least_squares(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
     options |= {"ftol": ftol, "xtol": xtol, "gtol": gtol, "diff_step": diff_step, "tr_solver": tr_solver}
     options |= {"tr_options": tr_options, "jac_sparsity": jac_sparsity, "max_nfev": max_nfev, "verbose": verbose}
     if x_scale is not None:
-        # Releases of SciPy differ in what they do where nothing is said.
+        # The defaults differ between releases of SciPy, so unset options are not passed.
         options["x_scale"] = x_scale
     given = {"loss": loss, "f_scale": f_scale, "args": args, "kwargs": kwargs, **options}
     sides = _sides(bounds)
@@ -193,7 +193,7 @@ def least_squares(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
 
 
 def _with(fun: Callable[..., Any], given: dict[str, Any]) -> Callable[..., Any]:
-    """A function of positional arguments alone; SciPy's named ones are bound, and taken out of what it is given."""
+    """Return a function of positional arguments only, with SciPy's named arguments bound."""
     named = given.pop("kwargs", None) or {}
     return lambda *xs: fun(*xs, **named)
 
@@ -220,19 +220,19 @@ def curve_fit(  # noqa: PLR0917  (SciPy's arguments)
         f: the model: takes ``xdata`` and the parameters, and returns as many numbers as ``ydata`` has.
         xdata: where the data were taken; differentiable.
         ydata: f64[m], the data; differentiable.
-        p0: f64[n], where the search begins; there is no derivative by it.
+        p0: f64[n], the start of the search; the solution does not depend on it.
         sigma: a number, f64[m] or the covariance f64[m, m] of the data; differentiable.
-        absolute_sigma: whether ``sigma`` is no more than relative.
+        absolute_sigma: whether ``sigma`` has the units of the data (True), or is only relative.
         check_finite: whether data are looked through.
         bounds: the lowest and the highest parameters, or SciPy's ``Bounds``; differentiable.
         method: one of SciPy's.
-        jac: the model's Jacobian; replaced by the exact one where something is traced.
+        jac: the model's Jacobian; replaced by the exact one if a value is traced.
         full_output: not supported with traced values.
         nan_policy: not supported with traced values.
         kwargs: SciPy's further options.
 
     Returns:
-        The parameters and their covariance, which with traced values is that of the exact Jacobian.
+        The parameters and their covariance; with traced values, the covariance follows from the exact Jacobian.
 
     Raises:
         UnsupportedFunctionError: ``full_output`` or ``nan_policy`` with traced values.
@@ -302,14 +302,14 @@ def curve_fit(  # noqa: PLR0917  (SciPy's arguments)
 
 
 def _middle(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Where SciPy begins where nothing is said of it."""
+    """Return SciPy's default start within the bounds."""
     below, above = np.isfinite(low), np.isfinite(high)
     low, high = np.where(below, low, 0.0), np.where(above, high, 0.0)
     return np.where(below & above, 0.5 * (low + high), np.where(below, low + 1, np.where(above, high - 1, 1.0)))
 
 
 def _whitener(sigma: Any, data: Any) -> Callable[[Any], Any]:
-    """What makes of residuals such of the same error, each by itself."""
+    """Return the function that transforms residuals to independent ones of equal error."""
     if sigma is None:
         return lambda r: r
     spread = fnp.asarray(as_value(sigma))

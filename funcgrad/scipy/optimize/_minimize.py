@@ -36,7 +36,7 @@ class Bounded(Minimum):
 
 
 def cost(name: str, *, first: bool = False) -> Callable[[Any], list[Any]]:
-    """What a function returns, a number; the first of a pair with ``first``."""
+    """Return the result of a function as a number; the first of a pair with ``first``."""
 
     def settle(y: Any) -> list[Any]:
         y = settled_array(y[0] if first else y)
@@ -50,7 +50,7 @@ def cost(name: str, *, first: bool = False) -> Callable[[Any], list[Any]]:
 
 
 def bounds_of(name: str, bounds: Any, n: int) -> tuple[Any, Any]:
-    """Bounds in any of SciPy's forms, as two vectors."""
+    """Return bounds in any of SciPy's forms as two vectors."""
     if bounds is None:
         pair = -np.inf, np.inf
     elif hasattr(bounds, "lb"):
@@ -86,22 +86,22 @@ def minimize(  # noqa: PLR0917  (SciPy's arguments)
 ) -> Any:
     """``scipy.optimize.minimize``: where a function of a vector is least; the place is differentiable.
 
-    SciPy finds the place on plain numbers, with the gradient that ``jac`` says: without one it takes differences, and
-    finds the place to some seven digits. The derivative of ``x`` by ``args`` and by what ``fun`` closes over is that of
-    the implicit function theorem, with exact second derivatives at the place that was found; that of ``fun`` follows. A
-    component that a bound holds moves as the bound does; where its slope is 0 on the bound, it counts as free. By
-    ``x0`` the derivative is 0. Where SciPy does not converge (``success`` is False) it is that of one step of Newton's
-    method from ``x``, and means nothing. Eagerly a singular matrix of second derivatives raises ``LinAlgError``; on XLA
-    it gives infinities or NaN.
+    SciPy finds the minimizer on plain numbers, with the gradient from ``jac``. Without ``jac`` it uses differences, and
+    the minimizer has about seven digits. The derivatives of ``x`` and ``fun`` with respect to ``args`` and the closure
+    of ``fun`` follow from the implicit function theorem, with exact second derivatives at the minimizer. A component
+    held by a bound moves as the bound does; a component on a bound with slope 0 counts as free. The derivative with
+    respect to ``x0`` is 0. If SciPy does not converge (``success`` is False), the derivative is that of one Newton step
+    from ``x``, and is not valid. A singular matrix of second derivatives raises ``LinAlgError`` eagerly; on XLA it
+    gives infinities or NaN.
 
     Args:
-        fun: takes a vector and ``args``, and returns a number. Written with NumPy. One that branches on the numbers it
-            is given has derivatives by its arguments, not by what it closes over.
-        x0: f64[n], where the search begins.
+        fun: a function of a vector and ``args`` that returns a number, written with NumPy. If it branches on its
+            argument, it has derivatives with respect to its arguments, but not to its closure.
+        x0: f64[n], the start of the search.
         args: further arguments, pytrees.
         method: one of SciPy's.
-        jac: SciPy's; a function, or True, is replaced by the exact gradient where something is traced.
-        hess: SciPy's; a function is replaced by the exact matrix likewise.
+        jac: SciPy's; a function, or True, is replaced by the exact gradient if a value is traced.
+        hess: SciPy's; a function is replaced by the exact matrix if a value is traced.
         hessp: the same.
         bounds: SciPy's; differentiable.
         constraints: SciPy's dictionaries; with traced values no other kind. Those that hold the minimum go on holding
@@ -111,11 +111,11 @@ def minimize(  # noqa: PLR0917  (SciPy's arguments)
         options: SciPy's further options; they have no derivative.
 
     Returns:
-        SciPy's result with ``x`` and ``fun``; of the rest what has no derivative. Under `jit` and `vmap` ``success`` is
-        traced, and there is no message.
+        SciPy's result with ``x`` and ``fun``, and the other fields without derivative. Under `jit` and `vmap`
+        ``success`` is traced, and there is no message.
 
     Raises:
-        UnsupportedFunctionError: a constraint is no dictionary, and something is traced.
+        UnsupportedFunctionError: a constraint is no dictionary, and a value is traced.
         NotDifferentiableError: an option is traced, or ``fun`` branches on numbers and closes over traced ones.
         LinAlgError: the second derivatives are singular.
 
@@ -180,7 +180,7 @@ def _are_dictionaries(constraints: Any) -> bool:
 def _closed(
     name: str, fun: Callable[..., Any], x: Aval, args: tuple, rows: Sequence[dict[str, Any]], *, first: bool
 ) -> tuple[Closed, list[Any], Closed]:
-    """The function with what constrains it, what they read, and the function alone."""
+    """Return the function with its constraints, their operands, and the function without constraints."""
     settle, held = cost(name, first=first), held_by(rows)
     if not rows:
         f, rest = close(name, fun, (x,), args, settle)
@@ -190,7 +190,7 @@ def _closed(
 
 
 def least(f: Closed, solver: Minimum, operands: Sequence[Any], rest: Sequence[Any]) -> Any:
-    """The place of a minimum and the value there."""
+    """Return the minimizer and the minimum."""
     x, success, result = answer(solver, operands)
     return solution(result, x=x, fun=f.evaluate(x, *rest)[0], success=success if result is None else None)
 
@@ -207,8 +207,8 @@ def minimize_scalar(  # noqa: PLR0917  (SciPy's arguments)
     """``scipy.optimize.minimize_scalar``: where a function of a number is least; differentiable as `minimize` is.
 
     Args:
-        fun: takes a number and ``args``, and returns a number. Written with NumPy.
-        bracket: two or three numbers around the minimum; it has no derivative by them.
+        fun: a function of a number and ``args`` that returns a number, written with NumPy.
+        bracket: two or three numbers around the minimum; the minimum does not depend on them.
         bounds: the lowest and the highest number; differentiable where one of them holds the minimum.
         args: further arguments, pytrees.
         method: one of SciPy's.

@@ -1,4 +1,4 @@
-"""What is said of a traced solution."""
+"""SciPy's results for traced problems."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from scipy.optimize import OptimizeResult
 
-# What carries no derivative, or is exactly what a formula here says.
+# Fields without a derivative, and fields that our formulas compute exactly.
 _KEPT = frozenset(
     {
         *("x", "fun", "root", "success", "status", "message", "converged", "flag", "method", "active_mask"),
@@ -16,7 +16,7 @@ _KEPT = frozenset(
 
 
 class Solution(OptimizeResult):
-    """SciPy's result, without the numbers of which nothing is known but their values (``jac``, ``hess_inv``, ...)."""
+    """SciPy's result, without the fields whose derivatives are unknown (``jac``, ``hess_inv``, ...)."""
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -30,6 +30,6 @@ class Solution(OptimizeResult):
 
 
 def solution(result: Any, **fields: Any) -> Solution:
-    """SciPy's result with some fields as functions of what is traced; these alone where SciPy was not asked yet."""
+    """Return SciPy's result with differentiable fields; only these fields before SciPy has run."""
     kept = {} if result is None else {name: value for name, value in result.items() if name in _KEPT}
     return Solution({**kept, **{name: value for name, value in fields.items() if value is not None}})

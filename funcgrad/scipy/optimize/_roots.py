@@ -19,23 +19,23 @@ from funcgrad.scipy.optimize._result import solution
 
 theirs = LazyModule("scipy.optimize")
 
-# These take a vector, whatever they are given; others keep its shape.
+# These methods return a vector for every shape of the guess; the others keep its shape.
 _FLAT = ("hybr", "lm")
 
 
 def start_of(x0: Any) -> Any:
-    """Where a search begins, in double precision."""
+    """Return the start of a search, in double precision."""
     x = fnp.asarray(as_value(x0))
     return fnp.astype(x, np.dtype(complex if x.dtype.kind == "c" else float))
 
 
 def as_tuple(args: Any) -> tuple:
-    """SciPy's ``args``, which may be one argument."""
+    """Return SciPy's ``args`` as a tuple; a single argument is allowed."""
     return args if isinstance(args, tuple) else (args,)
 
 
 def residuals(name: str, x: Aval, *, first: bool = False) -> Callable[[Any], list[Any]]:
-    """What a function returns, as many numbers as it takes; the first of a pair with ``first``."""
+    """Return the result of a function, with as many numbers as its argument; the first of a pair with ``first``."""
 
     def settle(y: Any) -> list[Any]:
         y = settled_array(y[0] if first else y)
@@ -66,25 +66,25 @@ def root(  # noqa: PLR0917  (SciPy's arguments)
 ) -> Any:
     """``scipy.optimize.root``: where a function of a vector is 0; the root is differentiable.
 
-    SciPy finds the root on plain numbers; the derivative of ``x`` by ``args`` and by what ``fun`` closes over is that
-    of the implicit function theorem at the root that was found. By ``x0`` it is 0. Where SciPy does not converge
-    (``success`` is False) it is that of one step of Newton's method from ``x``, and means nothing. Eagerly a singular
-    Jacobian raises ``LinAlgError``; on XLA it gives infinities or NaN.
+    SciPy finds the root on plain numbers. The derivatives of ``x`` with respect to ``args`` and the closure of ``fun``
+    follow from the implicit function theorem at this root. The derivative with respect to ``x0`` is 0. If SciPy does
+    not converge (``success`` is False), the derivative is that of one Newton step from ``x``, and is not valid. A
+    singular Jacobian raises ``LinAlgError`` eagerly; on XLA it gives infinities or NaN.
 
     Args:
-        fun: takes a vector and ``args``, and returns as many numbers. Written with NumPy. One that branches on the
-            numbers it is given has derivatives by its arguments, not by what it closes over.
-        x0: f64[n], where the search begins.
+        fun: a function of a vector and ``args`` that returns as many numbers. If it branches on its argument, it has
+            derivatives with respect to its arguments, but not to its closure.
+        x0: f64[n], the start of the search.
         args: further arguments, pytrees.
         method: one of SciPy's.
-        jac: SciPy's; a function is replaced by the exact Jacobian where something is traced.
+        jac: SciPy's; a function is replaced by the exact Jacobian if a value is traced.
         tol: the tolerance.
         callback: called after each iteration, by some methods.
         options: SciPy's further options; they have no derivative.
 
     Returns:
-        SciPy's result with ``x`` and ``fun``; of the rest what has no derivative. Under `jit` and `vmap` ``success`` is
-        traced, and there is no message.
+        SciPy's result with ``x`` and ``fun``, and the other fields without derivative. Under `jit` and `vmap`
+        ``success`` is traced, and there is no message.
 
     Raises:
         TreeMismatchError: there are more equations than unknowns, or fewer.
@@ -145,21 +145,21 @@ def fsolve(  # noqa: PLR0917  (SciPy's arguments)
     """``scipy.optimize.fsolve``: where a function of a vector is 0; differentiable as `root` is.
 
     Args:
-        func: takes a vector and ``args``, and returns as many numbers.
-        x0: f64[n], where the search begins.
+        func: a function of a vector and ``args`` that returns as many numbers.
+        x0: f64[n], the start of the search.
         args: further arguments, pytrees.
-        fprime: the Jacobian; replaced by the exact one where something is traced.
+        fprime: the Jacobian; replaced by the exact one if a value is traced.
         full_output: not supported with traced values.
         col_deriv: whether ``fprime`` returns columns.
         xtol: the tolerance.
-        maxfev: how often the function may be called.
-        band: how many diagonals of the Jacobian are not 0.
+        maxfev: the largest number of function calls.
+        band: the numbers of nonzero diagonals of the Jacobian.
         epsfcn: the step of differences.
         factor: the first step.
         diag: factors of the unknowns.
 
     Returns:
-        The root; SciPy warns where it finds none.
+        The root; SciPy warns if it finds none.
 
     Raises:
         UnsupportedFunctionError: ``full_output`` with traced values.
@@ -202,14 +202,14 @@ def fsolve(  # noqa: PLR0917  (SciPy's arguments)
 def fixed_point(
     func: Callable[..., Any], x0: Any, args: Any = (), xtol: float = 1e-8, maxiter: int = 500, method: str = "del2"
 ) -> Any:
-    """``scipy.optimize.fixed_point``: where a function returns what it takes; differentiable as `root` is.
+    """``scipy.optimize.fixed_point``: find ``x`` with ``func(x) = x``; differentiable as `root` is.
 
     Args:
         func: takes an array and ``args``, and returns an array of its shape.
-        x0: where the search begins.
+        x0: the start of the search.
         args: further arguments, pytrees.
         xtol: the tolerance.
-        maxiter: how many iterations there may be.
+        maxiter: the largest number of iterations.
         method: 'del2' or 'iteration'.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Rosenbrock's function, on which minimizers are tried, with its gradient and its matrix of second derivatives.
+"""Rosenbrock's function, a test problem for minimizers, with its gradient and its second derivatives.
 
 Source: Rosenbrock (1960), "An automatic method for finding the greatest or least value of a function".
 """
@@ -56,7 +56,7 @@ def rosen_der(x: Any) -> Any:
 
 
 def _bands(x: Any) -> tuple[Any, Any]:
-    """The diagonal of the second derivatives, and the one beside it."""
+    """Return the diagonal of the second derivatives, and the one next to it."""
     zero = fnp.zeros_like(x[:1])
     first = fnp.concatenate([1200 * x[:-1] ** 2 - 400 * x[1:] + 2, zero])
     return first + fnp.concatenate([zero, fnp.full_like(x[1:], 200)]), -400 * x[:-1]

@@ -51,22 +51,22 @@ def root_scalar(  # noqa: PLR0917  (SciPy's arguments)
     """``scipy.optimize.root_scalar``: where a function of a number is 0; the root is differentiable, as `root`'s is.
 
     Args:
-        f: takes a number and ``args``, and returns a number. Written with NumPy. One that branches on the number it is
-            given has derivatives by its arguments, not by what it closes over.
+        f: a function of a number and ``args`` that returns a number, written with NumPy. If it branches on its
+            argument, it has derivatives with respect to its arguments, but not to its closure.
         args: further arguments, pytrees.
         method: one of SciPy's.
-        bracket: between which numbers to search; the root has no derivative by them.
-        fprime: the derivative; replaced by the exact one where something is traced.
-        fprime2: the second derivative; replaced likewise.
-        x0: where the search begins; the root has no derivative by it.
+        bracket: between which numbers to search; the root does not depend on them.
+        fprime: the derivative; replaced by the exact one if a value is traced.
+        fprime2: the second derivative; replaced by the exact one if a value is traced.
+        x0: the start of the search; the root does not depend on it.
         x1: a second guess.
         xtol: the absolute tolerance.
         rtol: the relative tolerance.
-        maxiter: how many iterations there may be.
+        maxiter: the largest number of iterations.
         options: SciPy's further options.
 
     Returns:
-        SciPy's result with ``root``; under `jit` and `vmap` with ``root`` and ``converged`` alone.
+        SciPy's result with ``root``; under `jit` and `vmap` it has only ``root`` and ``converged``.
 
     Raises:
         NotDifferentiableError: an option is traced, or ``f`` branches on numbers and closes over traced ones.
@@ -119,7 +119,7 @@ def root_scalar(  # noqa: PLR0917  (SciPy's arguments)
 def _bracketed(  # noqa: PLR0917  (SciPy's arguments)
     name: str, f: Callable[..., Any], a: Any, b: Any, args: Any, full_output: bool, options: dict[str, Any]
 ) -> Any:
-    """The root between two numbers, by SciPy's function of this name."""
+    """Return the root between two numbers, from SciPy's function of this name."""
     search = getattr(theirs, name)
     name = f"scipy.optimize.{name}"
     if nothing_traced(a, b, args):
@@ -232,16 +232,16 @@ def newton(  # noqa: PLR0917  (SciPy's arguments)
 
     Args:
         func: takes a number, or an array whose elements it takes each by itself, and ``args``.
-        x0: where the search begins; the root has no derivative by it.
-        fprime: the derivative; replaced by the exact one where something is traced.
+        x0: the start of the search; the root does not depend on it.
+        fprime: the derivative; replaced by the exact one if a value is traced.
         args: further arguments, pytrees.
         tol: the absolute tolerance.
-        maxiter: how many iterations there may be.
-        fprime2: the second derivative; replaced likewise.
+        maxiter: the largest number of iterations.
+        fprime2: the second derivative; replaced by the exact one if a value is traced.
         x1: a second guess.
         rtol: the relative tolerance.
         full_output: not supported with traced values.
-        disp: whether an error is raised where it does not converge.
+        disp: whether to raise an error if it does not converge.
 
     Returns:
         The root, of the shape of ``x0``.
@@ -287,6 +287,6 @@ def newton(  # noqa: PLR0917  (SciPy's arguments)
                 more[option] = solver.bound(solver.made(make, rest), rest)
         return theirs.newton(solver.bound(f, rest), starts[0], **more, **options), True, None
 
-    # Of a few numbers the whole Jacobian costs little, and is right whatever the function does.
+    # For few numbers the whole Jacobian is cheap, and right even if the function is not elementwise.
     kind = RootOfEach if x.size > _MANY and x.dtype.kind == "f" else Root
     return answer(kind(name, f, find, x, len(guesses), len(rest)), (*guesses, *rest))[0]

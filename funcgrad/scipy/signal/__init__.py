@@ -1,6 +1,6 @@
 """``scipy.signal`` for arrays of either engine and for tracers.
 
-SciPy's functions offer no hook for other arrays: call the ones here.
+SciPy's functions accept no other arrays: call the functions here.
 """
 
 from funcgrad._public import publish

@@ -19,7 +19,7 @@ from funcgrad.scipy.signal._scipys import scipys
 _fft = LazyModule("scipy.fft")
 
 _MODES = ("full", "valid", "same")
-# What SciPy calls what is beyond the edges of an image, in NumPy's words.
+# SciPy's extension modes of images, with NumPy's names for them.
 _BOUNDARIES = {
     "fill": "constant",
     "pad": "constant",
@@ -31,7 +31,7 @@ _BOUNDARIES = {
 
 
 def _both(name: str, in1: Any, in2: Any, mode: str) -> tuple[Any, Any]:
-    """Both as arrays; what is inside has to lie in the first one."""
+    """Return both as arrays, in the order in which the second lies inside the first."""
     a, v = fnp.asarray(as_value(in1)), fnp.asarray(as_value(in2))
     if len(a.shape) != len(v.shape):
         raise ValueError(
@@ -58,20 +58,20 @@ def _larger_first(name: str, a: Any, v: Any, axes: Sequence[int]) -> tuple[Any, 
 
 
 def _centered(y: Any, shape: Sequence[int]) -> Any:
-    """The middle of an array."""
+    """Return the middle of an array."""
     starts = [(n - m) // 2 for n, m in zip(y.shape, shape, strict=True)]
     return y[tuple([slice(start, start + m) for start, m in zip(starts, shape, strict=True)])]
 
 
 def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
-    """``scipy.signal.convolve``: the sums of products of an array and another one that is turned round.
+    """``scipy.signal.convolve``: the sums of products of an array and a second, reversed array.
 
     Args:
         in1: an array.
         in2: as many axes.
-        mode: ``'full'``; ``'valid'`` for the places at which the one lies wholly inside of the other; ``'same'`` for
-            the middle of what is full, in the shape of ``in1``.
-        method: ``'direct'`` for sums, ``'fft'`` for transforms, ``'auto'`` for what SciPy expects to be faster.
+        mode: ``'full'``; ``'valid'`` for the positions at which one array lies completely inside the other; ``'same'``
+            for the middle of the full result, in the shape of ``in1``.
+        method: ``'direct'`` for sums, ``'fft'`` for transforms, ``'auto'`` for the one that SciPy expects to be faster.
 
     Returns:
         An array of the common dtype.
@@ -105,7 +105,7 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
         a, v = _larger_first("convolve", a, v, range(len(a.shape)))
     dtype = np.result_type(a.dtype, v.dtype)
     if method == "auto":
-        # Of integers sums are exact.
+        # Sums of integers are exact.
         method = _method(a.shape, v.shape, mode) if is_inexact(dtype) else "direct"
     if method == "direct":
         return _by_sums(a, v, mode)
@@ -115,7 +115,7 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
 
 @lru_cache(maxsize=1024)
 def _method(a_shape: tuple[int, ...], v_shape: tuple[int, ...], mode: str) -> str:
-    """What SciPy finds faster, which depends on the lengths alone."""
+    """Return the method that SciPy expects to be faster, from the lengths alone."""
     return scipys("choose_conv_method", np.broadcast_to(0.0, a_shape), np.broadcast_to(0.0, v_shape), mode)
 
 
@@ -158,7 +158,7 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: int | Sequence[int
     if mode == "valid":
         a, v = _larger_first("fftconvolve", a, v, along)
     lengths = [a.shape[i] + v.shape[i] - 1 for i in along]
-    # SciPy transforms single precision in single precision beside double precision too, and loses what it gives.
+    # SciPy transforms single precision combined with double precision in single precision, which loses digits.
     a, v = promote(a, v)
     real = a.dtype.kind != "c"
     fast = tuple([_fft.next_fast_len(n, real) for n in lengths])
@@ -175,7 +175,7 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: int | Sequence[int
 
 
 def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: int | Sequence[int] | None = None) -> Any:
-    """``scipy.signal.oaconvolve``: what `fftconvolve` gives, and by the same transforms of the whole arrays."""
+    """``scipy.signal.oaconvolve``: the same as `fftconvolve`, computed in the same way."""
     return fftconvolve(in1, in2, mode, axes)
 
 
@@ -213,8 +213,8 @@ def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", f
         in1: f[height, width].
         in2: f[height, width].
         mode: ``'full'``, ``'valid'`` or ``'same'``, as of `convolve`.
-        boundary: how ``in1`` goes on: ``'fill'``, ``'wrap'`` or ``'symm'``.
-        fillvalue: what is there in the mode ``'fill'``.
+        boundary: the extension of ``in1``: ``'fill'``, ``'wrap'`` or ``'symm'``.
+        fillvalue: the value beyond the edges in the mode ``'fill'``.
 
     Returns:
         An image of the common dtype.
@@ -237,7 +237,7 @@ def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", 
     """``scipy.signal.correlate2d``: `correlate` of images, with the arguments of `convolve2d`."""
     a, v = _images("correlate2d", in1, in2, mode)
     if mode == "valid" and _larger_first("correlate2d", a, v, (0, 1))[0] is not a:
-        # SciPy exchanges them, and conjugates what is the smaller one then.
+        # SciPy exchanges the arguments, and then conjugates the smaller one.
         return _with_edges("correlate2d", v, _reversed(a), (mode, boundary, fillvalue), 0)[::-1, ::-1]
     return _with_edges("correlate2d", a, _reversed(v), (mode, boundary, fillvalue), 0)
 
@@ -270,6 +270,6 @@ def _with_edges(name: str, a: Any, v: Any, edge: tuple[str, str, Any], turned: i
         y = ops.convolve_axes(around, v, 2, full=False)
     if mode != "same":
         return y
-    # Of an even number of elements SciPy takes another one for the middle where nothing is turned round.
+    # For an even number of elements, SciPy's correlation has another middle than its convolution.
     starts = [(m - turned) // 2 for m in v.shape]
     return y[tuple([slice(start, start + n) for start, n in zip(starts, shape, strict=True)])]

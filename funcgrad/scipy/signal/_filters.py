@@ -24,9 +24,9 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 
     Args:
         b: f[M + 1], the coefficients of the numerator.
-        a: f[N + 1], those of the denominator, of which the first is not 0.
+        a: f[N + 1], the coefficients of the denominator; the first must not be 0.
         x: the signals.
-        axis: along which axis of them.
+        axis: the axis to work along.
         zi: the state before the first sample, in the shape of ``x`` but for the axis, which has the length
             ``max(M, N)``; others of its axes may have length 1. Without it there was nothing before.
 
@@ -34,7 +34,7 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
         An array of the shape of ``x``; with ``zi`` given, that and the state behind the last sample.
 
     Raises:
-        ValueError: ``b`` or ``a`` is no vector, ``x`` has no axis, or ``zi`` another shape.
+        ValueError: ``b`` or ``a`` is no vector, ``x`` has no axis, or ``zi`` has another shape.
         NotImplementedError: all of them are integers.
 
     Example:
@@ -56,7 +56,7 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
             "scipy.signal.lfilter: x is a number, and x must be at least 1-D. Give it an axis, as x[None]."
         )
     axis = normalize_axis(axis, len(x.shape))
-    # SciPy keeps as much of a state as the longer of both asks for.
+    # SciPy's state has the length of the longer of both.
     order = max(a.shape[0], b.shape[0]) - 1
     state = None if zi is None else _state(zi, x.shape, axis, order)
     b, a, x, *given = promote(b, a, x, *([] if state is None else [state]))
@@ -96,7 +96,7 @@ def _state(zi: Any, shape: tuple[int, ...], axis: int, order: int) -> Any:
 
 def _check_first(a: Any) -> None:
     known = known_value(a)
-    # Where it is not known, the result is infinite or NaN.
+    # If it is not known, a zero gives infinity or NaN.
     if known is not None and not known[0]:
         raise ValueError(
             "scipy.signal.lfilter: a[0] == 0, and a filter coefficient a[0] == 0 is not supported; needed another "
@@ -105,7 +105,7 @@ def _check_first(a: Any) -> None:
 
 
 def _filtered(b: Any, a: Any, x: Any, zi: Any) -> tuple[Any, Any]:
-    """The results along the last axis, and the last state."""
+    """Return the results along the last axis, and the last state."""
     n, order = x.shape[-1], max(a.shape[0], b.shape[0]) - 1
     b = fnp.divide(b, a[0])
     if a.shape[0] == 1:
@@ -127,7 +127,7 @@ def _convolved(b: Any, x: Any, zi: Any) -> tuple[Any, Any]:
 
 
 def lfilter_zi(b: Any, a: Any) -> Any:
-    """``scipy.signal.lfilter_zi``: the state of `lfilter` in which ones stay what the filter makes of ones.
+    """``scipy.signal.lfilter_zi``: the state of `lfilter` that gives a constant result for an input of ones.
 
     Example:
         >>> import numpy as np
@@ -165,7 +165,7 @@ def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
     def beyond(c: Any, before: Any) -> Any:
         before = fnp.pad(before[:order], (0, max(order - before.shape[0], 0)))
         c = fnp.pad(c, (0, order + 1 - c.shape[0]))
-        # What these still give to the results that come.
+        # The contribution of the earlier results and samples to the next results.
         return fnp.convolve(before[::-1], c)[order : 2 * order] if order else before
 
     return fnp.subtract(beyond(b, x), beyond(a, y))
@@ -207,11 +207,11 @@ def filtfilt(  # noqa: PLR0917  (SciPy's arguments)
 
     Args:
         b: f[M + 1], the coefficients of the numerator.
-        a: f[N + 1], those of the denominator.
+        a: f[N + 1], the coefficients of the denominator.
         x: the signals.
-        axis: along which axis of them.
+        axis: the axis to work along.
         padtype: how they are extended beyond their ends: ``'odd'``, ``'even'``, ``'constant'`` or ``None``.
-        padlen: by how many samples; three times the length of the filter for ``None``.
+        padlen: the number of samples to add; three times the length of the filter for ``None``.
         method: ``'pad'``; SciPy's ``'gust'`` is refused.
         irlen: SciPy's, for ``'gust'``.
 
@@ -242,7 +242,7 @@ def filtfilt(  # noqa: PLR0917  (SciPy's arguments)
 
 
 def _extended(name: str, x: Any, padtype: str | None, padlen: int | None, taps: int) -> tuple[Any, int]:
-    """The signals extended along the last axis, and by how many samples at each end."""
+    """Return the signals extended along the last axis, and the number of samples added at each end."""
     if padtype not in {"even", "odd", "constant", None}:
         raise ValueError(
             f"scipy.signal.{name}: unknown value {padtype!r} given to padtype; padtype must be 'even', 'odd', "
@@ -274,7 +274,7 @@ def _sections(name: str, sos: Any) -> Any:
             "coefficients for each section, b before a."
         )
     known = known_value(sos)
-    # Where it is not known, a section is divided by its a[0].
+    # If its numbers are not known, each section is divided by its a[0].
     if known is not None and not (known[:, 3] == 1).all():
         raise ValueError(
             f"scipy.signal.{name}: sos[:, 3] should be all ones, and one of them is another number. Divide each "
@@ -289,9 +289,9 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     Args:
         sos: f[sections, 6], of each section ``b`` and ``a`` of `lfilter`.
         x: the signals.
-        axis: along which axis of them.
-        zi: the states before the first sample, of the shape of ``x`` but with length 2 along the axis, for each
-            section in a first axis of its own.
+        axis: the axis to work along.
+        zi: the states before the first sample, of the shape of ``x`` but with length 2 along the axis, and a first axis
+            for the sections.
 
     Returns:
         An array of the shape of ``x``; with ``zi`` given, that and the states behind the last sample.
@@ -328,7 +328,7 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 
 
 def sosfilt_zi(sos: Any) -> Any:
-    """``scipy.signal.sosfilt_zi``: the states of `sosfilt` in which ones stay what the filter makes of ones."""
+    """``scipy.signal.sosfilt_zi``: the states of `sosfilt` that give a constant result for an input of ones."""
     sos = _sections("sosfilt_zi", sos)
     states, scale = [], 1.0
     for i in range(sos.shape[0]):

@@ -18,7 +18,7 @@ from funcgrad.scipy.signal._filters import sosfilt, sosfiltfilt
 from funcgrad.scipy.signal._scipys import scipys
 from funcgrad.scipy.signal.windows import get_window
 
-# How SciPy goes on beyond the ends of a signal, in NumPy's words.
+# SciPy's extension modes of signals, with NumPy's names for them.
 _EXTENSIONS = {"constant": "constant", "edge": "edge", "reflect": "reflect", "symmetric": "symmetric", "wrap": "wrap"}
 _BACKGROUNDS: dict[str, Callable[..., Any]] = {
     "mean": fnp.mean,
@@ -33,11 +33,11 @@ def resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None,
 
     Args:
         x: the signals.
-        num: how many samples they are to have.
+        num: the number of samples of the result.
         t: the times of the samples, evenly spaced; the new ones are returned too.
-        axis: along which axis.
-        window: what the spectrum is multiplied by: an array of its length, a function of its frequencies, or what
-            `get_window` takes.
+        axis: the axis to work along.
+        window: a factor of the spectrum: an array of its length, a function of its frequencies, or an argument of
+            `get_window`.
         domain: ``'time'``, or ``'freq'`` where ``x`` is the spectrum.
 
     Returns:
@@ -71,7 +71,7 @@ def resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None,
 
 
 def _weights(window: Any, n: int) -> Any:
-    """By the order of the frequencies in a spectrum."""
+    """Return the weights in the order of the frequencies in a spectrum."""
     if callable(window):
         return window(np.fft.fftfreq(n))
     if hasattr(window, "shape"):
@@ -100,7 +100,7 @@ def _of_half_spectrum(x: Any, num: int, weights: Any, domain: str) -> Any:
 
 
 def _real(x: Any) -> np.dtype:
-    """The dtype of the numbers that a spectrum is made of."""
+    """Return the real dtype of a spectrum."""
     return np.dtype(np.float32) if np.result_type(x.dtype, 1j) == np.complex64 else np.dtype(float)
 
 
@@ -113,11 +113,11 @@ def _of_spectrum(x: Any, num: int, weights: Any, domain: str) -> Any:
     half = m // 2 + 1
     low, high = spectrum[..., :half], spectrum[..., n - (m - half) :]
     if m % 2 == 0 and num < n:
-        # Two frequencies become the one that has no mirror.
+        # The two halves of the highest frequency become one.
         both = fnp.add(low[..., -1:], spectrum[..., n - m // 2 : n - m // 2 + 1])
         low = fnp.concatenate([low[..., :-1], both], -1)
     if m % 2 == 0 and n < num:
-        # And the one becomes two, each of half of it.
+        # The highest frequency is split into two halves.
         split = fnp.divide(low[..., -1:], 2)
         low, high = fnp.concatenate([low[..., :-1], split], -1), fnp.concatenate([split, high], -1)
     between = [(0, 0)] * (len(x.shape) - 1) + [(0, num - low.shape[-1] - high.shape[-1])]
@@ -133,11 +133,11 @@ def upfirdn(  # noqa: PLR0917  (SciPy's arguments)
     Args:
         h: f[taps], the filter.
         x: the signals.
-        up: ``up - 1`` zeros stand between samples.
-        down: one of so many results is kept.
-        axis: along which axis.
+        up: ``up - 1`` zeros are put between samples.
+        down: one of ``down`` results is kept.
+        axis: the axis to work along.
         mode: how the signals go on beyond their ends: 'constant', 'edge', 'reflect', 'symmetric' or 'wrap'.
-        cval: what is there in the mode 'constant'.
+        cval: the value beyond the edges in the mode 'constant'.
 
     Returns:
         The results, of the common dtype.
@@ -170,7 +170,7 @@ def upfirdn(  # noqa: PLR0917  (SciPy's arguments)
     length = resampled_length(h.shape[0], x.shape[-1], up, down)
     start = 0
     if mode != "constant" or _is_other_than_zero(cval):
-        # As far as the filter reaches, by a number of samples that whole results stand for.
+        # Extend by the length of the filter, rounded up so that a whole number of results is cut off.
         width = down * math.ceil(math.ceil(h.shape[0] / up) / down)
         options = {"constant_values": cval} if mode == "constant" else {}
         x = fnp.pad(x, [(0, 0)] * (len(x.shape) - 1) + [(width, width)], mode=_EXTENSIONS[mode], **options)
@@ -197,12 +197,12 @@ def resample_poly(  # noqa: PLR0917  (SciPy's arguments)
     Args:
         x: the signals.
         up: the factor of the rate.
-        down: what it is divided by.
-        axis: along which axis.
+        down: the divisor of the rate.
+        axis: the axis to work along.
         window: the window that the filter is designed with, or the filter itself.
         padtype: how the signals go on beyond their ends, as of `upfirdn`; or ``'mean'``, ``'median'``, ``'minimum'``
             or ``'maximum'``, which is taken from them before, and added after.
-        cval: what is there for ``'constant'``.
+        cval: the value beyond the ends for ``'constant'``.
 
     Returns:
         The signals.
@@ -252,7 +252,7 @@ def _part(y: Any, axis: int, start: int, length: int) -> Any:
 
 
 def _low_pass(window: Any, rate: int, dtype: np.dtype) -> tuple[Any, int]:
-    """The filter, and how far it reaches to each side."""
+    """Return the filter, and the number of elements on each side of its middle."""
     if isinstance(window, list) or hasattr(window, "shape"):
         h = fnp.asarray(as_value(window))
         if len(h.shape) != 1:
@@ -260,21 +260,21 @@ def _low_pass(window: Any, rate: int, dtype: np.dtype) -> tuple[Any, int]:
                 f"scipy.signal.resample_poly: the window must be 1-D, and is {aval_of(h)}. Give the coefficients."
             )
         return h, (h.shape[0] - 1) // 2
-    # Far enough for a function like the sinc.
+    # A length that is enough for a sinc function.
     reach = 10 * rate
     h = scipys("firwin", 2 * reach + 1, 1 / rate, window=window)
     return h.astype(dtype) if is_inexact(dtype) else h, reach
 
 
 def decimate(x: Any, q: int, n: int | None = None, ftype: str = "iir", axis: int = -1, zero_phase: bool = True) -> Any:
-    """``scipy.signal.decimate``: filter what is too fast, and keep every ``q``-th sample.
+    """``scipy.signal.decimate``: remove high frequencies with a filter, and keep every ``q``-th sample.
 
     Args:
         x: the signals.
-        q: one of so many samples is kept.
+        q: the factor between the rates.
         n: the order of the filter.
         ftype: ``'iir'`` or ``'fir'``; systems are refused.
-        axis: along which axis.
+        axis: the axis to work along.
         zero_phase: whether to filter forward and backward.
 
     Returns:
@@ -306,10 +306,10 @@ def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwr
 
     Args:
         data: the signals.
-        axis: along which axis.
+        axis: the axis to work along.
         type: ``'linear'`` or ``'constant'``.
         bp: where one line ends and the next begins.
-        overwrite_data: SciPy's; nothing is overwritten here.
+        overwrite_data: ignored; no argument is overwritten.
 
     Returns:
         An array of the shape of the data.
@@ -342,7 +342,7 @@ def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwr
 
 
 def _without_line(x: Any) -> Any:
-    """What is orthogonal to ones and to a slope."""
+    """Return the part that is orthogonal to constants and to a slope."""
     n = x.shape[-1]
     basis, _ = np.linalg.qr(np.stack([np.ones(n), np.arange(n) - (n - 1) / 2], 1))
     basis = basis.astype(x.dtype)
@@ -354,8 +354,8 @@ def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:  # noqa: N803 
 
     Args:
         x: real signals.
-        N: how many samples are transformed; all of them for ``None``.
-        axis: along which axis.
+        N: the number of samples to transform; all of them for ``None``.
+        axis: the axis to work along.
 
     Returns:
         Complex signals.
@@ -377,7 +377,7 @@ def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:  # noqa: N803 
     if n <= 0:
         raise ValueError(f"scipy.signal.hilbert: N must be positive, and is {n}. Give signals at least one sample.")
     spectrum = fnp.moveaxis(fnp.fft.fft(x, n, axis), axis, -1)
-    # Of frequencies and their negatives only the first are left, with the weight of both.
+    # Keep only the positive frequencies, with the weight of both.
     factors = np.zeros(n, spectrum.dtype)
     factors[0] = factors[n // 2] = 1
     factors[1 : (n + 1) // 2] = 2

@@ -1,4 +1,4 @@
-"""SciPy's own functions of plain numbers: designs of filters, and choices that depend on lengths alone."""
+"""SciPy's own functions on plain numbers: filter designs, and choices that depend on lengths only."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ _signal = LazyModule("scipy.signal")
 
 
 def scipys(name: str, *args: Any, **options: Any) -> Any:
-    """What ``scipy.signal`` gives; inside of ``fg.intercept()`` its own code meets plain arrays all the same."""
+    """Call a function of ``scipy.signal`` outside all transforms, also inside ``fg.intercept()``."""
     with untraced():
         return getattr(_signal, name)(*args, **options)

@@ -1,4 +1,4 @@
-"""Savitzky and Golay's filter: each sample is that of a polynomial that fits its neighbours."""
+"""Savitzky-Golay filter: each sample becomes the value of a polynomial fitted to its neighbours."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def savgol_filter(  # noqa: PLR0917  (SciPy's arguments)
 
     Args:
         x: the signals.
-        window_length: how many neighbours, with the sample itself.
+        window_length: the number of samples in a window.
         polyorder: the order of the polynomials.
-        deriv: of which derivative the values are.
-        delta: how far apart the samples are.
-        axis: along which axis.
+        deriv: the order of the derivative to return.
+        delta: the distance of the samples.
+        axis: the axis to work along.
         mode: ``'interp'`` for polynomials of the samples at the ends, or how the signals go on: 'mirror', 'constant',
             'nearest' or 'wrap'.
-        cval: what is there in the mode 'constant'.
+        cval: the value beyond the edges in the mode 'constant'.
 
     Returns:
         An array of the shape of ``x``.
@@ -84,8 +84,8 @@ def savgol_filter(  # noqa: PLR0917  (SciPy's arguments)
 
 
 def _fits(window_length: int, polyorder: int, deriv: int, delta: float) -> np.ndarray:
-    """From the samples of a window to the values of their polynomial at each of them, or of a derivative of it."""
-    # Around the middle, where powers are smallest.
+    """Return the matrix from a window's samples to the values, or a derivative, of their polynomial at each of them."""
+    # Centre the positions, so that their powers are small.
     places = np.arange(window_length) - (window_length - 1) / 2
     powers = np.vander(places, polyorder + 1, increasing=True)
     slopes = np.zeros_like(powers)

@@ -1,6 +1,6 @@
-"""``scipy.signal.windows``: those with parameters by which they are smooth, for traced parameters too.
+"""Windows of ``scipy.signal.windows`` with continuous parameters, for traced parameters too.
 
-All others are of plain numbers, and are SciPy's own.
+All other windows have no such parameters, and are SciPy's own.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _places(name: str, M: int) -> int:  # noqa: N803  (SciPy's name)
 
 
 def _made(name: str, M: int, sym: bool, formula: Callable[[np.ndarray, int], Any]) -> Any:  # noqa: N803  (SciPy's name)
-    """``formula(places, length)``; a periodic window is a longer one without its end."""
+    """Return ``formula(places, length)``; a periodic window is a symmetric one without its last point."""
     M = _places(name, M)  # noqa: N806  (SciPy's name)
     if M <= 1:
         return np.ones(M)
@@ -153,7 +153,7 @@ def general_gaussian(M: int, p: Any, sig: Any, sym: bool = True) -> Any:  # noqa
 
     def formula(n: np.ndarray, length: int) -> Any:
         far = np.abs(n - (length - 1) / 2)
-        # In the middle it is 1, whatever the power.
+        # The middle is 1 for every power.
         power = fnp.power(fnp.absolute(fnp.divide(np.where(far, far, 1.0), sig)), fnp.multiply(2, p))
         return fnp.where(far == 0, 1.0, fnp.exp(fnp.multiply(-0.5, power)))
 
@@ -225,7 +225,7 @@ def get_window(window: Any, Nx: int, fftbins: bool = True) -> Any:  # noqa: N803
     return function(Nx, *parameters, sym=sym)
 
 
-# By the names that SciPy knows them by.
+# The functions by SciPy's names for the windows.
 _TRACED: dict[str, Callable[..., Any]] = {
     name: function
     for function, names in (

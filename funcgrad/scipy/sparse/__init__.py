@@ -1,4 +1,4 @@
-"""``scipy.sparse`` with traced elements: a matrix that is made of them, its products, and systems with it.
+"""``scipy.sparse`` with traced elements: sparse matrices, their products, and linear systems.
 
 SciPy's own matrices, which are constants, need nothing of this: ``A @ x`` and ``x @ A`` take traced ``x``. A matrix of
 traced elements is made here, where SciPy's class would take them for objects:

@@ -1,4 +1,4 @@
-"""A sparse matrix whose elements may be traced; their places are plain numbers."""
+"""A sparse matrix whose elements may be traced; their positions are plain numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SparseArray:
     Args:
         data: f[nnz], the elements, which may be traced.
         places: their rows and columns, and where rows start.
-        shape: that of the matrix.
+        shape: the shape of the matrix.
 
     Example:
         >>> import numpy as np
@@ -35,7 +35,7 @@ class SparseArray:
         array([20.,  3.])
     """
 
-    # Arrays leave operations with it to its own methods.
+    # NumPy and JAX then use this class's methods for operations with it.
     __array_ufunc__ = None
 
     def __init__(self, data: Any, places: tuple[Any, Any, Any], shape: Shape) -> None:
@@ -43,17 +43,17 @@ class SparseArray:
 
     @property
     def dtype(self) -> np.dtype:
-        """The dtype of the elements."""
+        """Return the dtype of the elements."""
         return self.data.dtype
 
     @property
     def nnz(self) -> int:
-        """How many elements are stored."""
+        """Return the number of stored elements."""
         return self.data.shape[0]
 
     @property
     def T(self) -> SparseArray:  # noqa: N802  (NumPy's name)
-        """The transposed matrix."""
+        """Return the transposed matrix."""
         rows, columns, _ = self.places
         return coo_array((self.data, (columns, rows)), shape=self.shape[::-1])
 
@@ -112,14 +112,14 @@ class SparseArray:
         return -self + other
 
     def diagonal(self) -> Any:
-        """The main diagonal."""
+        """Return the main diagonal."""
         rows, columns, _ = self.places
         shown = np.flatnonzero(rows == columns)
         zeros = np.zeros(min(self.shape), self.dtype)
         return scatter_add_p(zeros, self.data[shown], rows[shown], index=ROWS)
 
     def toarray(self) -> Any:
-        """The whole matrix as an array."""
+        """Return the whole matrix as an array."""
         rows, columns, _ = self.places
         zeros = np.zeros(self.shape[0] * self.shape[1], self.dtype)
         flat = scatter_add_p(zeros, self.data, rows.astype(np.int64) * self.shape[1] + columns, index=ROWS)
@@ -129,7 +129,7 @@ class SparseArray:
 
 
 def as_sparse(a: Any) -> SparseArray:
-    """A sparse matrix of SciPy's, or one of ours, as ours."""
+    """Return a sparse matrix of SciPy's, or one of ours, as ours."""
     if isinstance(a, SparseArray):
         return a
     if not is_sparse(a):
@@ -146,7 +146,7 @@ def coo_array(arg1: Any, shape: Sequence[int] | None = None) -> SparseArray:
 
     Args:
         arg1: ``(data, (rows, columns))``, with f[n], which may be traced, and plain i[n]; or a sparse matrix.
-        shape: that of the matrix; as far as the places reach if left out.
+        shape: the shape of the matrix; by default the smallest that contains all positions.
 
     Returns:
         the matrix.
@@ -222,7 +222,7 @@ def diags_array(
     Args:
         diagonals: f[n] each, which may be traced; one of them where ``offsets`` is a number.
         offsets: above the main one (positive) or below it.
-        shape: that of the matrix; square, as the first diagonal says, if left out.
+        shape: the shape of the matrix; by default square, from the length of the first diagonal.
 
     Returns:
         the matrix.

@@ -49,7 +49,7 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: bool = T
         f[n] or f[n, m], like ``b``; f[n] of f[n, 1] too, as SciPy's.
 
     Raises:
-        LinAlgError: on NumPy, where the matrix is singular. On XLA the result is NaN then.
+        LinAlgError: on NumPy, if the matrix is singular; on XLA the result is NaN.
 
     Example:
         >>> import numpy as np

@@ -1,4 +1,4 @@
-"""The formulas of distances between vectors along the last axis, which broadcast."""
+"""Formulas of distances between vectors along the last axis; they broadcast."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def weighed(x: Any, w: Any) -> Any:
 
 
 def square_root(x: Any) -> Any:
-    """The square root, with the derivative 0 at 0."""
+    """Return the square root, with the derivative 0 at 0."""
     positive = fnp.not_equal(x, 0)
     return fnp.where(positive, fnp.sqrt(fnp.where(positive, x, 1)), fnp.multiply(x, 0))
 
@@ -34,7 +34,7 @@ def minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
             f"scipy.spatial.distance.minkowski: p must be greater than 0, and is {known}. Use numpy.inf for the "
             "largest difference."
         )
-    # A power that is traced has a derivative, whatever its number is.
+    # A traced power has a derivative, so the formulas for special powers are not used.
     number = None if known is None or holds_tracer(p) else float(known)
     if number == np.inf:
         return chebyshev(u, v, w)
@@ -42,7 +42,7 @@ def minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
         return summed(weighed(fnp.absolute(difference), w))
     if number == 2:
         return square_root(summed(weighed(fnp.multiply(difference, difference), w)))
-    # A number that is known does not make more of single precision than it is.
+    # A known number does not convert single precision to double precision.
     power = p if number is None else number
     size = fnp.absolute(difference)
     there = fnp.greater(size, 0)
@@ -74,7 +74,7 @@ def correlation(u: Any, v: Any, w: Any = None, centered: bool = True) -> Any:
         u, v = (fnp.subtract(x, mean(x, w)[..., None]) for x in (u, v))
     uv, uu, vv = (summed(fnp.multiply(x, weighed(y, w))) for x, y in ((u, v), (u, u), (v, v)))
     d = fnp.subtract(1.0, fnp.divide(uv, fnp.sqrt(fnp.multiply(uu, vv))))
-    # Rounding may go below 0, where the derivatives are still those of the formula.
+    # Rounding may give a negative number; clip it, but keep the derivative of the formula.
     return fnp.add(d, stop_gradient_p(fnp.subtract(fnp.clip(d, 0.0, 2.0), d)))
 
 

@@ -46,12 +46,12 @@ def minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
     u, v = _floats("minkowski", u, v)
     known = known_value(as_value(p))
     d = formulas.minkowski(u, v, p, weights("minkowski", w))
-    # SciPy's norm of second order is a double.
+    # SciPy's Euclidean norm is a double.
     return fnp.astype(d, np.result_type(d.dtype, float)) if known is not None and known == 2 else d
 
 
 def euclidean(u: Any, v: Any, w: Any = None) -> Any:
-    """``scipy.spatial.distance.euclidean``, of two vectors; its derivative is 0 where they are equal.
+    """``scipy.spatial.distance.euclidean``, of two vectors; its derivative is 0 for equal vectors.
 
     Example:
         >>> import numpy as np
@@ -156,7 +156,7 @@ def jensenshannon(p: Any, q: Any, base: Any = None, *, axis: int = 0, keepdims: 
         keepdims: whether the axis remains, with length 1.
 
     Returns:
-        A distance for each pair of vectors, with the derivative 0 where they are equal.
+        A distance for each pair of vectors, with the derivative 0 for equal vectors.
 
     Example:
         >>> from funcgrad.scipy.spatial import distance

@@ -1,8 +1,8 @@
 """``scipy.spatial.distance``: between points, and between all pairs of them.
 
-SciPy's functions offer no hook for other arrays: call the ones here. Where points coincide, the derivative of a
-distance that has a kink there is 0, as in PyTorch's ``cdist``; where coordinates are equal, so is that of their
-absolute difference. What counts unequal elements is constant.
+SciPy's functions accept no other arrays: call the functions here. At equal points, the derivative of a distance with a
+kink there is 0, as in PyTorch's ``cdist``; so is the derivative of an absolute difference of equal coordinates.
+Distances that count unequal elements are constant.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ __all__ = [
 ]
 
 
-# By SciPy's names for them: of vectors along the last axis.
+# The formulas by SciPy's names, for vectors along the last axis.
 _METRICS: dict[str, tuple[str, Callable[..., Any]]] = {
     alias: (names.split()[0], function)
     for names, function in (
@@ -109,7 +109,7 @@ def _metric(name: str, metric: Any, out: Any) -> tuple[str, Callable[..., Any]]:
 
 
 def _options(name: str, metric: str, points: list[Any], given: dict[str, Any]) -> dict[str, Any]:
-    """What SciPy takes from all of the points where it is not given."""
+    """Return the options that SciPy computes from all points if they are not given."""
     options = dict(given)
     if options.get("w") is not None:
         options["w"] = weights(name, options["w"])
@@ -150,7 +150,7 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: None = None, **kw
         f64[m, n].
 
     Raises:
-        ValueError: the arrays are not of points with as many coordinates, or there is no such metric.
+        ValueError: the points have different numbers of coordinates, or the metric is unknown.
 
     Example:
         >>> import numpy as np
@@ -187,7 +187,7 @@ def _as_points(name: str, x: Any) -> Any:
 
 
 def _squares(name: str, a: Any, b: Any, options: dict[str, Any]) -> Any:
-    """Euclidean distances or their squares, by primitives of their own."""
+    """Return Euclidean distances or their squares, by their own primitives."""
     if name not in {"euclidean", "sqeuclidean", "seuclidean"} or not a.shape[1]:
         return None
     rest = {key: value for key, value in options.items() if value is not None}
@@ -295,7 +295,7 @@ def _matrix(x: Any) -> Any:
             f"scipy.spatial.distance.squareform: incompatible vector size {x.shape[0]}; it must be a binomial "
             "coefficient n choose 2 for some integer n >= 2. Give the distance of each pair of points once."
         )
-    # The diagonal reads the zero that stands behind them.
+    # The diagonal reads the zero appended after the distances.
     places = np.full((m, m), x.shape[0])
     first, second = np.triu_indices(m, 1)
     places[first, second] = places[second, first] = np.arange(x.shape[0])

@@ -3,9 +3,10 @@
 SciPy's own ufuncs find these functions when they meet a tracer. Its Python functions (``logsumexp``, ``softmax``,
 ``multigammaln``) offer no hook: call the ones here, or theirs inside of ``fg.intercept()``.
 
-Values are SciPy's; on XLA formulas where there are good ones, else SciPy is called by the program (``jv``, ``expn``,
-``ellipk``, ``lambertw`` and the like). Derivatives by published rules, named in ``funcgrad/_ops/elementwise/special``;
-one that nobody has a closed rule for (of a Bessel function by its order) is refused by name.
+Values are SciPy's. On XLA, functions with good formulas use these; the compiled program calls SciPy for the others
+(``jv``, ``expn``, ``ellipk``, ``lambertw`` and the like). Derivatives use published rules, named in
+``funcgrad/_ops/elementwise/special``. A derivative without a closed rule (of a Bessel function with respect to its
+order) raises an error that names it.
 """
 
 from funcgrad._public import publish

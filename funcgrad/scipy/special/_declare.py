@@ -1,4 +1,4 @@
-"""What our functions have in common: the dtypes in which SciPy computes, and its ufuncs as the way in."""
+"""Helpers of our functions: SciPy's dtypes of computation, and registration for SciPy's ufuncs."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ _DOUBLE = np.dtype(float)
 
 @lru_cache(maxsize=1024)
 def scipys_dtype(name: str, kinds: tuple[Any, ...]) -> np.dtype:
-    """The dtype of SciPy's result, asked of SciPy: float16 and Python numbers go to other loops in each function."""
+    """Call SciPy to find its result dtype: float16 and Python numbers use other loops in each function."""
     values = [np.ones(1, kind) if isinstance(kind, np.dtype) else kind(1) for kind in kinds]
     function = getattr(scipy_special, name)
     with np.errstate(all="ignore"):
         try:
             return np.asarray(function(1, *values) if name == "polygamma" else function(*values)).dtype
         except TypeError:
-            # The floats of ml_dtypes.
+            # The floating-point types of ml_dtypes.
             return np.dtype(float)
 
 
 def real(name: str, *values: Any, called: str = "") -> tuple:
-    """Operands in the dtype in which SciPy computes ``name``; ``called`` is the function's name where it differs."""
+    """Return operands in SciPy's dtype for ``name``; ``called`` is our function's name, if it differs."""
     values = tuple([as_value(x) for x in values])
-    # SciPy computes in doubles what comes in doubles: that is most of what comes.
+    # SciPy computes doubles in doubles. This is the most frequent case.
     if all(getattr(x, "dtype", None) is _DOUBLE for x in values):
         return values
     if result_dtype(*values).kind == "c":
@@ -50,7 +50,7 @@ def real(name: str, *values: Any, called: str = "") -> tuple:
 
 
 def of_ufunc(name: str, primitive: Primitive) -> Callable[..., Any]:
-    """Our function for a real ufunc of ``scipy.special``, which finds it."""
+    """Make our function for a real ufunc of ``scipy.special``, which then calls it for tracers."""
 
     def function(*xs: Any) -> Any:
         if len(xs) != len(primitive.operands):
@@ -64,7 +64,7 @@ def of_ufunc(name: str, primitive: Primitive) -> Callable[..., Any]:
 
 
 def found_by(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Name a function after the ufunc of ``scipy.special`` that is to find it."""
+    """Register a function for the ufunc of ``scipy.special`` with this name."""
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``scipy.special.{name}`` for real arrays of either engine and tracers."
     special_functions[name] = function

@@ -1,4 +1,4 @@
-"""Sums of exponentials, which do not overflow."""
+"""Sums of exponentials without overflow."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from funcgrad.scipy.special._declare import real
 
 
 def _maximum(x: Any, axes: tuple[int, ...]) -> Any:
-    """The maximum, which cancels in what follows and so has no derivative; 0 of nothing."""
+    """Return the maximum, which cancels in the formulas and so has no derivative; 0 for an empty array."""
     if any(x.shape[i] == 0 for i in axes):
         return np.zeros(reduced_shape(x.shape, axes, True), x.dtype)
     return bind(stop_gradient_p, (reduce_max(x, axes, keepdims=True),), NO_PARAMS)
@@ -54,7 +54,7 @@ def logsumexp(
     (a,) = real("logsumexp", a)
     axes = normalize_axes(axis, len(a.shape))
     highest = _maximum(a, axes)
-    # Infinity is left to the exponential: inf - inf would be NaN.
+    # Do not subtract an infinite maximum: inf - inf would be NaN.
     highest = select(isfinite_p(highest), highest, 0)
     terms = exp_p(a - highest)
     if b is not None:
@@ -79,7 +79,7 @@ def softmax(x: Any, axis: int | tuple[int, ...] | None = None) -> Any:
     """
     (x,) = real("softmax", x)
     axes = normalize_axes(axis, len(x.shape))
-    # Beside infinity everything is NaN, as in SciPy.
+    # With an infinity all results are NaN, as in SciPy.
     terms = exp_p(x - _maximum(x, axes))
     return terms / reduce_sum(terms, axes, keepdims=True)
 

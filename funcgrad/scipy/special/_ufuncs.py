@@ -1,4 +1,4 @@
-"""Functions that are one primitive each: SciPy's ufuncs by their names."""
+"""Functions that are one primitive each, under the names of SciPy's ufuncs."""
 
 from __future__ import annotations
 
@@ -108,7 +108,10 @@ ellipeinc = of_ufunc("ellipeinc", elliptic.ellipeinc_p)
 
 
 def _of_whole_order(name: str, primitive: Primitive) -> Callable[..., Any]:
-    """Of an order that SciPy takes as an integer, and what is none without its fraction: of it the result is a step."""
+    """Declare a function of an integer order.
+
+    A non-integer order loses its fraction, so the result is a step function of it.
+    """
 
     def function(n: Any, x: Any, /) -> Any:
         n, x = real(name, n, x)
@@ -125,7 +128,10 @@ jn = jv
 
 
 def _like_numpys(name: str, primitive: Primitive) -> Callable[..., Any]:
-    """Ours for a ufunc that NumPy has too; SciPy's computes in dtypes of its own, and complex numbers as NumPy's."""
+    """Declare our function for a ufunc that NumPy has too.
+
+    SciPy's computes in its own dtypes, and in complex numbers as NumPy's.
+    """
     numpys, scipys = getattr(fnp, name), of_ufunc(name, primitive)
 
     def function(x: Any, /) -> Any:
@@ -135,7 +141,7 @@ def _like_numpys(name: str, primitive: Primitive) -> Callable[..., Any]:
     return found_by(name, function)
 
 
-# SciPy has these two for real numbers alone.
+# SciPy has these two for real numbers only.
 cbrt = of_ufunc("cbrt", elementary.cbrt_p)
 exp2 = of_ufunc("exp2", elementary.exp2_p)
 expm1 = _like_numpys("expm1", elementary.expm1_p)

@@ -1,4 +1,4 @@
-"""Functions written in others: SciPy's ufuncs and Python functions by their names."""
+"""Functions composed of others, under the names of SciPy's ufuncs and Python functions."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def poch(z: Any, m: Any, /) -> Any:
 
 
 def _rising(z: Any, m: Any) -> Any:
-    # By logarithms where the gamma functions would overflow.
+    # Use logarithms, because the gamma functions could overflow.
     large = (z > 20) & (z + m > 20)
     p, q = select(large, z, 21.0), select(large, m, 1.0)
     a, b = select(large, 1.0, z), select(large, 1.0, m)
@@ -81,7 +81,7 @@ def kl_div(x: Any, y: Any, /) -> Any:
 
 
 def _of_positive(primitive: Primitive, x: Any, y: Any, at_zero: Any) -> Any:
-    """A relative entropy of positive numbers; ``at_zero`` where x is 0, and infinity for negative numbers."""
+    """Return a relative entropy of positive numbers; ``at_zero`` if x is 0, and infinity for negative numbers."""
     inside = (x > 0) & (y > 0)
     value = primitive(select(inside, x, 1.0), select(inside, y, 1.0))
     outside = select((x == 0) & (y >= 0), at_zero + 0 * value, math.inf)
@@ -101,7 +101,7 @@ def pseudo_huber(delta: Any, r: Any, /) -> Any:
     delta, r = real("pseudo_huber", delta, r)
     plain = (delta > 0) & (r != 0)
     value = power.pseudo_huber_p(select(plain, delta, 1.0), select(plain, r, 1.0))
-    # At r = 0 the loss has its least value, and the second derivative of a square.
+    # At r = 0 the loss has its minimum, with the second derivative of a square.
     least = select(fnp.isnan(delta) | fnp.isnan(r), math.nan, 0.5 * (r * r))
     return select(delta < 0, math.inf, select(delta == 0, 0.0, select(plain, value, least)))
 
@@ -176,7 +176,7 @@ def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
 
 
 def _whole(name: str, argument: str, x: Any) -> Any:
-    """Integers, of 64 bits; others are refused, and so are derivatives by them."""
+    """Return 64-bit integers; other dtypes and traced floats are refused."""
     x = as_value(x)
     if dtype_of(x).kind not in "iu":
         raise UnsupportedFunctionError(
@@ -200,7 +200,7 @@ def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
 
 
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:  # noqa: N803  (SciPy's name)
-    """``scipy.special.comb``: how many choices of ``k`` among ``N`` there are; 0 where ``k`` is none of 0 to ``N``."""
+    """``scipy.special.comb``: the number of ways to choose ``k`` of ``N``; 0 for ``k`` outside of 0 to ``N``."""
     if exact:
         raise UnsupportedFunctionError(
             "scipy.special.comb: exact=True was asked for, which is for Python's integers; a traced value is a float. "
@@ -215,7 +215,7 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
 
 
 def perm(N: Any, k: Any, exact: bool = False) -> Any:  # noqa: N803  (SciPy's name)
-    """``scipy.special.perm``: how many sequences of ``k`` among ``N`` there are; 0 for ``k`` outside of 0 to ``N``."""
+    """``scipy.special.perm``: the number of sequences of ``k`` of ``N``; 0 for ``k`` outside of 0 to ``N``."""
     if exact:
         raise UnsupportedFunctionError(
             "scipy.special.perm: exact=True was asked for, which is for Python's integers; a traced value is a float. "
@@ -232,5 +232,5 @@ special_functions.update(
         for each in (*(exp10, gammasgn, huber, kl_div, log_expit, loggamma, poch, pseudo_huber, rel_entr),)
     }
 )
-# What SciPy's Python functions of these names call.
+# The functions that SciPy's Python functions of these names call.
 special_functions.update(_zeta=zeta, _riemann_zeta=zeta, _lambertw=lambertw)

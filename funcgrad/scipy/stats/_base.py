@@ -1,4 +1,4 @@
-"""What all distributions have in common: arguments, location and scale, support, logarithms, tails, frozen forms.
+"""The common part of all distributions: arguments, location and scale, support, logarithms, tails, frozen forms.
 
 A distribution is one record of formulas for location 0 and scale 1. Outside of its support the density is 0, with a
 derivative of 0: the formula is asked at a point of the support there, so that no NaN comes through the branch that is
@@ -32,12 +32,12 @@ _SHORT = 4096
 
 
 def number(x: Any) -> Any:
-    """An argument in double precision, in which SciPy's distributions compute."""
+    """Return an argument in double precision, in which SciPy's distributions compute."""
     kind = type(x)
     if kind is _ARRAY and x.dtype is _FLOAT:
         return x
     if kind is float or kind is int:
-        # Divided by 0, Python's own numbers would raise.
+        # Python's own numbers would raise when divided by 0.
         return np.float64(x)
     x = as_value(x)
     if dtype_of(x).kind == "c":
@@ -48,7 +48,7 @@ def number(x: Any) -> Any:
 
 
 def never(condition: Any) -> bool:
-    """Whether a condition is known to hold nowhere: then nothing needs to be chosen."""
+    """Return whether a condition is known to be False everywhere, so that no selection is needed."""
     if condition is False:
         return True
     if condition is True or isinstance(condition, Tracer) or is_foreign(condition):
@@ -57,9 +57,9 @@ def never(condition: Any) -> bool:
 
 
 def endless(x: Any) -> Any:
-    """Where a point is infinite; ``False`` where it nowhere is."""
+    """Return a mask of infinite points; ``False`` if there are none."""
     if type(x) is _ARRAY and x.size < _SHORT:
-        # A sum of squares takes a fourth of the time; larger arrays it would hand to other threads.
+        # A sum of squares takes a quarter of the time; for larger arrays BLAS would start threads.
         square: Any = np.vdot(x, x)
         if math.isfinite(square):
             return False
@@ -68,18 +68,18 @@ def endless(x: Any) -> Any:
 
 
 def choose(condition: Any, a: Any, b: Any) -> Any:
-    """``a`` where the condition holds, else ``b``; one of them may be a Python number."""
+    """Return ``a`` where the condition holds, else ``b``; one of them may be a Python number."""
     return b if never(condition) else select(condition, a, b)
 
 
 def above(x: Any, least: float, value: Formula, otherwise: float) -> Any:
-    """``value`` of what is above ``least``, else ``otherwise``."""
+    """Return ``value`` for points above ``least``, else ``otherwise``."""
     inside = x > least
     return select(inside, value(select(inside, x, least + 1)), otherwise)
 
 
 def positive(*shapes: Any) -> Any:
-    """The domain of most parameters: all of them positive."""
+    """Return whether all parameters are positive, the domain of most parameters."""
     found: Any = True
     for each in shapes:
         found = found & (each > 0)
@@ -87,7 +87,7 @@ def positive(*shapes: Any) -> Any:
 
 
 class Distribution:
-    """What continuous and discrete distributions have in common.
+    """The common base of continuous and discrete distributions.
 
     Args:
         name: SciPy's.
@@ -118,14 +118,14 @@ class Distribution:
         return f"<funcgrad.scipy.stats.{self.name}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
-        """Fix the parameters: the result's methods take points alone."""
+        """Fix the parameters: the methods of the result take only points."""
         self._parameters("__call__", args, kwargs)
         return Frozen(self, args, kwargs)
 
     freeze = __call__
 
     def _parameters(self, method: str, args: tuple, kwargs: dict[str, Any]) -> list[Any]:
-        """Shape parameters, then location (and scale), from the arguments after the point."""
+        """Return shape parameters, then location (and scale), from the arguments after the point."""
         names = (*self.shapes, *self.options)
         found: list[Any] = list(args)
         if len(args) > len(names):
@@ -151,7 +151,7 @@ class Distribution:
         return self._support(*shapes) if callable(self._support) else self._support
 
     def _formula(self, name: str) -> Any:
-        """A formula by its name, made of others where the record lacks it; ``None`` where it cannot be made."""
+        """Return a formula by its name, derived from others if necessary; ``None`` if that is not possible."""
         known = self._formulas
         if name in known:
             return known[name]
@@ -175,7 +175,7 @@ class Distribution:
         return formula
 
     def _moment(self, name: str, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, list[Any], Any]:
-        """A moment of location 0 and scale 1, the other parameters, and what is NaN where they are not allowed."""
+        """Return a standard moment, the location and scale, and a factor that is NaN for invalid parameters."""
         formula = self._needed(name)
         found = self._parameters(name, args, kwargs)
         count = len(self.shapes)
@@ -188,28 +188,28 @@ class Distribution:
         return y * unless(allowed), rest, allowed
 
     def mean(self, *args: Any, **kwargs: Any) -> Any:
-        """The mean."""
+        """Return the mean."""
         y, (loc, *scale), _ = self._moment("mean", args, kwargs)
         return _shifted(y, loc, *scale)
 
     def var(self, *args: Any, **kwargs: Any) -> Any:
-        """The variance."""
+        """Return the variance."""
         y, (loc, *scale), _ = self._moment("var", args, kwargs)
         y = _of_shape_with(y, loc)
         return y if not scale or scale[0] is None else y * (scale[0] * scale[0])
 
     def std(self, *args: Any, **kwargs: Any) -> Any:
-        """The standard deviation."""
+        """Return the standard deviation."""
         return fnp.sqrt(self.var(*args, **kwargs))
 
     def entropy(self, *args: Any, **kwargs: Any) -> Any:
-        """The differential entropy, or that of whole numbers."""
+        """Return the differential entropy, or the entropy of a discrete distribution."""
         y, (loc, *scale), _ = self._moment("entropy", args, kwargs)
         y = _of_shape_with(y, loc)
         return y if not scale or scale[0] is None else y + fnp.log(scale[0])
 
     def stats(self, *args: Any, moments: str = "mv", **kwargs: Any) -> Any:
-        """The mean ('m'), the variance ('v') or both."""
+        """Return the mean ('m'), the variance ('v') or both."""
         if not moments or set(moments) - {"m", "v"}:
             raise UnsupportedFunctionError(
                 f"scipy.stats.{self.name}.stats: the moments {moments!r} were asked for; there are 'm', the mean, and "
@@ -222,7 +222,7 @@ class Distribution:
         refuse_method(self, name)
 
     def support(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        """The first and the last point of the support."""
+        """Return the first and the last point of the support."""
         if not any(isinstance(x, Tracer) or is_foreign(x) for x in (*args, *kwargs.values())):
             # SciPy's are integers for some of its discrete distributions.
             return getattr(scipy_stats, self.name).support(*args, **kwargs)
@@ -248,7 +248,7 @@ INSTEAD = {
 
 
 def refuse_method(dist: Any, name: str) -> NoReturn:
-    """Say what a distribution has instead of a method of SciPy's."""
+    """Raise an error that names a replacement for a method of SciPy's."""
     if name.startswith("_"):
         raise AttributeError(name)
     remedy = INSTEAD.get(f".{name}", "See its dir.")
@@ -256,21 +256,21 @@ def refuse_method(dist: Any, name: str) -> NoReturn:
 
 
 def _log_of_part(part: Any, rest: Any) -> Any:
-    """The logarithm of a probability, by that of the rest where it is the greater part."""
+    """Return the logarithm of a probability, from that of the complement if that is the smaller part."""
     greater = part > 0.5
     return select(greater, fnp.log1p(-select(greater, rest, 0.5)), fnp.log(select(greater, 0.5, part)))
 
 
 def log_of_rest(log_part: Any) -> Any:
-    """``log(1 - exp(y))``: the logarithm of what a probability leaves."""
+    """Return ``log(1 - exp(y))``: the logarithm of the complement's probability."""
     little = log_part < -0.7
     far = fnp.log1p(-fnp.exp(select(little, log_part, -1.0)))
     return select(little, far, fnp.log(-fnp.expm1(select(little, -0.5, log_part))))
 
 
-# What a probability leaves, by the name of its logarithm.
+# The complement of each logarithm of a probability.
 _REST = {"logcdf": "sf", "logsf": "cdf"}
-# How each function is made of another one, in the order in which these are looked for.
+# The ways to derive each function from another one, in the order in which they are tried.
 _MADE: dict[str, tuple[tuple[str, Formula], ...]] = {
     "logpdf": (("pdf", fnp.log),),
     "pdf": (("logpdf", fnp.exp),),
@@ -290,7 +290,7 @@ _METHODS = ("logpdf", "pdf", "logpmf", "pmf", "cdf", "sf", "logcdf", "logsf", "p
 
 
 def _of_shape_with(y: Any, loc: Any) -> Any:
-    """A moment that does not depend on the location, for each of several locations."""
+    """Return a moment that does not depend on the location, repeated for each of several locations."""
     return (
         y
         if np.shape(loc) in {(), np.shape(y)}
@@ -304,13 +304,13 @@ def _shifted(z: Any, loc: Any, scale: Any = None) -> Any:
 
 
 def unless(allowed: Any) -> Any:
-    """A factor that is NaN where parameters are not allowed, and 1 elsewhere."""
+    """Return a factor that is NaN for invalid parameters, and 1 elsewhere."""
     wrong = fnp.logical_not(allowed) if not isinstance(allowed, bool) else not allowed
     return 1.0 if never(wrong) else fnp.where(wrong, math.nan, 1.0)
 
 
 def within(a: Any, b: Any) -> Any:
-    """A point between the ends of a support, either of which may be infinite."""
+    """Return a point between the ends of a support, which may be infinite."""
     if isinstance(a, float) and isinstance(b, float):
         return (a + b) / 2 if math.isfinite(a + b) else a + 1 if a > -math.inf else b - 1 if b < math.inf else 0.0
     a, b = [end if isinstance(end, float) else stop_gradient_p(end) for end in (a, b)]
@@ -320,7 +320,7 @@ def within(a: Any, b: Any) -> Any:
 
 
 class Frozen:
-    """A distribution with its parameters: its methods take a point, as those of SciPy's frozen distributions do.
+    """A distribution with fixed parameters: its methods take only points, as in SciPy.
 
     Args:
         dist: the distribution.

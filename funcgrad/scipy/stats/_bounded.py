@@ -15,7 +15,7 @@ from funcgrad.scipy.stats._moments import beta_entropy
 
 
 def _span(a: Any, b: Any) -> Any:
-    """``log(b / a)``, where the ratio may overflow."""
+    """Return ``log(b / a)``, without overflow of the ratio."""
     logs = fnp.log(b) - fnp.log(a)
     far = abs(logs) > 300
     return choose(far, logs, fnp.log(b / choose(far, b, a)))
@@ -71,16 +71,16 @@ loguniform = Continuous(
     var=lambda a, b: (b * b - a * a) / (2 * _span(a, b)) - ((b - a) / _span(a, b)) ** 2,
     entropy=lambda a, b: 0.5 * (fnp.log(a) + fnp.log(b)) + fnp.log(_span(a, b)),
 )
-# Where a limit is infinite, a number beyond which there is no mass: its square is finite.
+# Replace an infinite limit by a number beyond which there is no mass, and whose square is finite.
 _FAR = 1e150
 
 
 def _log_mass(a: Any, b: Any) -> Any:
-    """The logarithm of the mass of the normal distribution between ``a`` and ``b``, in the tails too."""
+    """Return the logarithm of the mass of the normal distribution between ``a`` and ``b``, exact in the tails too."""
     a, b = fnp.clip(a, -_FAR, _FAR), fnp.clip(b, -_FAR, _FAR)
     right, left = a > 0, b <= 0
     central = fnp.logical_not(right | left)
-    # The upper tail is the mirrored lower one; what lies around 0 is what the two tails leave.
+    # The upper tail is the mirrored lower one; an interval around 0 is the complement of the two tails.
     low = select(central, -2.0, select(right, -b, a))
     high = select(central, -1.0, select(right, -a, b))
     upper = special.log_ndtr(high)
@@ -90,7 +90,7 @@ def _log_mass(a: Any, b: Any) -> Any:
 
 
 def _near_one(log_part: Any, log_rest: Any) -> Any:
-    """A logarithm of a probability near 1, from that of the rest."""
+    """Return the logarithm of a probability near 1, from that of the complement."""
     near = log_part > -0.1
     return select(near, fnp.log1p(-fnp.exp(select(near, log_rest, -1.0))), log_part)
 
@@ -106,7 +106,7 @@ def _log_above(x: Any, a: Any, b: Any) -> Any:
 
 
 def _quantile(log_q: Any, log_rest: Any, a: Any, b: Any) -> Any:
-    """By the logarithm of the part below the point, or of the part above it where all is right of 0."""
+    """Return the quantile, from the log of the lower part, or of the upper part for an interval above 0."""
     a, b = fnp.clip(a, -_FAR, _FAR), fnp.clip(b, -_FAR, _FAR)
     left, whole = a < 0, _log_mass(a, b)
     part = fnp.logaddexp(special.log_ndtr(select(left, a, -b)), select(left, log_q, log_rest) + whole)

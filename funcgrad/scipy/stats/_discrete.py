@@ -20,7 +20,7 @@ def _probability(p: Any) -> Any:
 
 
 def poisson_log_mass(k: Any, mu: Any) -> Any:
-    # The terms cancel where the count is large.
+    # The terms cancel for a large count.
     large = (k > 100) & (mu > 0)
     c, m = choose(large, k, 200.0), choose(large, mu, 200.0)
     k, mu = choose(large, 1.0, k), choose(large, 1.0, mu)
@@ -41,11 +41,11 @@ poisson = Discrete(
 
 
 def _binomial(k: Any, n: Any, p: Any) -> Any:
-    """The logarithm of the probability of ``k`` among ``n``."""
+    """Return the logarithm of the probability of ``k`` among ``n``."""
     none, every = k == 0, k == n
     end = none | every
     some, rest = choose(end, 1.0, k), choose(end, 1.0, n - k)
-    # The logarithm of the binomial coefficient is 0 for k = n, and its derivative by n is not.
+    # The logarithm of the binomial coefficient is 0 for k = n, but its derivative with respect to n is not.
     choices = gammaln_step(choose(every, k, 1.0) + 1, choose(every, n - k, 0.0)) - special.gammaln(n - k + 1)
     last = special.xlogy(k, p) + special.xlog1py(n - k, -p) + choices
     ends = select(none, special.xlog1py(n, -p), choose(every, last, 0.0))
@@ -56,7 +56,7 @@ def _binomial(k: Any, n: Any, p: Any) -> Any:
 
 
 def _by_beta(k: Any, n: Any, p: Any, upper: bool) -> Any:
-    """The binomial distribution function is an incomplete beta function of ``p`` (DLMF 8.17.5)."""
+    """Return the binomial distribution function as an incomplete beta function of ``p`` (DLMF 8.17.5)."""
     end = k >= n
     a, b = choose(end, 0.0, k) + 1, choose(end, 1.0, n - k)
     return choose(end, 0.0 if upper else 1.0, special.betainc(a, b, p) if upper else special.betaincc(a, b, p))

@@ -1,4 +1,4 @@
-"""Continuous and discrete distributions: what their methods do with a record's formulas."""
+"""Continuous and discrete distributions: methods that use a record's formulas."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from funcgrad.scipy.stats._base import Distribution, choose, endless, never, num
 
 
 class Continuous(Distribution):
-    """A continuous distribution: its record holds ``logpdf``, and what else is known of it.
+    """A continuous distribution: its record holds ``logpdf``, and other formulas if they are known.
 
     The formula ``located`` is ``logpdf`` of a point, a location and a scale, where that is quicker.
     """
 
     options = ("loc", "scale")
-    # At infinity the density is 0, unless it goes around in a circle.
+    # At infinity the density is 0, unless the distribution is circular.
     periodic = False
 
     def _standard(self, method: str, x: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """The point for location 0 and scale 1, the shape parameters, the scale; NaN where they are not allowed.
+        """Return the point for location 0 and scale 1, the shape parameters, and the scale; NaN for invalid parameters.
 
-        And where the point is infinite; ``False`` where it nowhere is.
+        The last result is a mask of infinite points; ``False`` if there are none.
         """
         found = self._parameters(method, args, kwargs)
         *shapes, loc, scale = found
         given = z = number(x)
-        # Infinity stays what it is, whatever the parameters: by the scale its quotient would have NaN for a derivative.
+        # Infinity does not depend on the parameters. Its quotient by the scale would have NaN as derivative.
         infinite = endless(z)
         if infinite is not False:
             z = select(infinite, 0.0, z)
@@ -46,11 +46,11 @@ class Continuous(Distribution):
         return z, shapes, scale, 1.0 if allowed is True else unless(allowed), infinite
 
     def logpdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """The logarithm of the density at ``x``; minus infinity outside of the support."""
+        """Return the logarithm of the density at ``x``; minus infinity outside of the support."""
         return self._density("logpdf", x, args, kwargs, -math.inf)
 
     def pdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """The density at ``x``."""
+        """Return the density at ``x``."""
         return self._density("pdf", x, args, kwargs, 0.0)
 
     def _density(self, method: str, x: Any, args: tuple, kwargs: dict[str, Any], outside: float) -> Any:
@@ -83,37 +83,37 @@ class Continuous(Distribution):
         return _checked(select(low, below, select(high, above, y)), factor)
 
     def cdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """The probability of at most ``x``."""
+        """Return the probability of at most ``x``."""
         return self._tail("cdf", x, args, kwargs, 0.0, 1.0)
 
     def sf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """The probability of more than ``x``."""
+        """Return the probability of more than ``x``."""
         return self._tail("sf", x, args, kwargs, 1.0, 0.0)
 
     def logcdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """The logarithm of ``cdf``."""
+        """Return the logarithm of ``cdf``."""
         return self._tail("logcdf", x, args, kwargs, -math.inf, 0.0)
 
     def logsf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """The logarithm of ``sf``."""
+        """Return the logarithm of ``sf``."""
         return self._tail("logsf", x, args, kwargs, 0.0, -math.inf)
 
     def ppf(self, q: Any, *args: Any, **kwargs: Any) -> Any:
-        """The point below which lies the part ``q``: the inverse of ``cdf``."""
+        """Return the point that has ``q`` of the distribution below it: the inverse of ``cdf``."""
         return self._quantile("ppf", q, args, kwargs, False)
 
     def isf(self, q: Any, *args: Any, **kwargs: Any) -> Any:
-        """The point above which lies the part ``q``: the inverse of ``sf``."""
+        """Return the point that ``q`` of the distribution exceeds: the inverse of ``sf``."""
         if self._formula("isf") is None and self._formula("ppf") is not None:
             return self._quantile("ppf", 1 - number(q), args, kwargs, False)
         return self._quantile("isf", q, args, kwargs, True)
 
     def median(self, *args: Any, **kwargs: Any) -> Any:
-        """The point with half of the distribution on each side."""
+        """Return the point with half of the distribution on each side."""
         return self.ppf(0.5, *args, **kwargs)
 
     def interval(self, confidence: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        """The ends of the interval around the median that holds the part ``confidence``."""
+        """Return the ends of the interval around the median with the probability ``confidence``."""
         half = (1 - number(confidence)) / 2
         return self.ppf(half, *args, **kwargs), self.isf(half, *args, **kwargs)
 
@@ -136,7 +136,7 @@ class Continuous(Distribution):
 
 
 def _located(formula: Any, x: Any, loc: Any, scale: Any) -> Any:
-    """A log density of a point, a location and a scale; infinite points carry no derivative."""
+    """Return a log density of a point, a location and a scale; infinite points have no derivative."""
     infinite = endless(x)
     if infinite is False:
         return formula(x, loc, scale)
@@ -145,22 +145,22 @@ def _located(formula: Any, x: Any, loc: Any, scale: Any) -> Any:
 
 
 class Discrete(Distribution):
-    """A distribution of whole numbers: its record holds ``logpmf``, and what else is known of it."""
+    """A distribution of whole numbers: its record holds ``logpmf``, and other formulas if they are known."""
 
     options = ("loc",)
 
     def logpmf(self, k: Any, *args: Any, **kwargs: Any) -> Any:
-        """The logarithm of the probability of ``k``; minus infinity for what is no whole number of the support."""
+        """Return the log probability of ``k``; minus infinity unless ``k`` is a whole number of the support."""
         return self._mass("logpmf", k, args, kwargs, -math.inf)
 
     def pmf(self, k: Any, *args: Any, **kwargs: Any) -> Any:
-        """The probability of ``k``."""
+        """Return the probability of ``k``."""
         return self._mass("pmf", k, args, kwargs, 0.0)
 
     def _place(self, method: str, k: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, list[Any], Any]:
         *shapes, loc = self._parameters(method, args, kwargs)
         k = number(k)
-        # Steps: there is no derivative by the point, nor by the location.
+        # These are step functions, without derivatives with respect to the point or the location.
         k = stop_gradient_p(k if loc is None else k - loc)
         return k, shapes, unless(self._domain(*shapes))
 
@@ -183,21 +183,21 @@ class Discrete(Distribution):
     median = Continuous.median
 
     def ppf(self, q: Any, *args: Any, **kwargs: Any) -> Any:
-        """The least whole number of the support below or at which lies the part ``q``: it moves with the location."""
+        """Return the least whole number ``k`` with ``cdf(k) >= q``; it moves with the location."""
         return self._quantile("ppf", q, args, kwargs)
 
     def isf(self, q: Any, *args: Any, **kwargs: Any) -> Any:
-        """The least whole number of the support above which lies at most the part ``q``."""
+        """Return the least whole number ``k`` with ``sf(k) <= q``."""
         return self._quantile("isf", q, args, kwargs)
 
     def interval(self, confidence: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        """The ends of the interval around the median that holds the part ``confidence``, or more."""
+        """Return the ends of the interval around the median with the probability ``confidence``, or more."""
         c = number(confidence)
         return self.ppf((1 - c) / 2, *args, **kwargs), self.ppf((1 + c) / 2, *args, **kwargs)
 
     def _quantile(self, method: str, q: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         *shapes, loc = self._parameters(method, args, kwargs)
-        # SciPy's, which are found by search. They go in steps: there is no derivative but by the location.
+        # SciPy finds these by search. They are step functions, except of the location.
         points = [stop_gradient_p(each) for each in (number(q), *shapes)]
         aval = Aval(np.broadcast_shapes(*map(np.shape, points)), np.dtype(float))
         search = _Search(self.name, method)
@@ -206,7 +206,7 @@ class Discrete(Distribution):
 
 
 class _Search(NamedTuple):
-    """A quantile of SciPy's."""
+    """A quantile that SciPy computes."""
 
     name: str
     method: str
@@ -220,6 +220,6 @@ def _checked(y: Any, factor: Any) -> Any:
 
 
 def _beyond(z: Any, a: Any, b: Any) -> Any:
-    """Outside of a support; an end at infinity has nothing beyond it."""
+    """Return whether a point is outside a support; an infinite end has no points beyond it."""
     below: Any = False if isinstance(a, float) and a == -math.inf else z < a
     return below if isinstance(b, float) and b == math.inf else below | (z > b)

@@ -22,7 +22,7 @@ _POSITIVE = (0.0, math.inf)
 
 
 def log_gamma_density(x: Any, a: Any) -> Any:
-    """The logarithm of ``x**(a - 1) exp(-x) / gamma(a)``; its terms cancel where ``a`` is large."""
+    """Return the logarithm of ``x**(a - 1) exp(-x) / gamma(a)``, without the cancellation for large ``a``."""
     large = (a > 100) & (x > 0)
     if never(large):
         return special.xlogy(a - 1, x) - x - special.gammaln(a)
@@ -217,7 +217,7 @@ pareto = Continuous(
 
 
 def _genpareto(x: Any, c: Any) -> Any:
-    # For c = -1 it is uniform, up to its end.
+    # For c = -1 the distribution is uniform, up to its end.
     flat = c == -1
     z = choose(flat, 0.0, x)
     return choose(flat, 0 * x, -(c + 1) * z * log1prel(c * z))

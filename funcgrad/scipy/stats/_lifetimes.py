@@ -19,7 +19,7 @@ _POSITIVE = (0.0, math.inf)
 
 
 def inside(x: Any, log_density: Any) -> Any:
-    """A log density that is minus infinity at 0, where its formula has no value."""
+    """Return a log density that is minus infinity at 0, where its formula has no value."""
     zero = x == 0
     return choose(zero, -math.inf, log_density(choose(zero, 1.0, x)))
 
@@ -112,7 +112,7 @@ burr12 = Continuous(
 
 
 def _passage(x: Any, mu: Any, sign: float) -> Any:
-    """The logarithm of the probability that Brownian motion with a drift has, or has not, arrived by ``x``."""
+    """Return the logarithm of the probability that Brownian motion with drift has, or has not, arrived by ``x``."""
     root = fnp.sqrt(x)
     first = special.log_ndtr(sign * (x / mu - 1) / root)
     second = 2 / mu + special.log_ndtr(-(x / mu + 1) / root)

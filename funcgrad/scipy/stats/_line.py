@@ -21,12 +21,12 @@ LOG_ROOT_TAU = 0.5 * math.log(2 * math.pi)
 
 
 def normal_log_density(x: Any) -> Any:
-    """The logarithm of the density of the normal distribution."""
+    """Return the logarithm of the density of the normal distribution."""
     return -0.5 * (x * x) - LOG_ROOT_TAU
 
 
 def log1p_of_square(x: Any) -> Any:
-    """``log1p(x * x)``; from 1e8 on twice the logarithm, as the square overflows in the second derivative."""
+    """Return ``log1p(x * x)``; above 1e8 twice the logarithm, because the square overflows in the second derivative."""
     far = abs(x) > 1e8
     if never(far):
         return fnp.log1p(x * x)
@@ -35,7 +35,7 @@ def log1p_of_square(x: Any) -> Any:
 
 
 def log_both_tails(x: Any) -> Any:
-    """The logarithm of the probability that a normal variable is farther than ``x`` from 0."""
+    """Return the logarithm of the probability that a normal variable is farther than ``x`` from 0."""
     far = x > 1
     near = fnp.log1p(-special.erf(select(far, 0.0, x) * math.sqrt(0.5)))
     return select(far, math.log(2) + special.log_ndtr(-select(far, x, 1.0)), near)
@@ -93,7 +93,7 @@ logistic = Continuous(
 
 def _cauchy_quantile(q: Any) -> Any:
     middle, upper = abs(q - 0.5) < 0.25, q > 0.5
-    # 1 - q has no rounding there, and the tangent near pi would have all of it.
+    # 1 - q is exact there. The tangent near pi would amplify its rounding.
     part = select(upper, 1 - q, q)
     far = select(upper, 1.0, -1.0) / fnp.tan(math.pi * select(middle, 0.25, part))
     return select(middle, fnp.tan(math.pi * (select(middle, q, 0.5) - 0.5)), far)
@@ -145,7 +145,7 @@ laplace = Continuous(
 
 
 def _gumbel_log_tail(x: Any) -> Any:
-    """``log(1 - exp(-exp(-x)))``: on the right -x and little more, where the exponential may be 0."""
+    """Return ``log(1 - exp(-exp(-x)))``: close to -x for large x, where the exponential may be 0."""
     right = x > 0
     z, left = select(right, x, 1.0), select(right, -1.0, x)
     tail = -z + fnp.log(special.exprel(-fnp.exp(-z)))
@@ -243,7 +243,7 @@ loggamma = Continuous(
 
 
 def _generalized_log_tail(x: Any, c: Any) -> Any:
-    """``log(1 - expit(x)**c)``: on the right ``log(c) - x`` and little more."""
+    """Return ``log(1 - expit(x)**c)``: close to ``log(c) - x`` for large x."""
     right = x > 0
     z, left = select(right, x, 1.0), select(right, -1.0, x)
     tail = fnp.log(c) - z + fnp.log(log1prel(fnp.exp(-z))) + fnp.log(special.exprel(c * special.log_expit(z)))
@@ -265,7 +265,7 @@ genlogistic = Continuous(
 
 
 def _half_normal_factor(a: Any) -> Any:
-    """The mean of a skewed normal distribution: ``sqrt(2 / pi) a / sqrt(1 + a**2)``."""
+    """Return the mean of a skewed normal distribution: ``sqrt(2 / pi) a / sqrt(1 + a**2)``."""
     return math.sqrt(2 / math.pi) * a / fnp.sqrt(1 + a * a)
 
 
@@ -290,7 +290,7 @@ def _extreme_support(c: Any) -> tuple[Any, Any]:
 
 
 def _log_of_log(x: Any, c: Any) -> Any:
-    """``log(-log(cdf))``, which is ``log1p(-c x) / c``, and ``-x`` for c = 0."""
+    """Return ``log(-log(cdf))``, which is ``log1p(-c x) / c``, and ``-x`` for c = 0."""
     return -x * log1prel(-c * x)
 
 
@@ -321,7 +321,7 @@ def _extreme_quantile(x: Any, c: Any) -> Any:
 
 
 def _extreme_mean(c: Any) -> Any:
-    """``(1 - gamma(1 + c)) / c``, and Euler's constant for c = 0."""
+    """Return ``(1 - gamma(1 + c)) / c``, and Euler's constant for c = 0."""
     zero = abs(c) < 1e-10
     d = select(zero, 1.0, c)
     return select(zero, np.euler_gamma, -fnp.expm1(special.gammaln(1 + d)) / d)

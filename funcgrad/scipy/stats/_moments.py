@@ -1,4 +1,4 @@
-"""Moments and entropies whose terms cancel where a shape is large: series of DLMF 5.11 take their place."""
+"""Moments and entropies whose terms cancel for large shapes; series of DLMF 5.11 replace them there."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from funcgrad import numpy as fnp
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import choose
 
-# From here on the first term that a series leaves out is below the rounding.
+# Above this shape the first omitted term of a series is below the rounding.
 _LARGE = 250.0
 
 
 def gamma_entropy(a: Any) -> Any:
-    """The entropy of the gamma distribution, ``a + log(gamma(a)) + (1 - a) digamma(a)``."""
+    """Return the entropy of the gamma distribution, ``a + log(gamma(a)) + (1 - a) digamma(a)``."""
     large = a > _LARGE
     c, z = choose(large, 1.0, a), 1 / choose(large, a, 2 * _LARGE)
     near = c + special.gammaln(c) + (1 - c) * special.digamma(c)
@@ -23,7 +23,7 @@ def gamma_entropy(a: Any) -> Any:
 
 
 def beta_entropy(a: Any, b: Any) -> Any:
-    """The entropy of the beta distribution; of large shapes by those of gamma distributions, which are small."""
+    """Return the entropy of the beta distribution; for large shapes from small gamma entropies."""
     large = a + b > _LARGE
     c, d = choose(large, 1.0, a), choose(large, 1.0, b)
     near = special.betaln(c, d) - (
@@ -35,7 +35,7 @@ def beta_entropy(a: Any, b: Any) -> Any:
 
 
 def t_entropy(df: Any) -> Any:
-    """The entropy of Student's distribution."""
+    """Return the entropy of Student's distribution."""
     large = df > _LARGE
     d, z = choose(large, 1.0, df), 1 / choose(large, df, 2 * _LARGE)
     half, more = 0.5 * d, 0.5 * (d + 1)
@@ -53,7 +53,7 @@ def half_step(a: Any) -> Any:
 
 
 def mean_of_root(a: Any) -> Any:
-    """The mean of the square root of a gamma variable over the square root of its mean."""
+    """Return the mean of the square root of a gamma variable over the square root of its mean."""
     return 1 + half_step(a)
 
 

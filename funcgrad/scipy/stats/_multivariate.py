@@ -1,4 +1,4 @@
-"""Distributions of vectors and matrices. Densities are by Cholesky factors: a matrix that has none is refused."""
+"""Distributions of vectors and matrices. Densities use Cholesky factors; other matrices are refused."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ class _Frozen:
 
 
 class _Multivariate:
-    """What distributions of arrays have in common: frozen forms, and the density of its logarithm."""
+    """The common base of distributions of arrays: frozen forms, and the density from its logarithm."""
 
     name = ""
-    # By what names SciPy's frozen ones hold the parameters, in their order.
+    # The attribute names of the parameters in SciPy's frozen distributions, in order.
     frozen: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"<funcgrad.scipy.stats.{self.name}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> _Frozen:
-        """Fix the parameters: the result's methods take points alone."""
+        """Fix the parameters: the methods of the result take only points."""
         return _Frozen(self, args, kwargs)
 
     def __getattr__(self, name: str) -> Any:
@@ -52,7 +52,7 @@ class _Density(_Multivariate):
         raise NotImplementedError
 
     def pdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """The density at ``x``."""
+        """Return the density at ``x``."""
         return fnp.exp(self.logpdf(x, *args, **kwargs))
 
 
@@ -61,12 +61,12 @@ class _Mass(_Multivariate):
         raise NotImplementedError
 
     def pmf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """The probability of ``x``."""
+        """Return the probability of ``x``."""
         return fnp.exp(self.logpmf(x, *args, **kwargs))
 
 
 def _matrix(name: str, what: str, x: Any, size: int | None) -> Any:
-    """A covariance: a number or a vector stands for a diagonal one, as in SciPy."""
+    """Return a covariance matrix; a number or a vector gives a diagonal one, as in SciPy."""
     x = number(x)
     shape = np.shape(x)
     if len(shape) == 2 and shape[0] == shape[1] and size in (None, shape[0]):
@@ -89,7 +89,7 @@ def _dimension(mean: Any, matrix: Any) -> int:
 
 
 def _points(x: Any, size: int) -> Any:
-    """Points as ``f64[..., size]``; of one dimension each number is a point."""
+    """Return points as ``f64[..., size]``; in one dimension each number is a point."""
     x = number(x)
     if size == 1 and np.ndim(x) <= 1:
         return fnp.reshape(x, (*np.shape(x), 1))
@@ -97,7 +97,7 @@ def _points(x: Any, size: int) -> Any:
 
 
 def _distances(x: Any, mean: Any, matrix: Any) -> tuple[Any, Any]:
-    """``(x - mean)^T matrix^-1 (x - mean)`` and the logarithm of the determinant."""
+    """Return ``(x - mean)^T matrix^-1 (x - mean)`` and the logarithm of the determinant."""
     factor = fnp.linalg.cholesky(matrix)
     deviations = x - mean
     size = matrix.shape[-1]
@@ -108,17 +108,17 @@ def _distances(x: Any, mean: Any, matrix: Any) -> tuple[Any, Any]:
 
 
 def _squeezed(y: Any) -> Any:
-    """The result without axes of length 1, as SciPy gives it; a number for one point."""
+    """Return the result without axes of length 1, as SciPy does; a number for one point."""
     y = fnp.squeeze(y)
     return y if np.ndim(y) else y[()]
 
 
-# SciPy's: eigenvalues below this part of the greatest one count as 0.
+# SciPy's tolerance: eigenvalues below this fraction of the largest count as 0.
 _SINGULAR = 1e6 * np.finfo(float).eps
 
 
 def _singular_log_density(x: Any, mean: Any, cov: Any) -> Any:
-    """The density on the subspace that a singular covariance spans, by the pseudo-inverse; off it, minus infinity."""
+    """Return the log density on the subspace of a singular covariance; minus infinity off it."""
     if isinstance(cov, Tracer):
         raise UnsupportedFunctionError(
             "scipy.stats.multivariate_normal: allow_singular=True was asked for, with a covariance that is traced; "
@@ -138,7 +138,7 @@ def _singular_log_density(x: Any, mean: Any, cov: Any) -> Any:
     outside = deviations @ vectors[:, ~kept]
     constant = np.sum(kept) * math.log(2 * math.pi) + np.sum(np.log(values[kept]))
     y = -0.5 * (constant + fnp.sum(scaled * scaled, axis=-1))
-    # A norm has no derivative at 0, where the points of the subspace are.
+    # Compare squares: a norm has no derivative at 0, its value at points of the subspace.
     inside = fnp.sum(outside * outside, axis=-1) < (1e3 * least) ** 2
     return select(inside | (not np.any(~kept)), y, -math.inf)
 
@@ -150,7 +150,7 @@ class _Normal(_Density):
     frozen = ("mean", "cov", "allow_singular")
 
     def logpdf(self, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
-        """The logarithm of the density at ``x``: f64[..., n]."""
+        """Return the logarithm of the density at ``x``: f64[..., n]."""
         size = _dimension(mean, cov)
         cov = _matrix(self.name, "cov", cov, size)
         points, mean = _points(x, size), 0.0 if mean is None else number(mean)
@@ -160,7 +160,7 @@ class _Normal(_Density):
         return _squeezed(-0.5 * (size * math.log(2 * math.pi) + log_det + distance))
 
     def entropy(self, mean: Any = None, cov: Any = 1) -> Any:
-        """The differential entropy."""
+        """Return the differential entropy."""
         size = _dimension(mean, cov)
         factor = fnp.linalg.cholesky(_matrix(self.name, "cov", cov, size))
         return 0.5 * size * (1 + math.log(2 * math.pi)) + fnp.sum(fnp.log(fnp.diagonal(factor)))
@@ -173,7 +173,7 @@ class _T(_Density):
     frozen = ("loc", "shape", "df")
 
     def logpdf(self, x: Any, loc: Any = None, shape: Any = 1, df: Any = 1) -> Any:
-        """The logarithm of the density at ``x``: f64[..., n]."""
+        """Return the logarithm of the density at ``x``: f64[..., n]."""
         size = _dimension(loc, shape)
         shape = _matrix(self.name, "shape", shape, size)
         distance, log_det = _distances(_points(x, size), 0.0 if loc is None else number(loc), shape)
@@ -193,28 +193,28 @@ class _Dirichlet(_Density):
     frozen = ("alpha",)
 
     def logpdf(self, x: Any, alpha: Any) -> Any:
-        """The logarithm of the density at ``x``: f64[n] or f64[n, ...], whose columns are points that sum to 1."""
+        """Return the log density at ``x``: f64[n] or f64[n, ...], whose columns are points that sum to 1."""
         x, alpha = number(x), number(alpha)
         if np.shape(x)[0] == np.shape(alpha)[0] - 1:
-            # SciPy takes points without their last coordinate as well.
+            # SciPy accepts points without their last coordinate as well.
             x = fnp.concatenate([x, fnp.reshape(1 - fnp.sum(x, axis=0), (1, *np.shape(x)[1:]))])
         constant = fnp.sum(special.gammaln(alpha)) - special.gammaln(fnp.sum(alpha))
         terms = special.xlogy(alpha - 1, fnp.moveaxis(x, 0, -1))
         return _squeezed((fnp.sum(terms, axis=-1) - constant) * unless(fnp.all(alpha > 0)))
 
     def mean(self, alpha: Any) -> Any:
-        """The mean."""
+        """Return the mean."""
         alpha = number(alpha)
         return alpha / fnp.sum(alpha)
 
     def var(self, alpha: Any) -> Any:
-        """The variances."""
+        """Return the variances."""
         alpha = number(alpha)
         total = fnp.sum(alpha)
         return alpha * (total - alpha) / (total * total * (total + 1))
 
     def entropy(self, alpha: Any) -> Any:
-        """The differential entropy."""
+        """Return the differential entropy."""
         alpha = number(alpha)
         total, size = fnp.sum(alpha), np.shape(alpha)[0]
         constant = fnp.sum(special.gammaln(alpha)) - special.gammaln(total)
@@ -229,10 +229,10 @@ class _Multinomial(_Mass):
     frozen = ("n", "p")
 
     def logpmf(self, x: Any, n: Any, p: Any) -> Any:
-        """The logarithm of the probability of the counts ``x``: [..., k].
+        """Return the logarithm of the probability of the counts ``x``: [..., k].
 
-        SciPy takes the last probability to be what the others leave, where all of them do not sum to 1. Derivatives by
-        ``p`` always do: that by the last one is 0.
+        If the probabilities do not sum to 1, SciPy replaces the last one by the rest. Derivatives with respect to ``p``
+        always assume this: the one with respect to the last probability is 0.
         """
         x, n, p = number(x), number(n), number(p)
         last, left = stop_gradient_p(p[..., -1:]), 1 - fnp.sum(p[..., :-1], axis=-1, keepdims=True)
@@ -242,7 +242,7 @@ class _Multinomial(_Mass):
         out = fnp.any((x < 0) | (x != fnp.floor(x)), axis=-1) | (fnp.sum(x, axis=-1) != n)
         inside = select(out[..., None], 0.0, x)
         allowed = fnp.all((p >= 0) & (p <= 1), axis=-1) & (n >= 0)
-        # Poisson's probabilities of the cells over that of their sum: no term is as large as a count.
+        # Divide the cells' Poisson probabilities by that of their sum: then no term is as large as a count.
         total = stop_gradient_p(n)
         y = fnp.sum(poisson_log_mass(inside, fnp.reshape(total, (*np.shape(n), 1)) * p), axis=-1)
         y = y - poisson_log_mass(total, total) + (special.gammaln(n + 1) - special.gammaln(total + 1))
@@ -257,7 +257,7 @@ class _Wishart(_Density):
     frozen = ("df", "scale")
 
     def logpdf(self, x: Any, df: Any, scale: Any) -> Any:
-        """The logarithm of the density at a matrix ``x``: f64[n, n], or at each of several: f64[n, n, count]."""
+        """Return the logarithm of the density at a matrix ``x``: f64[n, n], or at each of several: f64[n, n, count]."""
         scale = _matrix(self.name, "scale", scale, None)
         size = scale.shape[0]
         x, df = _matrices(number(x), size), number(df)
@@ -272,7 +272,7 @@ class _Wishart(_Density):
 
 
 def _matrices(x: Any, size: int) -> Any:
-    """Points of a distribution of matrices as f64[count, n, n], from SciPy's forms, which have the count last."""
+    """Return points of a distribution of matrices as f64[count, n, n]; SciPy's forms have the count last."""
     if np.ndim(x) == 3:
         return fnp.moveaxis(x, -1, 0)
     if np.ndim(x) == 0:

@@ -20,7 +20,7 @@ class Correlation(NamedTuple):
 
     Args:
         statistic: the coefficient.
-        pvalue: the probability of one as large, or larger, where the samples are independent.
+        pvalue: the probability of a coefficient as large, or larger, for independent samples.
     """
 
     statistic: Any
@@ -48,7 +48,7 @@ def pearsonr(x: Any, y: Any) -> Correlation:
         ``statistic`` and ``pvalue``, a named tuple.
 
     Raises:
-        ValueError: the samples are no vectors of one length.
+        ValueError: the samples are not two vectors of one length.
 
     Example:
         >>> import numpy as np
@@ -60,7 +60,7 @@ def pearsonr(x: Any, y: Any) -> Correlation:
     a, b = x - fnp.mean(x), y - fnp.mean(y)
     count = np.shape(x)[0]
     statistic = fnp.sum(a * b) / (fnp.linalg.norm(a) * fnp.linalg.norm(b))
-    # Rounding may lead beyond 1.
+    # Rounding may give more than 1.
     statistic = fnp.clip(statistic, -1.0, 1.0)
     if count == 2:
         return Correlation(fnp.round(statistic), 1.0 + 0 * statistic)
@@ -71,7 +71,7 @@ def pearsonr(x: Any, y: Any) -> Correlation:
 def spearmanr(a: Any, b: Any) -> Correlation:
     """Compute Spearman's coefficient of rank correlation of two samples, and its two-sided p-value.
 
-    Ranks go in steps: the derivative is 0.
+    Ranks are step functions: the derivative is 0.
 
     Args:
         a: f[n], a sample.
@@ -81,7 +81,7 @@ def spearmanr(a: Any, b: Any) -> Correlation:
         ``statistic`` and ``pvalue``, a named tuple.
 
     Raises:
-        ValueError: the samples are no vectors of one length.
+        ValueError: the samples are not two vectors of one length.
 
     Example:
         >>> import numpy as np
@@ -116,7 +116,7 @@ def iqr(
         x: f[...], a sample.
         axis: the axis or axes to go along; all of them for ``None``.
         rng: the two percentiles.
-        scale: the range is divided by it; ``"normal"`` makes it the standard deviation of a normal distribution.
+        scale: the divisor of the range; ``"normal"`` makes the result the standard deviation of a normal distribution.
         nan_policy: ``"propagate"``, or ``"omit"`` to leave out NaN.
         interpolation: as in ``numpy.percentile``.
         keepdims: whether the axes remain, with length 1.

@@ -1,4 +1,4 @@
-"""Fixed points with derivatives that do not go through the iteration, as ``autograd.misc.fixed_points``."""
+"""Fixed points whose derivatives do not differentiate the iteration, as in ``autograd.misc.fixed_points``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _fixed_point(f: Callable[..., Any], a: Any, x0: Any, distance: Distance, tol
 
 
 def _pull(ans: Any, f: Callable[..., Any], a: Any, x0: Any, distance: Distance, tol: float) -> Callable[[Any], Any]:
-    """The cotangent ``u = x_bar + u dstep/dx``, a fixed point too, pulled through the parameters."""
+    """Return the cotangent of the parameters: solve ``u = x_bar + u dstep/dx``, a fixed point too, and pull it back."""
     del x0
 
     def pull(x_bar: Any) -> Any:
@@ -45,14 +45,14 @@ defvjp(_fixed_point, _pull, None, argnums=[1, 2])
 
 
 def fixed_point(f: Callable[..., Any], a: Any, x0: Any, distance: Distance, tol: float) -> Any:
-    """Iterate ``x = f(a)(x)`` until it stays, with the derivative by ``a`` of where it stays.
+    """Iterate ``x = f(a)(x)`` to convergence, and differentiate the fixed point with respect to ``a``.
 
     Args:
         f: a function of the parameters that returns the step, a function of ``x``.
-        a: parameters, nested in any way.
-        x0: where to begin; the fixed point does not depend on it.
-        distance: ``distance(x, before)``, a number.
-        tol: at which distance to stop, in units of ``distance``; so too for the cotangents.
+        a: the parameters, a tree of arrays and numbers.
+        x0: the start; the fixed point does not depend on it.
+        distance: ``distance(x, previous_x)``, a number.
+        tol: stop at this distance, in units of ``distance``; the iteration of the cotangents uses it too.
 
     Returns:
         The fixed point.

@@ -1,4 +1,4 @@
-"""Nested values as one flat vector, as ``autograd.misc.flatten``."""
+"""Convert a tree to one flat vector and back, as ``autograd.misc.flatten``."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["flatten", "flatten_func"]
 
 
 def flatten(value: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """Put all numbers of nested tuples, lists and dicts into one vector.
+    """Concatenate all numbers of nested tuples, lists and dicts into one vector.
 
     Args:
-        value: arrays and numbers, in any nesting; the keys of dicts are taken in order.
+        value: arrays and numbers, in any nesting; dicts in the order of their keys.
 
     Returns:
-        ``(vector, unflatten)``; ``unflatten(vector)`` has the nesting, the shapes and the dtypes of ``value``.
+        ``(vector, unflatten)``; ``unflatten(vector)`` has the structure, the shapes and the dtypes of ``value``.
 
     Example:
         >>> import numpy as np
@@ -48,15 +48,15 @@ def flatten(value: Any) -> tuple[Any, Callable[[Any], Any]]:
 
 
 def _cast(x: Any, dtype: np.dtype) -> Any:
-    """The dtype there was; a vector of floats is none of integers, and a complex one none of floats."""
+    """Cast to the original dtype, except from float to integer and from complex to float, which would lose numbers."""
     return x.astype(dtype) if x.dtype != dtype and np.can_cast(x.dtype, dtype, "same_kind") else x
 
 
 def flatten_func(func: Callable[..., Any], example: Any) -> tuple[Callable[..., Any], Callable[[Any], Any], Any]:
-    """Make of a function from nested values to such values one from vectors to vectors.
+    """Convert a function from trees to trees into a function from vectors to vectors.
 
     Args:
-        func: a function whose first argument is nested as the example is.
+        func: a function whose first argument has the structure of the example.
         example: a value for the first argument.
 
     Returns:

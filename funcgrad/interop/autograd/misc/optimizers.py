@@ -1,7 +1,7 @@
-"""autograd's optimizers, with its signatures and its numbers: loops over a gradient ``grad(x, i)``.
+"""autograd's optimizers, with its signatures and results: loops over a gradient ``grad(x, i)``.
 
-For training there is `funcgrad.optim`, whose rules are PyTorch's. These differ from them in their defaults, in what a
-momentum means and in how averages begin.
+`funcgrad.optim` has PyTorch's rules for training. The functions here have other defaults, another definition of
+momentum and other initial averages.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Callback = Callable[[Any, int, Any], Any] | None
 
 
 def _unflattened(optimize: Callable[..., Any]) -> Callable[..., Any]:
-    """An optimizer of vectors as one of nested values."""
+    """Convert an optimizer of vectors into an optimizer of trees."""
 
     @functools.wraps(optimize)
     def of_nested(grad: Gradient, x0: Any, callback: Callback = None, *args: Any, **kwargs: Any) -> Any:
@@ -45,11 +45,11 @@ def sgd(
 
     Args:
         grad: the gradient ``grad(x, i)`` at step ``i``.
-        x: where to begin, nested as the gradient is.
+        x: the start, a tree with the structure of the gradient.
         callback: called with ``(x, i, g)`` before each step.
-        num_iters: how many steps.
+        num_iters: the number of steps.
         step_size: in units of ``x`` per unit of the gradient.
-        mass: how much of the velocity stays, dimensionless.
+        mass: the share of the velocity that each step keeps, dimensionless.
 
     Returns:
         The last ``x``.
@@ -82,7 +82,7 @@ def rmsprop(  # noqa: PLR0917  (autograd's signature)
     gamma: float = 0.9,
     eps: float = 10**-8,
 ) -> Any:
-    """Descend by RMSprop: ``s = gamma s + (1 - gamma) g**2``, 1 at first, ``x = x - step_size g / (sqrt(s) + eps)``.
+    """Descend with RMSprop: ``s = gamma s + (1 - gamma) g**2``, 1 at first, ``x = x - step_size g / (sqrt(s) + eps)``.
 
     Args:
         grad: as for `sgd`.
@@ -90,7 +90,7 @@ def rmsprop(  # noqa: PLR0917  (autograd's signature)
         callback: as for `sgd`.
         num_iters: as for `sgd`.
         step_size: in units of ``x``.
-        gamma: how much of the average stays, dimensionless.
+        gamma: the share of the average that each step keeps, dimensionless.
         eps: in units of the gradient.
 
     Returns:
@@ -124,7 +124,7 @@ def adam(  # noqa: PLR0917  (autograd's signature)
     b2: float = 0.999,
     eps: float = 10**-8,
 ) -> Any:
-    """Descend by Adam.
+    """Descend with Adam.
 
     Args:
         grad: as for `sgd`.
@@ -132,8 +132,8 @@ def adam(  # noqa: PLR0917  (autograd's signature)
         callback: as for `sgd`.
         num_iters: as for `sgd`.
         step_size: in units of ``x``.
-        b1: how much of the average of gradients stays, dimensionless.
-        b2: how much of the average of squares stays, dimensionless.
+        b1: the share of the average of gradients that each step keeps, dimensionless.
+        b2: the share of the average of squares that each step keeps, dimensionless.
         eps: in units of the gradient.
 
     Returns:

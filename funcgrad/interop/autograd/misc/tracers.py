@@ -1,4 +1,4 @@
-"""Functions whose operations are recorded once."""
+"""Functions whose operations are recorded once and then replayed."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ __all__ = ["const_graph"]
 
 
 def const_graph(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[..., Any]:
-    """Make the function that records the operations of another one when it is first called, and then repeats these.
+    """Make the function that records the operations of another one at its first call, and replays them later.
 
     Args:
         fun: a function that does the same operations for all arguments.
-        args: its first arguments, which stay as they are.
-        kwargs: arguments by name, which do so too.
+        args: its first arguments, which are fixed.
+        kwargs: its named arguments, which are fixed.
 
     Returns:
-        A function of the further arguments, of the shapes and dtypes of the first call: others are refused.
+        A function of the other arguments. Their shapes and dtypes must be those of the first call.
 
     Example:
         >>> import numpy as np

@@ -1,10 +1,11 @@
-"""NumPy under autograd's name: functions of `funcgrad.numpy`, and NumPy's own for all else.
+"""NumPy under autograd's name: the functions of `funcgrad.numpy`, and NumPy's for all other names.
 
-NumPy's makers of arrays make plain ones, as autograd's do; lists in which traced values stand become traced arrays.
+NumPy's creation functions return plain arrays, as in autograd. A list that contains traced values becomes a traced
+array.
 """
 
-# This file has no code of its own: NumPy's ``any`` and ``sum`` would stand in it for Python's. Makers are NumPy's own:
-# nothing is written into what they make, and SciPy takes it.
+# This file has no code of its own, because NumPy's ``any`` and ``sum`` would replace Python's here. Creation functions
+# are NumPy's: programs for autograd do not write traced values into new arrays, and SciPy accepts only plain arrays.
 from numpy import __version__ as __version__
 from numpy import arange as arange
 from numpy import empty as empty

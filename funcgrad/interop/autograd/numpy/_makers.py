@@ -1,4 +1,4 @@
-"""What makes arrays and integers under autograd's names."""
+"""Creation functions and integer types under autograd's names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from funcgrad.numpy.extend import concrete_value
 
 
 def _integer(kind: Any) -> type:
-    """A type of integers that is called with traced values too, as autograd's are: of these it takes the number."""
+    """Return an integer type that also accepts traced values, as autograd's does: it converts their numbers."""
 
     def new(cls: type, x: Any = 0, *args: Any) -> Any:
         del cls
@@ -26,12 +26,12 @@ int8, int16, int32, int64 = map(_integer, (np.int8, np.int16, np.int32, np.int64
 
 
 def array(A: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N803  (autograd's name)
-    """Make an array, as ``numpy.array``; of a list with traced values in it a traced one.
+    """Make an array, as ``numpy.array``; a list that contains traced values becomes a traced array.
 
     Args:
         A: an array, a number, or a nested list of them.
-        args: NumPy's, by position.
-        kwargs: NumPy's. Where values are traced, dtype object stands for the dtype of their numbers.
+        args: NumPy's positional arguments.
+        kwargs: NumPy's named arguments. For traced values, dtype object means the dtype of their numbers.
 
     Returns:
         A plain array, or a traced one.
@@ -46,12 +46,12 @@ def array(A: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N803  (autograd's 
 
 
 def asarray(A: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N803  (autograd's name)
-    """Make an array where there is none, as ``numpy.asarray``; of a list with traced values in it a traced one.
+    """Convert to an array, as ``numpy.asarray``; a list that contains traced values becomes a traced array.
 
     Args:
         A: an array, a number, or a nested list of them.
-        args: NumPy's, by position.
-        kwargs: NumPy's.
+        args: NumPy's positional arguments.
+        kwargs: NumPy's named arguments.
 
     Returns:
         A plain array, or a traced one.
@@ -65,7 +65,7 @@ def asarray(A: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N803  (autograd'
 
 
 def _of_numbers(make: Callable[..., Any], x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Make a traced array, of the numbers' own dtype where dtype object is asked for: only numbers have derivatives."""
+    """Make a traced array. For dtype object, keep the dtype of the numbers, because only numbers have derivatives."""
     if args and _is_object(args[0]):
         args = (None, *args[1:])
     if _is_object(kwargs.get("dtype")):
@@ -78,12 +78,12 @@ def _is_object(dtype: Any) -> bool:
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C") -> Any:
-    """Make an array of one value, as ``numpy.full``; of a traced value a traced one.
+    """Make an array filled with one value, as ``numpy.full``; a traced value gives a traced array.
 
     Args:
         shape: the shape.
-        fill_value: a value, or what broadcasts to the shape.
-        dtype: the dtype; that of the value unless given.
+        fill_value: a value, or an array that broadcasts to the shape.
+        dtype: the dtype; by default that of the value.
         order: NumPy's.
 
     Returns:
@@ -99,16 +99,16 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C") -> An
 
 
 def make_diagonal(D: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:  # noqa: N803  (autograd's name)
-    """Make matrices of diagonals: the inverse of ``numpy.diagonal`` over the last two axes.
+    """Make diagonal matrices: the inverse of ``numpy.diagonal`` over the last two axes.
 
     Args:
         D: the diagonals, along the last axis.
         offset: 0, as in autograd.
-        axis1: the last axis or the one before.
-        axis2: the other one.
+        axis1: one of the last two axes.
+        axis2: the other of the last two axes.
 
     Returns:
-        Matrices with zeros beside their diagonal.
+        Matrices that are zero off their diagonal.
 
     Raises:
         NotImplementedError: another offset, or other axes.
@@ -127,13 +127,13 @@ def make_diagonal(D: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> An
 
 
 def metadata(A: Any) -> tuple[tuple[int, ...], int, np.dtype, bool]:  # noqa: N803  (autograd's name)
-    """Tell the shape of an array, its number of axes, its dtype, and whether it is complex.
+    """Return the shape of an array, its number of axes, its dtype, and whether it is complex.
 
     Args:
         A: an array or a number, traced or plain.
 
     Returns:
-        Four values, as ``numpy_vjps.unbroadcast`` takes them.
+        A tuple of four values, as ``numpy_vjps.unbroadcast`` expects it.
 
     Example:
         >>> import funcgrad.interop.autograd.numpy as np

@@ -1,4 +1,4 @@
-"""What autograd's rules for NumPy are written with, for rules of one's own."""
+"""Helper functions of autograd's rules for NumPy, for user-written rules."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["balanced_eq", "match_complex", "replace_zero", "unbroadcast", "unbro
 
 
 def unbroadcast(x: Any, target_meta: tuple[tuple[int, ...], int, np.dtype, bool], broadcast_idx: int = 0) -> Any:
-    """Sum a cotangent over the axes in which its operand was broadcast.
+    """Sum a cotangent over the axes along which its operand was broadcast.
 
     Args:
         x: the cotangent.
-        target_meta: shape, number of axes, dtype of the operand, and whether it is complex, as autograd's
-            ``metadata`` gives them.
-        broadcast_idx: where the new axes are: 0 in front, -1 behind.
+        target_meta: the operand's shape, number of axes, dtype, and whether it is complex, as autograd's ``metadata``
+            returns them.
+        broadcast_idx: the position of the new axes: 0 for the front, -1 for the end.
 
     Returns:
         The cotangent of the operand.
@@ -42,11 +42,11 @@ def unbroadcast(x: Any, target_meta: tuple[tuple[int, ...], int, np.dtype, bool]
 
 
 def unbroadcast_f(target: Any, f: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Make a pullback that sums over the axes in which its operand was broadcast.
+    """Make a pullback that sums over the axes along which its operand was broadcast.
 
     Args:
         target: the operand.
-        f: the pullback as if nothing was broadcast.
+        f: the pullback without broadcasting.
 
     Returns:
         The pullback.
@@ -62,7 +62,7 @@ def unbroadcast_f(target: Any, f: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def replace_zero(x: Any, val: Any) -> Any:
-    """Return an array with another value in place of zeros.
+    """Return an array in which another value replaces the zeros.
 
     Args:
         x: an array.
@@ -81,7 +81,7 @@ def replace_zero(x: Any, val: Any) -> Any:
 
 
 def balanced_eq(x: Any, z: Any, y: Any) -> Any:
-    """Return the part of a maximum's derivative that belongs to one operand: one half where both are equal.
+    """Return the part of a maximum's derivative that belongs to one operand: one half for equal operands.
 
     Args:
         x: the operand.
@@ -89,7 +89,7 @@ def balanced_eq(x: Any, z: Any, y: Any) -> Any:
         y: the other operand.
 
     Returns:
-        1, 0, or 0.5 where the operands are equal.
+        1, 0, or 0.5 for equal operands.
 
     Example:
         >>> import numpy as np
@@ -102,14 +102,14 @@ def balanced_eq(x: Any, z: Any, y: Any) -> Any:
 
 
 def match_complex(target: Any, x: Any) -> Any:
-    """Return an array as a complex one where another is complex, and its real part where the other is real.
+    """Return an array as complex if a second array is complex, and its real part if the second is real.
 
     Args:
-        target: the other array.
+        target: the second array.
         x: the array.
 
     Returns:
-        The array, complex where ``target`` is.
+        The array, complex if ``target`` is.
 
     Example:
         >>> import numpy as np

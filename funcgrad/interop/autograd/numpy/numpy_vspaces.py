@@ -1,4 +1,4 @@
-"""The vector spaces of arrays under autograd's names: one class here, of real and complex arrays and of trees."""
+"""The vector spaces of arrays under autograd's names: one class for real arrays, complex arrays and trees."""
 
 from funcgrad._public import publish
 from funcgrad.interop.autograd._vspace import VSpace

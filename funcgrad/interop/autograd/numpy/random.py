@@ -1,4 +1,4 @@
-"""``numpy.random`` under autograd's name: NumPy's own, whose numbers are constants to every derivative."""
+"""``numpy.random`` under autograd's name: NumPy's own functions, whose results are constants for derivatives."""
 
 from funcgrad.interop.autograd._namespace import namespace
 

@@ -1,9 +1,9 @@
-"""SciPy under autograd's name: functions of `funcgrad.scipy`, and SciPy's own for all else."""
+"""SciPy under autograd's name: the functions of `funcgrad.scipy`, and SciPy's for all other names."""
 
 from funcgrad._core.lazy import LazyModule
 from funcgrad._public import publish
 
-# SciPy's modules take their time: each is imported by who uses it.
+# SciPy's modules are slow to import, so each is imported at its first use.
 integrate = LazyModule(f"{__name__}.integrate")
 linalg = LazyModule(f"{__name__}.linalg")
 misc = LazyModule(f"{__name__}.misc")

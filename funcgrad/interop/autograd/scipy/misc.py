@@ -1,4 +1,4 @@
-"""What ``scipy.misc`` once had, under autograd's name."""
+"""The former ``scipy.misc`` under autograd's name."""
 
 from funcgrad._public import publish
 from funcgrad.scipy.special import logsumexp

@@ -26,12 +26,12 @@ def convolve(
     Args:
         A: an array.
         B: an array.
-        axes: the axes of ``A`` and those of ``B`` along which to convolve; all of both if left out.
+        axes: the axes of ``A`` and those of ``B`` along which to convolve; all of both by default.
         dot_axes: the axes of ``A`` and those of ``B`` along which products are summed.
         mode: 'full', 'valid' or 'same' (as long as ``A``).
 
     Returns:
-        An array with the other axes of ``A``, the other axes of ``B``, and those that were convolved.
+        An array with the other axes of ``A``, the other axes of ``B``, and the convolved axes.
 
     Raises:
         ValueError: the mode is another one, or in the mode 'valid' neither array is the longer one along all axes.
@@ -68,7 +68,7 @@ def convolve(
 
 
 def _summed(pair: tuple[Any, Any], along: list[list[int]], summed: list[list[int]], *, turned: bool) -> Any:
-    """The sums of products over windows of the longer array; ``turned`` where that is the second one."""
+    """Return the sums of products over windows of the longer array; ``turned`` if that is the second one."""
     a, b = pair
     windows = sliding_window_view(a, tuple([b.shape[i] for i in along[1]]), tuple(along[0])) if along[0] else a
     b = b[tuple([slice(None, None, -1) if i in along[1] else slice(None) for i in range(b.ndim)])]

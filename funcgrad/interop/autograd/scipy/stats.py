@@ -1,4 +1,4 @@
-"""``scipy.stats`` under autograd's name; distributions can be imported as modules, as autograd's are."""
+"""``scipy.stats`` under autograd's name; each distribution can be imported as a module, as in autograd."""
 
 import sys
 from types import ModuleType
@@ -8,12 +8,12 @@ from funcgrad.interop.autograd._namespace import namespace
 
 __getattr__, __dir__ = namespace(__name__, "funcgrad.scipy.stats", "scipy.stats")
 
-# ``import autograd.scipy.stats.norm as norm`` looks for a module of that name.
+# ``import autograd.scipy.stats.norm as norm`` searches for a module of that name.
 __path__: list[str] = []
 
 
 class _Distribution(ModuleType):
-    """A distribution by the name of a module: what ours lacks (``rvs``, ``ppf``) is SciPy's."""
+    """A distribution as a module; methods that ours lacks (``rvs``, ``ppf``) are SciPy's."""
 
     def __getattr__(self, attribute: str) -> object:
         _, _, name = vars(self)["__name__"].rpartition(".")
