@@ -75,7 +75,7 @@ class Tracer:
 
     # One layout for tracers of all kinds, of which each uses a part: so a tracer that is written to can become a place
     # (``place.py``) and stay the same object. A view knows what it shows, by which primitive, with which parameters.
-    __slots__ = ("_dtype", "_shape", "_value", "node", "owner", "viewed", "viewed_at", "viewed_by")
+    __slots__ = ("_dtype", "_node", "_owner", "_shape", "_value", "_viewed", "_viewed_at", "_viewed_by")
 
     # To be set all the same, by which a tracer becomes a place.
     __class__ = property(_seen_as, object.__dict__["__class__"].__set__)  # pyright: ignore[reportIncompatibleMethodOverride]  (a hook)
@@ -85,11 +85,11 @@ class Tracer:
     shape = property(operator.attrgetter("_shape"), keeps("shape"))
     dtype = property(operator.attrgetter("_dtype"), keeps("dtype"))
 
-    owner: Trace
+    _owner: Trace
     # What a tracer of this kind holds beside its owner, by name; nothing where it cannot be written to.
-    held: tuple[str, ...] = ()
+    _held: tuple[str, ...] = ()
     # Whether its views are told what they show; those of a place know.
-    tells_views = True
+    _tells_views = True
 
     if TYPE_CHECKING:
 
@@ -228,7 +228,7 @@ def bind(primitive: Primitive, operands: tuple, params: dict) -> Any:
                 if home is _GUEST:
                     return _guest_rules[0](primitive, operands, params)
             if home is _TRACED:
-                trace = x.owner
+                trace = x._owner
                 if top is None or trace.level > top.level:
                     top = trace
             elif home is not None:
@@ -243,7 +243,7 @@ def bind(primitive: Primitive, operands: tuple, params: dict) -> Any:
 
 def bind_one(primitive: Primitive, x: Any, params: dict) -> Any:
     """`bind` of one operand: of a tracer, its trace is the innermost."""
-    return x.owner.apply(primitive, (x,), params) if isinstance(x, Tracer) else bind(primitive, (x,), params)
+    return x._owner.apply(primitive, (x,), params) if isinstance(x, Tracer) else bind(primitive, (x,), params)
 
 
 _SCALAR_RESULTS = frozenset({np.float64, np.complex128})
@@ -323,12 +323,12 @@ def _home_of(x: Any) -> Runner | Literal[_Home.TRACED, _Home.GUEST] | None:
 
 def top_trace(values: Iterable[Any]) -> Trace | None:
     """The innermost trace among the values."""
-    return max((x.owner for x in values if isinstance(x, Tracer)), key=lambda trace: trace.level, default=None)
+    return max((x._owner for x in values if isinstance(x, Tracer)), key=lambda trace: trace.level, default=None)
 
 
 def level_of(values: Iterable[Any]) -> int:
     """The level of the innermost trace among the values; 0 where all are bare."""
-    return max((x.owner.level for x in values if isinstance(x, Tracer)), default=0)
+    return max((x._owner.level for x in values if isinstance(x, Tracer)), default=0)
 
 
 def engine_of(x: Any) -> Runner | None:

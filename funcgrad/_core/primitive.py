@@ -68,15 +68,15 @@ class View(NamedTuple):
 
 def remember_view(y: Any, x: Any, primitive: Primitive, params: dict) -> None:
     """Have a traced result know of what it shows a part, for writes to come (``trace/place.py``); a place knows."""
-    if y.tells_views:
-        y.viewed, y.viewed_by, y.viewed_at = x, primitive, params
+    if y._tells_views:
+        y._viewed, y._viewed_by, y._viewed_at = x, primitive, params
 
 
 def view(x: Tracer, primitive: Primitive, params: dict) -> Any:
     """What a primitive shows of a tracer, by the shortest way."""
-    y = x.owner.apply(primitive, (x,), params)
-    if type(y) is type(x) and y.tells_views:
-        y.viewed, y.viewed_by, y.viewed_at = x, primitive, params
+    y = x._owner.apply(primitive, (x,), params)
+    if type(y) is type(x) and y._tells_views:
+        y._viewed, y._viewed_by, y._viewed_at = x, primitive, params
     return y
 
 

@@ -119,7 +119,7 @@ def _run(graph: Graph, leaves: Sequence[Any], fixed: dict[Any, Any], times: Sequ
 def _bare(x: Any) -> Any:
     if isinstance(x, Tracer):
         raise ConcretizationTypeError(
-            f"profile: an argument or a constant is {x.aval}, traced by a running {x.owner.transform}; needed "
+            f"profile: an argument or a constant is {x.aval}, traced by a running {x._owner.transform}; needed "
             "numbers, because a profile runs the equations. Profile a graph outside of transforms."
         )
     return np.asarray(x) if is_foreign(x) else x

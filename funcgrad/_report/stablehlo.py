@@ -13,7 +13,7 @@ def to_stablehlo(graph: Graph) -> str:
     for _, value in graph.constants:
         if isinstance(value, Tracer):
             raise ConcretizationTypeError(
-                f"to_stablehlo: a constant of {graph.name} is traced by a running {value.owner.transform}; needed "
+                f"to_stablehlo: a constant of {graph.name} is traced by a running {value._owner.transform}; needed "
                 "numbers, because the text contains them. Make the graph outside of transforms, or make it an "
                 "argument."
             )

@@ -188,7 +188,7 @@ def _to_front(x: Any, axis: int) -> Any:
 
 def _result(f: Callable[..., Any], trace: BatchTrace, y: Any, place: int | None) -> Any:
     y = returned("vmap", name_of(f), y)
-    value = y._value if type(y) is BatchTracer and y.owner is trace else None
+    value = y._value if type(y) is BatchTracer and y._owner is trace else None
     if place is None:
         if value is not None:
             raise ValueError(

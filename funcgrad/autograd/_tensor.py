@@ -61,7 +61,7 @@ class Tensor(TensorBase):
     @property
     def requires_grad(self) -> bool:
         """Whether gradients by this tensor, or through it, are recorded; can be set on leaves."""
-        return self.node is not None or self.owner.requires_grad(self)
+        return self._node is not None or self._owner.requires_grad(self)
 
     @requires_grad.setter
     def requires_grad(self, requires_grad: bool) -> None:
@@ -83,8 +83,8 @@ class Tensor(TensorBase):
                 "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
             )
         if not requires_grad:
-            self.node = None
-        elif self.node is None:
+            self._node = None
+        elif self._node is None:
             if not is_inexact(self.dtype):
                 raise RuntimeError("only Tensors of floating point dtype can require gradients")
             begin(self)
@@ -93,18 +93,18 @@ class Tensor(TensorBase):
     @property
     def is_leaf(self) -> bool:
         """Whether no recorded operation made this tensor."""
-        node = self.owner.node_of(self)
+        node = self._owner.node_of(self)
         return node is None or type(node) is LeafNode
 
     @property
     def grad_fn(self) -> Function | None:
         """The operation that made this tensor; ``None`` for a leaf."""
-        return None if self.is_leaf else Function(self.node)
+        return None if self.is_leaf else Function(self._node)
 
     @property
     def grad(self) -> Any:
         """The gradient that `backward` has accumulated, a tensor; ``None`` before the first time."""
-        return getattr(self, "gradient", None)
+        return getattr(self, "_gradient", None)
 
     @grad.setter
     def grad(self, gradient: Tensor | None) -> None:
@@ -123,11 +123,11 @@ class Tensor(TensorBase):
                     f"attempting to assign a gradient with dtype '{gradient.dtype}' to a tensor with dtype "
                     f"'{self.dtype}'. The gradient must match the tensor's dtype; convert it with .to()"
                 )
-        self.gradient = gradient
+        self._gradient = gradient
 
     def retain_grad(self) -> None:
         """Have `backward` fill ``grad`` of this tensor although it is no leaf."""
-        node = self.owner.node_of(self)
+        node = self._owner.node_of(self)
         if node is None:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if type(node) is not LeafNode:
@@ -136,7 +136,7 @@ class Tensor(TensorBase):
     @property
     def retains_grad(self) -> bool:
         """Whether this tensor is no leaf and has its ``grad`` filled."""
-        node = self.owner.node_of(self)
+        node = self._owner.node_of(self)
         return node is not None and retained.get(node) is self
 
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
@@ -164,10 +164,10 @@ class Tensor(TensorBase):
             raise TypeError(
                 f"register_hook: hook is a {type(hook).__name__}; needed a function of the gradient. Pass one."
             )
-        node = self.owner.node_of(self)
+        node = self._owner.node_of(self)
         if node is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        return register(node, self.owner, hook)
+        return register(node, self._owner, hook)
 
     @folded
     def backward(
@@ -187,14 +187,14 @@ class Tensor(TensorBase):
             return
         if gradient is not None and type(gradient) is not Tensor:
             gradient = as_value(gradient) if is_guest(gradient) else gradient
-            gradient = self.owner.constant(np.asarray(gradient, None if hasattr(gradient, "dtype") else self.dtype))
+            gradient = self._owner.constant(np.asarray(gradient, None if hasattr(gradient, "dtype") else self.dtype))
         backward((self,), (gradient,), retain_graph, create_graph, inputs=inputs)
 
     def detach(self) -> Tensor:
         """Return a tensor with the same memory and without history."""
-        made = self.owner.constant(self._value)
-        if type(self._value) is not np.ndarray and hasattr(self, "source"):
-            made.source = self
+        made = self._owner.constant(self._value)
+        if type(self._value) is not np.ndarray and hasattr(self, "_source"):
+            made._source = self
         return made
 
     def detach_(self) -> Tensor:
@@ -205,8 +205,8 @@ class Tensor(TensorBase):
         """
         if base_of(self) is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
-        self.node = None
-        self.gradient = self.grad
+        self._node = None
+        self._gradient = self.grad
         return self
 
     @property
@@ -229,12 +229,12 @@ class Tensor(TensorBase):
             )
         WRITES.note((self,))
         set_value(self, value._value)
-        self.source = None
+        self._source = None
 
     def clone(self) -> Tensor:
         """Return a copy, through which gradients flow."""
         made = copied(self)
-        made.source = None
+        made._source = None
         return made
 
     @property
@@ -273,14 +273,14 @@ class Tensor(TensorBase):
     def __copy__(self) -> Tensor:
         made = alias(self)
         if self.is_leaf:
-            made = rebuild(made._value, self.requires_grad, getattr(self, "is_parameter", False))
+            made = rebuild(made._value, self.requires_grad, getattr(self, "_is_parameter", False))
         return made
 
     def __repr__(self) -> str:
         function = self.grad_fn
         suffix = f"grad_fn={function}" if function else "requires_grad=True" if self.requires_grad else ""
         text = tensor_text(np.asarray(self._value), suffix)
-        return f"Parameter containing:\n{text}" if getattr(self, "is_parameter", False) else text
+        return f"Parameter containing:\n{text}" if getattr(self, "_is_parameter", False) else text
 
     __str__ = __repr__
 
@@ -290,17 +290,17 @@ class Tensor(TensorBase):
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
                 "moment."
             )
-        copied = rebuild(self._value.copy(), self.requires_grad, getattr(self, "is_parameter", False))
+        copied = rebuild(self._value.copy(), self.requires_grad, getattr(self, "_is_parameter", False))
         memo[id(self)] = copied
         gradient = self.grad
-        copied.gradient = None if gradient is None else gradient.__deepcopy__(memo)
+        copied._gradient = None if gradient is None else gradient.__deepcopy__(memo)
         return copied
 
     def __reduce__(self) -> Any:
         if not self.is_leaf:
             raise RuntimeError("a Tensor with a history cannot be pickled. Pickle tensor.detach() instead.")
         # As an array of NumPy's in any case: JAX would read float64 back as float32, unless it is told otherwise.
-        return rebuild, (np.asarray(self._value), self.requires_grad, getattr(self, "is_parameter", False))
+        return rebuild, (np.asarray(self._value), self.requires_grad, getattr(self, "_is_parameter", False))
 
     # As in PyTorch a number comes second, which `grad_fn` shows.
     __radd__: Any = vars(Tracer)["__add__"]
@@ -330,9 +330,9 @@ lasting_traces.append(TRACE)
 def rebuild(value: Any, requires_grad: bool, is_parameter: bool = False) -> Tensor:
     """A leaf around a value, which is not copied."""
     made = TRACE.constant(owned_array(value))
-    made.source = None
+    made._source = None
     if requires_grad:
         made.requires_grad_()
     if is_parameter:
-        made.is_parameter = True
+        made._is_parameter = True
     return made

@@ -107,7 +107,7 @@ def _to_tensor(torch: Any, x: Any) -> Any:
     else:
         made = torch.from_numpy(value)
     requires_grad = type(x) is Tensor and x.requires_grad
-    if type(x) is Tensor and getattr(x, "is_parameter", False):
+    if type(x) is Tensor and getattr(x, "_is_parameter", False):
         return torch.nn.Parameter(made, requires_grad)
     return made.requires_grad_(requires_grad)
 

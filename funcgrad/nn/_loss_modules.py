@@ -17,7 +17,7 @@ def _constant(x: Any) -> Any:
 
     Targets are compared and checked, which is cheaper with plain values.
     """
-    return x._value if is_tensor(x) and not x.owner.requires_grad(x) else x
+    return x._value if is_tensor(x) and not x._owner.requires_grad(x) else x
 
 
 class _ClassLoss(Module):

@@ -10,7 +10,7 @@ from funcgrad.autograd.extend import is_tensor
 
 class _ParameterType(type):
     def __instancecheck__(cls, instance: Any) -> bool:
-        return is_tensor(instance) and getattr(instance, "is_parameter", False)
+        return is_tensor(instance) and getattr(instance, "_is_parameter", False)
 
 
 class Parameter(metaclass=_ParameterType):
@@ -31,5 +31,5 @@ class Parameter(metaclass=_ParameterType):
 
     def __new__(cls, data: Any, requires_grad: bool = True) -> Any:
         made: Tensor = data.detach() if is_tensor(data) else tensor(data)
-        made.is_parameter = True
+        made._is_parameter = True
         return made.requires_grad_(requires_grad)

@@ -209,9 +209,9 @@ def gradient_of(evaluate: Flat, x: Aval) -> Flat:
         with reverse:
             start = reverse.input(x)
             (y,) = evaluate(start, *rest)
-        if not (type(y) is ReverseTracer and y.owner is reverse):
+        if not (type(y) is ReverseTracer and y._owner is reverse):
             return [zeros_like(x)]
-        bar = backward_pass([(y.node, ones_like(y._value))]).get(start.node)
+        bar = backward_pass([(y._node, ones_like(y._value))]).get(start._node)
         return [zeros_like(x) if bar is None else bar]
 
     return gradient

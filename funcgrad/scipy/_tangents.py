@@ -31,7 +31,7 @@ def pushed(evaluate: Flat, xs: Sequence[Any], x_dots: Sequence[Any]) -> tuple[li
     with forward:
         pairs = zip(xs, x_dots, strict=True)
         ys = evaluate(*[x if x_dot is None else forward.input(x, x_dot) for x, x_dot in pairs])
-    mine = [type(y) is ForwardTracer and y.owner is forward for y in ys]
+    mine = [type(y) is ForwardTracer and y._owner is forward for y in ys]
     primals = [y._value if moves else y for y, moves in zip(ys, mine, strict=True)]
     return primals, [y._tangent if moves else zeros_like(y) for y, moves in zip(ys, mine, strict=True)]
 
@@ -94,14 +94,14 @@ def all_rows(evaluate: Flat, xs: Sequence[Any], active: Sequence[bool]) -> tuple
         inputs = [reverse.input(x) if flag else x for x, flag in zip(xs, active, strict=True)]
         (y,) = evaluate(*inputs)
     moving = [(x, start) for x, start, flag in zip(xs, inputs, active, strict=True) if flag]
-    if not (type(y) is ReverseTracer and y.owner is reverse):
+    if not (type(y) is ReverseTracer and y._owner is reverse):
         return y, [np.zeros((aval_of(y).size, *aval_of(x).shape)) for x, _ in moving]
-    value, node = y._value, y.node
+    value, node = y._value, y._node
     n = aval_of(value).size
 
     def pull(bar: Any) -> list[Any]:
         bars = backward_pass([(node, bar)])
-        found = [bars.get(start.node) for _, start in moving]
+        found = [bars.get(start._node) for _, start in moving]
         return [zeros_like(x) if bar is None else bar for (x, _), bar in zip(moving, found, strict=True)]
 
     rows, flags = mapped(pull, n, [np.eye(n)], (True,))

@@ -75,7 +75,7 @@ def test_inputs_alone_are_filled() -> None:
     assert y.grad is None
     hidden = x * 2
     (hidden * y).backward(inputs=hidden)
-    np.testing.assert_array_equal(hidden.gradient, [2.0])
+    np.testing.assert_array_equal(hidden._gradient, [2.0])
 
 
 def test_a_graph_may_be_cut_in_two() -> None:

@@ -197,7 +197,7 @@ class Program:
             if isinstance(value, Tracer):
                 raise pickle.PicklingError(
                     f"graph {graph.name}: it was pickled, and a constant of it is traced by a running "
-                    f"{value.owner.transform}; needed numbers. Pickle a graph that was made outside of transforms."
+                    f"{value._owner.transform}; needed numbers. Pickle a graph that was made outside of transforms."
                 )
         return type(graph), (graph.inputs, graph.constants, graph.equations, graph.outputs, graph.name, graph.trees)
 

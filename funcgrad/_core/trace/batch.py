@@ -19,15 +19,15 @@ class BatchTracer(Tracer):
     """A batch of values along the leading axis of one array."""
 
     __slots__ = ()
-    held = ("_value", "serial")
+    _held = ("_value", "_serial")
 
     # When it was made.
-    serial = vars(Tracer)["node"]
+    _serial = vars(Tracer)["_node"]
 
     def __init__(self, trace: Trace, value: Any) -> None:
-        self.owner = trace
+        self._owner = trace
         self._value = value
-        self.serial = next_serial()
+        self._serial = next_serial()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -81,7 +81,7 @@ class BatchTrace(Trace):
             self.refuse_leak(primitive)
         values, batched = [], []
         for x in operands:
-            mine = type(x) is BatchTracer and x.owner is self
+            mine = type(x) is BatchTracer and x._owner is self
             batched.append(mine)
             values.append(x._value if mine else x)
         if primitive.batch is None:

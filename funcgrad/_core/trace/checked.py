@@ -64,7 +64,7 @@ class Checks:
 
     def remember(self, y: Any, several: bool = False) -> None:
         """The line of the operation that made a traced value."""
-        node = getattr(y, "node", None)
+        node = getattr(y, "_node", None)
         if isinstance(node, tuple | list):
             if len(self.lines) >= _LINES:
                 self.lines.clear()
@@ -119,7 +119,7 @@ def has_nan(x: Any) -> bool:
 def bare(x: Any) -> Any:
     """The numbers that a value stands for, beneath all transforms; ``None`` where there are none."""
     while isinstance(x, Tracer):
-        if isinstance(x.owner, StagingTrace):
+        if isinstance(x._owner, StagingTrace):
             return None
         x = getattr(x, "_value", None)
         if type(x) is tuple:  # a place, which knows its value by version
@@ -130,7 +130,7 @@ def bare(x: Any) -> Any:
 def _seen(x: Any) -> list[tuple[Any, str]]:
     """What is looked at of a value: its numbers and its tangents, each with how the operation is called for it."""
     seen = [(bare(x), "{}")]
-    if isinstance(x, Tracer) and "_tangent" in x.held:
+    if isinstance(x, Tracer) and "_tangent" in x._held:
         seen.append((bare(x._tangent), "the derivative of {}"))
     return seen
 

@@ -22,17 +22,17 @@ class ForwardTracer(Tracer):
     """A value and its tangent."""
 
     __slots__ = ()
-    held = ("_value", "_tangent", "serial")
+    _held = ("_value", "_tangent", "_serial")
 
-    _tangent = vars(Tracer)["node"]
+    _tangent = vars(Tracer)["_node"]
     # When it was made.
-    serial = vars(Tracer)["_shape"]
+    _serial = vars(Tracer)["_shape"]
 
     def __init__(self, trace: Trace, value: Any, tangent: Any) -> None:
-        self.owner = trace
+        self._owner = trace
         self._value = value
         self._tangent = tangent
-        self.serial = next_serial()
+        self._serial = next_serial()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -77,7 +77,7 @@ class ForwardTrace(Trace):
         bare = True
         moving = False
         for x in operands:
-            mine = type(x) is ForwardTracer and x.owner is self
+            mine = type(x) is ForwardTracer and x._owner is self
             primal, tangent = (x._value, x._tangent) if mine else (x, None)
             primals.append(primal)
             tangents.append(tangent)

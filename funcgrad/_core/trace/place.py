@@ -53,13 +53,13 @@ class Memory:
 class Place(Tracer):
     """An array that can be written to, or a view of one.
 
-    It is a tracer of another kind that changed its class, and so has the attributes that there are: ``node`` is the
+    It is a tracer of another kind that changed its class, and so has the attributes that there are: ``_node`` is the
     memory, and ``_value`` of a view is a triple of the memory's version, what the view showed then, and whether that
     lies in a buffer of its own.
     """
 
     __slots__ = ()
-    tells_views = False
+    _tells_views = False
 
     @property
     def aval(self) -> Aval:
@@ -121,7 +121,7 @@ def apart(y: Any) -> Any:
     if type(y) is Place:
         return new_place(current(y), owned=False)
     if isinstance(y, Tracer):
-        y.viewed = None
+        y._viewed = None
     return y
 
 
@@ -141,13 +141,13 @@ def _taking(y: Any) -> Any:
 def _become(x: Tracer, memory: Memory, shape: tuple[int, ...], dtype: np.dtype) -> None:
     """Make a place of a tracer, in the same object."""
     x.__class__ = Place
-    x.owner, x.node, x._shape, x._dtype, x.viewed = PLACES, memory, shape, dtype, None
+    x._owner, x._node, x._shape, x._dtype, x._viewed = PLACES, memory, shape, dtype, None
 
 
 def current(place: Tracer) -> Any:
     """What a place holds now, to be used by others: of an owned buffer a view becomes a copy."""
-    memory = place.node
-    if place.viewed is None:
+    memory = place._node
+    if place._viewed is None:
         memory.owned = False
         return memory.value
     version, value, apart = place._value
@@ -161,8 +161,8 @@ def current(place: Tracer) -> Any:
 
 def shown_by(place: Tracer) -> Any:
     """What a place holds now; it may lie in the memory's own buffer, and is not to be kept."""
-    base = place.viewed
-    return place.node.value if base is None else _applied(place.viewed_by, shown_by(base), place.viewed_at)
+    base = place._viewed
+    return place._node.value if base is None else _applied(place._viewed_by, shown_by(base), place._viewed_at)
 
 
 def settled(x: Any) -> Any:
@@ -178,21 +178,21 @@ def settled(x: Any) -> Any:
 def frozen(x: Any) -> Any:
     """A value that stays as it is, for who keeps it: a tracer that a user holds may be written to later."""
     x = settled(x)
-    return clone(x) if isinstance(x, Tracer) and x.held else x
+    return clone(x) if isinstance(x, Tracer) and x._held else x
 
 
 def clone(x: Tracer) -> Tracer:
     """Another tracer of the same value."""
     made = object.__new__(type(x))
-    made.owner = x.owner
-    for name in x.held:
+    made._owner = x._owner
+    for name in x._held:
         setattr(made, name, getattr(x, name))
     return made
 
 
 def _base_of(x: Any) -> Any:
     """What a value is a view of, as far as it knows."""
-    return getattr(x, "viewed", None) if isinstance(x, Tracer) else None
+    return getattr(x, "_viewed", None) if isinstance(x, Tracer) else None
 
 
 def is_view(x: Tracer) -> bool:
@@ -203,7 +203,7 @@ def is_view(x: Tracer) -> bool:
 def shows_part(x: Tracer) -> bool:
     """Whether a value was written to, or shows a part of another in NumPy."""
     base = _base_of(x)
-    return type(x) is Place or (base is not None and _is_view(base, x.viewed_by, x.viewed_at))
+    return type(x) is Place or (base is not None and _is_view(base, x._viewed_by, x._viewed_at))
 
 
 def _is_stale(x: Any) -> bool:
@@ -218,15 +218,15 @@ def _is_stale(x: Any) -> bool:
 
 def _learn(x: Any) -> None:
     """Make a place of a tracer that shows a part of one, or have it forget that it does where it is a copy."""
-    base = x.viewed
+    base = x._viewed
     if type(base) is not Place:
         _learn(base)
-    primitive, params = x.viewed_by, x.viewed_at
+    primitive, params = x._viewed_by, x._viewed_at
     if type(base) is not Place or not _is_view(base, primitive, params):
-        x.viewed = None
+        x._viewed = None
         return
-    _become(x, base.node, x.shape, x.dtype)
-    x.viewed, x._value = base, (-1, None, False)
+    _become(x, base._node, x.shape, x.dtype)
+    x._viewed, x._value = base, (-1, None, False)
 
 
 def as_place(x: Any, asked: str) -> Any:
@@ -238,7 +238,7 @@ def as_place(x: Any, asked: str) -> Any:
     if type(x) is Place:
         return x
     base = _base_of(x)
-    if base is not None and (type(base) is Place or _is_view(base, x.viewed_by, x.viewed_at)):
+    if base is not None and (type(base) is Place or _is_view(base, x._viewed_by, x._viewed_at)):
         as_place(base, asked)
         _learn(x)
         return as_place(x, asked)
@@ -246,14 +246,14 @@ def as_place(x: Any, asked: str) -> Any:
         check_known(base, _bare(base), asked)
     active = active_trace()
     # What an inner function makes of an outer one's values is a value of the outer trace, and yet made inside.
-    if active is None or not (x.owner is active or getattr(x, "serial", 0) > active.level) or not x.held:
-        refuse_outer(x.owner, x, asked)
-    for trace in (active, x.owner):
+    if active is None or not (x._owner is active or getattr(x, "_serial", 0) > active.level) or not x._held:
+        refuse_outer(x._owner, x, asked)
+    for trace in (active, x._owner):
         if not isinstance(trace, _Watching):
             trace.__class__ = _watching(type(trace))
     made = clone(x)
     memory = Memory(made, active, False)
-    if "node" in x.held and x.node[1] == LEAF:
+    if "_node" in x._held and x._node[1] == LEAF:
         memory.original = made
     _become(x, memory, x.shape, x.dtype)
     return x
@@ -261,7 +261,7 @@ def as_place(x: Any, asked: str) -> Any:
 
 def original(x: Any) -> Any:
     """An argument of a function that has run, as it was before anything was written to it."""
-    return x.node.original if type(x) is Place else x
+    return x._node.original if type(x) is Place else x
 
 
 def had_writes(trace: Trace) -> bool:
@@ -298,17 +298,17 @@ def is_number(x: Any) -> bool:
     if base is None:
         return True
     like = array_like(base)
-    return type(_shown_of(like[()] if is_number(base) else like, x.viewed_by, x.viewed_at)) is not _NDARRAY
+    return type(_shown_of(like[()] if is_number(base) else like, x._viewed_by, x._viewed_at)) is not _NDARRAY
 
 
 def array_like(x: Any) -> np.ndarray:
     """An array laid out in memory as the value is; what is in it says nothing."""
     base = _base_of(x)
-    if base is not None and _is_view(base, x.viewed_by, x.viewed_at):
-        return _shown_of(array_like(base), x.viewed_by, x.viewed_at)
+    if base is not None and _is_view(base, x._viewed_by, x._viewed_at):
+        return _shown_of(array_like(base), x._viewed_by, x._viewed_at)
     value = x
     if type(x) is Place:
-        value = x.node.value if x.node.layout is None else x.node.layout
+        value = x._node.value if x._node.layout is None else x._node.layout
     return _bare(value) if isinstance(_bare(value), _NDARRAY) else np.empty(x.shape, x.dtype)
 
 
@@ -320,7 +320,7 @@ def keep_layout(memory: Memory) -> None:
 
 
 def _bare(value: Any) -> Any:
-    while isinstance(value, Tracer) and value.owner.concrete:
+    while isinstance(value, Tracer) and value._owner.concrete:
         value = value._value
     return value
 
@@ -329,7 +329,7 @@ def _applied(primitive: Primitive, x: Any, params: dict) -> Any:
     """What a primitive, or another step to a view, makes of one value that is no place."""
     if not isinstance(primitive, Primitive):
         return primitive(x)
-    return x.owner.apply(primitive, (x,), params) if isinstance(x, Tracer) else bind(primitive, (x,), params)
+    return x._owner.apply(primitive, (x,), params) if isinstance(x, Tracer) else bind(primitive, (x,), params)
 
 
 def shown(x: Tracer, step: Any) -> Any:
@@ -337,17 +337,17 @@ def shown(x: Tracer, step: Any) -> Any:
     if type(x) is Place:
         return _view_of(x, step, {})
     y = step(x)
-    if isinstance(y, Tracer) and y.tells_views:
-        y.viewed, y.viewed_by, y.viewed_at = x, step, {}
+    if isinstance(y, Tracer) and y._tells_views:
+        y._viewed, y._viewed_by, y._viewed_at = x, step, {}
     return y
 
 
 def _view_of(base: Tracer, primitive: Primitive, params: dict) -> Tracer:
-    memory = base.node
-    value = _applied(primitive, memory.value if base.viewed is None else shown_by(base), params)
+    memory = base._node
+    value = _applied(primitive, memory.value if base._viewed is None else shown_by(base), params)
     made = object.__new__(Place)
-    made.owner, made.node, made._shape, made._dtype = PLACES, memory, value.shape, value.dtype
-    made.viewed, made.viewed_by, made.viewed_at = base, primitive, params
+    made._owner, made._node, made._shape, made._dtype = PLACES, memory, value.shape, value.dtype
+    made._viewed, made._viewed_by, made._viewed_at = base, primitive, params
     made._value = memory.version, value, False
     return made
 
@@ -357,7 +357,7 @@ def _copied(value: Any) -> Any:
     if type(value) is _NDARRAY:
         return value.copy(order="K")
     for name in ("_value", "_tangent"):
-        if name in value.held and type(getattr(value, name)) is _NDARRAY:
+        if name in value._held and type(getattr(value, name)) is _NDARRAY:
             setattr(value, name, getattr(value, name).copy(order="K"))
     return value
 

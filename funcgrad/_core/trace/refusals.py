@@ -31,9 +31,9 @@ def check_known(x: Tracer, value: Any, asked: str) -> None:
 
     NumPy would write to the array too, and not to the number; a staged program has one type for both.
     """
-    if isinstance(value, Tracer) and value.owner.may_be_array(value):
+    if isinstance(value, Tracer) and value._owner.may_be_array(value):
         raise TracerAssignmentError(
-            f"{asked} writes into what was made of an argument {x.aval} of {value.owner.transform}: an array without "
+            f"{asked} writes into what was made of an argument {x.aval} of {value._owner.transform}: an array without "
             "axes would change with it, a number would not, and which of them it is is not known. Write into a copy, "
             "y = np.atleast_1d(x).copy()."
         )

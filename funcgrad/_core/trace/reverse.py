@@ -27,20 +27,20 @@ class ReverseTracer(Tracer):
     """A value and the node that made it."""
 
     __slots__ = ()
-    held = ("_value", "node", "_shape", "_dtype")
+    _held = ("_value", "_node", "_shape", "_dtype")
 
     # None only where a trace of another kind has values that need no derivative.
-    node: Any
+    _node: Any
 
     @property
-    def serial(self) -> int:
+    def _serial(self) -> int:
         """When it was made."""
-        return 0 if self.node is None else self.node[0]
+        return 0 if self._node is None else self._node[0]
 
     def __init__(self, trace: Trace, value: Any, node: Node | None) -> None:
-        self.owner = trace
+        self._owner = trace
         self._value = value
-        self.node = node
+        self._node = node
         try:
             self._shape = value.shape
             self._dtype = value.dtype
@@ -79,19 +79,19 @@ class ReverseTrace(Trace):
             if type(value) is _NDARRAY:
                 record = (primitive.recorders_with_params if params else primitive.recorders)[1]
                 if record is not None:
-                    return record(self, params, value, x.node)
-            return self._apply(primitive, (value,), (x.node,), params)
+                    return record(self, params, value, x._node)
+            return self._apply(primitive, (value,), (x._node,), params)
         tracer_type = self.tracer_type
         if len(operands) == 2:
             a, b = operands
             a_node = b_node = None
             active = 0
-            if type(a) is tracer_type and a.owner is self:
-                a_node, a = a.node, a._value
+            if type(a) is tracer_type and a._owner is self:
+                a_node, a = a._node, a._value
                 if a_node is not None:
                     active += 1
-            if type(b) is tracer_type and b.owner is self:
-                b_node, b = b.node, b._value
+            if type(b) is tracer_type and b._owner is self:
+                b_node, b = b._node, b._value
                 if b_node is not None:
                     active += 2
             # Of two values in NumPy one is an array, not a Python number: so the result is no Python number either.
@@ -117,8 +117,8 @@ class ReverseTrace(Trace):
         for x in operands:
             node = None
             value = x
-            if type(x) is self.tracer_type and x.owner is self:
-                node, value = x.node, x._value
+            if type(x) is self.tracer_type and x._owner is self:
+                node, value = x._node, x._value
                 if node is not None:
                     active += bit
             elif type(x) not in NUMPY_TYPES:

@@ -27,31 +27,31 @@ class StagedTracer(Tracer):
     """A value of which only shape and dtype are known, and the variable it is bound to."""
 
     __slots__ = ()
-    held = ("variable", "serial")
+    _held = ("_variable", "_serial")
 
     # Not ``var``, which is a method of arrays.
-    variable = vars(Tracer)["node"]
+    _variable = vars(Tracer)["_node"]
     # When it was made.
-    serial = vars(Tracer)["_value"]
+    _serial = vars(Tracer)["_value"]
 
     def __init__(self, trace: Trace, var: Var) -> None:
-        self.owner = trace
-        self.variable = var
-        self.serial = next_serial()
+        self._owner = trace
+        self._variable = var
+        self._serial = next_serial()
 
     @property
     def aval(self) -> Aval:
-        return self.variable.aval
+        return self._variable.aval
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.variable.aval.shape
+        return self._variable.aval.shape
 
     shape = shape.setter(keeps("shape"))
 
     @property
     def dtype(self) -> np.dtype:
-        return self.variable.aval.dtype
+        return self._variable.aval.dtype
 
     dtype = dtype.setter(keeps("dtype"))
 
@@ -83,7 +83,7 @@ class StagingTrace(Trace):
 
     def may_be_array(self, x: Any) -> bool:
         """An argument without axes is of one type whether it is a NumPy number or an array; Python's is weak."""
-        return not x.aval.weak and any(x.variable is var for var in self.inputs)
+        return not x.aval.weak and any(x._variable is var for var in self.inputs)
 
     def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
         if not self.alive:
@@ -107,8 +107,8 @@ class StagingTrace(Trace):
 
     def operand(self, x: Any) -> Operand:
         """The variable or literal that stands for a value in this graph."""
-        if type(x) is StagedTracer and x.owner is self:
-            return x.variable
+        if type(x) is StagedTracer and x._owner is self:
+            return x._variable
         if type(x) in NUMPY_TYPES and getattr(x, "shape", ()) == ():
             # An array may be written to later; the graph keeps the number it had. A 0-d value of another engine may be
             # a tracer there, whose text says nothing of its number: it stays a constant.
@@ -118,9 +118,9 @@ class StagingTrace(Trace):
         found = self._constants.get(id(x))
         if found is None:
             value = frozen(x)
-            if type(value) is StagedTracer and value.owner is self:
+            if type(value) is StagedTracer and value._owner is self:
                 # What a place of this program holds.
-                return value.variable
+                return value._variable
             # By the identity of what the user holds, which is kept too: another value could get it otherwise.
             found = self._constants[id(x)] = Var(Aval(x.shape, x.dtype)), value, x
         return found[0]

@@ -46,9 +46,9 @@ def write(x: Tracer, v: Any, index: Index = WHOLE, arrays: tuple = (), asked: st
         ValueError: it shows memory that NumPy lets nobody write to.
     """
     place = x if type(x) is Place else as_place(x, asked)
-    memory = place.node
+    memory = place._node
     check_home(memory.home, place, asked)
-    steps = [] if place.viewed is None else _steps(place)
+    steps = [] if place._viewed is None else _steps(place)
     if arrays:
         arrays = tuple([settled(a) for a in arrays])
     if type(v) not in NUMPY_TYPES:
@@ -68,10 +68,10 @@ def write_new(x: Tracer, y: Any, asked: str) -> None:
     Nothing is copied, as it would be by `write`: ``x += y`` takes as long as ``x = x + y``.
     """
     place = x if type(x) is Place else as_place(x, asked)
-    if place.viewed is not None:
+    if place._viewed is not None:
         write(place, y, WHOLE, (), asked)
         return
-    memory = place.node
+    memory = place._node
     check_home(memory.home, place, asked)
     keep_layout(memory)
     memory.value, memory.owned = settled(y), False
@@ -91,11 +91,11 @@ def keeps_cotangents(steps: list[Step]) -> bool:
 def _steps(place: Any) -> list[Step]:
     """The way from the memory to what the place shows."""
     steps: list[Step] = []
-    while place.viewed is not None:
-        if place.viewed_by.view.put is None:
+    while place._viewed is not None:
+        if place._viewed_by.view.put is None:
             raise ValueError("assignment destination is read-only")
-        steps.append((place.viewed_by, place.viewed_at))
-        place = place.viewed
+        steps.append((place._viewed_by, place._viewed_at))
+        place = place._viewed
     return steps[::-1]
 
 
@@ -159,10 +159,10 @@ def _in_buffer(memory: Memory, steps: list[Step], v: Any, index: Index, arrays: 
     if type(old) is ForwardTracer or type(v) is ForwardTracer:
         return _in_two_buffers(memory, steps, v, index, arrays)
     old_node = v_node = None
-    if type(old) is ReverseTracer and old.owner is home:
-        old_node, old = old.node, old._value
-    if type(v) is ReverseTracer and v.owner is home:
-        v_node, v = v.node, v._value
+    if type(old) is ReverseTracer and old._owner is home:
+        old_node, old = old._node, old._value
+    if type(v) is ReverseTracer and v._owner is home:
+        v_node, v = v._node, v._value
     if type(old) is not _NDARRAY or type(v) not in NUMPY_TYPES:
         return False
     buffer = old if memory.owned else np.array(old, order="K")
@@ -255,9 +255,9 @@ def _in_two_buffers(memory: Memory, steps: list[Step], v: Any, index: Index, arr
     old = memory.value
     home: Any = memory.home
     old_dot = v_dot = None
-    if type(old) is ForwardTracer and old.owner is home:
+    if type(old) is ForwardTracer and old._owner is home:
         old, old_dot = old._value, old._tangent
-    if type(v) is ForwardTracer and v.owner is home:
+    if type(v) is ForwardTracer and v._owner is home:
         v, v_dot = v._value, v._tangent
     if type(old) is not _NDARRAY or type(v) not in NUMPY_TYPES:
         return False

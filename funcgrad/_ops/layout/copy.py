@@ -40,7 +40,7 @@ def copy(x: Any) -> Any:
 def kept_here(y: Any) -> Any:
     """A new array, which belongs to the function that makes it, also where it is one of values of a function around."""
     home = active_trace()
-    return y if not isinstance(y, Tracer) or y.owner is home or type(y) is Place else new_place(y, owned=False)
+    return y if not isinstance(y, Tracer) or y._owner is home or type(y) is Place else new_place(y, owned=False)
 
 
 def in_one_piece(x: Any, order: str = "C") -> bool:

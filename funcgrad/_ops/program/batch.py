@@ -19,7 +19,7 @@ def mapped(f: Callable[..., Sequence[Any]], size: int, xs: Sequence[Any], batche
     trace = BatchTrace(size)
     with trace:
         ys = f(*[trace.input(x) if flag else x for x, flag in zip(xs, batched, strict=True)])
-        flags = tuple([type(y) is BatchTracer and y.owner is trace for y in ys])
+        flags = tuple([type(y) is BatchTracer and y._owner is trace for y in ys])
     return [y._value if flag else y for y, flag in zip(ys, flags, strict=True)], flags
 
 

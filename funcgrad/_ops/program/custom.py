@@ -76,10 +76,10 @@ class _JvpDerivative:
             ys, y_dots = rule.push(primals[: rule.arity], x_dots)
         # A loop of primals and tangents together hands out both as results of the tangents.
         ys = [y._value if _belongs(y, trace) else y for y in ys]
-        nodes = [y_dot.node if _belongs(y_dot, trace) else None for y_dot in y_dots]
+        nodes = [y_dot._node if _belongs(y_dot, trace) else None for y_dot in y_dots]
         if not any(nodes):
             return ys, None, ()
-        inputs = [x_dot.node if _belongs(x_dot, trace) else None for x_dot in x_dots]
+        inputs = [x_dot._node if _belongs(x_dot, trace) else None for x_dot in x_dots]
         captured = [None] * (len(primals) - rule.arity)
 
         def pull(y_bars: list) -> list:
@@ -106,7 +106,7 @@ def _pushed(rule: JvpRule, primals: tuple, tangents: list) -> tuple[list, list]:
 
 
 def _belongs(x: Any, trace: ReverseTrace) -> bool:
-    return type(x) is ReverseTracer and x.owner is trace
+    return type(x) is ReverseTracer and x._owner is trace
 
 
 def instantiated(y_bars: Sequence[Any], avals: Sequence[Aval]) -> list[Any]:

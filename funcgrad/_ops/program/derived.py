@@ -74,7 +74,7 @@ def _pushed(
         ys = graph.evaluate(*[forward.input(x, staging.input(x.aval)) if is_active else x for x, is_active in pairs])
     primals, tangents = [], []
     for y, is_wanted in zip(ys, wanted, strict=True):
-        moves = type(y) is ForwardTracer and y.owner is forward
+        moves = type(y) is ForwardTracer and y._owner is forward
         primals.append(y._value if moves else y)
         if is_wanted:
             tangents.append(y._tangent if moves else zeros_like(y))
@@ -112,14 +112,14 @@ def pulled_graph(graph: Graph, active: Sequence[bool], seeded: Sequence[bool]) -
             ys = graph.evaluate(*xs)
         primals, seeds = [], []
         for y, var, is_seeded in zip(ys, graph.outputs, seeded, strict=True):
-            moves = type(y) is ReverseTracer and y.owner is reverse
+            moves = type(y) is ReverseTracer and y._owner is reverse
             primals.append(y._value if moves else y)
             if is_seeded:
                 seed = staging.input(Aval(var.aval.shape, var.aval.dtype))
                 if moves:
-                    seeds.append((y.node, seed))
+                    seeds.append((y._node, seed))
         bars = backward_pass(seeds)
-        x_bars = [bars.get(x.node) for x in xs if type(x) is ReverseTracer]
+        x_bars = [bars.get(x._node) for x in xs if type(x) is ReverseTracer]
         whole = [
             zeros_like(x) if x_bar is None else x_bar
             for x, x_bar in zip(

@@ -46,7 +46,7 @@ def _refuse_tracers(graph: Graph) -> None:
     for _, value in graph.constants:
         if isinstance(value, Tracer):
             raise UnsupportedFunctionError(
-                f"to_python: a constant of {graph.name} is traced by a running {value.owner.transform}; needed "
+                f"to_python: a constant of {graph.name} is traced by a running {value._owner.transform}; needed "
                 "numbers. Make the graph outside of transforms, or pass the value as an argument."
             )
 

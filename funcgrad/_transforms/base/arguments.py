@@ -218,7 +218,7 @@ def _owner(x: Any) -> Any:
     """The array whose memory a value lies in, or the one it stands for; ``None`` of what is never written to."""
     while isinstance(x := settled(x), Tracer):
         # What a staged value will be is known by its variable.
-        x = x.variable if type(x) is StagedTracer else x._value
+        x = x._variable if type(x) is StagedTracer else x._value
     if not isinstance(x, np.ndarray):
         return x if type(x) is Var else None
     return holder(x)

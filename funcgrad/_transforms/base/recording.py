@@ -82,8 +82,8 @@ class Recording:
 
     def taken_apart(self, y: Any) -> tuple[Any, Node | None]:
         """The value of a leaf of what was returned, and its node if it has one."""
-        if type(y) is ReverseTracer and y.owner is self.trace:
-            return plain(y._value), y.node
+        if type(y) is ReverseTracer and y._owner is self.trace:
+            return plain(y._value), y._node
         return y, None
 
     def untraced(self, tree: Any) -> Any:
@@ -151,7 +151,7 @@ def _hides_tracer(x: Any) -> bool:
 
 def _cotangent(x: ReverseTracer, bars: dict[Any, Any], seen: set[int], given: Sequence[Any]) -> Any:
     """The cotangent of one leaf: zeros where nothing depends on it."""
-    bar = bars.get(x.node)
+    bar = bars.get(x._node)
     if type(bar) is _NDARRAY:
         return own(bar, x.dtype, seen)
     if type(bar) is _FLOAT64 and type(x._value) is _FLOAT64:

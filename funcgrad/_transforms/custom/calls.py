@@ -75,7 +75,7 @@ class CustomCall:
 
     def _are_traced(self, values: Sequence[Any]) -> bool:
         # The level of tensors is 0, which is what `level_of` says of bare values too.
-        return any(isinstance(x, Tracer) and x.owner.level >= (self.level or 0) for x in values)
+        return any(isinstance(x, Tracer) and x._owner.level >= (self.level or 0) for x in values)
 
 
 def as_array(x: Any) -> Any:

@@ -96,7 +96,7 @@ def _checked(f: Callable[..., Any], number: int, x: Any, x_dot: Any) -> Any:
 
 
 def _primal_and_tangent(leaf: Any, trace: ForwardTrace) -> tuple[Any, Any]:
-    if type(leaf) is ForwardTracer and leaf.owner is trace:
+    if type(leaf) is ForwardTracer and leaf._owner is trace:
         return plain(leaf._value), plain(leaf._tangent)
     return leaf, zeros_like(leaf)
 
@@ -181,4 +181,4 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tu
 def _ended(tree: Any) -> Any:
     """A pytree in which the tracers of an ended forward pass are replaced by their values."""
     found, treedef = flatten(tree)
-    return unflatten(treedef, [x._value if type(x) is ForwardTracer and not x.owner.alive else x for x in found])
+    return unflatten(treedef, [x._value if type(x) is ForwardTracer and not x._owner.alive else x for x in found])

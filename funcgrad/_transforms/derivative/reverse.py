@@ -170,12 +170,12 @@ def _aux(f: Callable[..., Any], recording: Recording) -> Any:
 def _seeded(f: Callable[..., Any], recording: Recording) -> tuple[Any, Iterator[tuple[Any, Any]]]:
     """The value, and what the pass starts from; an iterator, since that holds on to nothing once it was used."""
     out = recording.out
-    if type(out) is ReverseTracer and out.owner is recording.trace:
+    if type(out) is ReverseTracer and out._owner is recording.trace:
         if out.shape or out.dtype.kind == "c":
             _refuse_output(f, out)
         if type(out._value) is np.float64:
-            return out._value, iter([(out.node, _ONE)])
-        return plain(out._value), iter([(out.node, ones_like(out._value))])
+            return out._value, iter([(out._node, _ONE)])
+        return plain(out._value), iter([(out._node, ones_like(out._value))])
     if not _is_real_scalar(out):
         _refuse_output(f, out)
     require_inexact("grad", f, [out])

@@ -42,7 +42,7 @@ _KEEPING_RESULTS = (abs_p, div_p, max_p, min_p)
 
 def base_of(x: Any) -> Any:
     """The tensor of which a tensor shows a part in the same memory; ``None`` for a root."""
-    base = getattr(x, "viewed", None)
+    base = getattr(x, "_viewed", None)
     return base if base is not None and owner_of(base._value) is owner_of(x._value) else None
 
 
@@ -57,21 +57,21 @@ def steps_of(x: Any) -> list[Step]:
     """The way from the root to a tensor."""
     steps: list[Step] = []
     while (base := base_of(x)) is not None:
-        steps.append((x.viewed_by, x.viewed_at))
+        steps.append((x._viewed_by, x._viewed_at))
         x = base
     return steps[::-1]
 
 
 def _serial(x: Any) -> int:
     """When the history of a view was recorded, or would have been."""
-    return x.node[0] if x.node is not None else abs(getattr(x, "seen", 0))
+    return x._node[0] if x._node is not None else abs(getattr(x, "_seen", 0))
 
 
 def _is_stale(x: Any) -> bool:
-    if getattr(x, "viewed", None) is None:
+    if getattr(x, "_viewed", None) is None:
         return False
     root = root_of(x)
-    return root is not x and getattr(root, "changed", 0) > _serial(x)
+    return root is not x and getattr(root, "_changed", 0) > _serial(x)
 
 
 def _renew(x: Any) -> None:
@@ -80,20 +80,20 @@ def _renew(x: Any) -> None:
     y = root_of(x)
     with recorded(True):
         for primitive, params in steps_of(x):
-            y = y.owner.apply(primitive, (y,), params)
-    if y.node is not None:
-        y.node.value_id, y.node.title = id(x._value), "AsStridedBackward0"
-    _set_node(x, y.node)
-    x.seen = next_serial()
+            y = y._owner.apply(primitive, (y,), params)
+    if y._node is not None:
+        y._node.value_id, y._node.title = id(x._value), "AsStridedBackward0"
+    _set_node(x, y._node)
+    x._seen = next_serial()
 
 
 def _set_node(x: Any, node: Any) -> None:
     """Give a tensor another node; it goes on retaining its gradient."""
-    if x.node is not None and retained.get(x.node) is x:
-        del retained[x.node]
+    if x._node is not None and retained.get(x._node) is x:
+        del retained[x._node]
         if node is not None:
             retained[node] = x
-    x.node = node
+    x._node = node
 
 
 class WatchingTrace(TensorTrace):
@@ -109,19 +109,19 @@ class WatchingTrace(TensorTrace):
     def node_of(self, x: TensorBase) -> TensorNode | None:
         if _is_stale(x):
             _renew(x)
-        return x.node
+        return x._node
 
     def requires_grad(self, x: TensorBase) -> bool:
-        return x.node is not None or (_is_stale(x) and root_of(x).node is not None)
+        return x._node is not None or (_is_stale(x) and root_of(x)._node is not None)
 
 
 def rebase(root: Any, node: Any, title: str) -> None:
     """Give a root the node of what it holds after a write."""
     node.value_id, node.title = id(root._value), title
-    node.last_title = last = getattr(root.node, "last_title", [title])
+    node.last_title = last = getattr(root._node, "last_title", [title])
     last[0] = title
-    if root.node is not None:
-        root.node.last_title = last
+    if root._node is not None:
+        root._node.last_title = last
     _set_node(root, node)
     WRITES.entitle(root._value, title)
     _change(root, node[0])
@@ -129,18 +129,18 @@ def rebase(root: Any, node: Any, title: str) -> None:
 
 def begin(x: Any) -> None:
     """Make a tensor a leaf; as in PyTorch views from before belong to it if they were written to since."""
-    x.node = LeafNode(x)
+    x._node = LeafNode(x)
     if (written := WRITES.latest(x._value)) and base_of(x) is None:
         _change(x, written)
 
 
 def _change(root: Any, serial: int) -> None:
     """Have views from before a serial number renewed when they are read."""
-    root.changed = serial
-    kind = type(root.owner)
+    root._changed = serial
+    kind = type(root._owner)
     if not issubclass(kind, WatchingTrace):
         # Inside of fg.debug_nans the trace looks at results too.
-        root.owner.__class__ = WatchingTrace if unchecked(kind) is kind else checked(WatchingTrace)
+        root._owner.__class__ = WatchingTrace if unchecked(kind) is kind else checked(WatchingTrace)
 
 
 def keeps_more(node: Any) -> bool:
@@ -169,7 +169,7 @@ def _exchanged(kept: Any, old: Any, new: Any) -> Any:
 
 def _spare(root: Any) -> None:
     """Before a result is overwritten, have its operation keep a copy where PyTorch's would do without."""
-    node = root.node
+    node = root._node
     if node is None or not keeps_more(node) or getattr(node, "lost", False):
         return
     if any(one is root._value for one in arrays_in(kept_by(node))):
@@ -181,7 +181,7 @@ def _spare(root: Any) -> None:
 def note(x: Any, *, is_recorded: bool) -> None:
     """Note that a tensor's memory was written to."""
     WRITES.note((x,), count=True)
-    if not is_recorded and (root := root_of(x)) is not x and root.node is not None:
+    if not is_recorded and (root := root_of(x)) is not x and root._node is not None:
         # As in PyTorch other views no longer lead back through this one, but straight to the root.
         _change(root, next_serial())
 
@@ -203,17 +203,17 @@ def check_in_place(x: Any, others: Iterable[Any], asked: str, *, part: bool = Fa
     involved = False
     for other in others:
         if is_tensor(other):
-            involved = involved or other.owner.requires_grad(other)
+            involved = involved or other._owner.requires_grad(other)
         elif isinstance(other, Tracer):
             raise TracerAssignmentError(
-                f"{asked} writes a value {other.aval} of {other.owner.transform} into a tensor {x.aval}, which "
+                f"{asked} writes a value {other.aval} of {other._owner.transform} into a tensor {x.aval}, which "
                 "outlives that function. Return the value from the function and write it then."
             )
     root = root_of(x)
     if not recording.get():
         _spare(root)
         return False
-    own = x.node is not None or root.node is not None
+    own = x._node is not None or root._node is not None
     if not own and not involved:
         return False
     if (running := active_trace()) is not None:
@@ -223,9 +223,9 @@ def check_in_place(x: Any, others: Iterable[Any], asked: str, *, part: bool = Fa
         )
     if root is not x:
         _refuse_special(x, _DIRECT)
-    if (root is not x or part) and own and (root.node is None or type(root.node) is LeafNode):
+    if (root is not x or part) and own and (root._node is None or type(root._node) is LeafNode):
         raise RuntimeError(f"a view of {_LEAF}")
-    if type(x.node) is LeafNode:
+    if type(x._node) is LeafNode:
         raise RuntimeError(_LEAF)
     _spare(root)
     return True
@@ -234,15 +234,15 @@ def check_in_place(x: Any, others: Iterable[Any], asked: str, *, part: bool = Fa
 def _refuse_special(x: Any, how: str) -> None:
     """Refuse views that were made in ``no_grad``, or of which there are several."""
     one = x
-    while base_of(one) is not None and not hasattr(one, "several") and getattr(one, "seen", 0) >= 0:
+    while base_of(one) is not None and not hasattr(one, "_several") and getattr(one, "_seen", 0) >= 0:
         one = base_of(one)
     if base_of(one) is None:
         return
-    several = hasattr(one, "several")
-    name, number = getattr(x, "several", (None, 0))
-    if x.node is None or type(x.node) is LeafNode or not several:
+    several = hasattr(one, "_several")
+    name, number = getattr(x, "_several", (None, 0))
+    if x._node is None or type(x._node) is LeafNode or not several:
         start = "A view was created in"
-        if x.node is not None and type(x.node) is not LeafNode:
+        if x._node is not None and type(x._node) is not LeafNode:
             start = f"Output {number} of {name or _short(x)} is a view of a view which was created in"
         text = f"{start} no_grad mode and {how} modified inplace with grad mode enabled."
     else:
@@ -251,4 +251,4 @@ def _refuse_special(x: Any, how: str) -> None:
 
 
 def _short(x: Any) -> str:
-    return Function(x.node).name().partition("Backward")[0]
+    return Function(x._node).name().partition("Backward")[0]

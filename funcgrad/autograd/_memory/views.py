@@ -42,7 +42,7 @@ _NAMES = frozenset(_VIEWS.split())
 
 def shown(x: TensorBase, primitive: Primitive, params: dict) -> Any:
     """A view."""
-    y = x.owner.apply(primitive, (x,), params)
+    y = x._owner.apply(primitive, (x,), params)
     remember_view(y, x, primitive, params)
     return y
 
@@ -64,8 +64,8 @@ def copied(x: TensorBase) -> Any:
 def hold(made: TensorBase, value: Any) -> Any:
     """Give a new result an equal value, in other memory."""
     made._value = value
-    if made.node is not None:
-        made.node.value_id = id(value)
+    if made._node is not None:
+        made._node.value_id = id(value)
     return made
 
 
@@ -126,7 +126,7 @@ def iterate(self: Any) -> Iterator[Any]:
 def one_of(name: str, i: int, y: TensorBase) -> TensorBase:
     """One of several views that a function of PyTorch's gives at once: none of them is written to in place."""
     if recording.get():
-        y.several = name, i
+        y._several = name, i
     return y
 
 

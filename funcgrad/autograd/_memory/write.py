@@ -74,9 +74,9 @@ def compute(
         check_memory(x._value, others, apart=apart)
         if not is_recorded and out is not None and _is_written(x, out):
             return x
-    old = x.owner.constant(x._value.copy() if is_recorded and keeps else x._value)
+    old = x._owner.constant(x._value.copy() if is_recorded and keeps else x._value)
     if is_recorded:
-        old.node = x.owner.node_of(x)
+        old._node = x._owner.node_of(x)
     y = function(old)
     check_fits(x, y.shape, y.dtype)
     y = cast(y, x.dtype)
@@ -88,8 +88,8 @@ def compute(
         np.copyto(x._value, value_of(y))
         note(x, is_recorded=is_recorded)
     if is_recorded:
-        if keeps and old.node is not None:
-            remember_copy(old.node, old._value)
+        if keeps and old._node is not None:
+            remember_copy(old._node, old._value)
         _record(x, y, title)
     return x
 
@@ -106,7 +106,7 @@ def _is_written(x: Any, out: Callable[[np.ndarray], Any]) -> bool:
 
 def _record(x: Any, y: Any, title: str) -> None:
     """Have a tensor, whose memory holds a result by now, take its history over."""
-    node = getattr(y, "node", None)
+    node = getattr(y, "_node", None)
     if node is None:
         _record_write(x, None, y, WHOLE, (), title)
         return
@@ -131,22 +131,22 @@ def _record(x: Any, y: Any, title: str) -> None:
 def _record_write(x: Any, node: Any, v: Any, index: Index, arrays: tuple, title: str) -> None:
     """Give the root of a tensor the history that it has after a value, with its node, was written to the tensor."""
     root, steps = root_of(x), steps_of(x)
-    if root.node is None and node is None:
+    if root._node is None and node is None:
         return
     if not keeps_cotangents(steps):
         _record_functional(root, steps, v, index, arrays)
         return
-    made: Any = write_node(root.node, node, steps, v, index, arrays)
+    made: Any = write_node(root._node, node, steps, v, index, arrays)
     rebase(root, TensorNode(made), _COPIED if steps else title)
 
 
 def _record_functional(root: Any, steps: list, v: Any, index: Index, arrays: tuple) -> None:
     """The same where a cotangent is not shown as the value is: the root is computed anew."""
-    old = root.owner.constant(root._value.copy())
-    old.node = root.node
+    old = root._owner.constant(root._value.copy())
+    old._node = root._node
     y = replaced(old, steps, v, index, arrays)
     np.copyto(root._value, y._value)
-    rebase(root, y.node, _COPIED)
+    rebase(root, y._node, _COPIED)
 
 
 def put(x: Any, v: Any, index: Index, arrays: tuple, title: str, *, asked: str, source: Any = None) -> Any:
@@ -161,7 +161,7 @@ def put(x: Any, v: Any, index: Index, arrays: tuple, title: str, *, asked: str, 
     place = index.filled(arrays)
     check_memory(x._value if arrays else x._value[place], (v if source is None else source,), apart=bool(arrays))
     v = cast(v, x.dtype) if is_tensor(v) else np.asarray(v).astype(x.dtype)
-    node = None if not is_recorded or not is_tensor(v) else v.owner.node_of(v)
+    node = None if not is_recorded or not is_tensor(v) else v._owner.node_of(v)
     x._value[place] = value_of(v)
     note(x, is_recorded=is_recorded)
     if is_recorded:
@@ -241,7 +241,7 @@ def _give(x: Any, value: Any, asked: str) -> None:
     """
     old = x._value
     sharing = [x]
-    while (source := getattr(sharing[-1], "source", x)) is not None:
+    while (source := getattr(sharing[-1], "_source", x)) is not None:
         if source is x or source._value is not old:
             raise TracerAssignmentError(
                 f"{asked} writes into a tensor {x.aval} whose value is a {type(old).__name__}, which cannot "

@@ -137,7 +137,7 @@ def _is_close(name: str) -> Method:
 
     def method(self: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
         found = function(self._value, value_of(plain_value(other)), rtol, atol, equal_nan)
-        return bool(found) if name == "allclose" else self.owner.constant(found)
+        return bool(found) if name == "allclose" else self._owner.constant(found)
 
     return method
 
@@ -150,14 +150,14 @@ def _logdet(self: Any) -> Any:
 
 def _count_nonzero(self: Any, dim: Any = None) -> Any:
     """How many elements are not 0."""
-    return self.owner.constant(np.count_nonzero(self._value, axis=_axis(self, dim)))
+    return self._owner.constant(np.count_nonzero(self._value, axis=_axis(self, dim)))
 
 
 def _filled(name: str) -> Method:
     make = getattr(np, name)
 
     def method(self: Any, *size: Any, dtype: Any = None, requires_grad: bool = False) -> Any:
-        made = self.owner.constant(make(dims_of(size), self.dtype if dtype is None else number_dtype(name, dtype)))
+        made = self._owner.constant(make(dims_of(size), self.dtype if dtype is None else number_dtype(name, dtype)))
         return made.requires_grad_() if requires_grad else made
 
     return method
@@ -165,7 +165,7 @@ def _filled(name: str) -> Method:
 
 def _new_full(self: Any, size: Any, fill_value: Any, dtype: Any = None, requires_grad: bool = False) -> Any:
     """A tensor of this dtype, unless another is given, full of a number."""
-    made = self.owner.constant(np.full(tuple(size), value_of(fill_value), dtype or self.dtype))
+    made = self._owner.constant(np.full(tuple(size), value_of(fill_value), dtype or self.dtype))
     return made.requires_grad_() if requires_grad else made
 
 

@@ -92,7 +92,7 @@ def to_index(self: Any) -> int:
 
 def to_text(self: Any, spec: str) -> str:
     """``format(tensor, spec)``: that of the number where the tensor is one."""
-    is_number = not self.shape and not getattr(self, "is_parameter", False)
+    is_number = not self.shape and not getattr(self, "_is_parameter", False)
     return format(self.item(), spec) if spec or is_number else str(self)
 
 

@@ -66,7 +66,7 @@ def _extreme(x: Any, sent: Any, places: np.ndarray, counts_itself: np.ndarray, u
     with np.errstate(invalid="ignore"):
         ufunc.at(found, places, values)
     if not is_inexact(x.dtype):
-        return x.owner.constant(found)
+        return x._owner.constant(found)
     own_share = counts_itself & (own == found)
     shares = values == found[places]
     number = np.maximum(own_share + np.bincount(places, shares, minlength=len(found)), 1).astype(x.dtype)

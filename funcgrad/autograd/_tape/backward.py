@@ -92,7 +92,7 @@ def backward(
     check_inputs(chosen or (), "can't retain_grad on Tensor that has requires_grad=False")
     if not seeds:
         return
-    found = _run(seeds, retain_graph, outputs[0].owner if create_graph else None, chosen)
+    found = _run(seeds, retain_graph, outputs[0]._owner if create_graph else None, chosen)
     _accumulate(found, {memory_of(bar) for _, bar in seeds}, create_graph)
 
 
@@ -150,7 +150,7 @@ def grad(  # noqa: PLR0917  (PyTorch's signature)
     seeds = seeds_of(outputs_of(outputs), grad_outputs)
     check_inputs(chosen, "One of the differentiated Tensors does not require grad")
     retain = create_graph if retain_graph is None else retain_graph
-    found = _run(seeds, retain, chosen[0].owner if create_graph else None, chosen)
+    found = _run(seeds, retain, chosen[0]._owner if create_graph else None, chosen)
     taken = {memory_of(bar) for _, bar in seeds}
     # What retains its gradient has it filled by any pass that comes through.
     _accumulate([(x, bar) for x, bar in found if x.retains_grad], taken, create_graph)
@@ -163,7 +163,7 @@ def grad(  # noqa: PLR0917  (PyTorch's signature)
             "allow_unused=True if this is the desired behavior."
         )
     zeros = [
-        x.owner.constant(zeros_like(x._value)) if materialize_grads and id(x) not in bars else None for x in chosen
+        x._owner.constant(zeros_like(x._value)) if materialize_grads and id(x) not in bars else None for x in chosen
     ]
     results = tuple([bars.get(id(x), zero) for x, zero in zip(chosen, zeros, strict=True)])
     return dict(zip(inputs, results, strict=True)) if isinstance(inputs, Mapping) else results
@@ -198,7 +198,7 @@ def _run(
 def _run_watched(
     seeds: list[Seed], retain: bool, trace: TensorTrace | None, inputs: Sequence[Any] | None
 ) -> list[tuple[Any, Any]]:
-    wanted: set[Any] = set() if inputs is None else {x.node for x in inputs}
+    wanted: set[Any] = set() if inputs is None else {x._node for x in inputs}
     needed = None if inputs is None else needed_nodes([node for node, _ in seeds], wanted)
     visitor = Visitor({*wanted, *retained}, needed, trace)
     leaves = _pass(seeds, not retain, visitor)
@@ -210,7 +210,7 @@ def _run_watched(
     if any(type(node) is not LeafNode and node not in wanted for node in leaves):
         raise RuntimeError(_FREED)
     bars = {**leaves, **visitor.captured}
-    asked = [(x, conjugated(bars[x.node])) for x in inputs if x.node in bars]
+    asked = [(x, conjugated(bars[x._node])) for x in inputs if x._node in bars]
     return list({id(x): (x, bar) for x, bar in [*found, *asked]}.values())
 
 
@@ -227,22 +227,22 @@ def _receivers(leaves: dict[Any, Any]) -> list[tuple[Any, Any]]:
             raise RuntimeError(_FREED)
         tensor = node.tensor()
         # One that requires none any more gets none.
-        if tensor is not None and tensor.node is not None:
+        if tensor is not None and tensor._node is not None:
             found.append((tensor, bar if tensor.dtype.kind != "c" else conjugated(bar)))
     return found
 
 
 def _accumulate(found: list[tuple[Any, Any]], taken: set[int], create: bool) -> None:
     for tensor, bar in found:
-        old = getattr(tensor, "gradient", None)
+        old = getattr(tensor, "_gradient", None)
         if old is None:
             made = _gradient(tensor, bar, taken, create)
             # What is recorded may be the gradient of others too, or a view.
-            tensor.gradient = made.clone() if create else made
+            tensor._gradient = made.clone() if create else made
         elif create or not tensor.is_leaf:
             with recorded(create):
-                tensor.gradient = old + (bar if is_tensor(bar) else tensor.owner.constant(bar))
-            tensor.gradient.source = None
+                tensor._gradient = old + (bar if is_tensor(bar) else tensor._owner.constant(bar))
+            tensor._gradient._source = None
         else:
             # It stays the tensor that it was, with its history.
             WRITES.note((old,))
@@ -250,16 +250,16 @@ def _accumulate(found: list[tuple[Any, Any]], taken: set[int], create: bool) -> 
                 np.add(old._value, bar, out=old._value, casting="same_kind")
             else:
                 set_value(old, cast(fnp.add(old._value, bar), old.dtype))
-                old.source = None
+                old._source = None
 
 
 def _gradient(x: TensorBase, bar: Any, taken: set[int], create: bool) -> TensorBase:
     """A cotangent as a gradient: of the tensor's dtype, in memory of its own where it is no recorded value."""
     if create:
         bar = cast(bar, x.dtype)
-        return bar if is_tensor(bar) else x.owner.constant(bar)
-    made = x.owner.constant(own(bar, x.dtype, taken))
+        return bar if is_tensor(bar) else x._owner.constant(bar)
+    made = x._owner.constant(own(bar, x.dtype, taken))
     if type(bar) is not np.ndarray:
         # Of JAX's values another one is put into a tensor that is written to; nothing else stands on this one.
-        made.source = None
+        made._source = None
     return made

@@ -59,22 +59,22 @@ class LeafNode(TensorNode):
 class TensorBase(ReverseTracer):
     """What a tensor holds: its value, its node if it requires a gradient, and the gradient if it is a leaf."""
 
-    __slots__ = ("__weakref__", "changed", "gradient", "is_parameter", "seen", "several", "source")
-    held = ()
+    __slots__ = ("__weakref__", "_changed", "_gradient", "_is_parameter", "_seen", "_several", "_source")
+    _held = ()
 
-    owner: TensorTrace
-    node: TensorNode | None
-    gradient: TensorBase | None
-    is_parameter: bool
+    _owner: TensorTrace
+    _node: TensorNode | None
+    _gradient: TensorBase | None
+    _is_parameter: bool
     # The serial numbers of the last change to the history by a write (of a root), and of when a view without node was
     # made, negative if nothing was recorded then; of one of several views by which function, and which one. All three
     # are for ``_memory/history.py``, and mostly not set.
-    changed: int
-    seen: int
-    several: tuple[str, int]
+    _changed: int
+    _seen: int
+    _several: tuple[str, int]
     # With a value of JAX's: of which tensor this is the detached form, ``None`` for one that stands for itself. Results
     # of operations have no source: they may be views, and writing into them is refused.
-    source: TensorBase | None
+    _source: TensorBase | None
 
     def __init__(self, trace: TensorTrace, value: Any, node: Node) -> None:
         # The result of a recorded operation.
@@ -108,7 +108,7 @@ class TensorTrace(ReverseTrace):
         is_recording = recording.get()
         if is_recording:
             for x in operands:
-                if type(x) is self.tracer_type and x.node is not None:
+                if type(x) is self.tracer_type and x._node is not None:
                     return _record(self, primitive, operands, params)
         values = tuple([x._value if type(x) is self.tracer_type else x for x in operands])
         y = bind(primitive, values, params)
@@ -116,7 +116,7 @@ class TensorTrace(ReverseTrace):
             return [self.constant(value) for value in y]
         made = self.constant(y)
         if primitive.view is not None:
-            made.seen = next_serial() if is_recording else -next_serial()
+            made._seen = next_serial() if is_recording else -next_serial()
         return made
 
     def keep(self, x: np.ndarray) -> np.ndarray:
@@ -127,7 +127,7 @@ class TensorTrace(ReverseTrace):
         """A tensor that requires no gradient."""
         tensor = _new(self.tracer_type)
         ReverseTracer.__init__(tensor, self, y if type(y) is _NDARRAY else owned_array(y), None)
-        tensor.gradient = None
+        tensor._gradient = None
         return tensor
 
     def origin_of(self, primals: tuple, active: int, params: dict) -> Any:
@@ -135,11 +135,11 @@ class TensorTrace(ReverseTrace):
 
     def node_of(self, x: TensorBase) -> TensorNode | None:
         """The node of a tensor as it is now: once histories have changed, this takes more (``_memory/history.py``)."""
-        return x.node
+        return x._node
 
     def requires_grad(self, x: TensorBase) -> bool:
         """Whether a tensor requires a gradient."""
-        return x.node is not None
+        return x._node is not None
 
 
 # Looked up at each operation otherwise.
@@ -167,5 +167,5 @@ def set_value(tensor: TensorBase, value: Any) -> None:
     tensor._value = value = owned_array(value)
     if value.shape != tensor.shape or value.dtype is not tensor.dtype:
         tensor._shape, tensor._dtype = value.shape, value.dtype
-        if type(tensor.node) is LeafNode:
-            tensor.node = LeafNode(tensor)
+        if type(tensor._node) is LeafNode:
+            tensor._node = LeafNode(tensor)

@@ -115,7 +115,7 @@ def _linked(trace: TensorTrace, kept: Any, sources: dict[int, Any]) -> Any:
 def _tensor(trace: TensorTrace, value: Any, node: Any) -> TensorBase:
     """The value as the result of a node that is on the tape already."""
     tensor = trace.constant(value)
-    tensor.node = node
+    tensor._node = node
     return tensor
 
 

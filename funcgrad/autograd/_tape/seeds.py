@@ -48,7 +48,7 @@ def check_inputs(inputs: Iterable[Any], refusal: str) -> None:
         if not is_tensor(x):
             raise RuntimeError(f"all inputs have to be Tensors, but got {type(x).__name__}")
         # Of a view it may be another one by now.
-        if x.owner.node_of(x) is None:
+        if x._owner.node_of(x) is None:
             raise RuntimeError(refusal)
 
 
@@ -81,7 +81,7 @@ def _seed(i: int, x: TensorBase, bar: Any) -> Seed:
             "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
             f"grad_output[{i}] has a dtype of {bar.dtype} and output[{i}] has a dtype of {x.dtype}."
         )
-    node = x.owner.node_of(x)
+    node = x._owner.node_of(x)
     if node is None:
         _refuse_constant(i)
     return node, conjugated(cast(bar, x.dtype))
@@ -98,7 +98,7 @@ def conjugated(bar: Any) -> Any:
 
 def implicit_seed(i: int, x: TensorBase) -> Seed:
     """The node of a scalar, with the cotangent 1."""
-    node = x.owner.node_of(x)
+    node = x._owner.node_of(x)
     if node is None:
         _refuse_constant(i)
     if x.shape and any(n != 1 for n in x.shape):

@@ -177,4 +177,4 @@ def _one_by_one(trace: BatchTrace, f: Function, chosen: tuple) -> Any:
 
 
 def _is_of(trace: BatchTrace, x: Any) -> bool:
-    return isinstance(x, BatchTracer) and x.owner is trace
+    return isinstance(x, BatchTracer) and x._owner is trace

@@ -56,7 +56,7 @@ def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, **opt
             and (len(inputs) == 1 or _is_prepared(self, inputs[inputs[0] is self]))
         ):
             # Nothing to convert, as for an operator: this spares a fifth of what the operation costs.
-            y = self.owner.apply(direct[0], inputs, NO_PARAMS)
+            y = self._owner.apply(direct[0], inputs, NO_PARAMS)
             if self.shape:
                 return y if type(y) is not _NDARRAY else writable(y)
             return e.numpys_number(y)
@@ -75,7 +75,7 @@ def _is_prepared(x: Tracer, other: Any) -> bool:
         kind is float
         or kind is int
         or (kind is _NDARRAY and other.dtype is x.dtype)
-        or (kind is type(x) and other.owner is x.owner and other.dtype is x.dtype)
+        or (kind is type(x) and other._owner is x._owner and other.dtype is x.dtype)
     )
 
 
@@ -146,8 +146,8 @@ _TWO_NAMESPACES = (
 def _array_namespace(self: Tracer, api_version: Any = None) -> Any:
     """The Array API's functions; SciPy's, which ask for them, need more than these."""
     object_arrays.refuse_to_scipy(sys._getframe(1), ("scipy.fft",))
-    if self.owner.note is None:
-        self.owner.note = _TWO_NAMESPACES, "Multiple namespaces"
+    if self._owner.note is None:
+        self._owner.note = _TWO_NAMESPACES, "Multiple namespaces"
     return sys.modules["funcgrad.numpy"]
 
 

@@ -41,9 +41,9 @@ def _arithmetic(primitive: Primitive, function: Function) -> Methods:
             kind is float
             or kind is int
             or (kind is np.ndarray and other.dtype is self.dtype)
-            or (kind is type(self) and other.owner is self.owner and other.dtype is self.dtype)
+            or (kind is type(self) and other._owner is self._owner and other.dtype is self.dtype)
         ):
-            return self.owner.apply(primitive, (self, other), NO_PARAMS)
+            return self._owner.apply(primitive, (self, other), NO_PARAMS)
         if kind is bool:
             other = _counted(other, self)
         return NotImplemented if kind not in NUMPY_TYPES and defers_to(other) else function(self, other)
@@ -51,7 +51,7 @@ def _arithmetic(primitive: Primitive, function: Function) -> Methods:
     def reflected(self: Tracer, other: Any, /) -> Any:
         kind = type(other)
         if (kind is int or kind is float) and self.dtype.kind in "fc":
-            return self.owner.apply(primitive, (other, self), NO_PARAMS)
+            return self._owner.apply(primitive, (other, self), NO_PARAMS)
         return function(_counted(other, self), self)
 
     return method, reflected
@@ -67,7 +67,7 @@ def _power(primitive: Primitive, function: Function) -> Methods:
 
     def method(self: Tracer, other: Any, /) -> Any:
         if type(other) is int and self.dtype.kind in "fc":
-            return self.owner.apply(primitive, (self,), {"exponent": other})
+            return self._owner.apply(primitive, (self,), {"exponent": other})
         deferring = type(other) not in NUMPY_TYPES and defers_to(other)
         return NotImplemented if deferring else function(self, _counted(other, self))
 
@@ -79,7 +79,7 @@ def _unary(primitive: Primitive, function: Callable[[Any], Any]) -> Callable[[An
     function = e.by_operator(function)
 
     def method(self: Tracer, /) -> Any:
-        return self.owner.apply(primitive, (self,), NO_PARAMS) if self.dtype.kind in "fc" else function(self)
+        return self._owner.apply(primitive, (self,), NO_PARAMS) if self.dtype.kind in "fc" else function(self)
 
     return method
 
@@ -90,12 +90,12 @@ def _product(primitive: Primitive, function: Function) -> Methods:
     def method(self: Tracer, other: Any, /) -> Any:
         kind = type(other)
         if (
-            (kind is np.ndarray or (kind is type(self) and other.owner is self.owner))
+            (kind is np.ndarray or (kind is type(self) and other._owner is self._owner))
             and other.dtype is self.dtype
             and 0 < len(self.shape) < 3
             and 0 < len(other.shape) < 3
         ):
-            return self.owner.apply(primitive, (self, other), NO_PARAMS)
+            return self._owner.apply(primitive, (self, other), NO_PARAMS)
         return NotImplemented if kind not in NUMPY_TYPES and defers_to(other) else function(self, other)
 
     return method, _reflected(function)

@@ -27,7 +27,7 @@ _STAGED_REMEDY = (
 def innermost(x: Any) -> Any:
     """The bare value beneath tracers; a staged tracer where there is none."""
     x = settled(x)
-    while isinstance(x, Tracer) and x.owner.concrete:
+    while isinstance(x, Tracer) and x._owner.concrete:
         x = x._value
     return x
 
@@ -47,8 +47,8 @@ def concrete_value(x: Any, asked: str) -> Any:
     value = innermost(x)
     if isinstance(value, Tracer):
         raise ConcretizationTypeError(
-            f"{asked} needs the numbers of a value {value.aval}{_place()}, and under {value.owner.transform} "
-            f"{value.owner.unknown}. {_STAGED_REMEDY}"
+            f"{asked} needs the numbers of a value {value.aval}{_place()}, and under {value._owner.transform} "
+            f"{value._owner.unknown}. {_STAGED_REMEDY}"
         )
     return value
 
@@ -69,8 +69,8 @@ def to_bool(self: Tracer) -> bool:
     value = innermost(self)
     if isinstance(value, Tracer):
         raise TracerBoolConversionError(
-            f"bool() was asked of a value {value.aval}{_place()}, and under {value.owner.transform} "
-            f"{value.owner.unknown}, so the branch cannot be chosen. "
+            f"bool() was asked of a value {value.aval}{_place()}, and under {value._owner.transform} "
+            f"{value._owner.unknown}, so the branch cannot be chosen. "
             "Compute both sides and choose with np.where (or fg.cond), or make the argument static (static_argnums; "
             "in_axes=None in vmap)."
         )
@@ -88,7 +88,7 @@ def refuse(
         if not isinstance(self, Tracer):
             return plainly(np.asarray(self), *args)
         staged = isinstance(value, Tracer)
-        trace = value.owner if staged else self.owner
+        trace = value._owner if staged else self._owner
         why = trace.unknown if staged else "the plain number would carry no derivative"
         remedy = _STAGED_REMEDY if staged else _REMEDY
         raise error(f"{asked} was asked of a value {self.aval}{_place()}, and under {trace.transform} {why}. {remedy}")

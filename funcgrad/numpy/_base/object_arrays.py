@@ -75,7 +75,7 @@ def refuse_to_scipy(asking: FrameType, through: tuple[str, ...] = ()) -> None:
 
 def _refuse_as_index(x: Tracer, asking: FrameType) -> NoReturn:
     """Say what to write where a plain array meets a traced index: to write into it, or to read from it."""
-    transform = x.owner.transform
+    transform = x._owner.transform
     if asking.f_code.co_code[asking.f_lasti] == _STORE:
         raise TracerAssignmentError(
             f"out[i] = value: the index is a value {x.aval} that is traced under {transform}, and out is an array of "
@@ -122,21 +122,21 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
         # Objects that are bools are added by "or", where NumPy counts.
         raise TracerArrayConversionError(
             f"numpy.asarray: a traced value {self.aval} was to become an array of objects under "
-            f"{self.owner.transform}, whose sums would not count. Write np.stack([...]) or fnp.asarray(x) instead."
+            f"{self._owner.transform}, whose sums would not count. Write np.stack([...]) or fnp.asarray(x) instead."
         )
     if asking.f_code.co_name in _STATISTICS and asking.f_globals.get("__name__", "").endswith("_core._methods"):
         raise TracerArrayConversionError(
             f"numpy.{_STATISTICS[asking.f_code.co_name]}: the array is one of objects, traced values one by one under "
-            f"{self.owner.transform}, and NumPy makes a plain number {np.dtype(dtype).name} of the result, which would "
-            "carry no derivative. Write np.stack([...]) or fnp.array([...]) instead of np.array([...]), and leave "
-            "np.asarray(x) out."
+            f"{self._owner.transform}, and NumPy makes a plain number {np.dtype(dtype).name} of the result, which "
+            "would carry no derivative. Write np.stack([...]) or fnp.array([...]) instead of np.array([...]), and "
+            "leave np.asarray(x) out."
         )
     if dtype is not None and np.dtype(dtype) != object:
         if asking.f_code.co_code[asking.f_lasti] == _STORE:
             raise TracerAssignmentError(WRITTEN_INTO_PLAIN)
         raise TracerArrayConversionError(
             f"numpy.asarray: a traced value {self.aval} was to become an array of dtype {np.dtype(dtype).name}, "
-            f"which would carry no derivative under {self.owner.transform}. "
+            f"which would carry no derivative under {self._owner.transform}. "
             "Leave the conversion out, use fnp.asarray(x, dtype), or take the plain values with fg.stop_gradient(x). "
             "Where NumPy converts an argument by itself, as np.take(array, i) does, call the function of fnp: fnp.take."
         )
@@ -144,11 +144,11 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
     size = int(np.prod(shape))
     if size > MAX_OBJECTS:
         raise TracerArrayConversionError(
-            f"numpy.asarray: a traced value {self.aval} was to become a numpy.ndarray under {self.owner.transform}; "
+            f"numpy.asarray: a traced value {self.aval} was to become a numpy.ndarray under {self._owner.transform}; "
             f"element by element this is done up to {MAX_OBJECTS} elements, and here are {size}. "
             "Leave the conversion out or use fnp.asarray(x), which keeps the traced array whole."
         )
-    self.owner.note = _NOTE + _READ_ONLY, ""
+    self._owner.note = _NOTE + _READ_ONLY, ""
     warnings.warn(
         "numpy made an object array of traced values: derivatives are right, but each element is computed on its own. "
         "Write np.stack([...]) or fnp.asarray(x) instead of np.array([...]) or np.asarray(x).",
@@ -196,7 +196,7 @@ def put_elements(out: np.ndarray, y: Any) -> np.ndarray:
 def refuse_pickling(self: Tracer) -> NoReturn:
     """A traced value ends with its transform: a file, or another process, would have nothing of it."""
     raise UnsupportedFunctionError(
-        f"pickle: it met a traced value {self.aval} under {self.owner.transform}, which ends with the transform; "
+        f"pickle: it met a traced value {self.aval} under {self._owner.transform}, which ends with the transform; "
         "needed plain numbers. Pickle the results outside of it, or fg.stop_gradient(x), the plain values of x."
     )
 
@@ -215,7 +215,7 @@ def _refuse_in_c(self: Tracer, asking: FrameType) -> None:
     """Refuse objects to filters of SciPy's: their loops in C would read them as if they were numbers."""
     if asking.f_globals.get("__name__", "").startswith("scipy.ndimage"):
         raise TracerArrayConversionError(
-            f"scipy.ndimage: a function of SciPy's met a traced value {self.aval} under {self.owner.transform}; its "
+            f"scipy.ndimage: a function of SciPy's met a traced value {self.aval} under {self._owner.transform}; its "
             "own code reads plain numbers only. Take them with fg.stop_gradient(x), or call it by fg.call_numpy inside "
             "of a fg.custom_jvp function."
         )
@@ -243,7 +243,7 @@ def _for_sparse(self: Tracer, asking: str) -> np.ndarray:
         raise ForeignArrayError(
             f"an operation of scipy.sparse other than a product with @ met a traced value {self.aval}, whose elements "
             "it would take out of the array. The product of a sparse matrix and a traced vector or matrix is "
-            f"supported under {self.owner.transform}. Write A @ x, take A.toarray(), or make a matrix of traced "
+            f"supported under {self._owner.transform}. Write A @ x, take A.toarray(), or make a matrix of traced "
             "elements with fg.scipy.sparse.coo_array."
         )
     whole = np.empty((), object)

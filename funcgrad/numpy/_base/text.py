@@ -18,8 +18,8 @@ def to_text(self: Tracer) -> str:
     self = settled(self)
     if not isinstance(self, Tracer):
         return f"Traced<{aval_of(self)}> by no transform yet, value={self!r}"
-    value = f", value={self._value!r}" if self.owner.concrete else ""
-    return f"Traced<{self.aval}> by {self.owner.transform}{value}"
+    value = f", value={self._value!r}" if self._owner.concrete else ""
+    return f"Traced<{self.aval}> by {self._owner.transform}{value}"
 
 
 @implements(np.array_repr, np.array_str, np.array2string)

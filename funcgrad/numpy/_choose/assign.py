@@ -31,7 +31,7 @@ from funcgrad.numpy._choose.indexing import getitem, parse
 
 def setitem(self: Tracer, key: Any, value: Any, /) -> None:
     """``x[key] = value``, as NumPy's."""
-    if type(value) is Place and value.viewed is self and _shows(value, key):
+    if type(value) is Place and value._viewed is self and _shows(value, key):
         # What ``x[key] += v`` ends with: it has been written.
         return
     _check_asking(self, value, sys._getframe(1))
@@ -50,7 +50,7 @@ def setitem(self: Tracer, key: Any, value: Any, /) -> None:
 
 def _shows(view: Any, key: Any) -> bool:
     """Whether a view was taken by this very key, or by the same traced integers."""
-    step = view.viewed_by
+    step = view._viewed_by
     entries = key if type(key) is tuple else (key,)
     if isinstance(step, ByNumbers):
         found, numbers = step.index.entries, iter(step.arrays)
@@ -58,7 +58,7 @@ def _shows(view: Any, key: Any) -> bool:
             settled(entry) is next(numbers) if own is SLOT else entry is own
             for entry, own in zip(entries, found, strict=True)
         )
-    found = view.viewed_at["index"].entries if step is index_p else ()
+    found = view._viewed_at["index"].entries if step is index_p else ()
     return len(entries) == len(found) and all(entry is own for entry, own in zip(entries, found, strict=True))
 
 

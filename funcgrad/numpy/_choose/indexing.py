@@ -47,10 +47,10 @@ def getitem(self: Tracer, key: Any, /) -> Any:
     else:
         return _general(self, key)
     params = {"index": Index(entries)}
-    y = self.owner.apply(index_p, (self,), params)
-    if type(y) is type(self) and y.tells_views:
+    y = self._owner.apply(index_p, (self,), params)
+    if type(y) is type(self) and y._tells_views:
         # As `remember_view` does.
-        y.viewed, y.viewed_by, y.viewed_at = self, index_p, params
+        y._viewed, y._viewed_by, y._viewed_at = self, index_p, params
     return y
 
 

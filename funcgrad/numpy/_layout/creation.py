@@ -265,9 +265,9 @@ def may_share_memory(a: Any, b: Any, /, max_work: int | None = None) -> bool:
 
 def _memory_of(x: Tracer) -> Any:
     """What stands for the memory that an array lies in."""
-    while shows_part(x) and x.viewed is not None:
-        x = x.viewed
+    while shows_part(x) and x._viewed is not None:
+        x = x._viewed
     if type(x) is Place:
-        return x.node
+        return x._node
     bare = innermost(x)
     return holder(bare) if isinstance(bare, np.ndarray) else x

@@ -144,7 +144,7 @@ _general_power = binary(np.power, ops.pow_p)
 def _power(x: Any, y: Any, /) -> Any:
     """An exponent that is a Python number keeps its own, cheaper primitive."""
     if (type(y) is int or type(y) is float) and isinstance(x, Tracer) and x.dtype.kind in "fc":
-        return x.owner.apply(ops.power_p, (x,), {"exponent": y})
+        return x._owner.apply(ops.power_p, (x,), {"exponent": y})
     if type(y) is not int and type(y) is not float and not hasattr(y, "dtype"):
         y = as_value(y)
     if type(y) is int or type(y) is float:

@@ -48,7 +48,7 @@ def mean(
     total = _sum(a, axes, keepdims)
     count_of_all = math.prod([a.shape[i] for i in axes])
     if isinstance(total, Tracer):
-        return total.owner.apply(div_p, (total, count_of_all), NO_PARAMS)
+        return total._owner.apply(div_p, (total, count_of_all), NO_PARAMS)
     return bind(div_p, (total, count_of_all), NO_PARAMS)
 
 

@@ -132,7 +132,7 @@ class Optimizer:
                 elif type(gradient._value) is not np.ndarray:
                     p.grad = rebuild(zeros_like(gradient._value), False)
                 else:
-                    if gradient.node is not None:
+                    if gradient._node is not None:
                         gradient.detach_()
                     WRITES.note((gradient,))
                     gradient._value.fill(0)

@@ -278,7 +278,7 @@ class RuleOptimizer(Optimizer):
             new, state = update(self.kind, [[g for _, g in pairs]], state, values)
 
         def put(p: Any, value: Any) -> None:
-            p._value, p.node = value._value, value.node
+            p._value, p._node = value._value, value._node
 
         self._put_back(members, new, state, put)
 

@@ -44,7 +44,7 @@ def test_rules_that_read_the_same_keep_it_once() -> None:
 def test_shapes_are_kept_only_where_operands_broadcast() -> None:
     def node(a: Any, b: Any) -> Any:
         nodes = []
-        fg.grad(lambda a, b: (nodes.append((y := a * b).node), np.sum(y))[1], (0, 1))(a, b)
+        fg.grad(lambda a, b: (nodes.append((y := a * b)._node), np.sum(y))[1], (0, 1))(a, b)
         return nodes[0]
 
     assert len(kept_by(node(np.ones(3), np.ones(3)))) == 2

@@ -28,23 +28,23 @@ def recorded(f: Any, *values: Any) -> tuple[Any, list[Any]]:
 def test_a_node_is_a_tuple_of_plain_parts() -> None:
     a, b = np.array([2.0, 3.0]), np.array([5.0, 7.0])
     y, (x, z) = recorded(lambda x, z: x * z, a, b)
-    assert type(y.node) is tuple
-    assert primitive_of(y.node).name == "mul"
-    assert [parent is tracer.node for parent, tracer in zip(parents_of(y.node), (x, z), strict=True)] == [True, True]
-    assert [value is array for value, array in zip(kept_by(y.node), (b, a), strict=True)] == [True, True]
-    assert x.node[1] == LEAF
-    np.testing.assert_array_equal(pulled(np.ones(2), y.node), [b, a])
+    assert type(y._node) is tuple
+    assert primitive_of(y._node).name == "mul"
+    assert [parent is tracer._node for parent, tracer in zip(parents_of(y._node), (x, z), strict=True)] == [True, True]
+    assert [value is array for value, array in zip(kept_by(y._node), (b, a), strict=True)] == [True, True]
+    assert x._node[1] == LEAF
+    np.testing.assert_array_equal(pulled(np.ones(2), y._node), [b, a])
 
 
 def test_serial_numbers_order_the_tape() -> None:
     y, (x,) = recorded(lambda x: np.exp(np.sin(x)), np.ones(2))
-    (parent,) = parents_of(y.node)
-    assert y.node[0] > parent[0] > x.node[0]
+    (parent,) = parents_of(y._node)
+    assert y._node[0] > parent[0] > x._node[0]
 
 
 def test_only_active_operands_are_parents() -> None:
     y, (x,) = recorded(lambda x: x * np.ones(2), np.ones(2))
-    assert [parent is x.node for parent in parents_of(y.node)] == [True]
+    assert [parent is x._node for parent in parents_of(y._node)] == [True]
 
 
 @pytest.mark.parametrize("twice", [lambda x: x * x, lambda x: (x + 1) * (x + 2), lambda x: np.sin(x) * x + np.exp(x)])
@@ -129,8 +129,8 @@ def test_a_seed_for_several_nodes() -> None:
     x: Any = trace.input(np.array([1.0, 2.0]))
     with trace:
         y, z = x * 3.0, np.exp(x)
-    bars = backward_pass([(y.node, np.ones(2)), (z.node, np.ones(2))])
-    np.testing.assert_allclose(bars[x.node], 3 + np.exp([1.0, 2.0]))
+    bars = backward_pass([(y._node, np.ones(2)), (z._node, np.ones(2))])
+    np.testing.assert_allclose(bars[x._node], 3 + np.exp([1.0, 2.0]))
 
 
 def test_lines_of_a_staged_gradient_are_the_users() -> None:
@@ -187,7 +187,7 @@ def test_the_tape_keeps_what_rules_read(name: str, rng: np.random.Generator) -> 
     f, count, expected = KEPT[name]
     values = [rng.uniform(1, 2, 3) for _ in range(count)]
     y, _ = recorded(f, *values)
-    for kept, wanted in zip(kept_by(y.node), expected(*values), strict=True):
+    for kept, wanted in zip(kept_by(y._node), expected(*values), strict=True):
         np.testing.assert_array_equal(kept, wanted)
 
 

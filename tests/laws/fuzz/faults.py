@@ -80,7 +80,7 @@ def bool_where() -> Any:
     def make(old: Any) -> Any:
         def where(condition: Any, *ab: Any) -> Any:
             known = settled(condition)
-            staged = isinstance(known, Tracer) and not known.owner.concrete
+            staged = isinstance(known, Tracer) and not known._owner.concrete
             return (
                 old(condition, *(bool(x) for x in ab)) if staged and all(map(_is_number, ab)) else old(condition, *ab)
             )
