@@ -88,6 +88,11 @@ def _fill(self: Any, value: Any) -> Any:
     return write_whole(self, value, "FillBackward3" if is_tensor(value) else "FillBackward2", "fill_")
 
 
+def _zero(self: Any) -> Any:
+    """Set all elements to 0, in place."""
+    return write_whole(self, 0, "ZeroBackward0", "zero_")
+
+
 def write_whole(self: Any, value: Any, title: str, asked: str) -> Any:
     """Write a value to all elements."""
     if not is_foreign(self._value):
@@ -153,6 +158,6 @@ IN_PLACE: dict[str, Method] = {
     "__ixor__": _binary(np.bitwise_xor, "XorBackward0"),
     "masked_fill_": _masked_fill,
     "fill_": _fill,
-    "zero_": lambda self: write_whole(self, 0, "ZeroBackward0", "zero_"),
+    "zero_": _zero,
     "copy_": _copy,
 }

@@ -158,6 +158,16 @@ def _view(self: Tracer, *dtype_and_type: Any) -> Any:
     return indexing.getitem(self, ...)
 
 
+def _compress(self: Tracer, condition: Any, axis: int | None = None, out: Any = None) -> Any:
+    """Return the parts along an axis where a condition is true: ``np.compress``."""
+    return selection.compress(condition, self, axis, out)
+
+
+def _round(self: Tracer, decimals: int = 0, out: Any = None) -> Any:
+    """Return the values rounded to a number of decimals: ``np.round``."""
+    return writable(rounding.round_(self, decimals, out))
+
+
 # NumPy's loops over object arrays call these by name on each element, a 0-d tracer.
 _ELEMENTS = (
     t.exp, t.exp2, t.expm1, e.log, t.log2, t.log10, t.log1p, e.sqrt, t.cbrt, t.square, t.reciprocal, t.fabs,
@@ -181,7 +191,7 @@ METHODS: dict[str, Any] = {
     "repeat": rearrange.repeat,
     "take": selection.take,
     "choose": selection.choose_method,
-    "compress": lambda self, condition, axis=None, out=None: selection.compress(condition, self, axis, out),
+    "compress": _compress,
     "nonzero": selection.nonzero,
     "astype": astype,
     "sum": reductions.sum_,
@@ -217,7 +227,7 @@ METHODS: dict[str, Any] = {
     "degrees": t.rad2deg,
     "conjugate": complex_.conjugate_method,
     "conj": complex_.conjugate_method,
-    "round": lambda self, decimals=0, out=None: writable(rounding.round_(self, decimals, out)),
+    "round": _round,
     "clip": choice.clip_method,
     "view": _view,
     "copy": shape.copy_method,

@@ -93,6 +93,7 @@ def refuse(
         remedy = _STAGED_REMEDY if staged else _REMEDY
         raise error(f"{asked} was asked of a value {self.aval}{_place()}, and under {trace.transform} {why}. {remedy}")
 
+    convert.__doc__ = f"Refuse {asked} of a traced value; of an array that holds plain numbers, compute it."
     return convert
 
 

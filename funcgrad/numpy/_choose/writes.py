@@ -195,4 +195,5 @@ def refused_method(name: str, remedy: str) -> Callable[..., NoReturn]:
     def method(self: Tracer, *_: Any, **__: Any) -> NoReturn:
         raise TracerAssignmentError(f"x.{name}: it changes a traced array {self.aval} in place. {remedy}")
 
+    method.__name__, method.__doc__ = name, f"Refused for traced arrays. {remedy}"
     return method
