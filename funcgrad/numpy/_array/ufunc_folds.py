@@ -23,7 +23,7 @@ from funcgrad.numpy._base.axes import ALL_AXES, Axis, normalize_axes, normalize_
 from funcgrad.numpy._base.concrete import concrete_value
 from funcgrad.numpy._base.convert import as_value, operands_for
 from funcgrad.numpy._base.dispatch import in_numpys_mode, ufunc_methods, ufuncs
-from funcgrad.numpy._base.out import into
+from funcgrad.numpy._base.out import takes_out
 from funcgrad.numpy._reduce.reductions import as_array, summand
 
 # Of these halves may be folded on their own: log2(n) steps instead of n.
@@ -70,6 +70,7 @@ def _at(x: Any, axis: int, i: Any) -> Any:
 
 
 @in_numpys_mode
+@takes_out
 def _reduce(  # noqa: PLR0917  (NumPy's arguments)
     ufunc: np.ufunc,
     array: Any,
@@ -80,8 +81,6 @@ def _reduce(  # noqa: PLR0917  (NumPy's arguments)
     initial: Any = None,
     where: Any = True,
 ) -> Any:
-    if out is not None:
-        return into(out, _reduce, locals())
     if where is not True:
         raise UnsupportedFunctionError(
             f"numpy.{ufunc.__name__}.reduce: the option where is not supported on traced arrays. Choose with np.where "
@@ -144,9 +143,8 @@ def _refuse_empty(ufunc: np.ufunc, x: Any) -> NoReturn:
 
 
 @in_numpys_mode
+@takes_out
 def _accumulate(ufunc: np.ufunc, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
-    if out is not None:
-        return into(out, _accumulate, locals())
     x = _operand(ufunc, array, dtype)
     axis = normalize_axis(axis, len(x.shape))
     if not x.shape[axis]:
@@ -158,9 +156,8 @@ def _accumulate(ufunc: np.ufunc, array: Any, axis: int = 0, dtype: Any = None, o
 
 
 @in_numpys_mode
+@takes_out
 def _reduceat(ufunc: np.ufunc, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
-    if out is not None:
-        return into(out, _reduceat, locals())
     x = as_array(array)
     axis = normalize_axis(axis, len(x.shape))
     n = x.shape[axis]

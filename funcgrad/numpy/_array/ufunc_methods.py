@@ -16,7 +16,7 @@ from funcgrad._ops.reduce.reduce import reduce_max
 from funcgrad.numpy._base.axes import Axis, normalize_axes, normalize_axis
 from funcgrad.numpy._base.convert import operands_for
 from funcgrad.numpy._base.dispatch import ufunc_methods
-from funcgrad.numpy._base.out import into
+from funcgrad.numpy._base.out import takes_out
 from funcgrad.numpy._reduce import reductions
 from funcgrad.numpy._reduce.cumulative import cumprod, cumsum
 from funcgrad.numpy._reduce.reductions import as_array, sum_
@@ -26,11 +26,10 @@ from funcgrad.numpy._reduce.statistics import inexact
 def _reduce(ufunc: np.ufunc, function: Callable[..., Any], *, takes_dtype: bool) -> None:
     """Let ``ufunc.reduce`` be the function; its axis is the first unless said otherwise."""
 
+    @takes_out
     def reduce(
         array: Any, axis: Axis = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, **options: Any
     ) -> Any:
-        if out is not None:
-            return into(out, reduce, locals())
         array = as_array(array)
         axis = axis if array.shape else None
         kept = (dtype, None, keepdims) if takes_dtype else (None, keepdims)
@@ -41,9 +40,8 @@ def _reduce(ufunc: np.ufunc, function: Callable[..., Any], *, takes_dtype: bool)
 
 
 def _accumulate(ufunc: np.ufunc, function: Callable[..., Any]) -> None:
+    @takes_out
     def accumulate(array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
-        if out is not None:
-            return into(out, accumulate, locals())
         return function(array, axis, dtype)
 
     accumulate.__name__ = f"{ufunc.__name__}.accumulate"
@@ -58,10 +56,9 @@ def _running_extremum(primitive: Any) -> Callable[..., Any]:
     return function
 
 
+@takes_out
 def _log_sum_exp(a: Any, axis: Axis, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
     """The logarithm of the sum of exponentials, measured from the greatest so that none overflows."""
-    if out is not None:
-        return into(out, _log_sum_exp, locals())
     a = inexact(a, dtype) if dtype is not None else operands_for(np.logaddexp, (as_array(a),) * 2)[0]
     axes = normalize_axes(axis, len(a.shape))
     if any(a.shape[i] == 0 for i in axes):

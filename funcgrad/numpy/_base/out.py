@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,59 +19,54 @@ from funcgrad.errors import TracerAssignmentError
 from funcgrad.numpy._base.concrete import no_number
 from funcgrad.numpy._base.convert import as_value, dtype_of
 
-_EMPTY = inspect.Parameter.empty
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-def into(out: Any, function: Callable[..., Any], given: dict[str, Any]) -> Any:
-    """What a function that has ``out`` returns where it is given: the result is computed without, and written.
+def takes_out(function: F) -> F:
+    """Give a function its argument ``out``: the result is computed without it, and then written into the array.
 
-    Args:
-        out: the array; from a ufunc's protocol a tuple that holds it.
-        function: the function that was called.
-        given: its arguments by name, ``locals()`` at its beginning.
-
-    Returns:
-        ``out`` itself.
+    The function declares ``out`` in its signature, so that NumPy's calls fit, and need not read it: it always gets the
+    default. ``out`` is an array, ``...`` for a result that is never a plain number, or, as in a ufunc's protocol, a
+    tuple of one of them. A call with it returns the array itself.
 
     Raises:
-        TracerAssignmentError: it is a plain array, which cannot take a traced value.
+        TracerAssignmentError: ``out`` is a plain array, which cannot take a traced value.
         ValueError: its shape is not that of the result.
         TypeError: it is no array, or of a dtype that the result may not be cast to.
     """
-    name = function.__name__.rstrip("_")
+    code = function.__code__
+    position = code.co_varnames.index("out")
+    if position >= code.co_argcount:
+        position = sys.maxsize
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        out = args[position] if len(args) > position else kwargs.get("out")
+        if out is None:
+            return function(*args, **kwargs)
+        return _into(function, call.__name__.rstrip("_"), args, kwargs)
+
+    return call  # pyright: ignore[reportReturnType]  (wraps keeps the signature)
+
+
+def _into(function: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function without its argument ``out``, and write the result into that array."""
+    bound = inspect.signature(function).bind(*args, **kwargs)
+    out = bound.arguments.pop("out")
     if type(out) is tuple and len(out) != 1:
         raise TypeError(f"numpy.{name}: out= is a tuple of {len(out)}; needed one array, or a tuple of one. Name one.")
     array = out[0] if type(out) is tuple else out
-    args, kwargs = _arguments(function, given)
+    bound.apply_defaults()
+    given = bound.arguments
     if array is not None and array is not Ellipsis:
         check_out(array, name)
-        if "dtype" in given and given["dtype"] is None:
-            kwargs["dtype"] = _computed_in(next(iter(given.values())), array)
-    y = function(*args, **kwargs)
+        # A sum along axes: its first argument is the array. The arguments of einsum have no names.
+        if function.__code__.co_argcount and "dtype" in given and given["dtype"] is None:
+            given["dtype"] = _computed_in(next(iter(given.values())), array)
+    y = function(*bound.args, **bound.kwargs)
     if array is Ellipsis:
         return no_number(y)
-    return y if array is None else _written(array, y, name, given.get("casting", "same_kind"))
-
-
-@functools.cache
-def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    return [each for each in inspect.signature(function).parameters.values() if each.name != "out"]
-
-
-def _arguments(function: Callable[..., Any], given: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    args: list[Any] = []
-    kwargs: dict[str, Any] = {}
-    for parameter in _parameters(function):
-        value = given[parameter.name]
-        if parameter.kind is parameter.POSITIONAL_ONLY:
-            args.append(value)
-        elif parameter.kind is parameter.VAR_POSITIONAL:
-            args += value
-        elif parameter.kind is parameter.VAR_KEYWORD:
-            kwargs |= value
-        else:
-            kwargs[parameter.name] = value
-    return args, kwargs
+    return y if array is None else _written(array, y, name, kwargs.get("casting", "same_kind"))
 
 
 def _computed_in(x: Any, out: Any) -> np.dtype | None:

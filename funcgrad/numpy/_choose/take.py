@@ -19,7 +19,7 @@ from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.concrete import concrete_value
 from funcgrad.numpy._base.convert import as_value, dtype_of, strong
 from funcgrad.numpy._base.dispatch import implements
-from funcgrad.numpy._base.out import into
+from funcgrad.numpy._base.out import takes_out
 from funcgrad.numpy._layout.shape import broadcast_arrays, ravel
 from funcgrad.numpy._math.elementwise import maximum, minimum
 
@@ -27,10 +27,9 @@ Mode = Literal["raise", "wrap", "clip"]
 
 
 @implements(np.take)
+@takes_out
 def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: Mode = "raise") -> Any:
     """``numpy.take``. Under ``jit`` an index out of bounds cannot raise: the result is NaN there."""
-    if out is not None:
-        return into(out, take, locals())
     a, indices = as_value(a), as_value(indices)
     if not is_integer(dtype_of(indices)):
         raise TypeError(f"numpy.take: the indices are of dtype {dtype_of(indices)}; needed integers.")
@@ -84,10 +83,9 @@ def along_axis(arr: Any, indices: Any, axis: int) -> tuple[Any, ...]:
 
 
 @implements(np.compress)
+@takes_out
 def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
     """``numpy.compress``."""
-    if out is not None:
-        return into(out, compress, locals())
     (positions,) = np.nonzero(concrete_value(as_value(condition), "numpy.compress"))
     return take(a, positions, axis)
 
@@ -99,10 +97,9 @@ def extract(condition: Any, arr: Any) -> Any:
 
 
 @implements(np.choose)
+@takes_out
 def choose(a: Any, choices: Any, out: Any = None, mode: Mode = "raise") -> Any:
     """``numpy.choose``."""
-    if out is not None:
-        return into(out, choose, locals())
     a = as_value(a)
     values = [as_value(choice) for choice in choices]
     dtype = result_dtype(*values)

@@ -22,7 +22,7 @@ from funcgrad.numpy._base.concrete import concrete_value, no_number
 from funcgrad.numpy._base.convert import as_value, dtype_of, promote, promote_weakly, strong
 from funcgrad.numpy._base.dispatch import implements, refuse_option
 from funcgrad.numpy._base.guests import is_number_dtype
-from funcgrad.numpy._base.out import into
+from funcgrad.numpy._base.out import takes_out
 from funcgrad.numpy._math.elementwise import not_equal
 
 ml_dtypes = LazyModule("ml_dtypes")
@@ -125,6 +125,7 @@ def _piece(function: Any, x: Any, condition: Any, args: tuple, kw: dict) -> Any:
 
 
 @implements(np.clip)
+@takes_out
 def clip(
     a: Any,
     a_min: Any = _MISSING,
@@ -136,8 +137,6 @@ def clip(
     **options: Any,
 ) -> Any:
     """``numpy.clip``: a value that is equal to a bound shares its derivative with it, as in ``numpy.minimum``."""
-    if out is not None:
-        return into(out, clip, {**locals(), "casting": options.get("casting", "same_kind")})
     if unknown := options.keys() - {"dtype", "casting", "order", "subok"}:
         refuse_option("clip", next(iter(unknown)), "Leave it out, and choose with np.where.")
     low = _given(min if a_min is _MISSING else a_min)

@@ -17,7 +17,7 @@ from funcgrad._ops.layout.diagonal import diagonal, writable_diagonal
 from funcgrad._ops.layout.shape import reshape, transpose
 from funcgrad.numpy._base.convert import as_value, promote
 from funcgrad.numpy._base.dispatch import implements
-from funcgrad.numpy._base.out import into
+from funcgrad.numpy._base.out import takes_out
 from funcgrad.numpy._base.plain import beside_numpys
 
 opt_einsum = LazyModule("opt_einsum")
@@ -76,10 +76,9 @@ def _own_axes(x: Any, own: tuple[int, ...], stack: tuple[int, ...]) -> tuple[Any
 
 
 @implements(np.einsum)
+@takes_out
 def einsum(*operands: Any, out: Any = None, dtype: Any = None, optimize: Any = "auto", **_: Any) -> Any:
     """``numpy.einsum``; the order of contraction is opt_einsum's."""
-    if out is not None:
-        return into(out, einsum, locals())
     subscripts, values = _subscripts_and_values(operands)
     values = list(promote(*values))
     if dtype is not None:

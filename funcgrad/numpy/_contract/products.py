@@ -25,7 +25,7 @@ from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.concrete import no_number
 from funcgrad.numpy._base.convert import as_value, promote
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
-from funcgrad.numpy._base.out import into
+from funcgrad.numpy._base.out import takes_out
 from funcgrad.numpy._contract.einsum import contract_stacks, einsum
 
 
@@ -106,10 +106,9 @@ def _axis_last(x: Any, axis: int) -> Any:
 
 
 @implements(np.dot)
+@takes_out
 def dot(a: Any, b: Any, out: Any = None) -> Any:
     """``numpy.dot``."""
-    if out is not None:
-        return into(out, dot, locals())
     a, b = promote(as_value(a), as_value(b))
     a_ndim, b_ndim = len(a.shape), len(b.shape)
     if not a_ndim or not b_ndim:
@@ -162,10 +161,9 @@ def outer_of_vectors(x1: Any, x2: Any, /) -> Any:
 
 
 @implements(np.outer)
+@takes_out
 def outer(a: Any, b: Any, out: Any = None) -> Any:
     """``numpy.outer``."""
-    if out is not None:
-        return into(out, outer, locals())
     a, b = promote(as_value(a), as_value(b))
     return mul_p(expand_dims(_flat(a), (1,)), _flat(b))
 
@@ -286,10 +284,9 @@ def diagonal_of(x: Any, offset: int, axis1: int, axis2: int, show: Callable[[Any
 
 
 @implements(np.trace)
+@takes_out
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
     """``numpy.trace``."""
-    if out is not None:
-        return into(out, trace, locals())
     elements = diagonal_(a, offset, axis1, axis2)
     if dtype is None and is_integral(elements.dtype):
         dtype = np.add.reduce(np.empty(0, elements.dtype)).dtype
@@ -309,10 +306,9 @@ def linalg_trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
 
 
 @implements(np.linalg.multi_dot)
+@takes_out
 def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
     """``numpy.linalg.multi_dot``: the product of matrices in the cheapest order."""
-    if out is not None:
-        return into(out, multi_dot, locals())
     values = [as_value(x) for x in arrays]
     if len(values) < 2:
         raise ValueError(f"multi_dot: {len(values)} arrays were given; needed at least two.")

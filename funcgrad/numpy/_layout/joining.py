@@ -16,7 +16,7 @@ from funcgrad._ops.layout.copy import copy
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.convert import dtype_of, promote
 from funcgrad.numpy._base.dispatch import implements
-from funcgrad.numpy._base.out import into
+from funcgrad.numpy._base.out import takes_out
 from funcgrad.numpy._layout.shape import as_array, atleast_1d, atleast_2d, atleast_3d, broadcast_to, ravel, swapaxes
 
 Sections = int | Sequence[int]
@@ -34,12 +34,11 @@ def _common(arrays: Any, dtype: Any = None) -> list[Any]:
 
 
 @implements(np.concatenate)
+@takes_out
 def concatenate(
     arrays: Any, /, axis: int | None = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
     """``numpy.concatenate``."""
-    if out is not None:
-        return into(out, concatenate, locals())
     del casting
     values = _common(arrays, dtype)
     if axis is None:
@@ -63,10 +62,9 @@ concat = concatenate
 
 
 @implements(np.stack)
+@takes_out
 def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """``numpy.stack``."""
-    if out is not None:
-        return into(out, stack, locals())
     del casting
     values = _common(arrays, dtype)
     shape = values[0].shape

@@ -16,7 +16,7 @@ from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad.numpy._base.convert import as_value, dtype_of, promote, strong
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
-from funcgrad.numpy._base.out import into
+from funcgrad.numpy._base.out import takes_out
 from funcgrad.numpy._math.elementwise import absolute, binary, equal, less_equal, named, not_equal, subtract, unary
 
 isnan = unary(np.isnan, logic.isnan_p)
@@ -49,18 +49,16 @@ logical_not = _logical(np.logical_not, logic.logical_not_p)
 
 
 @implements(np.isposinf)
+@takes_out
 def isposinf(x: Any, out: Any = None) -> Any:
     """``numpy.isposinf``."""
-    if out is not None:
-        return into(out, isposinf, locals())
     return equal(x, np.inf)
 
 
 @implements(np.isneginf)
+@takes_out
 def isneginf(x: Any, out: Any = None) -> Any:
     """``numpy.isneginf``."""
-    if out is not None:
-        return into(out, isneginf, locals())
     return equal(x, -np.inf)
 
 

@@ -13,7 +13,7 @@ from funcgrad._ops.elementwise.cast import cast, complex_p, imag_p, real_p
 from funcgrad._ops.elementwise.select import select
 from funcgrad.numpy._base.convert import as_value, dtype_of, operands_for
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
-from funcgrad.numpy._base.out import into
+from funcgrad.numpy._base.out import takes_out
 from funcgrad.numpy._math.elementwise import binary, unary
 
 floor = unary(np.floor, rounding.floor_p)
@@ -44,10 +44,9 @@ def ldexp(x: Any, exponent: Any, /) -> Any:
 
 
 @implements(np.round, np.around)
+@takes_out
 def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
     """``numpy.round``: half to even; it carries no derivative."""
-    if out is not None:
-        return into(out, round_, locals())
     x = as_value(a)
     if dtype_of(x).kind == "b":
         x = cast(x, np.dtype(np.float16))
@@ -61,10 +60,9 @@ around = round_
 
 
 @implements(np.fix)
+@takes_out
 def fix(x: Any, out: Any = None) -> Any:
     """``numpy.fix``: rounded towards zero."""
-    if out is not None:
-        return into(out, fix, locals())
     return trunc(x)
 
 

@@ -13,7 +13,7 @@ from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.reduce import cumulative as ops
 from funcgrad.numpy._base.axes import is_axis_of_scalar, normalize_axis
 from funcgrad.numpy._base.dispatch import implements
-from funcgrad.numpy._base.out import into
+from funcgrad.numpy._base.out import takes_out
 from funcgrad.numpy._reduce.reductions import as_array, summand
 
 
@@ -30,9 +30,8 @@ def along(a: Any, axis: int | None) -> tuple[Any, int]:
 
 
 def _running(name: str, run: Callable[..., Any]) -> Callable[..., Any]:
+    @takes_out
     def function(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
-        if out is not None:
-            return into(out, function, locals())
         a = summand(a, dtype)
         return run(*along(a, axis))
 
@@ -46,11 +45,10 @@ cumprod = _running("cumprod", ops.cumprod)
 
 
 def _array_api_running(name: str, run: Callable[..., Any], edge: int) -> Callable[..., Any]:
+    @takes_out
     def function(
         x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False
     ) -> Any:
-        if out is not None:
-            return into(out, function, locals())
         x = as_array(x)
         if axis is None and len(x.shape) != 1:
             raise ValueError(f"{name}: the array has {len(x.shape)} axes; needed axis= to say along which one to run.")

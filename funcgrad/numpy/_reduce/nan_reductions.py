@@ -14,7 +14,7 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad.numpy._base.axes import Axis, normalize_axes
 from funcgrad.numpy._base.concrete import known_value
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
-from funcgrad.numpy._base.out import into
+from funcgrad.numpy._base.out import takes_out
 from funcgrad.numpy._reduce import reductions, statistics
 from funcgrad.numpy._reduce.cumulative import cumprod, cumsum
 from funcgrad.numpy._reduce.reductions import as_array
@@ -29,9 +29,8 @@ def _present(a: Any) -> Any:
 def _filled(name: str, plain: Callable[..., Any], fill: int) -> Callable[..., Any]:
     """The reduction with a number in place of NaN."""
 
+    @takes_out
     def function(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, **options: Any) -> Any:
-        if out is not None:
-            return into(out, function, locals())
         a = as_array(a)
         return plain(select(_present(a), a, fill) if a.dtype.kind in "fc" else a, axis, dtype, **options)
 
@@ -47,9 +46,8 @@ nancumprod = _filled("nancumprod", cumprod, 1)
 
 
 def _extremum(name: str, plain: Callable[..., Any], fill: float) -> Callable[..., Any]:
+    @takes_out
     def function(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False, **options: Any) -> Any:
-        if out is not None:
-            return into(out, function, locals())
         a = as_array(a)
         if a.dtype.kind not in "fc":
             return plain(a, axis, None, keepdims, **options)
@@ -69,9 +67,8 @@ nanmin = _extremum("nanmin", reductions.min_, np.inf)
 
 
 def _place(name: str, plain: Callable[..., Any], fill: float) -> Callable[..., Any]:
+    @takes_out
     def function(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
-        if out is not None:
-            return into(out, function, locals())
         a = as_array(a)
         if a.dtype.kind not in "fc":
             return plain(a, axis, keepdims=keepdims)
@@ -92,12 +89,11 @@ nanargmin = _place("nanargmin", reductions.argmin, np.inf)
 
 @implements(np.nanmean)
 @in_numpys_mode
+@takes_out
 def nanmean(
     a: Any, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
 ) -> Any:
     """``numpy.nanmean``."""
-    if out is not None:
-        return into(out, nanmean, locals())
     a = inexact(a, dtype)
     return statistics.mean(a, axis, None, None, keepdims, where=_counted(a, where))
 
@@ -109,6 +105,7 @@ def _counted(a: Any, where: Any) -> Any:
 
 @implements(np.nanvar)
 @in_numpys_mode
+@takes_out
 def nanvar(
     a: Any,
     axis: Axis = None,
@@ -122,8 +119,6 @@ def nanvar(
     correction: float | None = None,
 ) -> Any:
     """``numpy.nanvar``."""
-    if out is not None:
-        return into(out, nanvar, locals())
     if as_array(a).dtype.kind not in "fc":
         return statistics.var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
     dtype = statistics.inexact_dtype("nanvar", dtype)
@@ -139,6 +134,7 @@ def nanvar(
 
 
 @implements(np.nanstd)
+@takes_out
 def nanstd(
     a: Any,
     axis: Axis = None,
@@ -152,7 +148,5 @@ def nanstd(
     correction: float | None = None,
 ) -> Any:
     """``numpy.nanstd``."""
-    if out is not None:
-        return into(out, nanstd, locals())
     variance = nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
     return bind(sqrt_p, (variance,), NO_PARAMS)

@@ -28,7 +28,7 @@ from funcgrad.numpy._base.axes import Axis, given_axes, normalize_axes
 from funcgrad.numpy._base.concrete import known_value
 from funcgrad.numpy._base.convert import as_value, strong
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
-from funcgrad.numpy._base.out import into
+from funcgrad.numpy._base.out import takes_out
 from funcgrad.numpy._base.plain import beside_numpys
 from funcgrad.numpy._reduce.cumulative import flat
 from funcgrad.numpy._reduce.nan_reductions import nanmean
@@ -37,10 +37,9 @@ from funcgrad.numpy._reduce.statistics import inexact, mean
 
 @implements(np.median)
 @in_numpys_mode
+@takes_out
 def median(a: Any, axis: Axis = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
     """``numpy.median``."""
-    if out is not None:
-        return into(out, median, locals())
     del overwrite_input
     x, shape = _sorted_last(inexact(a), axis, keepdims)
     n, last = x.shape[-1], len(x.shape) - 1
@@ -120,6 +119,7 @@ def _virtual_place(q: Any, n: Any, method: str) -> Any:
 
 @implements(np.quantile)
 @in_numpys_mode
+@takes_out
 def quantile(
     a: Any,
     q: Any,
@@ -132,8 +132,6 @@ def quantile(
     weights: Any = None,
 ) -> Any:
     """``numpy.quantile``; of weights it is a step function, and has no derivative by them."""
-    if out is not None:
-        return into(out, quantile, locals())
     del overwrite_input
     return _quantile(a, q, 1, axis, method=method, weights=weights, keepdims=keepdims)
 
@@ -271,6 +269,7 @@ def _weights_like(name: str, a: Any, weights: Any, axis: Axis) -> Any:
 
 @implements(np.percentile)
 @in_numpys_mode
+@takes_out
 def percentile(
     a: Any,
     q: Any,
@@ -283,17 +282,14 @@ def percentile(
     weights: Any = None,
 ) -> Any:
     """``numpy.percentile``."""
-    if out is not None:
-        return into(out, percentile, locals())
     del overwrite_input
     return _quantile(a, q, 100, axis, method=method, weights=weights, keepdims=keepdims)
 
 
 @beside_numpys(np.nanmedian)
+@takes_out
 def nanmedian(a: Any, axis: Axis = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
     """``numpy.nanmedian``; NaN where there is nothing else."""
-    if out is not None:
-        return into(out, nanmedian, locals())
     del overwrite_input
     a = inexact(a)
     if not math.prod(a.shape):
@@ -330,6 +326,7 @@ def _element_of_rows(x: Any, place: Any, n: Any) -> Any:
 
 
 @beside_numpys(np.nanquantile)
+@takes_out
 def nanquantile(
     a: Any,
     q: Any,
@@ -342,8 +339,6 @@ def nanquantile(
     weights: Any = None,
 ) -> Any:
     """``numpy.nanquantile``; NaN where there is nothing else."""
-    if out is not None:
-        return into(out, nanquantile, locals())
     del overwrite_input
     return _nanquantile(a, q, 1, axis, method=method, weights=weights, keepdims=bool(keepdims))
 
@@ -363,6 +358,7 @@ def _nanquantile(a: Any, q: Any, whole: float, axis: Axis, *, method: str, weigh
 
 
 @beside_numpys(np.nanpercentile)
+@takes_out
 def nanpercentile(
     a: Any,
     q: Any,
@@ -375,7 +371,5 @@ def nanpercentile(
     weights: Any = None,
 ) -> Any:
     """``numpy.nanpercentile``; NaN where there is nothing else."""
-    if out is not None:
-        return into(out, nanpercentile, locals())
     del overwrite_input
     return _nanquantile(a, q, 100, axis, method=method, weights=weights, keepdims=bool(keepdims))

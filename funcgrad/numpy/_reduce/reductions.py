@@ -19,12 +19,13 @@ from funcgrad._ops.reduce import reduce as ops
 from funcgrad.numpy._base.axes import ALL_AXES, Axis, is_axis_of_scalar, normalize_axis, reduction_axes
 from funcgrad.numpy._base.convert import as_value, assigned, dtype_of, strong
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
-from funcgrad.numpy._base.out import into
+from funcgrad.numpy._base.out import takes_out
 
 INDEX = np.dtype(np.int64)
 
 
 @implements(np.sum)
+@takes_out
 def sum_(
     a: Any,
     axis: Axis = None,
@@ -36,8 +37,6 @@ def sum_(
     where: Any = True,
 ) -> Any:
     """``numpy.sum``."""
-    if out is not None:
-        return into(out, sum_, locals())
     if dtype is not None or not isinstance(a, Tracer) or a.dtype.kind not in "fc":
         a = summand(a, dtype)
     if where is not True:
@@ -82,6 +81,7 @@ def _start(initial: Any, dtype: np.dtype) -> Any:
 
 
 @implements(np.prod)
+@takes_out
 def prod(
     a: Any,
     axis: Axis = None,
@@ -93,8 +93,6 @@ def prod(
     where: Any = True,
 ) -> Any:
     """``numpy.prod``."""
-    if out is not None:
-        return into(out, prod, locals())
     a = summand(a, dtype)
     if where is not True:
         a = masked(a, where, 1)
@@ -103,11 +101,10 @@ def prod(
 
 
 def _extremum(name: str, reduce: Callable[..., Any], pair: Any) -> Callable[..., Any]:
+    @takes_out
     def function(
         a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
     ) -> Any:
-        if out is not None:
-            return into(out, function, locals())
         if not isinstance(a, Tracer):
             a = as_array(a)
         axes = reduction_axes(axis, len(a.shape))
@@ -133,17 +130,15 @@ min_ = _extremum("min", ops.reduce_min, min_p)
 
 @implements(np.ptp)
 @in_numpys_mode
+@takes_out
 def ptp(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Any:
     """``numpy.ptp``: the greatest element less the least."""
-    if out is not None:
-        return into(out, ptp, locals())
     return max_(a, axis, None, keepdims) - min_(a, axis, None, keepdims)
 
 
 def _place(name: str, find: Callable[..., Any]) -> Callable[..., Any]:
+    @takes_out
     def function(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
-        if out is not None:
-            return into(out, function, locals())
         a = as_array(a)
         if axis is None or is_axis_of_scalar(axis, len(a.shape)):
             shape = (1,) * len(a.shape)
@@ -163,9 +158,8 @@ argmin = _place("argmin", ops.argmin)
 
 
 def _truth(name: str, reduce: Callable[..., Any], neutral: bool) -> Callable[..., Any]:
+    @takes_out
     def function(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
-        if out is not None:
-            return into(out, function, locals())
         a = truth(a)
         if where is not True:
             a = masked(a, where, neutral)

@@ -16,7 +16,7 @@ from funcgrad._ops.layout.shape import reshape, transpose
 from funcgrad.numpy._base.axes import ALL_AXES, Axis, given_axes, normalize_axes
 from funcgrad.numpy._base.convert import promote
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
-from funcgrad.numpy._base.out import into
+from funcgrad.numpy._base.out import takes_out
 from funcgrad.numpy._reduce.reductions import as_array, masked, truth
 
 SINGLE = np.dtype(np.float32)
@@ -24,6 +24,7 @@ SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 
 @implements(np.mean)
+@takes_out
 def mean(
     a: Any,
     axis: Axis = None,
@@ -34,8 +35,6 @@ def mean(
     where: Any = True,
 ) -> Any:
     """``numpy.mean``."""
-    if out is not None:
-        return into(out, mean, locals())
     if dtype is not None or not isinstance(a, Tracer) or a.dtype.kind not in "fc":
         a = inexact(a, dtype)
     if a.dtype.char == "e" and dtype is None:
@@ -75,6 +74,7 @@ def count(a: Any, axes: tuple[int, ...], keepdims: bool, where: Any) -> Any:
 
 @implements(np.var)
 @in_numpys_mode
+@takes_out
 def var(
     a: Any,
     axis: Axis = None,
@@ -88,8 +88,6 @@ def var(
     correction: float | None = None,
 ) -> Any:
     """``numpy.var``; of complex numbers the mean squared distance."""
-    if out is not None:
-        return into(out, var, locals())
     dtype = inexact_dtype("var", dtype)
     a = inexact(a) if dtype is None else as_array(a)
     axes = normalize_axes(axis, len(a.shape))
@@ -139,6 +137,7 @@ def squared(x: Any) -> Any:
 
 
 @implements(np.std)
+@takes_out
 def std(
     a: Any,
     axis: Axis = None,
@@ -152,8 +151,6 @@ def std(
     correction: float | None = None,
 ) -> Any:
     """``numpy.std``."""
-    if out is not None:
-        return into(out, std, locals())
     variance = var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
     return bind(sqrt_p, (variance,), NO_PARAMS)
 

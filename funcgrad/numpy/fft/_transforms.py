@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import type_text
-from funcgrad._core.bind import NUMPY_TYPES, Tracer
+from funcgrad._core.bind import NUMPY_TYPES
 from funcgrad._ops.elementwise.cast import cast, real_dtype
 from funcgrad._ops.fft import transform as ops
 from funcgrad._ops.index.gather import slice_axis
@@ -17,7 +17,7 @@ from funcgrad._ops.index.join import pad
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.convert import as_value
 from funcgrad.numpy._base.dispatch import in_numpys_mode, late_functions
-from funcgrad.numpy._base.out import into
+from funcgrad.numpy._base.out import takes_out
 from funcgrad.numpy._layout.shape import as_array
 from funcgrad.numpy._math.complex import conjugate
 
@@ -101,12 +101,11 @@ def _publish(function: Callable[..., Any], name: str, text: str) -> Callable[...
 def _one(name: str, along: _Along, text: str, *, from_half: bool = False) -> Callable[..., Any]:
     """A function of one axis; where ``n`` is not given it is what the axis has, or has of a whole spectrum."""
 
+    @takes_out
     def function(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Any:
         x = as_array(as_value(a))
-        if type(x) in NUMPY_TYPES and not isinstance(out, Tracer):
-            return getattr(np.fft, name)(x, n, axis, norm, out)
-        if out is not None:
-            return into(out, function, locals())
+        if type(x) in NUMPY_TYPES:
+            return getattr(np.fft, name)(x, n, axis, norm)
         axis = normalize_axis(axis, len(x.shape))
         if n is None:
             n = 2 * (x.shape[axis] - 1) if from_half else x.shape[axis]
@@ -174,12 +173,11 @@ def _from_half_over(x: Any, lengths: Sequence[int], axes: Sequence[int], norm: o
 def _many(name: str, over: Callable[..., Any], text: str, *, default: _Axes, half: str = "") -> Callable[..., Any]:
     """A function of several axes; ``half`` says on which side of a real transform half a spectrum stands."""
 
+    @takes_out
     def function(a: Any, s: Any = None, axes: _Axes = default, norm: str | None = None, out: Any = None) -> Any:
         x = as_array(as_value(a))
-        if type(x) in NUMPY_TYPES and not isinstance(out, Tracer):
-            return getattr(np.fft, name)(x, s, axes, norm, out)
-        if out is not None:
-            return into(out, function, locals())
+        if type(x) in NUMPY_TYPES:
+            return getattr(np.fft, name)(x, s, axes, norm)
         lengths, whole = _lengths_and_axes(name, x, s, axes, from_half=half == "from")
         if half and not whole:
             raise IndexError(f"fft.{name}: there are no axes; needed at least one. Name one in axes=.")
