@@ -50,8 +50,8 @@ class Memory:
 
 
 # The value that a view showed when it was last read: ``(version, value, copied)``. A write raises the memory's version.
-# If ``version`` is not the memory's, the view has to be read again. ``copied`` says whether the value lies in a buffer of
-# its own, which no write changes. A named tuple takes 1.03 to 1.14 of the time of a loop that fills rows.
+# If ``version`` is not the memory's, the view has to be read again. ``copied`` says whether the value lies in a buffer
+# of its own, which no write changes. A named tuple takes 1.03 to 1.14 of the time of a loop that fills rows.
 _LastRead = tuple[int, Any, bool]
 # The value of a view that was never read. No memory has this version.
 _UNREAD: _LastRead = (-1, None, False)
