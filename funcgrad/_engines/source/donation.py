@@ -1,4 +1,4 @@
-"""What a program may write over: donated arrays, which have to be writeable and lie in memory of their own."""
+"""Check donated arrays: each must be writeable, and no other argument may share its memory."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 
 
 class Donated:
-    """Refuses donated arrays that a program must not write over. Called with the donated ones, then all others.
+    """Refuses donated arrays that a program must not write to. Called with the donated arrays, then all others.
 
     Args:
-        names: those of the arrays in messages, in this order; what comes after them are constants of the program.
+        names: the names of the arrays in messages, in this order; arrays after them are constants of the program.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -29,7 +29,8 @@ class Donated:
             owner = x
             while isinstance(owner.base, np.ndarray):
                 owner = owner.base
-            # What NumPy did not allocate itself may be seen by two owners: a buffer, a file.
+            # NumPy did not allocate the memory of a foreign owner (a buffer, a mapped file), so two owners may share
+            # memory.
             alike = seen.setdefault(id(owner), []) if owner.base is None else foreign
             for k, other in alike:
                 if k < len(donated) and np.shares_memory(other, x):
@@ -47,7 +48,7 @@ class Donated:
 
 
 def _is_apart_in_itself(x: np.ndarray) -> bool:
-    """Whether no two elements lie in the same place, as they may where strides were chosen by hand."""
+    """Return whether no two elements share memory. They can if the strides were chosen by hand (``as_strided``)."""
     if x.flags.forc or x.size == 0:
         return True
     room = x.itemsize

@@ -1,8 +1,8 @@
-"""What a program on XLA computes and NumPy refuses, by numbers that are not known when it is compiled.
+"""Check numbers that NumPy would refuse and that are known only when a compiled program runs.
 
-These are Python integers among the arguments that stand beside narrower ones, which must have room there, and the
-exponents of integers, which must not be negative. A program cannot raise, so it hands out these numbers too, and the
-call looks at them. Others pay nothing.
+A Python integer next to a narrower array must fit into that array's dtype, and an exponent of integers must not be
+negative. A compiled program cannot raise, so it returns these numbers as further results, and the call checks them.
+Programs without such numbers pay nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from funcgrad._engines.xla.door import xla
 
 
 class Fit(NamedTuple):
-    """A condition on a number that a program hands out: a dtype's room, or that of an exponent of integers."""
+    """A condition on a number that a program returns: it fits into a dtype, or it is a valid exponent of integers."""
 
     dtype: np.dtype
     exponent: bool
@@ -34,7 +34,7 @@ class Fit(NamedTuple):
 
 
 def with_fits(graph: Graph) -> tuple[Graph, list[Fit]]:
-    """The graph with the numbers that are looked at as further outputs, and what is asked of them."""
+    """Return the graph with the numbers to check as further outputs, and their conditions."""
     found = [pair for each in graph.equations if (pair := _asked(each)) is not None]
     if not found:
         return graph, []
@@ -44,7 +44,7 @@ def with_fits(graph: Graph) -> tuple[Graph, list[Fit]]:
 
 
 def _asked(equation: Equation) -> tuple[Any, Fit] | None:
-    """The number of an equation that is to be looked at, if any."""
+    """Return the number of an equation that must be checked, with its condition; ``None`` if there is none."""
     requires = equation.primitive.forms.requires
     number = equation.operands[-1] if requires else None
     if number is None or type(number) is Literal:
@@ -56,10 +56,10 @@ def _asked(equation: Equation) -> tuple[Any, Fit] | None:
 
 
 def without_fits(values: Sequence[Any], fits: Sequence[Fit]) -> list[Any]:
-    """The results without these numbers; refused where one does not fit."""
+    """Check the further results, and return the results without them."""
     count = len(values) - len(fits)
     for x, fit in zip(values[count:], fits, strict=True):
-        # Inside of a transform of JAX's it is not known.
+        # A tracer of JAX has no value to check.
         if not xla.is_jax_tracer(x):
             fit.check(x)
     return list(values[:count])

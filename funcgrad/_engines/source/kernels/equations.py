@@ -1,7 +1,7 @@
-"""Equations as the steps of a kernel: a form for each primitive that can be compiled.
+"""Lower equations to the steps of a kernel: a form for each primitive that can be compiled.
 
-A form puts steps down and says what stands for the results, or returns ``False`` where an equation has none: it then
-runs as the NumPy engine writes it.
+A form adds steps and records the values of the results. It returns ``False`` if the equation has no kernel form; the
+NumPy engine then runs it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _scipy_special = LazyModule("scipy.special")
 
 
 def lowered(w: Lowering, equation: Equation) -> bool:
-    """Put the steps of an equation down, if it has a form."""
+    """Add the steps of an equation; return whether it has a form."""
     return all(_lowered(w, part) for part in parts_of(equation))
 
 
@@ -43,7 +43,7 @@ def _lowered(w: Lowering, equation: Equation) -> bool:
 
 
 def _ufunc_of(primitive: Primitive) -> np.ufunc | None:
-    """The ufunc that a primitive is, or that has the same values."""
+    """Return the ufunc that a primitive is, or the SciPy ufunc with the same values."""
     if isinstance(primitive.numpy, np.ufunc):
         return primitive.numpy
     special = primitive.forms.special
@@ -51,7 +51,7 @@ def _ufunc_of(primitive: Primitive) -> np.ufunc | None:
 
 
 def _is_known(x: Operand) -> bool:
-    """Whether kernels know arrays of this type."""
+    """Return whether kernels support arrays of this type."""
     aval = x.aval
     known = aval.dtype.kind in KINDS and not (aval.dtype.kind in "fc" and aval.dtype.itemsize not in (4, 8, 16))
     return known and aval.size > 0 and aval.dtype.isnative and aval.dtype != np.longdouble
@@ -106,7 +106,7 @@ def _fill(w: Lowering, equation: Equation) -> bool:
 
 
 def _view(w: Lowering, equation: Equation) -> bool:
-    """What shows its operand: as NumPy shows an array that is not there."""
+    """Lower a view: apply NumPy's view to an array that has the strides but no memory, and read the new strides."""
     (operand, *arrays), (result,) = equation.operands, equation.results
     x, shape = w.access(operand), w.shape(result)
     if arrays:
@@ -114,7 +114,7 @@ def _view(w: Lowering, equation: Equation) -> bool:
     if x is None:
         return False
     if isinstance(x, Number):
-        # The same everywhere, whatever shows it.
+        # A view of a number is the same number.
         return w.set(equation, x)
     basic = equation.primitive.forms.basic
     if basic is Basic.RESHAPE:
@@ -134,7 +134,7 @@ def _view(w: Lowering, equation: Equation) -> bool:
 
 
 def _picked(w: Lowering, equation: Equation) -> bool:
-    """Elements that index arrays name along the first axes."""
+    """Lower an indexing operation whose index arrays stand along the first axes."""
     x, *ids = [w.array(operand) for operand in equation.operands]
     first = equation.primitive.forms.basic is Basic.EMBEDDING or _is_first(equation.params["index"])
     found = [each for each in ids if each is not None and each.dtype.kind in "iu"]
@@ -144,12 +144,12 @@ def _picked(w: Lowering, equation: Equation) -> bool:
 
 
 def _is_first(index: Any) -> bool:
-    """Whether an index is arrays along the first axes, and all of the others."""
+    """Return whether an index has arrays along the first axes, and takes all of the other axes."""
     return all(entry in (Ellipsis, slice(None)) for entry in index.entries[index.slots :])
 
 
 def _scatter(w: Lowering, equation: Equation) -> bool:
-    """Zeros, to which one array is added in its place."""
+    """Lower a sum of one array into zeros."""
     v, *ids = [w.array(operand) for operand in equation.operands]
     (index, *more), shape = equation.params["indices"], equation.params["shape"]
     found = [each for each in ids if each is not None and each.dtype.kind in "iu"]
@@ -159,7 +159,7 @@ def _scatter(w: Lowering, equation: Equation) -> bool:
 
 
 def _reshaped(w: Lowering, x: View, shape: Shape) -> View:
-    """The same elements in another shape, copied where they do not lie as they must."""
+    """Return the same elements in another shape, copied if the strides do not allow a view."""
     steps = [s for n, s in zip(x.shape, x.strides, strict=True) if n != 1 or isinstance(n, Rows)]
     if [n for n in x.shape if n != 1] == [n for n in shape if n != 1] and not x.is_contiguous:
         rest = iter(steps)
@@ -225,14 +225,14 @@ FORMS: dict[Basic | None, Form] = {
     Basic.STOP_GRADIENT: _same,
     Basic.TRANSPOSE: _view,
 }
-# The operations that only show the memory of their operand in a kernel, where a copy is made when it is read.
+# Operations that only show the memory of their operand; the copy is made when the result is read.
 VIEWS = frozenset(
     {Basic.BARRIER, Basic.BROADCAST, Basic.COPY, Basic.INDEX, Basic.RESHAPE, Basic.STOP_GRADIENT, Basic.TRANSPOSE}
 )
 
 
 def has_form(equation: Equation) -> bool:
-    """Whether an equation can be compiled; tried by itself."""
+    """Return whether an equation by itself can be compiled."""
     lowering = Lowering({})
     for x in equation.operands:
         if type(x) is Var:
@@ -241,6 +241,6 @@ def has_form(equation: Equation) -> bool:
 
 
 def given(var: Var, shape: Shape, name: str, sliced: bool = False) -> Access:
-    """What stands for an operand of a kernel: its memory, or the number itself."""
+    """Return the value of a kernel's operand: its memory, or a number."""
     aval = var.aval
     return Number(name, aval.dtype) if aval.shape == () else Memory(aval.dtype, shape, name, sliced).whole()

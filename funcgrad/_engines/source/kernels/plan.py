@@ -1,8 +1,8 @@
-"""Which operations of a program are compiled: a graph with an equation for each kernel.
+"""Choose the operations of a program that are compiled: a graph with one equation for each kernel.
 
-Small operations that follow from each other are one kernel, the whole program where all of them have forms. Large
-ones that go through the same rows are one kernel too, which runs on blocks of rows that stay in cache, on all cores;
-what it adds up over rows is added up block by block.
+Small dependent operations become one kernel; the whole program does if all operations have forms. Large operations over
+the same rows become one kernel too. It runs on blocks of rows that stay in cache, on all cores, and sums over rows are
+added up block by block.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from funcgrad._engines.source.kernels.lowering import Lowering
 from funcgrad._engines.source.kernels.nodes import Memory, Number, Rows, Shape, View
 from funcgrad._engines.source.kernels.text import KernelWriter, Text
 
-# Of more elements than this an array is large: it is gone through in blocks.
+# An array of more elements is large: kernels run on blocks of it.
 SMALL = 1 << 15
-# So many elements of each array has a block: those of a few arrays stay in the nearest caches.
+# Elements per block. The blocks of a few arrays fit into L2 cache together.
 BLOCK = 1 << 12
-# Fewer steps are done sooner than a kernel is called.
+# Calling a kernel costs more than running fewer operations than this directly.
 _WORTH = 3
-# So many operations at most make one kernel: to compile takes longer than in proportion.
+# The most operations in one kernel: compile time grows faster than the number of operations.
 _MOST = 160
-# Of more, what has nothing to do with the rest is a kernel of its own: steps of many parameters share one.
+# Above this many operations, independent parts become kernels of their own, and steps of equal parameters share one.
 _JOINED = 64
 
-# Beside elementwise primitives, the operations that compute each element from one element.
+# Operations that compute each element from one element, in addition to elementwise primitives.
 _BY_ELEMENT = frozenset({Basic.BROADCAST, Basic.CAST, Basic.COPY, Basic.STOP_GRADIENT})
-# The operations that read an index, which may be out of bounds.
+# Operations that read an index, which may be out of bounds.
 _INDEXED = frozenset({Basic.EMBEDDING, Basic.INDEX, Basic.SCATTER})
 
-# A kernel in place of a primitive: ``made(members, plan, avals)``, with what it needs to be compiled.
+# Makes a kernel, to stand in place of a primitive.
 Make = Callable[["Plan"], Any]
 
 
@@ -45,15 +45,15 @@ class Plan(NamedTuple):
 
     Args:
         text: the source and its table.
-        operands: the variables that it is given.
-        results: those that it makes.
-        sliced: for each operand, whether a block has some of its rows, or all of it.
-        partial: for each result the function that puts the blocks' parts of it together; ``None`` where it is whole.
-        shapes: for each result the shape that a block makes.
-        length: of the rows, and how many a block has; ``None`` where there are no blocks.
-        placed: the text of the same kernel with results in the memory of operands, by their numbers; ``None`` where
-            it would be read later.
-        members: the operations themselves, as a program of the operands.
+        operands: the variables that it reads.
+        results: the variables that it makes.
+        sliced: for each operand, whether a block takes some of its rows, or all of it.
+        partial: for each result, the function that combines the parts from all blocks; ``None`` if it is whole.
+        shapes: for each result, the shape that a block makes.
+        length: the number of rows, and the rows per block; ``None`` without blocks.
+        placed: returns the text of the same kernel with some results in the memory of operands, both by number;
+            ``None`` if that memory is read later.
+        members: the operations themselves, as a graph of the operands.
     """
 
     text: Text
@@ -68,7 +68,7 @@ class Plan(NamedTuple):
 
 
 def looped(graph: Graph, whole: Make, blocks: Make) -> Graph:
-    """The same program with kernels, operations moved up beside those that they are in one kernel with."""
+    """Return the same program with kernels. Operations move up to the first operation of their kernel."""
     graph = with_expansions(_without_barriers(graph))
     pending, equations = list(graph.equations), []
     forms = {equation: has_form(equation) for equation in pending}
@@ -77,7 +77,7 @@ def looped(graph: Graph, whole: Make, blocks: Make) -> Graph:
         try:
             found = _small(graph, pending, forms) or _large(graph, pending, forms)
         except _NoFormError as error:
-            # Beside what the kernel knows of its operands: it is left out, and the rest put together anew.
+            # The form alone cannot know the kernel's shapes. Leave the equation out and plan again.
             forms[error.args[0]] = False
             continue
         if found is None:
@@ -90,10 +90,10 @@ def looped(graph: Graph, whole: Make, blocks: Make) -> Graph:
 
 
 def _without_barriers(graph: Graph) -> Graph:
-    """The same program without equations that keep operations apart, or arrays where they are: here they do nothing."""
+    """Return the same program without equations that keep operations or devices apart on other engines."""
     known: dict[Operand, Operand] = {}
     kept: list[Equation] = []
-    # An argument that is a result is copied where it goes through such an equation.
+    # The engine copies an argument that is a result at such an equation, so the equation stays.
     made: set[Operand] = set()
     for e in graph.equations:
         operands = tuple([known.get(x, x) for x in e.operands])
@@ -108,14 +108,14 @@ def _without_barriers(graph: Graph) -> Graph:
 
 
 class _NoFormError(Exception):
-    """An equation that has a form by itself has none here."""
+    """An equation that has a form by itself has no form in this kernel."""
 
 
 Found = tuple[Plan, list[Equation]] | None
 
 
 def _small(graph: Graph, pending: list[Equation], forms: dict[Equation, bool]) -> Found:
-    """The small operations that need nothing of the others."""
+    """Gather the small operations that need no result of the others."""
     members: list[Equation] = []
     others: list[Equation] = []
     late: set[Operand] = set()
@@ -138,7 +138,7 @@ def _small(graph: Graph, pending: list[Equation], forms: dict[Equation, bool]) -
 
 
 def _connected(members: list[Equation], pending: list[Equation]) -> tuple[list[Equation], list[Equation]]:
-    """Those that have to do with the first, and all others: what is alike then has one code, compiled once."""
+    """Split off the operations connected with the first. Equal groups then share one text, which is compiled once."""
     found = [members[0]]
     seen = _arrays(members[0])
     rest = members[1:]
@@ -146,7 +146,7 @@ def _connected(members: list[Equation], pending: list[Equation]) -> tuple[list[E
         found += joined
         seen = seen.union(*map(_arrays, joined))
         rest = [e for e in rest if e not in joined]
-    # And the numbers that they read.
+    # Add the scalar operations that they read.
     makers = {x: e for e in members for x in e.results}
     kept: set[Equation] = set()
     while found:
@@ -162,7 +162,7 @@ def _arrays(equation: Equation) -> set[Operand]:
 
 
 def _without_views(members: list[Equation], others: list[Equation]) -> tuple[list[Equation], list[Equation]]:
-    """Leave out what only shows memory, where nothing else of the kernel reads it: it would be copied."""
+    """Leave out views that nothing else in the kernel reads: the kernel would copy them."""
     while True:
         read = {x for equation in members for x in equation.operands}
         out = [e for e in members if e.primitive.forms.basic in VIEWS and read.isdisjoint(e.results)]
@@ -173,7 +173,7 @@ def _without_views(members: list[Equation], others: list[Equation]) -> tuple[lis
 
 
 def _large(graph: Graph, pending: list[Equation], forms: dict[Equation, bool]) -> Found:
-    """The operations that go through the same rows as the first."""
+    """Gather the operations over the same rows as the first."""
     result = pending[0].results[0].aval
     if not forms[pending[0]] or result.size <= SMALL:
         return None
@@ -201,27 +201,27 @@ def _large(graph: Graph, pending: list[Equation], forms: dict[Equation, bool]) -
 
 
 class _RowsOf:
-    """What goes through the rows of arrays of one length, whatever else their shapes are."""
+    """The shapes of operations over the rows of arrays with one number of rows; the other axes may differ."""
 
     def __init__(self, shape: Shape) -> None:
         self._count: int = shape[0]
         rows = max(1, BLOCK // max(1, math.prod(shape[1:])))
         self.length = (self._count, rows)
-        # Of what is cut into blocks; and what is read whole.
+        # Shapes of variables that are cut into blocks, and the variables that are read whole.
         self.shapes: dict[Any, Shape] = {}
         self._whole: set[Operand] = set()
 
     def is_partial(self, equation: Equation) -> bool:
-        """Whether a block makes a part of each number."""
+        """Return whether a block computes only a part of each number."""
         return equation.primitive.forms.basic is Basic.REDUCTION and 0 in equation.params["axes"]
 
     def takes(self, equation: Equation) -> bool:
-        """Whether an operation does the same in each row; its variables are known as cut, or as whole."""
+        """Return whether an operation works row by row; record its variables as cut or whole."""
         before = self.shapes.copy(), self._whole.copy()
         parts = parts_of(equation)
         if all(self._takes(part) and (part is equation or not self.is_partial(part)) for part in parts):
             return True
-        # The parts that were taken say nothing of their variables, since the whole is not.
+        # The equation is refused as a whole, so forget what its first parts recorded.
         self.shapes, self._whole = before
         return False
 
@@ -267,7 +267,7 @@ class _RowsOf:
 
 
 class _Flat:
-    """What is done to each element of arrays of one shape, of which the rows are too long for a block."""
+    """The shapes of elementwise operations on arrays of one shape whose rows are too long for a block."""
 
     def __init__(self, shape: Shape) -> None:
         self._shape = shape
@@ -275,12 +275,12 @@ class _Flat:
         self.shapes: dict[Any, Shape] = {}
 
     def is_partial(self, equation: Equation) -> bool:
-        """No: what goes over axes is not taken."""
+        """Return ``False``: operations over axes are not taken."""
         del equation
         return False
 
     def takes(self, equation: Equation) -> bool:
-        """Whether all operands have this shape, or are numbers."""
+        """Return whether all operands have this shape, or are scalars."""
         return all(self._takes(part) for part in parts_of(equation))
 
     def _takes(self, equation: Equation) -> bool:
@@ -306,7 +306,7 @@ def _planned(
     length: tuple[int, int] | None,
     is_partial: Callable[[Equation], bool] = lambda equation: False,
 ) -> Plan:
-    """The kernel for these operations, of which others read some."""
+    """Return the kernel for the members; ``others`` read some of its results."""
     made = {var for equation in members for var in equation.results}
     read = {x for equation in others for x in equation.operands} | set(graph.outputs)
     indexed = any(equation.primitive.forms.basic in _INDEXED for equation in members)
@@ -314,7 +314,8 @@ def _planned(
         dict.fromkeys(
             x
             for equation in members
-            # What lends only its shape is not given; but where an index is refused all operations are run again.
+            # FILL uses only the shape of its operand. But an index out of bounds makes all members run again, on all
+            # operands.
             if equation.primitive.forms.basic is not Basic.FILL or indexed
             for x in equation.operands
             if type(x) is Var and x not in made
@@ -328,7 +329,7 @@ def _planned(
         memories += [value.memory] if isinstance(value, View) else []
     for equation in members:
         for x in equation.operands:
-            # What only lends its shape is not given.
+            # An operand that only gives its shape is not passed to the kernel.
             if type(x) is Var:
                 lowering.known.setdefault(x, Number("0", x.aval.dtype))
         if not lowered(lowering, equation):
@@ -369,7 +370,7 @@ def _joined(equation: Equation) -> Any:
 
 
 def _outputs(lowering: Lowering, results: Sequence[Var], shapes: dict[Any, Shape]) -> list[Memory]:
-    """For each result memory of its own that holds it and nothing else."""
+    """Return memory for each result that holds this result and nothing else."""
     taken: set[Memory] = set()
     found: list[Memory] = []
     for var in results:
