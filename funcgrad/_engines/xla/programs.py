@@ -194,6 +194,7 @@ class Program:
 
 class Plan:
     """The plan to make the caller's result where some results have 64 bits. It is made when the program is compiled.
+
     Outside JAX's 64-bit mode such a result becomes a NumPy array. An argument that is returned unchanged is the same
     object that the caller passed.
 

@@ -1,6 +1,6 @@
 """Batching rules that many primitives share: ``rule(primitive, size, operands, batched, params)``.
 
-The operands flagged in ``batched`` have the batch of ``size`` in their leading axis, and so must the result.
+An operand flagged in ``batched`` has the batch as its first axis, of length ``size``; so must the result.
 """
 
 from __future__ import annotations
@@ -66,5 +66,5 @@ def batch_axes(*names: str) -> BatchRule:
 
 
 def moved_axes(axes: Any) -> Any:
-    """Axes of the unbatched array, in the batched one."""
+    """Return the axes of the batched array that stand for axes of the unbatched one."""
     return axes + 1 if isinstance(axes, int) else tuple([axis + 1 for axis in axes])
