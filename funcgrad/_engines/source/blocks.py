@@ -20,8 +20,7 @@ from funcgrad._core.forms import NO_FORMS
 from funcgrad._core.threads import each
 
 # Elements per block of each array. With larger blocks fewer arrays stay in cache; with smaller ones the threads wait
-# for
-# each other between ufuncs.
+# for each other between ufuncs.
 BLOCK = 1 << 15
 
 

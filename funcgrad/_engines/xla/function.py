@@ -61,8 +61,7 @@ class JaxFunction:
         key = "vjp", moving
         if key not in self._derived:
             # Store both at once. The second function needs the residuals' structure, which tracing its own first one
-            # records;
-            # another thread may have made another pair in the meantime.
+            # records; another thread may have made another pair in the meantime.
             self._derived.setdefault(key, self._pulled(moving))
         return self._derived[key]
 

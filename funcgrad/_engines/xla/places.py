@@ -49,8 +49,7 @@ def _lowered_alike(context: Any, y: Any, x: Any) -> list[Any]:
 
 
 # ``jax.experimental.shard_alike`` does the same. But JAX (0.10) lowers it once for all pairs of one type, which puts
-# all
-# of them into one group.
+# all of them into one group.
 _alike_p = jax.extend.core.Primitive("alike")
 _alike_p.def_impl(lambda y, x: y)
 _alike_p.def_abstract_eval(lambda y, x: y)

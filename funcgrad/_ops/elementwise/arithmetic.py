@@ -93,8 +93,7 @@ def _pow_base_map(t: Any, a: Any, b: Any, y_aval: Aval) -> Any:
     # A Python exponent has no dtype of its own.
     b = cast(b, y_aval.dtype)
     # At 0 ** 0 the slope is 0; the formula would give 0 * 0 ** -1 = NaN. Other bases keep the exponent b - 1 at b = 0,
-    # because
-    # the slope has a derivative by b there.
+    # because the slope has a derivative by b there.
     both = (a == 0) & (b == 0)
     return t * select(both, _steep(b, both), b * pow_log_p(a, select(both, 1, b - 1), degree=0))
 

@@ -137,8 +137,7 @@ def _part_aval(x: Aval) -> Aval:
 
 
 # Cotangents follow JAX's convention: the pairing is sum(y_bar * y_dot) without conjugation. real and imag are linear
-# over
-# the real numbers only, so their transposes differ from those of complex-linear operations.
+# over the real numbers only, so their transposes differ from those of complex-linear operations.
 real_p = ViewPrimitive(
     "real",
     operands=("x",),

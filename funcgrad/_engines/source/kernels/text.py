@@ -90,8 +90,7 @@ class KernelWriter:
         self._numbers: dict[Memory, int] = {}
         self._places: dict[Memory, str] = {}
         # The first three entries are the stack workspace, the size of one table, and the number of the last block; they
-        # are
-        # filled in later.
+        # are filled in later.
         self._entries: list[Entry] = [0, 0, 0]
         self._lines: list[str] = []
         self._depth = 1
