@@ -145,6 +145,7 @@ conv_p = Primitive(
 
 def conv(x: Any, kernel: Any, window: Window) -> Any:
     """Return sums of products of ``kernel[out, in / groups, ...]`` with the part of ``x[batch, in, ...]`` under it.
+
     ``y[n, o, p] = sum(x[n, c, p * stride + i * dilation - low] * kernel[o, c, i])``, over ``c`` and ``i``; the kernel
     is not reversed. Operands have one dtype.
     """

@@ -132,16 +132,16 @@ def declare_elementwise(
     """Declare an elementwise primitive.
 
     Args:
-        name: what graphs print.
+        name: the name in printed graphs.
         numpy: the implementation on NumPy values; a ufunc, mostly. It may return an operand, or a view of one.
         xla: the name of a ``jax.lax`` function, or a function of ``lax`` and the operands.
         operands: their names, space separated; derivative maps ask for them by name.
         maps: per operand the diagonal map of its derivative (see ``Elementwise``), or a derivative of another kind.
-        jvps: the forward maps where they differ: what is linear over the real numbers only (complex parts, abs).
-        dtype: the result dtype from the operands' avals, where it is not their common one.
+        jvps: the forward maps, if they differ: for maps that are linear over the real numbers only (real part, abs).
+        dtype: returns the result's dtype from the operands' avals, if it is not their common one.
         flops: operations per element.
-        operator: whether Python's numbers have it as an operator.
-        module: the ``__name__`` of the module that declares it, by which pickled graphs find it again.
+        operator: whether Python numbers have it as an operator.
+        module: the ``__name__`` of the module that declares it. Pickled graphs find the primitive by it.
 
     Raises:
         ValueError: the library has a primitive of this name.
@@ -174,11 +174,11 @@ def predicate(
     """Declare an elementwise primitive with a boolean result: it carries no derivative.
 
     Args:
-        name: what graphs print.
+        name: the name in printed graphs.
         operands: their names, space separated.
         numpy: the implementation on NumPy values.
         xla: the name of a ``jax.lax`` function, or a function of ``lax`` and the operands.
-        module: the ``__name__`` of the module that declares it, by which pickled graphs find it again.
+        module: the ``__name__`` of the module that declares it. Pickled graphs find the primitive by it.
 
     Example:
         >>> import numpy as np

@@ -87,9 +87,9 @@ class Plan(NamedTuple):
     result's shape, with new axes.
 
     Example: ``x[1:3, ::-2, None, rows]`` with ``x`` of shape (4, 5, 6) and three rows. Lows (1, 0, 0), highs (3, 5, 6)
-    and strides (1, 2, 1) cut a box of shape (2, 3, 6), the base; its axis 1 is reversed. The rows select along axis 2 of
-    the base and start at place 2, behind the kept axes (2, 3). Gathered, the shape is (2, 3, 3); with the new axis it is
-    (2, 3, 1, 3).
+    and strides (1, 2, 1) cut a box of shape (2, 3, 6), the base; its axis 1 is reversed. The rows select along axis 2
+    of the base and start at place 2, behind the kept axes (2, 3). Gathered, the shape is (2, 3, 3); with the new axis
+    it is (2, 3, 1, 3).
     """
 
     lows: tuple[int, ...]

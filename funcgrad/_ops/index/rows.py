@@ -29,12 +29,12 @@ _ROWS = Index((SLOT,))
 @register_dataclass(meta_fields=("shape",), when_made=True)
 @dataclasses.dataclass(frozen=True, eq=False)
 class Rows:
-    """An array that is zero but in some rows: ``dense[indices[j]] += values[j]`` for each ``j``.
+    """An array with few nonzero rows: ``dense[indices[j]] += values[j]`` for each ``j``.
 
     A pytree with ``indices`` and ``values`` as leaves. `sgd_update` takes it as a gradient.
 
     Args:
-        indices: i64[k]: which rows, from 0 on, in any order. A row that is named twice has the sum.
+        indices: i64[k]: the numbers of the rows, from 0 on, in any order. A row that is named twice has the sum.
         values: f32[k, ...]: the rows.
         shape: static: the shape of the whole array.
 

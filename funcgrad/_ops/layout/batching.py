@@ -15,7 +15,7 @@ BatchRule = Callable[[Primitive, int, tuple, tuple[bool, ...], dict], Any]
 
 
 def batch_same(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> Any:
-    """For one array operand whose parameters do not speak of axes or shapes.
+    """Batch a primitive of one array operand whose parameters contain no axes or shapes.
 
     >>> import numpy as np
     >>> import funcgrad as fg
@@ -38,7 +38,7 @@ def batch_same(primitive: Primitive, size: int, operands: tuple, batched: tuple[
 
 
 def batch_axes(*names: str) -> BatchRule:
-    """For one array operand whose parameters of these names are axes: they move up by one.
+    """Batch a primitive of one array operand whose parameters of these names are axes: each increases by one.
 
     >>> import numpy as np
     >>> import funcgrad as fg

@@ -145,7 +145,7 @@ def _ones(count: int, dtype: np.dtype) -> np.ndarray:
 
 
 def with_batch(x: Any, size: int, flag: bool) -> Any:
-    """``x`` with the batch leading: repeated where it was not batched.
+    """Return ``x`` with the batch leading, broadcast if it was not batched.
 
     >>> import numpy as np
     >>> from funcgrad import extend
@@ -162,7 +162,7 @@ def with_batch(x: Any, size: int, flag: bool) -> Any:
 
 
 def batch_all(*names: str) -> BatchRule:
-    """For several array operands, all batched or repeated to be; parameters of these names are axes.
+    """Batch a primitive of several operands; those without a batch are broadcast. These parameters are axes.
 
     >>> import numpy as np
     >>> import funcgrad as fg

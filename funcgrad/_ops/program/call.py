@@ -33,7 +33,7 @@ def _run(*operands: Any, graph: Graph, compiler: Compiler) -> list[Any]:
 
 
 class _Call(NamedTuple):
-    """Reverse mode runs a compiled forward, which returns residuals, and later a compiled backward."""
+    """Reverse mode runs a compiled forward graph, which returns residuals, and later a compiled backward graph."""
 
     graph: Graph
     compiler: Compiler
@@ -64,7 +64,7 @@ class _Call(NamedTuple):
 
 
 def _call_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> list[Any]:
-    """A call of the graph of the batched function; it is compiled once for each set of batched operands and size."""
+    """Call the graph of the batched function. It is compiled once for each set of batched operands and size."""
     graph, mapped = batched_graph(params["graph"], size, batched)
     return shared(call(graph, operands, params["compiler"]), mapped)
 

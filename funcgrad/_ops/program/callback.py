@@ -1,4 +1,4 @@
-"""A black box: a Python function of NumPy arrays, without derivative."""
+"""Calls of a Python function of NumPy arrays that has no derivative."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Function = Callable[..., Sequence[Any]]
 
 
 class _NoDerivative:
-    """What happens in a black box is not known: a derivative through it is refused."""
+    """The inside of the function is unknown, so a derivative through it is refused."""
 
     __slots__ = ()
 
@@ -55,7 +55,7 @@ def _run_xla(lax: Any, *xs: Any, function: Function, avals: tuple[Aval, ...], na
 
 
 class _Mapped(NamedTuple):
-    """A black box called once for each element of a batch: nothing is known of it that would allow one call for all."""
+    """A function called once for each element of a batch, because it may not accept a whole batch."""
 
     function: Function
     avals: tuple[Aval, ...]

@@ -1,4 +1,4 @@
-"""How primitives that hold graphs are differentiated: one skeleton, of which each fills in three hooks."""
+"""Derivatives of primitives that hold graphs: one skeleton with three hooks for each primitive."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Moves(NamedTuple):
 
 
 class Program(Protocol):
-    """What the parameters of such a primitive say: something to run, and the programs of its derivatives."""
+    """The parameters of a primitive that holds graphs: a function to run, and the programs of its derivatives."""
 
     def __call__(self, *operands: Any) -> list[Any]:
         """Run it, as an application of the primitive."""
@@ -31,21 +31,24 @@ class Program(Protocol):
         ...
 
     def moves(self, active: Mask) -> Moves:
-        """What moves when these operands do; an operand that is not among them may come to move on the way."""
+        """Return which operands and results carry derivatives if these operands do.
+
+        A loop can make more operands active.
+        """
         ...
 
     def pulled(self, moves: Moves, primals: tuple) -> tuple[list, Callable[..., list], Sequence[Any]]:
-        """``(results, backward, kept)``: the results, and what leads back from them.
+        """Return ``(results, backward, kept)``.
 
-        ``backward(*kept, *y_bars)`` takes a cotangent for each result that moves and gives one for each operand that
-        does.
+        ``backward(*kept, *y_bars)`` takes a cotangent for each active result and returns one for each active operand.
         """
         ...
 
     def pushed(self, moves: Moves, primals: tuple, x_dots: list, apart: bool) -> tuple[list, list]:
-        """The results, and a tangent for each that moves, from one for each operand that does.
+        """Return the results, and a tangent for each active result, from a tangent for each active operand.
 
-        ``apart``: the tangents belong to an inner transform, which has no primals and must not get hold of the results.
+        With ``apart`` the tangents belong to an inner transform, which has no primals; the results must not depend on
+        it.
         """
         ...
 

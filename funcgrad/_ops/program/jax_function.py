@@ -12,7 +12,7 @@ from funcgrad._ops.program.derived import Mask
 
 
 class Function(Protocol):
-    """What the XLA engine makes of a function written in JAX."""
+    """The functions that the XLA engine makes of a function written in JAX."""
 
     name: str
 

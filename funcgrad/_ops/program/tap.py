@@ -1,4 +1,4 @@
-"""The identity that tells an onlooker of what comes by: values on the way forward, cotangents on the way back."""
+"""The identity that reports values on the forward pass and cotangents on the backward pass to recorders."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ VALUE, COTANGENT = "value", "cotangent"
 
 
 class Seen(NamedTuple):
-    """What came by a place last: ``None`` where nothing did."""
+    """The last value and cotangent at a place; ``None`` where nothing was recorded."""
 
     value: Any = None
     cotangent: Any = None
 
 
-# What onlookers have open, in any thread: a compiled program tells from threads of its own.
+# The open recorders of all threads, because a compiled program reports from threads of its own.
 _open: list[dict[str, Seen]] = []
 _telling = threading.Lock()
 
 
 def open_for(seen: dict[str, Seen]) -> None:
-    """Tell of what comes by from now on."""
+    """Start recording into ``seen``."""
     with _telling:
         _open.append(seen)
 
 
 def close(seen: dict[str, Seen]) -> None:
-    """Tell no more."""
+    """Stop recording into ``seen``."""
     with _telling:
         _open[:] = [each for each in _open if each is not seen]
 
 
 def is_open() -> bool:
-    """Whether anybody is told."""
+    """Return whether any recorder is open."""
     return bool(_open)
 
 
@@ -51,7 +51,7 @@ def _tell(*xs: Any, name: str, part: str) -> None:
 
 
 class _TapDerivative:
-    """Tangents pass as they are; of a cotangent it is told, with the value that it belongs to."""
+    """Tangents pass unchanged; a cotangent is reported, together with the value that it belongs to."""
 
     __slots__ = ()
 

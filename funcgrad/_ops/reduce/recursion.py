@@ -256,8 +256,7 @@ recursion_p = Primitive(
 def recursion(b: Any, f: Any, x: Any, zi: Any) -> Any:
     """Filter ``x[..., ..., N]`` from the state ``zi[..., ..., K]`` by ``b[..., K + 1]`` and ``f[..., K]``.
 
-    All have one dtype, and ``K`` is at least 1. The leading axes of ``b`` and ``f`` are the first axes of the signals; signals along further
-    axes
-    share their coefficients.
+    All have one dtype, and ``K`` is at least 1. The leading axes of ``b`` and ``f`` are the first axes of the signals;
+    signals along further axes share their coefficients.
     """
     return bind(recursion_p, (b, f, x, zi), NO_PARAMS)

@@ -99,15 +99,15 @@ def of_scipy(
     """Declare a primitive whose values are those of a ufunc of ``scipy.special``.
 
     Args:
-        name: of the primitive, and of the ufunc.
+        name: the name of the primitive and of the ufunc.
         operands: their names, space separated.
         maps: per operand the map of its derivative, as in `elementwise`.
-        xla: the form on XLA; left out, SciPy computes there too, called by the program.
-        ufunc: the ufunc's name where it is not among SciPy's public ones.
-        dtype: the result's dtype, where it is not that of the operands.
-        jvps: the forward maps where they differ.
+        xla: the form on XLA; without it, the program calls SciPy.
+        ufunc: the ufunc's name if SciPy has it under another one.
+        dtype: returns the result's dtype, if it is not that of the operands.
+        jvps: the forward maps, if they differ.
         flops: operations per element.
-        forms: what engines know of it beside its implementations.
+        forms: further facts for engines.
     """
 
     def numpy(*xs: Any) -> Any:
