@@ -11,7 +11,7 @@ from funcgrad._core.bind import NUMPY_TYPES, Tracer, set_engine_finder
 from funcgrad._engines.engine import NO_SCOPE as NO_SCOPE
 from funcgrad._engines.engine import Engine, in_use
 from funcgrad._engines.source.records import NUMBA, NUMPY
-from funcgrad._engines.xla.door import XLA
+from funcgrad._engines.xla.record import XLA
 
 # Engines by name. To add an engine, write a file with its record and add the record here.
 ENGINES: dict[str, Engine] = {engine.name: engine for engine in (XLA, NUMPY, NUMBA)}

@@ -16,8 +16,8 @@ import numpy as np
 from funcgrad._core.bind import is_foreign
 from funcgrad._core.graph.ir import Graph
 from funcgrad._engines.engine import Tracing
-from funcgrad._engines.xla.apart import Numbers, OtherNumbersError, apart, is_lasting
-from funcgrad._engines.xla.fits import with_fits, without_fits
+from funcgrad._engines.xla.checks import checked, with_checks
+from funcgrad._engines.xla.scalars import OtherScalarsError, Scalars, is_lasting, split_scalars
 from funcgrad.tree import TreeDef, unflatten
 
 # A function of the leaves. It returns the graph staged for their types, the values of its inputs, and the output tree.
@@ -110,7 +110,7 @@ class Program:
                 jitted, picked = self._without
                 try:
                     return jitted(*picked(leaves), *scalars)
-                except OtherNumbersError:
+                except OtherScalarsError:
                     self._numbers = None
             if self._kept:
                 leaves = self._placed(leaves)
@@ -138,20 +138,20 @@ class Program:
                 placed[i] = held[1]
         return placed
 
-    def _numbers_of(self, leaves: Sequence[Any]) -> Numbers | None:
+    def _numbers_of(self, leaves: Sequence[Any]) -> Scalars | None:
         """Return the scalars to compute before the call, from a read-only leaf that the function returns unchanged."""
         is_wide = self._xla.is_wide
         places = [i for i, x in enumerate(leaves) if is_lasting(x) and is_wide(x.dtype) and i not in self._donated]
         if not places or len(leaves) < 3:
             return None
         graph, operands, _ = self._stage(leaves)
-        wider, _ = with_fits(graph)
+        wider, _ = with_checks(graph)
         inputs = {id(y): x for x, y in zip(graph.inputs, operands, strict=True)}
         for i in places:
             x = inputs.get(id(leaves[i]))
-            parts = apart(wider, x) if x in graph.outputs else None
+            parts = split_scalars(wider, x) if x in graph.outputs else None
             if parts is not None:
-                return Numbers(parts.first, i, leaves[i], self._xla)
+                return Scalars(parts.first, i, leaves[i], self._xla)
         return None
 
     def _evaluate_without(self, leaves: list[Any], *scalars: Any) -> Any:
@@ -159,18 +159,18 @@ class Program:
         numbers = self._numbers
         if numbers is None:
             # Another thread met other types.
-            raise OtherNumbersError
+            raise OtherScalarsError
         leaves.insert(numbers.place, numbers.vector)
         return self._evaluate(leaves, numbers, scalars)
 
-    def _evaluate(self, leaves: Sequence[Any], numbers: Numbers | None = None, scalars: Sequence[Any] = ()) -> Any:
+    def _evaluate(self, leaves: Sequence[Any], numbers: Scalars | None = None, scalars: Sequence[Any] = ()) -> Any:
         """Run by JAX on its tracers for each new combination of types.
 
         It returns the results; if some have 64 bits, the computed ones and the plan to make the caller's results from
         them.
         """
         graph, operands, out_tree = self._stage(leaves)
-        wider, fits = with_fits(graph)
+        wider, checks = with_checks(graph)
         if numbers is None:
             results = wider.evaluate(*operands)
         else:
@@ -181,15 +181,17 @@ class Program:
             asked = self._xla.spread_over(self._out_shardings, unflatten(out_tree, range(len(graph.outputs))))
             results = [*self._xla.laid_out(results[: len(asked)], asked), *results[len(asked) :]]
         wide = [j for j, x in enumerate(graph.outputs) if self._xla.is_wide(x.aval.dtype)]
-        if not wide and not fits:
+        if not wide and not checks:
             return unflatten(out_tree, results)
         positions = {id(x): i for i, x in enumerate(leaves)}
         inputs: dict[Any, Any] = {x: positions.get(id(y)) for x, y in zip(graph.inputs, operands, strict=True)}
         places = [(j, inputs.get(graph.outputs[j])) for j in wide]
-        handed = {j: i for j, i in places if i is not None and i not in self._donated}
-        self._kept = tuple(dict.fromkeys(handed.values()))
-        plan = Plan(handed, [x for x in places if x[0] not in handed], self._xla.rebuild(out_tree), fits, len(results))
-        return self._xla.Packed((plan, [y for j, y in enumerate(results) if j not in handed]))
+        unchanged = {j: i for j, i in places if i is not None and i not in self._donated}
+        self._kept = tuple(dict.fromkeys(unchanged.values()))
+        plan = Plan(
+            unchanged, [x for x in places if x[0] not in unchanged], self._xla.rebuild(out_tree), checks, len(results)
+        )
+        return self._xla.Packed((plan, [y for j, y in enumerate(results) if j not in unchanged]))
 
 
 class Plan:
@@ -199,38 +201,38 @@ class Plan:
     object that the caller passed.
 
     Args:
-        handed: for each result that is an unchanged argument, the position of the argument.
+        unchanged: for each result that is an unchanged argument, the position of the argument.
         wide: the positions of the other 64-bit results, each with the position of the donated argument that it is, if
         any.
         rebuild: builds the result from its leaves.
-        fits: the conditions on the further results.
+        checks: the conditions on the further results.
         count: the number of results, without the further ones.
     """
 
-    __slots__ = ("_fits", "_handed", "_wide", "chosen", "is_short", "rebuild")
+    __slots__ = ("_checks", "_unchanged", "_wide", "chosen", "is_short", "rebuild")
 
     def __init__(
         self,
-        handed: dict[int, int],
+        unchanged: dict[int, int],
         wide: Sequence[tuple[int, int | None]],
         rebuild: Callable[[Any], Any],
-        fits: Sequence[Any],
+        checks: Sequence[Any],
         count: int,
     ) -> None:
-        self._handed = sorted(handed.items())
+        self._unchanged = sorted(unchanged.items())
         self._wide = wide
         self.rebuild = rebuild
-        self._fits = fits
+        self._checks = checks
         # The short path, outside the 64-bit mode: pick the result's leaves from the computed values and the arguments.
-        self.is_short = len(handed) > 0 and count > 1 and not wide and not fits
+        self.is_short = len(unchanged) > 0 and count > 1 and not wide and not checks
         computed = iter(range(count))
-        places = [handed[j] + count - len(handed) if j in handed else next(computed) for j in range(count)]
+        places = [unchanged[j] + count - len(unchanged) if j in unchanged else next(computed) for j in range(count)]
         self.chosen = itemgetter(*places) if self.is_short else None
 
     def results(self, values: Sequence[Any], leaves: Sequence[Any], wide_last: bool, xla: Tracing) -> Any:
         """Return the result of a call with these leaves; ``wide_last`` says whether 64-bit arrays keep their bits."""
-        found = without_fits(values, self._fits) if self._fits else list(values)
-        for j, i in self._handed:
+        found = checked(values, self._checks) if self._checks else list(values)
+        for j, i in self._unchanged:
             found.insert(j, xla.as_result(leaves[i]) if wide_last else leaves[i])
         if self._wide and not wide_last:
             for j, i in self._wide:

@@ -19,10 +19,10 @@ from funcgrad._core.graph.ir import Graph
 from funcgrad._core.numbers import typed
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines.xla import random
-from funcgrad._engines.xla.fits import with_fits, without_fits
+from funcgrad._engines.xla.checks import checked, with_checks
+from funcgrad._engines.xla.compound import as_compiled_function
 from funcgrad._engines.xla.layouts import Spread, result_layout
 from funcgrad._engines.xla.modes import WIDE_LAST, enter, inside_jax_trace, leave, scope
-from funcgrad._engines.xla.outline import outlined
 from funcgrad._engines.xla.places import alike, array_like, as_arrays, beside, is_jax_tracer
 from funcgrad._engines.xla.separate import separate_p
 from funcgrad._engines.xla.shardings import laid_out, put, spread_over, typed_at
@@ -283,7 +283,7 @@ def _applied(primitive: Primitive, operands: tuple, params: dict) -> Any:
     implementation = primitive.xla
     if isinstance(implementation, str):
         return getattr(lax, implementation)(*operands, **params)
-    function = outlined(lax, primitive, operands, params)
+    function = as_compiled_function(lax, primitive, operands, params)
     return implementation(lax, *operands, **params) if function is None else function(*operands)
 
 
@@ -318,13 +318,13 @@ def compile_function(function: Callable[..., Any], **options: Any) -> Any:
 
 def compile_graph(graph: Graph) -> Callable[..., list]:
     """Return a function of flat operands that runs a graph compiled by ``jax.jit``."""
-    wider, fits = with_fits(graph)
+    wider, checks = with_checks(graph)
     compiled = compile_function(wider.evaluate)
     wide = any(is_wide(x.aval.dtype) for x in graph.outputs)
 
     def run(*operands: Any) -> list:
         with scope():
-            results = without_fits(compiled(*operands), fits)
+            results = checked(compiled(*operands), checks)
         return [lasting(y, operands) for y in results] if wide else results
 
     return run

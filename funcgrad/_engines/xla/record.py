@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from funcgrad._core.primitive import Primitive
 
 
-def undrawn(load: Callable[[str], Any], attribute: str) -> Any:
+def with_random_state_restored(load: Callable[[str], Any], attribute: str) -> Any:
     """Load an attribute of a module and restore NumPy's global random state: importing JAX draws from it."""
     if "jax" in sys.modules:
         return load(attribute)
@@ -33,7 +33,7 @@ class _Xla(LazyModule):
 
     def __getattr__(self, attribute: str) -> Any:
         try:
-            value = undrawn(super().__getattr__, attribute)
+            value = with_random_state_restored(super().__getattr__, attribute)
         except ModuleNotFoundError as error:
             if error.name not in ("jax", "jaxlib"):
                 raise

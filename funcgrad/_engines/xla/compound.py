@@ -21,7 +21,7 @@ _LIMIT = 512
 _functions: dict[Any, Callable[..., Any]] = {}
 
 
-def outlined(lax: Any, primitive: Primitive, operands: tuple, params: dict) -> Callable[..., Any] | None:
+def as_compiled_function(lax: Any, primitive: Primitive, operands: tuple, params: dict) -> Callable[..., Any] | None:
     """Return a function that applies the primitive with these parameters as one call; ``None`` to write it inline."""
     if not isinstance(primitive, CompoundPrimitive) or not any(isinstance(x, jax.core.Tracer) for x in operands):
         return None

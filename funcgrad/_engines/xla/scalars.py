@@ -19,14 +19,14 @@ from funcgrad._engines.engine import Tracing
 # The limit exists because each argument costs some 0.4 us per call.
 _MOST_SCALARS = 16
 # Basic operations that make scalars of a vector, in addition to elementwise primitives.
-_TAKING_APART = frozenset({Basic.BARRIER, Basic.CAST, Basic.INDEX, Basic.RESHAPE, Basic.SPLIT})
+_UNPACKING = frozenset({Basic.BARRIER, Basic.CAST, Basic.INDEX, Basic.RESHAPE, Basic.SPLIT})
 
 
-class OtherNumbersError(Exception):
+class OtherScalarsError(Exception):
     """A program for other types reads other scalars, so it must be called with its arguments as they are."""
 
 
-class Parts(NamedTuple):
+class SplitGraph(NamedTuple):
     """A graph in two parts.
 
     ``first`` makes scalars of one input; ``rest`` computes the results from them and other inputs.
@@ -36,7 +36,7 @@ class Parts(NamedTuple):
     rest: Graph
 
 
-def apart(graph: Graph, vector: Var) -> Parts | None:
+def split_scalars(graph: Graph, vector: Var) -> SplitGraph | None:
     """Return the two parts of a graph; ``None`` if the graph reads more of the input than a few scalars made of it."""
     known = {vector}
     first: list[Equation] = []
@@ -52,7 +52,7 @@ def apart(graph: Graph, vector: Var) -> Parts | None:
     others = [x for x in graph.inputs if x is not vector]
     # The unchanged vector is no result of the program; a zero takes its place among the outputs.
     outputs = [Literal(0.0) if x is vector else x for x in graph.outputs]
-    return Parts(
+    return SplitGraph(
         trusted_graph([vector], (), first, list(read), f"numbers of {graph.name}"),
         trusted_graph([*others, *read], graph.constants, second, outputs, graph.name),
     )
@@ -60,7 +60,7 @@ def apart(graph: Graph, vector: Var) -> Parts | None:
 
 def _makes_scalars(equation: Equation) -> bool:
     primitive = equation.primitive
-    of_numbers = primitive.elementwise or primitive.forms.basic in _TAKING_APART
+    of_numbers = primitive.elementwise or primitive.forms.basic in _UNPACKING
     return of_numbers and all(y.aval.shape == () for y in equation.results)
 
 
@@ -69,7 +69,7 @@ def is_lasting(x: Any) -> bool:
     return type(x) is np.ndarray and x.base is None and not x.flags.writeable
 
 
-class Numbers:
+class Scalars:
     """The scalars that a program reads from one leaf, with those of the last call kept.
 
     Args:
@@ -111,7 +111,7 @@ class Numbers:
 
     def rest_of(self, graph: Graph, vector: Var) -> Graph:
         """Return the part of a graph that reads the scalars."""
-        parts = apart(graph, vector)
+        parts = split_scalars(graph, vector)
         if parts is None or graph_key(parts.first) != graph_key(self._first):
-            raise OtherNumbersError
+            raise OtherScalarsError
         return parts.rest
