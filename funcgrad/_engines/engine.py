@@ -20,7 +20,7 @@ class Tracing(Protocol):
     """Functions of an engine that compiles whole functions of pytrees by tracing them itself. ``fg.jit`` calls them.
 
     ``flatten`` flattens arguments as the compiler does. ``compile_function`` takes the compiler's options.
-    ``Packed`` is a pytree that the compiler accepts: values, and the plan to rebuild the result from them.
+    ``PackedResults`` is a pytree that the compiler accepts: values, and the plan to rebuild the result from them.
     ``is_wide`` returns whether JAX would cut values of a dtype to 32 bits outside ``scope``. ``enter`` enters that
     scope; it returns ``WIDE_LAST`` where 64-bit values keep their bits anyway. ``leave`` takes what ``enter`` returned.
     ``spread_over`` returns a sharding for each leaf of a tree, from a prefix of the tree. ``laid_out`` shards traced
@@ -41,7 +41,7 @@ class Tracing(Protocol):
     put: Callable[[Any, Any], Any]
     typed_at: Callable[[Any, Any], Any]
     rebuild: Callable[[TreeDef], Callable[[Sequence[Any]], Any]]
-    Packed: Callable[[tuple[Any, Sequence[Any]]], Any]
+    PackedResults: Callable[[tuple[Any, Sequence[Any]]], Any]
     WIDE_LAST: Any
 
 

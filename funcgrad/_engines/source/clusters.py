@@ -22,12 +22,12 @@ _WORTH = 2
 
 def clustered(graph: Graph) -> Graph:
     """Return the same program with one equation per cluster. Members move up to the first member of their cluster."""
-    if not any(_fits(equation) for equation in graph.equations):
+    if not any(_may_join(equation) for equation in graph.equations):
         return graph
     pending, equations = list(graph.equations), []
     while pending:
         first = pending[0]
-        if not _fits(first):
+        if not _may_join(first):
             equations.append(pending.pop(0))
             continue
         members, pending = _gathered(first.results[0].aval.shape, pending)
@@ -37,7 +37,7 @@ def clustered(graph: Graph) -> Graph:
     return trusted_graph(graph.inputs, graph.constants, equations, graph.outputs, graph.name, graph.trees)
 
 
-def _fits(equation: Equation) -> bool:
+def _may_join(equation: Equation) -> bool:
     """Return whether an operation is elementwise and large, and has rows that fit into a block."""
     primitive = equation.primitive
     if not primitive.elementwise or primitive.multiple_results or primitive.view is not None:
@@ -53,7 +53,7 @@ def _gathered(shape: tuple[int, ...], pending: list[Equation]) -> tuple[list[Equ
     others: list[Equation] = []
     late: set[Operand] = set()
     for equation in pending:
-        if _fits(equation) and equation.results[0].aval.shape == shape and late.isdisjoint(equation.operands):
+        if _may_join(equation) and equation.results[0].aval.shape == shape and late.isdisjoint(equation.operands):
             members.append(equation)
         else:
             others.append(equation)

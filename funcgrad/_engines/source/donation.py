@@ -24,7 +24,7 @@ class Donated:
         for i, x in enumerate((*donated, *others)):
             if not isinstance(x, np.ndarray):
                 continue
-            if i < len(donated) and not (x.flags.writeable and (x.base is None or _is_apart_in_itself(x))):
+            if i < len(donated) and not (x.flags.writeable and (x.base is None or _has_no_overlap(x))):
                 self._refuse(i, "It cannot be written to" if not x.flags.writeable else "Its elements overlap")
             owner = x
             while isinstance(owner.base, np.ndarray):
@@ -47,7 +47,7 @@ class Donated:
         )
 
 
-def _is_apart_in_itself(x: np.ndarray) -> bool:
+def _has_no_overlap(x: np.ndarray) -> bool:
     """Return whether no two elements share memory. They can if the strides were chosen by hand (``as_strided``)."""
     if x.flags.forc or x.size == 0:
         return True

@@ -307,13 +307,13 @@ def _separate(w: Writer, equation: Equation, i: int) -> list[str] | None:
 def _blocks(w: Writer, equation: Equation, i: int) -> list[str]:
     """Write a cluster. Its results go into the memory of dead operands of their type, block by block."""
     primitive: Any = equation.primitive
-    operands, books = equation.operands, w.buffers
-    roots = [books.root(x) for x in operands]
+    operands, buffers = equation.operands, w.buffers
+    roots = [buffers.root(x) for x in operands]
     free = {
         k: x
         for k, (x, root, cut) in enumerate(zip(operands, roots, primitive.sliced, strict=True))
         # Later blocks read other operands that share this memory, so it is not free.
-        if cut and roots.count(root) == 1 and books.is_free_after(x, i)
+        if cut and roots.count(root) == 1 and buffers.is_free_after(x, i)
     }
     places: list[Any] = []
     for j, var in enumerate(equation.results):
@@ -322,10 +322,10 @@ def _blocks(w: Writer, equation: Equation, i: int) -> list[str]:
     arguments, given = [w.array(x) for x in operands], ["None" if x is None else w.names[x] for x in places]
     for var, place in zip(equation.results, places, strict=True):
         if place is None:
-            books.made(var, own=var.aval.shape != ())
+            buffers.made(var, own=var.aval.shape != ())
             w.numbers.update([var] if var.aval.shape == () else [])
         else:
-            books.takes(var, place)
+            buffers.takes(var, place)
     function = w.value("blocks", primitive)
     w.parts[function] = primitive.source
     names = ", ".join([w.new(var) for var in equation.results])

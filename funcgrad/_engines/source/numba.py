@@ -26,7 +26,7 @@ from funcgrad._engines.signature import Signature
 from funcgrad._engines.source.blocks import Blocks, Part
 from funcgrad._engines.source.call import written
 from funcgrad._engines.source.kernels import machine
-from funcgrad._engines.source.kernels.plan import Plan, looped
+from funcgrad._engines.source.kernels.plan import KernelPlan, looped
 from funcgrad._engines.source.kernels.store import Kept
 from funcgrad._engines.source.kernels.text import Text
 from funcgrad._engines.source.numpy import compile_source
@@ -76,7 +76,7 @@ def compiled(text: Text, avals: Sequence[Any], blocked: bool, results: int) -> C
 class _Kernel:
     """A kernel and the table of its sizes. It is compiled at its first call."""
 
-    def __init__(self, plan: Plan, places: tuple[tuple[int, int], ...] = ()) -> None:
+    def __init__(self, plan: KernelPlan, places: tuple[tuple[int, int], ...] = ()) -> None:
         text = plan.placed(places)
         assert text is not None
         self.text = text
@@ -99,7 +99,7 @@ class _Kernel:
 class _Made:
     """The aval of a result's memory."""
 
-    def __init__(self, plan: Plan, k: int) -> None:
+    def __init__(self, plan: KernelPlan, k: int) -> None:
         aval = plan.results[k].aval
         # A partial sum has one row for each block; any other result has its own shape.
         self.shape = (aval.shape or (1,)) if plan.partial[k] is None else (1, *plan.shapes[k])
@@ -120,7 +120,7 @@ def _table(entries: Callable[[int | None], list[int]], length: tuple[int, int] |
 class Whole(Part):
     """A kernel for small arrays. One line of the program calls it."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: KernelPlan) -> None:
         self._plan = plan
         self._kernel = _Kernel(plan)
         self.source = self._kernel.source
@@ -192,7 +192,7 @@ def fitted(x: Any, var: Var) -> Any:
 class Parallel(Blocks):
     """A kernel for large arrays, which runs on blocks of rows on all cores."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: KernelPlan) -> None:
         self._plan = plan
         plain = _Kernel(plan)
         self._kernels: dict[tuple[tuple[int, int], ...], _Kernel] = {(): plain}

@@ -206,14 +206,13 @@ def results_of(writer: Writer) -> tuple[list[str], list[str]]:
     if unknown:
         held = [*writer.inputs.values(), *[writer.names[var] for var in constants]]
         held = dict.fromkeys([*held, *[name for name in names if name not in unknown]])
-        lines.append(
-            f"{', '.join(unknown)}, = {writer.value('apart', apart, bare=True)}(({', '.join(unknown)},), "
-            f"({''.join(f'{name}, ' for name in held)}))"
-        )
+        copy = writer.value("in_own_memory", in_own_memory, bare=True)
+        given = f"({', '.join(unknown)},), ({''.join(f'{name}, ' for name in held)})"
+        lines.append(f"{', '.join(unknown)}, = {copy}({given})")
     return names, lines
 
 
-def apart(results: Sequence[Any], others: Sequence[Any]) -> list[Any]:
+def in_own_memory(results: Sequence[Any], others: Sequence[Any]) -> list[Any]:
     """Return the results, each in its own memory: views and arrays that are visible elsewhere are copied."""
     seen = set(map(_memory, others))
     made = []

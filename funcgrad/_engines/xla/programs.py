@@ -24,7 +24,7 @@ from funcgrad.tree import TreeDef, unflatten
 Stage = Callable[[Sequence[Any]], tuple[Graph, Sequence[Any], TreeDef]]
 
 
-class Program:
+class XlaProgram:
     """A function of flat leaves, compiled by ``jax.jit``.
 
     Args:
@@ -66,7 +66,7 @@ class Program:
     ) -> None:
         self._stage = stage
         self._xla = xla
-        self._packed = xla.Packed
+        self._packed = xla.PackedResults
         self._donated = frozenset(donated)
         self._put = [(i, sharding) for i, sharding in enumerate(placed) if sharding is not None]
         self._out_shardings = out_shardings
@@ -188,13 +188,13 @@ class Program:
         places = [(j, inputs.get(graph.outputs[j])) for j in wide]
         unchanged = {j: i for j, i in places if i is not None and i not in self._donated}
         self._kept = tuple(dict.fromkeys(unchanged.values()))
-        plan = Plan(
+        plan = ResultPlan(
             unchanged, [x for x in places if x[0] not in unchanged], self._xla.rebuild(out_tree), checks, len(results)
         )
-        return self._xla.Packed((plan, [y for j, y in enumerate(results) if j not in unchanged]))
+        return self._xla.PackedResults((plan, [y for j, y in enumerate(results) if j not in unchanged]))
 
 
-class Plan:
+class ResultPlan:
     """The plan to make the caller's result where some results have 64 bits. It is made when the program is compiled.
 
     Outside JAX's 64-bit mode such a result becomes a NumPy array. An argument that is returned unchanged is the same

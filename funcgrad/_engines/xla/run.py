@@ -211,7 +211,7 @@ def _is_wide_array(x: Any) -> bool:
     return isinstance(x, Array) and is_wide(x.dtype)
 
 
-class Packed(tuple):
+class PackedResults(tuple):
     """Results of a compiled program, after the plan to make the caller's result from them: ``(plan, values)``.
 
     JAX makes one in each call. A tuple takes a third of the time of an instance with attributes.
@@ -222,7 +222,7 @@ class Packed(tuple):
 
 _new_tuple = tuple.__new__
 jax.tree_util.register_pytree_node(
-    Packed, lambda packed: (packed[1], packed[0]), lambda plan, values: _new_tuple(Packed, (plan, values))
+    PackedResults, lambda packed: (packed[1], packed[0]), lambda plan, values: _new_tuple(PackedResults, (plan, values))
 )
 
 

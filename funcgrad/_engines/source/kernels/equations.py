@@ -18,7 +18,15 @@ from funcgrad._core.lazy import LazyModule
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines.source.kernels.expand import parts_of
 from funcgrad._engines.source.kernels.lowering import KINDS, Lowering, in_dtype, number
-from funcgrad._engines.source.kernels.nodes import Access, Memory, Number, Rows, Shape, View, strides_of
+from funcgrad._engines.source.kernels.nodes import (
+    Access,
+    BlockRows,
+    KernelMemory,
+    Scalar,
+    Shape,
+    StridedView,
+    strides_of,
+)
 
 _scipy_special = LazyModule("scipy.special")
 
@@ -113,7 +121,7 @@ def _view(w: Lowering, equation: Equation) -> bool:
         return _picked(w, equation)
     if x is None:
         return False
-    if isinstance(x, Number):
+    if isinstance(x, Scalar):
         # A view of a number is the same number.
         return w.set(equation, x)
     basic = equation.primitive.forms.basic
@@ -130,7 +138,7 @@ def _view(w: Lowering, equation: Equation) -> bool:
     else:
         return False
     offset = shown.__array_interface__["data"][0] - array.__array_interface__["data"][0]
-    return w.set(equation, View(x.memory, x.offset + offset, shape, shown.strides))
+    return w.set(equation, StridedView(x.memory, x.offset + offset, shape, shown.strides))
 
 
 def _picked(w: Lowering, equation: Equation) -> bool:
@@ -158,15 +166,15 @@ def _scatter(w: Lowering, equation: Equation) -> bool:
     return w.set(equation, w.added(v, found, shape))
 
 
-def _reshaped(w: Lowering, x: View, shape: Shape) -> View:
+def _reshaped(w: Lowering, x: StridedView, shape: Shape) -> StridedView:
     """Return the same elements in another shape, copied if the strides do not allow a view."""
-    steps = [s for n, s in zip(x.shape, x.strides, strict=True) if n != 1 or isinstance(n, Rows)]
+    steps = [s for n, s in zip(x.shape, x.strides, strict=True) if n != 1 or isinstance(n, BlockRows)]
     if [n for n in x.shape if n != 1] == [n for n in shape if n != 1] and not x.is_contiguous:
         rest = iter(steps)
-        strides = tuple([next(rest) if n != 1 or isinstance(n, Rows) else 0 for n in shape])
-        return View(x.memory, x.offset, shape, strides)
+        strides = tuple([next(rest) if n != 1 or isinstance(n, BlockRows) else 0 for n in shape])
+        return StridedView(x.memory, x.offset, shape, strides)
     x = w.contiguous(x)
-    return View(x.memory, x.offset, shape, strides_of(shape))
+    return StridedView(x.memory, x.offset, shape, strides_of(shape))
 
 
 def _matmul(w: Lowering, equation: Equation) -> bool:
@@ -174,9 +182,9 @@ def _matmul(w: Lowering, equation: Equation) -> bool:
     if a is None or b is None or not {len(a.shape), len(b.shape)} <= {1, 2}:
         return False
     if len(a.shape) == 1:
-        a = View(a.memory, a.offset, (1, *a.shape), (a.shape[0] * a.strides[0], *a.strides))
+        a = StridedView(a.memory, a.offset, (1, *a.shape), (a.shape[0] * a.strides[0], *a.strides))
     if len(b.shape) == 1:
-        b = View(b.memory, b.offset, (*b.shape, 1), (*b.strides, 1))
+        b = StridedView(b.memory, b.offset, (*b.shape, 1), (*b.strides, 1))
     return w.set(equation, w.product(a, b, w.shape(equation.results[0])))
 
 
@@ -192,18 +200,18 @@ def _dot_general(w: Lowering, equation: Equation) -> bool:
     return w.set(equation, w.product(left, right, w.shape(equation.results[0])))
 
 
-def _turned(x: View) -> View:
-    return View(x.memory, x.offset, x.shape[::-1], x.strides[::-1])
+def _turned(x: StridedView) -> StridedView:
+    return StridedView(x.memory, x.offset, x.shape[::-1], x.strides[::-1])
 
 
 def _split(w: Lowering, equation: Equation) -> bool:
     x = w.access(equation.operands[0])
-    if not isinstance(x, View) or x.shape != (len(equation.results),):
+    if not isinstance(x, StridedView) or x.shape != (len(equation.results),):
         return False
     if any(var.aval.shape != () for var in equation.results):
         return False
     for k, var in enumerate(equation.results):
-        w.known[var] = View(x.memory, x.offset + k * x.strides[0], (), ())
+        w.known[var] = StridedView(x.memory, x.offset + k * x.strides[0], (), ())
     return True
 
 
@@ -243,4 +251,4 @@ def has_form(equation: Equation) -> bool:
 def given(var: Var, shape: Shape, name: str, sliced: bool = False) -> Access:
     """Return the value of a kernel's operand: its memory, or a number."""
     aval = var.aval
-    return Number(name, aval.dtype) if aval.shape == () else Memory(aval.dtype, shape, name, sliced).whole()
+    return Scalar(name, aval.dtype) if aval.shape == () else KernelMemory(aval.dtype, shape, name, sliced).whole()

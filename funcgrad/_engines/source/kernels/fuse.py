@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from funcgrad._engines.source.kernels.nodes import Apply, Check, Memory, Picked, Step, View, reads
+from funcgrad._engines.source.kernels.nodes import Apply, Check, KernelMemory, Picked, Step, StridedView, reads
 
 _ALIGNMENT = 64
 
 
-def needed(steps: Sequence[Step], results: Iterable[Memory]) -> list[Step]:
+def needed(steps: Sequence[Step], results: Iterable[KernelMemory]) -> list[Step]:
     """Return the steps that the results depend on."""
     read = set(results)
     kept: list[Step] = []
@@ -30,8 +30,8 @@ def fused(steps: Sequence[Step]) -> list[list[Step]]:
         group: list[Step] = [first]
         if isinstance(first, Apply):
             rest: list[Step] = []
-            read: set[Memory] = set()
-            written: set[Memory] = set()
+            read: set[KernelMemory] = set()
+            written: set[KernelMemory] = set()
             for step in pending:
                 if isinstance(step, Apply) and _joins(step, group, read, written):
                     group.append(step)
@@ -44,7 +44,7 @@ def fused(steps: Sequence[Step]) -> list[list[Step]]:
     return groups
 
 
-def _joins(step: Apply, group: Sequence[Step], read: set[Memory], written: set[Memory]) -> bool:
+def _joins(step: Apply, group: Sequence[Step], read: set[KernelMemory], written: set[KernelMemory]) -> bool:
     """Return whether an expression can join a loop, which runs before the steps that are left for later."""
     target = step.target
     if target.shape != group[0].target.shape or target.memory in read | written or reads(step) & written:
@@ -55,11 +55,11 @@ def _joins(step: Apply, group: Sequence[Step], read: set[Memory], written: set[M
         return False
     # In the loop, an expression sees only the current element of memory that the loop itself makes.
     given = [*step.operands, *[y for x in picked for y in x.ids]]
-    own = [x for x in given if isinstance(x, View) and x.memory in made]
+    own = [x for x in given if isinstance(x, StridedView) and x.memory in made]
     return target.memory not in made and all(x == made[x.memory] for x in own)
 
 
-def inside(groups: Sequence[Sequence[Step]], i: int, results: set[Memory]) -> set[Memory]:
+def inside(groups: Sequence[Sequence[Step]], i: int, results: set[KernelMemory]) -> set[KernelMemory]:
     """Return the memory that only this group uses: its values stay in registers."""
     made = {step.target.memory for step in groups[i] if isinstance(step, Apply)}
     others = [step for k, group in enumerate(groups) if k != i for step in group]
@@ -67,13 +67,13 @@ def inside(groups: Sequence[Sequence[Step]], i: int, results: set[Memory]) -> se
     return {m for m in made if m not in seen and m not in results and m.name is None}
 
 
-def allotted(groups: Sequence[Sequence[Step]], results: set[Memory]) -> tuple[dict[Memory, int], int]:
+def allotted(groups: Sequence[Sequence[Step]], results: set[KernelMemory]) -> tuple[dict[KernelMemory, int], int]:
     """Return the byte offset of each intermediate memory in the workspace, and the size of the workspace.
 
     Memory that is not read again is reused for later memory of its size.
     """
-    first: dict[Memory, int] = {}
-    last: dict[Memory, int] = {}
+    first: dict[KernelMemory, int] = {}
+    last: dict[KernelMemory, int] = {}
     for i, group in enumerate(groups):
         hidden = inside(groups, i, results)
         for step in group:
@@ -81,7 +81,7 @@ def allotted(groups: Sequence[Sequence[Step]], results: set[Memory]) -> tuple[di
                 if memory.name is None and memory not in results:
                     first.setdefault(memory, i)
                     last[memory] = i
-    places: dict[Memory, int] = {}
+    places: dict[KernelMemory, int] = {}
     free: dict[int, list[int]] = {}
     total = 0
     for i in range(len(groups)):
@@ -94,5 +94,5 @@ def allotted(groups: Sequence[Sequence[Step]], results: set[Memory]) -> tuple[di
     return places, total
 
 
-def _room(memory: Memory) -> int:
+def _room(memory: KernelMemory) -> int:
     return -(-math.prod(memory.shape) * memory.dtype.itemsize // _ALIGNMENT) * _ALIGNMENT

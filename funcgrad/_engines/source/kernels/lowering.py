@@ -19,14 +19,14 @@ from funcgrad._engines.source.kernels.nodes import (
     Apply,
     Call,
     Check,
-    Memory,
-    Number,
+    KernelMemory,
     Picked,
     Product,
     Reduce,
+    Scalar,
     Shape,
     Step,
-    View,
+    StridedView,
 )
 from funcgrad._engines.source.kernels.ufuncs import inner_loop, loop_dtypes
 
@@ -96,15 +96,15 @@ class Lowering:
         """Return an operand; a literal is converted to ``dtype``."""
         return number(x.value, dtype or x.aval.dtype) if type(x) is Literal else self.known[x]
 
-    def array(self, x: Operand) -> View | None:
+    def array(self, x: Operand) -> StridedView | None:
         """Return an operand as memory; a number is written to an array."""
         found = self.access(x)
         return None if found is None else self.held(found, self.shape(x))
 
-    def applied(self, text: str, operands: Sequence[Access], shape: Shape, dtype: np.dtype) -> View:
+    def applied(self, text: str, operands: Sequence[Access], shape: Shape, dtype: np.dtype) -> StridedView:
         """Add an expression that makes a new array of its operands, which are broadcast."""
-        target = Memory(dtype, shape).whole()
-        spread = tuple([x.spread(shape) if isinstance(x, View) else x for x in operands])
+        target = KernelMemory(dtype, shape).whole()
+        spread = tuple([x.spread(shape) if isinstance(x, StridedView) else x for x in operands])
         self.steps.append(Apply(target, text, spread))
         return target
 
@@ -115,15 +115,15 @@ class Lowering:
         text = _cast_text(x.dtype, dtype)
         if text is None:
             return None
-        if isinstance(x, Number):
-            return Number(text.format(x.text), dtype)
+        if isinstance(x, Scalar):
+            return Scalar(text.format(x.text), dtype)
         return self.applied(text, [x], x.shape, dtype)
 
-    def held(self, x: Access, shape: Shape = ()) -> View:
+    def held(self, x: Access, shape: Shape = ()) -> StridedView:
         """Return an operand as an array, also if it is a number."""
-        return x if isinstance(x, View) else self.applied("{}", [x], shape, x.dtype)
+        return x if isinstance(x, StridedView) else self.applied("{}", [x], shape, x.dtype)
 
-    def contiguous(self, x: Access) -> View:
+    def contiguous(self, x: Access) -> StridedView:
         """Return an operand as contiguous memory."""
         x = self.held(x)
         return x if x.is_contiguous else self.applied("{}", [x], x.shape, x.dtype)
@@ -157,12 +157,12 @@ class Lowering:
         loop = inner_loop(function, tuple(dtypes)) if len(dtypes) <= 4 else None
         if loop is None:
             return None
-        target = Memory(dtypes[-1], shape).whole()
+        target = KernelMemory(dtypes[-1], shape).whole()
         even = tuple([self._even(x, shape) for x in given])
         self.steps.append(Call(loop, function.__name__, even, target))
         return target
 
-    def _even(self, x: Access, shape: Shape) -> View:
+    def _even(self, x: Access, shape: Shape) -> StridedView:
         """Return an operand for an inner loop: broadcast, with one constant step between elements."""
         x = self.held(x)
         spread = x.spread(shape)
@@ -184,7 +184,7 @@ class Lowering:
         found = [each for each in given if each is not None]
         return self.applied("choose({}, {}, {})", found, self.shape(result), dtype)
 
-    def reduced(self, function: Any, x: View, axes: tuple[int, ...], keepdims: bool) -> View | None:
+    def reduced(self, function: Any, x: StridedView, axes: tuple[int, ...], keepdims: bool) -> StridedView | None:
         """Add a reduction over some axes."""
         first = _first(function, x.dtype)
         loop = inner_loop(function, (x.dtype, x.dtype, x.dtype))
@@ -192,55 +192,57 @@ class Lowering:
             return None
         x = self.contiguous(x)
         kept = tuple([1 if k in axes else n for k, n in enumerate(x.shape)])
-        target = Memory(x.dtype, kept).whole()
+        target = KernelMemory(x.dtype, kept).whole()
         self.steps.append(Reduce(loop, function.__name__, x, axes, first, target))
         return target if keepdims else target._replace(
             shape=tuple([n for k, n in enumerate(kept) if k not in axes]),
             strides=tuple([s for k, s in enumerate(target.strides) if k not in axes]),
         )  # fmt: skip
 
-    def product(self, a: View, b: View, shape: Shape) -> View | None:
+    def product(self, a: StridedView, b: StridedView, shape: Shape) -> StridedView | None:
         """Add the product of two matrices."""
         loop = inner_loop(np.matmul, (a.dtype, a.dtype, a.dtype))
         if a.dtype != b.dtype or a.dtype.kind not in "fc" or loop is None or {len(a.shape), len(b.shape)} != {2}:
             return None
-        target = Memory(a.dtype, shape).whole()
+        target = KernelMemory(a.dtype, shape).whole()
         self.steps.append(Product(loop, self._matrix(a), self._matrix(b), target))
         return target
 
-    def place(self, x: View, held: Sequence[View], axes: int) -> tuple[Picked, Shape]:
+    def place(self, x: StridedView, held: Sequence[StridedView], axes: int) -> tuple[Picked, Shape]:
         """Return the elements that index arrays name along the first axes of an array, and their shape."""
         batch = np.broadcast_shapes(*[each.shape for each in held])
         shape = (*batch, *x.shape[axes:])
-        rest = View(x.memory, x.offset, shape, (*[0] * len(batch), *x.strides[axes:]))
+        rest = StridedView(x.memory, x.offset, shape, (*[0] * len(batch), *x.strides[axes:]))
         wide = (*batch, *[1] * (len(shape) - len(batch)))
         spread, checks = [], []
         for each, length in zip(held, x.shape, strict=False):
-            checks.append(Memory(_BOOL, (1,)).whole())
+            checks.append(KernelMemory(_BOOL, (1,)).whole())
             self.steps.append(Check(each, length, checks[-1]))
             whole = each.spread(batch)
-            spread.append(View(whole.memory, whole.offset, wide, (*whole.strides, *[0] * (len(wide) - len(batch)))))
+            spread.append(
+                StridedView(whole.memory, whole.offset, wide, (*whole.strides, *[0] * (len(wide) - len(batch))))
+            )
         numbers = tuple([each.spread(shape) for each in spread])
         steps = tuple(zip(x.strides[:axes], x.shape[:axes], strict=True))
         return Picked(rest, numbers, steps, tuple(checks)), shape
 
-    def picked(self, x: View, ids: Sequence[View]) -> View:
+    def picked(self, x: StridedView, ids: Sequence[StridedView]) -> StridedView:
         """Return the elements that index arrays name along the first axes."""
         place, shape = self.place(x, ids, len(ids))
-        target = Memory(x.dtype, shape).whole()
+        target = KernelMemory(x.dtype, shape).whole()
         self.steps.append(Apply(target, "{}", (place,)))
         return target
 
-    def added(self, v: View, ids: Sequence[View], shape: Shape) -> View:
+    def added(self, v: StridedView, ids: Sequence[StridedView], shape: Shape) -> StridedView:
         """Return zeros to which an array is added at the elements that index arrays name."""
-        target = Memory(v.dtype, shape).whole()
+        target = KernelMemory(v.dtype, shape).whole()
         place, wanted = self.place(target, ids, len(ids))
         self.steps.append(Add(place, v.spread(wanted), target))
         return target
 
-    def _matrix(self, x: View) -> View:
+    def _matrix(self, x: StridedView) -> StridedView:
         """Return a matrix in memory that BLAS takes: contiguous, perhaps transposed."""
-        whole = x.is_contiguous or View(x.memory, x.offset, x.shape[::-1], x.strides[::-1]).is_contiguous
+        whole = x.is_contiguous or StridedView(x.memory, x.offset, x.shape[::-1], x.strides[::-1]).is_contiguous
         return x if whole else self.contiguous(x)
 
 
@@ -251,7 +253,7 @@ def _kind(x: Operand) -> Any:
     return {"f": float, "i": int, "c": complex}.get(x.aval.dtype.kind) if x.aval.weak else x.aval.dtype
 
 
-def number(value: Any, dtype: np.dtype) -> Number | None:
+def number(value: Any, dtype: np.dtype) -> Scalar | None:
     """Return a literal as text, in a dtype."""
     if dtype.kind not in "fiub":
         return None
@@ -260,15 +262,15 @@ def number(value: Any, dtype: np.dtype) -> Number | None:
     except OverflowError:
         return None
     if dtype.kind == "b":
-        return Number(repr(bool(number)), dtype)
+        return Scalar(repr(bool(number)), dtype)
     if dtype.kind in "iu":
-        return Number(f"{dtype.name}({int(number)})", dtype)
+        return Scalar(f"{dtype.name}({int(number)})", dtype)
     plain = repr(float(number)) if math.isfinite(number) else f"float('{float(number)!r}')"
     if not math.isfinite(number):
         # Only the sign of a NaN is kept, not its payload.
         name = "nan" if math.isnan(number) else "inf"
         plain = f"-{name}" if math.copysign(1, number) < 0 else name
-    return Number(f"({plain})" if dtype == np.float64 else f"{dtype.name}({plain})", dtype)
+    return Scalar(f"({plain})" if dtype == np.float64 else f"{dtype.name}({plain})", dtype)
 
 
 def _cast_text(given: np.dtype, dtype: np.dtype) -> str | None:
@@ -287,7 +289,7 @@ def in_dtype(text: str, dtype: np.dtype) -> str:
     return f"{dtype.name}({text})" if dtype.kind in "iu" else text
 
 
-def _first(function: Any, dtype: np.dtype) -> Number | None:
+def _first(function: Any, dtype: np.dtype) -> Scalar | None:
     """Return the number that a reduction starts from."""
     if function is np.add:
         return number(0, dtype)

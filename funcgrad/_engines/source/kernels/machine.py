@@ -87,7 +87,7 @@ def _at(context: Any, p: Any, k: Any) -> Any:
     return _types.int64(p, _types.intp), generate
 
 
-def _told_apart(module: Any, instruction: Any, number: int) -> None:
+def _set_alias_scope(module: Any, instruction: Any, number: int) -> None:
     """Tell LLVM that a load or a store touches no memory of another number."""
     if number >= MEMORIES:
         return
@@ -104,7 +104,7 @@ def _load(context: Any, m: Any, p: Any, k: Any) -> Any:
     def generate(ctx: Any, builder: Any, signature: Any, args: Any) -> Any:
         del ctx
         value = builder.load(builder.gep(args[1], [args[2]]))
-        _told_apart(builder.module, value, number)
+        _set_alias_scope(builder.module, value, number)
         return builder.trunc(value, _ir.IntType(1)) if signature.return_type == _types.boolean else value
 
     return p.dtype(m, p, _types.intp), generate
@@ -118,7 +118,7 @@ def _store(context: Any, m: Any, p: Any, k: Any, x: Any) -> Any:
         value = args[3]
         if signature.args[3] == _types.boolean:
             value = builder.zext(value, _ir.IntType(8))
-        _told_apart(builder.module, builder.store(value, builder.gep(args[1], [args[2]])), number)
+        _set_alias_scope(builder.module, builder.store(value, builder.gep(args[1], [args[2]])), number)
         return ctx.get_dummy_value()
 
     return _types.void(m, p, _types.intp, p.dtype), generate

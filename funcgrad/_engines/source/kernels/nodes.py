@@ -7,7 +7,7 @@
     Add(place, v, target)              add elements of an array to zeros at the elements that index arrays name
     Check(ids, length, target)         check that index arrays name elements that exist
 
-A transposed matrix, a slice or a repeated row is a `View` of memory, not a step.
+A transposed matrix, a slice or a repeated row is a `StridedView` of memory, not a step.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from funcgrad._engines.source.kernels.ufuncs import InnerLoop
 Shape = tuple[int, ...]
 
 
-class Rows(int):
+class BlockRows(int):
     """The number of rows in a block, in the shape of an array that is cut into blocks. The last block has fewer."""
 
     __slots__ = ()
 
 
-class Memory:
+class KernelMemory:
     """The memory of an operand, a result or a temporary; its elements are contiguous, the last axis first.
 
     Args:
@@ -47,15 +47,15 @@ class Memory:
         self.name = name
         self.sliced = sliced
 
-    def whole(self) -> View:
+    def whole(self) -> StridedView:
         """Return a view of all elements."""
-        return View(self, 0, self.shape, strides_of(self.shape))
+        return StridedView(self, 0, self.shape, strides_of(self.shape))
 
 
-class View(NamedTuple):
+class StridedView(NamedTuple):
     """Elements of a memory: element ``k`` lies at ``offset + sum(k * strides)``, counted in elements."""
 
-    memory: Memory
+    memory: KernelMemory
     offset: int
     shape: Shape
     strides: Shape
@@ -71,15 +71,15 @@ class View(NamedTuple):
         wanted = strides_of(self.shape)
         return all(s == t or n == 1 for s, t, n in zip(self.strides, wanted, self.shape, strict=True))
 
-    def spread(self, shape: Shape) -> View:
+    def spread(self, shape: Shape) -> StridedView:
         """Return the view repeated along new axes and axes of length 1."""
         missing = len(shape) - len(self.shape)
         pairs = zip(self.shape, self.strides, shape[missing:], strict=True)
-        strides = [s if n == wanted and not (n == 1 and not isinstance(n, Rows)) else 0 for n, s, wanted in pairs]
-        return View(self.memory, self.offset, shape, (*[0] * missing, *strides))
+        strides = [s if n == wanted and not (n == 1 and not isinstance(n, BlockRows)) else 0 for n, s, wanted in pairs]
+        return StridedView(self.memory, self.offset, shape, (*[0] * missing, *strides))
 
 
-class Number(NamedTuple):
+class Scalar(NamedTuple):
     """A literal, or a scalar argument of the kernel, as text."""
 
     text: str
@@ -96,10 +96,10 @@ class Picked(NamedTuple):
         checks: the targets of the checks of the indices, so that a check runs before the read.
     """
 
-    x: View
-    ids: tuple[View, ...]
+    x: StridedView
+    ids: tuple[StridedView, ...]
     steps: tuple[tuple[int, int], ...]
-    checks: tuple[View, ...]
+    checks: tuple[StridedView, ...]
 
     @property
     def dtype(self) -> np.dtype:
@@ -107,13 +107,13 @@ class Picked(NamedTuple):
         return self.x.dtype
 
 
-Access = View | Number
+Access = StridedView | Scalar
 
 
 class Apply(NamedTuple):
     """``target[k] = text(operands[k])``."""
 
-    target: View
+    target: StridedView
     text: str
     operands: tuple[Access | Picked, ...]
 
@@ -123,8 +123,8 @@ class Call(NamedTuple):
 
     loop: InnerLoop
     name: str
-    operands: tuple[View, ...]
-    target: View
+    operands: tuple[StridedView, ...]
+    target: StridedView
 
 
 class Reduce(NamedTuple):
@@ -132,41 +132,41 @@ class Reduce(NamedTuple):
 
     loop: InnerLoop
     name: str
-    x: View
+    x: StridedView
     axes: tuple[int, ...]
-    first: Number
-    target: View
+    first: Scalar
+    target: StridedView
 
 
 class Product(NamedTuple):
     """The product of two matrices; each may be transposed."""
 
     loop: InnerLoop
-    a: View
-    b: View
-    target: View
+    a: StridedView
+    b: StridedView
+    target: StridedView
 
 
 class Check(NamedTuple):
     """Leaves the kernel if an index array names an element that an axis of this length does not have."""
 
-    ids: View
+    ids: StridedView
     length: int
-    target: View
+    target: StridedView
 
 
 class Add(NamedTuple):
     """``target[ids[0][k], ids[1][k], ..., rest of k] += v[k]``, one element after the other, starting from zeros."""
 
     place: Picked
-    v: View
-    target: View
+    v: StridedView
+    target: StridedView
 
 
 Step = Apply | Call | Reduce | Product | Check | Add
 
 
-def reads(step: Step) -> set[Memory]:
+def reads(step: Step) -> set[KernelMemory]:
     """Return the memory that a step reads."""
     if isinstance(step, Apply | Call):
         found: Sequence[Any] = step.operands
@@ -175,7 +175,7 @@ def reads(step: Step) -> set[Memory]:
     else:
         found = [getattr(step, name) for name in ("x", "a", "b", "ids") if hasattr(step, name)]
     views = [y for x in found for y in ((x.x, *x.ids, *x.checks) if isinstance(x, Picked) else (x,))]
-    return {x.memory for x in views if isinstance(x, View)}
+    return {x.memory for x in views if isinstance(x, StridedView)}
 
 
 def strides_of(shape: Shape) -> Shape:
@@ -196,7 +196,7 @@ def merged(dims: Sequence[tuple[int, ...]], strides: Sequence[Sequence[int]]) ->
     lengths: list[Shape] = []
     kept: list[list[int]] = [[] for _ in strides]
     for k, dim in enumerate(dims):
-        cut = any(isinstance(n, Rows) for n in dim)
+        cut = any(isinstance(n, BlockRows) for n in dim)
         if math.prod(dim) == 1 and not cut:
             continue
         steps = [each[k] for each in strides]

@@ -17,7 +17,7 @@ from funcgrad._core.primitive import Primitive
 from funcgrad._engines.source.kernels.equations import VIEWS, given, has_form, lowered
 from funcgrad._engines.source.kernels.expand import parts_of, with_expansions
 from funcgrad._engines.source.kernels.lowering import Lowering
-from funcgrad._engines.source.kernels.nodes import Memory, Number, Rows, Shape, View
+from funcgrad._engines.source.kernels.nodes import BlockRows, KernelMemory, Scalar, Shape, StridedView
 from funcgrad._engines.source.kernels.text import KernelWriter, Text
 
 # An array of more elements is large: kernels run on blocks of it.
@@ -37,10 +37,10 @@ _BY_ELEMENT = frozenset({Basic.BROADCAST, Basic.CAST, Basic.COPY, Basic.STOP_GRA
 _INDEXED = frozenset({Basic.EMBEDDING, Basic.INDEX, Basic.SCATTER})
 
 # Makes a kernel, to stand in place of a primitive.
-Make = Callable[["Plan"], Any]
+Make = Callable[["KernelPlan"], Any]
 
 
-class Plan(NamedTuple):
+class KernelPlan(NamedTuple):
     """A kernel that is to be compiled.
 
     Args:
@@ -97,9 +97,9 @@ def _without_barriers(graph: Graph) -> Graph:
     made: set[Operand] = set()
     for e in graph.equations:
         operands = tuple([known.get(x, x) for x in e.operands])
-        handed = any(var in graph.outputs and x not in made for var, x in zip(e.results, operands, strict=False))
+        needs_copy = any(var in graph.outputs and x not in made for var, x in zip(e.results, operands, strict=False))
         made.update(e.results)
-        if e.primitive.forms.basic is Basic.BARRIER and not handed:
+        if e.primitive.forms.basic is Basic.BARRIER and not needs_copy:
             known.update(zip(e.results, operands, strict=False))
         else:
             kept.append(Equation(e.primitive, operands, e.params, e.results, e.source))
@@ -111,7 +111,7 @@ class _NoFormError(Exception):
     """An equation that has a form by itself has no form in this kernel."""
 
 
-Found = tuple[Plan, list[Equation]] | None
+Found = tuple[KernelPlan, list[Equation]] | None
 
 
 def _small(graph: Graph, pending: list[Equation], forms: dict[Equation, bool]) -> Found:
@@ -244,11 +244,11 @@ class _RowsOf:
             return False
         for x, is_cut in zip(arrays, cut, strict=True):
             if is_cut:
-                self.shapes[x] = (Rows(self.length[1]), *x.aval.shape[1:])
+                self.shapes[x] = (BlockRows(self.length[1]), *x.aval.shape[1:])
             else:
                 self._whole.add(x)
         if not partial:
-            self.shapes[result] = (Rows(self.length[1]), *shape[1:])
+            self.shapes[result] = (BlockRows(self.length[1]), *shape[1:])
         return True
 
     def _is_by_rows(self, basic: Basic | None, params: dict[str, Any], arrays: Sequence[Var]) -> bool:
@@ -294,7 +294,7 @@ class _Flat:
             return False
         for x in (*equation.operands, *equation.results):
             if type(x) is Var and x.aval.shape:
-                self.shapes[x] = (Rows(BLOCK),)
+                self.shapes[x] = (BlockRows(BLOCK),)
         return True
 
 
@@ -305,7 +305,7 @@ def _planned(
     shapes: dict[Any, Shape],
     length: tuple[int, int] | None,
     is_partial: Callable[[Equation], bool] = lambda equation: False,
-) -> Plan:
+) -> KernelPlan:
     """Return the kernel for the members; ``others`` read some of its results."""
     made = {var for equation in members for var in equation.results}
     read = {x for equation in others for x in equation.operands} | set(graph.outputs)
@@ -322,16 +322,16 @@ def _planned(
         )
     )
     lowering = Lowering(shapes)
-    memories: list[Memory] = []
+    memories: list[KernelMemory] = []
     for i, var in enumerate(operands):
         value = given(var, shapes.get(var, var.aval.shape), f"a{i}", sliced=var in shapes)
         lowering.known[var] = value
-        memories += [value.memory] if isinstance(value, View) else []
+        memories += [value.memory] if isinstance(value, StridedView) else []
     for equation in members:
         for x in equation.operands:
             # An operand that only gives its shape is not passed to the kernel.
             if type(x) is Var:
-                lowering.known.setdefault(x, Number("0", x.aval.dtype))
+                lowering.known.setdefault(x, Scalar("0", x.aval.dtype))
         if not lowered(lowering, equation):
             raise _NoFormError(equation)
     results = [var for equation in members for var in equation.results if var in read]
@@ -352,7 +352,7 @@ def _planned(
     assert plain is not None
     sliced = tuple([var in shapes for var in operands])
     made_shapes = tuple([memory.shape for memory in targets])
-    return Plan(
+    return KernelPlan(
         plain,
         operands,
         tuple(results),
@@ -369,15 +369,15 @@ def _joined(equation: Equation) -> Any:
     return equation.primitive.forms.ufunc
 
 
-def _outputs(lowering: Lowering, results: Sequence[Var], shapes: dict[Any, Shape]) -> list[Memory]:
+def _outputs(lowering: Lowering, results: Sequence[Var], shapes: dict[Any, Shape]) -> list[KernelMemory]:
     """Return memory for each result that holds this result and nothing else."""
-    taken: set[Memory] = set()
-    found: list[Memory] = []
+    taken: set[KernelMemory] = set()
+    found: list[KernelMemory] = []
     for var in results:
         x = lowering.known[var]
         shape = shapes.get(var, var.aval.shape)
-        whole = isinstance(x, View) and x.is_contiguous and math.prod(x.shape) == math.prod(x.memory.shape)
-        if not isinstance(x, View) or not whole or x.memory.name is not None or x.memory in taken:
+        whole = isinstance(x, StridedView) and x.is_contiguous and math.prod(x.shape) == math.prod(x.memory.shape)
+        if not isinstance(x, StridedView) or not whole or x.memory.name is not None or x.memory in taken:
             x = lowering.applied("{}", [x], shape, x.dtype)
         taken.add(x.memory)
         found.append(x.memory)

@@ -25,17 +25,17 @@ from funcgrad._engines.source.kernels.fuse import allotted, fused, inside, neede
 from funcgrad._engines.source.kernels.nodes import (
     Add,
     Apply,
+    BlockRows,
     Call,
     Check,
-    Memory,
-    Number,
+    KernelMemory,
     Picked,
     Product,
     Reduce,
-    Rows,
+    Scalar,
     Shape,
     Step,
-    View,
+    StridedView,
     merged,
     reads,
     strides_of,
@@ -78,8 +78,8 @@ class KernelWriter:
         self,
         steps: Sequence[Step],
         arguments: Sequence[str],
-        memories: Sequence[Memory],
-        results: dict[str, Memory],
+        memories: Sequence[KernelMemory],
+        results: dict[str, KernelMemory],
         blocked: bool,
     ) -> None:
         self._groups = fused(needed(steps, results.values()))
@@ -87,8 +87,8 @@ class KernelWriter:
         self._blocked = blocked
         self._outputs = {memory: name for name, memory in results.items()}
         # Memories with one number may overlap; memories with different numbers do not.
-        self._numbers: dict[Memory, int] = {}
-        self._places: dict[Memory, str] = {}
+        self._numbers: dict[KernelMemory, int] = {}
+        self._places: dict[KernelMemory, str] = {}
         # The first three entries are the stack workspace, the size of one table, and the number of the last block; they
         # are filled in later.
         self._entries: list[Entry] = [0, 0, 0]
@@ -96,10 +96,10 @@ class KernelWriter:
         self._depth = 1
         self._memories = memories
         # Byte offsets in the workspace.
-        self._offsets: dict[Memory, int] = {}
+        self._offsets: dict[KernelMemory, int] = {}
         self._counter = 0
 
-    def may_take(self, result: Memory, name: str) -> bool:
+    def may_take(self, result: KernelMemory, name: str) -> bool:
         """Return whether a result may use an argument's memory: no later read, and no read of other elements."""
         operand = next((memory for memory in self._memories if memory.name == name), None)
         if operand is None or not operand.sliced or operand.dtype != result.dtype or operand.shape != result.shape:
@@ -110,7 +110,7 @@ class KernelWriter:
             same = isinstance(step, Apply) and all(
                 x.offset == 0 and x.strides == strides_of(x.shape) and x.shape == operand.shape
                 for x in step.operands
-                if isinstance(x, View) and x.memory is operand
+                if isinstance(x, StridedView) and x.memory is operand
             )
             if i > first or (i == first and not same):
                 return False
@@ -134,7 +134,7 @@ class KernelWriter:
         """Return the table for blocks of this many rows."""
 
         def length(n: int) -> int:
-            return rows if rows is not None and isinstance(n, Rows) else int(n)
+            return rows if rows is not None and isinstance(n, BlockRows) else int(n)
 
         return [math.prod(map(length, e)) if isinstance(e, tuple) else int(e) for e in self._entries]
 
@@ -192,14 +192,14 @@ class KernelWriter:
         else:
             self._add(step)
 
-    def _loop(self, group: Sequence[Apply], made_here: set[Memory]) -> None:
+    def _loop(self, group: Sequence[Apply], made_here: set[KernelMemory]) -> None:
         """Write one loop over the elements for all steps of a group."""
         shape = group[0].target.shape
         made = {step.target.memory: step.target for step in group}
-        accesses: dict[Any, View] = {}
+        accesses: dict[Any, StridedView] = {}
         for step in group:
             for x in [y for each in step.operands for y in (each.ids if isinstance(each, Picked) else (each,))]:
-                if isinstance(x, View) and not (x.memory in made and x == made[x.memory]):
+                if isinstance(x, StridedView) and not (x.memory in made and x == made[x.memory]):
                     accesses.setdefault(_key(x), x)
         picked = {id(x): x.x for step in group for x in step.operands if isinstance(x, Picked)}
         stores = [step.target for step in group if step.target.memory not in made_here]
@@ -227,7 +227,7 @@ class KernelWriter:
                 self._pick(x, rest[id(x)], names)
                 if isinstance(x, Picked)
                 else x.text
-                if isinstance(x, Number)
+                if isinstance(x, Scalar)
                 else names[_key(x)]
                 for x in step.operands
             ]
@@ -320,7 +320,7 @@ class KernelWriter:
         self._counter += 1
         return f"v{self._counter}"
 
-    def _at(self, x: View, terms: Sequence[str] = ()) -> str:
+    def _at(self, x: StridedView, terms: Sequence[str] = ()) -> str:
         """Return the address of a view's first element, or of a later one."""
         index = self._index(terms, x.offset)
         place = self._places[x.memory]
@@ -372,7 +372,7 @@ class KernelWriter:
         self._line(f"product({', '.join(arguments)})  # matmul")
 
 
-def _key(x: View) -> Any:
+def _key(x: StridedView) -> Any:
     return id(x.memory), x.offset, x.shape, x.strides
 
 
