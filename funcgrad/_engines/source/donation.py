@@ -43,7 +43,7 @@ class Donated:
     def _refuse(self, i: int, arrived: str) -> NoReturn:
         raise ValueError(
             f"jit: {self._name(i)} is donated, and is written over. {arrived}; needed an array that can be written to, "
-            "in memory that no other argument lies in. Pass a copy of it, or leave it out of donate_argnums."
+            "in memory that it shares with no other argument. Pass a copy of it, or leave it out of donate_argnums."
         )
 
 

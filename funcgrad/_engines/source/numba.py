@@ -171,7 +171,7 @@ class Whole(Part):
     def _refused(self, *operands: Any) -> NoReturn:
         """Raise the error that NumPy raises for an index out of bounds."""
         self._plan.members.evaluate(*operands)
-        raise IndexError("jit: an index array names an element that is not there.")
+        raise IndexError("jit: an index array is out of bounds.")
 
     def _fitted(self, *given: Any) -> list[Any]:
         """Return the same arguments in the form that the kernel takes."""

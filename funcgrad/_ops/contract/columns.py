@@ -49,12 +49,12 @@ def conv_numpy(x: Any, kernel: Any, *, window: Any) -> np.ndarray:
     y_shape = (x.shape[0], kernel.shape[0], *lengths)
     if not (x.size and kernel.size and math.prod(y_shape)):
         return np.zeros(y_shape, x.dtype)
-    apart = not _is_one(spread)
+    has_gaps = not _is_one(spread)
     laid_out = x.shape[1] * math.prod(lengths)
     added = kernel.shape[0] * math.prod(x.shape[2:])
-    if _is_one(strides) and (apart or _ADDING * added < laid_out):
+    if _is_one(strides) and (has_gaps or _ADDING * added < laid_out):
         return _by_scattering(x, kernel, window, y_shape)
-    if apart:
+    if has_gaps:
         x = _spread_out(x, spread)
     x = np.ascontiguousarray(_padded(x, padding))
     # Choose the longer rows, which are copied faster. BLAS also takes a transposed matrix.
@@ -193,14 +193,14 @@ def _by_scattering(x: np.ndarray, kernel: np.ndarray, window: Any, y_shape: Size
     out, inner, *offsets = kernel.shape
     grouped = kernel.reshape(groups, out // groups, inner, -1)
     matrix = np.ascontiguousarray(grouped.swapaxes(2, 3)).reshape(groups, -1, inner)
-    reach = [(k - 1) * apart for k, apart in zip(offsets, dilation, strict=True)]
-    spans = [(m - 1) * apart + 1 for m, apart in zip(space, spread, strict=True)]
+    reach = [(k - 1) * step for k, step in zip(offsets, dilation, strict=True)]
+    spans = [(m - 1) * step + 1 for m, step in zip(space, spread, strict=True)]
     whole = np.zeros((n, out, *[span + far for span, far in zip(spans, reach, strict=True)]), x.dtype)
     pitches = _pitches(whole.shape[2:])
     run = _run(tuple(space), pitches) if _is_one(spread) else 0
     # The positions of the products with each element of the kernel, the last element first.
     firsts = [
-        [far - i * apart for i, far, apart in zip(at, reach, dilation, strict=True)]
+        [far - i * step for i, far, step in zip(at, reach, dilation, strict=True)]
         for at in product(*map(range, offsets))
     ]
     if run and run <= _WASTE * math.prod(space):
@@ -213,7 +213,7 @@ def _by_scattering(x: np.ndarray, kernel: np.ndarray, window: Any, y_shape: Size
     else:
         images, target, shape = x, whole, tuple(space)
         targets = [
-            (..., *[slice(low, low + span, apart) for low, span, apart in zip(first, spans, spread, strict=True)])
+            (..., *[slice(low, low + span, step) for low, span, step in zip(first, spans, spread, strict=True)])
             for first in firsts
         ]
     count = math.prod(shape)
@@ -258,8 +258,6 @@ def _padded(x: np.ndarray, padding: tuple[tuple[int, int], ...]) -> np.ndarray:
 
 def _spread_out(x: np.ndarray, spread: Sizes) -> np.ndarray:
     """Return an image with zeros between its elements."""
-    wide = np.zeros(
-        (*x.shape[:2], *[(n - 1) * apart + 1 for n, apart in zip(x.shape[2:], spread, strict=True)]), x.dtype
-    )
-    wide[(..., *[slice(None, None, apart) for apart in spread])] = x
+    wide = np.zeros((*x.shape[:2], *[(n - 1) * step + 1 for n, step in zip(x.shape[2:], spread, strict=True)]), x.dtype)
+    wide[(..., *[slice(None, None, step) for step in spread])] = x
     return wide

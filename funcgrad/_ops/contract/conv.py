@@ -47,9 +47,9 @@ class Window(NamedTuple):
         )
 
 
-def extent(n: int, apart: int) -> int:
-    """Return the length of ``n`` elements at a distance of ``apart``."""
-    return (n - 1) * apart + 1
+def extent(n: int, step: int) -> int:
+    """Return the length of ``n`` elements at a distance of ``step``."""
+    return (n - 1) * step + 1
 
 
 def _conv_xla(lax: Any, x: Any, kernel: Any, *, window: Window) -> Any:
@@ -90,8 +90,8 @@ def turned(kernel: Any, groups: int) -> Any:
 
 def _to_x(y_bar: Any, kernel: Any, x_shape: Sizes, window: Window) -> Any:
     strides, padding, spread, dilation, groups = window
-    reach = [extent(k, apart) - 1 for k, apart in zip(kernel.shape[2:], dilation, strict=True)]
-    lengths = [extent(n, apart) for n, apart in zip(x_shape[2:], spread, strict=True)]
+    reach = [extent(k, step) - 1 for k, step in zip(kernel.shape[2:], dilation, strict=True)]
+    lengths = [extent(n, step) for n, step in zip(x_shape[2:], spread, strict=True)]
     back = tuple(
         [
             (k - low, n + low - extent(m, stride))
@@ -103,8 +103,8 @@ def _to_x(y_bar: Any, kernel: Any, x_shape: Sizes, window: Window) -> Any:
 
 def _to_kernel(y_bar: Any, x: Any, kernel_shape: Sizes, window: Window) -> Any:
     strides, padding, spread, dilation, groups = window
-    reach = [extent(k, apart) - 1 for k, apart in zip(kernel_shape[2:], dilation, strict=True)]
-    lengths = [extent(n, apart) for n, apart in zip(x.shape[2:], spread, strict=True)]
+    reach = [extent(k, step) - 1 for k, step in zip(kernel_shape[2:], dilation, strict=True)]
+    lengths = [extent(n, step) for n, step in zip(x.shape[2:], spread, strict=True)]
     around = tuple(
         [
             (low, extent(m, stride) + k - n - low)

@@ -168,8 +168,8 @@ nextafter_p = elementwise(
     numpy=np.nextafter,
     xla="nextafter",
     maps=Undefined(
-        "nextafter: a derivative was asked of the next floating-point number; it follows its argument in steps of the "
-        "rounding, which have none. Take it of fg.stop_gradient(x), or outside of the differentiated function."
+        "nextafter: a derivative of the next floating-point number was asked for. That number changes in steps of "
+        "the rounding and has no derivative. Take it of fg.stop_gradient(x), or outside of the differentiated function."
     ),
 )
 spacing_p = elementwise("spacing", "x", numpy=np.spacing, xla=_spacing_xla, maps=CONSTANT)

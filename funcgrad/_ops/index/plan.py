@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
-class Slot:
+class ArraySlot:
     """Stands in an index for an index array, which is an operand of the primitive."""
 
     __slots__ = ()
@@ -21,8 +21,8 @@ class Slot:
         return "SLOT"
 
 
-SLOT = Slot()
-Entry = int | slice | EllipsisType | Slot | None
+SLOT = ArraySlot()
+Entry = int | slice | EllipsisType | ArraySlot | None
 FULL = slice(None)
 
 
@@ -78,7 +78,7 @@ def _entry_text(entry: Entry) -> str:
     return ends if entry.step is None else f"{ends}:{entry.step}"
 
 
-class Plan(NamedTuple):
+class ResolvedIndex(NamedTuple):
     """An index resolved against shapes.
 
     First the array is *cut*: per axis the elements ``low, low + stride, ...`` below ``high``, reversed on some axes,
@@ -124,7 +124,7 @@ def expand_ellipsis(entries: tuple[Entry, ...], ndim: int) -> tuple[Entry, ...]:
     return entries[: places[0]] + rest + entries[places[0] + 1 :]
 
 
-def resolve(index: Index, shape: tuple[int, ...], arrays: tuple[tuple[int, ...], ...] = ()) -> Plan:
+def resolve(index: Index, shape: tuple[int, ...], arrays: tuple[tuple[int, ...], ...] = ()) -> ResolvedIndex:
     """Resolve an index against the shape of the array and the shapes of the index arrays."""
     entries = expand_ellipsis(index.entries, len(shape))
     sources = [entry for entry in entries if entry is not None]
@@ -151,7 +151,7 @@ def resolve(index: Index, shape: tuple[int, ...], arrays: tuple[tuple[int, ...],
     batch = np.broadcast_shapes(*arrays) if arrays else ()
     # XLA's slices are ascending, so a descending range is cut in memory order and reversed afterwards.
     ascending = [span if span.step > 0 else span[::-1] for span in ranges]
-    return Plan(
+    return ResolvedIndex(
         lows=tuple(span[0] if span else 0 for span in ascending),
         highs=tuple(span[-1] + 1 if span else 0 for span in ascending),
         strides=tuple(span.step if len(span) > 1 else 1 for span in ascending),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._ops.index.plan import Index, Plan, resolve
+from funcgrad._ops.index.plan import Index, ResolvedIndex, resolve
 
 Piece = tuple[Any, Index, tuple]
 
@@ -80,7 +80,7 @@ def pieces_of(operands: Sequence[Any], indices: tuple[Index, ...]) -> Iterable[P
         start = stop
 
 
-def _interval_axis(plan: Plan, shape: tuple[int, ...]) -> int | None:
+def _interval_axis(plan: ResolvedIndex, shape: tuple[int, ...]) -> int | None:
     """Return the axis along which a cut is an interval while it is whole along the others.
 
     ``None`` if there is none.
@@ -130,7 +130,7 @@ def _reshape(lax: Any, x: Any, shape: tuple[int, ...]) -> Any:
     return x if x.shape == shape else lax.reshape(x, shape)
 
 
-def _cut(lax: Any, x: Any, plan: Plan) -> Any:
+def _cut(lax: Any, x: Any, plan: ResolvedIndex) -> Any:
     """Apply the static part of an index: slice, reverse, drop axes."""
     if not _is_whole(plan, x.shape):
         if lax.is_traced(x) or any(stride != 1 for stride in plan.strides):
@@ -144,18 +144,18 @@ def _cut(lax: Any, x: Any, plan: Plan) -> Any:
     return _reshape(lax, x, plan.base)
 
 
-def _is_whole(plan: Plan, shape: tuple[int, ...]) -> bool:
+def _is_whole(plan: ResolvedIndex, shape: tuple[int, ...]) -> bool:
     return plan.highs == shape and not any(plan.lows) and all(stride == 1 for stride in plan.strides)
 
 
-def _restored(lax: Any, part: Any, plan: Plan) -> Any:
+def _restored(lax: Any, part: Any, plan: ResolvedIndex) -> Any:
     """Return a cut part with its dropped axes, in ascending order."""
     lengths = iter(plan.base)
     part = _reshape(lax, part, tuple(1 if i in plan.dropped else next(lengths) for i in range(len(plan.lows))))
     return lax.rev(part, plan.reversed_axes) if plan.reversed_axes else part
 
 
-def _uncut(lax: Any, part: Any, plan: Plan, shape: tuple[int, ...]) -> Any:
+def _uncut(lax: Any, part: Any, plan: ResolvedIndex, shape: tuple[int, ...]) -> Any:
     """Return a cut part in its place among zeros."""
     part = _restored(lax, part, plan)
     if _is_whole(plan, shape):
@@ -167,7 +167,7 @@ def _uncut(lax: Any, part: Any, plan: Plan, shape: tuple[int, ...]) -> Any:
     return lax.pad(part, np.zeros((), part.dtype), widths)
 
 
-def _paste(lax: Any, x: Any, part: Any, plan: Plan, *, reads: bool) -> Any:
+def _paste(lax: Any, x: Any, part: Any, plan: ResolvedIndex, *, reads: bool) -> Any:
     """Return ``x`` with a cut part put back; ``reads`` says whether the part may be computed from ``x``."""
     if _is_whole(plan, x.shape):
         return _restored(lax, part, plan)
@@ -184,7 +184,7 @@ def _paste(lax: Any, x: Any, part: Any, plan: Plan, *, reads: bool) -> Any:
     return lax.select(mask, _uncut(lax, part, plan, x.shape), x)
 
 
-def _gather(lax: Any, x: Any, plan: Plan, arrays: tuple, unique: bool) -> Any:
+def _gather(lax: Any, x: Any, plan: ResolvedIndex, arrays: tuple, unique: bool) -> Any:
     shape = plan.gathered
     positions, known = _positions(lax, plan, arrays)
     if 0 in shape:
@@ -198,7 +198,7 @@ def _gather(lax: Any, x: Any, plan: Plan, arrays: tuple, unique: bool) -> Any:
     return lax.gather(x, positions, numbers, sizes, unique_indices=unique, mode=mode)
 
 
-def _scatter(lax: Any, x: Any, v: Any, plan: Plan, arrays: tuple, *, unique: bool, add: bool) -> Any:
+def _scatter(lax: Any, x: Any, v: Any, plan: ResolvedIndex, arrays: tuple, *, unique: bool, add: bool) -> Any:
     positions, known = _positions(lax, plan, arrays)
     if 0 in plan.gathered:
         return x
@@ -212,13 +212,13 @@ def _scatter(lax: Any, x: Any, v: Any, plan: Plan, arrays: tuple, *, unique: boo
     return function(x, positions, v, numbers, unique_indices=unique, mode=mode)
 
 
-def _window_axes(plan: Plan) -> tuple[int, ...]:
+def _window_axes(plan: ResolvedIndex) -> tuple[int, ...]:
     """Return the axes of a gathered result that are not those of the index arrays."""
     count = len(plan.batch)
     return tuple(i if i < plan.place else i + count for i in range(len(plan.kept)))
 
 
-def _positions(lax: Any, plan: Plan, arrays: tuple) -> tuple[Any, bool]:
+def _positions(lax: Any, plan: ResolvedIndex, arrays: tuple) -> tuple[Any, bool]:
     """Return the index arrays as one, with the indexed axes as its last axis.
 
     And whether they are known to be in bounds.

@@ -42,8 +42,8 @@ def copy(x: Any) -> Any:
 
 def kept_here(y: Any) -> Any:
     """Return a new array that belongs to the running function, also if its value belongs to an outer transform."""
-    home = active_trace()
-    return y if not isinstance(y, Tracer) or y.owner is home or type(y) is Place else new_place(y, owned=False)
+    trace = active_trace()
+    return y if not isinstance(y, Tracer) or y.owner is trace or type(y) is Place else new_place(y, owned=False)
 
 
 def in_one_piece(x: Any, order: str = "C") -> bool:

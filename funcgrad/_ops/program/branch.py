@@ -62,8 +62,8 @@ class Branches(NamedTuple):
         """Return results and residuals; the branch that is not taken returns zeros as residuals."""
         return self._cut(pulled_graphs, moves, primals)
 
-    def pushed(self, moves: Moves, primals: tuple, x_dots: list, apart: bool) -> tuple[list, list]:
-        if apart:
+    def pushed(self, moves: Moves, primals: tuple, x_dots: list, separate: bool) -> tuple[list, list]:
+        if separate:
             ys, second, kept = self._cut(linearized_graphs, moves, primals)
             return ys, second(*kept, *x_dots)
         pushed = Branches(*[graph.made(pushed_graph, moves.operands[1:], moves.results) for graph in self])
@@ -216,17 +216,17 @@ class While(NamedTuple):
             "with a length (and keep the carry as it is once the loop is over), or forward mode: fg.jvp, fg.jacfwd."
         )
 
-    def pushed(self, moves: Moves, primals: tuple, x_dots: list, apart: bool) -> tuple[list, list]:
+    def pushed(self, moves: Moves, primals: tuple, x_dots: list, separate: bool) -> tuple[list, list]:
         """Carry the tangents along.
 
-        If they must be separate (``apart``), run the loop of primals once more on its own.
+        If they must be separate (``separate``), run the loop of primals once more on its own.
         """
         _, constants, carry = self.parts(moves.operands)
         condition, others, init = self.parts(primals)
         moving, count = sum(constants), len(init)
         pushed = self.body.made(_pushed_loop, self, constants, carry)
         results = pushed(*condition, *others, *x_dots[:moving], *init, *x_dots[moving:])
-        return self(*primals) if apart else results[:count], results[count:]
+        return self(*primals) if separate else results[:count], results[count:]
 
 
 def _while_numpy(*operands: Any, loop: While) -> list[Any]:
@@ -285,14 +285,14 @@ def _while_batch(
     flags = tuple(carry_flags)
     while True:
         body, mapped = batched_graph(loop.body, size, (*body_flags, *flags), flags)
-        condition, (ends_apart,) = batched_graph(loop.condition, size, (*condition_flags, *flags))
-        grown = (True,) * len(flags) if ends_apart else mapped
+        condition, (separate_ends,) = batched_graph(loop.condition, size, (*condition_flags, *flags))
+        grown = (True,) * len(flags) if separate_ends else mapped
         if grown == flags:
             break
         flags = grown
     fixed, others, carry = loop.parts(operands)
     init = [with_batch(x, size, had) if flag else x for x, had, flag in zip(carry, carry_flags, flags, strict=True)]
-    if ends_apart:
+    if separate_ends:
         pair = loop.condition_constants, loop.body_constants
         return body.made(_until_all_end, condition, *pair)(*fixed, *fixed, *others, *init)
     return shared(loop._replace(condition=condition, body=body)(*fixed, *others, *init), flags)

@@ -53,9 +53,9 @@ class _Call(NamedTuple):
         results, count = call(forward, primals, self.compiler), len(self.graph.outputs)
         return results[:count], self._replace(graph=backward), results[count:]
 
-    def pushed(self, moves: Moves, primals: tuple, x_dots: list, apart: bool) -> tuple[list, list]:
+    def pushed(self, moves: Moves, primals: tuple, x_dots: list, separate: bool) -> tuple[list, list]:
         count = len(self.graph.outputs)
-        if not apart:
+        if not separate:
             results = call(self.graph.made(pushed_graph, *moves), (*primals, *x_dots), self.compiler)
             return results[:count], results[count:]
         first, second = self.graph.made(linearized_graphs, *moves)

@@ -68,8 +68,8 @@ class _Checkpointed(NamedTuple):
 
         return self(*primals), backward, primals
 
-    def pushed(self, moves: Moves, primals: tuple, x_dots: list, apart: bool) -> tuple[list, list]:
-        if apart:
+    def pushed(self, moves: Moves, primals: tuple, x_dots: list, separate: bool) -> tuple[list, list]:
+        if separate:
             y_dots = checkpointed(self.graph.made(_tangents, *moves), barrier_p(*primals, *x_dots))
             return self(*primals), y_dots
         results, count = checkpointed(self.graph.made(pushed_graph, *moves), (*primals, *x_dots)), len(self.avals)

@@ -29,8 +29,8 @@ def _refuse_captured(rule: VjpRule | JvpRule, moving: Sequence[bool]) -> None:
     """
     if any(moving[rule.arity :]):
         raise NotDifferentiableError(
-            f"{rule.name}: a derivative was asked by a traced value that the function closes over; its rule has "
-            "derivatives by its arguments only. Pass the value as an argument."
+            f"{rule.name}: a derivative was asked by a traced value that the function closes over; its rule "
+            "covers its arguments only. Pass the value as an argument."
         )
 
 

@@ -40,7 +40,7 @@ class JvpRule(Protocol):
         ...
 
 
-class _Mapped:
+class _MappedRule:
     """The common part of both kinds; ``batched`` flags the operands, with values that the function closes over last."""
 
     # The rule belongs to one call, like the user's rule. Programs with different rules must not count as equal.
@@ -64,7 +64,7 @@ class _Mapped:
         return [with_batch(y, self._size, flag) for y, flag in zip(ys, flags, strict=True)]
 
 
-class MappedVjp(_Mapped):
+class MappedVjp(_MappedRule):
     """The mapped rule of ``custom_vjp``; the cotangent of a value that is not batched is summed over the batch."""
 
     _kept: Mask = ()
@@ -103,7 +103,7 @@ class MappedVjp(_Mapped):
         return [bar if flag or bar is None else reduce_sum(bar, (0,)) for bar, flag in pairs]
 
 
-class MappedJvp(_Mapped):
+class MappedJvp(_MappedRule):
     """The mapped rule of ``custom_jvp``."""
 
     def push(self, xs: Sequence[Any], x_dots: Sequence[Any]) -> tuple[list, list]:

@@ -18,7 +18,7 @@ class Moves(NamedTuple):
     results: Mask
 
 
-class Program(Protocol):
+class GraphProgram(Protocol):
     """The parameters of a primitive that holds graphs: a function to run, and the programs of its derivatives."""
 
     def __call__(self, *operands: Any) -> list[Any]:
@@ -44,21 +44,20 @@ class Program(Protocol):
         """
         ...
 
-    def pushed(self, moves: Moves, primals: tuple, x_dots: list, apart: bool) -> tuple[list, list]:
+    def pushed(self, moves: Moves, primals: tuple, x_dots: list, separate: bool) -> tuple[list, list]:
         """Return the results, and a tangent for each active result, from a tangent for each active operand.
 
-        With ``apart`` the tangents belong to an inner transform, which has no primals; the results must not depend on
-        it.
+        With ``separate`` the tangents belong to an inner transform without primals; the results must not depend on it.
         """
         ...
 
 
 class ProgramDerivative:
-    """Both modes of a primitive whose parameters, by name, make a `Program`."""
+    """Both modes of a primitive whose parameters, by name, make a `GraphProgram`."""
 
     __slots__ = ("_program",)
 
-    def __init__(self, program: Callable[..., Program]) -> None:
+    def __init__(self, program: Callable[..., GraphProgram]) -> None:
         self._program = program
 
     def record(self, primitive: Primitive, primals: tuple, active: int, params: dict) -> tuple[list, Any, tuple]:
@@ -89,6 +88,6 @@ class ProgramDerivative:
         return ys, spread_out(y_dots, moves.results)
 
 
-def _moves(program: Program, primals: tuple, flags: Sequence[bool]) -> Moves:
+def _moves(program: GraphProgram, primals: tuple, flags: Sequence[bool]) -> Moves:
     pairs = zip(primals, flags, strict=True)
     return program.moves(tuple([flag and is_inexact(aval_of(x).dtype) for x, flag in pairs]))

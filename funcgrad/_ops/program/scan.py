@@ -98,8 +98,8 @@ class Loop(NamedTuple):
         ys, once, rows = cut.run(primals, len(self.body.outputs))
         return ys, backward, [*once, *rows]
 
-    def pushed(self, moves: Moves, primals: tuple, x_dots: list, apart: bool) -> tuple[list, list]:
-        push = _pushed_in_two if apart else _pushed_at_once
+    def pushed(self, moves: Moves, primals: tuple, x_dots: list, separate: bool) -> tuple[list, list]:
+        push = _pushed_in_two if separate else _pushed_at_once
         return push(self, moves, primals, self.moving_parts(moves, x_dots))
 
 

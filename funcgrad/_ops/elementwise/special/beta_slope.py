@@ -92,8 +92,8 @@ betainc_slope_p = elementwise(
     numpy=_slope_numpy,
     xla=on_host(lambda: betainc_slope_p),
     maps=Undefined(
-        "scipy.special.betainc: a second derivative was asked for that is by a parameter, and there is a rule for the "
-        "first alone. Differentiate twice by the last argument, or take differences of the first derivative."
+        "scipy.special.betainc: a second derivative by a parameter was asked for, but there is a rule for the first "
+        "one only. Differentiate twice by the last argument, or take differences of the first derivative."
     ),
     flops=2000,
 )

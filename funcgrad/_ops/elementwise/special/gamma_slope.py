@@ -102,7 +102,7 @@ gamma_slope_p = elementwise(
     xla=_slope_xla,
     maps=Undefined(
         "the gamma distribution (random.gamma, gammainc): a second derivative by the shape parameter was asked for, "
-        "and there is a rule for the first alone. Differentiate by other parameters, or estimate it from the score: "
+        "but there is a rule for the first one only. Differentiate by other parameters, or estimate it from the score: "
         "the derivative of the log-density, which has all orders."
     ),
     flops=500,

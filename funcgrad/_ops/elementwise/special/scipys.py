@@ -48,7 +48,7 @@ def no_rule(name: str, operand: str, remedy: str = "") -> Rule:
 
     def refuse(t: Any) -> Any:
         raise NotDifferentiableError(
-            f"scipy.special.{name}: its derivative by {operand} was asked for, for which there is no closed rule. "
+            f"scipy.special.{name}: its derivative by {operand} was asked for, but no closed formula is known. "
             + (remedy or f"Hold {operand} constant with fg.stop_gradient, or take differences by it in fg.custom_jvp.")
         )
 
