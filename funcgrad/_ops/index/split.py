@@ -96,7 +96,7 @@ def join(xs: Sequence[Any]) -> Any:
 
 
 def _place(x: Any) -> tuple[np.dtype, Any]:
-    """Return what arrays must share to be joined: the dtype, and the sharding on devices."""
+    """Return the dtype and the sharding of an array. Only arrays with equal ones can be joined."""
     return x.dtype, x.sharding if is_foreign(x) and not is_abstract(x) else None
 
 

@@ -232,7 +232,7 @@ def _broadcast(site: Site) -> Operand | None:
 def _unrepeated(site: Site) -> Operand | None:
     """Drop broadcasts of operands, which an elementwise operation does itself.
 
-    Of numbers only, broadcast the result.
+    If all operands are broadcast numbers, broadcast the result instead.
     """
     shorter = [_shorter(site, x) for x in site.operands]
     if all(x is y for x, y in zip(shorter, site.operands, strict=True)):

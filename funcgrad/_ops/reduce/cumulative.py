@@ -100,7 +100,7 @@ def _recurrence_a_push(a_dot: Any, a: Any, y: Any, axis: int, reverse: bool) -> 
     return recurrence(a, a_dot * shifted(y, axis, reverse=reverse), axis, reverse=reverse)
 
 
-# Cumulative products and their derivatives of every order are such recurrences. Nothing is divided, so zeros are safe.
+# Cumulative products and their derivatives of every order are such recurrences. There is no division, so zeros are safe.
 recurrence_p = CompoundPrimitive(
     "recurrence",
     operands=("a", "b"),

@@ -72,7 +72,7 @@ def _by_steps(lax: Any, b: Any, f: Any, x: Any, zi: Any) -> Any:
 
 
 def _steps(lax: Any, b: Any, f: Any, x: Any, zi: Any, shown: Any) -> tuple[Any, Any]:
-    """Return what ``shown`` picks of each step, stacked along a new first axis, and the last state."""
+    """Return ``shown(y, z)`` of each step, stacked along a new first axis, and the last state."""
     last = x.ndim - 1
     states = zi.shape
     coefficients = (*range(b.ndim - 1), last)

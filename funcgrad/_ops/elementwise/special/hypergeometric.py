@@ -43,7 +43,7 @@ hyperu_p = of_scipy(
 def _lambertw_slope(x: Any, y: Any) -> Any:
     """Return ``1 / (exp(w) (1 + w))``.
 
-    Where the exponential underflows (other branches, far left), use ``w`` itself.
+    If the exponential underflows (other branches, far left), use ``w`` itself.
     """
     lost = real_p(y) < -700
     w = select(lost, 0.0, y)

@@ -45,7 +45,7 @@ def _boxcox_by_lmbda(t: Any, base: Any, logarithm: Any, lmbda: Any, y: Any) -> A
     A base of 0 has limits.
     """
     u = lmbda * logarithm
-    # Where the power is 0 or the logarithm infinite, the slope is its limit.
+    # If the power is 0 or the logarithm infinite, the slope is its limit.
     at_zero = base == 0
     low, high = (u < -800) | (at_zero & (lmbda > 0)), (u > 0) & (abs(y) == np.inf)
     endless = (abs(logarithm) == np.inf) | at_zero
