@@ -1,6 +1,6 @@
 """Check numbers that NumPy would refuse and that are known only when a compiled program runs.
 
-A Python integer next to a narrower array must check into that array's dtype, and an exponent of integers must not be
+A Python integer next to a narrower array must fit into that array's dtype, and an exponent of integers must not be
 negative. A compiled program cannot raise, so it returns these numbers as further results, and the call checks them.
 Programs without such numbers pay nothing.
 """

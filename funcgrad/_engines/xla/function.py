@@ -56,7 +56,8 @@ class JaxFunction:
     def pulled(self, moving: tuple[bool, ...]) -> tuple[JaxFunction, JaxFunction]:
         """Return two functions.
 
-        Operands to results and residuals; residuals and cotangents of inexact results to cotangents.
+        The first maps operands to results and residuals. The second maps residuals and cotangents of the inexact
+        results to cotangents.
         """
         key = "vjp", moving
         if key not in self._derived:

@@ -249,7 +249,7 @@ def _run(primitive: Primitive, operands: tuple, params: dict) -> Any:
 def _run_spread(primitive: Primitive, operands: tuple, params: dict) -> Any:
     """Run a primitive on a mesh with explicit axes where JAX cannot infer the sharding of the result.
 
-    Give it to JAX.
+    The function computes the sharding and gives it to JAX.
     """
     numbers = [i for i, x in enumerate(operands) if isinstance(x, Array)]
     arrays = [operands[i] for i in numbers]

@@ -84,7 +84,7 @@ def squared(x: Any) -> Any:
 def _steep(x: Any, at: Any) -> Any:
     """Return 0 with an infinite derivative where ``at`` holds (``x`` is 0 there).
 
-    The slope of 0 ** 0 is 0 only at 0.
+    The slope of 0 ** 0 is taken as 0 at that point only, so its own derivative is infinite.
     """
     return sqrt_p(select(at, x, 1))
 

@@ -221,7 +221,7 @@ def _window_axes(plan: ResolvedIndex) -> tuple[int, ...]:
 def _positions(lax: Any, plan: ResolvedIndex, arrays: tuple) -> tuple[Any, bool]:
     """Return the index arrays as one, with the indexed axes as its last axis.
 
-    And whether they are known to be in bounds.
+    The second result says whether they are known to be in bounds.
     """
     lengths = [plan.base[axis] for axis in plan.array_axes]
     dtype = np.dtype(np.int32 if max(lengths) < 2**31 else np.int64)

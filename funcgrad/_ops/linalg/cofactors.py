@@ -196,7 +196,7 @@ def _pair_products(s: Any) -> Any:
 def _curvature_value(x: Any, t: Any) -> Any:
     """Return the derivative of the cofactors along ``t``, by ``x = u s vh``.
 
-    That of ``s`` along ``u^H t v``, turned back.
+    It is the derivative of the cofactors of ``s`` along ``u^H t v``, multiplied by ``u`` and ``vh`` again.
     """
     u, s, vh = svd(x)
     turned = product(product(conjugated(swapped(u)), t), conjugated(swapped(vh)))

@@ -36,7 +36,7 @@ def as_rows(keys: np.ndarray) -> np.ndarray:
 def random_words(keys: np.ndarray, count: int) -> np.ndarray:
     """Return ``uint64[n, count]``.
 
-    For keys ``uint32[n, 2]`` both words of each element, the first one as the high half.
+    For keys ``uint32[n, 2]`` it holds both words of each element, the first one as the high half.
     """
     y = np.empty((len(keys), count), _WIDE)
     halves = y.reshape(-1).view(WORD).reshape(-1, 2)

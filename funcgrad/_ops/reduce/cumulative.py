@@ -100,7 +100,7 @@ def _recurrence_a_push(a_dot: Any, a: Any, y: Any, axis: int, reverse: bool) -> 
     return recurrence(a, a_dot * shifted(y, axis, reverse=reverse), axis, reverse=reverse)
 
 
-# Cumulative products and their derivatives of every order are such recurrences. There is no division, so zeros are safe.
+# Cumulative products and their derivatives of every order are such recurrences. They never divide, so zeros are safe.
 recurrence_p = CompoundPrimitive(
     "recurrence",
     operands=("a", "b"),
@@ -155,7 +155,7 @@ def cumprod(x: Any, axis: int, *, reverse: bool = False) -> Any:
 def products_of_others(x: Any, axis: int) -> Any:
     """Return, for each element, the product of all others along an axis.
 
-    The derivative of the product, also at zeros.
+    This is the derivative of the product, also at zeros.
     """
     before = shifted(cumprod(x, axis), axis, fill=1)
     after = shifted(cumprod(x, axis, reverse=True), axis, reverse=True, fill=1)

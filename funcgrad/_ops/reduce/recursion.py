@@ -176,7 +176,7 @@ def _push_zi(zi_dot: Any, b: Any, f: Any, x: Any) -> Any:
 def _pulled(y_bar: Any, f: Any) -> Any:
     """Return the cotangent of ``u``.
 
-    The filter from the end, where numbers behind the signal are the state before it.
+    It is the result of the same filter run from the end; the numbers behind the signal are the state before it.
     """
     last, order = len(y_bar.shape) - 1, f.shape[-1]
     turned = flip(y_bar, (last,))

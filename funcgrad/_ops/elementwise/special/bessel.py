@@ -23,7 +23,7 @@ _TERMS = 13
 def _over(y: Any, x: Any, coefficients: list[float], *, scaled: bool = False) -> Any:
     """Return ``y / x`` for a Bessel function of order 1.
 
-    Near 0 by a series, because the quotient's derivatives cancel.
+    Near 0 it uses a series, because the quotient's derivatives cancel.
     """
     near = abs(x) < 1
     z = select(near, x, 0)

@@ -30,7 +30,7 @@ from funcgrad._ops.elementwise.transcendental import exp_p, log1p_p
 def _betaln_xla(lax: Any, a: Any, b: Any) -> Any:
     """Return ``betaln`` with SciPy's values at the poles.
 
-    For integers the beta function may be finite, by reflection.
+    For integers the beta function may be finite there, as its reflection formula shows.
     """
 
     def number(value: float) -> Any:
@@ -48,7 +48,7 @@ def _betaln_xla(lax: Any, a: Any, b: Any) -> Any:
 def _betaln_of_others(lax: Any, a: Any, b: Any) -> Any:
     """Return ``betaln`` away from poles.
 
-    If a is much larger than b, by a series for the difference of nearly equal terms.
+    If a is much larger than b, it uses a series for the difference of nearly equal terms.
     """
 
     def number(value: float) -> Any:
@@ -107,7 +107,7 @@ def _is_pole(x: Any) -> Any:
 def _binom_slope(n: Any, k: Any, y: Any, by_n: bool) -> Any:
     """Return the slope by logarithms.
 
-    At zeros, poles of the gamma functions below, by their reciprocals (DLMF 5.2.1).
+    At zeros, which are poles of the gamma functions, it uses their reciprocals (DLMF 5.2.1).
     """
     rest = n - k + 1
     at_zero = _is_pole(rest) | _is_pole(k + 1)

@@ -85,7 +85,7 @@ _GAMMALN_ONE = (-np.euler_gamma, *[(-1) ** k * z / k for k, z in enumerate(_ZETA
 def _small_xla(lax: Any, a: Any, x: Any) -> Any:
     """Return ``gammaincc`` for a small parameter and ``x <= 1``.
 
-    One minus the lower function would cancel (DLMF 8.7.1).
+    It uses the series DLMF 8.7.1, because one minus the lower function would cancel.
     """
     power, series = lax.full_like(x, 0), lax.full_like(x, 0)
     for coefficient in reversed(_GAMMALN_ONE):

@@ -42,7 +42,7 @@ def _boxcox_xla(lax: Any, logarithm: Any, lmbda: Any) -> Any:
 def _boxcox_by_lmbda(t: Any, base: Any, logarithm: Any, lmbda: Any, y: Any) -> Any:
     """Return the derivative of ``expm1(u) / lmbda`` by ``lmbda``, for ``u = lmbda * log(base)``.
 
-    A base of 0 has limits.
+    For a base of 0 it returns the limits.
     """
     u = lmbda * logarithm
     # If the power is 0 or the logarithm infinite, the slope is its limit.
