@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from funcgrad._engines.xla.door import shardings
+from funcgrad._engines.xla.record import shardings
 from funcgrad._public import publish
 from funcgrad.optim.extend import State
 from funcgrad.tree import flatten, leaves, unflatten

@@ -1,4 +1,4 @@
-"""What primitives and graphs run on: a record for each engine, found by its name or by a value of its own."""
+"""Find the engine (NumPy, XLA or Numba) by its name or by one of its values."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from funcgrad._core.bind import NUMPY_TYPES, Tracer, set_engine_finder
 from funcgrad._engines.engine import NO_SCOPE as NO_SCOPE
 from funcgrad._engines.engine import Engine, in_use
 from funcgrad._engines.source.records import NUMBA, NUMPY
-from funcgrad._engines.xla.door import XLA
+from funcgrad._engines.xla.record import XLA
 
-# By name. A further engine is a file with its record, and its place here.
+# Engines by name. To add an engine, write a file with its record and add the record here.
 ENGINES: dict[str, Engine] = {engine.name: engine for engine in (XLA, NUMPY, NUMBA)}
 
 
 def engine_named(name: str) -> Engine:
-    """The engine that ``fg.jit`` was asked for."""
+    """Return the engine whose name was given to ``fg.jit``."""
     engine = ENGINES.get(name) if isinstance(name, str) else None
     if engine is None:
         names = " or ".join(f'"{known}"' for known in ENGINES)
@@ -30,28 +30,28 @@ set_engine_finder(lambda x: next((engine for engine in ENGINES.values() if engin
 
 
 def engine_of(x: Any) -> Engine | None:
-    """The engine of a bare value; ``None`` for NumPy's, for tracers and for what is no value."""
+    """Return the engine of a bare value; ``None`` for NumPy values, tracers and objects that are no values."""
     engine = bind.engine_of(x)
     return engine if isinstance(engine, Engine) else None
 
 
 def is_abstract(x: Any) -> bool:
-    """Whether a value that is not traced by us stands for numbers that are not known yet: a tracer of an engine's."""
+    """Return whether a value is an engine's own tracer, such as JAX's: it stands for numbers that are not known yet."""
     engine = engine_of(x)
     return engine is not None and engine.is_abstract(x)
 
 
 def place_beside(value: Any, x: Any) -> Any:
-    """A NumPy value where ``x`` lies, if that is another engine's array."""
+    """Put a NumPy value on the devices of ``x``, if ``x`` is an array of another engine."""
     engine = engine_of(x)
     return value if engine is None else engine.place_beside(value, x)
 
 
 def lasting(value: Any, given: Iterable[Any] = ()) -> Any:
-    """A result as the caller may get it who gave these values.
+    """Return a result in the form that its caller can keep, given the values that the caller passed.
 
-    A 64-bit ``jax.Array``, outside JAX's 64-bit mode, is a NumPy array; but where some of what was given is such an
-    array already, its user knows of the mode, and the result stays.
+    Outside JAX's 64-bit mode a 64-bit ``jax.Array`` becomes a NumPy array: JAX would cut it to 32 bits in the next
+    operation. If the caller passed such an array, the caller knows the mode, and the result stays a ``jax.Array``.
     """
     if type(value) in NUMPY_TYPES:
         return value
@@ -60,29 +60,29 @@ def lasting(value: Any, given: Iterable[Any] = ()) -> Any:
 
 
 def settle_effects() -> None:
-    """Wait until what compiled programs call in Python has been called, on every engine in use."""
+    """Wait for all Python functions that compiled programs call, on every engine in use."""
     for engine in in_use:
         engine.settle()
 
 
 def tracing_engine() -> Engine | None:
-    """The engine that makes a program in this thread right now, by running what the program is to do."""
+    """Return the engine that is tracing a function in this thread now, or ``None``."""
     return next((engine for engine in in_use if engine.is_tracing()), None)
 
 
 def on_several_devices() -> bool:
-    """Whether an engine in use has several devices, over which its arrays may be spread."""
+    """Return whether an engine in use has several devices, over which arrays can be sharded."""
     return bool(in_use) and any(engine.spreads() for engine in in_use)
 
 
 def is_spread(x: Any) -> bool:
-    """Whether parts of an array lie on different devices; of what is traced it is not known."""
+    """Return whether parts of an array lie on different devices; ``False`` for traced values, because it is unknown."""
     engine = engine_of(x)
     return engine is not None and not engine.is_abstract(x) and not x.is_fully_replicated
 
 
 def engine_scope(values: Iterable[Any]) -> AbstractContextManager[Any]:
-    """The mode in which operators work on these values as NumPy's do: JAX's 64-bit mode if one is a ``jax.Array``."""
+    """Return the mode in which operators act as in NumPy: JAX's 64-bit mode if one of the values is a ``jax.Array``."""
     if in_use:
         for value in values:
             engine = _engine_under(value)
@@ -92,14 +92,14 @@ def engine_scope(values: Iterable[Any]) -> AbstractContextManager[Any]:
 
 
 def loaded_scope() -> AbstractContextManager[Any]:
-    """The same where nobody knows what values there are: JAX's 64-bit mode if its engine is in use."""
+    """Return the same mode where the values are unknown: JAX's 64-bit mode if the XLA engine is in use."""
     return in_use[0].scope() if in_use else NO_SCOPE
 
 
 def _engine_under(value: Any) -> Engine | None:
-    """The engine of a value, or of what it stands for in the outer transforms; of a list, that of its elements."""
+    """Return the engine of a value or of the value that a tracer wraps; for a list, that of its elements."""
     while isinstance(value, Tracer):
-        # A staged value stands for none.
+        # A staged tracer wraps no value.
         value = getattr(value, "_value", None)
     if isinstance(value, list | tuple):
         return next((engine for engine in map(_engine_under, value) if engine is not None), None)

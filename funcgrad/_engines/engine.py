@@ -1,4 +1,4 @@
-"""The engine as a record: all that the rest of the package asks of what runs primitives and compiles graphs."""
+"""The record of an engine: every function that the rest of the package may ask of it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class Tracing(Protocol):
-    """What compiles whole functions of pytrees by tracing them itself: names of a module, which ``fg.jit`` asks for.
+    """Functions of an engine that compiles whole functions of pytrees by tracing them itself. ``fg.jit`` calls them.
 
-    ``flatten`` takes arguments apart as the compiler does; ``compile_function`` takes the compiler's options.
-    ``Packed`` is a pytree of values that the compiler takes, after the plan of how they are put together.
-    ``is_wide`` says of a dtype whether outside of ``scope`` its values would be cut; ``enter`` enters it, and returns
-    ``WIDE_LAST`` where they are not; ``leave`` takes what it returned. ``spread_over`` gives for each leaf of a tree
-    how a prefix of the tree wants it spread over devices, and ``laid_out`` has values spread so; an argument
-    is ``put`` there before the call, and ``typed_at`` is its type.
+    ``flatten`` flattens arguments as the compiler does. ``compile_function`` takes the compiler's options.
+    ``PackedResults`` is a pytree that the compiler accepts: values, and the plan to rebuild the result from them.
+    ``is_wide`` returns whether JAX would cut values of a dtype to 32 bits outside ``scope``. ``enter`` enters that
+    scope; it returns ``WIDE_LAST`` where 64-bit values keep their bits anyway. ``leave`` takes what ``enter`` returned.
+    ``spread_over`` returns a sharding for each leaf of a tree, from a prefix of the tree. ``laid_out`` shards traced
+    values so. ``put`` moves an argument to its sharding before the call, and ``typed_at`` is the type of that argument.
     """
 
     flatten: Callable[[Any], tuple[list[Any], Any]]
@@ -41,31 +41,30 @@ class Tracing(Protocol):
     put: Callable[[Any, Any], Any]
     typed_at: Callable[[Any, Any], Any]
     rebuild: Callable[[TreeDef], Callable[[Sequence[Any]], Any]]
-    Packed: Callable[[tuple[Any, Sequence[Any]]], Any]
+    PackedResults: Callable[[tuple[Any, Sequence[Any]]], Any]
     WIDE_LAST: Any
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Engine:
-    """What runs primitives and compiles graphs.
+    """The functions that run primitives and compile graphs.
 
     Args:
-        name: what ``fg.jit`` knows it by.
-        owns: whether a value of a type not met before is this engine's, which then runs what it is an operand of.
-        run: ``run(primitive, operands, params)`` on bare values, of which at least one is its own.
-        compile: a graph as a function of flat bare values that returns a flat list. It is made once for each graph.
-        scope: the mode in which operators work on its values as NumPy's do.
-        is_abstract: whether one of its values stands for numbers that are not known yet, in a trace of its own.
-        place_beside: ``place_beside(value, x)``, a NumPy value where its array ``x`` lies.
-        lasting: ``lasting(value, given)``, a result as the caller may get it who gave these values.
-        tracing: what compiles whole functions of pytrees in place of ``fg.jit``, by tracing them itself, so that a call
-            runs none of our Python; ``None`` where ``fg.jit`` stages the
-            function and ``compile`` takes the graph.
-        written: ``written(graph, signature)``, a graph as a function of the user's arguments, guard and results
-            included, and its source; ``None`` where it writes no source, and calls go by way of ``compile``.
-        settle: waits until what its programs call in Python has been called.
-        is_tracing: whether it makes a program in this thread right now, by running what the program is to do.
-        spreads: whether it has several devices, over which its arrays may be spread.
+        name: the value of ``engine=`` in ``fg.jit``.
+        owns: returns whether a value of a new type belongs to this engine, which then runs each operation on it.
+        run: ``run(primitive, operands, params)`` on bare values, at least one of which is the engine's own.
+        compile: compiles a graph to a function from flat bare values to a flat list. It runs once for each graph.
+        scope: returns the mode in which operators on the engine's values act as in NumPy.
+        is_abstract: returns whether one of its values is a tracer of the engine, whose numbers are not known yet.
+        place_beside: ``place_beside(value, x)`` puts a NumPy value on the devices of its array ``x``.
+        lasting: ``lasting(value, given)`` returns a result in the form that a caller who passed ``given`` can keep.
+        tracing: functions to compile whole functions of pytrees by tracing them, so that a call runs none of our
+            Python; ``None`` if ``fg.jit`` stages the function and ``compile`` takes the graph.
+        written: ``written(graph, signature)`` returns a function of the user's arguments, guard and results
+            included, and its source; ``None`` if the engine writes no source, and calls use ``compile``.
+        settle: waits for all Python functions that its programs call.
+        is_tracing: returns whether the engine is tracing a function in this thread now.
+        spreads: returns whether it has several devices, over which arrays can be sharded.
     """
 
     name: str
@@ -91,6 +90,6 @@ class _NoScope:
 
 NO_SCOPE: Any = _NoScope()
 
-# Engines beside NumPy that something has been asked of. Before that their modes are nobody's concern, and nobody asks
-# of a value whether it is theirs.
+# Engines other than NumPy that were used already. While this list is empty, no value is tested for its engine, and no
+# mode is entered.
 in_use: list[Engine] = []

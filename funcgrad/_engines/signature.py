@@ -1,4 +1,4 @@
-"""What arguments have in common that one program is for."""
+"""The signature of a call: everything about the arguments that a compiled program is specific to."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import numpy as np
 
 from funcgrad.tree import TreeDef
 
-# What a program answers to arguments of another signature.
+# The value that a program returns for arguments of another signature.
 MISS: Any = object()
 
 _NUMBERS = (bool, int, float, complex)
 
 
 class Signature(NamedTuple):
-    """What arguments have in common that one program is for.
+    """Everything about the arguments that a compiled program is specific to.
 
     Args:
-        args: positional arguments, of which the static ones and the structure of the others are part of it.
+        args: positional arguments. The values of static ones and the structure of the others belong to the signature.
         kwargs: keyword arguments, likewise.
-        static: the positions of static arguments, and the names.
+        static: the positions and the names of static arguments.
         in_tree: the structure of the dynamic arguments, ``(args, kwargs)``.
-        leaves: their leaves, of which the types are part of it; what is no input of the graph is part of it itself.
+        leaves: the dynamic leaves. The type of each array belongs to the signature; of any other leaf, its value.
         out_tree: the structure of the results.
-        donated: the numbers of the leaves that the program may write over.
-        names: the names of all leaves, for messages; none where nothing is donated.
+        donated: the numbers of the leaves whose memory the program may write to.
+        names: the names of all leaves, for messages; empty if nothing is donated.
     """
 
     args: tuple
@@ -40,7 +40,7 @@ class Signature(NamedTuple):
 
 
 def is_plain(leaf: Any) -> bool:
-    """Whether a leaf is what guards know: an array of NumPy's own class, or a number."""
+    """Return whether guards can check a leaf: an array of NumPy's own class, or a number."""
     return type(leaf) is np.ndarray or type(leaf) in _NUMBERS or (isinstance(leaf, np.generic) and _is_numpys(leaf))
 
 

@@ -1,4 +1,4 @@
-"""The primitives, each declared whole in one place; an operation and its transpose share a file."""
+"""The primitives. Each is declared completely in one place; an operation and its transpose share a file."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from funcgrad._core.bind import Tracer
 from funcgrad._core.graph.ir import Graph
-from funcgrad._engines.xla.door import xla_export
+from funcgrad._engines.xla.record import xla_export
 from funcgrad.errors import ConcretizationTypeError
 
 

@@ -9,7 +9,7 @@ from typing import Any, ParamSpec
 from funcgrad._core.bind import is_value
 from funcgrad._core.graph.simplify import avals_of, simplify
 from funcgrad._core.tracebacks import folded
-from funcgrad._engines.xla.door import jax_functions, xla
+from funcgrad._engines.xla.record import jax_functions, xla
 from funcgrad._ops.program.jax_function import apply
 from funcgrad._public import publish
 from funcgrad._transforms.base.arguments import check_callable, name_of

@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from funcgrad._engines.xla.door import processes
+from funcgrad._engines.xla.record import processes
 from funcgrad._public import published_as
 from funcgrad.errors import CheckpointError
 from funcgrad.io._describe import Description

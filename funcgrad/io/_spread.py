@@ -19,7 +19,7 @@ import numpy as np
 
 from funcgrad._core.lazy import LazyModule
 from funcgrad._engines import engine_of
-from funcgrad._engines.xla.door import processes, xla
+from funcgrad._engines.xla.record import processes, xla
 from funcgrad.errors import CheckpointError
 from funcgrad.io._build import Match, arrays_of, built
 from funcgrad.io._describe import DTYPES, Description, Node

@@ -16,7 +16,7 @@ from tests.laws.test_layering import PACKAGE, RANKS, Sources, edges, imports_of,
 # no public names. Other parts use its modules and names that have no underscore, and of the engines only those below.
 PUBLIC = {part for part in RANKS if part and not part.startswith("_")}
 ENGINES = f"{PACKAGE}._engines"
-ENGINE_DOORS = {ENGINES, f"{ENGINES}.engine", f"{ENGINES}.signature", f"{ENGINES}.xla.door"}
+ENGINE_DOORS = {ENGINES, f"{ENGINES}.engine", f"{ENGINES}.signature", f"{ENGINES}.xla.record"}
 # Imports of an engine's insides that remain, and their reasons.
 PAST_ENGINE_DOORS = {
     ("funcgrad._report.python.write", "funcgrad._engines.source.writer"),  # prints the same text for a graph
@@ -127,8 +127,8 @@ def test_public_names_and_doors_are_let_through() -> None:
     sources = {
         "funcgrad.nn": "from funcgrad.numpy.extend import as_value\nfrom funcgrad.tree import leaves",
         "funcgrad.numpy.extend": "from funcgrad.numpy._base.convert import as_value",
-        "funcgrad.numpy._base.convert": "from funcgrad._engines.xla.door import x",
-        "funcgrad._engines.xla.door": "",
+        "funcgrad.numpy._base.convert": "from funcgrad._engines.xla.record import x",
+        "funcgrad._engines.xla.record": "",
         "funcgrad.tree": "",
     }
     assert past_the_door(sources) == []

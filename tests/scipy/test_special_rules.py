@@ -135,7 +135,9 @@ def test_what_has_no_rule_is_refused_by_name(name: str) -> None:
     args = [x + 1.0 if name[:5] != "ellip" else x for x in ARGUMENTS[name]]
     f = getattr(special, name)
     for i in REFUSED[name]:
-        with pytest.raises(NotDifferentiableError, match=r"^scipy\.special\.\w+: its derivative by .* no closed rule"):
+        with pytest.raises(
+            NotDifferentiableError, match=r"^scipy\.special\.\w+: its derivative by .* no closed formula"
+        ):
             fg.grad(lambda x, i=i: np.sum(f(*args[:i], x, *args[i + 1 :])))(args[i])
 
 

@@ -233,7 +233,7 @@ def _learn(x: Any) -> None:
         x._viewed = None
         return
     _become(x, base.node, x.shape, x.dtype)
-    x.viewed, x._value = base, _UNREAD
+    x._viewed, x._value = base, _UNREAD
 
 
 def as_place(x: Any, asked: str) -> Any:

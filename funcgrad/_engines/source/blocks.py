@@ -1,10 +1,10 @@
 """Large elementwise operations in blocks that stay in cache, on all cores.
 
-Each ufunc is a pass over memory. Operations on arrays of one large shape that follow from each other are one *cluster*:
-its program runs on a block of rows at a time, so that memory is read and written once, by as many threads as there are
-cores. Every number comes out as it would from whole arrays, since no operation of a cluster looks at two elements.
+Each ufunc passes over memory once. Dependent operations on arrays of one large shape form a *cluster*: its program runs
+on one block of rows at a time, so that memory is read and written once, by all cores. The numbers equal those of whole
+arrays, because each element of a result depends on one element of each operand.
 
-    v6, v7 = blocks_3((x0, x1, v5), (None, x0))      # operands; memory for the results, or None for memory of their own
+    v6, v7 = blocks_3((x0, x1, v5), (None, x0))      # operands; memory for the results, or None for new memory
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from funcgrad._core.aval import Aval
 from funcgrad._core.forms import NO_FORMS
 from funcgrad._core.threads import each
 
-# Of each array of a cluster a block has so many elements: with more, fewer arrays stay in cache; with less, the threads
-# wait for each other between ufuncs.
+# Elements per block of each array. With larger blocks fewer arrays stay in cache; with smaller ones the threads wait
+# for each other between ufuncs.
 BLOCK = 1 << 15
 
 
 class Part:
-    """Stands in a program for the primitive of several equations at once."""
+    """Takes the place of a primitive in an equation that stands for several equations."""
 
     name = "part"
     forms = NO_FORMS
@@ -34,17 +34,17 @@ class Part:
     multiple_results = True
     elementwise = False
     source: str
-    # What it writes itself: ``(writer, equation, i)``.
+    # ``(writer, equation, i)`` -> lines, if the part writes itself.
     lines: Callable[..., list[str]]
 
 
 class Blocks(Part):
-    """What stands in a program for the primitive of a cluster, and runs it.
+    """Takes the place of a primitive in the equation of a cluster, and runs the cluster.
 
     Args:
         run: the program of one block, a function of arrays and numbers that returns a list.
         source: its source.
-        sliced: for each operand, whether a block has some of its rows, or all of it.
+        sliced: for each operand, whether a block takes some of its rows, or all of it.
         avals: the types of the results, of one shape.
     """
 
@@ -58,14 +58,14 @@ class Blocks(Part):
         self._places = [slice(start, min(start + rows, length)) for start in range(0, length, rows)]
 
     def may_take(self, operand: int, result: int) -> bool:
-        """Whether a result may be written where an operand lies, which nothing reads any more, by their numbers."""
+        """Return whether a result may be written into the memory of a dead operand, both given by their numbers."""
         del operand, result
         return True
 
     def __call__(self, operands: Sequence[Any], given: Sequence[Any]) -> list[np.ndarray]:
-        """The results, in the memory that is given or in new."""
+        """Return the results, in the given memory or in new memory."""
         if any(cut and x.ndim > 1 and not x.flags.c_contiguous for x, cut in zip(operands, self.sliced, strict=True)):
-            # Of turned matrices NumPy makes turned ones, which sums read in another order.
+            # For transposed matrices NumPy makes transposed results, and sums would read those in another order.
             return self._run(*operands)
         pairs = zip(given, self._avals, strict=True)
         results = [np.empty(aval.shape, aval.dtype) if y is None else y for y, aval in pairs]
@@ -80,10 +80,10 @@ class Blocks(Part):
 
 
 def rows_of(shape: tuple[int, ...]) -> int:
-    """How many rows of an array of this shape a block has."""
+    """Return the number of rows in a block of an array of this shape."""
     return max(1, BLOCK // max(1, math.prod(shape[1:])))
 
 
 def has_blocks(shape: tuple[int, ...]) -> bool:
-    """Whether an array of this shape has rows for several blocks, and they fit."""
+    """Return whether an array of this shape has rows for several blocks, and one row fits into a block."""
     return len(shape) > 0 and shape[0] > rows_of(shape) and math.prod(shape[1:]) <= BLOCK

@@ -1,7 +1,7 @@
-"""Whose memory each variable of a graph lies in, and when it is free: what straight-line code may write into.
+"""Track the memory of each variable of a graph, so that generated code can write into memory that is free.
 
-A *root* is a variable that came with memory of its own; a view belongs to the root of what it shows. Memory may be
-written to when it is the program's own (made by it, or donated) and when all that shows it is dead.
+A *root* is a variable with memory of its own; a view has the root of its operand. The program may write to memory if it
+owns it (it allocated it, or the memory is donated) and if every variable in it is dead.
 """
 
 from __future__ import annotations
@@ -12,33 +12,33 @@ from typing import Any
 from funcgrad._core.aval import Aval
 from funcgrad._core.graph.ir import Graph, Literal, Operand, Var
 
-# Smaller memory is got faster than it is looked for: only of more than this do systems give new pages.
+# Smaller memory is allocated faster than a free buffer is found: only larger allocations get new pages from the system.
 _SPARE_LIMIT_BYTES = 1 << 16
 
 
 class Buffers:
-    """The books of memory, kept while a program is written equation by equation.
+    """Tracks which variables share a buffer, and which buffers are free, while a program is written.
 
     Args:
         graph: the program.
-        donated: inputs whose memory is the program's own.
+        donated: inputs whose memory the program may write to.
     """
 
     def __init__(self, graph: Graph, donated: Sequence[Var] = ()) -> None:
         self.last = last_reads(graph)
-        # Roots that were written over, or are handed out as results.
+        # Roots that were written to, or are returned as results.
         self.used: set[Var] = set()
         self._roots: dict[Any, Var] = {}
         self._shown: dict[Var, list[Var]] = {}
-        # In order, so that the same program is written each time.
+        # A dict keeps the order, so that the generated program is the same each time.
         self._own: dict[Var, None] = dict.fromkeys(donated)
-        # What shows all of its root, each element once.
+        # Variables that show each element of their root exactly once.
         self._whole: set[Var] = set()
         for var in (*graph.inputs, *[var for var, _ in graph.constants]):
             self.made(var, own=var in self._own)
 
     def made(self, var: Var, *, own: bool) -> None:
-        """A variable in memory that no other lies in; ``own`` where nobody outside sees it."""
+        """Register a variable in new memory; ``own`` if nobody outside the program sees that memory."""
         self._roots[var] = var
         self._shown[var] = [var]
         self._whole.add(var)
@@ -46,7 +46,7 @@ class Buffers:
             self._own[var] = None
 
     def shows(self, var: Var, x: Operand, *, whole: bool = False) -> None:
-        """A variable that may be a view of another, or that very array; ``whole`` where it shows all of it, once."""
+        """Register a variable that is, or may be, a view of ``x``; ``whole`` if it shows each element of ``x`` once."""
         if type(x) is Literal:
             self.made(var, own=False)
             return
@@ -56,7 +56,7 @@ class Buffers:
             self._whole.add(var)
 
     def leaks(self, results: Sequence[Var], operands: Sequence[Operand]) -> None:
-        """Results of a function of which nothing is known: they may lie in the memory of any operand."""
+        """Register results of an unknown function: they may share memory with any operand."""
         for x in operands:
             if type(x) is Var:
                 self._own.pop(self._roots[x], None)
@@ -64,7 +64,7 @@ class Buffers:
             self.made(var, own=False)
 
     def takes(self, var: Var, x: Var) -> None:
-        """A variable that is written into the memory of one that is dead now."""
+        """Register a variable that is written into the memory of ``x``, which is dead now."""
         root = self._roots[x]
         self.used.add(root)
         self._roots[var] = root
@@ -72,30 +72,33 @@ class Buffers:
         self._whole.add(var)
 
     def root(self, x: Operand) -> Any:
-        """In whose memory a variable lies."""
+        """Return the variable that owns the memory of ``x``."""
         return x if type(x) is Literal else self._roots[x]
 
     def is_own(self, x: Operand) -> bool:
-        """Whether a variable lies in memory that only the program knows of."""
+        """Return whether only the program sees the memory of a variable."""
         return type(x) is Var and self._roots[x] in self._own
 
     def is_whole(self, x: Operand) -> bool:
-        """Whether a variable shows each element of its memory once, and so may be written to and handed out."""
+        """Return whether a variable shows each element of its memory once.
+
+        Only then may it be written to or returned.
+        """
         return x in self._whole
 
     def is_free_after(self, x: Operand, i: int) -> bool:
-        """Whether equation ``i`` may write over a variable: it is the last that reads anything of this memory."""
+        """Return whether equation ``i`` may write to a variable: no later equation reads anything in its memory."""
         if type(x) is not Var or x not in self._whole:
             return False
         root = self._roots[x]
         return root in self._own and all(self.last.get(each, -1) <= i for each in self._shown[root])
 
     def reusable(self, operands: Sequence[Operand], aval: Aval, i: int) -> Any:
-        """An operand of this type that equation ``i`` may write over; ``None`` where there is none."""
+        """Return an operand of this type that equation ``i`` may write to, or ``None``."""
         return next((x for x in operands if same_type(x.aval, aval) and self.is_free_after(x, i)), None)
 
     def spare(self, aval: Aval, i: int) -> Any:
-        """What shows memory of this type that nothing has read since before equation ``i``; ``None`` without any."""
+        """Return a variable in free memory of this type that was last read before equation ``i``, or ``None``."""
         if aval.nbytes < _SPARE_LIMIT_BYTES:
             return None
         for root in self._own:
@@ -108,12 +111,12 @@ class Buffers:
 
 
 def same_type(a: Aval, b: Aval) -> bool:
-    """Whether two arrays have one shape and dtype, apart from what is weak."""
+    """Return whether two avals have one shape and dtype; weak types are ignored."""
     return a.shape == b.shape and a.dtype == b.dtype
 
 
 def last_reads(graph: Graph) -> dict[Any, int]:
-    """The number of the equation that reads each variable last; beyond all of them where it is an output."""
+    """Return the number of the last equation that reads each variable; the number of equations for an output."""
     last: dict[Any, int] = {x: i for i, equation in enumerate(graph.equations) for x in equation.operands}
     last.update({x: len(graph.equations) for x in graph.outputs})
     return last

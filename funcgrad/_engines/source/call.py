@@ -1,4 +1,4 @@
-"""The call path of ``fg.jit``'s engines that write source: one generated function for each signature.
+"""The calls of ``fg.jit`` on engines that write source: one generated function for each signature.
 
     def run(args, kwargs):
         if len(args) != 2 or kwargs: return MISS
@@ -8,8 +8,8 @@
         v2 = multiply(x0, x1)                                   # the program
         return {'w': v2}
 
-Arguments of another signature are a ``MISS``: the caller tries another function, or stages anew. Nothing here knows of
-tracers, for their classes are no leaf's.
+For arguments of another signature the function returns ``MISS``; the caller then tries another function, or stages
+anew. Tracers need no check of their own: their classes differ from the class of every leaf, so they return ``MISS``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ _KIND = optree.PyTreeKind
 def written(
     graph: Graph, signature: Signature, prepared: Callable[[Graph], Graph] = clustered
 ) -> tuple[Callable[[tuple, dict], Any], str]:
-    """The function of the user's arguments, and its source; ``prepared`` puts operations together."""
+    """Return the function of the user's arguments, and its source.
+
+    ``prepared`` first groups operations of the graph.
+    """
     places = [i for i, leaf in enumerate(signature.leaves) if is_plain(leaf)]
     donated = [k for k, i in enumerate(places) if i in signature.donated and graph.inputs[k].aval.shape != ()]
     graph = prepared(graph)
@@ -47,13 +50,13 @@ def written(
     result = _put_together(writer, signature.out_tree, iter(names))
     source = "\n    ".join(["def run(args, kwargs):", *lines, *copies, f"return {result}"]) + "\n"
     function = function_of(source, writer.scope, graph.name)
-    # Each cluster's program under its own name: it is compiled by itself.
+    # Each cluster is compiled by itself, so its program is shown under its own name.
     parts = [part.replace("def run(", f"def {name}(", 1) for name, part in writer.parts.items()]
     return function, "\n\n".join([source, *parts])
 
 
 def _checked(w: Writer, donated: Sequence[int], places: Sequence[int], signature: Signature) -> list[str]:
-    """The line that refuses donated arrays which others see, of those that are written over."""
+    """Return the line that refuses a donated array if it is written to and another array shares its memory."""
     if not donated:
         return []
     others = [k for k, var in enumerate(w.graph.inputs) if k not in donated and var.aval.shape != ()]
@@ -64,7 +67,7 @@ def _checked(w: Writer, donated: Sequence[int], places: Sequence[int], signature
 
 
 class _Guard:
-    """Writes the lines that take the arguments apart and check them."""
+    """Writes the lines that unpack the arguments and check them."""
 
     def __init__(self, writer: Writer, signature: Signature) -> None:
         self._w = writer
@@ -109,7 +112,7 @@ class _Guard:
         self._miss(f"{name} is not {known} and (type({name}) is not {kind} or {name} != {known})")
 
     def _keys(self, mapping: str, keys: Sequence[Any]) -> list[str]:
-        """The values of these keys; no mapping has them all but one of the structure."""
+        """Name the values of these keys. The length was checked, so a dict that has all the keys has no others."""
         names = [self._node() for _ in keys]
         miss = self._w.value("MISS", MISS, bare=True)
         for name, key in zip(names, keys, strict=True):
@@ -118,7 +121,7 @@ class _Guard:
         return names
 
     def _tree(self, name: str, tree: TreeDef) -> None:
-        """Check one argument, or a part of one, and name its leaves."""
+        """Check one argument, or one part of it, and name its leaves."""
         kind = tree.kind
         if kind == _KIND.LEAF:
             self._leaf(name)
@@ -159,7 +162,7 @@ class _Guard:
             self._tree(child, part)
 
     def _other(self, name: str, tree: TreeDef) -> None:
-        """A class of which no more is known than how it is taken apart."""
+        """Check a registered class by flattening it: nothing else is known of its instances."""
         known = self._w.value("tree", tree)
         names, structure = [self._node() for _ in range(tree.num_leaves)], self._node()
         self._lines.append(f"{structure} = {self._w.value('flatten', flatten, bare=True)}({name})")
@@ -189,7 +192,7 @@ def _text(w: Writer, key: Any) -> str:
 
 
 def _fields(tree: TreeDef) -> tuple[Sequence[str], dict[str, Any]]:
-    """The data fields of a registered dataclass, and the values of its meta fields in a structure."""
+    """Return the names of a registered dataclass's data fields, and the values of its meta fields in a structure."""
     fields = dataclass_fields(tree.type)
     assert fields is not None
     data, meta = fields
@@ -202,7 +205,7 @@ def _fields(tree: TreeDef) -> tuple[Sequence[str], dict[str, Any]]:
 
 
 def _put_together(w: Writer, tree: TreeDef, names: Any) -> str:
-    """The expression for a pytree of these leaves."""
+    """Return the expression that builds a pytree from these leaves."""
     kind = tree.kind
     if kind == _KIND.LEAF:
         return next(names)
@@ -213,7 +216,7 @@ def _put_together(w: Writer, tree: TreeDef, names: Any) -> str:
         form = {_KIND.TUPLE: "({})", _KIND.LIST: "[{}]"}.get(kind) or f"{w.value('kind', tree.type)}({{}})"
         return form.format(parts)
     if kind == _KIND.DICT:
-        # Leaves lie in the order of sorted keys; the dict has the order that it was made in.
+        # Leaves are in the order of sorted keys, but the dict must keep its own order of insertion.
         parts = dict(zip(tree.entries(), [_put_together(w, child, names) for child in tree.children()], strict=True))
         one = tree.one_level()
         order = parts if one is None else one.unflatten(range(len(parts)))

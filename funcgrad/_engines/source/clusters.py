@@ -1,4 +1,4 @@
-"""Which operations of a program run in blocks: a graph with an equation for each cluster of large elementwise ones."""
+"""Group large elementwise operations of a graph into clusters, which run in blocks."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from funcgrad._engines.source.blocks import Blocks, has_blocks, rows_of
 from funcgrad._engines.source.code import function_of
 from funcgrad._engines.source.writer import Writer
 
-# Smaller arrays pass through cache anyway, and threads take longer to wake than the operation.
+# Smaller arrays fit into cache anyway, and waking the threads takes longer than the operation.
 _LARGE_BYTES = 1 << 20
-# So many operations for each element make a cluster.
+# A cluster must do at least this many operations per element to be worth the blocks.
 _WORTH = 2
 
 
 def clustered(graph: Graph) -> Graph:
-    """The same program, operations moved up beside those that they are in one cluster with."""
-    if not any(_fits(equation) for equation in graph.equations):
+    """Return the same program with one equation per cluster. Members move up to the first member of their cluster."""
+    if not any(_may_join(equation) for equation in graph.equations):
         return graph
     pending, equations = list(graph.equations), []
     while pending:
         first = pending[0]
-        if not _fits(first):
+        if not _may_join(first):
             equations.append(pending.pop(0))
             continue
         members, pending = _gathered(first.results[0].aval.shape, pending)
@@ -37,8 +37,8 @@ def clustered(graph: Graph) -> Graph:
     return trusted_graph(graph.inputs, graph.constants, equations, graph.outputs, graph.name, graph.trees)
 
 
-def _fits(equation: Equation) -> bool:
-    """Whether an operation is elementwise, large, and of rows that are small enough for a block."""
+def _may_join(equation: Equation) -> bool:
+    """Return whether an operation is elementwise and large, and has rows that fit into a block."""
     primitive = equation.primitive
     if not primitive.elementwise or primitive.multiple_results or primitive.view is not None:
         return False
@@ -48,12 +48,12 @@ def _fits(equation: Equation) -> bool:
 
 
 def _gathered(shape: tuple[int, ...], pending: list[Equation]) -> tuple[list[Equation], list[Equation]]:
-    """The operations of this shape that need nothing of the others, and those others."""
+    """Split pending operations: those of this shape that need no result of the others, and the others."""
     members: list[Equation] = []
     others: list[Equation] = []
     late: set[Operand] = set()
     for equation in pending:
-        if _fits(equation) and equation.results[0].aval.shape == shape and late.isdisjoint(equation.operands):
+        if _may_join(equation) and equation.results[0].aval.shape == shape and late.isdisjoint(equation.operands):
             members.append(equation)
         else:
             others.append(equation)
@@ -62,7 +62,7 @@ def _gathered(shape: tuple[int, ...], pending: list[Equation]) -> tuple[list[Equ
 
 
 def _cluster(graph: Graph, members: list[Equation], others: list[Equation]) -> Equation:
-    """One equation for all of them, with the program of a block."""
+    """Return one equation for all members. Its primitive runs the members' program on each block."""
     shape = members[0].results[0].aval.shape
     made = {var for equation in members for var in equation.results}
     read = {x for equation in others for x in equation.operands} | set(graph.outputs)

@@ -1,4 +1,4 @@
-"""Generated source made into functions, its lines kept where tracebacks and debuggers look for them."""
+"""Compile generated source, and register its lines where tracebacks and debuggers look for them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _serials = itertools.count(1)
 
 
 def function_of(source: str, scope: dict[str, Any], name: str) -> Callable[..., Any]:
-    """The function ``run`` that a source defines. Its lines are forgotten when it is."""
+    """Return the function ``run`` that the source defines. Its lines are unregistered when the function is deleted."""
     filename = f"<funcgrad {name} {next(_serials)}>"
-    # Its calls of NumPy are this package's own.
+    # Calls of NumPy in generated code count as calls of this package.
     scope["__name__"] = __name__
     exec(compile(source, filename, "exec"), scope)
     run = scope.pop("run")

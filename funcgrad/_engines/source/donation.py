@@ -1,4 +1,4 @@
-"""What a program may write over: donated arrays, which have to be writeable and lie in memory of their own."""
+"""Check donated arrays: each must be writeable, and no other argument may share its memory."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 
 
 class Donated:
-    """Refuses donated arrays that a program must not write over. Called with the donated ones, then all others.
+    """Refuses donated arrays that a program must not write to. Called with the donated arrays, then all others.
 
     Args:
-        names: those of the arrays in messages, in this order; what comes after them are constants of the program.
+        names: the names of the arrays in messages, in this order; arrays after them are constants of the program.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -24,12 +24,13 @@ class Donated:
         for i, x in enumerate((*donated, *others)):
             if not isinstance(x, np.ndarray):
                 continue
-            if i < len(donated) and not (x.flags.writeable and (x.base is None or _is_apart_in_itself(x))):
+            if i < len(donated) and not (x.flags.writeable and (x.base is None or _has_no_overlap(x))):
                 self._refuse(i, "It cannot be written to" if not x.flags.writeable else "Its elements overlap")
             owner = x
             while isinstance(owner.base, np.ndarray):
                 owner = owner.base
-            # What NumPy did not allocate itself may be seen by two owners: a buffer, a file.
+            # NumPy did not allocate the memory of a foreign owner (a buffer, a mapped file), so two owners may share
+            # memory.
             alike = seen.setdefault(id(owner), []) if owner.base is None else foreign
             for k, other in alike:
                 if k < len(donated) and np.shares_memory(other, x):
@@ -42,12 +43,12 @@ class Donated:
     def _refuse(self, i: int, arrived: str) -> NoReturn:
         raise ValueError(
             f"jit: {self._name(i)} is donated, and is written over. {arrived}; needed an array that can be written to, "
-            "in memory that no other argument lies in. Pass a copy of it, or leave it out of donate_argnums."
+            "in memory that it shares with no other argument. Pass a copy of it, or leave it out of donate_argnums."
         )
 
 
-def _is_apart_in_itself(x: np.ndarray) -> bool:
-    """Whether no two elements lie in the same place, as they may where strides were chosen by hand."""
+def _has_no_overlap(x: np.ndarray) -> bool:
+    """Return whether no two elements share memory. They can if the strides were chosen by hand (``as_strided``)."""
     if x.flags.forc or x.size == 0:
         return True
     room = x.itemsize

@@ -6,8 +6,8 @@
         w0 = multiply(o1, s0, w0)                              v0 = x2 * s1
         subtract(a0, w0, o0)                                   ...
 
-``a`` are the arrays, ``s`` the scalars, ``o`` the memory of the results. The memory of output ``k`` may be that of
-array ``aliases[k]``: it is written to when that array is not read any more. ``w`` is scratch, made where none is given.
+``a`` are the arrays, ``s`` the scalars, ``o`` the memory of the results. Output ``k`` may use the memory of array
+``aliases[k]``: it is written after the last read of that array. ``w`` is scratch memory, allocated if not given.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _OPERATORS = {
     np.true_divide: "{} / {}",
     np.negative: "-{}",
 }
-# Where a loop has one number, an operator or an expression of Python does what these do.
+# For a single number, these Python expressions give the results of the ufuncs.
 _EXPRESSIONS = {
     **_OPERATORS,
     choose: "({1} if {0} else {2})",
@@ -38,17 +38,17 @@ _EXPRESSIONS = {
     np.less_equal: "{} <= {}",
     np.equal: "{} == {}",
 }
-# What compilers of loops know as functions of numbers, with NumPy's results.
+# Compilers of loops know these as functions of numbers, with NumPy's results.
 _FUNCTIONS = frozenset({np.sqrt, np.absolute, np.maximum, np.minimum, np.exp, np.log, np.sign, np.square})
 
 
 class UfuncWriter:
-    """Writes a ufunc for each equation, into the memory of results where it is free already, else into scratch.
+    """Writes a ufunc for each equation, into the memory of a result if that is free already, else into scratch.
 
     Args:
-        graph: its first ``arrays`` inputs are arrays of one shape and dtype, the others scalars.
-        arrays: how many.
-        aliases: for each output the number of the array in whose memory it may be.
+        graph: the first ``arrays`` inputs are arrays of one shape and dtype, the others scalars.
+        arrays: the number of arrays.
+        aliases: for each output, the number of the array whose memory it may use.
     """
 
     def __init__(self, graph: Graph, arrays: int, aliases: Sequence[int]) -> None:
@@ -61,14 +61,14 @@ class UfuncWriter:
         self._names.update({x: f"s{i}" for i, x in enumerate(graph.inputs[arrays:])})
         self._last = last_reads(graph)
         self._made: dict[Any, int] = {x: i for i, equation in enumerate(graph.equations) for x in equation.results}
-        # From which equation on the memory of each output is free; and the variable that occupies each piece of it.
+        # For each output, the equation from which its memory is free; and the variable that each piece of memory holds.
         self._free_from = [self._last.get(graph.inputs[alias], -1) for alias in aliases]
         self._occupied: dict[str, Var | None] = {}
 
     def source(self) -> str:
-        """The code of ``run(*arrays, *scalars, *outputs, *scratch)``."""
+        """Return the code of ``run(*arrays, *scalars, *outputs, *scratch)``."""
         graph = self._graph
-        # An input that is another's result as it was is put aside before its memory takes its own.
+        # An unchanged input that is an output must be copied before another result is written into its memory.
         written = [graph.inputs[alias] for alias in self._aliases]
         kept = {k: x for k, x in enumerate(graph.outputs) if x in written and x is not written[k]}
         lines = [f"r{k} = {self._names[x]}.copy()" for k, x in kept.items()]
@@ -94,7 +94,7 @@ class UfuncWriter:
         plain = isinstance(equation.primitive.numpy, np.ufunc) and result.aval.dtype == self._dtype
         params = [f"{name}={self._given(value)}" for name, value in equation.params.items()]
         if plain and not params:
-            # By its place where that is allowed, which is faster.
+            # ``out`` by position is faster, where the ufunc allows it.
             out = target if equation.primitive.numpy in _OPERATORS else f"out={target}"
             call = f"{function}({', '.join([*arguments, out])})"
             return [call if target.startswith("o") else f"{target} = {call}"]
@@ -102,7 +102,7 @@ class UfuncWriter:
         return [f"copyto({target}, {call})" if target.startswith("o") else f"{target} = {call}"]
 
     def _target(self, i: int, result: Var) -> str:
-        """The memory of a result: its own if it is an output, that of an output made later, or scratch."""
+        """Return the memory of a result: its own if it is an output, that of an output made later, or scratch."""
         for k, x in enumerate(self._graph.outputs):
             if x is result and self._free_from[k] <= i:
                 return f"o{k}"
@@ -129,14 +129,14 @@ class UfuncWriter:
 
 
 def last_reads(graph: Graph) -> dict[Any, int]:
-    """The number of the equation that reads each variable last; beyond all of them where it is an output."""
+    """Return the number of the last equation that reads each variable; the number of equations for an output."""
     last: dict[Any, int] = {x: i for i, equation in enumerate(graph.equations) for x in equation.operands}
     last.update({x: len(graph.equations) for x in graph.outputs})
     return last
 
 
 def ufunc_program(graph: Graph, arrays: int, aliases: Sequence[int]) -> tuple[Callable[..., None], int]:
-    """The function of arrays, scalars, memory of results and scratch; and how many pieces of scratch it takes."""
+    """Return the function of arrays, scalars, result memory and scratch, and the number of scratch arrays."""
     writer = UfuncWriter(graph, arrays, aliases)
     return _executed(writer.source(), writer.scope, graph.name), writer.scratch
 
@@ -144,14 +144,14 @@ def ufunc_program(graph: Graph, arrays: int, aliases: Sequence[int]) -> tuple[Ca
 def loop_program(
     graph: Graph, arrays: int, aliases: Sequence[int], in_place: bool
 ) -> tuple[Callable[..., None], list[Any]] | None:
-    """The function of arrays, scalars, literals and (unless in place) memory of results, as one loop in Python.
+    """Return the function of arrays, scalars, literals and (unless in place) memory of results, as one loop in Python.
 
-    What is written in place has a loop of its own: where an array is passed twice, a compiler must take it that one
-    number of it depends on another, and does not use the processor's vectors.
+    A loop that works in place is a separate function. If one array were passed twice, the compiler would assume that
+    one element depends on another, and would not use vector instructions.
 
     Returns:
         The loop, to be compiled; and the literals, to be passed in the dtype of the arrays, so that they do not widen
-        it. ``None`` where an equation is nothing that compilers of loops know.
+        it. ``None`` if an equation has no form that compilers of loops know.
     """
     names: dict[Any, str] = {x: f"x{i}" for i, x in enumerate(graph.inputs[:arrays])}
     names.update({x: f"s{i}" for i, x in enumerate(graph.inputs[arrays:])})
@@ -185,7 +185,7 @@ def loop_program(
     return _executed("\n".join(lines), scope, graph.name), literals
 
 
-# What these do to two or three of Python's floats; NaN goes through both extrema.
+# The same for Python floats. The two extrema must return NaN if an operand is NaN, which Python's do not.
 _OF_FLOATS = {
     **_EXPRESSIONS,
     np.power: "pow({}, {})",
@@ -197,10 +197,10 @@ _OF_FLOATS = {
 
 
 def float_program(graph: Graph) -> Callable[..., tuple[Any, ...]] | None:
-    """The function of Python's floats, for a graph of scalars; ``None`` where an equation is nothing that they know.
+    """Return the function of Python floats for a graph of scalars; ``None`` if an equation has no form for floats.
 
-    Where NumPy warns of a number that is none it raises an ``ArithmeticError`` or a ``ValueError``. Of twenty equations
-    it takes a tenth of the time.
+    If NumPy would warn (division by zero, overflow), it raises ``ArithmeticError`` or ``ValueError``. For twenty
+    equations it takes a tenth of NumPy's time.
     """
     names: dict[Any, str] = {x: f"s{i}" for i, x in enumerate(graph.inputs)}
     lines = []

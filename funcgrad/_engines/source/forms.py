@@ -1,9 +1,9 @@
-"""How an equation is written in NumPy: a form for each primitive that has a shorter one than a call of its function.
+"""Write equations as NumPy code: a form for each primitive with shorter code than a call of its function.
 
-    form(writer, equation, names) -> lines, or None where the general call is to be written
+    form(writer, equation, i) -> lines, or None for the general call
 
-A form writes what the primitive's own function computes, in the same order, without the Python around it: the wrapper
-of ``np.sum`` takes longer than the sum of ten numbers. It also tells the writer's books what memory its results lie in.
+A form computes the same as the primitive's function, in the same order, without the Python code around it: the wrapper
+of ``np.sum`` takes longer than the sum of ten numbers. It also registers the memory of its results in the buffers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Form = Callable[["Writer", Equation, int], list[str] | None]
 
-# Below this many elements a repeated array is filled: making a view takes longer.
+# For fewer elements, filling a new array is faster than making a broadcast view.
 _FILL_LIMIT = 4096
 _FLOATS = frozenset(map(np.dtype, (np.float32, np.float64)))
 _OPERATORS = {
@@ -42,7 +42,7 @@ _OPERATORS = {
 
 
 def ufunc(w: Writer, equation: Equation, i: int) -> list[str] | None:
-    """A ufunc: of numbers the operator of Python's, of arrays a call that writes where it may."""
+    """Write a ufunc: Python's operator for numbers; for arrays a call that writes into free memory if it can."""
     function, operands = equation.primitive.numpy, equation.operands
     result = equation.results[0]
     if result.aval.shape == ():
@@ -54,7 +54,7 @@ def ufunc(w: Writer, equation: Equation, i: int) -> list[str] | None:
 
 
 def _number(w: Writer, function: Any, operands: Sequence[Any]) -> str | None:
-    """The expression for NumPy's numbers, a tenth of the time of a ufunc's call on them."""
+    """Return an expression for NumPy numbers. It takes a tenth of the time of a ufunc call."""
     if {x.aval.dtype for x in operands} - _FLOATS or len({x.aval.dtype for x in operands}) != 1:
         return None
     if all(type(x) is Literal for x in operands):
@@ -66,7 +66,7 @@ def _number(w: Writer, function: Any, operands: Sequence[Any]) -> str | None:
 
 
 def _into(w: Writer, equation: Equation, i: int, function: str, arguments: list[str], read: Sequence[Any]) -> str:
-    """A call that writes over an operand of the result's type that dies, or makes an array."""
+    """Return a call that writes over a dead operand of the result's type, or makes an array."""
     result = equation.results[0]
     buffer = None if equation.params else w.buffers.reusable(read, result.aval, i)
     if buffer is None and not equation.params:
@@ -77,7 +77,7 @@ def _into(w: Writer, equation: Equation, i: int, function: str, arguments: list[
         return f"{w.new(result)} = {_call(w, function, arguments, equation)}"
     name = w.names[buffer]
     w.buffers.takes(result, buffer)
-    # By its place is faster; NumPy does not want that of its two extrema.
+    # ``out`` by position is faster; NumPy deprecates that for these two.
     target = f"out={name}" if equation.primitive.numpy in (np.maximum, np.minimum) else name
     return f"{w.new(result)} = {function}({', '.join([*arguments, target])})"
 
@@ -88,7 +88,7 @@ def _call(w: Writer, function: str, arguments: Sequence[str], equation: Equation
 
 
 def _made(w: Writer, equation: Equation, expression: str) -> list[str]:
-    """A result in memory of its own."""
+    """Return a line that makes a result in new memory."""
     (result,) = equation.results
     w.buffers.made(result, own=True)
     if result.aval.shape == ():
@@ -97,7 +97,7 @@ def _made(w: Writer, equation: Equation, expression: str) -> list[str]:
 
 
 def _shown(w: Writer, equation: Equation, expression: str, *, whole: bool = False) -> list[str]:
-    """A result that may be a view of the first operand."""
+    """Return a line that makes a result that may be a view of the first operand."""
     (result,) = equation.results
     w.buffers.shows(result, equation.operands[0], whole=whole)
     return [f"{w.new(result)} = {expression}"]
@@ -207,7 +207,7 @@ def _matmul(w: Writer, equation: Equation, i: int) -> list[str] | None:
 
 
 def _dot_general(w: Writer, equation: Equation, i: int) -> list[str] | None:
-    """Of two matrices: BLAS takes a turned one as it is."""
+    """Write a product of two matrices. BLAS takes a transposed matrix without a copy."""
     (a, b), (contract, batch) = equation.operands, (equation.params["contract"], equation.params["batch"])
     if not (_is_array(a) and _is_array(b)) or batch[0] or len(contract[0]) != 1:
         return None
@@ -218,7 +218,7 @@ def _dot_general(w: Writer, equation: Equation, i: int) -> list[str] | None:
 
 
 def _place(w: Writer, index: Any, arrays: Sequence[Any]) -> str:
-    """The text between the brackets; a slot, which is no plain entry, is taken by an index array."""
+    """Return the text between the brackets; each slot of the index takes the next index array."""
     given = iter(arrays)
     parts = [_entry(entry) if _is_plain(entry) else w.name(next(given)) for entry in index.entries]
     return f"{', '.join(parts)}{',' if len(parts) == 1 else ''}" if parts else "()"
@@ -248,7 +248,7 @@ def _index(w: Writer, equation: Equation, i: int) -> list[str] | None:
 
 
 def _write(w: Writer, equation: Equation, i: int) -> list[str] | None:
-    """``x[index] = v``: into ``x`` itself where nothing else reads it any more, into a copy where something does."""
+    """Write ``x[index] = v``: in place if ``x`` is not read again, else into a copy."""
     x, v, *arrays = equation.operands
     (result,) = equation.results
     if type(x) is not Var or x.aval.shape == ():
@@ -266,7 +266,7 @@ def _write(w: Writer, equation: Equation, i: int) -> list[str] | None:
 
 
 def _scatter(w: Writer, equation: Equation, i: int) -> list[str] | None:
-    """Zeros, to which one array is added in its place."""
+    """Write zeros to which one array is added."""
     v, *arrays = equation.operands
     indices = equation.params["indices"]
     if len(indices) > 1 or not _is_array(v):
@@ -284,7 +284,7 @@ def _scatter(w: Writer, equation: Equation, i: int) -> list[str] | None:
 
 
 def _split(w: Writer, equation: Equation, i: int) -> list[str] | None:
-    """An array of no more than a few numbers, taken apart."""
+    """Unpack a small array into numbers."""
     (x,), results = equation.operands, equation.results
     if x.aval.shape != (len(results),) or any(var.aval.shape != () for var in results):
         return None
@@ -295,7 +295,7 @@ def _split(w: Writer, equation: Equation, i: int) -> list[str] | None:
 
 
 def _separate(w: Writer, equation: Equation, i: int) -> list[str] | None:
-    """What keeps operations apart in other engines, or arrays on their devices, is nothing here."""
+    """Write only new names: this equation keeps operations or devices apart on other engines, and does nothing here."""
     operands = equation.operands[: len(equation.results)]
     for var, x in zip(equation.results, operands, strict=True):
         w.buffers.shows(var, x, whole=True)
@@ -305,15 +305,15 @@ def _separate(w: Writer, equation: Equation, i: int) -> list[str] | None:
 
 
 def _blocks(w: Writer, equation: Equation, i: int) -> list[str]:
-    """A cluster: its results are put where an operand of their type is read for the last time, row by row."""
+    """Write a cluster. Its results go into the memory of dead operands of their type, block by block."""
     primitive: Any = equation.primitive
-    operands, books = equation.operands, w.buffers
-    roots = [books.root(x) for x in operands]
+    operands, buffers = equation.operands, w.buffers
+    roots = [buffers.root(x) for x in operands]
     free = {
         k: x
         for k, (x, root, cut) in enumerate(zip(operands, roots, primitive.sliced, strict=True))
-        # What else shows this memory is read by later blocks.
-        if cut and roots.count(root) == 1 and books.is_free_after(x, i)
+        # Later blocks read other operands that share this memory, so it is not free.
+        if cut and roots.count(root) == 1 and buffers.is_free_after(x, i)
     }
     places: list[Any] = []
     for j, var in enumerate(equation.results):
@@ -322,17 +322,17 @@ def _blocks(w: Writer, equation: Equation, i: int) -> list[str]:
     arguments, given = [w.array(x) for x in operands], ["None" if x is None else w.names[x] for x in places]
     for var, place in zip(equation.results, places, strict=True):
         if place is None:
-            books.made(var, own=var.aval.shape != ())
+            buffers.made(var, own=var.aval.shape != ())
             w.numbers.update([var] if var.aval.shape == () else [])
         else:
-            books.takes(var, place)
+            buffers.takes(var, place)
     function = w.value("blocks", primitive)
     w.parts[function] = primitive.source
     names = ", ".join([w.new(var) for var in equation.results])
     return [f"{names}, = {function}(({', '.join(arguments)},), ({', '.join(given)},))"]
 
 
-# The basic operations, and how each is written.
+# The basic operations and their forms.
 FORMS: dict[Basic, Form] = {
     Basic.BARRIER: _separate,
     Basic.BROADCAST: _broadcast,
@@ -353,7 +353,7 @@ FORMS: dict[Basic, Form] = {
 
 
 def form_of(equation: Equation) -> Form | None:
-    """The form of an equation's primitive."""
+    """Return the form of an equation's primitive."""
     primitive = equation.primitive
     if isinstance(primitive, Part):
         return _blocks if isinstance(primitive, Blocks) else primitive.lines

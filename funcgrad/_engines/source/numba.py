@@ -1,10 +1,10 @@
 """The NumPy engine's programs with parts of them compiled by Numba.
 
-    graph --kernels/plan.py--> kernels and the rest --equations.py--> steps (nodes.py) --text.py--> loops as text
+    graph --kernels/plan.py--> kernels and other equations --equations.py--> steps (nodes.py) --text.py--> loops
           --numba.py--> compiled by Numba; memory and inner loops by their addresses (machine.py, ufuncs.py)
 
-What has no form in kernels is written as for NumPy. A kernel takes arrays without gaps in the processor's byte order;
-others are copied first.
+Equations without a kernel form are written as for NumPy. A kernel takes contiguous arrays in native byte order; other
+arrays are copied first.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from funcgrad._engines.signature import Signature
 from funcgrad._engines.source.blocks import Blocks, Part
 from funcgrad._engines.source.call import written
 from funcgrad._engines.source.kernels import machine
-from funcgrad._engines.source.kernels.plan import Plan, looped
+from funcgrad._engines.source.kernels.plan import KernelPlan, looped
 from funcgrad._engines.source.kernels.store import Kept
 from funcgrad._engines.source.kernels.text import Text
 from funcgrad._engines.source.numpy import compile_source
@@ -37,23 +37,23 @@ if TYPE_CHECKING:
 _numba: Any = LazyModule("numba")
 _types: Any = LazyModule("numba.core.types")
 _math: Any = LazyModule("math")
-# From so many bytes on of a result other threads are woken.
+# A kernel wakes other threads if its largest array has at least this many bytes.
 _THREADED_BYTES = 1 << 19
-# Each thread takes so many shares, one after the other, that all end at about the same time.
+# Shares of work per thread. Several small shares let all threads end at about the same time.
 _SHARES = 8
 _lock = threading.Lock()
 _compiled: dict[tuple[str, str], Callable[..., int | None]] = {}
 
 
 def compiled(text: Text, avals: Sequence[Any], blocked: bool, results: int) -> Callable[..., int | None]:
-    """A kernel's function; one for all kernels of the same text and types."""
+    """Return a kernel's function, the same for all kernels of one text and signature."""
     source, heap = text.source, text.workspace > 0
     kinds = [_types.Array(_types.int64, 1, "C", readonly=True), *[_types.int64] * (2 if blocked else 0)]
     kinds += [_types.Array(_types.uint8, 1, "C")] if heap else []
     operands = len(avals) - results
     for i, aval in enumerate(avals):
         kind = _numba.from_dtype(aval.dtype)
-        # What goes in blocks is handed over as it lies, without its axes.
+        # Arrays that are cut into blocks are passed flat.
         axes = 1 if blocked else len(aval.shape)
         kinds.append(kind if aval.shape == () else _types.Array(kind, axes, "C", readonly=i < operands))
     signature = (_types.int64 if text.checks else _types.void)(*kinds)
@@ -64,7 +64,7 @@ def compiled(text: Text, avals: Sequence[Any], blocked: bool, results: int) -> C
             scope["__name__"] = __name__
             exec(compile(source, "<funcgrad kernel>", "exec"), scope)
             function = _numba.njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True)(scope["run"])
-            # In place of Numba's own cache, which reads what it finds.
+            # Kept replaces Numba's own cache, which loads any file that it finds without a check.
             processor = function.targetctx.codegen().magic_tuple()
             function._cache = Kept(f"{source}\n{machine.text()}", processor)  # noqa: SLF001  (Numba has no other door)
             function.compile(signature)
@@ -74,9 +74,9 @@ def compiled(text: Text, avals: Sequence[Any], blocked: bool, results: int) -> C
 
 
 class _Kernel:
-    """A kernel with the table for its sizes; compiled when it is first called."""
+    """A kernel and the table of its sizes. It is compiled at its first call."""
 
-    def __init__(self, plan: Plan, places: tuple[tuple[int, int], ...] = ()) -> None:
+    def __init__(self, plan: KernelPlan, places: tuple[tuple[int, int], ...] = ()) -> None:
         text = plan.placed(places)
         assert text is not None
         self.text = text
@@ -91,23 +91,23 @@ class _Kernel:
 
     @functools.cached_property
     def function(self) -> Callable[..., int | None]:
-        """What it compiles to."""
+        """The compiled function."""
         kinds = [*self._avals, *self._made]
         return compiled(self.text, kinds, self._plan.length is not None, len(self._made))
 
 
 class _Made:
-    """The type of memory for results."""
+    """The aval of a result's memory."""
 
-    def __init__(self, plan: Plan, k: int) -> None:
+    def __init__(self, plan: KernelPlan, k: int) -> None:
         aval = plan.results[k].aval
-        # A row for each block's part of a sum, of other results their own shape.
+        # A partial sum has one row for each block; any other result has its own shape.
         self.shape = (aval.shape or (1,)) if plan.partial[k] is None else (1, *plan.shapes[k])
         self.dtype = aval.dtype
 
 
 def _table(entries: Callable[[int | None], list[int]], length: tuple[int, int] | None) -> np.ndarray:
-    """The table of a kernel; of one that goes through blocks, that of the last one after it."""
+    """Return the table of a kernel. If it runs in blocks, a second table for the shorter last block follows."""
     full = entries(None)
     if length is None:
         return np.array(full, np.int64)
@@ -118,18 +118,18 @@ def _table(entries: Callable[[int | None], list[int]], length: tuple[int, int] |
 
 
 class Whole(Part):
-    """A kernel for small arrays, called by the line that it has in a program."""
+    """A kernel for small arrays. One line of the program calls it."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: KernelPlan) -> None:
         self._plan = plan
         self._kernel = _Kernel(plan)
         self.source = self._kernel.source
 
     def lines(self, w: Writer, equation: Equation, i: int) -> list[str]:
-        """Memory for the results, the call, and numbers out of memory."""
+        """Return lines that allocate the results, call the kernel, and read 0-d results."""
         name = w.value("loop", self)
         w.parts[name] = self.source
-        # What calls it takes its place as soon as it is compiled.
+        # `_first` compiles at the first call, and puts the compiled function in its own place.
         w.scope[name] = functools.partial(self._first, w.scope, name)
         lines, arguments, numbers = [], [w.value("table", self._kernel.table)], []
         if self._kernel.workspace:
@@ -137,7 +137,7 @@ class Whole(Part):
         for x in equation.operands:
             given = w.name(x)
             taken = x in w.inputs and x.aval.shape == () and not x.aval.weak
-            # An argument may be an array of no axes.
+            # The user may pass a 0-d array where the kernel takes a number.
             arguments.append(f"{given}[()]" if taken else given)
         for var in equation.results:
             shape = var.aval.shape
@@ -169,12 +169,12 @@ class Whole(Part):
         return function(*given)
 
     def _refused(self, *operands: Any) -> NoReturn:
-        """Raise what NumPy raises of an index that is out of bounds."""
+        """Raise the error that NumPy raises for an index out of bounds."""
         self._plan.members.evaluate(*operands)
-        raise IndexError("jit: an index array names an element that is not there.")
+        raise IndexError("jit: an index array is out of bounds.")
 
     def _fitted(self, *given: Any) -> list[Any]:
-        """The same arguments as the kernel takes them."""
+        """Return the same arguments in the form that the kernel takes."""
         first = 2 if self._kernel.workspace else 1
         operands = given[first : first + len(self._plan.operands)]
         pairs = zip(operands, self._plan.operands, strict=True)
@@ -182,7 +182,7 @@ class Whole(Part):
 
 
 def fitted(x: Any, var: Var) -> Any:
-    """An operand as kernels take it: without gaps, aligned, in the processor's order of bytes."""
+    """Return an operand in the form that kernels take: contiguous, aligned, in native byte order."""
     dtype = var.aval.dtype
     if var.aval.shape == ():
         return dtype.type(x)
@@ -190,9 +190,9 @@ def fitted(x: Any, var: Var) -> Any:
 
 
 class Parallel(Blocks):
-    """A kernel for large arrays, in blocks of rows on all cores."""
+    """A kernel for large arrays, which runs on blocks of rows on all cores."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: KernelPlan) -> None:
         self._plan = plan
         plain = _Kernel(plan)
         self._kernels: dict[tuple[tuple[int, int], ...], _Kernel] = {(): plain}
@@ -205,13 +205,13 @@ class Parallel(Blocks):
         self._shares = min(self._blocks, workers() * _SHARES) if self.bytes >= _THREADED_BYTES else 1
 
     def __call__(self, operands: Sequence[Any], given: Sequence[Any]) -> list[Any]:
-        """The results, in the memory that is given or in new."""
+        """Return the results, in the given memory or in new memory."""
         shares, results = self.begun(operands, given)
         _run(shares, self.bytes)
         return self.ended(results)
 
     def begun(self, operands: Sequence[Any], given: Sequence[Any]) -> tuple[list[Callable[[], Any]], list[Any]]:
-        """What is to be done, in shares, and the memory of the results."""
+        """Return the work in shares, and the memory of the results."""
         plan = self._plan
         taken = [fitted(x[()] if x.shape == () else x, var) for x, var in zip(operands, plan.operands, strict=True)]
         kernel = self._kernel(self._places(operands, taken, given))
@@ -231,12 +231,12 @@ class Parallel(Blocks):
         return [functools.partial(work, lo, hi) for lo, hi in itertools.pairwise(bounds)], results
 
     def ended(self, results: Sequence[Any]) -> list[Any]:
-        """The results when all shares are done."""
+        """Return the results after all shares are done."""
         triples = zip(results, self._plan.partial, self._plan.results, strict=True)
         return [y if function is None else _joined(function, y, var) for y, function, var in triples]
 
     def _places(self, operands: Sequence[Any], taken: Sequence[Any], given: Sequence[Any]) -> tuple[Any, ...]:
-        """Which results lie where an operand does: the number of each, and that of the operand."""
+        """Return pairs (result, operand) of the results that are written into the memory of an operand."""
         places = []
         for k, y in enumerate(given):
             if y is not None:
@@ -255,7 +255,7 @@ class Parallel(Blocks):
 
 
 class Several(Blocks):
-    """Kernels that need nothing of each other: threads are woken once for all of them."""
+    """Several independent kernels, run together so that threads are woken once for all of them."""
 
     def __init__(self, parts: Sequence[Parallel], equations: Sequence[Equation]) -> None:
         self._parts = parts
@@ -265,12 +265,12 @@ class Several(Blocks):
         self._bytes = sum(part.bytes for part in parts)
 
     def may_take(self, operand: int, result: int) -> bool:
-        """Whether both are of one kernel."""
+        """Return whether both belong to the same kernel."""
         of_operands, of_results = [list(itertools.accumulate(counts)) for counts in zip(*self._counts, strict=True)]
         return bisect.bisect(of_operands, operand) == bisect.bisect(of_results, result)
 
     def __call__(self, operands: Sequence[Any], given: Sequence[Any]) -> list[Any]:
-        """The results of all, in the memory that is given or in new."""
+        """Return the results of all kernels, in the given memory or in new memory."""
         shares: list[Callable[[], Any]] = []
         made: list[list[Any]] = []
         start, first = 0, 0
@@ -284,7 +284,7 @@ class Several(Blocks):
 
 
 def _run(shares: Sequence[Callable[[], Any]], size: int) -> None:
-    """Do all shares, on all cores where that pays."""
+    """Run all shares, on all cores if that pays."""
     if size < _THREADED_BYTES or len(shares) == 1:
         for share in shares:
             share()
@@ -292,7 +292,7 @@ def _run(shares: Sequence[Callable[[], Any]], size: int) -> None:
     rest = iter(shares)
 
     def work() -> None:
-        # Who comes next takes the next share: `next` of a list's iterator is one step for all threads.
+        # Each thread takes the next share when it is free: `next` on a list's iterator is atomic.
         while (share := next(rest, None)) is not None:
             share()
 
@@ -300,7 +300,7 @@ def _run(shares: Sequence[Callable[[], Any]], size: int) -> None:
 
 
 def _together(graph: Graph) -> Graph:
-    """The same program, with kernels for large arrays that need nothing of each other as one."""
+    """Return the same program, with independent kernels for large arrays joined into one equation."""
     pending, equations = deque(graph.equations), []
     while pending:
         first = pending.popleft()
@@ -320,7 +320,7 @@ def _together(graph: Graph) -> Graph:
 
 
 def _joined(function: Any, parts: np.ndarray, var: Var) -> Any:
-    """What blocks made of their rows, put together."""
+    """Combine the parts that the blocks computed."""
     if parts.size == parts.shape[0]:
         y = function.reduce(parts.reshape(-1), dtype=parts.dtype)
         return np.full(var.aval.shape, y, parts.dtype) if var.aval.shape else y
@@ -328,7 +328,7 @@ def _joined(function: Any, parts: np.ndarray, var: Var) -> Any:
 
 
 def _needed() -> None:
-    """Say how to install Numba, where it is not."""
+    """Raise an error that tells how to install Numba, if it is missing."""
     try:
         _ = _numba.njit
     except ModuleNotFoundError as error:

@@ -1,11 +1,11 @@
 """Graphs as straight-line NumPy code: one generated function without dispatch, tracing or trees.
 
-    graph --writer.py--> lines: a form for each equation (forms.py), memory by the books of buffers.py
+    graph --writer.py--> lines: a form for each equation (forms.py), memory from buffers.py
           --numpy.py---> a function of flat arrays, for bodies of loops and calls under a transform
-          --call.py----> a function of the user's arguments: a guard takes them apart, the lines, results put together
+          --call.py----> a function of the user's arguments: a guard, these lines, and the result as a pytree
 
-A ufunc writes into the memory of an operand that nothing reads any more: a chain of elementwise operations needs one
-buffer. Numbers are computed with Python's operators; the code is kept where Python looks for lines of source.
+A ufunc writes into the memory of an operand that is not read again, so a chain of elementwise operations needs one
+buffer. Numbers are computed with Python's operators. The source is registered where tracebacks look for it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from funcgrad._engines.source.writer import Writer
 
 
 def compile_numpy(graph: Graph, donated: Sequence[int] = ()) -> Callable[..., list]:
-    """A function of flat NumPy arrays that runs the graph; it may write over the inputs of these numbers."""
+    """Return a function of flat NumPy arrays that runs the graph; it may write to the memory of donated inputs."""
     return compile_source(graph, clustered, donated)
 
 
 def compile_source(
     graph: Graph, prepared: Callable[[Graph], Graph], donated: Sequence[int] = ()
 ) -> Callable[..., list]:
-    """The same, with operations put together beforehand."""
+    """Return the same function for a graph whose operations ``prepared`` groups first."""
     scope, source = numpy_source(graph, donated, prepared)
     generated = function_of(source, scope, graph.name)
 
@@ -43,7 +43,7 @@ def compile_source(
 def numpy_source(
     graph: Graph, donated: Sequence[int] = (), prepared: Callable[[Graph], Graph] = clustered
 ) -> tuple[dict[str, Any], str]:
-    """The names that the code uses, with their values, and the code."""
+    """Return the values of the names that the code uses, and the code."""
     writer = Writer(prepared(graph), [graph.inputs[i] for i in donated])
     lines = writer.body()
     outputs = ", ".join([writer.inputs.get(x) or writer.name(x) for x in graph.outputs])

@@ -35,7 +35,7 @@ def _written_numba(graph: Graph, signature: Signature) -> tuple[Callable[[tuple,
 NUMPY = Engine(
     name="numpy",
     owns=lambda x: type(x) in NUMPY_TYPES,
-    # NumPy runs primitives itself, by the shortest way.
+    # NumPy values run through `bind` directly: it has the shortest path.
     run=bind,
     compile=_compile_numpy,
     scope=lambda: NO_SCOPE,
@@ -51,7 +51,7 @@ NUMPY = Engine(
 
 NUMBA = Engine(
     name="numba",
-    # Its values are NumPy's arrays, which the NumPy engine owns.
+    # Its values are NumPy arrays, and the NumPy engine owns those.
     owns=lambda x: False,
     run=NUMPY.run,
     compile=_compile_numba,

@@ -20,17 +20,17 @@ from funcgrad._core.graph.line import Line
 from funcgrad._engines.source.buffers import Buffers
 from funcgrad._engines.source.forms import form_of
 
-# What is smaller is not worth a statement that drops it.
+# A variable smaller than this is not dropped: the ``del`` statement would cost more than its memory.
 _DROP_LIMIT_BYTES = 4096
 _ROOM_FOR_COMMENT = 60
 
 
 class Writer:
-    """Writes the equations, and keeps the books of names, memory, and what is known of 0-d values.
+    """Writes the equations, and tracks names, buffers and 0-d values.
 
     Args:
         graph: the program.
-        donated: inputs that may be written over.
+        donated: inputs whose memory may be written to.
     """
 
     def __init__(self, graph: Graph, donated: Sequence[Var] = ()) -> None:
@@ -38,14 +38,14 @@ class Writer:
         self.scope: dict[str, Any] = {}
         self.names: dict[Any, str] = {}
         self.buffers = Buffers(graph, donated)
-        # Of shape (), and NumPy's: of these Python's operators are NumPy's too.
+        # Variables of shape () that hold NumPy numbers. For these, Python's operators give NumPy's results.
         self.numbers: set[Any] = {var for var in graph.inputs if var.aval.shape == () and not var.aval.weak}
-        # The sources of the blocks that it runs, by their names.
+        # The sources of the clusters and kernels that the program calls, by name.
         self.parts: dict[str, str] = {}
         self._values: dict[int, str] = {}
         self._arrays: dict[Any, str] = {}
         self._before: list[str] = []
-        # Variables in whose memory, free for a while, another was put.
+        # Variables whose memory was free and now holds another variable. They must not be dropped before that one.
         self.reused: set[Var] = set()
         self.inputs: dict[Any, str] = {var: f"x{i}" for i, var in enumerate(graph.inputs)}
         self.names.update(self.inputs)
@@ -54,7 +54,7 @@ class Writer:
             self.scope[f"k{i}"] = value
 
     def body(self) -> list[str]:
-        """The lines that compute all results."""
+        """Return the lines that compute all results."""
         lines = self._converted()
         drops = self._drops()
         dropped: dict[int, list[Var]] = {}
@@ -67,13 +67,13 @@ class Writer:
                 dropped[len(lines)] = drops[i]
                 lines.append("")
         for at, variables in dropped.items():
-            # What another result was written into later stays until then.
+            # Do not drop a variable whose memory another result uses now.
             names = [self.names[var] for var in variables if var not in self.reused]
             lines[at] = f"del {', '.join(names)}" if names else ""
         return [line for line in lines if line]
 
     def _converted(self) -> list[str]:
-        """Python's floats among the arguments that are computed with: as NumPy's, which divide by zero as arrays do."""
+        """Return lines that convert Python floats to NumPy's. Python raises on division by zero; arrays do not."""
         read = {x for equation in self.graph.equations for x in equation.operands}
         lines = []
         for var in self.graph.inputs:
@@ -88,7 +88,7 @@ class Writer:
         return (form(self, equation, i) if form else None) or self._called(equation)
 
     def _called(self, equation: Equation) -> list[str]:
-        """The general case: a call of the primitive's own function."""
+        """Return the general form: a call of the primitive's own function."""
         function = self.value(f"{equation.primitive.name}_", equation.primitive.numpy)
         arguments = [self.name(x) for x in equation.operands]
         arguments += [f"{name}={self.value(name, value)}" for name, value in equation.params.items()]
@@ -105,7 +105,7 @@ class Writer:
         return [f"{target} = {function}({', '.join(arguments)})"]
 
     def _drops(self) -> dict[int, list[Var]]:
-        """The large variables that nothing reads after each equation."""
+        """Return, for each equation, the large variables that are not read after it."""
         held = {*self.graph.inputs, *[var for var, _ in self.graph.constants]}
         found: dict[int, list[Var]] = {}
         for i, equation in enumerate(self.graph.equations):
@@ -116,23 +116,23 @@ class Writer:
         return found
 
     def new(self, var: Var) -> str:
-        """The name of a result."""
+        """Give a result a new name and return it."""
         self.names[var] = f"v{len(self.names)}"
         return self.names[var]
 
     def name(self, x: Operand) -> str:
-        """What stands for an operand in the code."""
+        """Return the text of an operand."""
         return self._literal(x.value) if type(x) is Literal else self.names[x]
 
     def number(self, x: Operand) -> str:
-        """The same beside a number of NumPy's, in whose dtype a Python number is taken."""
+        """Return the text of an operand next to a NumPy number. A Python float takes the dtype of that number."""
         if type(x) is Literal and isinstance(x.value, np.floating) and np.isfinite(x.value):
             text = repr(float(x.value))
             return f"({text})" if text.startswith("-") else text
         return self.name(x)
 
     def array(self, x: Operand) -> str:
-        """The same beside arrays: a number as an array of no axes, which takes a ufunc half as long to read."""
+        """Return the text of an operand next to arrays: a ufunc reads a 0-d array in half the time of a number."""
         if type(x) is Literal:
             if isinstance(x.value, np.generic):
                 return self.value("c", np.asarray(x.value), key=("c", str(x.value.dtype), x.value.tobytes()))
@@ -149,15 +149,18 @@ class Writer:
         return f"({value!r})" if plain else self.value("l", value)
 
     def numpy(self, function: Any) -> str:
-        """The name of one of NumPy's functions; anybody else's may bear the name of one of Python's."""
+        """Return the name of a NumPy function.
+
+        A function of another package could have the name of a Python builtin.
+        """
         return self.value(function.__name__, function, bare=getattr(np, function.__name__, None) is function)
 
     def reduce(self, function: np.ufunc) -> str:
-        """The name of a ufunc's reduction."""
+        """Return the name of a ufunc's reduction."""
         return self.value(f"{function.__name__}_reduce", function.reduce, key=("reduce", function), bare=True)
 
     def value(self, hint: str, value: Any, *, key: Any = None, bare: bool = False) -> str:
-        """A name in the code for a value, the same for the same."""
+        """Return a name for a value; equal values get one name."""
         key = id(value) if key is None else key
         name = self._values.get(key)
         if name is None:
@@ -169,14 +172,14 @@ class Writer:
 
 
 def _commented(line: str, source: Line | None) -> str:
-    """A line with where it comes from, and what the user wrote there."""
+    """Append the user's source line to a line of code."""
     return line if source is None else f"{line:<{_ROOM_FOR_COMMENT}}  # {source}  {source.text}".rstrip()
 
 
 def results_of(writer: Writer) -> tuple[list[str], list[str]]:
-    """The names of the outputs, each in memory of its own, and the lines that see to it.
+    """Return the names of the outputs, each in its own memory, and the lines that copy shared ones.
 
-    An argument that is an output is handed over as it is; everything else that somebody else sees is copied.
+    An argument that is an output is returned as it is; any other memory that is visible elsewhere is copied.
     """
     graph, buffers = writer.graph, writer.buffers
     constants = {var for var, _ in graph.constants}
@@ -203,15 +206,14 @@ def results_of(writer: Writer) -> tuple[list[str], list[str]]:
     if unknown:
         held = [*writer.inputs.values(), *[writer.names[var] for var in constants]]
         held = dict.fromkeys([*held, *[name for name in names if name not in unknown]])
-        lines.append(
-            f"{', '.join(unknown)}, = {writer.value('apart', apart, bare=True)}(({', '.join(unknown)},), "
-            f"({''.join(f'{name}, ' for name in held)}))"
-        )
+        copy = writer.value("in_own_memory", in_own_memory, bare=True)
+        given = f"({', '.join(unknown)},), ({''.join(f'{name}, ' for name in held)})"
+        lines.append(f"{', '.join(unknown)}, = {copy}({given})")
     return names, lines
 
 
-def apart(results: Sequence[Any], others: Sequence[Any]) -> list[Any]:
-    """The results, each in memory of its own: views, and what somebody else holds, are copied."""
+def in_own_memory(results: Sequence[Any], others: Sequence[Any]) -> list[Any]:
+    """Return the results, each in its own memory: views and arrays that are visible elsewhere are copied."""
     seen = set(map(_memory, others))
     made = []
     for y in results:

@@ -1,4 +1,7 @@
-"""Donated arguments, which JAX pairs with results by their order: that order, and calls in it."""
+"""The order of donated arguments.
+
+JAX pairs them with results by position, so they must have the order of the results.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ Order = tuple[int, ...]
 
 
 def donation_order(graph: Graph, out_tree: TreeDef, args: tuple, donated: Sequence[int]) -> Order | None:
-    """Donated arguments in the order of the results that are like them.
+    """Return an order that puts donated arguments in the order of the results with the same structure and types.
 
     JAX pairs a donated buffer with the next result of its shape, whatever the trees say. Called as
     ``(grads, state, params) -> (params, state)``, it would turn momentum buffers into parameters and back and copy
@@ -43,7 +46,7 @@ def restored(args: tuple, order: Order | None) -> tuple:
 
 
 def _parts(result: Any) -> dict[int, Any]:
-    """The structure and types of each element of a returned tuple, by position; of the whole where it is no tuple."""
+    """Return the structure and types of each element of a returned tuple, by position; of a single result at 0."""
     parts = result if type(result) is tuple else (result,)
     kinds = {}
     for j, part in enumerate(parts):

@@ -1,4 +1,4 @@
-"""Graphs in the language that XLA reads."""
+"""Export graphs as StableHLO, the language that XLA reads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from funcgrad._engines.xla.run import compile_function, scope
 
 
 def stablehlo(graph: Graph) -> str:
-    """The StableHLO module of a graph: one function of its flat inputs."""
+    """Return the StableHLO module of a graph: one function of its flat inputs."""
 
     def main(*leaves: jax.Array) -> list:
         return graph.evaluate(*leaves)

@@ -1,4 +1,4 @@
-"""Functions written in JAX as flat functions, which our primitives call and whose derivatives are JAX's."""
+"""Functions written in JAX, as flat functions that our primitives call and JAX differentiates."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from funcgrad._engines.xla.run import as_arrays, scope
 
 
 class JaxFunction:
-    """A flat function written in JAX, for operands of given types, and what JAX makes of it.
+    """A flat function written in JAX, for operands of given types, and the functions that JAX derives from it.
 
-    Its derivatives are such functions again, so that derivatives of any order are JAX's.
+    Each derivative is a ``JaxFunction`` again, so JAX computes derivatives of any order.
     """
 
     def __init__(self, call: Callable[..., Sequence[Any]], avals: Sequence[Aval], name: str) -> None:
@@ -27,11 +27,11 @@ class JaxFunction:
         self._derived: dict[Any, Any] = {}
 
     def __call__(self, *xs: Any) -> list[Any]:
-        """Run on values or JAX's tracers."""
+        """Run on arrays or on JAX's tracers."""
         return list(self._jitted(*as_arrays(xs)))
 
     def on_numpy(self, *xs: Any) -> list[np.ndarray]:
-        """Run on NumPy values; so are the results, also while JAX traces a program around."""
+        """Run on NumPy arrays and return NumPy arrays, also while JAX traces an outer program."""
         with scope(), jax.ensure_compile_time_eval():
             return [np.array(y) for y in self._jitted(*as_arrays(xs))]
 
@@ -43,7 +43,7 @@ class JaxFunction:
             return [Aval(y.shape, np.dtype(y.dtype)) for y in jax.eval_shape(self._call, *structs)]
 
     def pushed(self, moving: tuple[bool, ...]) -> JaxFunction:
-        """The function of operands, then tangents of those that move: results, then tangents of the inexact ones."""
+        """Return the function of operands and tangents of the active ones: results and tangents of inexact ones."""
 
         def call(*values: Any) -> list[Any]:
             xs, x_dots = values[: len(moving)], values[len(moving) :]
@@ -54,11 +54,15 @@ class JaxFunction:
         return self._derive(("jvp", moving), call, [*self._avals, *self._moved(moving)], "jvp")
 
     def pulled(self, moving: tuple[bool, ...]) -> tuple[JaxFunction, JaxFunction]:
-        """Operands to results and residuals; and residuals with cotangents of the inexact results to cotangents."""
+        """Return two functions.
+
+        The first maps operands to results and residuals. The second maps residuals and cotangents of the inexact
+        results to cotangents.
+        """
         key = "vjp", moving
         if key not in self._derived:
-            # Both at once: the second reads the structure of the residuals that tracing its own first has noted, not
-            # that of one which another thread made in the meantime.
+            # Store both at once. The second function needs the residuals' structure, which tracing its own first one
+            # records; another thread may have made another pair in the meantime.
             self._derived.setdefault(key, self._pulled(moving))
         return self._derived[key]
 
@@ -84,7 +88,7 @@ class JaxFunction:
         return first, JaxFunction(backward, [*kept, *bars], f"transpose_{self.name}")
 
     def mapped(self, batched: tuple[bool, ...], size: int) -> JaxFunction:
-        """The function of operands of which some have a leading batch axis; all results have it."""
+        """Return the function mapped over a leading axis of some operands; all results have that axis."""
         axes = tuple([0 if flag else None for flag in batched])
         call = jax.vmap(self._call, axes, axis_size=size)
         pairs = zip(self._avals, batched, strict=True)

@@ -1,7 +1,8 @@
-"""How the result of a primitive lies on a mesh with explicit axes, where JAX cannot tell and asks.
+"""The sharding of a primitive's result on a mesh with explicit axes, where JAX cannot infer it and raises.
 
-A layout names for each axis of an array the axes of the mesh over which it is spread, or ``None``. A sum over a spread
-axis is added up across devices; what remains stays spread as it is in the operands.
+A layout names, for each axis of an array, the mesh axes over which it is sharded, or ``None``. A sum over a sharded
+axis
+is added up across devices; the other axes keep the sharding that they have in the operands.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ def result_layout(
 
 
 def _aligned(operands: Sequence[Spread], shape: tuple[int, ...]) -> list[Any]:
-    """Each axis as the axis of its length that stands there in an operand, counted from the end or from the start."""
+    """Give each axis the layout of an operand's axis of equal length at its position, from the end or the start."""
     return [next(candidates(operands, shape, i), None) for i in range(len(shape))]
 
 
 def _once(layout: Iterable[Any]) -> tuple[Any, ...]:
-    """The layout with each axis of the mesh in the first of its places."""
+    """Return the layout with each mesh axis kept at its first position only."""
     used: set[str] = set()
     found = []
     for entry in layout:

@@ -1,4 +1,4 @@
-"""JAX's 64-bit mode: entered where it is ours to choose, left as it is inside somebody else's trace."""
+"""Enter and leave JAX's 64-bit mode. Inside a trace that a user started, the user's mode stays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _trace_state = getattr(jax.extend.core, "get_opaque_trace_state", None) or jax.c
 
 
 def _state_outside_any_trace() -> Any:
-    """JAX's trace state in a new thread: this one may be inside a ``jax.jit`` while the engine is loaded."""
+    """Return JAX's trace state in a new thread: this thread may be inside a ``jax.jit`` while the engine loads."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(_trace_state).result()
 
@@ -26,21 +26,21 @@ _outside_any_trace = _state_outside_any_trace()
 
 
 def inside_jax_trace() -> bool:
-    """Whether JAX is tracing in this thread; its mode is then not ours to choose."""
+    """Return whether JAX is tracing in this thread; we must not change its mode then."""
     return _trace_state() != _outside_any_trace
 
 
 _mode: Any = jax.enable_x64
 
 
-# What `enter` returns where 64-bit arrays keep their bits anyway.
+# The value that `enter` returns where 64-bit arrays keep their bits anyway.
 WIDE_LAST: Any = object()
 
 
 def enter() -> Any:
-    """Enter JAX's 64-bit mode, or stay in the mode in force inside somebody else's trace; `leave` takes what it gives.
+    """Enter JAX's 64-bit mode, unless JAX is tracing; return the value that `leave` takes.
 
-    A function with a ``finally`` takes half the time of a context manager of ours, and that half of JAX's.
+    A function with a ``finally`` takes half the time of our context manager, and that takes half the time of JAX's.
     """
     if _mode.value or _trace_state() != _outside_any_trace:
         return WIDE_LAST
@@ -57,7 +57,7 @@ def leave(before: Any) -> None:
 
 
 class _Entered(threading.local):
-    """The mode that this thread left for ours, the one time that it did: inside of ours there is nothing to enter."""
+    """The mode of this thread before `enter` changed it. It never nests: inside our mode, `enter` changes nothing."""
 
     before: Any = WIDE_LAST
 
@@ -66,7 +66,7 @@ _entered = _Entered()
 
 
 def _leave_at_last() -> None:
-    """Leave our mode where an interruption came just before that was done."""
+    """Leave our mode if an interruption came just before `leave`."""
     leave(_entered.before)
 
 
@@ -74,7 +74,7 @@ when_interrupted.append(_leave_at_last)
 
 
 class _Scope:
-    """The same as a context."""
+    """The same as a context manager."""
 
     __slots__ = ("_before",)
 
@@ -86,5 +86,8 @@ class _Scope:
 
 
 def scope() -> _Scope:
-    """The mode in which dtypes mean what they mean in NumPy; the mode in force inside somebody else's trace."""
+    """Return a context manager in which dtypes mean the same as in NumPy.
+
+    Inside a user's JAX trace it changes nothing.
+    """
     return _Scope()

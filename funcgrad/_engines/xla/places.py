@@ -1,4 +1,4 @@
-"""Where arrays lie: values put beside others, and results put where what they replace lay."""
+"""Put values on devices: next to other values, or where the array was that a result replaces."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from funcgrad._engines.xla.modes import scope
 
 
 def is_jax_tracer(x: Any) -> bool:
-    """Whether ``x`` is a tracer of JAX: a value that ends with JAX's trace."""
+    """Return whether ``x`` is a tracer of JAX: a value that is valid only until JAX's trace ends."""
     return isinstance(x, jax.core.Tracer)
 
 
 def alike(y: Any, x: Any) -> Any:
-    """``y`` spread over devices as ``x`` is, which it replaces.
+    """Return ``y`` with the sharding of ``x``, which it replaces.
 
-    Of a program the compiler decides how a result lies, and takes it from whatever operand is spread: parameters that
-    are replicated would come out of a step spread as their momentum buffers are.
+    The compiler chooses the sharding of a program's result, and may take it from any sharded operand. Replicated
+    parameters would come out of a step with the sharding of their momentum buffers.
     """
     if not is_jax_tracer(y) and not is_jax_tracer(x):
         moves = isinstance(x, jax.Array) and isinstance(y, jax.Array) and x.committed
@@ -48,13 +48,13 @@ def _lowered_alike(context: Any, y: Any, x: Any) -> list[Any]:
     return [y]
 
 
-# ``jax.experimental.shard_alike`` is one too, but JAX (0.10) lowers it once for all pairs of a type, which makes one
-# group of them all.
+# ``jax.experimental.shard_alike`` does the same. But JAX (0.10) lowers it once for all pairs of one type, which puts
+# all of them into one group.
 _alike_p = jax.extend.core.Primitive("alike")
 _alike_p.def_impl(lambda y, x: y)
 _alike_p.def_abstract_eval(lambda y, x: y)
 mlir.register_lowering(_alike_p, _lowered_alike, cacheable=False)
-# Mapped along different axes, or one of them alone, they are not of one shape.
+# If they are mapped along different axes, or only one is mapped, their shapes differ, and the result stays as it is.
 batching.primitive_batchers[_alike_p] = lambda xs, axes: (
     _alike_p.bind(*xs) if axes[0] == axes[1] else xs[0],
     axes[0],
@@ -63,10 +63,10 @@ ad.primitive_jvps[_alike_p] = lambda primals, tangents: (_alike_p.bind(*primals)
 
 
 def beside(value: Any, x: Any) -> Any:
-    """A NumPy value on the devices of ``x``, where ``x`` is an array that was put somewhere on purpose; else unchanged.
+    """Return a NumPy value on the devices of ``x`` if ``x`` was put there explicitly; else return it unchanged.
 
-    What comes out of a compiled step lies on the devices of that step: a value that lay there from the start has the
-    same type for the compiler at the first step and at the second.
+    The result of a compiled step lies on the devices of that step. A value that is there from the start has one type in
+    the first step and in the second, so the step is compiled once.
     """
     if is_jax_tracer(x) or not x.committed:
         return value
@@ -78,19 +78,19 @@ def beside(value: Any, x: Any) -> Any:
 
 
 def array_like(value: Any, x: Any) -> Any:
-    """A NumPy array as a ``jax.Array`` with the sharding of ``x``."""
+    """Return a NumPy array as a ``jax.Array`` with the sharding of ``x``."""
     with scope():
         if not x.is_fully_addressable:
-            # Every process has the whole value, and puts its parts where they belong.
+            # Every process has the whole value, and puts its parts on its own devices.
             return jax.make_array_from_callback(value.shape, x.sharding, lambda part: value[part])
         return jax.device_put(value, x.sharding if x.committed else None)
 
 
 def as_arrays(xs: Sequence[Any]) -> list[Any]:
-    """Values as arrays in JAX's current mode.
+    """Return values as arrays in JAX's current mode.
 
-    Left to ``jax.jit``, which ``asarray`` without a dtype uses too (0.10), a float64 NumPy array now and then reaches a
-    program compiled in the other mode: the dtype is therefore said.
+    The dtype is given explicitly. Without it (``asarray`` uses ``jax.jit``, JAX 0.10) a float64 NumPy array sometimes
+    reaches a program that was compiled in the other mode.
     """
     return [x if isinstance(x, jax.Array) or not hasattr(x, "dtype") else _as_array(x) for x in xs]
 

@@ -1,4 +1,4 @@
-"""The processes of one program on several machines: who this one is, and what they agree on."""
+"""The processes of one program on several machines: the number of this one, and what all agree on."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from jax.experimental import multihost_utils
 
 
 def is_shared(x: Any) -> bool:
-    """Whether an array lies on devices of other processes too."""
+    """Return whether parts of an array lie on devices of other processes."""
     return isinstance(x, jax.Array) and not x.is_fully_addressable
 
 
 def index() -> int:
-    """The number of this process."""
+    """Return the number of this process."""
     return jax.process_index()
 
 
 def count() -> int:
-    """How many processes there are."""
+    """Return the number of processes."""
     return jax.process_count()
 
 
 def all_agree(well: bool) -> bool:
-    """Wait until every process has come here; whether all is well with each."""
+    """Wait until every process is here; return whether ``well`` is true in all of them."""
     return count() == 1 or bool(np.all(multihost_utils.process_allgather(np.array(well))))

@@ -1,7 +1,7 @@
-"""What ``fg.jit`` calls on XLA: a ``jax.jit`` of flat leaves, one for each structure of the arguments.
+"""The functions that ``fg.jit`` calls on XLA: a ``jax.jit`` of flat leaves for each structure of the arguments.
 
-The leaves are taken apart before the call, by JAX's own registry. What a program hands through in 64 bits, as it does
-the numbers of an optimizer's state, is then no result of it, and it lies on the device from the second call on.
+JAX's own registry flattens the arguments before the call. A 64-bit argument that is returned unchanged, such as the
+numbers of an optimizer's state, is no result of the compiled program. It stays on the device from the second call on.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ import numpy as np
 from funcgrad._core.bind import is_foreign
 from funcgrad._core.graph.ir import Graph
 from funcgrad._engines.engine import Tracing
-from funcgrad._engines.xla.apart import Numbers, OtherNumbersError, apart, is_lasting
-from funcgrad._engines.xla.fits import with_fits, without_fits
+from funcgrad._engines.xla.checks import checked, with_checks
+from funcgrad._engines.xla.scalars import OtherScalarsError, Scalars, is_lasting, split_scalars
 from funcgrad.tree import TreeDef, unflatten
 
-# A function of the leaves: the graph staged for their types, what its inputs are bound to, and the tree of its outputs.
+# A function of the leaves. It returns the graph staged for their types, the values of its inputs, and the output tree.
 Stage = Callable[[Sequence[Any]], tuple[Graph, Sequence[Any], TreeDef]]
 
 
-class Program:
+class XlaProgram:
     """A function of flat leaves, compiled by ``jax.jit``.
 
     Args:
-        stage: what stages the function.
-        name: what JAX calls it.
+        stage: stages the function.
+        name: the name that JAX shows.
         xla: the engine.
-        order: in which the leaves are handed to JAX.
-        donated: positions of the leaves whose memory the results may take.
-        leaves: those of the first call.
-        placed: how each leaf is to be spread over devices; empty where nothing is asked.
-        out_shardings: the same for the result, a prefix of its tree.
+        order: the order in which the leaves are passed to JAX.
+        donated: positions of the leaves whose memory the results may use.
+        leaves: the leaves of the first call.
+        placed: the sharding of each leaf; empty if none is given.
+        out_shardings: the sharding of the result, a prefix of its tree.
     """
 
     __slots__ = (
@@ -66,21 +66,24 @@ class Program:
     ) -> None:
         self._stage = stage
         self._xla = xla
-        self._packed = xla.Packed
+        self._packed = xla.PackedResults
         self._donated = frozenset(donated)
         self._put = [(i, sharding) for i, sharding in enumerate(placed) if sharding is not None]
         self._out_shardings = out_shardings
-        # The leaves that are handed through without being results, and copies of them on the device.
+        # The leaves that are returned unchanged and are no results, and copies of them on the device.
         self._kept: tuple[int, ...] = ()
         self._held: dict[int, tuple[np.ndarray, Any]] = {}
         self._whole = self._compiled(self._evaluate, name, order)
-        # What scalars are made of before the call, and the program that reads these in its place.
+        # The scalars that are computed before the call, and the program that reads them instead of their vector.
         self._numbers = self._numbers_of(leaves)
         if self._numbers is not None:
             self._without = self._compiled(self._evaluate_without, name, [i for i in order if i != self._numbers.place])
 
     def _compiled(self, evaluate: Callable[..., Any], name: str, order: Sequence[int]) -> tuple[Any, Any]:
-        """A ``jax.jit`` of leaves in an order, and what puts them into it; ``None`` where they are in it."""
+        """Return a ``jax.jit`` of the leaves in an order, and a function that puts them in this order.
+
+        ``None`` if they are.
+        """
         count = len(order)
         places = [order.index(i) for i in sorted(order)]
 
@@ -93,7 +96,10 @@ class Program:
         return jitted, None if list(order) == list(range(count)) else itemgetter(*order)
 
     def __call__(self, leaves: Sequence[Any], wide_last: bool) -> Any:
-        """What it computes, which `results` makes the caller's; ``wide_last`` outside of the engine's scope."""
+        """Run the program.
+
+        `results` converts what it returns. ``wide_last`` says whether 64-bit arrays keep their bits.
+        """
         if self._put:
             leaves = list(leaves)
             for i, sharding in self._put:
@@ -104,7 +110,7 @@ class Program:
                 jitted, picked = self._without
                 try:
                     return jitted(*picked(leaves), *scalars)
-                except OtherNumbersError:
+                except OtherScalarsError:
                     self._numbers = None
             if self._kept:
                 leaves = self._placed(leaves)
@@ -112,7 +118,7 @@ class Program:
         return jitted(*(leaves if picked is None else picked(leaves)))
 
     def results(self, out: Any, leaves: Sequence[Any], wide_last: bool) -> Any:
-        """The result of a call with these leaves."""
+        """Return the result of a call with these leaves."""
         if type(out) is not self._packed:
             return out
         plan, values = out
@@ -121,7 +127,7 @@ class Program:
         return plan.results(values, leaves, wide_last, self._xla)
 
     def _placed(self, leaves: Sequence[Any]) -> list[Any]:
-        """The leaves, NumPy's that nobody can write to as their copies on the device: 5 us less for each call."""
+        """Return the leaves, with read-only NumPy leaves replaced by their copies on the device: 5 us less per call."""
         placed = list(leaves)
         for i in self._kept:
             x = placed[i]
@@ -132,38 +138,39 @@ class Program:
                 placed[i] = held[1]
         return placed
 
-    def _numbers_of(self, leaves: Sequence[Any]) -> Numbers | None:
-        """What is computed before the call, of a leaf that nobody can write to and that is handed through."""
+    def _numbers_of(self, leaves: Sequence[Any]) -> Scalars | None:
+        """Return the scalars to compute before the call, from a read-only leaf that the function returns unchanged."""
         is_wide = self._xla.is_wide
         places = [i for i, x in enumerate(leaves) if is_lasting(x) and is_wide(x.dtype) and i not in self._donated]
         if not places or len(leaves) < 3:
             return None
         graph, operands, _ = self._stage(leaves)
-        wider, _ = with_fits(graph)
+        wider, _ = with_checks(graph)
         inputs = {id(y): x for x, y in zip(graph.inputs, operands, strict=True)}
         for i in places:
             x = inputs.get(id(leaves[i]))
-            parts = apart(wider, x) if x in graph.outputs else None
+            parts = split_scalars(wider, x) if x in graph.outputs else None
             if parts is not None:
-                return Numbers(parts.first, i, leaves[i], self._xla)
+                return Scalars(parts.first, i, leaves[i], self._xla)
         return None
 
     def _evaluate_without(self, leaves: list[Any], *scalars: Any) -> Any:
-        """Run by JAX on its tracers: all leaves but one, and the scalars that were made of that."""
+        """Run by JAX on its tracers: all leaves but one, and the scalars made of that one."""
         numbers = self._numbers
         if numbers is None:
             # Another thread met other types.
-            raise OtherNumbersError
+            raise OtherScalarsError
         leaves.insert(numbers.place, numbers.vector)
         return self._evaluate(leaves, numbers, scalars)
 
-    def _evaluate(self, leaves: Sequence[Any], numbers: Numbers | None = None, scalars: Sequence[Any] = ()) -> Any:
-        """Run by JAX on its tracers, when it meets new types.
+    def _evaluate(self, leaves: Sequence[Any], numbers: Scalars | None = None, scalars: Sequence[Any] = ()) -> Any:
+        """Run by JAX on its tracers for each new combination of types.
 
-        The results as they are; where some are wide, with the plan of what the caller gets in their place.
+        It returns the results; if some have 64 bits, the computed ones and the plan to make the caller's results from
+        them.
         """
         graph, operands, out_tree = self._stage(leaves)
-        wider, fits = with_fits(graph)
+        wider, checks = with_checks(graph)
         if numbers is None:
             results = wider.evaluate(*operands)
         else:
@@ -174,55 +181,58 @@ class Program:
             asked = self._xla.spread_over(self._out_shardings, unflatten(out_tree, range(len(graph.outputs))))
             results = [*self._xla.laid_out(results[: len(asked)], asked), *results[len(asked) :]]
         wide = [j for j, x in enumerate(graph.outputs) if self._xla.is_wide(x.aval.dtype)]
-        if not wide and not fits:
+        if not wide and not checks:
             return unflatten(out_tree, results)
         positions = {id(x): i for i, x in enumerate(leaves)}
         inputs: dict[Any, Any] = {x: positions.get(id(y)) for x, y in zip(graph.inputs, operands, strict=True)}
         places = [(j, inputs.get(graph.outputs[j])) for j in wide]
-        handed = {j: i for j, i in places if i is not None and i not in self._donated}
-        self._kept = tuple(dict.fromkeys(handed.values()))
-        plan = Plan(handed, [x for x in places if x[0] not in handed], self._xla.rebuild(out_tree), fits, len(results))
-        return self._xla.Packed((plan, [y for j, y in enumerate(results) if j not in handed]))
+        unchanged = {j: i for j, i in places if i is not None and i not in self._donated}
+        self._kept = tuple(dict.fromkeys(unchanged.values()))
+        plan = ResultPlan(
+            unchanged, [x for x in places if x[0] not in unchanged], self._xla.rebuild(out_tree), checks, len(results)
+        )
+        return self._xla.PackedResults((plan, [y for j, y in enumerate(results) if j not in unchanged]))
 
 
-class Plan:
-    """What the caller of a program gets where results are of 64 bits, decided once, when it is compiled.
+class ResultPlan:
+    """The plan to make the caller's result where some results have 64 bits. It is made when the program is compiled.
 
-    Outside JAX's 64-bit mode such a result is a NumPy array, and an argument handed through is the object that it was.
+    Outside JAX's 64-bit mode such a result becomes a NumPy array. An argument that is returned unchanged is the same
+    object that the caller passed.
 
     Args:
-        handed: for each result that is an argument, and not computed, the position of that.
-        wide: the positions of other results and of the arguments that they are, if any: donated ones.
-        rebuild: what makes the result of its leaves.
-        fits: the dtypes for which further results must have room.
-        count: how many results there are, without those.
+        unchanged: for each result that is an unchanged argument, the position of the argument.
+        wide: the positions of the other 64-bit results, each with the position of the donated argument that it is, if
+        any.
+        rebuild: builds the result from its leaves.
+        checks: the conditions on the further results.
+        count: the number of results, without the further ones.
     """
 
-    __slots__ = ("_fits", "_handed", "_wide", "chosen", "is_short", "rebuild")
+    __slots__ = ("_checks", "_unchanged", "_wide", "chosen", "is_short", "rebuild")
 
     def __init__(
         self,
-        handed: dict[int, int],
+        unchanged: dict[int, int],
         wide: Sequence[tuple[int, int | None]],
         rebuild: Callable[[Any], Any],
-        fits: Sequence[Any],
+        checks: Sequence[Any],
         count: int,
     ) -> None:
-        self._handed = sorted(handed.items())
+        self._unchanged = sorted(unchanged.items())
         self._wide = wide
         self.rebuild = rebuild
-        self._fits = fits
-        # Outside of the mode, where nothing is left to do but to choose: the leaves of the result, among the values
-        # that were computed and then the arguments.
-        self.is_short = len(handed) > 0 and count > 1 and not wide and not fits
+        self._checks = checks
+        # The short path, outside the 64-bit mode: pick the result's leaves from the computed values and the arguments.
+        self.is_short = len(unchanged) > 0 and count > 1 and not wide and not checks
         computed = iter(range(count))
-        places = [handed[j] + count - len(handed) if j in handed else next(computed) for j in range(count)]
+        places = [unchanged[j] + count - len(unchanged) if j in unchanged else next(computed) for j in range(count)]
         self.chosen = itemgetter(*places) if self.is_short else None
 
     def results(self, values: Sequence[Any], leaves: Sequence[Any], wide_last: bool, xla: Tracing) -> Any:
-        """The result of a call with these leaves, in a mode in which 64-bit arrays last or do not."""
-        found = without_fits(values, self._fits) if self._fits else list(values)
-        for j, i in self._handed:
+        """Return the result of a call with these leaves; ``wide_last`` says whether 64-bit arrays keep their bits."""
+        found = checked(values, self._checks) if self._checks else list(values)
+        for j, i in self._unchanged:
             found.insert(j, xla.as_result(leaves[i]) if wide_last else leaves[i])
         if self._wide and not wide_last:
             for j, i in self._wide:
@@ -231,12 +241,12 @@ class Plan:
 
 
 def _has_ended(x: Any) -> bool:
-    """Whether an argument was donated, and its memory taken."""
+    """Return whether an argument was donated and its memory was used."""
     return is_foreign(x) and x.is_deleted()
 
 
 def spans(tree: Any) -> tuple[list[range], range]:
-    """The positions of the leaves of each positional argument, and of those by name, in JAX's tree of both."""
+    """Return the positions of the leaves of each positional argument, and of the keyword arguments, in JAX's tree."""
     args, _ = tree.children()
     ends = [0, *accumulate(part.num_leaves for part in args.children())]
     return [range(a, b) for a, b in pairwise(ends)], range(ends[-1], tree.num_leaves)

@@ -1,4 +1,4 @@
-"""``jax.random`` for keys that are arrays of words, with leading axes; threefry whatever JAX's settings are."""
+"""``jax.random`` for keys that are arrays of words, with leading axes; always threefry, whatever JAX's settings are."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ _IMPLEMENTATION = "threefry2x32"
 
 
 def _for_each(draw: Callable[..., Any], keys: Any, *operands: Any) -> Any:
-    """``draw(key, *operands)`` for each of the keys ``uint32[*batch, 2]``; the operands have the same leading axes."""
-    # Elements are counted by place, as by default: on NumPy there is no other way.
+    """Call ``draw(key, *operands)`` for each of the keys ``uint32[*batch, 2]``.
+
+    The operands have the same leading axes.
+    """
+    # JAX's default numbers elements by position. It is the only numbering that the NumPy engine can reproduce.
     with jax.threefry_partitionable(True):
         typed = jax.random.wrap_key_data(keys, impl=_IMPLEMENTATION)
         for _ in range(typed.ndim):
@@ -26,27 +29,27 @@ def _known(dtype: np.dtype) -> Any:
 
 
 def bits(keys: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    """Unsigned integers."""
+    """Draw unsigned integers."""
     return _for_each(lambda key: jax.random.bits(key, shape, _known(dtype)), keys)
 
 
 def unit(keys: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    """Numbers in [0, 1)."""
+    """Draw numbers in [0, 1)."""
     return _for_each(lambda key: jax.random.uniform(key, shape, _known(dtype)), keys)
 
 
 def split(keys: Any, shape: tuple[int, ...]) -> Any:
-    """Further keys."""
+    """Split each key into new keys."""
     return _for_each(lambda key: jax.random.key_data(jax.random.split(key, shape)), keys)
 
 
 def fold_in(keys: Any, data: Any) -> Any:
-    """Another key for each key and word."""
+    """Return another key for each key and word."""
     return _for_each(lambda key, word: jax.random.key_data(jax.random.fold_in(key, word)), keys, data)
 
 
 def key_data(key: Any) -> Any:
-    """The words of a typed key; words as they are."""
+    """Return the words of a typed key; words are returned as they are."""
     if not jax.numpy.issubdtype(key.dtype, jax.dtypes.prng_key):
         return key
     if jax.random.key_impl(key) != _IMPLEMENTATION:
@@ -58,11 +61,11 @@ def key_data(key: Any) -> Any:
 
 
 def gamma(keys: Any, a: Any, log_space: bool) -> Any:
-    """A gamma-distributed number for each parameter, or its logarithm."""
+    """Draw a gamma-distributed number for each parameter, or its logarithm."""
     draw = jax.random.loggamma if log_space else jax.random.gamma
     return _for_each(lambda key, a: draw(key, a, dtype=a.dtype), keys, a)
 
 
 def poisson(keys: Any, rate: Any, dtype: np.dtype) -> Any:
-    """A count for each rate."""
+    """Draw a count for each rate."""
     return _for_each(lambda key, rate: jax.random.poisson(key, rate, dtype=_known(dtype)), keys, rate)

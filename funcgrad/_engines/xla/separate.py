@@ -1,4 +1,4 @@
-"""A barrier where it pays, lowered for each platform: one operation of StableHLO on a CPU, and none elsewhere."""
+"""A barrier between operations, lowered for each platform: one operation of StableHLO on a CPU, none elsewhere."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _lowered_as_barrier(context: Any, *xs: Any) -> Sequence[Any]:
     return stablehlo.OptimizationBarrierOp(xs).results
 
 
-# ``jax.lax.platform_dependent`` says the same by a branch for each platform: 1.6 ms to lower, for each parameter.
+# ``jax.lax.platform_dependent`` does the same by a branch for each platform, which takes 1.6 ms to lower per parameter.
 separate_p = jax.extend.core.Primitive("separate")
 separate_p.multiple_results = True
 separate_p.def_impl(_identity)
@@ -27,5 +27,5 @@ separate_p.def_abstract_eval(_identity)
 mlir.register_lowering(separate_p, lambda context, *xs: xs)
 mlir.register_lowering(separate_p, _lowered_as_barrier, platform="cpu")
 batching.primitive_batchers[separate_p] = lambda xs, axes: (separate_p.bind(*xs), axes)
-# Cotangents and tangents pass as they are.
+# Cotangents and tangents need no barrier.
 ad.primitive_jvps[separate_p] = lambda primals, tangents: (separate_p.bind(*primals), list(tangents))

@@ -1,4 +1,4 @@
-"""How arrays are spread over devices: what is asked of trees of them, and of the leaves of a state."""
+"""Shard arrays over devices: the shardings that a user gives for trees of arrays, and those of an optimizer's state."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from funcgrad._engines.xla.modes import scope
 
 
 class _Asked:
-    """A sharding as a leaf of trees, whatever JAX takes it for."""
+    """A sharding as a leaf of a tree, also if JAX takes it for a container."""
 
     __slots__ = ("sharding",)
 
@@ -28,7 +28,7 @@ class _Asked:
 
 
 def spread_over(prefix: Any, tree: Any) -> list[Any]:
-    """For each leaf of a tree the sharding that a prefix of the tree has in its place."""
+    """Return, for each leaf of a tree, the sharding at its position in a prefix of the tree."""
     asked = jax.tree.map(_Asked, prefix, is_leaf=lambda x: x is None or isinstance(x, Sharding | PartitionSpec))
     try:
         whole = jax.tree.broadcast(asked, tree)
@@ -41,10 +41,11 @@ def spread_over(prefix: Any, tree: Any) -> list[Any]:
 
 
 def put(x: Any, sharding: Any) -> Any:
-    """An argument in its place.
+    """Return an argument with a sharding.
 
-    ``jax.jit`` does as much by its ``in_shardings``; but on a mesh with explicit axes the type of an argument says how
-    it lies, and these are no part of types (JAX 0.10).
+    ``in_shardings`` of ``jax.jit`` would do the same. But on a mesh with explicit axes the type of an argument contains
+    its
+    sharding, and ``in_shardings`` do not change types (JAX 0.10).
     """
     if isinstance(x, jax.core.Tracer):
         return _laid_out(x, sharding)
@@ -56,12 +57,12 @@ def put(x: Any, sharding: Any) -> Any:
 
 
 def typed_at(x: Any, sharding: Any) -> Any:
-    """The type of an argument in such a place."""
+    """Return the type of an argument with this sharding."""
     return jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=sharding)
 
 
 def laid_out(values: Sequence[Any], shardings: Sequence[Any]) -> Sequence[Any]:
-    """Values of a program that is being traced, spread so; ``None`` is left to the compiler."""
+    """Return values of a traced program with these shardings; for ``None`` the compiler chooses."""
     return [y if sharding is None else _laid_out(y, sharding) for y, sharding in zip(values, shardings, strict=True)]
 
 
@@ -70,13 +71,13 @@ def _laid_out(y: Any, sharding: Any) -> Any:
     if mesh is not None and AxisType.Explicit in mesh.axis_types:
         return jax.sharding.reshard(y, sharding)
     y = jax.jit(lambda y: y, out_shardings=sharding)(y)
-    # There the kind of memory is left out (JAX 0.10).
+    # ``out_shardings`` inside a trace ignores the kind of memory (JAX 0.10).
     kind = getattr(sharding, "memory_kind", None)
     return y if kind in (None, "device") else jax.device_put(y, sharding)
 
 
 def _mesh_of(sharding: Any) -> Any:
-    """The mesh of a sharding, if it has one; that of a specification is the one that is set."""
+    """Return the mesh of a sharding, or ``None``; for a ``PartitionSpec``, the mesh that is set."""
     if not isinstance(sharding, PartitionSpec):
         return getattr(sharding, "mesh", None)
     mesh = jax.sharding.get_abstract_mesh()
@@ -89,12 +90,12 @@ def _mesh_of(sharding: Any) -> Any:
 
 
 def _shown(tree: Any) -> str:
-    """A tree by its outermost containers: those of a state say all that it is compiled for."""
+    """Return the outermost containers of a tree as text; a full state would be too long."""
     return str(jax.tree.structure(tree if type(tree) is not tuple else tuple([0] * len(tree))))
 
 
 def check_mesh(mesh: Any, axis: Any, asked: str) -> None:
-    """Refuse what is no mesh, and an axis that a mesh has not."""
+    """Raise if ``mesh`` is no mesh, or has no such axis."""
     if not isinstance(mesh, Mesh):
         raise TypeError(
             f"{asked}: mesh is a {type(mesh).__name__}; needed a jax.sharding.Mesh. Make one of all devices: "
@@ -107,12 +108,12 @@ def check_mesh(mesh: Any, axis: Any, asked: str) -> None:
 
 
 def on_all(x: Any, mesh: Mesh) -> Any:
-    """A value that each device of a mesh holds whole."""
+    """Return a value with a whole copy on each device of a mesh."""
     return _put(x, NamedSharding(mesh, PartitionSpec()))
 
 
 def spread_one(x: Any, mesh: Mesh, axis: str) -> Any:
-    """An array spread over an axis of a mesh, beside what it is spread over already; what is none is left."""
+    """Return an array sharded over one more axis of a mesh; a value that is no array is returned as it is."""
     if not isinstance(x, np.ndarray | np.generic | jax.Array):
         return x
     sharding = getattr(x, "sharding", None)
@@ -132,7 +133,7 @@ def _put(x: Any, sharding: NamedSharding) -> Any:
 
 
 def bytes_per_device(arrays: Sequence[Any]) -> dict[str, int]:
-    """The bytes that arrays take on each device of this process, and in NumPy's memory."""
+    """Return the bytes that arrays take on each device of this process, and in NumPy's memory."""
     found: dict[Any, int] = {}
     for x in arrays:
         parts = [(part.device, part.data.nbytes) for part in x.addressable_shards] if isinstance(x, jax.Array) else []

@@ -1,13 +1,14 @@
-"""Convolution in NumPy, as products of matrices: what belongs together is laid side by side for BLAS, or added back.
+"""Convolution in NumPy by matrix products.
 
-*Gathering* copies what each place of the result reads into a column of a matrix (Chellapilla, Puri and Simard, "High
-performance convolutional neural networks for document processing", 2006); *scattering* multiplies first and adds each
-product where it belongs, which is less where there are fewer channels in the result, and has no zeros to multiply where
-the elements of the image stand apart.
+*Gathering* copies the inputs of each position of the result into a column of a matrix (Chellapilla, Puri and Simard,
+"High performance convolutional neural networks for document processing", 2006). *Scattering* multiplies first and adds
+each product to its position. Scattering is less work if the result has fewer channels, and multiplies no zeros if the
+elements of the image have gaps.
 
-What is copied and added is rows, and the rows of small images are short. Where neighbours stand side by side, all of an
-image is taken as one row (a *run*): an element of the kernel is a shift of it. What then stands between the end of a
-row and the beginning of the next is computed and dropped, or multiplied by zero.
+Both copy or add rows, and the rows of small images are short. If neighbours are adjacent in memory, a whole image is
+one
+row (a *run*), and an element of the kernel is a shift of it. The run contains numbers between the end of a row and the
+beginning of the next. They are computed and dropped, or multiplied by zero.
 """
 
 from __future__ import annotations
@@ -22,41 +23,41 @@ from numpy.lib.stride_tricks import as_strided
 
 from funcgrad._core.threads import each, workers
 
-# Numbers in the matrix that is laid out at once: it should not leave the cache before BLAS has read it.
+# Numbers in a block of the matrix, which should stay in cache until BLAS has read it.
 _BLOCK = 1 << 16
-# Products that are added back at once: there is a call for each element of the kernel, of 2 us.
+# Products that are added back at once. Each element of the kernel needs one call of 2 us.
 _ADDED = 1 << 19
-# Columns of a product that suffice for BLAS's full speed.
+# Columns of a product that give BLAS its full speed.
 _COLUMNS = 256
-# Of a matrix for a single image.
+# Columns of a matrix for a single image.
 _SHORT = 32
-# Products of fewer multiplications are computed by OpenBLAS in the thread that asks (its ``interface/gemm.c``: a
-# second thread is for twice GEMM_MULTITHREAD_THRESHOLD * SMP_THRESHOLD_MIN), so that threads of ours do not meet there.
+# OpenBLAS computes products of fewer multiplications in the calling thread (its ``interface/gemm.c``: a second thread
+# is for twice GEMM_MULTITHREAD_THRESHOLD * SMP_THRESHOLD_MIN). So several threads of ours can call it at once.
 _SHARED = 1 << 19
-# Adding reads what copying only writes.
+# Adding costs this many times as much as copying, because it also reads.
 _ADDING = 1.5
-# Of a run, how much longer it may be than what of it counts.
+# A run may be at most this many times as long as the part that counts.
 _WASTE = 2
 
 Sizes = tuple[int, ...]
 
 
 def conv_numpy(x: Any, kernel: Any, *, window: Any) -> np.ndarray:
-    """``conv``'s implementation; ``window`` is its `Window`."""
+    """Run ``conv`` on NumPy arrays; ``window`` is a `Window`."""
     strides, padding, spread, *_ = window
     lengths = window.lengths(x.shape[2:], kernel.shape[2:])
     y_shape = (x.shape[0], kernel.shape[0], *lengths)
     if not (x.size and kernel.size and math.prod(y_shape)):
         return np.zeros(y_shape, x.dtype)
-    apart = not _is_one(spread)
+    has_gaps = not _is_one(spread)
     laid_out = x.shape[1] * math.prod(lengths)
     added = kernel.shape[0] * math.prod(x.shape[2:])
-    if _is_one(strides) and (apart or _ADDING * added < laid_out):
+    if _is_one(strides) and (has_gaps or _ADDING * added < laid_out):
         return _by_scattering(x, kernel, window, y_shape)
-    if apart:
+    if has_gaps:
         x = _spread_out(x, spread)
     x = np.ascontiguousarray(_padded(x, padding))
-    # The longer rows are copied faster, and BLAS takes the matrix turned as well.
+    # Choose the longer rows, which are copied faster. BLAS also takes a transposed matrix.
     gather = _by_places if lengths[-1] < kernel.shape[-1] else _by_offsets
     return gather(x, kernel, window, y_shape)
 
@@ -66,12 +67,12 @@ def _is_one(steps: Sizes) -> bool:
 
 
 def _pitches(lengths: Sizes) -> Sizes:
-    """How far apart neighbours along each axis lie in memory."""
+    """Return the distance in memory between neighbours along each axis."""
     return tuple([math.prod(lengths[axis + 1 :]) for axis in range(len(lengths))])
 
 
 def _run(counts: Sizes, pitches: Sizes) -> int:
-    """From the first element of a part of an image to its last, in memory."""
+    """Return the length in memory from the first element of a part of an image to its last."""
     return sum([(count - 1) * pitch for count, pitch in zip(counts, pitches, strict=True)]) + 1
 
 
@@ -80,12 +81,12 @@ def _times(steps: Sizes, pitches: Sizes) -> Sizes:
 
 
 def _show(x: np.ndarray, shape: Sizes, steps: Sizes) -> np.ndarray:
-    """What of memory stands at these distances, in elements."""
+    """Return a view with these strides, in elements."""
     return as_strided(x, shape, [step * x.itemsize for step in steps])
 
 
 def _by_offsets(x: np.ndarray, kernel: np.ndarray, window: Any, y_shape: Sizes) -> np.ndarray:
-    """Gathered with a row of the matrix for each channel and element of the kernel."""
+    """Gather with one row of the matrix for each channel and element of the kernel."""
     strides, _, _, dilation, groups = window
     n, channels, *space = x.shape
     out, inner, *offsets = kernel.shape
@@ -121,7 +122,7 @@ def _by_offsets(x: np.ndarray, kernel: np.ndarray, window: Any, y_shape: Sizes) 
 
 
 def _by_places(x: np.ndarray, kernel: np.ndarray, window: Any, y_shape: Sizes) -> np.ndarray:
-    """Gathered with a row of the matrix for each place of the result: there are few, of a kernel that is an image."""
+    """Gather with one row of the matrix for each position of the result, for kernels as large as the image."""
     strides, _, _, dilation, groups = window
     n, channels, *space = x.shape
     out, inner, *offsets = kernel.shape
@@ -135,8 +136,8 @@ def _by_places(x: np.ndarray, kernel: np.ndarray, window: Any, y_shape: Sizes) -
     else:
         shape, steps = tuple(offsets), _times(dilation, pitches)
     area, count, length = math.prod(space), math.prod(places), math.prod(shape)
-    # Of each group the channels first: what is summed over is the images of a batch, where a kernel's cotangent is
-    # sought.
+    # The channels of a group come first. In the derivative by a kernel, they are the images of the batch, which are
+    # summed.
     seen = _show(
         x,
         (inner, groups, n, *places, *shape),
@@ -154,7 +155,7 @@ def _by_places(x: np.ndarray, kernel: np.ndarray, window: Any, y_shape: Sizes) -
         y = found.sum(0, dtype=x.dtype).reshape(groups, n, count, out // groups)
         return np.ascontiguousarray(y.transpose(1, 0, 3, 2)).reshape(y_shape)
     y = np.zeros((groups, n, count, out // groups), x.dtype)
-    # What is summed over is more than a block.
+    # The sum has more terms than a block holds.
     for part in _parts(n, groups * count * (_BLOCK // _COLUMNS)):
         for some in _parts(inner, groups * count * length * len(range(n)[part])):
             read = np.moveaxis(seen[some, :, part], 0, 2 + len(places))
@@ -165,19 +166,19 @@ def _by_places(x: np.ndarray, kernel: np.ndarray, window: Any, y_shape: Sizes) -
 
 
 def _parts(n: int, size: int, block: int = _BLOCK, shares: int = 1) -> list[slice]:
-    """``n`` of something in parts, of which each lays out a block; ``size`` numbers are laid out for one."""
+    """Return slices of ``n`` items, each of a block's size; one item takes ``size`` numbers."""
     step = max(1, min(block // size, -(-n // shares)))
     return [slice(start, start + step) for start in range(0, n, step)]
 
 
 def _is_small(length: int, products: int) -> bool:
-    """Whether a matrix for each image is long enough for BLAS, and too small for BLAS to share it among threads."""
+    """Return whether a matrix per image is long enough for BLAS, and too small for BLAS to use several threads."""
     return length >= _SHORT and products < _SHARED
 
 
 def _compute(compute: Callable[[slice], None], n: int, size: int, alone: bool, block: int = _BLOCK) -> None:
-    """Compute the parts of a batch, together where BLAS leaves each to the thread that asks."""
-    # Who has less to do is done before another thread has begun.
+    """Compute the parts of a batch, in several threads if BLAS stays in the calling thread."""
+    # A share smaller than a block would be done before another thread has started.
     shares = min(workers(), n * size // _BLOCK)
     if alone and shares > 1:
         each(compute, _parts(n, size, block, shares))
@@ -192,14 +193,14 @@ def _by_scattering(x: np.ndarray, kernel: np.ndarray, window: Any, y_shape: Size
     out, inner, *offsets = kernel.shape
     grouped = kernel.reshape(groups, out // groups, inner, -1)
     matrix = np.ascontiguousarray(grouped.swapaxes(2, 3)).reshape(groups, -1, inner)
-    reach = [(k - 1) * apart for k, apart in zip(offsets, dilation, strict=True)]
-    spans = [(m - 1) * apart + 1 for m, apart in zip(space, spread, strict=True)]
+    reach = [(k - 1) * step for k, step in zip(offsets, dilation, strict=True)]
+    spans = [(m - 1) * step + 1 for m, step in zip(space, spread, strict=True)]
     whole = np.zeros((n, out, *[span + far for span, far in zip(spans, reach, strict=True)]), x.dtype)
     pitches = _pitches(whole.shape[2:])
     run = _run(tuple(space), pitches) if _is_one(spread) else 0
-    # Where the products with each element of the kernel belong, the last element first.
+    # The positions of the products with each element of the kernel, the last element first.
     firsts = [
-        [far - i * apart for i, far, apart in zip(at, reach, dilation, strict=True)]
+        [far - i * step for i, far, step in zip(at, reach, dilation, strict=True)]
         for at in product(*map(range, offsets))
     ]
     if run and run <= _WASTE * math.prod(space):
@@ -212,7 +213,7 @@ def _by_scattering(x: np.ndarray, kernel: np.ndarray, window: Any, y_shape: Size
     else:
         images, target, shape = x, whole, tuple(space)
         targets = [
-            (..., *[slice(low, low + span, apart) for low, span, apart in zip(first, spans, spread, strict=True)])
+            (..., *[slice(low, low + span, step) for low, span, step in zip(first, spans, spread, strict=True)])
             for first in firsts
         ]
     count = math.prod(shape)
@@ -231,13 +232,13 @@ def _by_scattering(x: np.ndarray, kernel: np.ndarray, window: Any, y_shape: Size
 
 
 def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The product of stacks of matrices; NumPy multiplies half precision of ml_dtypes' as float32."""
+    """Return the product of stacks of matrices; NumPy multiplies ml_dtypes' half precision as float32."""
     y = np.matmul(a, b)
     return y if y.dtype == a.dtype else y.astype(a.dtype)
 
 
 def _padded(x: np.ndarray, padding: tuple[tuple[int, int], ...]) -> np.ndarray:
-    """Zeros around the space of an image, or less of it."""
+    """Return an image with zeros around it; negative padding cuts it."""
     if any(low < 0 or high < 0 for low, high in padding):
         x = x[
             (
@@ -256,9 +257,7 @@ def _padded(x: np.ndarray, padding: tuple[tuple[int, int], ...]) -> np.ndarray:
 
 
 def _spread_out(x: np.ndarray, spread: Sizes) -> np.ndarray:
-    """Zeros between the elements of an image."""
-    wide = np.zeros(
-        (*x.shape[:2], *[(n - 1) * apart + 1 for n, apart in zip(x.shape[2:], spread, strict=True)]), x.dtype
-    )
-    wide[(..., *[slice(None, None, apart) for apart in spread])] = x
+    """Return an image with zeros between its elements."""
+    wide = np.zeros((*x.shape[:2], *[(n - 1) * step + 1 for n, step in zip(x.shape[2:], spread, strict=True)]), x.dtype)
+    wide[(..., *[slice(None, None, step) for step in spread])] = x
     return wide

@@ -1,8 +1,8 @@
-"""Convolution as networks have it: a batch of images with channels, and a kernel for each pair of channels.
+"""Convolution as in neural networks: a batch of images with channels, and a kernel for each pair of channels.
 
-One primitive is closed under its own transposes: where strides step over places of the result, the transpose has zeros
-between those of its operand, and the kernel of the one is the image of the other (Dumoulin and Visin, "A guide to
-convolution arithmetic for deep learning", 2016; the parameters are those of ``jax.lax.conv_general_dilated``).
+One primitive includes its own transposes: strides of the result become zeros between the elements in the transpose,
+and the kernel and the image change places (Dumoulin and Visin, "A guide to convolution arithmetic for deep learning",
+2016; the parameters are those of ``jax.lax.conv_general_dilated``).
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ Sizes = tuple[int, ...]
 
 
 class Window(NamedTuple):
-    """How a kernel moves over the space of an image; each entry but the last has an element for each axis of space.
+    """How a kernel moves over an image. Each entry but the last has one element for each spatial axis.
 
     Args:
-        strides: how far it moves between neighbouring places of the result.
-        padding: how many zeros stand before and after the image; what is negative is cut off.
-        spread: how far apart the image's own elements stand, with zeros between them.
-        dilation: how far apart the kernel's elements stand.
-        groups: into how many parts the channels fall that have nothing to do with each other.
+        strides: how far the kernel moves between neighbouring positions of the result.
+        padding: how many zeros stand before and after the image; a negative number cuts the image.
+        spread: the distance between neighbouring elements of the image, with zeros between them.
+        dilation: the distance between neighbouring elements of the kernel.
+        groups: the number of independent groups of channels.
     """
 
     strides: Sizes
@@ -38,7 +38,7 @@ class Window(NamedTuple):
     groups: int = 1
 
     def lengths(self, space: Sizes, kernel: Sizes) -> Sizes:
-        """The lengths of the result."""
+        """Return the lengths of the result."""
         return tuple(
             [
                 (extent(n, spread) + low + high - extent(k, dilation)) // stride + 1
@@ -47,9 +47,9 @@ class Window(NamedTuple):
         )
 
 
-def extent(n: int, apart: int) -> int:
-    """The length of ``n`` elements that stand so far apart."""
-    return (n - 1) * apart + 1
+def extent(n: int, step: int) -> int:
+    """Return the length of ``n`` elements at a distance of ``step``."""
+    return (n - 1) * step + 1
 
 
 def _conv_xla(lax: Any, x: Any, kernel: Any, *, window: Window) -> Any:
@@ -64,12 +64,12 @@ def _aval(x: Aval, kernel: Aval, *, window: Window) -> Aval:
 
 
 def _split(x: Any, axis: int, parts: int) -> Any:
-    """An axis as two, of which the first has this length."""
+    """Split an axis in two; the first has this length."""
     return reshape(x, (*x.shape[:axis], parts, x.shape[axis] // parts, *x.shape[axis + 1 :]))
 
 
 def _merged(x: Any, axis: int) -> Any:
-    """An axis and the next one as one."""
+    """Merge an axis with the next one."""
     return reshape(x, (*x.shape[:axis], x.shape[axis] * x.shape[axis + 1], *x.shape[axis + 2 :]))
 
 
@@ -80,15 +80,18 @@ def _swapped(x: Any, a: int, b: int) -> Any:
 
 
 def turned(kernel: Any, groups: int) -> Any:
-    """The kernel of the transpose: inputs and outputs of each group change places, and space is turned round."""
+    """Return the kernel of the transpose.
+
+    Inputs and outputs of each group change places, and spatial axes are reversed.
+    """
     flipped = flip(kernel, tuple(range(2, len(kernel.shape))))
     return _merged(_swapped(_split(flipped, 0, groups), 1, 2), 0)
 
 
 def _to_x(y_bar: Any, kernel: Any, x_shape: Sizes, window: Window) -> Any:
     strides, padding, spread, dilation, groups = window
-    reach = [extent(k, apart) - 1 for k, apart in zip(kernel.shape[2:], dilation, strict=True)]
-    lengths = [extent(n, apart) for n, apart in zip(x_shape[2:], spread, strict=True)]
+    reach = [extent(k, step) - 1 for k, step in zip(kernel.shape[2:], dilation, strict=True)]
+    lengths = [extent(n, step) for n, step in zip(x_shape[2:], spread, strict=True)]
     back = tuple(
         [
             (k - low, n + low - extent(m, stride))
@@ -100,22 +103,22 @@ def _to_x(y_bar: Any, kernel: Any, x_shape: Sizes, window: Window) -> Any:
 
 def _to_kernel(y_bar: Any, x: Any, kernel_shape: Sizes, window: Window) -> Any:
     strides, padding, spread, dilation, groups = window
-    reach = [extent(k, apart) - 1 for k, apart in zip(kernel_shape[2:], dilation, strict=True)]
-    lengths = [extent(n, apart) for n, apart in zip(x.shape[2:], spread, strict=True)]
+    reach = [extent(k, step) - 1 for k, step in zip(kernel_shape[2:], dilation, strict=True)]
+    lengths = [extent(n, step) for n, step in zip(x.shape[2:], spread, strict=True)]
     around = tuple(
         [
             (low, extent(m, stride) + k - n - low)
             for k, (low, _), n, m, stride in zip(reach, padding, lengths, y_bar.shape[2:], strides, strict=True)
         ]
     )
-    # What is summed over, the images of the batch, are channels here, and each channel of a group is an image.
+    # The images of the batch, which are summed over, are channels here; each channel of a group is an image.
     images = _merged(transpose(_split(x, 1, groups), (2, 1, 0, *range(3, len(x.shape) + 1))), 1)
     found = conv(images, _swapped(y_bar, 0, 1), Window(dilation, around, spread, strides, groups))
     return _swapped(found, 0, 1)
 
 
 def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> Any:
-    """Batched images are more images; batched kernels are more channels, in groups with the images that meet them."""
+    """Batched images are more images. Batched kernels are more channels, in groups with their own images."""
     x, kernel = operands
     window: Window = params["window"]
     if not batched[1]:
@@ -141,9 +144,9 @@ conv_p = Primitive(
 
 
 def conv(x: Any, kernel: Any, window: Window) -> Any:
-    """The sums of products of ``kernel[out, in / groups, ...]`` with what it covers of ``x[batch, in, ...]``.
+    """Return sums of products of ``kernel[out, in / groups, ...]`` with the part of ``x[batch, in, ...]`` under it.
 
     ``y[n, o, p] = sum(x[n, c, p * stride + i * dilation - low] * kernel[o, c, i])``, over ``c`` and ``i``; the kernel
-    is not turned round. Operands of one dtype.
+    is not reversed. Operands have one dtype.
     """
     return conv_p(x, kernel, window=window)

@@ -1,4 +1,4 @@
-"""Convolutions along the last axis, or the last axes; all their transposes are convolutions of what is flipped."""
+"""Convolutions along the last axis or axes. Their transposes are convolutions of reversed arrays."""
 
 from __future__ import annotations
 
@@ -72,21 +72,21 @@ convolve_p = Primitive(
 
 
 def convolve(a: Any, v: Any, *, full: bool) -> Any:
-    """``y[k] = sum(a[i] * v[k - i])`` along the last axis of arrays of one dtype and one leading shape.
+    """Return ``y[k] = sum(a[i] * v[k - i])`` along the last axis of arrays of one dtype and one leading shape.
 
-    Where not ``full``, only of the places at which ``v``, the shorter of both, lies wholly inside of ``a``.
+    Without ``full``, only for positions at which ``v``, the shorter array, lies completely inside ``a``.
     """
     return convolve_p(a, v, full=full)
 
 
-# Inside of ``fg.intercept()`` SciPy's code would make arrays that take traced values.
+# Without this, SciPy's code would make traced arrays inside of ``fg.intercept()``.
 @untraced()
 def _convolve_axes_numpy(a: Any, v: Any, *, rank: int, full: bool) -> Any:
     stack = a.shape[: a.ndim - rank]
     mode = "full" if full else "valid"
     y = np.empty((*stack, *_lengths(a.shape, v.shape, rank, full)), a.dtype)
     for i in np.ndindex(stack):
-        # Of images SciPy's function for them takes an eighth of the time.
+        # SciPy's function for two axes takes an eighth of the time.
         y[i] = _signal.convolve2d(a[i], v[i], mode) if rank == 2 else _signal.convolve(a[i], v[i], mode, "direct")
     return y
 
@@ -139,5 +139,5 @@ convolve_axes_p = Primitive(
 
 
 def convolve_axes(a: Any, v: Any, rank: int, *, full: bool) -> Any:
-    """`convolve` along the last ``rank`` axes, of which there are two or more."""
+    """Return `convolve` along the last ``rank`` axes, of which there are two or more."""
     return convolve_axes_p(a, v, rank=rank, full=full)

@@ -1,7 +1,7 @@
-"""What a dense layer and its loss are made of: the affine map and the scaled inner product, one operation each.
+"""The affine map and the scaled inner product, which dense layers and their losses use, as one operation each.
 
-They are products and sums that the tape would otherwise record one by one. Half of the time of a small network's step
-is what its operations cost beyond NumPy's own time, and a bias added in place spares a large one an array.
+The tape would otherwise record several products and sums. In a step of a small network half of the time is the cost of
+operations beyond NumPy's own time. In a large one, adding the bias in place saves an array.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _affine_xla(lax: Any, x: Any, weight: Any, bias: Any) -> Any:
 
 
 def _affine_batch(_: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> Any:
-    """The product by its own rule; a batched bias gets an axis in the place of the rows."""
+    """Batch the product by its own rule; a batched bias gets an axis of length 1 for the rows."""
     x, weight, bias = operands
     y: Any = None
     contraction = {"contract": ((1,), (1,)), "batch": _NO_BATCH}
@@ -55,7 +55,7 @@ def _affine_batch(_: Primitive, size: int, operands: tuple, batched: tuple[bool,
     return bind(add_p, (y, reshape(bias, (size, 1, bias.shape[1])) if batched[2] else bias), NO_PARAMS)
 
 
-# On bare matrices a call of NumPy: what surrounds a contraction costs twice as much as a small product.
+# Bare matrices use NumPy directly: the general contraction costs twice as much as a small product.
 def _affine_x_bar(y_bar: Any, weight: Any) -> Any:
     if type(y_bar) is type(weight) is np.ndarray:
         return y_bar.dot(weight)

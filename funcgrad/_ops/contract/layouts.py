@@ -1,4 +1,4 @@
-"""The layouts of contractions on a mesh with explicit axes: the axes that remain stay spread as in the operands."""
+"""The layouts of contractions on a mesh with explicit axes: remaining axes keep the sharding of the operands."""
 
 from __future__ import annotations
 

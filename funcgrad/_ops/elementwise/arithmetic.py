@@ -1,4 +1,4 @@
-"""Arithmetic, elementwise. Operands have one dtype or are Python scalars; shapes broadcast."""
+"""Elementwise arithmetic. Operands have one dtype or are Python scalars; shapes broadcast."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from funcgrad._ops.elementwise.select import select
 
 
 def _add_xla(lax: Any, a: Any, b: Any) -> Any:
-    """Booleans are added as NumPy adds them: by *or*."""
+    """Add; for booleans *or*, as in NumPy."""
     return lax.bitwise_or(a, b) if a.dtype == bool else lax.add(a, b)
 
 
@@ -48,7 +48,7 @@ def _power_map(t: Any, x: Any, exponent: float) -> Any:
 
 
 def _power_numpy(x: Any, *, exponent: float) -> Any:
-    # Products round as NumPy's own fast path does; the general power is 20 times slower than two products.
+    # Products round as NumPy's own fast path does, and the general power takes 20 times as long as two products.
     if exponent == 3:
         return x * x * x
     y = x**exponent
@@ -63,7 +63,7 @@ def _power_xla(lax: Any, x: Any, *, exponent: float) -> Any:
     return lax.sqrt(x) if exponent == 0.5 else lax.pow(x, lax.full_like(x, exponent))
 
 
-# A power whose exponent is a Python number is its own primitive: its derivative needs no logarithm.
+# A power with a Python number as exponent is a primitive of its own, because its derivative needs no logarithm.
 power_p = elementwise(
     "power",
     "x",
@@ -77,26 +77,30 @@ power_p = elementwise(
 
 
 def squared(x: Any) -> Any:
-    """``x * x``; where it is recorded one operation of one operand, so that its own derivative is one product."""
+    """Return ``x * x``; a trace records one operation of one operand, whose own derivative is one product."""
     return x * x if type(x) is np.ndarray else power_p(x, exponent=2)
 
 
 def _steep(x: Any, at: Any) -> Any:
-    """Zero where ``x`` is, and its derivative infinite: the slope of 0 ** 0 is taken as 0, and no other one near it."""
+    """Return 0 with an infinite derivative where ``at`` holds (``x`` is 0 there).
+
+    The slope of 0 ** 0 is taken as 0 at that point only, so its own derivative is infinite.
+    """
     return sqrt_p(select(at, x, 1))
 
 
 def _pow_base_map(t: Any, a: Any, b: Any, y_aval: Aval) -> Any:
     # A Python exponent has no dtype of its own.
     b = cast(b, y_aval.dtype)
-    # Of 0 ** 0 it is 0, where 0 * 0 ** -1 would be NaN. Other bases keep b - 1 at b = 0: by b this has a derivative.
+    # At 0 ** 0 the slope is 0; the formula would give 0 * 0 ** -1 = NaN. Other bases keep the exponent b - 1 at b = 0,
+    # because the slope has a derivative by b there.
     both = (a == 0) & (b == 0)
     return t * select(both, _steep(b, both), b * pow_log_p(a, select(both, 1, b - 1), degree=0))
 
 
 def _pow_exponent_map(t: Any, y: Any, y_aval: Aval, a: Any, b: Any) -> Any:
     if isinstance(a, int | float | complex | np.generic):
-        # A fixed base needs its logarithm once, and not the power again; a Python base has no dtype of its own.
+        # A fixed base needs only its logarithm, not the power again; a Python base has no dtype of its own.
         a = cast(a, y_aval.dtype)
         return t * (y * log_p(select(a == 0, 1, a)))
     b = cast(b, y_aval.dtype)
@@ -126,7 +130,8 @@ def _inexact_pow_xla(lax: Any, a: Any, b: Any) -> Any:
     y = lax.pow(a, b)
     if a.dtype.kind != "c":
         return y
-    # XLA has no angle of 0 ** (1 + 2j) and gives NaN: it is 0, as in NumPy, where the real part is positive.
+    # XLA gives NaN for 0 ** (1 + 2j), because the angle of 0 is undefined. NumPy gives 0 where the real part is
+    # positive.
     real = lax.real(b)
     vanishes = lax.bitwise_and(lax.eq(a, lax.full_like(a, 0)), lax.gt(real, lax.full_like(real, 0)))
     return lax.select(vanishes, lax.full_like(y, 0), y)
@@ -136,7 +141,7 @@ def _pow_xla(lax: Any, a: Any, b: Any) -> Any:
     if not is_integer(a.dtype):
         return _inexact_pow_xla(lax, a, b)
 
-    # lax.pow takes no integer base: square and multiply, a bit of the exponent at a time.
+    # lax.pow takes no integer base. Square and multiply instead, one bit of the exponent per step.
     def step(_: Any, state: tuple) -> tuple:
         y, a, b = state
         odd = lax.ne(lax.bitwise_and(b, lax.full_like(b, 1)), lax.full_like(b, 0))
@@ -145,7 +150,7 @@ def _pow_xla(lax: Any, a: Any, b: Any) -> Any:
     y = lax.fori_loop(0, 8 * b.dtype.itemsize, step, (lax.full_like(a, 1), a, b))[0]
     if b.dtype.kind == "u":
         return y
-    # The call refuses negative exponents, but in loops and under JAX's transforms: there the power is without fraction.
+    # A call refuses negative exponents, but loops and JAX's transforms cannot: the result there is the integer part.
     zero, one = lax.full_like(a, 0), lax.full_like(a, 1)
     vanishes = lax.bitwise_and(lax.lt(b, lax.full_like(b, 0)), lax.ne(lax.abs(a), one))
     return lax.select(vanishes, zero, y)
@@ -161,7 +166,7 @@ pow_p = elementwise(
     operator=True,
     forms=Forms(requires=Requirement.NOT_NEGATIVE, new_memory=True),
 )
-# The derivatives of a power, a ** b * log(a) ** degree; at a = 0 their limits: 0 where the power is, or infinite.
+# The derivatives of a power: a ** b * log(a) ** degree. At a = 0 they take their limits, 0 or infinity.
 pow_log_p = elementwise(
     "pow_log",
     "a b",
@@ -175,7 +180,7 @@ sqrt_p = elementwise("sqrt", "x", numpy=np.sqrt, xla="sqrt", maps=[lambda t, y: 
 
 
 def _sign_xla(lax: Any, x: Any) -> Any:
-    """The sign, which is 0 without a sign of -0.0 too."""
+    """Return the sign; for -0.0 it is 0.0, as in NumPy."""
     y = lax.sign(x)
     return lax.select(lax.eq(x, lax.full_like(x, 0)), lax.full_like(x, 0), y) if x.dtype.kind in "fV" else y
 
@@ -194,7 +199,10 @@ def _abs_push(t: Any, x: Any, x_aval: Aval, y: Any) -> Any:
 
 
 def _abs_xla(lax: Any, x: Any) -> Any:
-    """The absolute value; of a complex number with an infinite part infinite, also where the other part is NaN."""
+    """Return the absolute value.
+
+    A complex number with an infinite part gives infinity, even if the other part is NaN.
+    """
     if x.dtype.kind in "ub":
         return x
     y = lax.abs(x)
@@ -217,7 +225,7 @@ abs_p = elementwise(
 
 
 def _winner_map(t: Any, x: Any, other: Any, y: Any) -> Any:
-    """All of ``t`` where ``x`` won the comparison, half of it where both are equal, as in JAX."""
+    """Return all of ``t`` where ``x`` is the result, and half of it where both operands are equal, as in JAX."""
     return select(x == y, select(other == y, 0.5 * t, t), 0)
 
 
@@ -225,17 +233,17 @@ _EXTREMUM_MAPS = [lambda t, y, a, b: _winner_map(t, a, b, y), lambda t, y, a, b:
 
 
 def max_xla(lax: Any, a: Any, b: Any) -> Any:
-    """The greater; XLA makes one operation of bounds on both sides, which it lacks for bools."""
+    """Return the greater operand. XLA has no ``max`` for booleans."""
     return lax.bitwise_or(a, b) if a.dtype == bool else _extremum_xla(lax, a, b, "max")
 
 
 def min_xla(lax: Any, a: Any, b: Any) -> Any:
-    """The smaller."""
+    """Return the smaller operand."""
     return lax.bitwise_and(a, b) if a.dtype == bool else _extremum_xla(lax, a, b, "min")
 
 
 def _extremum_xla(lax: Any, a: Any, b: Any, name: str) -> Any:
-    """The first operand wins where complex numbers are equal or it is NaN, as in NumPy; XLA passes over NaN."""
+    """Return the extremum. As in NumPy, the first operand wins if complex numbers are equal or it is NaN."""
     if a.dtype.kind != "c":
         return getattr(lax, name)(a, b)
     first = lax.bitwise_or(ordered(lax, a, b, "ge" if name == "max" else "le"), lax.ne(a, a))
@@ -247,7 +255,7 @@ min_p = elementwise("min", "a b", numpy=np.minimum, xla=min_xla, maps=_EXTREMUM_
 
 
 def ordered(lax: Any, a: Any, b: Any, name: str) -> Any:
-    """NumPy's order of complex numbers: by real parts, then by imaginary parts; a NaN in one is in no order."""
+    """Compare complex numbers as NumPy does: real parts first, then imaginary parts; NaN compares as false."""
     if {a.dtype.kind, b.dtype.kind} == {"i", "u"}:
         return _ordered_integers(lax, a, b, name)
     if a.dtype.kind != "c" or name in {"eq", "ne"}:
@@ -259,7 +267,10 @@ def ordered(lax: Any, a: Any, b: Any, name: str) -> Any:
 
 
 def _ordered_integers(lax: Any, a: Any, b: Any, name: str) -> Any:
-    """The order of a signed and an unsigned number, which no dtype has both of: what is negative is less than all."""
+    """Compare a signed and an unsigned integer.
+
+    No dtype holds both; a negative number is less than every unsigned one.
+    """
     if a.dtype.kind == "u":
         return _ordered_integers(lax, b, a, _TURNED[name])
     negative = lax.lt(a, lax.full_like(a, 0))

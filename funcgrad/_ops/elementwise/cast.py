@@ -1,4 +1,4 @@
-"""Conversion between dtypes, and complex numbers taken apart and put together."""
+"""Conversion between dtypes, and the parts of complex numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from funcgrad.errors import ForeignArrayError
 
 
 class _CastDerivative(Multilinear):
-    """A cast is linear between inexact dtypes; to integers and bool it carries no derivative."""
+    """A cast is linear between inexact dtypes; a cast to integers or bool has no derivative."""
 
     __slots__ = ()
 
@@ -29,7 +29,7 @@ class _CastDerivative(Multilinear):
         )
 
     def recorder(self, primitive: Primitive, active: int, has_params: bool) -> None:
-        """None: whether there is a derivative depends on the parameter."""
+        """Return ``None``: the parameter decides whether there is a derivative."""
 
     def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
         return super().push(primitive, primals, tangents, y, params) if is_inexact(params["dtype"]) else None
@@ -67,8 +67,8 @@ cast_p = Primitive(
 
 
 def cast(x: Any, dtype: np.dtype) -> Any:
-    """``x`` in another dtype (a complex value loses its imaginary part); ``x`` itself where it has that dtype."""
-    # False, as None would equal float64: NumPy takes it for that dtype.
+    """Return ``x`` in another dtype, or ``x`` itself if it has that dtype. A complex value loses its imaginary part."""
+    # The default must not be ``None``: NumPy takes it for float64, and they would compare equal.
     if getattr(x, "dtype", False) == dtype:
         return x
     dtype = np.dtype(dtype)
@@ -79,7 +79,7 @@ def cast(x: Any, dtype: np.dtype) -> Any:
     return cast_p(x, dtype=dtype)
 
 
-# A Python number under a transform as one of another kind, which is as weak: 3 * 0.5.
+# Convert a Python number under a transform to another kind of number that is weak too: 3 * 0.5.
 weak_cast_p = Primitive(
     "weak_cast",
     operands=("x",),
@@ -100,7 +100,7 @@ def _fit_numpy(x: Any, *, dtype: np.dtype) -> Any:
     return y[()]
 
 
-# A Python integer under a transform in the dtype of the integers beside it, where it must have room.
+# Convert a Python integer under a transform to the dtype of the integers that it meets; it must fit.
 fit_p = Primitive(
     "fit",
     operands=("x",),
@@ -116,19 +116,19 @@ fit_p = Primitive(
 
 def _refuse_dtype(x: Tracer, dtype: np.dtype) -> NoReturn:
     raise ForeignArrayError(
-        f"a traced value {x.aval} was to become an array of dtype {dtype.name}: by astype, or beside an array of that "
-        f"dtype. Only numbers carry a derivative under {x._owner.transform}. Convert the other array with "
+        f"a traced value {x.aval} was to become an array of dtype {dtype.name}: by astype, or by an operation with an "
+        f"array of that dtype. Only numbers carry a derivative under {x._owner.transform}. Convert the other array with "
         ".astype(float) if it holds numbers, or take the plain values of this one with fg.stop_gradient(x)."
     )
 
 
 def real_dtype(dtype: np.dtype) -> np.dtype:
-    """The dtype of the real part."""
+    """Return the dtype of the real part."""
     return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
 
 
 def complex_dtype(dtype: np.dtype) -> np.dtype:
-    """The complex dtype whose parts have this dtype."""
+    """Return the complex dtype whose parts have this dtype."""
     return np.dtype(f"c{2 * max(dtype.itemsize, 4)}") if dtype.kind == "f" else dtype
 
 
@@ -136,8 +136,8 @@ def _part_aval(x: Aval) -> Aval:
     return Aval(x.shape, real_dtype(x.dtype), x.weak)
 
 
-# Cotangents follow JAX's convention: the pairing is sum(y_bar * y_dot) without conjugation, so real and imag, which are
-# linear over the real numbers only, have transposes that differ from the complex-linear rules.
+# Cotangents follow JAX's convention: the pairing is sum(y_bar * y_dot) without conjugation. real and imag are linear
+# over the real numbers only, so their transposes differ from those of complex-linear operations.
 real_p = ViewPrimitive(
     "real",
     operands=("x",),
@@ -192,5 +192,5 @@ complex_p = elementwise(
 
 
 def make_complex(a: Any, b: Any) -> Any:
-    """``a + ib`` from real parts of one dtype."""
+    """Return ``a + ib`` for real parts of one dtype."""
     return complex_p(a, b)

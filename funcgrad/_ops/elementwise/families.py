@@ -1,4 +1,4 @@
-"""Factories for families of primitives that share their shape, dtype and broadcasting rules."""
+"""Factories for families of primitives with common rules of shape, dtype and broadcasting."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from funcgrad._ops.layout.shape import reshape
 
 
 class Elementwise(PerOperand):
-    """The derivative of an elementwise primitive: per operand a diagonal map.
+    """The derivative of an elementwise primitive: one diagonal map per operand.
 
-    A diagonal map is its own transpose, so one function carries a tangent forward and a cotangent back:
-    ``lambda t, y: t * (1 - squared(y))``. Broadcasting is undone (reverse) or done (forward) here, once for all.
+    A diagonal map is its own transpose. One function therefore carries a tangent forward and a cotangent back:
+    ``lambda t, y: t * (1 - squared(y))``. This class broadcasts tangents and sums cotangents, for all primitives.
     """
 
     __slots__ = ()
@@ -38,12 +38,12 @@ class Elementwise(PerOperand):
         return y_dot if y_dot is None else broadcast_to(y_dot, getattr(y, "shape", ()))
 
 
-# What Python's numbers are when they become arrays.
+# The dtypes that Python numbers have as arrays.
 _WEAK_DTYPES = frozenset(map(np.dtype, (np.int64, np.float64, np.complex128)))
 
 
 def broadcast_aval(*avals: Aval, dtype: np.dtype | None = None, operator: bool = False) -> Aval:
-    """The aval of an elementwise result; weak where Python's operator met Python's numbers alone.
+    """Return the aval of an elementwise result; weak if a Python operator met only Python numbers.
 
     >>> import numpy as np
     >>> from funcgrad import extend
@@ -56,7 +56,7 @@ def broadcast_aval(*avals: Aval, dtype: np.dtype | None = None, operator: bool =
         shape = np.broadcast_shapes(*shapes)
     if dtype is None:
         dtype = result_dtype(*avals)
-    # A Python bool is as strong as NumPy's, and so is an integer that no Python number would become.
+    # A Python bool is not weak, and neither is an integer dtype that no Python number has.
     weak = operator and dtype in _WEAK_DTYPES and all(aval.weak for aval in avals)
     return Aval(shape, dtype, weak)
 
@@ -64,7 +64,7 @@ def broadcast_aval(*avals: Aval, dtype: np.dtype | None = None, operator: bool =
 def _batch_elementwise(
     primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict
 ) -> Any:
-    """Axes of length 1 after the batch let operands of lower rank broadcast; the others broadcast as they are."""
+    """Insert axes of length 1 after the batch axis into operands of lower rank, so that they broadcast."""
     if len(operands) == 1:
         return bind(primitive, operands, params)
     ranks = [len(getattr(x, "shape", ())) - flag for x, flag in zip(operands, batched, strict=True)]
@@ -132,16 +132,16 @@ def declare_elementwise(
     """Declare an elementwise primitive.
 
     Args:
-        name: what graphs print.
+        name: the name in printed graphs.
         numpy: the implementation on NumPy values; a ufunc, mostly. It may return an operand, or a view of one.
         xla: the name of a ``jax.lax`` function, or a function of ``lax`` and the operands.
         operands: their names, space separated; derivative maps ask for them by name.
         maps: per operand the diagonal map of its derivative (see ``Elementwise``), or a derivative of another kind.
-        jvps: the forward maps where they differ: what is linear over the real numbers only (complex parts, abs).
-        dtype: the result dtype from the operands' avals, where it is not their common one.
+        jvps: the forward maps, if they differ: for maps that are linear over the real numbers only (real part, abs).
+        dtype: returns the result's dtype from the operands' avals, if it is not their common one.
         flops: operations per element.
-        operator: whether Python's numbers have it as an operator.
-        module: the ``__name__`` of the module that declares it, by which pickled graphs find it again.
+        operator: whether Python numbers have it as an operator.
+        module: the ``__name__`` of the module that declares it. Pickled graphs find the primitive by it.
 
     Raises:
         ValueError: the library has a primitive of this name.
@@ -174,11 +174,11 @@ def predicate(
     """Declare an elementwise primitive with a boolean result: it carries no derivative.
 
     Args:
-        name: what graphs print.
+        name: the name in printed graphs.
         operands: their names, space separated.
         numpy: the implementation on NumPy values.
         xla: the name of a ``jax.lax`` function, or a function of ``lax`` and the operands.
-        module: the ``__name__`` of the module that declares it, by which pickled graphs find it again.
+        module: the ``__name__`` of the module that declares it. Pickled graphs find the primitive by it.
 
     Example:
         >>> import numpy as np

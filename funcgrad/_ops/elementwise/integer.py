@@ -1,4 +1,4 @@
-"""Of integers: what two have in common, and the bits that are set."""
+"""Greatest common divisor, least common multiple and bit counts of integers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from funcgrad._ops.elementwise.families import elementwise
 
 
 def _size_xla(lax: Any, x: Any) -> Any:
-    """The absolute value in the unsigned dtype, which has room for that of the least integer too."""
+    """Return the absolute value in the unsigned dtype, which can hold that of the smallest integer too."""
     return lax.convert_element_type(lax.abs(x), np.dtype(f"u{x.dtype.itemsize}")) if x.dtype.kind == "i" else x
 
 
 def _gcd_xla(lax: Any, a: Any, b: Any) -> Any:
-    """Euclid's algorithm, until no remainder is left anywhere."""
+    """Run Euclid's algorithm until all remainders are 0."""
 
     def step(pair: tuple[Any, Any]) -> tuple[Any, Any]:
         a, b = pair

@@ -1,4 +1,4 @@
-"""Tests of values, logical and bitwise operations, and choices that follow from them, elementwise."""
+"""Elementwise tests, logical and bitwise operations, and choices by comparison."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ isfinite_p = predicate("isfinite", "x", numpy=np.isfinite, xla=_isfinite_xla)
 
 
 def _logical_xla(name: str) -> Any:
-    """A bitwise operation on the truth of operands of any dtype."""
+    """Return a bitwise operation on the truth values of operands of any dtype."""
 
     def apply(lax: Any, *xs: Any) -> Any:
         truths = [x if x.dtype == bool else lax.ne(x, lax.full_like(x, 0)) for x in xs]
@@ -73,14 +73,14 @@ right_shift_p = _bitwise("right_shift", "a b", np.right_shift, _right_shift_xla)
 
 def _ignore_nan(name: str) -> Any:
     def choose(lax: Any, a: Any, b: Any) -> Any:
-        # NaN of both is that of the first, as in NumPy.
+        # If both are NaN, the first is the result, as in NumPy.
         return lax.select(_isnan_xla(lax, b), a, lax.select(_isnan_xla(lax, a), b, getattr(lax, name)(a, b)))
 
     return choose
 
 
 def _winner_map(t: Any, x: Any, other: Any, y: Any) -> Any:
-    """All of ``t`` where ``x`` is the result, half of it where the other is too."""
+    """Return all of ``t`` where ``x`` is the result, and half of it where both operands are."""
     return select(eq_p(x, y), select(eq_p(other, y), 0.5 * t, t), 0)
 
 
@@ -91,7 +91,7 @@ fmin_p = elementwise("fmin", "a b", numpy=np.fmin, xla=_ignore_nan("min"), maps=
 
 
 def _clip_numpy(x: Any, low: Any, high: Any) -> Any:
-    # What np.clip does, without the 4 us of its wrappers.
+    # `np.clip` computes the same, but its wrappers take 4 us.
     return np.minimum(np.maximum(x, low), high)
 
 
@@ -104,16 +104,16 @@ def _clip_xla(lax: Any, x: Any, low: Any, high: Any) -> Any:
 
 
 def _greater_share(t: Any, x: Any, other: Any) -> Any:
-    """All of ``t`` where ``x`` is greater than the other, half of it where both are equal."""
+    """Return all of ``t`` where ``x`` is greater than the other, and half of it where both are equal."""
     return select(x > other, t, select(x == other, 0.5 * t, 0))
 
 
 def _below_high(t: Any, x: Any, low: Any, high: Any) -> Any:
-    """The part of ``t`` that does not go to the upper bound."""
+    """Return the part of ``t`` that does not belong to the upper bound."""
     return _greater_share(t, high, max_p(x, low))
 
 
-# The smaller of the upper bound and the greater of the value and the lower bound; equal ones share the derivative.
+# min(high, max(x, low)); equal values share the derivative.
 clip_p = elementwise(
     "clip",
     "x low high",
@@ -128,7 +128,7 @@ clip_p = elementwise(
     forms=Forms(expand=_clip_expanded, new_memory=True),
 )
 
-# PyTorch's: a value that is equal to a bound has the whole derivative.
+# PyTorch's version: a value that equals a bound gets the whole derivative.
 clamp_p = elementwise(
     "clamp",
     "x low high",

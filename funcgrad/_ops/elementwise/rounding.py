@@ -1,4 +1,4 @@
-"""Rounding, division with remainder, and the parts of a floating-point number, elementwise."""
+"""Elementwise rounding, division with remainder, and parts of floating-point numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ROUND_TO_EVEN = 1  # jax.lax.RoundingMethod.TO_NEAREST_EVEN
 
 
 def _unless_integer(name: str) -> Any:
-    """A ``jax.lax`` function of floats that leaves integers as they are, as NumPy does."""
+    """Return a ``jax.lax`` function of floats that returns integers unchanged, as NumPy does."""
     return lambda lax, x: getattr(lax, name)(x) if not is_integral(x.dtype) else x
 
 
@@ -66,13 +66,13 @@ def _differ_in_sign(lax: Any, a: Any, b: Any) -> Any:
 
 
 def _nonzero_divisor(lax: Any, b: Any) -> tuple[Any, Any]:
-    """Where an integer divisor is zero, and the divisor with 1 there: NumPy's quotient and remainder are 0."""
+    """Return where an integer divisor is 0, and the divisor with 1 there: NumPy's quotient and remainder are 0."""
     by_zero = lax.eq(b, lax.full_like(b, 0))
     return by_zero, lax.select(by_zero, lax.full_like(b, 1), b)
 
 
 def _integer_division(lax: Any, a: Any, b: Any) -> tuple[Any, Any]:
-    """Quotient and remainder, rounded down."""
+    """Return quotient and remainder, rounded down."""
     by_zero, b = _nonzero_divisor(lax, b)
     quotient, remainder = lax.div(a, b), lax.rem(a, b)
     zero, one = lax.full_like(a, 0), lax.full_like(a, 1)
@@ -83,14 +83,14 @@ def _integer_division(lax: Any, a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def _float_division(lax: Any, a: Any, b: Any) -> tuple[Any, Any]:
-    """Quotient and remainder, rounded down, by way of the exact remainder as NumPy computes them."""
+    """Return quotient and remainder, rounded down. NumPy too computes them from the exact remainder."""
     zero, one = lax.full_like(a, 0), lax.full_like(a, 1)
     remainder = lax.rem(a, b)
     off = lax.bitwise_and(lax.ne(remainder, zero), _differ_in_sign(lax, remainder, b))
     quotient = lax.sub(lax.div(lax.sub(a, remainder), b), lax.select(off, one, zero))
     rounded = lax.floor(quotient)
     rounded = lax.add(rounded, lax.select(lax.gt(lax.sub(quotient, rounded), lax.full_like(a, 0.5)), one, zero))
-    # Where these are zero, their sign is that of the true quotient and of the divisor.
+    # A zero quotient has the sign of the true quotient; a zero remainder has the sign of the divisor.
     signed = lax.select(lax.eq(rounded, zero), _copysign_xla(lax, zero, lax.div(a, b)), rounded)
     quotient = lax.select(lax.eq(b, zero), lax.div(a, b), signed)
     nothing = lax.select(lax.eq(remainder, zero), _copysign_xla(lax, zero, b), remainder)
@@ -130,7 +130,7 @@ fmod_p = elementwise(
 
 
 def _bits(lax: Any, x: Any) -> Any:
-    """The bit pattern, as a signed integer: negative where the sign bit is set."""
+    """Return the bit pattern as a signed integer: negative if the sign bit is set."""
     return lax.bitcast_convert_type(x, np.dtype(f"i{x.dtype.itemsize}"))
 
 
@@ -168,15 +168,15 @@ nextafter_p = elementwise(
     numpy=np.nextafter,
     xla="nextafter",
     maps=Undefined(
-        "nextafter: a derivative was asked of the next floating-point number; it follows its argument in steps of the "
-        "rounding, which have none. Take it of fg.stop_gradient(x), or outside of the differentiated function."
+        "nextafter: a derivative of the next floating-point number was asked for. That number changes in steps of "
+        "the rounding and has no derivative. Take it of fg.stop_gradient(x), or outside of the differentiated function."
     ),
 )
 spacing_p = elementwise("spacing", "x", numpy=np.spacing, xla=_spacing_xla, maps=CONSTANT)
 
 
 def _power_of_two(lax: Any, exponent: Any, like: Any) -> Any:
-    """``2.0 ** exponent``, exact, for integer exponents within the normal range of the dtype of ``like``."""
+    """Return ``2.0 ** exponent``, exact, for integer exponents within the normal range of the dtype of ``like``."""
     info = np.finfo(like.dtype)
     integer = np.dtype(f"i{like.dtype.itemsize}")
     biased = lax.add(lax.convert_element_type(exponent, integer), lax.full_like(exponent, 1 - info.minexp, integer))
@@ -187,7 +187,7 @@ def _ldexp_xla(lax: Any, x: Any, exponent: Any) -> Any:
     limit = 2 - np.finfo(x.dtype).minexp
     if exponent.dtype.itemsize < 4:
         exponent = lax.convert_element_type(exponent, np.int32)
-    # A wide exponent is bounded before it is cast, which would wrap it.
+    # A wide exponent is limited before the cast, because the cast would wrap it.
     exponent = lax.min(exponent, lax.full_like(exponent, 3 * limit))
     if exponent.dtype.kind == "i":
         exponent = lax.max(exponent, lax.full_like(exponent, -3 * limit))
@@ -223,7 +223,7 @@ def _exponent_xla(lax: Any, x: Any) -> Any:
     return lax.select(plain, exponent, zero)
 
 
-# The exponent that frexp gives; the mantissa is ldexp(x, -exponent).
+# The exponent that frexp returns; the mantissa is ldexp(x, -exponent).
 exponent_p = elementwise(
     "exponent",
     "x",

@@ -1,4 +1,4 @@
-"""Choice between two values, elementwise, by a boolean."""
+"""Choose between two values elementwise by a boolean."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _select_xla(lax: Any, c: Any, a: Any, b: Any) -> Any:
     return lax.select_n(c, b, a)
 
 
-# A Python zero is weak: it takes the dtype of the tangent it stands beside.
+# A Python zero is weak: it takes the dtype of the tangent.
 select_p = elementwise(
     "select",
     "c a b",
@@ -32,5 +32,5 @@ select_p = elementwise(
 
 
 def select(c: Any, a: Any, b: Any) -> Any:
-    """``a`` where ``c``, else ``b``; both of one dtype, or one of them a Python scalar."""
+    """Return ``a`` where ``c``, else ``b``; both of one dtype, or one of them a Python scalar."""
     return select_p(c, a, b)

@@ -1,4 +1,4 @@
-"""Exponentials, logarithms, roots and powers of two, elementwise. Each derivative reads what is cheapest and stable."""
+"""Elementwise exponentials, logarithms, roots and powers of two. Each derivative uses the cheapest stable formula."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LN10 = math.log(10)
 
 
 def _expm1_xla(lax: Any, x: Any) -> Any:
-    """Of complex numbers by NumPy's formula, which tells where the imaginary part is no number."""
+    """Return ``exp(x) - 1``; for complex numbers by NumPy's formula, which differs where the imaginary part is NaN."""
     if x.dtype.kind != "c":
         return lax.expm1(x)
     real, imag = lax.real(x), lax.imag(x)
@@ -32,7 +32,7 @@ def _log_to_base(base: float) -> Any:
         y = lax.log(x)
         if x.dtype.kind != "c":
             return lax.div(y, lax.full_like(y, math.log(base)))
-        # The quotient of an infinite complex number would be NaN.
+        # The complex quotient of an infinite number would be NaN.
         parts = lax.real(y), lax.imag(y)
         return lax.complex(*[lax.div(part, lax.full_like(part, math.log(base))) for part in parts])
 
@@ -71,7 +71,7 @@ reciprocal_p = elementwise(
 def hypot_xla(lax: Any, a: Any, b: Any) -> Any:
     a, b = lax.abs(a), lax.abs(b)
     large, small = lax.max(a, b), lax.min(a, b)
-    # Zero and infinity are lengths that cannot be divided by; an infinite leg wins over NaN.
+    # Zero and infinity cannot be divided by; an infinite side wins over NaN.
     infinity = lax.full_like(large, np.inf)
     plain = lax.bitwise_and(lax.gt(large, lax.full_like(large, 0)), lax.lt(large, infinity))
     ratio = lax.div(small, lax.select(plain, large, lax.full_like(large, 1)))
@@ -95,7 +95,7 @@ hypot_p = elementwise(
 
 
 def _logistic_numpy(x: Any) -> Any:
-    # Far to the left the exponential overflows, and its reciprocal is the right 0.
+    # For large negative x the exponential overflows to infinity, and its reciprocal is the correct 0.
     with np.errstate(over="ignore"):
         return 1 / (1 + np.exp(-x))
 
@@ -117,13 +117,13 @@ logistic_p = elementwise(
 
 
 def _gap(a: Any, b: Any) -> Any:
-    """Return ``a - b``, and 0 for two infinities of one sign: the addends share the derivative."""
+    """Return ``a - b``, and 0 for two infinities of one sign: the operands then share the derivative."""
     same = (a == b) & (abs_p(a) == np.inf)
     return select(same, 0, a) - select(same, 0, b)
 
 
 def _logaddexp_xla(lax: Any, a: Any, b: Any) -> Any:
-    # Infinities of one sign have no difference.
+    # The difference of infinities of one sign is NaN.
     gap = lax.select(lax.eq(a, b), lax.full_like(a, 0), lax.abs(lax.sub(a, b)))
     return lax.add(lax.max(a, b), lax.log1p(lax.exp(lax.neg(gap))))
 
@@ -138,7 +138,7 @@ logaddexp_p = elementwise(
     "a b",
     numpy=np.logaddexp,
     xla=_logaddexp_xla,
-    # The share of an addend is the logistic function of its distance from the other: right in both tails.
+    # The derivative by an operand is the logistic function of its distance from the other: accurate in both tails.
     maps=[lambda t, a, b: t * logistic_p(_gap(a, b)), lambda t, a, b: t * logistic_p(_gap(b, a))],
     flops=25,
 )
@@ -151,13 +151,13 @@ logaddexp2_p = elementwise(
     flops=25,
 )
 
-# d/du sin(u)/u = u * series(u * u): below |u| = 2 the closed form cancels, and its derivatives more so.
+# d/du sin(u)/u = u * series(u * u): below |u| = 2 the closed form loses digits, and its derivatives lose more.
 _SINC_SERIES_LIMIT = 2.0
 _SINC_SLOPE = [(-1) ** k * 2 * k / math.factorial(2 * k + 1) for k in range(1, 14)]
 
 
 def _sinc_slope(x: Any) -> Any:
-    """The derivative of ``sin(pi x) / (pi x)`` by x, right in each of its own derivatives too."""
+    """Return the derivative of ``sin(pi x) / (pi x)`` by x. Its own derivatives are accurate too."""
     u = x * math.pi
     near = abs_p(u) < _SINC_SERIES_LIMIT
     inner = select(near, u, 0)

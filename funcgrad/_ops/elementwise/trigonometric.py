@@ -1,4 +1,4 @@
-"""Circular and hyperbolic functions and their inverses, elementwise."""
+"""Elementwise circular and hyperbolic functions and their inverses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ tan_p = elementwise("tan", "x", numpy=np.tan, xla="tan", maps=[lambda t, y: t * 
 
 
 def _plus_one(x: Any) -> Any:
-    """``x + 1`` with the sign of an imaginary part of zero, which says on which side of a branch cut ``x`` is."""
+    """Return ``x + 1``, keeping the sign of a zero imaginary part. That sign selects the side of a branch cut."""
     return x - -1
 
 

@@ -1,7 +1,7 @@
-"""Discrete Fourier transforms: of complex values over any axes, and of real ones to half a spectrum and back.
+"""Discrete Fourier transforms: of complex values over any axes, and of real values to half a spectrum and back.
 
-``norm`` says which of the two directions divides by the number of points, as in ``numpy.fft``. With cotangents paired
-without conjugation, the transpose of a transform of complex values is the transform itself, whose matrix is symmetric.
+``norm`` says which of the two directions divides by the number of points, as in ``numpy.fft``. Cotangents are paired
+without conjugation, so the transpose of a complex transform is the transform itself: its matrix is symmetric.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from funcgrad._ops.layout.batching import batch_axes
 
 Norm = Literal["backward", "forward", "ortho"]
 
-# What one direction divides by and the other does not.
+# The norm of the transpose: the direction that divides and the one that does not change places.
 OTHER_NORM: dict[Norm, Norm] = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
-# XLA transforms this many axes at once.
+# XLA transforms at most this many axes at once.
 _XLA_AXES = 3
 
 
 def half_length(n: int) -> int:
-    """The number of frequencies of ``n`` real values that are not conjugates of others."""
+    """Return the number of frequencies of ``n`` real values that are not conjugates of others."""
     return n // 2 + 1
 
 
 def _flops(size: int, n: int) -> int:
-    """Of a transform of ``n`` points for each ``n`` of ``size`` complex values, by Cooley and Tukey (1965)."""
+    """Return the cost of transforms of ``n`` points over ``size`` complex values, by Cooley and Tukey (1965)."""
     return round(5 * size * math.log2(n)) if n > 1 else size
 
 
@@ -49,7 +49,7 @@ def _fft_xla(lax: Any, x: Any, *, axes: tuple[int, ...], inverse: bool, norm: No
 
 
 def _along_last(lax: Any, x: Any, kind: Any, axes: tuple[int, ...], n: int | None = None) -> Any:
-    """XLA's transform, which runs along the last axes."""
+    """Apply XLA's transform, which runs along the last axes."""
     order = (*(i for i in range(x.ndim) if i not in axes), *axes)
     moved = lax.transpose(x, order) if order != tuple(range(x.ndim)) else x
     lengths = moved.shape[-len(axes) :] if n is None else (n,)
@@ -58,7 +58,7 @@ def _along_last(lax: Any, x: Any, kind: Any, axes: tuple[int, ...], n: int | Non
 
 
 def _scaled(lax: Any, y: Any, norm: Norm, n: int, *, inverse: bool) -> Any:
-    """XLA divides by ``n`` in the inverse direction."""
+    """Scale XLA's result: XLA divides by ``n`` in the inverse direction."""
     if norm == "backward":
         return y
     factor = math.sqrt(n) if norm == "ortho" else n
@@ -78,12 +78,12 @@ fft_p = Primitive(
 
 
 def fft(x: Any, axes: tuple[int, ...], *, inverse: bool = False, norm: Norm = "backward") -> Any:
-    """The transform of complex values over different axes, or its inverse; no axis is empty."""
+    """Return the transform of complex values over different axes, or its inverse; no axis is empty."""
     return fft_p(x, axes=axes, inverse=inverse, norm=norm)
 
 
 def _alone(axis: int, n: int) -> tuple[Any, ...]:
-    """Where the frequencies stand that are their own mirrors: 0, and half of an even ``n``."""
+    """Return the index of the frequencies that are their own mirrors: 0, and half of an even ``n``."""
     return (*(slice(None),) * axis, slice(None, None, max(n // 2, 1) if n % 2 == 0 else n))
 
 
@@ -100,7 +100,7 @@ def _mirrored_xla(lax: Any, x: Any, *, axis: int, n: int, weight: float) -> Any:
     return lax.mul(lax.conj(x), lax.broadcast_in_dim(factors, x.shape, (axis,)))
 
 
-# A primitive of its own: conjugating and weighting one after the other takes a tenth of the time of a transform.
+# A primitive of its own: conjugating and weighting separately takes a tenth of the time of a transform.
 mirrored_p = Primitive(
     "mirrored",
     operands=("x",),
@@ -114,7 +114,7 @@ mirrored_p = Primitive(
 
 
 def mirrored(x: Any, axis: int, n: int, weight: float) -> Any:
-    """The conjugates of half a spectrum of ``n`` values, times a power of 2 where a frequency has a mirror."""
+    """Return the conjugates of half a spectrum of ``n`` values, times a power of 2 where a frequency has a mirror."""
     return mirrored_p(x, axis=axis, n=n, weight=weight)
 
 
@@ -143,7 +143,7 @@ rfft_p = Primitive(
 
 
 def rfft(x: Any, axis: int, *, norm: Norm = "backward") -> Any:
-    """The transform of real values: the frequencies from 0 to half their number, which say what the others are."""
+    """Return the transform of real values: frequencies from 0 to half their number. The others are their conjugates."""
     return rfft_p(x, axis=axis, norm=norm)
 
 
@@ -167,8 +167,8 @@ irfft_p = Primitive(
 
 
 def irfft(x: Any, n: int, axis: int, *, norm: Norm = "backward") -> Any:
-    """The ``n`` real values of half a spectrum, of which ``x`` has the ``half_length(n)`` frequencies.
+    """Return the ``n`` real values of half a spectrum; ``x`` has its ``half_length(n)`` frequencies.
 
-    What is imaginary in frequencies that are their own mirrors takes no part.
+    The imaginary parts of frequencies that are their own mirrors are ignored.
     """
     return irfft_p(x, n=n, axis=axis, norm=norm)

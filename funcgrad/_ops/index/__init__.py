@@ -1,1 +1,1 @@
-"""Operations that pick elements out, put them in, or join arrays."""
+"""Operations that select elements, write elements, or join arrays."""

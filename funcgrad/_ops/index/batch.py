@@ -1,4 +1,4 @@
-"""Batching of indexing and of its relatives: one more axis, or one more index array, in front."""
+"""Batching of indexing, updates and scatters: add one axis, or one index array, in front."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Flags = tuple[bool, ...]
 class _Batched:
     """An index into a batched array.
 
-    ``x[index]`` of a batched ``x`` has the axes of the unbatched result after the batch, once they are put in
-    ``order``. Where index arrays are batched, the batch is one more index array; else it is one more full slice, which
-    NumPy's rule for separated index arrays may leave behind their axes.
+    For a batched ``x``, ``x[index]`` has the batch first and then the axes of the unbatched result, after they are put
+    in ``order``. If index arrays are batched, the batch is one more index array. Otherwise it is one more full slice,
+    which NumPy's rule for separated index arrays may put behind their axes.
     """
 
     def __init__(self, index: Index, ndim: int, size: int, arrays: tuple, flags: Flags) -> None:
@@ -39,11 +39,11 @@ class _Batched:
             self._head = (rank, *range(rank)) if separated else ()
 
     def order(self, ndim: int) -> tuple[int, ...]:
-        """The axes of ``x[index]``, of which there are ``ndim``, with the batch leading."""
+        """Return the axes of ``x[index]``, of which there are ``ndim``, with the batch leading."""
         return (*self._head, *range(len(self._head), ndim))
 
     def lay_out(self, v: Any) -> Any:
-        """A batched value with the axes of the unbatched ``x[index]``, as ``x[index]`` has them."""
+        """Return a batched value with its axes in the order of the batched ``x[index]``."""
         return _permuted(v, inverse_permutation(self.order(len(v.shape))))
 
 
@@ -52,7 +52,7 @@ def _rank(arrays: tuple, flags: Flags) -> int:
 
 
 def _aligned(arrays: tuple, flags: Flags, size: int, rank: int) -> list:
-    """Batched index arrays with axes of length 1 after the batch, so that they broadcast against the others."""
+    """Return batched index arrays with axes of length 1 after the batch, so that they broadcast against the others."""
     return [
         reshape(a, (size, *[1] * (rank + 1 - len(a.shape)), *a.shape[1:])) if flag else a
         for a, flag in zip(arrays, flags, strict=True)
@@ -60,7 +60,7 @@ def _aligned(arrays: tuple, flags: Flags, size: int, rank: int) -> list:
 
 
 def _place(index: Index, ndim: int) -> int:
-    """How many axes of the result stand before those of the index arrays."""
+    """Return the number of axes of the result that stand before those of the index arrays."""
     if not index.slots or not is_adjacent(index.entries):
         return 0
     entries = expand_ellipsis(index.entries, ndim)
@@ -73,7 +73,7 @@ def _permuted(x: Any, order: tuple[int, ...]) -> Any:
 
 
 def index_batch(primitive: Primitive, size: int, operands: tuple, batched: Flags, params: dict) -> Any:
-    """Batch ``x[index]``, where ``x``, index arrays, or both are batched."""
+    """Batch ``x[index]`` if ``x``, index arrays, or both are batched."""
     x, *rest = operands
     arrays, flags = tuple(rest), batched[1:]
     if batched[0]:
@@ -100,7 +100,7 @@ def update_batch(primitive: Primitive, size: int, operands: tuple, batched: Flag
 
 
 def _whole(v: Any, flag: bool, size: int, shape: tuple[int, ...]) -> Any:
-    """A value to be assigned, repeated to the shape of what is selected, with the batch leading."""
+    """Return an assigned value broadcast to the selected shape, with the batch leading."""
     if flag:
         v = reshape(v, (size, *[1] * (len(shape) - len(v.shape) + 1), *v.shape[1:]))
     return broadcast_to(v, (size, *shape))

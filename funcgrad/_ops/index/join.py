@@ -1,4 +1,4 @@
-"""Concatenate, stack and pad: joining; the transpose of each is the indexing that takes the parts out again."""
+"""Concatenate, stack and pad. The transpose of each is the indexing that takes the parts out again."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _JoinDerivative(ByEdges):
         return [(node, _part_cotangent, (index,)) for node, index in pairs if node is not None]
 
     def parts(self, primals: Any, axis: int) -> list[Index]:
-        """Where each operand stands in the result."""
+        """Return the index of each operand in the result."""
         raise NotImplementedError
 
     def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
@@ -88,11 +88,11 @@ concatenate_p = Primitive(
 
 
 def concatenate(xs: Sequence[Any], axis: int) -> Any:
-    """Arrays of one dtype joined along an axis."""
+    """Return arrays of one dtype joined along an axis."""
     return xs[0] if len(xs) == 1 else concatenate_p(*xs, axis=axis)
 
 
-# A primitive of its own: a stack of T values is one node on the tape, not T + 1.
+# A primitive of its own, so that a stack of T values is one node on the tape instead of T + 1.
 stack_p = Primitive(
     "stack",
     operands=("*xs",),
@@ -107,7 +107,7 @@ stack_p = Primitive(
 
 
 def stack(xs: Sequence[Any], axis: int) -> Any:
-    """Arrays of one shape and dtype joined along a new axis."""
+    """Return arrays of one shape and dtype joined along a new axis."""
     return expand_dims(xs[0], (axis,)) if len(xs) == 1 else stack_p(*xs, axis=axis)
 
 
@@ -116,7 +116,7 @@ def _pad_aval(x: Aval, *, widths: Widths) -> Aval:
 
 
 def _inside(shape: tuple[int, ...], widths: Widths) -> tuple[slice, ...]:
-    """Where the unpadded array stands in the padded one."""
+    """Return the index of the unpadded array in the padded one."""
     return tuple(slice(low, low + n) for n, (low, _) in zip(shape, widths, strict=True))
 
 
@@ -148,5 +148,5 @@ pad_p = Primitive(
 
 
 def pad(x: Any, widths: Widths) -> Any:
-    """Zeros before and after, ``(before, after)`` per axis."""
+    """Return the array with zeros before and after, ``(before, after)`` per axis."""
     return pad_p(x, widths=widths) if any(low or high for low, high in widths) else x

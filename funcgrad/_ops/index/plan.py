@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
-class Slot:
-    """Stands in an index where an index array, an operand of the primitive, goes."""
+class ArraySlot:
+    """Stands in an index for an index array, which is an operand of the primitive."""
 
     __slots__ = ()
 
@@ -21,16 +21,16 @@ class Slot:
         return "SLOT"
 
 
-SLOT = Slot()
-Entry = int | slice | EllipsisType | Slot | None
+SLOT = ArraySlot()
+Entry = int | slice | EllipsisType | ArraySlot | None
 FULL = slice(None)
 
 
 class Index:
-    """What is static of ``x[...]``: integers, slices, ``None``, ``...``, and a slot for each index array.
+    """The static part of ``x[...]``: integers, slices, ``None``, ``...``, and a slot for each index array.
 
     Args:
-        entries: as they stand between the brackets.
+        entries: the entries in the order in which they stand between the brackets.
         unique: whether the index arrays are known to select no element twice (a mask does not).
     """
 
@@ -42,18 +42,18 @@ class Index:
 
     @property
     def slots(self) -> int:
-        """How many index arrays it takes."""
+        """The number of index arrays."""
         return sum(entry is SLOT for entry in self.entries)
 
     def filled(self, arrays: tuple) -> Any:
-        """The entries with index arrays in the slots: an index that NumPy takes."""
+        """Return the entries with index arrays in the slots: an index that NumPy takes."""
         if not arrays:
             return self.entries
         remaining = iter(arrays)
         return tuple([next(remaining) if entry is SLOT else entry for entry in self.entries])
 
     def _key(self) -> tuple:
-        # Slices are hashable from Python 3.12 on.
+        # Slices are hashable only from Python 3.12 on.
         return (
             self.unique,
             *[("slice", e.start, e.stop, e.step) if isinstance(e, slice) else e for e in self.entries],
@@ -78,17 +78,18 @@ def _entry_text(entry: Entry) -> str:
     return ends if entry.step is None else f"{ends}:{entry.step}"
 
 
-class Plan(NamedTuple):
+class ResolvedIndex(NamedTuple):
     """An index resolved against shapes.
 
     First the array is *cut*: per axis the elements ``low, low + stride, ...`` below ``high``, reversed on some axes,
-    with the axes of integers dropped. Then index arrays of common shape ``batch`` select along ``array_axes`` of what
-    is left (``base``); their axes stand from ``place`` on among the ``kept`` ones. ``shape`` is the result's, with new
-    axes.
+    without the axes of integers. Then index arrays of the common shape ``batch`` select along ``array_axes`` of the
+    cut array, whose shape is ``base``. Their axes start at position ``place`` among the ``kept`` axes. ``shape`` is the
+    result's shape, with new axes.
 
-    Of ``x[1:3, ::-2, None, rows]``, with ``x`` of shape (4, 5, 6) and three rows: lows (1, 0, 0), highs (3, 5, 6) and
-    strides (1, 2, 1) cut a box of shape (2, 3, 6), the base, whose axis 1 is reversed. The rows select along axis 2 of
-    it, and stand at place 2, behind what is kept, (2, 3): gathered (2, 3, 3), and (2, 3, 1, 3) with the new axis.
+    Example: ``x[1:3, ::-2, None, rows]`` with ``x`` of shape (4, 5, 6) and three rows. Lows (1, 0, 0), highs (3, 5, 6)
+    and strides (1, 2, 1) cut a box of shape (2, 3, 6), the base; its axis 1 is reversed. The rows select along axis 2
+    of the base and start at place 2, behind the kept axes (2, 3). Gathered, the shape is (2, 3, 3); with the new axis
+    it is (2, 3, 1, 3).
     """
 
     lows: tuple[int, ...]
@@ -110,7 +111,7 @@ class Plan(NamedTuple):
 
 
 def expand_ellipsis(entries: tuple[Entry, ...], ndim: int) -> tuple[Entry, ...]:
-    """The entries with as many full slices in place of ``...`` (or at the end) as there are axes left."""
+    """Return the entries with full slices in place of ``...`` (or at the end), one for each axis that is left."""
     consumed = sum(entry is not None and entry is not Ellipsis for entry in entries)
     if consumed > ndim:
         raise IndexError(f"too many indices for array: array is {ndim}-dimensional, but {consumed} were indexed")
@@ -123,16 +124,18 @@ def expand_ellipsis(entries: tuple[Entry, ...], ndim: int) -> tuple[Entry, ...]:
     return entries[: places[0]] + rest + entries[places[0] + 1 :]
 
 
-def resolve(index: Index, shape: tuple[int, ...], arrays: tuple[tuple[int, ...], ...] = ()) -> Plan:
+def resolve(index: Index, shape: tuple[int, ...], arrays: tuple[tuple[int, ...], ...] = ()) -> ResolvedIndex:
     """Resolve an index against the shape of the array and the shapes of the index arrays."""
     entries = expand_ellipsis(index.entries, len(shape))
     sources = [entry for entry in entries if entry is not None]
-    # An integer is a range of one, whose axis goes; an index array takes all of its axis, and selects from it later.
+    # An integer is a range of one, whose axis is dropped; an index array takes all of its axis, and selects from it
+    # later.
     ranges = [_range(entry, shape[axis], axis) for axis, entry in enumerate(sources)]
     base = [len(span) for entry, span in zip(sources, ranges, strict=True) if not isinstance(entry, int)]
     array_axes = [i for i, entry in enumerate(e for e in sources if not isinstance(e, int)) if entry is SLOT]
     lengths = iter(base)
-    # The axes of the result beside those of the index arrays, a new axis as -1; and how many stand before each slot.
+    # The axes of the result apart from those of index arrays, with -1 for a new axis; and how many stand before each
+    # slot.
     items: list[int] = []
     before: list[int] = []
     for entry in entries:
@@ -143,12 +146,12 @@ def resolve(index: Index, shape: tuple[int, ...], arrays: tuple[tuple[int, ...],
             next(lengths)
         elif isinstance(entry, slice):
             items.append(next(lengths))
-    # NumPy's rule: axes of index arrays stand where these stood together, and first where something is between them.
+    # NumPy's rule: the axes of index arrays stand in their place if they are adjacent, and first if they are separated.
     place = before[0] if before and is_adjacent(index.entries) else 0
     batch = np.broadcast_shapes(*arrays) if arrays else ()
-    # XLA's slices go upwards, so a range that goes down is cut as it stands in memory, and reversed after that.
+    # XLA's slices are ascending, so a descending range is cut in memory order and reversed afterwards.
     ascending = [span if span.step > 0 else span[::-1] for span in ranges]
-    return Plan(
+    return ResolvedIndex(
         lows=tuple(span[0] if span else 0 for span in ascending),
         highs=tuple(span[-1] + 1 if span else 0 for span in ascending),
         strides=tuple(span.step if len(span) > 1 else 1 for span in ascending),
@@ -164,7 +167,7 @@ def resolve(index: Index, shape: tuple[int, ...], arrays: tuple[tuple[int, ...],
 
 
 def _range(entry: Any, length: int, axis: int) -> range:
-    """The positions that an entry selects along its axis; all of them for an index array."""
+    """Return the positions that an entry selects along its axis; all of them for an index array."""
     if isinstance(entry, slice):
         return range(*entry.indices(length))
     if not isinstance(entry, int):
@@ -179,11 +182,11 @@ def _is_advanced(entry: Entry) -> bool:
 
 
 def is_adjacent(entries: tuple[Entry, ...]) -> bool:
-    """Whether index arrays, and integers beside them, stand together, so that their axes stay where they are."""
+    """Return whether index arrays and integers are adjacent, so that their axes stay in place."""
     places = [i for i, entry in enumerate(entries) if _is_advanced(entry)]
     return places[-1] - places[0] + 1 == len(places)
 
 
 def normalized_slice(part: slice) -> slice:
-    """The slice with Python integers for its parts; what has no integer in it is refused by its own error."""
+    """Return the slice with Python integers as its parts; a part that is no integer raises Python's own error."""
     return slice(*[None if end is None else operator.index(end) for end in (part.start, part.stop, part.step)])

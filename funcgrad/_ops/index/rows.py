@@ -1,4 +1,4 @@
-"""Gradients that are known in some rows: what an embedding leaves of its table's cotangent."""
+"""Gradients that are nonzero in some rows only: the cotangent of an embedding's table."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _ROWS = Index((SLOT,))
 @register_dataclass(meta_fields=("shape",), when_made=True)
 @dataclasses.dataclass(frozen=True, eq=False)
 class Rows:
-    """An array that is zero but in some rows: ``dense[indices[j]] += values[j]`` for each ``j``.
+    """An array with few nonzero rows: ``dense[indices[j]] += values[j]`` for each ``j``.
 
     A pytree with ``indices`` and ``values`` as leaves. `sgd_update` takes it as a gradient.
 
     Args:
-        indices: i64[k]: which rows, from 0 on, in any order. A row that is named twice has the sum.
+        indices: i64[k]: the numbers of the rows, from 0 on, in any order. A row that is named twice has the sum.
         values: f32[k, ...]: the rows.
         shape: static: the shape of the whole array.
 
@@ -52,7 +52,7 @@ class Rows:
     shape: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        # What a transform puts in place of the arrays may have any rank.
+        # A transform may replace the arrays by values of any rank.
         ranks = [len(getattr(x, "shape", ())) for x in (self.indices, self.values)]
         if ranks[0] and ranks[1] == ranks[0] + len(self.shape) - 1:
             self._check()
@@ -67,13 +67,13 @@ class Rows:
             )
 
     def todense(self) -> Any:
-        """The whole array; where `vmap` put axes in front of both leaves, an array for each, with the same in front."""
+        """Return the whole array. Under `vmap`, both leaves have leading axes, and the result has the same."""
         self._check()
         batch = tuple(self.indices.shape[:-1])
         if not batch:
             return scatter([(self.values, _ROWS, (self.indices,))], tuple(self.shape))
         count, rows, rest = math.prod(batch), self.shape[0], tuple(self.shape[1:])
-        # One array of the rows of all, in which each batch element has its own.
+        # One tall array holds the rows of the whole batch; each batch element has rows of its own.
         first = np.arange(count).reshape(*batch, 1) * rows
         indices = reshape(add_p(self.indices, first.astype(self.indices.dtype)), (count * self.indices.shape[-1],))
         values = reshape(self.values, (*indices.shape, *rest))
@@ -88,14 +88,14 @@ class Rows:
 
 
 class RowPieces(Pieces):
-    """The cotangent of a table from which rows were looked up, look-up by look-up."""
+    """The cotangent of a table from which rows were looked up, one piece per look-up."""
 
     __slots__ = ("dense", "pieces", "shape")
 
     def __init__(self, y_bar: Any, shape: tuple[int, ...], ids: Any) -> None:
         self.shape = shape
         self.pieces = [(y_bar, ids)]
-        # What came from other uses of the table.
+        # The cotangent from other uses of the table.
         self.dense: Any = None
 
     def add(self, other: Any) -> RowPieces:
@@ -113,7 +113,7 @@ class RowPieces(Pieces):
         return rows if self.dense is None else rows + self.dense
 
     def result(self) -> Any:
-        """The rows as they are, where there is nothing else."""
+        """Return the rows as they are, if there is no other cotangent."""
         if self.dense is not None:
             return self.total()
         ids = [_flat(ids, 0) for _, ids in self.pieces]
@@ -122,7 +122,7 @@ class RowPieces(Pieces):
 
 
 def _flat(x: Any, kept: int) -> Any:
-    """All axes but the last ``kept`` as one."""
+    """Return the array with all axes but the last ``kept`` merged into one."""
     split = len(x.shape) - kept
     return reshape(x, (math.prod(x.shape[:split]), *x.shape[split:]))
 
@@ -132,7 +132,7 @@ def _joined(xs: Sequence[Any]) -> Any:
 
 
 class _EmbeddingDerivative(ByEdges):
-    """Linear in the table; its cotangent is known in the rows that were looked up."""
+    """Linear in the table; its cotangent is nonzero only in the rows that were looked up."""
 
     __slots__ = ()
 
@@ -144,7 +144,7 @@ class _EmbeddingDerivative(ByEdges):
 
 
 def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> Any:
-    """One table for all is looked up as before; where each element has a table of its own, this is indexing."""
+    """Look one table up for the whole batch. If each element has its own table, use indexing."""
     if not batched[0]:
         return primitive(*operands)
     assert index_p.batch is not None

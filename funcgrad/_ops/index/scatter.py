@@ -1,4 +1,4 @@
-"""``x.at[index].add`` and ``.set``: an array that differs from another in some elements."""
+"""``x.at[index].add`` and ``.set``: return a copy of an array with some elements changed."""
 
 from __future__ import annotations
 
@@ -96,7 +96,10 @@ class _SetDerivative(_UpdateDerivative):
 
 
 def _stays(shape: tuple[int, ...], index: Index, arrays: tuple) -> Any:
-    """Which elements of the assigned value are found in the result: where two meet in one place, one is lost."""
+    """Return which elements of the assigned value are in the result.
+
+    If two are written to one place, one of them is lost.
+    """
     selected = resolve(index, shape, tuple([a.shape for a in arrays])).shape
     numbers = np.arange(1, math.prod(selected) + 1).reshape(selected)
     return eq_p(
@@ -105,7 +108,7 @@ def _stays(shape: tuple[int, ...], index: Index, arrays: tuple) -> Any:
 
 
 def _update_aval(x: Aval, v: Aval, *arrays: Aval, index: Index) -> Aval:
-    # Bounds and shapes are checked where there are numbers and where there are only types alike.
+    # Bounds and shapes are checked here, for numbers and for abstract values alike.
     resolve(index, x.shape, tuple([a.shape for a in arrays]))
     return Aval(x.shape, x.dtype)
 
@@ -135,14 +138,14 @@ scatter_set_p = Primitive(
 
 
 def shows_part(shape: tuple[int, ...], index: Index) -> bool:
-    """Whether NumPy gives a view: not by index arrays, and not a number by an integer for each axis."""
+    """Return whether NumPy gives a view: it does not for index arrays, nor for an integer on each axis."""
     entries = index.entries
     if SLOT in entries:
         return False
     return len(entries) < len(shape) or any(type(entry) is not int for entry in entries)
 
 
-# Here, since what reads a part is undone by what writes one.
+# Assigned here because writing a part uses `scatter_set_p`, which is defined after `index_p`.
 index_p.view = View(
     lambda x, part, index: scatter_set_p(x, part, index=index), lambda shape, params: shows_part(shape, params["index"])
 )

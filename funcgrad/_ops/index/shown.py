@@ -1,4 +1,4 @@
-"""Views by integers that are not known yet: ``x[i]`` in a program, where NumPy shows a part of ``x``."""
+"""Views by integers that are not known yet: ``x[i]`` in a staged program, where NumPy returns a view."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from funcgrad._ops.index.scatter import scatter_set_p
 
 
 class ByNumbers:
-    """How such an index shows a part of an array: a step on the way to a view, as a primitive with its parameters is.
+    """One step from an array to a view by such an index. It is used like a view primitive with its parameters.
 
     Args:
         index: the static part of the index.
-        arrays: traced integers without axes, which stay what they are now.
+        arrays: traced integers without axes; their current values are kept.
     """
 
     __slots__ = ("arrays", "index", "view")
@@ -26,7 +26,7 @@ class ByNumbers:
     def __init__(self, index: Index, arrays: tuple) -> None:
         self.index = index
         self.arrays = tuple(map(settled, arrays))
-        # There is no buffer to write to where a number is not known.
+        # If an integer is not known, there is no buffer to write to.
         self.view = View(self._put, same_in_cotangents=False, numpy=self._laid_out)
 
     def __call__(self, x: Any) -> Any:
@@ -36,12 +36,12 @@ class ByNumbers:
         return scatter_set_p(x, part, *self.arrays, index=self.index)
 
     def _laid_out(self, x: np.ndarray) -> np.ndarray:
-        """What lies in memory as the part does, whichever it is."""
+        """Return an array with the memory layout of the part, whichever part it is."""
         return x[tuple([0 if entry is SLOT else entry for entry in self.index.entries])]
 
 
 def is_shown(shape: tuple[int, ...], index: Index) -> bool:
-    """Whether an index whose arrays are integers gives a view in NumPy, and no number."""
+    """Return whether NumPy gives a view for an index whose arrays are integers, and not a number."""
     entries = index.entries
     numbers = sum(entry is SLOT or type(entry) is int for entry in entries)
     return 0 not in shape and (numbers < len(entries) or len(entries) < len(shape))

@@ -1,4 +1,4 @@
-"""Products with sparse matrices, whose elements are given with their rows and columns, row by row."""
+"""Products with sparse matrices. Their elements are stored row by row, with the numbers of their rows and columns."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ AFTER_FIRST = Index((slice(1, None),))
 
 
 def matrix(values: Any, columns: Any, starts: Any, shape: tuple[int, int]) -> Any:
-    """SciPy's matrix of these elements."""
+    """Return SciPy's matrix of these elements."""
     return scipy_sparse.csr_array((values, columns, starts), shape=shape, copy=False)
 
 
@@ -48,13 +48,13 @@ def _product_xla(
 
 
 def _by_values(y_bar: Any, rows: Any, columns: Any, x: Any, turned: bool) -> Any:
-    """Of each element what it was multiplied with, times what came to where it went."""
+    """Return, for each element, its factor times the cotangent of the result that it was added to."""
     to, of = (columns, rows) if turned else (rows, columns)
     terms = index_p(y_bar, to, index=ROWS) * index_p(x, of, index=ROWS)
     return reduce_sum(terms, tuple(range(1, len(terms.shape))))
 
 
-# The places of the elements, and how they are read: ``rows, columns, starts, shape, turned``.
+# The positions of the elements and how to read them: ``rows, columns, starts, shape, turned``.
 Read = tuple[Any, Any, Any, tuple[int, int], bool]
 
 
@@ -64,7 +64,7 @@ def _read(values: Any, x: Any, read: Read, back: bool = False) -> Any:
 
 
 def block_diagonal(size: int, shape: tuple[int, int], values: Any, places: tuple) -> tuple[Any, list[Any], tuple]:
-    """A batch of matrices with elements in the same places as one, along whose diagonal they stand."""
+    """Return one matrix with a batch of matrices along its diagonal; all have their elements in the same positions."""
     rows, columns, starts = places
     count = values.shape[-1]
 
@@ -78,7 +78,7 @@ def block_diagonal(size: int, shape: tuple[int, int], values: Any, places: tuple
 
 
 def first_places(places: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
-    """The places of one matrix; nobody makes a batch of them that are not the same."""
+    """Return the positions of one matrix; all matrices of a batch have the same."""
     return [index_p(place, index=FIRST) if flag else place for place, flag in zip(places, batched[1:4], strict=True)]
 
 
@@ -90,7 +90,7 @@ def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool
         return broadcast_to(y, (size, *y.shape))
     if not batched[0]:
         ndim = len(x.shape)
-        # The batch stands beside the columns.
+        # The batch becomes further columns.
         first = transpose(x, (1, 0, *range(2, ndim)))
         joined = reshape(first, (first.shape[0], int(np.prod(first.shape[1:]))))
         y = bind(primitive, (values, *places, joined), params)
@@ -134,8 +134,8 @@ sparse_product_p = CompoundPrimitive(
 def sparse_product(
     values: Any, rows: Any, columns: Any, starts: Any, x: Any, *, shape: tuple[int, int], turned: bool = False
 ) -> Any:
-    """``a @ x`` of a sparse matrix and a vector or matrix of one dtype; of ``a.T`` if it is turned.
+    """Return ``a @ x`` for a sparse matrix and a vector or matrix of one dtype; ``a.T @ x`` if ``turned``.
 
-    The elements stand row by row: ``values[starts[i] : starts[i + 1]]`` are those of row ``i``.
+    The elements are stored row by row: ``values[starts[i] : starts[i + 1]]`` are those of row ``i``.
     """
     return bind(sparse_product_p, (values, rows, columns, starts, x), {"shape": shape, "turned": turned})

@@ -1,4 +1,4 @@
-"""A flat array cut into arrays of given shapes, and arrays laid one after the other into a flat one: packing."""
+"""Packing: split a flat array into arrays of given shapes, and join arrays into one flat array."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _spans(shapes: Shapes) -> list[tuple[int, int, tuple[int, ...]]]:
 def _split_xla(lax: Any, x: Any, *, shapes: Shapes) -> list[Any]:
     if lax.is_traced(x):
         return [lax.reshape(lax.slice(x, (start,), (stop,)), shape) for start, stop, shape in _spans(shapes)]
-    # Uncompiled, static positions would compile a program for each part.
+    # Outside a program, static positions would compile one program for each part.
     return [
         lax.reshape(lax.dynamic_slice(x, (np.int64(start),), (stop - start,)), shape)
         for start, stop, shape in _spans(shapes)
@@ -82,21 +82,21 @@ split_p = Primitive(
 
 
 def split(x: Any, shapes: Shapes) -> list[Any]:
-    """The parts of a flat array, each in its shape; together they are all of it."""
+    """Return the parts of a flat array in their shapes; together they are the whole array."""
     return split_p(x, shapes=shapes)
 
 
 def join(xs: Sequence[Any]) -> Any:
-    """Arrays of one dtype, one after the other, as one flat array of its own."""
+    """Join arrays of one dtype into one new flat array."""
     flat = concatenate([reshape(x, (math.prod(x.shape),)) for x in xs], 0)
     if len(xs) > 1 or isinstance(flat, Tracer):
         return flat
-    # The array that was given may be written to, or donated.
+    # The argument itself may be written to or donated, so it must not be returned.
     return flat.copy() if type(flat) is np.ndarray else mul_p(flat, 1)
 
 
 def _place(x: Any) -> tuple[np.dtype, Any]:
-    """What arrays must share to lie in one: the dtype, and where a device holds them."""
+    """Return the dtype and the sharding of an array. Only arrays with equal ones can be joined."""
     return x.dtype, x.sharding if is_foreign(x) and not is_abstract(x) else None
 
 

@@ -1,9 +1,11 @@
-"""Writes: what ``x[index] = v`` does to the memory of a place.
+"""Writes: ``x[index] = v`` on a traced array changes the memory that the array stands for.
 
-Of bare values, and of values whose trace is the one of the function that writes, the write happens in the buffer, once
-that is the memory's own; what was there is not copied. On the tape it is one node, whose pull works in the buffer of
-the cotangent in the same way: so a loop that fills T rows takes T times as long as one row, forward and backward. In
-all other cases (staged values, nested transforms) it is the pure update that a graph shows, `scatter_set_p`.
+If the values are bare, or belong to the trace of the function that writes, the write happens in the buffer. The buffer
+is
+copied once, at the first write. On the tape the write is one node, whose pull works in the buffer of the cotangent in
+the
+same way. A loop that fills T rows therefore takes T times as long as one row, forward and backward. In all other cases
+(staged values, nested transforms) the write is the pure update `scatter_set_p`, which a graph shows.
 """
 
 from __future__ import annotations
@@ -27,23 +29,23 @@ from funcgrad._ops.layout.shape import reshape
 
 _NDARRAY = np.ndarray
 WHOLE = Index((Ellipsis,))
-# How a view shows a part of its base: a primitive and its parameters.
+# A step from a base to a view: a primitive and its parameters.
 Step = tuple[Primitive, dict]
 
 
 def write(x: Tracer, v: Any, index: Index = WHOLE, arrays: tuple = (), asked: str = "x[i] = v") -> None:
-    """Put a value into the memory that a traced array stands for, at an index; all names and views of it see it.
+    """Write a value into the memory of a traced array, at an index; all names and views of the memory see it.
 
     Args:
         x: a traced array; it becomes a place.
-        v: a value of the dtype of ``x`` that broadcasts to what the index selects.
+        v: a value of the dtype of ``x`` that broadcasts to the selected shape.
         index: the static part of the index.
         arrays: index arrays.
         asked: what the user wrote, for errors.
 
     Raises:
         TracerAssignmentError: the array belongs to another function than the one that runs.
-        ValueError: it shows memory that NumPy lets nobody write to.
+        ValueError: NumPy allows no writes to the memory of this view.
     """
     place = x if type(x) is Place else as_place(x, asked)
     memory = place._node
@@ -52,7 +54,7 @@ def write(x: Tracer, v: Any, index: Index = WHOLE, arrays: tuple = (), asked: st
     if arrays:
         arrays = tuple([settled(a) for a in arrays])
     if type(v) not in NUMPY_TYPES:
-        # A value that fills the memory is kept as it is, and who holds it may write to it later.
+        # A value that fills the memory is stored without a copy, and its owner may write to it later.
         v = frozen(v) if index is WHOLE else settled(v)
     if not _in_buffer(memory, steps, v, index, arrays):
         keep_layout(memory)
@@ -63,9 +65,9 @@ def write(x: Tracer, v: Any, index: Index = WHOLE, arrays: tuple = (), asked: st
 
 
 def write_new(x: Tracer, y: Any, asked: str) -> None:
-    """Put a value that fills the memory of a traced array, and that nobody else holds, in the place of what was there.
+    """Write a new value that nobody else holds over the whole memory of a traced array.
 
-    Nothing is copied, as it would be by `write`: ``x += y`` takes as long as ``x = x + y``.
+    It copies nothing, unlike `write`: ``x += y`` takes as long as ``x = x + y``.
     """
     place = x if type(x) is Place else as_place(x, asked)
     if place._viewed is not None:
@@ -79,17 +81,17 @@ def write_new(x: Tracer, y: Any, asked: str) -> None:
 
 
 def _view(primitive: Primitive) -> Any:
-    """How what the primitive shows is written to."""
+    """Return how to write to views that the primitive makes."""
     return primitive.view
 
 
 def keeps_cotangents(steps: list[Step]) -> bool:
-    """Whether what the steps show of a cotangent is the cotangent of what they show."""
+    """Return whether the view of a cotangent, by these steps, is the cotangent of the view."""
     return all(_view(primitive).same_in_cotangents for primitive, _ in steps)
 
 
 def _steps(place: Any) -> list[Step]:
-    """The way from the memory to what the place shows."""
+    """Return the steps from the memory to the view of the place."""
     steps: list[Step] = []
     while place._viewed is not None:
         if place._viewed_by.view.put is None:
@@ -100,7 +102,7 @@ def _steps(place: Any) -> list[Step]:
 
 
 def replaced(x: Any, steps: list[Step], v: Any, index: Index, arrays: tuple) -> Any:
-    """``x`` with a value at an index of what the steps show of it."""
+    """Return ``x`` with a value written at an index of the view that the steps lead to."""
     parts = [x]
     for primitive, params in steps:
         parts.append(primitive(parts[-1], **params))
@@ -114,7 +116,7 @@ def replaced(x: Any, steps: list[Step], v: Any, index: Index, arrays: tuple) -> 
 
 
 def without_leading(v: Any, shape: tuple[int, ...]) -> Any:
-    """A value without leading axes of length 1 that are too many, which NumPy leaves out."""
+    """Return a value without superfluous leading axes of length 1, as NumPy ignores them."""
     given = getattr(v, "shape", ())
     extra = len(given) - len(shape)
     if extra > 0 and set(given[:extra]) == {1}:
@@ -124,7 +126,7 @@ def without_leading(v: Any, shape: tuple[int, ...]) -> Any:
 
 
 def check_fits(given: tuple[int, ...], shape: tuple[int, ...]) -> None:
-    """Refuse a shape that does not broadcast to another, in NumPy's words."""
+    """Raise NumPy's error if a shape does not broadcast to another."""
     try:
         fits = np.broadcast_shapes(given, shape) == shape
     except ValueError:
@@ -134,12 +136,12 @@ def check_fits(given: tuple[int, ...], shape: tuple[int, ...]) -> None:
 
 
 def shape_text(shape: tuple[int, ...]) -> str:
-    """``shape (2,)``, as NumPy's messages have it."""
+    """Return ``shape (2,)``, as in NumPy's messages."""
     return f"shape ({','.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
 
 
 def _shown(buffer: np.ndarray, steps: Any) -> np.ndarray | None:
-    """What the steps show of a buffer, as a view; ``None`` where its strides have NumPy copy."""
+    """Return the view of a buffer by these steps; ``None`` if NumPy must copy because of the strides."""
     part = buffer
     for primitive, params in steps:
         part = primitive.numpy(part, **params)
@@ -149,7 +151,7 @@ def _shown(buffer: np.ndarray, steps: Any) -> np.ndarray | None:
 
 
 def _in_buffer(memory: Memory, steps: list[Step], v: Any, index: Index, arrays: tuple) -> bool:
-    """Write to the buffer, where there is one to be had; returns whether there was."""
+    """Write to the buffer if there is one; return whether there was."""
     old = memory.value
     home: Any = memory.home
     if arrays and any(type(a) not in NUMPY_TYPES for a in arrays):
@@ -179,17 +181,17 @@ def _in_buffer(memory: Memory, steps: list[Step], v: Any, index: Index, arrays: 
 
 
 def write_node(old: Any, v_node: Any, steps: list[Step], v: Any, index: Index, arrays: tuple) -> Node | None:
-    """The node of a memory after a write.
+    """Return the node of a memory after a write.
 
     Args:
-        old: its node before; ``None`` where it had none.
-        v_node: the node of what was written.
-        steps: the way from the memory to the view that was written to.
-        v: what was written, of which the shape is read.
-        index: where in the view.
+        old: its node before; ``None`` if it had none.
+        v_node: the node of the written value.
+        steps: the steps from the memory to the view that was written to.
+        v: the written value; only its shape is read.
+        index: the index in the view.
         arrays: the index arrays.
     """
-    # Of index arrays copies, since who holds them may write to them too.
+    # The node keeps copies of index arrays, because their owner may write to them.
     copies = tuple([a.copy() if type(a) is _NDARRAY else a for a in arrays]) if arrays else arrays
     where = (tuple(steps), index, copies, getattr(v, "shape", ()))
     if old is None:
@@ -220,13 +222,13 @@ def _pull_overwritten(y_bar: Any, node: Node) -> Any:
 
 
 def _taken(bar: WrittenBar, steps: Any, index: Index, arrays: tuple, shape: tuple[int, ...]) -> Any:
-    """The cotangent of what was written, and zeros where it was."""
+    """Return the cotangent of the written value, and put zeros in its place."""
     whole = bar.value
     part: Any = _shown(whole, steps) if type(whole) is _NDARRAY else None
     if part is not None:
         place = index.filled(arrays)
         v_bar = part[place]
-        # A number, or selected by index arrays: no view.
+        # A number, or a selection by index arrays, is no view and needs no copy.
         v_bar = v_bar.copy() if isinstance(v_bar, _NDARRAY) and v_bar.base is not None else v_bar
         if arrays and not index.unique:
             v_bar = np.where(_stays(part.shape, index, arrays), v_bar, v_bar.dtype.type(0))
@@ -251,7 +253,7 @@ _OVERWRITTEN = new_kind(scatter_set_p, 1, _pull_overwritten, (True, False), piec
 
 
 def _in_two_buffers(memory: Memory, steps: list[Step], v: Any, index: Index, arrays: tuple) -> bool:
-    """The same with a buffer for the value and one for the tangent."""
+    """Do the same with one buffer for the value and one for the tangent."""
     old = memory.value
     home: Any = memory.home
     old_dot = v_dot = None
@@ -267,7 +269,7 @@ def _in_two_buffers(memory: Memory, steps: list[Step], v: Any, index: Index, arr
     if old_dot is None:
         old_dot = np.zeros_like(buffer)
     elif not memory.owned:
-        # Laid out as the value is, so that the steps show a view of both or of neither.
+        # The tangent gets the layout of the value, so that the steps lead to a view of both or of neither.
         laid_out = np.empty_like(buffer, old_dot.dtype)
         laid_out[...] = old_dot
         old_dot = laid_out
@@ -283,10 +285,10 @@ def _in_two_buffers(memory: Memory, steps: list[Step], v: Any, index: Index, arr
 
 
 def is_place(x: Any) -> bool:
-    """Whether a value is an array that was written to."""
+    """Return whether a value is an array that was written to."""
     return type(x) is Place
 
 
 def place_value(x: Any) -> Any:
-    """What a place shows, for a look that keeps nothing of it."""
+    """Return the current value of a place, for a read that keeps no reference to it."""
     return shown_by(x) if type(x) is Place else x

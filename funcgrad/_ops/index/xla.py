@@ -8,28 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._ops.index.plan import Index, Plan, resolve
+from funcgrad._ops.index.plan import Index, ResolvedIndex, resolve
 
 Piece = tuple[Any, Index, tuple]
 
 
 def index_xla(lax: Any, x: Any, *arrays: Any, index: Index) -> Any:
-    """``x[index]``."""
+    """Return ``x[index]``."""
     plan = resolve(index, x.shape, tuple([a.shape for a in arrays]))
     y = _cut(lax, x, plan)
     if arrays:
         y = _gather(lax, y, plan, arrays, index.unique)
         if not plan.batch and math.prod(plan.gathered) > 1:
-            # What one number selects is a view, which may be written to. To XLA it is a slice with axes of length 1,
-            # across which nothing may be moved then: see `_paste`.
+            # A selection by one number is a view, which may be written to. For XLA it is a slice with axes of length 1,
+            # and no reshape may be moved across it: see `_paste`.
             y = lax.separate(y)[0]
     return _reshape(lax, y, plan.shape)
 
 
 def update_xla(lax: Any, x: Any, v: Any, *arrays: Any, index: Index, add: bool) -> Any:
-    """``x.at[index].add(v)`` or ``.set(v)``; ``v`` has the shape of ``x[index]`` or is a Python scalar."""
+    """Return ``x.at[index].add(v)`` or ``.set(v)``; ``v`` has the shape of ``x[index]`` or is a Python scalar."""
     if add and x.dtype == bool:
-        # XLA adds no booleans; a count of what is true is true where one of them is.
+        # XLA cannot add booleans. A sum of 0 and 1 is nonzero if one of them is true.
         counts = [lax.convert_element_type(each, np.int32) for each in (x, v)]
         return lax.ne(update_xla(lax, *counts, *arrays, index=index, add=True), lax.full_like(x, 0, np.int32))
     plan = resolve(index, x.shape, tuple([a.shape for a in arrays]))
@@ -43,10 +43,10 @@ def update_xla(lax: Any, x: Any, v: Any, *arrays: Any, index: Index, add: bool) 
 
 
 def scatter_xla(lax: Any, *operands: Any, shape: tuple[int, ...], indices: tuple[Index, ...]) -> Any:
-    """The sum of pieces, each at its index among zeros: the transpose of indexing.
+    """Return the sum of pieces, each at its index among zeros: the transpose of indexing.
 
-    Pieces that are intervals of one axis are laid side by side: a loop over the rows of an array becomes one
-    concatenation instead of as many updates of the whole.
+    Pieces that are intervals of one axis are concatenated. A loop over the rows of an array then becomes one
+    concatenation instead of one update of the whole array per row.
     """
     intervals: dict[int, list[tuple[int, int, Any]]] = {}
     others: list[Piece] = []
@@ -72,7 +72,7 @@ def scatter_xla(lax: Any, *operands: Any, shape: tuple[int, ...], indices: tuple
 
 
 def pieces_of(operands: Sequence[Any], indices: tuple[Index, ...]) -> Iterable[Piece]:
-    """The operands of a scatter taken apart: each value with its index and its index arrays."""
+    """Split the operands of a scatter: each value with its index and its index arrays."""
     start = 0
     for index in indices:
         stop = start + 1 + index.slots
@@ -80,8 +80,11 @@ def pieces_of(operands: Sequence[Any], indices: tuple[Index, ...]) -> Iterable[P
         start = stop
 
 
-def _interval_axis(plan: Plan, shape: tuple[int, ...]) -> int | None:
-    """The axis along which a cut is an interval, and whole along the others; ``None`` where there is no such axis."""
+def _interval_axis(plan: ResolvedIndex, shape: tuple[int, ...]) -> int | None:
+    """Return the axis along which a cut is an interval while it is whole along the others.
+
+    ``None`` if there is none.
+    """
     if not shape or plan.reversed_axes or any(stride != 1 for stride in plan.strides):
         return None
     partial = [i for i, n in enumerate(shape) if plan.lows[i] != 0 or plan.highs[i] != n]
@@ -89,7 +92,7 @@ def _interval_axis(plan: Plan, shape: tuple[int, ...]) -> int | None:
 
 
 def _disjoint(spans: list[tuple[int, int, Any]]) -> list[list[tuple[int, int, Any]]]:
-    """The intervals sorted into layers in which none overlap."""
+    """Sort the intervals into layers without overlap."""
     layers: list[list[tuple[int, int, Any]]] = []
     for span in sorted(spans, key=lambda span: span[0]):
         layer = next((layer for layer in layers if layer[-1][1] <= span[0]), None)
@@ -101,7 +104,7 @@ def _disjoint(spans: list[tuple[int, int, Any]]) -> list[list[tuple[int, int, An
 
 
 def _lay(lax: Any, layer: list[tuple[int, int, Any]], axis: int, shape: tuple[int, ...]) -> Any:
-    """Disjoint intervals in order, with zeros in the gaps."""
+    """Concatenate disjoint intervals in order, with zeros in the gaps."""
     starts = [start for start, _, _ in layer]
     parts = []
     for i, (_, stop, v) in enumerate(layer):
@@ -114,7 +117,7 @@ def _lay(lax: Any, layer: list[tuple[int, int, Any]], axis: int, shape: tuple[in
 
 
 def _spread(lax: Any, v: Any, index: Index, arrays: tuple, shape: tuple[int, ...]) -> Any:
-    """One piece among zeros."""
+    """Return one piece among zeros."""
     plan = resolve(index, shape, tuple([a.shape for a in arrays]))
     part = _reshape(lax, v, plan.gathered)
     if arrays:
@@ -127,13 +130,13 @@ def _reshape(lax: Any, x: Any, shape: tuple[int, ...]) -> Any:
     return x if x.shape == shape else lax.reshape(x, shape)
 
 
-def _cut(lax: Any, x: Any, plan: Plan) -> Any:
-    """The static part of an index: slice, reverse, drop axes."""
+def _cut(lax: Any, x: Any, plan: ResolvedIndex) -> Any:
+    """Apply the static part of an index: slice, reverse, drop axes."""
     if not _is_whole(plan, x.shape):
         if lax.is_traced(x) or any(stride != 1 for stride in plan.strides):
             x = lax.slice(x, plan.lows, plan.highs, plan.strides)
         else:
-            # The positions are operands: x[0], x[1], ... of a concrete array compile once.
+            # The positions are operands, so that x[0], x[1], ... of a concrete array share one compiled program.
             sizes = [high - low for low, high in zip(plan.lows, plan.highs, strict=True)]
             x = lax.dynamic_slice(x, plan.lows, sizes)
     if plan.reversed_axes:
@@ -141,19 +144,19 @@ def _cut(lax: Any, x: Any, plan: Plan) -> Any:
     return _reshape(lax, x, plan.base)
 
 
-def _is_whole(plan: Plan, shape: tuple[int, ...]) -> bool:
+def _is_whole(plan: ResolvedIndex, shape: tuple[int, ...]) -> bool:
     return plan.highs == shape and not any(plan.lows) and all(stride == 1 for stride in plan.strides)
 
 
-def _restored(lax: Any, part: Any, plan: Plan) -> Any:
-    """A cut part with its dropped axes, in ascending order."""
+def _restored(lax: Any, part: Any, plan: ResolvedIndex) -> Any:
+    """Return a cut part with its dropped axes, in ascending order."""
     lengths = iter(plan.base)
     part = _reshape(lax, part, tuple(1 if i in plan.dropped else next(lengths) for i in range(len(plan.lows))))
     return lax.rev(part, plan.reversed_axes) if plan.reversed_axes else part
 
 
-def _uncut(lax: Any, part: Any, plan: Plan, shape: tuple[int, ...]) -> Any:
-    """A cut part in its place among zeros."""
+def _uncut(lax: Any, part: Any, plan: ResolvedIndex, shape: tuple[int, ...]) -> Any:
+    """Return a cut part in its place among zeros."""
     part = _restored(lax, part, plan)
     if _is_whole(plan, shape):
         return part
@@ -164,24 +167,24 @@ def _uncut(lax: Any, part: Any, plan: Plan, shape: tuple[int, ...]) -> Any:
     return lax.pad(part, np.zeros((), part.dtype), widths)
 
 
-def _paste(lax: Any, x: Any, part: Any, plan: Plan, *, reads: bool) -> Any:
-    """``x`` with a cut part put back in its place; ``reads`` says whether the part may be computed of ``x``."""
+def _paste(lax: Any, x: Any, part: Any, plan: ResolvedIndex, *, reads: bool) -> Any:
+    """Return ``x`` with a cut part put back; ``reads`` says whether the part may be computed from ``x``."""
     if _is_whole(plan, x.shape):
         return _restored(lax, part, plan)
     if 0 in plan.base:
         return x
     if all(stride == 1 for stride in plan.strides):
         y = lax.dynamic_update_slice(x, _restored(lax, part, plan), plan.lows)
-        # On a CPU a reshape by axes of length 1 is moved across the update, which then is not seen to read what it
-        # overwrites, as that of y[1:] = y[:-1] * 2 does: wrong numbers (github.com/openxla/xla/issues/49176). Until
-        # that is mended nothing is moved across.
+        # XLA's CPU backend moves a reshape by axes of length 1 across the update. It then does not see that the update
+        # reads the elements that it overwrites (in ``y[1:] = y[:-1] * 2``, say), and gives wrong numbers
+        # (github.com/openxla/xla/issues/49176). The barrier can go when that is fixed.
         return lax.separate(y)[0] if reads and math.prod(part.shape) > 1 else y
     mask = np.zeros(x.shape, bool)
     mask[tuple(map(slice, plan.lows, plan.highs, plan.strides))] = True
     return lax.select(mask, _uncut(lax, part, plan, x.shape), x)
 
 
-def _gather(lax: Any, x: Any, plan: Plan, arrays: tuple, unique: bool) -> Any:
+def _gather(lax: Any, x: Any, plan: ResolvedIndex, arrays: tuple, unique: bool) -> Any:
     shape = plan.gathered
     positions, known = _positions(lax, plan, arrays)
     if 0 in shape:
@@ -190,12 +193,12 @@ def _gather(lax: Any, x: Any, plan: Plan, arrays: tuple, unique: bool) -> Any:
         offset_dims=_window_axes(plan), collapsed_slice_dims=plan.array_axes, start_index_map=plan.array_axes
     )
     sizes = tuple(1 if i in plan.array_axes else n for i, n in enumerate(plan.base))
-    # An index that is only known at run time cannot raise; NaN shows what a clamped index would hide.
+    # An index that is known only at run time cannot raise. NaN shows an error that a clamped index would hide.
     mode = "promise_in_bounds" if known else "fill"
     return lax.gather(x, positions, numbers, sizes, unique_indices=unique, mode=mode)
 
 
-def _scatter(lax: Any, x: Any, v: Any, plan: Plan, arrays: tuple, *, unique: bool, add: bool) -> Any:
+def _scatter(lax: Any, x: Any, v: Any, plan: ResolvedIndex, arrays: tuple, *, unique: bool, add: bool) -> Any:
     positions, known = _positions(lax, plan, arrays)
     if 0 in plan.gathered:
         return x
@@ -209,14 +212,17 @@ def _scatter(lax: Any, x: Any, v: Any, plan: Plan, arrays: tuple, *, unique: boo
     return function(x, positions, v, numbers, unique_indices=unique, mode=mode)
 
 
-def _window_axes(plan: Plan) -> tuple[int, ...]:
-    """The axes of a gathered result that are not those of the index arrays."""
+def _window_axes(plan: ResolvedIndex) -> tuple[int, ...]:
+    """Return the axes of a gathered result that are not those of the index arrays."""
     count = len(plan.batch)
     return tuple(i if i < plan.place else i + count for i in range(len(plan.kept)))
 
 
-def _positions(lax: Any, plan: Plan, arrays: tuple) -> tuple[Any, bool]:
-    """The index arrays as one, its last axis over the indexed axes; and whether they are known to be in bounds."""
+def _positions(lax: Any, plan: ResolvedIndex, arrays: tuple) -> tuple[Any, bool]:
+    """Return the index arrays as one, with the indexed axes as its last axis.
+
+    The second result says whether they are known to be in bounds.
+    """
     lengths = [plan.base[axis] for axis in plan.array_axes]
     dtype = np.dtype(np.int32 if max(lengths) < 2**31 else np.int64)
     known = [isinstance(a, np.ndarray | np.generic) for a in arrays]
@@ -239,7 +245,7 @@ def _checked(a: Any, length: int, axis: int) -> np.ndarray:
 
 
 def _wrapped(lax: Any, a: Any, length: int, dtype: np.dtype) -> Any:
-    """Negative positions counted from the end."""
+    """Return positions counted from the start, also for negative ones."""
     unsigned = a.dtype.kind == "u"
     a = lax.convert_element_type(a, dtype)
     if unsigned:

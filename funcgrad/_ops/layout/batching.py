@@ -1,6 +1,6 @@
 """Batching rules that many primitives share: ``rule(primitive, size, operands, batched, params)``.
 
-The operands flagged in ``batched`` have the batch of ``size`` in their leading axis, and so must the result.
+An operand flagged in ``batched`` has the batch as its first axis, of length ``size``; so must the result.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ BatchRule = Callable[[Primitive, int, tuple, tuple[bool, ...], dict], Any]
 
 
 def batch_same(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> Any:
-    """For one array operand whose parameters do not speak of axes or shapes.
+    """Batch a primitive of one array operand whose parameters contain no axes or shapes.
 
     >>> import numpy as np
     >>> import funcgrad as fg
@@ -38,7 +38,7 @@ def batch_same(primitive: Primitive, size: int, operands: tuple, batched: tuple[
 
 
 def batch_axes(*names: str) -> BatchRule:
-    """For one array operand whose parameters of these names are axes: they move up by one.
+    """Batch a primitive of one array operand whose parameters of these names are axes: each increases by one.
 
     >>> import numpy as np
     >>> import funcgrad as fg
@@ -66,5 +66,5 @@ def batch_axes(*names: str) -> BatchRule:
 
 
 def moved_axes(axes: Any) -> Any:
-    """Axes of the unbatched array, in the batched one."""
+    """Return the axes of the batched array that stand for axes of the unbatched one."""
     return axes + 1 if isinstance(axes, int) else tuple([axis + 1 for axis in axes])

@@ -1,4 +1,4 @@
-"""Broadcast and sum: each the transpose of the other. Everything elementwise stands on them."""
+"""Broadcast and sum. Each is the transpose of the other; all elementwise derivatives use them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _sum_aval(x: Aval, *, axes: tuple[int, ...], keepdims: bool) -> Aval:
 
 
 def reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
-    """The shape that remains after reducing over ``axes``."""
+    """Return the shape that remains after a reduction over ``axes``."""
     if keepdims and len(axes) == 1:
         return *shape[: axes[0]], 1, *shape[axes[0] + 1 :]
     if keepdims:
@@ -80,7 +80,7 @@ def _sum_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
 
 
 def _sum_xla(lax: Any, x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
-    # Booleans are summed in their own dtype as NumPy does it: by *or*.
+    # NumPy sums booleans in their own dtype by *or*.
     total = lax.reduce_sum if x.dtype != bool else lambda x, axes: lax.reduce(x, np.False_, lax.bitwise_or, axes)
     y = total(x, axes) if axes else x
     return lax.reshape(y, reduced_shape(x.shape, axes, True)) if keepdims else y
@@ -104,23 +104,23 @@ reduce_sum_p = Primitive(
 
 
 def broadcast_to(x: Any, shape: tuple[int, ...]) -> Any:
-    """``x`` repeated to ``shape`` by NumPy's rule; ``x`` itself where it has that shape."""
+    """Return ``x`` broadcast to ``shape`` by NumPy's rule, or ``x`` itself if it has that shape."""
     return x if getattr(x, "shape", ()) == shape else broadcast_to_p(x, shape=shape)
 
 
 def reduce_sum(x: Any, axes: tuple[int, ...], keepdims: bool = False) -> Any:
-    """The sum over ``axes`` (non-negative), in the dtype of ``x``."""
+    """Return the sum over ``axes`` (non-negative), in the dtype of ``x``."""
     return reduce_sum_p(x, axes=axes, keepdims=keepdims)
 
 
 def sum_to_shape(x: Any, shape: tuple[int, ...]) -> Any:
-    """The transpose of broadcasting to ``x.shape``: sum over the axes in which ``shape`` was repeated."""
+    """Return the sum over the axes that broadcasting from ``shape`` repeated: the transpose of broadcasting."""
     own = x.shape
     if own == shape:
         return x
     bare = type(x) is np.ndarray and x.dtype.kind in "fc"
     if bare and len(own) == 2 and own[0] <= _ONES_LIMIT >= own[1] and x.dtype.itemsize > 2:
-        # What a bias gets, and a column. A product with ones is BLAS's: a third of the time of a reduction.
+        # The cotangent of a bias or a column. BLAS's product with ones takes a third of the time of a reduction.
         if shape == own[1:]:
             return _ones(own[0], x.dtype).dot(x)
         if shape == (own[0], 1):
@@ -145,7 +145,7 @@ def _ones(count: int, dtype: np.dtype) -> np.ndarray:
 
 
 def with_batch(x: Any, size: int, flag: bool) -> Any:
-    """``x`` with the batch leading: repeated where it was not batched.
+    """Return ``x`` with the batch leading, broadcast if it was not batched.
 
     >>> import numpy as np
     >>> from funcgrad import extend
@@ -162,7 +162,7 @@ def with_batch(x: Any, size: int, flag: bool) -> Any:
 
 
 def batch_all(*names: str) -> BatchRule:
-    """For several array operands, all batched or repeated to be; parameters of these names are axes.
+    """Batch a primitive of several operands; those without a batch are broadcast. These parameters are axes.
 
     >>> import numpy as np
     >>> import funcgrad as fg
@@ -191,7 +191,7 @@ def batch_all(*names: str) -> BatchRule:
 
 
 def spread(y: Any, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool = False) -> Any:
-    """A reduction's result, repeated to the ``shape`` it was reduced from over ``axes``."""
+    """Return the result of a reduction over ``axes``, broadcast to the ``shape`` before the reduction."""
     bare = type(y) is np.ndarray
     if axes and not keepdims and len(y.shape) and len(axes) != len(shape):
         kept = reduced_shape(shape, axes, True)

@@ -1,4 +1,4 @@
-"""Copies: the same numbers in memory of their own."""
+"""Copies: the same numbers in new memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ copy_p = Primitive(
     "copy",
     operands=("x",),
     numpy=lambda x: x.copy() if hasattr(x, "copy") else np.asarray(x)[()],
-    # XLA's values never change.
+    # Values on XLA never change, so they need no copy.
     xla=lambda lax, x: x,
     aval=lambda x: x,
     derivative=Multilinear(("x",), [lambda y_bar: y_bar]),
@@ -30,21 +30,24 @@ copy_p = Primitive(
 
 
 def copy(x: Any) -> Any:
-    """What NumPy returns as a new array where it has nothing to compute; a number is its own copy."""
+    """Return a copy, for functions whose NumPy version returns a new array without computing.
+
+    A number needs no copy.
+    """
     if isinstance(x, int | float | complex) and not isinstance(x, np.generic):
-        # Of Python's number, NumPy's.
+        # NumPy returns its own number for a Python number.
         return np.asarray(x)[()]
     return x if isinstance(x, np.generic) else kept_here(copy_p(x))
 
 
 def kept_here(y: Any) -> Any:
-    """A new array, which belongs to the function that makes it, also where it is one of values of a function around."""
-    home = active_trace()
-    return y if not isinstance(y, Tracer) or y._owner is home or type(y) is Place else new_place(y, owned=False)
+    """Return a new array that belongs to the running function, also if its value belongs to an outer transform."""
+    trace = active_trace()
+    return y if not isinstance(y, Tracer) or y._owner is trace or type(y) is Place else new_place(y, owned=False)
 
 
 def in_one_piece(x: Any, order: str = "C") -> bool:
-    """Whether an array lies in memory without gaps, in this order; in C order where there are no strides to look at."""
+    """Return whether an array is contiguous in this order; an array without strides counts as contiguous in C order."""
     flags = getattr(array_like(x) if isinstance(x, Tracer) else x, "flags", None)
     if flags is None:
         return order == "C" or len(x.shape) < 2
@@ -52,14 +55,14 @@ def in_one_piece(x: Any, order: str = "C") -> bool:
 
 
 def holder(x: np.ndarray) -> Any:
-    """The object whose memory an array lies in."""
+    """Return the object that owns the memory of an array."""
     while isinstance(x.base, np.ndarray):
         x = x.base
     return x if x.base is None else x.base
 
 
 def unshared(results: Sequence[Any]) -> list[Any]:
-    """The results of a program: where equal equations were merged, NumPy's functions give several arrays."""
+    """Return the results of a program without shared memory. Merged equations can return one array several times."""
     seen: set[int] = set()
     return [_unless_seen(y, seen) if type(y) is np.ndarray else y for y in results]
 
@@ -72,12 +75,12 @@ def _unless_seen(y: np.ndarray, seen: set[int]) -> np.ndarray:
 
 
 def fresh(y: Any, x: Any) -> Any:
-    """``y``, copied where it is ``x`` itself: what NumPy computes is a new array, also where it is the same numbers."""
+    """Return ``y``, copied if it is ``x`` itself: NumPy returns a new array, also if the numbers are the same."""
     if y is not x:
         return y
     if not isinstance(y, Tracer) or len(y.shape) < 2:
         return copy(y)
-    # In memory it lies as the array does.
+    # The copy keeps the order of the axes in memory, as NumPy's does.
     strides = array_like(y).strides
     axes = tuple(sorted(range(len(strides)), key=lambda i: -abs(strides[i])))
     if axes == tuple(range(len(axes))):

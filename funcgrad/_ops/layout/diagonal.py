@@ -1,4 +1,4 @@
-"""Diagonals of the last two axes: taken out, and put into zeros; each is the transpose of the other."""
+"""Diagonals of the last two axes: extract one, or put one into zeros. Each is the transpose of the other."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from funcgrad._ops.layout.batching import batch_same
 
 
 def diagonal_length(rows: int, columns: int, offset: int) -> int:
-    """The number of elements on the diagonal that starts at column ``offset`` (at row ``-offset`` below)."""
+    """Return the length of the diagonal that starts at column ``offset`` (at row ``-offset`` if it is negative)."""
     return max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
 
 
 def flat_range(rows: int, columns: int, offset: int) -> tuple[int, int]:
-    """Where the diagonal starts and ends in the flattened matrix, in which it is every ``columns + 1``-th element."""
+    """Return the start and end of the diagonal in the flattened matrix. Its step there is ``columns + 1``."""
     count = diagonal_length(rows, columns, offset)
     start = offset if offset >= 0 else -offset * columns
     return (start, start + (count - 1) * (columns + 1) + 1) if count else (0, 0)
@@ -67,19 +67,19 @@ def _diagonal(numpy: Callable[..., np.ndarray]) -> ViewPrimitive:
     )
 
 
-# The same operation twice: to what `numpy.diagonal` shows nobody may write, to what `numpy.einsum` and PyTorch's method
-# show everybody (how, is said in ``index/scatter.py``).
+# The same operation twice: the result of `numpy.diagonal` is read-only, while those of `numpy.einsum` and of PyTorch's
+# method are writeable (``index/scatter.py`` says how).
 writable_diagonal_p = _diagonal(_writable_numpy)
 diagonal_p = _diagonal(_diagonal_numpy)
 
 
 def diagonal(x: Any, offset: int = 0) -> Any:
-    """The diagonal of the last two axes, as one last axis."""
+    """Return the diagonal of the last two axes, as one last axis."""
     return diagonal_p(x, offset=offset)
 
 
 def writable_diagonal(x: Any, offset: int = 0) -> Any:
-    """The same as a view to write to."""
+    """Return the same diagonal as a writeable view."""
     return writable_diagonal_p(x, offset=offset)
 
 
@@ -111,5 +111,5 @@ embed_diagonal_p = Primitive(
 
 
 def embed_diagonal(x: Any, matrix: tuple[int, int], offset: int = 0) -> Any:
-    """Zeros of shape ``(..., *matrix)`` with the last axis of ``x`` on a diagonal."""
+    """Return zeros of shape ``(..., *matrix)`` with the last axis of ``x`` on a diagonal."""
     return embed_diagonal_p(x, matrix=matrix, offset=offset)

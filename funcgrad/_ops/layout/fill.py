@@ -1,4 +1,4 @@
-"""Constant arrays shaped like another: they follow its engine and, when staged, its graph."""
+"""Constant arrays with the shape of another array. They belong to its engine and, when staged, to its graph."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ full_like_p = Primitive(
 
 
 def zeros_like(x: Any) -> Any:
-    """Zeros of the shape, dtype and engine of ``x``."""
+    """Return zeros of the shape, dtype and engine of ``x``."""
     return full_like_p(x, value=0)
 
 
 def ones_like(x: Any) -> Any:
-    """Ones of the shape, dtype and engine of ``x``."""
+    """Return ones of the shape, dtype and engine of ``x``."""
     return full_like_p(x, value=1)

@@ -1,4 +1,4 @@
-"""Reshape, transpose, flip: the same elements in another arrangement; each is undone by one of its own kind."""
+"""Reshape, transpose, flip: the same elements in another order. Each operation has an inverse of its own kind."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ reshape_p = ViewPrimitive(
 
 
 def reshape(x: Any, shape: tuple[int, ...]) -> Any:
-    """The elements in C order in another shape (all lengths given)."""
+    """Return the elements in C order in another shape (all lengths given)."""
     return x if getattr(x, "shape", None) == shape else reshape_p(x, shape=shape)
 
 
 def inverse_permutation(permutation: tuple[int, ...]) -> tuple[int, ...]:
-    """The permutation that undoes another."""
+    """Return the inverse of a permutation."""
     inverse = [0] * len(permutation)
     for i, axis in enumerate(permutation):
         inverse[axis] = i
@@ -63,7 +63,7 @@ transpose_p = ViewPrimitive(
 
 
 def transpose(x: Any, permutation: tuple[int, ...]) -> Any:
-    """The axes in another order."""
+    """Return the array with its axes in another order."""
     return transpose_p(x, permutation=permutation)
 
 
@@ -81,12 +81,12 @@ flip_p = ViewPrimitive(
 
 
 def flip(x: Any, axes: tuple[int, ...]) -> Any:
-    """The elements in reverse order along each of ``axes``."""
+    """Return the elements in reverse order along each of ``axes``."""
     return flip_p(x, axes=axes)
 
 
 def expand_dims(x: Any, axes: tuple[int, ...]) -> Any:
-    """New axes of length 1 at these positions of the result."""
+    """Return the array with new axes of length 1 at these positions of the result."""
     shape = list(x.shape)
     for axis in sorted(axes):
         shape.insert(axis, 1)
@@ -94,5 +94,5 @@ def expand_dims(x: Any, axes: tuple[int, ...]) -> Any:
 
 
 def squeezed_shape(x: Aval, axes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape without ``axes``."""
+    """Return the shape without ``axes``."""
     return tuple(n for i, n in enumerate(x.shape) if i not in axes)

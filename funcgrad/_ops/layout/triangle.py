@@ -17,14 +17,14 @@ def _triangle_numpy(x: Any, *, k: int, lower: bool) -> Any:
 
 
 def _triangle_xla(lax: Any, x: Any, *, k: int, lower: bool) -> Any:
-    # A mask that is computed: as a constant it would be as large as the matrix, in every compiled program.
+    # The program computes the mask. A constant mask would be as large as the matrix, in every compiled program.
     rows, columns = (lax.broadcasted_iota(np.int32, x.shape, x.ndim - axis) for axis in (2, 1))
     offsets = lax.sub(columns, rows)
     bound = lax.full_like(offsets, k)
     return lax.select(lax.le(offsets, bound) if lower else lax.ge(offsets, bound), x, lax.full_like(x, 0))
 
 
-# Not by select and a mask: that would be a constant as large as the matrix in every graph.
+# A `select` with a mask would put a constant as large as the matrix into every graph.
 triangle_p = Primitive(
     "triangle",
     operands=("x",),
@@ -39,10 +39,10 @@ triangle_p = Primitive(
 
 
 def lower_triangle(x: Any, k: int = 0) -> Any:
-    """``x`` on and below the diagonal ``k``, zero above."""
+    """Return ``x`` on and below the diagonal ``k``, and 0 above."""
     return triangle_p(x, k=k, lower=True)
 
 
 def upper_triangle(x: Any, k: int = 0) -> Any:
-    """``x`` on and above the diagonal ``k``, zero below."""
+    """Return ``x`` on and above the diagonal ``k``, and 0 below."""
     return triangle_p(x, k=k, lower=False)

@@ -1,4 +1,4 @@
-"""Systems with banded matrices, whose diagonals are the rows of an array: ``ab[upper + i - j, j]`` is ``a[i, j]``."""
+"""Systems with banded matrices. The rows of an array are the diagonals: ``ab[upper + i - j, j]`` is ``a[i, j]``."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def _solve_numpy(ab: Any, b: Any, *, lower: int, upper: int) -> list[Any]:
 
 
 def _solve_xla(lax: Any, ab: Any, b: Any, *, lower: int, upper: int) -> list[Any]:
-    """Elimination with exchange of rows, within a window of the rows that have an element in the column."""
+    """Eliminate with exchange of rows, in a window of the rows that have an element in the column."""
     if not b.size:
         return [b]
     size, axis, reach = b.shape[-2], b.ndim - 2, lower + upper
     each, among = np.arange(lower + 1)[:, None], np.arange(reach + 1)
-    # Where the columns of the window stand in rows that hold what is beside the diagonal.
+    # The positions of the window's columns in rows that store only the band.
     places = among - each + lower
     rows = _by_rows(lax, ab, lower, upper)
 
@@ -73,7 +73,7 @@ def _wide(lax: Any, x: Any, like: Any) -> Any:
 
 
 def _by_rows(lax: Any, ab: Any, lower: int, upper: int) -> Any:
-    """Row by row what is beside the diagonal, with room for what elimination fills, and empty rows at the end."""
+    """Return the band row by row, with room for the elements that elimination fills, and empty rows at the end."""
     size, beside = ab.shape[-1], np.arange(lower + upper + 1)
     columns = np.arange(size)[:, None] - lower + beside
     taken = ab[..., lower + upper - beside, np.clip(columns, 0, size - 1)]
@@ -84,7 +84,7 @@ def _by_rows(lax: Any, ab: Any, lower: int, upper: int) -> Any:
 
 
 def shifted(x: Any, k: int) -> Any:
-    """What stands ``k`` places further along the last axis, and zeros where there is nothing."""
+    """Return the elements ``k`` places further along the last axis, with zeros beyond its ends."""
     axis, size = len(x.shape) - 1, x.shape[-1]
     if not k:
         return x
@@ -95,24 +95,24 @@ def shifted(x: Any, k: int) -> Any:
 
 
 def diagonals(ab: Any) -> list[Any]:
-    """The rows of an array of diagonals, each ``f[..., n]``."""
+    """Return the rows of an array of diagonals, each ``f[..., n]``."""
     return [ab[..., i, :] for i in range(ab.shape[-2])]
 
 
 def stacked(rows: list[Any]) -> Any:
-    """The array of these diagonals."""
+    """Return the array of these diagonals."""
     axis = len(rows[0].shape) - 1
     return concatenate([expand_dims(row, (axis,)) for row in rows], axis)
 
 
 def transposed(ab: Any, lower: int, upper: int) -> Any:
-    """The transposed matrix, with ``upper`` diagonals below the main one and ``lower`` above."""
+    """Return the transposed matrix, with ``upper`` diagonals below the main one and ``lower`` above."""
     rows = diagonals(ab)
     return stacked([shifted(rows[upper - k], k) for k in range(-lower, upper + 1)])
 
 
 def _product(ab: Any, y: Any, upper: int) -> Any:
-    """The matrix times ``y``."""
+    """Return the matrix times ``y``."""
     last = len(y.shape) - 1
     turned = _swapped(y)
     terms = [shifted(expand_dims(row, (last - 1,)) * turned, upper - i) for i, row in enumerate(diagonals(ab))]
@@ -127,7 +127,7 @@ def _swapped(x: Any) -> Any:
 
 
 class _BandedDerivative:
-    """By the implicit function of ``a y = b``, as that of other systems; of ``a`` only the diagonals take part."""
+    """Use the implicit function of ``a y = b``, as other systems do; only the diagonals of ``a`` take part."""
 
     __slots__ = ()
 
@@ -168,8 +168,8 @@ banded_solve_p = CompoundPrimitive(
 
 
 def banded_solve(ab: Any, b: Any, *, lower: int, upper: int) -> Any:
-    """``y`` with ``a y = b``, for (stacks of) matrices with so many diagonals below and above the main one.
+    """Return ``y`` with ``a y = b``, for (stacks of) matrices with ``lower`` and ``upper`` further diagonals.
 
-    Where a matrix is singular, NumPy raises ``LinAlgError`` and XLA returns infinities or NaN.
+    If a matrix is singular, NumPy raises ``LinAlgError`` and XLA returns infinities or NaN.
     """
     return bind(banded_solve_p, (ab, b), {"lower": lower, "upper": upper})[0]

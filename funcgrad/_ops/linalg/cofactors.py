@@ -1,7 +1,7 @@
-"""The determinant and its derivatives, which are polynomials of the elements: there for singular matrices too.
+"""The determinant and its derivatives. They are polynomials of the elements, so they exist for singular matrices too.
 
-The first, the cofactors, comes from the elimination that gave the value. Of the second that elimination knows too
-little where pivots are zero; singular values tell it. The third and on are written with the inverse.
+The first derivative, the cofactors, uses the elimination that gave the value. The second uses singular values, because
+elimination is inaccurate where pivots are zero. The third and further ones use the inverse.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _determinant(factors: Any, pivots: Any) -> Any:
 
 
 def _product(values: Any) -> Any:
-    """The product over the last axis; by logarithms, as NumPy has it, where it leaves the range of the dtype midway."""
+    """Return the product over the last axis; by logarithms, as NumPy does, if an intermediate product overflows."""
     axes = (len(values.shape) - 1,)
     plain = reduce_prod(values, axes)
     sign, logarithm = sign_and_logarithm(values)
@@ -53,10 +53,10 @@ def _product(values: Any) -> Any:
 
 
 def _cofactors(factors: Any, pivots: Any, permutation: Any) -> Any:
-    """The derivative of the determinant by each element, also where a pivot is zero.
+    """Return the derivative of the determinant by each element, also where a pivot is zero.
 
-    Those of ``U = [[V, u], [0, d]]`` are ``det(V) W^-T`` with the rows but the last times ``d``, where ``W`` is
-    ``U`` with 1 for ``d``; those of a product are the product of those of its factors.
+    The cofactors of ``U = [[V, u], [0, d]]`` are ``det(V) W^-T``, all rows but the last times ``d``, where ``W`` is
+    ``U`` with 1 for ``d``. The cofactors of a product are the product of the factors' cofactors.
     """
     size = factors.shape[-1]
     pivot_values = diagonal(factors)
@@ -75,9 +75,9 @@ def _cofactors(factors: Any, pivots: Any, permutation: Any) -> Any:
 
 
 def _without_zeros(pivot_values: Any) -> Any:
-    """Pivots of which those that are zero are as small as rounding is beside the others.
+    """Return pivots with each zero replaced by a number of the size of rounding.
 
-    Cofactors are polynomials of the elements: they change as little as that, where the inverse would not exist.
+    Cofactors are polynomials of the elements, so they change by rounding only; the inverse would not exist.
     """
     sizes = bind(abs_p, (pivot_values,), NO_PARAMS)
     limits = np.finfo(sizes.dtype)
@@ -87,9 +87,9 @@ def _without_zeros(pivot_values: Any) -> Any:
 
 
 class _DetDerivative:
-    """``d det = sum(cofactors * X)``, of the determinant alone or with the elimination that gave it.
+    """``d det = sum(cofactors * X)``, for the determinant alone or with the elimination that gave it.
 
-    What is eliminated carries no derivative: the cofactors know theirs by the matrix.
+    The factors carry no derivative: the cofactors get theirs from the matrix.
     """
 
     __slots__ = ()
@@ -131,7 +131,7 @@ det_p = CompoundPrimitive(
 
 
 def det(x: Any) -> Any:
-    """The determinant of each matrix."""
+    """Return the determinant of each matrix."""
     return bind(det_p, (x,), NO_PARAMS)[0]
 
 
@@ -140,7 +140,7 @@ def _eliminated(x: Any) -> list[Any]:
     return [_determinant(factors, pivots), factors, pivots, permutation]
 
 
-# The determinant, and what `lu` gives: for those who go on to the cofactors.
+# The determinant together with the results of `lu`, for functions that go on to the cofactors.
 eliminated_det_p = CompoundPrimitive(
     "eliminated_det",
     operands=("x",),
@@ -163,7 +163,7 @@ def _cofactors_of(x: Any, factors: Any, pivots: Any, permutation: Any) -> Any:
     return _cofactors(factors, pivots, permutation)
 
 
-# It goes by the matrix for derivatives, and by its elimination for the value.
+# The derivative uses the matrix, the value uses its elimination.
 cofactors_p = CompoundPrimitive(
     "cofactors",
     operands=("x", "factors", "pivots", "permutation"),
@@ -181,7 +181,7 @@ cofactors_p = CompoundPrimitive(
 
 
 def _pair_products(s: Any) -> Any:
-    """For each pair of numbers the product of all others; 0 for a number and itself."""
+    """Return the product of all other numbers for each pair of numbers; 0 for a number with itself."""
     axis, places = len(s.shape) - 1, np.arange(s.shape[-1])
     before = shifted(cumprod(s, axis), axis, fill=1)
     after = shifted(cumprod(s, axis, reverse=True), axis, reverse=True, fill=1)
@@ -194,7 +194,10 @@ def _pair_products(s: Any) -> Any:
 
 
 def _curvature_value(x: Any, t: Any) -> Any:
-    """With ``x = u s vh`` and ``T = u^H t v``: the derivative of the cofactors of ``s`` along ``T``, turned back."""
+    """Return the derivative of the cofactors along ``t``, by ``x = u s vh``.
+
+    It is the derivative of the cofactors of ``s`` along ``u^H t v``, multiplied by ``u`` and ``vh`` again.
+    """
     u, s, vh = svd(x)
     turned = product(product(conjugated(swapped(u)), t), conjugated(swapped(vh)))
     products = cast(_pair_products(s), x.dtype)
@@ -205,7 +208,7 @@ def _curvature_value(x: Any, t: Any) -> Any:
 
 
 def _third(x: Any, t: Any, z: Any) -> Any:
-    """The derivative of ``det(x) (trace(J t) J - J t J)^T`` along ``z``, with the inverse ``J``."""
+    """Return the derivative of ``det(x) (trace(J t) J - J t J)^T`` along ``z``, with the inverse ``J``."""
     inverse = solve(x, identity_like(x))
     jt, jz = product(inverse, t), product(inverse, z)
     t_trace, z_trace, both = _trace(jt), _trace(jz), _trace(product(jz, jt))
@@ -219,7 +222,7 @@ def _trace(x: Any) -> Any:
     return reduce_sum(diagonal(x), (len(x.shape) - 2,))
 
 
-# Linear in ``t``. The second derivative is a symmetric form, and so is the third: each rule is its own transpose.
+# Linear in ``t``. The second and the third derivative are symmetric forms, so each rule is its own transpose.
 cofactor_curvature_p = CompoundPrimitive(
     "cofactor_curvature",
     operands=("x", "t"),
@@ -237,5 +240,5 @@ cofactor_curvature_p = CompoundPrimitive(
 
 
 def _curvature(x: Any, t: Any) -> Any:
-    """The derivative of the cofactors of each matrix along ``t``."""
+    """Return the derivative of the cofactors of each matrix along ``t``."""
     return bind(cofactor_curvature_p, (x, t), NO_PARAMS)

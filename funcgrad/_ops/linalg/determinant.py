@@ -1,4 +1,4 @@
-"""Determinants by sign and logarithm; value and derivative come from one elimination."""
+"""Determinants by sign and logarithm; value and derivative use one elimination."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def _last_axis(x: Any) -> tuple[int]:
 
 
 def times(a: Any, b: Any) -> Any:
-    """The product by the primitive: the operators of XLA's arrays would need JAX's 64-bit mode around them."""
+    """Return the product by the primitive: operators of XLA arrays would need JAX's 64-bit mode."""
     return bind(mul_p, (a, b), NO_PARAMS)
 
 
 def parity(pivots: Any, dtype: np.dtype) -> Any:
-    """-1 to the number of exchanges."""
+    """Return -1 to the power of the number of exchanges."""
     kept = bind(eq_p, (pivots, np.arange(pivots.shape[-1], dtype=pivots.dtype)), NO_PARAMS)
     return reduce_prod(select(kept, dtype.type(1), dtype.type(-1)), _last_axis(pivots))
 
@@ -42,13 +42,13 @@ def _sign_and_logarithm(factors: Any, pivots: Any) -> tuple[Any, Any]:
 
 
 def sign_and_logarithm(pivot_values: Any) -> tuple[Any, Any]:
-    """The sign of the product over the last axis, and the logarithm of its size."""
+    """Return the sign of the product over the last axis, and the logarithm of its absolute value."""
     sizes = bind(abs_p, (pivot_values,), NO_PARAMS)
     zero = bind(eq_p, (sizes, 0), NO_PARAMS)
     safe = select(zero, 1, sizes)
     logarithm = reduce_sum(select(zero, -np.inf, bind(log_p, (safe,), NO_PARAMS)), _last_axis(sizes))
     if pivot_values.dtype.kind == "c":
-        # Not the primitive ``sign``, which has no derivative: of complex numbers the sign changes with them.
+        # The primitive ``sign`` has no derivative, but the sign of a complex number changes with it.
         signs = bind(div_p, (pivot_values, cast(safe, pivot_values.dtype)), NO_PARAMS)
     else:
         signs = bind(sign_p, (pivot_values,), NO_PARAMS)
@@ -60,12 +60,12 @@ def _inverse_transposed(factors: Any, permutation: Any) -> Any:
 
 
 def scaled(x: Any, factors: Any) -> Any:
-    """Each matrix times its number."""
+    """Return each matrix times its number."""
     return expand_dims(factors, (len(factors.shape), len(factors.shape) + 1)) * x
 
 
 class _SlogdetDerivative:
-    """``d log(det) = trace(x^-1 X)``: the real part moves the logarithm, the imaginary part turns the sign."""
+    """``d log(det) = trace(x^-1 X)``: the real part changes the logarithm, the imaginary part turns the sign."""
 
     __slots__ = ()
 
@@ -88,7 +88,7 @@ class _SlogdetDerivative:
 def _slogdet_bars(y_bars: list, factors: Any, permutation: Any, sign: Any) -> list:
     sign_bar, logarithm_bar = y_bars
     if sign.dtype.kind != "c" and logarithm_bar is None:
-        # The sign of a real determinant is constant: nothing is divided by a matrix that may be singular.
+        # The sign of a real determinant is constant, so the matrix, which may be singular, is not inverted.
         return [None]
     inverse = _inverse_transposed(factors, permutation)
     if sign.dtype.kind != "c":
@@ -112,6 +112,6 @@ slogdet_p = CompoundPrimitive(
 
 
 def slogdet(x: Any) -> tuple[Any, Any]:
-    """The sign of the determinant of each matrix, and the logarithm of its size."""
+    """Return the sign of the determinant of each matrix, and the logarithm of its absolute value."""
     sign, logarithm = bind(slogdet_p, (x,), NO_PARAMS)
     return sign, logarithm

@@ -1,6 +1,6 @@
-"""Elimination with exchange of rows, on NumPy's arrays and in NumPy's pool of threads (see `triangular`).
+"""Elimination with exchange of rows, on NumPy arrays and in NumPy's pool of threads (see `triangular`).
 
-SciPy's LAPACK factorizes what it does on the thread that calls; greater matrices are halved down to that.
+SciPy's LAPACK factorizes small matrices in the calling thread; larger matrices are halved down to that size.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ lapack = LazyModule("scipy.linalg.lapack")
 
 PIVOT_DTYPE = np.dtype(np.int32)
 # LAPACK's function for each dtype, and the number of elements from which OpenBLAS 0.3.30 spreads it over its threads.
-# One thread pays for that: it eliminates 200 by 200 numbers in 0.44 ms instead of 0.29, and takes 1.25 times as long at
-# 1000 by 1000; complex numbers take up to 1.9 times as long.
+# With one thread this is slower: 200 by 200 numbers take 0.44 ms instead of 0.29, and 1000 by 1000 take 1.25 times as
+# long; complex numbers take up to 1.9 times as long.
 _FACTORIZERS = {"f": ("sgetrf", 40_000), "d": ("dgetrf", 20_000), "F": ("cgetrf", 10_000), "D": ("zgetrf", 10_000)}
 
 
 def eliminated(x: np.ndarray) -> list[np.ndarray]:
-    """Of each matrix both triangular factors in one, the pivots, and the permutation of rows that they make."""
+    """Return, for each matrix, both triangular factors in one, the pivots, and the permutation of rows."""
     factors = np.empty(x.shape, x.dtype)
     pivots = np.empty(x.shape[:-1], PIVOT_DTYPE)
     orders = np.empty_like(pivots)
@@ -43,7 +43,7 @@ def _eliminate(
             _by_halves(factors, pivots, order, factorize, threaded)
         if np.isfinite(factors).all():
             return
-        # Zeros times infinities and NaN: LAPACK, which leaves the zeros out, says where they really spread to.
+        # Zeros were multiplied by infinities or NaN. LAPACK skips the zeros, so its infinities and NaN are correct.
     _by_lapack(x, factors, pivots, order, factorize)
 
 
@@ -53,14 +53,14 @@ def _by_lapack(x: np.ndarray, factors: np.ndarray, pivots: np.ndarray, order: np
 
 
 def _by_halves(x: np.ndarray, pivots: np.ndarray, order: np.ndarray, factorize: Any, threaded: int) -> None:
-    """In place, columns on the left first: Toledo, "Locality of reference in LU decomposition", 1997."""
+    """Eliminate in place, columns on the left first: Toledo, "Locality of reference in LU decomposition", 1997."""
     rows, columns = x.shape
     if x.size < threaded or columns == 1:
         _by_lapack(x, x, pivots, order, factorize)
         return
     size = min(columns // 2, (threaded - 1) // rows)
     if (rows - size) * (columns - size) >= threaded:
-        # LAPACK cannot do it in two steps.
+        # LAPACK cannot do the rest in one step.
         size = columns // 2
     left, right = x[:, :size], x[:, size:]
     _by_halves(left, pivots[:size], order, factorize, threaded)
@@ -80,7 +80,7 @@ def _exchange(x: np.ndarray, order: np.ndarray) -> None:
 
 
 def orders_of_rows(pivots: np.ndarray) -> np.ndarray:
-    """The permutation of rows for each of a stack of pivots."""
+    """Return the permutation of rows for each of a stack of pivots."""
     orders = np.empty_like(pivots)
     for i in np.ndindex(pivots.shape[:-1]):
         orders[i] = _order(pivots[i], len(pivots[i]))
@@ -88,7 +88,7 @@ def orders_of_rows(pivots: np.ndarray) -> np.ndarray:
 
 
 def _order(pivots: np.ndarray, rows: int) -> list[int]:
-    """The order of so many rows that exchanging the first of them with their pivots leads to, one after the other."""
+    """Return the order of rows after the first rows are exchanged with their pivots, one after the other."""
     order = list(range(rows))
     for i, pivot in enumerate(pivots.tolist()):
         order[i], order[pivot] = order[pivot], order[i]

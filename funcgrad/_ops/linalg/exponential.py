@@ -28,7 +28,7 @@ _PADE = (
     10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0,
 )  # fmt: skip
 _RADIUS = 5.371920351148152
-# On XLA: beyond norms of 350,000 the result is NaN. More squarings would cost time in every program.
+# For XLA: above norms of 350,000 the result is NaN. More squarings would cost time in every program.
 _MAX_SQUARINGS = 16
 
 
@@ -40,7 +40,7 @@ def _expm_numpy(x: Any) -> Any:
 
 
 def _expm_xla(lax: Any, x: Any) -> Any:
-    """The approximant of a scaled matrix, squared as often as it was halved; a number of times for each matrix."""
+    """Compute the approximant of a scaled matrix, squared as often as it was halved; the number differs by matrix."""
     if not x.size:
         return x
     norms = lax.reduce_max(lax.reduce_sum(lax.abs(x), (x.ndim - 2,)), (x.ndim - 2,))
@@ -58,7 +58,7 @@ def _expm_xla(lax: Any, x: Any) -> Any:
 
 
 def _for_each(numbers: Any, x: Any) -> Any:
-    """A number for each matrix, at each of its elements."""
+    """Return a number for each matrix, at each of its elements."""
     ndim = len(x.shape)
     return broadcast_to(expand_dims(numbers, (ndim - 2, ndim - 1)), x.shape)
 
@@ -76,12 +76,12 @@ def _approximant(x: Any) -> Any:
 
 
 def frechet(x_dot: Any, x: Any) -> Any:
-    """The derivative of the exponential of ``x`` along ``x_dot``."""
+    """Return the derivative of the exponential of ``x`` along ``x_dot``."""
     return upper_right(expm, x_dot, x)
 
 
 def upper_right(function: Callable[[Any], Any], x_dot: Any, x: Any) -> Any:
-    """The upper right block of a function of ``[[x, x_dot], [0, x]]``: its derivative at ``x`` along ``x_dot``."""
+    """Return the upper right block of a function of ``[[x, x_dot], [0, x]]``: its derivative along ``x_dot``."""
     rows, columns = len(x.shape) - 2, len(x.shape) - 1
     size = x.shape[-1]
     above = concatenate([x, x_dot], columns)
@@ -104,5 +104,5 @@ expm_p = CompoundPrimitive(
 
 
 def expm(x: Any) -> Any:
-    """The exponential of each square matrix."""
+    """Return the exponential of each square matrix."""
     return bind(expm_p, (x,), NO_PARAMS)

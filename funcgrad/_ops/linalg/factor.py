@@ -1,4 +1,4 @@
-"""Factors of square matrices: Cholesky's, and the triangular ones of elimination with pivots (LU)."""
+"""Factors of square matrices: Cholesky, and LU by elimination with pivots."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from funcgrad._ops.linalg.triangular import triangular_solve
 
 
 def _cholesky_push(x_dot: Any, y: Any) -> Any:
-    """``L phi(L^-1 X L^-H)``, where ``phi`` takes the lower triangle and half of the diagonal: Murray, equation 8."""
+    """Return ``L phi(L^-1 X L^-H)``; ``phi`` takes the lower triangle and half of the diagonal (Murray, equation 8)."""
     inner = triangular_solve(y, hermitian_part(x_dot))
     inner = triangular_solve(y, inner, left_side=False, transpose_a=True, conjugate_a=True)
     return product(y, halved_lower_triangle(inner))
 
 
 def _cholesky_pull(y_bar: Any, y: Any) -> Any:
-    """The transpose of that, from right to left: Murray, equation 10."""
+    """Return the transpose of `_cholesky_push`, from right to left (Murray, equation 10)."""
     inner = halved_lower_triangle(product(swapped(y), y_bar))
     inner = triangular_solve(y, inner, transpose_a=True)
     return hermitian_part(triangular_solve(y, inner, left_side=False, conjugate_a=True))
 
 
-# The value reads the lower triangle, as NumPy's does; the derivative is that of a Hermitian matrix, by all elements, as
-# PyTorch's. I. Murray, "Differentiation of the Cholesky decomposition", 2016 (arXiv:1602.07527).
+# The value reads the lower triangle, as in NumPy. The derivative uses all elements of a Hermitian matrix, as in
+# PyTorch. I. Murray, "Differentiation of the Cholesky decomposition", 2016 (arXiv:1602.07527).
 cholesky_p = CompoundPrimitive(
     "cholesky",
     operands=("x",),
@@ -47,17 +47,17 @@ cholesky_p = CompoundPrimitive(
 
 
 def cholesky(x: Any) -> Any:
-    """The lower triangular ``L`` with ``L L^H = x``, for (stacks of) Hermitian positive definite matrices.
+    """Return the lower triangular ``L`` with ``L L^H = x``, for (stacks of) Hermitian positive definite matrices.
 
-    Of each the lower triangle is read: hand over the adjoint for the upper one.
+    Only the lower triangle is read; pass the adjoint to use the upper one.
 
-    Where one is not positive definite, NumPy raises ``LinAlgError`` and XLA returns NaN.
+    If a matrix is not positive definite, NumPy raises ``LinAlgError`` and XLA returns NaN.
     """
     return bind(cholesky_p, (x,), NO_PARAMS)
 
 
 class _LuDerivative:
-    """The pivots are constant around every matrix; of the factors, each takes its triangle of ``L^-1 P X U^-1``."""
+    """The pivots are constant near every matrix; each factor takes its triangle of ``L^-1 P X U^-1``."""
 
     __slots__ = ()
 
@@ -75,7 +75,7 @@ class _LuDerivative:
 
 
 def _unit_lower(factors: Any) -> Any:
-    """The lower factor, whose diagonal of ones is not stored."""
+    """Return the lower factor, whose diagonal of ones is not stored."""
     return lower_triangle(factors, -1) + identity_like(factors)
 
 
@@ -108,11 +108,11 @@ lu_p = CompoundPrimitive(
 
 
 def lu(x: Any) -> tuple[Any, Any, Any]:
-    """Elimination with exchange of rows: ``x[permutation] = L U``, for (stacks of) square matrices.
+    """Eliminate with exchange of rows: ``x[permutation] = L U``, for (stacks of) square matrices.
 
     Returns:
-        both factors in one matrix (the diagonal of ones of ``L`` is left out), for each step the row that its row was
-        exchanged with, and the permutation of rows which that makes.
+        both factors in one matrix (without the diagonal of ones of ``L``), for each step the row that its row was
+        exchanged with, and the resulting permutation of rows.
     """
     factors, pivots, permutation = bind(lu_p, (x,), NO_PARAMS)
     return factors, pivots, permutation
@@ -131,12 +131,12 @@ permutation_of_pivots_p = CompoundPrimitive(
 
 
 def permutation_of_pivots(pivots: Any) -> Any:
-    """The order of rows that exchanging each row with its pivot, one after the other, leads to."""
+    """Return the order of rows after each row is exchanged with its pivot, one after the other."""
     return bind(permutation_of_pivots_p, (pivots,), NO_PARAMS)
 
 
 def lu_solve(factors: Any, permutation: Any, b: Any, *, transpose_a: bool = False, conjugate_a: bool = False) -> Any:
-    """``y`` with ``op(x) y = b``, from the factors of ``x``."""
+    """Return ``y`` with ``op(x) y = b``, from the factors of ``x``."""
     form = {"transpose_a": transpose_a, "conjugate_a": conjugate_a}
     if not transpose_a:
         y = triangular_solve(factors, permuted(b, permutation), unit_diagonal=True, **form)

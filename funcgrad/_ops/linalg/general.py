@@ -1,4 +1,4 @@
-"""Eigenvalues and eigenvectors of matrices that need not be Hermitian."""
+"""Eigenvalues and eigenvectors of general matrices, which need not be Hermitian."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from funcgrad._ops.reduce.reduce import argmax
 
 
 def _pivots(v: Any) -> tuple[Any, Any]:
-    """Which component of each vector LAPACK makes real, the largest, as ones among zeros; and that component."""
+    """Return the largest component of each vector, which LAPACK makes real, and its position as ones among zeros."""
     real, imaginary = real_p(v), imag_p(v)
     axis = len(v.shape) - 2
-    # Of two that are as large by rounding, the one without an imaginary part.
+    # If two are equally large up to rounding, take the one without an imaginary part.
     sizes = select(imaginary == 0, real * real, 0)
     chosen = expand_dims(argmax(sizes, axis), (axis,))
     ones = cast(np.arange(v.shape[-2]).reshape(-1, 1) == chosen, real.dtype)
@@ -33,9 +33,9 @@ def _pivots(v: Any) -> tuple[Any, Any]:
 
 
 class _EigDerivative:
-    """Of ``x = v w v^-1``, with ``P = v^-1 X v``: ``w`` changes by the diagonal, ``v`` by ``v (P / gaps) + v c``.
+    """With ``x = v w v^-1`` and ``P = v^-1 X v``: ``w`` changes by P's diagonal, ``v`` by ``v (P / gaps) + v c``.
 
-    The numbers ``c`` keep what LAPACK chooses: that vectors have length 1, and that their largest component is real.
+    The numbers ``c`` keep LAPACK's choices: vectors have length 1, and their largest component is real.
     """
 
     __slots__ = ()
@@ -62,7 +62,7 @@ def _eig_bars(y_bars: list, w: Any, v: Any, dtype: np.dtype) -> list:
         along = product(swapped(v), v_bar)
         kept = diagonal(along)
         ones, pivots = _pivots(v)
-        # The transposes of how `c` follows from the change of v.
+        # The transposes of the formulas of `c`.
         longer = scaled_columns(swapped(product(adjoint(v), v)), cast(real_p(kept), v.dtype))
         zeros = 0 * pivots
         turned = scaled_columns(product(swapped(v), cast(ones, v.dtype)), make_complex(zeros, imag_p(kept) / pivots))
@@ -83,7 +83,7 @@ def _eig_xla(lax: Any, x: Any) -> list[Any]:
 
 
 # Giles, "Collected matrix derivative results for forward and reverse mode algorithmic differentiation", 2008, section
-# 3.1, for vectors up to their lengths and phases; those are LAPACK's (the manual of its routine geev).
+# 3.1, for vectors up to their lengths and phases. LAPACK chooses these (the manual of its routine geev).
 eig_p = CompoundPrimitive(
     "eig",
     operands=("x",),
@@ -98,9 +98,9 @@ eig_p = CompoundPrimitive(
 
 
 def eig(x: Any) -> tuple[Any, Any]:
-    """The eigenvalues of (stacks of) square matrices, always complex, and the eigenvectors as columns.
+    """Return the eigenvalues of (stacks of) square matrices, always complex, and the eigenvectors as columns.
 
-    Where eigenvalues are equal the derivative of the vectors is NaN. XLA has it on CPUs.
+    If eigenvalues are equal, the derivative of the vectors is NaN. XLA supports this on CPUs only.
     """
     w, v = bind(eig_p, (x,), NO_PARAMS)
     return w, v

@@ -20,11 +20,11 @@ from funcgrad._ops.linalg.root import real_or_nan, real_or_nan_xla, snapped, tri
 
 scipy_linalg = LazyModule("scipy.linalg")
 
-# Up to this distance from the identity a quadrature with seven points is right to double precision: the Padé
+# Up to this distance from the identity, a quadrature with seven points is exact to double precision. It is the Padé
 # approximant of degree 7, by its partial fractions (Higham, "Functions of matrices", 2008, section 11.4, table 11.1).
 _NEAR = 0.25
 _PLACES, _WEIGHTS = [each.tolist() for each in np.polynomial.legendre.leggauss(7)]
-# From the greatest double to there it takes 14 roots, from the least positive one too; a zero never comes near.
+# From the largest and from the smallest positive double it takes 14 roots to come near; from zero it never does.
 _MOST_ROOTS = 20
 
 
@@ -87,12 +87,12 @@ def _logm_xla(lax: Any, x: Any) -> Any:
 
 
 def _frechet(x_dot: Any, x: Any) -> Any:
-    """The derivative of the logarithm of ``x`` along ``x_dot``."""
+    """Return the derivative of the logarithm of ``x`` along ``x_dot``."""
     return upper_right(logm, x_dot, x)
 
 
 # Inverse scaling and squaring: Al-Mohy, Higham and Relton, "Computing the Fréchet derivative of the matrix logarithm
-# and estimating the condition number", 2013; the derivative is Higham, "Functions of matrices", theorem 3.6.
+# and estimating the condition number", 2013. The derivative is Higham, "Functions of matrices", theorem 3.6.
 logm_p = CompoundPrimitive(
     "logm",
     operands=("x",),
@@ -106,5 +106,5 @@ logm_p = CompoundPrimitive(
 
 
 def logm(x: Any) -> Any:
-    """The principal logarithm of each square matrix, in its dtype: of a real one NaN where the result is not real."""
+    """Return the principal logarithm of each square matrix, in its dtype: NaN if that of a real matrix is not real."""
     return bind(logm_p, (x,), NO_PARAMS)

@@ -1,4 +1,4 @@
-"""Products, triangles and parts of (stacks of) matrices: what the derivatives of linear algebra are written in."""
+"""Products, triangles and parts of (stacks of) matrices, for the derivatives of linear algebra."""
 
 from __future__ import annotations
 
@@ -14,50 +14,50 @@ from funcgrad._ops.layout.triangle import lower_triangle
 
 
 def swapped(x: Any) -> Any:
-    """The transposed matrices."""
+    """Return the transposed matrices."""
     ndim = len(x.shape)
     return transpose(x, (*range(ndim - 2), ndim - 1, ndim - 2))
 
 
 def conjugated(x: Any) -> Any:
-    """The complex conjugate; a real array as it is."""
+    """Return the complex conjugate; a real array is returned as it is."""
     return bind(conj_p, (x,), NO_PARAMS) if x.dtype.kind == "c" else x
 
 
 def adjoint(x: Any) -> Any:
-    """The conjugate transposes."""
+    """Return the conjugate transposes."""
     return conjugated(swapped(x))
 
 
 def product(a: Any, b: Any) -> Any:
-    """The matrix product; both of one dtype and one leading shape."""
+    """Return the matrix product; both have one dtype and one leading shape."""
     return bind(matmul_p, (a, b), NO_PARAMS)
 
 
 def scaled_columns(x: Any, scales: Any) -> Any:
-    """Each column of ``x`` times its element of ``scales``."""
+    """Return each column of ``x`` times its element of ``scales``."""
     return x * expand_dims(scales, (len(scales.shape) - 1,))
 
 
 def scaled_rows(x: Any, scales: Any) -> Any:
-    """Each row of ``x`` times its element of ``scales``."""
+    """Return each row of ``x`` times its element of ``scales``."""
     return x * expand_dims(scales, (len(scales.shape),))
 
 
 def identity_like(x: Any) -> Any:
-    """The identity matrix for each of these square matrices, in their dtype.
+    """Return the identity matrix for each of these square matrices, in their dtype.
 
-    It is computed from them: an array of NumPy's would be a constant of their size in every graph.
+    It is computed from them: a NumPy array would be a constant of their size in every graph.
     """
     ones = bind(full_like_p, (diagonal(x),), {"value": 1})
     return embed_diagonal(ones, x.shape[-2:])
 
 
 def halved_lower_triangle(x: Any) -> Any:
-    """The lower triangle with half of the diagonal: what makes a Hermitian matrix when its adjoint is added."""
+    """Return the lower triangle with half of the diagonal; with its adjoint it adds up to a Hermitian matrix."""
     return lower_triangle(x) - embed_diagonal(0.5 * diagonal(x), x.shape[-2:])
 
 
 def hermitian_part(x: Any) -> Any:
-    """The mean of the matrices and their adjoints. It is its own transpose in the pairing without conjugation."""
+    """Return the mean of the matrices and their adjoints: its own transpose in the pairing without conjugation."""
     return 0.5 * (x + adjoint(x))

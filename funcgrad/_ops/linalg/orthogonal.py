@@ -1,4 +1,4 @@
-"""Orthonormal columns by Householder's method (QR), and the pseudoinverse."""
+"""QR factors by Householder's method, and the pseudoinverse."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from funcgrad._ops.reduce.reduce import reduce_max
 
 
 def _turn(x: Any) -> Any:
-    """The skew-Hermitian matrix with the lower triangle and the imaginary diagonal of ``x``."""
+    """Return the skew-Hermitian matrix with the lower triangle and the imaginary diagonal of ``x``."""
     below = lower_triangle(x, -1)
     return below - adjoint(below) + _imaginary_diagonal(x)
 
@@ -36,7 +36,7 @@ def _imaginary_diagonal(x: Any) -> Any:
 
 
 class _QrDerivative:
-    """Of ``x = q r``, with ``C = q^H X r^-1``: ``r`` takes what is left of ``C`` without the turn that ``q`` makes."""
+    """With ``x = q r`` and ``C = q^H X r^-1``: ``q`` turns by the skew part of ``C``, ``r`` changes by the rest."""
 
     __slots__ = ()
 
@@ -53,7 +53,7 @@ class _QrDerivative:
 
 
 def _qr_bars(y_bars: list, q: Any, r: Any) -> list:
-    """The transpose of the tangents, from right to left."""
+    """Return the transpose of the tangents, from right to left."""
     q_bar, r_bar = y_bars
     left = 0
     if r_bar is not None:
@@ -82,7 +82,10 @@ qr_p = CompoundPrimitive(
 
 
 def qr(x: Any) -> tuple[Any, Any]:
-    """``q, r`` with ``x = q r``, for matrices with at least as many rows as columns; the diagonal of ``r`` is real."""
+    """Return ``q, r`` with ``x = q r``, for matrices with at least as many rows as columns.
+
+    ``r`` has a real diagonal.
+    """
     q, r = bind(qr_p, (x,), NO_PARAMS)
     return q, r
 
@@ -98,7 +101,7 @@ def _pinv_xla(lax: Any, x: Any, *, rtol: float) -> Any:
 
 
 def _residual_maps(x: Any, y: Any) -> tuple[Any, Any]:
-    """``1 - x y`` and ``1 - y x``: what the matrix does not reach, and what it does not see."""
+    """Return ``1 - x y`` and ``1 - y x``: the projections to the complement of the range, and to the null space."""
     left, right = product(x, y), product(y, x)
     return identity_like(left) - left, identity_like(right) - right
 
@@ -119,8 +122,8 @@ def _pinv_pull(y_bar: Any, x: Any, y: Any) -> Any:
     return first + second - product(product(swapped(y), y_bar), swapped(y))
 
 
-# Golub and Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems", 1973, equation 4.12:
-# it holds where the rank does not change.
+# Golub and Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems", 1973, equation 4.12.
+# It holds where the rank does not change.
 pinv_p = CompoundPrimitive(
     "pinv",
     operands=("x",),
@@ -134,5 +137,5 @@ pinv_p = CompoundPrimitive(
 
 
 def pinv(x: Any, rtol: float) -> Any:
-    """The pseudoinverse; singular values up to ``rtol`` times the greatest count as zero."""
+    """Return the pseudoinverse; singular values up to ``rtol`` times the largest count as zero."""
     return bind(pinv_p, (x,), {"rtol": rtol})

@@ -1,4 +1,4 @@
-"""The rows of matrices in another order, and back in their own."""
+"""Permute the rows of matrices, and undo it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _numpy(x: Any, permutation: Any, *, back: bool) -> Any:
 
 
 def _xla(lax: Any, x: Any, permutation: Any, *, back: bool) -> Any:
-    # Whole rows: of single elements XLA makes a tenth more operations of the gradient of a system that is solved.
+    # Move whole rows. With single elements XLA needs a tenth more operations in the gradient of a linear system.
     if not x.size:
         return x
     row = x.ndim - 2
@@ -40,7 +40,7 @@ def _transpose(y_bar: Any, permutation: Any, back: bool) -> Any:
     return permuted_p(y_bar, permutation, back=not back)
 
 
-# Each row is read, or written, once.
+# Each row is read or written once.
 permuted_p = CompoundPrimitive(
     "permuted_rows",
     operands=("x", "permutation"),
@@ -54,10 +54,10 @@ permuted_p = CompoundPrimitive(
 
 
 def permuted(x: Any, permutation: Any) -> Any:
-    """The rows of each matrix in the order of its permutation."""
+    """Return the rows of each matrix in the order of its permutation."""
     return permuted_p(x, broadcast_to(permutation, x.shape[:-1]), back=False)
 
 
 def unpermuted(x: Any, permutation: Any) -> Any:
-    """The rows back in the order from which the permutation took them."""
+    """Return the rows in the order before the permutation."""
     return permuted_p(x, broadcast_to(permutation, x.shape[:-1]), back=True)

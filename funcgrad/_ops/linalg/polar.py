@@ -1,4 +1,4 @@
-"""The unitary factor of the polar form, the nearest matrix with orthonormal columns."""
+"""The unitary factor of the polar form: the nearest matrix with orthonormal columns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _unitary_xla(lax: Any, x: Any) -> Any:
 
 
 def _push(x_dot: Any, x: Any, y: Any) -> Any:
-    """``y w + (1 - y y^H) x_dot p^-1``, where ``w p + p w`` is what of ``y^H x_dot`` is skew."""
+    """Return ``y w + (1 - y y^H) x_dot p^-1``, where ``w p + p w`` is the skew part of ``y^H x_dot``."""
     p = hermitian_part(product(adjoint(y), x))
     along = product(adjoint(y), x_dot)
     y_dot = product(y, sylvester(p, p, along - adjoint(along)))
@@ -46,8 +46,8 @@ def _pull(y_bar: Any, x: Any, y: Any) -> Any:
     return x_bar
 
 
-# Kenney and Laub, "Polar decomposition and matrix sign function condition estimates", 1991: smooth where the rank is
-# full, also where singular values are equal.
+# Kenney and Laub, "Polar decomposition and matrix sign function condition estimates", 1991. It is smooth where the rank
+# is full, also where singular values are equal.
 unitary_factor_p = CompoundPrimitive(
     "unitary_factor",
     operands=("x",),
@@ -61,5 +61,5 @@ unitary_factor_p = CompoundPrimitive(
 
 
 def unitary_factor(x: Any) -> Any:
-    """``u`` of ``x = u p``, for (stacks of) matrices with at least as many rows as columns."""
+    """Return ``u`` of ``x = u p``, for (stacks of) matrices with at least as many rows as columns."""
     return bind(unitary_factor_p, (x,), NO_PARAMS)

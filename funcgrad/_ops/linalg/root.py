@@ -1,4 +1,4 @@
-"""The principal square root of matrices, by their triangular forms (Schur's)."""
+"""The principal square root of matrices, by their Schur forms."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ scipy_linalg = LazyModule("scipy.linalg")
 
 
 def real_or_nan(y: Any, dtype: np.dtype) -> Any:
-    """A result in the dtype of a real operand: NaN where it is not real."""
+    """Return a result in the dtype of a real operand; NaN if it is not real."""
     if dtype.kind == "c" or y.dtype.kind != "c":
         return y.astype(dtype, copy=False)
     greatest = np.max(abs(y), axis=(-2, -1), initial=0, keepdims=True)
@@ -30,7 +30,7 @@ def real_or_nan(y: Any, dtype: np.dtype) -> Any:
 
 
 def real_or_nan_xla(lax: Any, y: Any, dtype: np.dtype) -> Any:
-    """The same on XLA."""
+    """Do the same on XLA."""
     if dtype.kind == "c":
         return y
     axes = (y.ndim - 2, y.ndim - 1)
@@ -40,26 +40,26 @@ def real_or_nan_xla(lax: Any, y: Any, dtype: np.dtype) -> Any:
 
 
 def rounding(dtype: np.dtype) -> float:
-    """How far from the real numbers a result still counts as one of them: as far as that of a rounded zero."""
+    """Return the largest relative imaginary part at which a result still counts as real: that of a rounded zero."""
     return float(np.finfo(dtype).eps) ** 0.5
 
 
 def snapped(values: Any) -> Any:
-    """Eigenvalues that lie on the negative axis but for rounding, put on it: to which side they fell is chance."""
+    """Put eigenvalues on the negative axis if only rounding moved them off it: the side would be random."""
     near = 16 * float(np.finfo(values.dtype).eps)
     on_axis = (values.real < 0) & (abs(values.imag) <= near * abs(values.real))
     return (values.real + 0j).astype(values.dtype) * on_axis + values * ~on_axis
 
 
 def triangular_form(lax: Any, x: Any) -> tuple[Any, Any]:
-    """Schur's, on XLA: ``z t z^H = x`` with a complex upper triangle; XLA has it on CPUs."""
+    """Return Schur's form on XLA: ``z t z^H = x`` with a complex upper triangle ``t``. XLA supports it on CPUs only."""
     t, z = lax.linalg.schur(cast(x, complex_dtype(x.dtype)))
     values = diagonal(t)
     return t + embed_diagonal(snapped(values) - values, t.shape[-2:]), z
 
 
 def triangular_root(lax: Any, t: Any) -> Any:
-    """Column by column: ``(r + r[j, j]) r[:, j] = t[:, j]`` above the diagonal.
+    """Solve column by column: ``(r + r[j, j]) r[:, j] = t[:, j]`` above the diagonal.
 
     Björck and Hammarling, "A Schur method for the square root of a matrix", 1983.
     """
@@ -71,7 +71,7 @@ def triangular_root(lax: Any, t: Any) -> Any:
         above = rows < j
         root = lax.dynamic_slice_in_dim(roots, j, 1, axis - 1)
         column = lax.dynamic_slice_in_dim(t, j, 1, axis) * above[:, None]
-        # Rows from j on are those of the identity, and find zeros.
+        # Rows from j on are those of the identity, and give zeros.
         scales = (roots + root) * above + ~above
         system = (r - embed_diagonal(diagonal(r), r.shape[-2:])) * (above[:, None] & above)
         found = lax.linalg.triangular_solve(
@@ -116,5 +116,8 @@ sqrtm_p = CompoundPrimitive(
 
 
 def sqrtm(x: Any) -> Any:
-    """The principal square root of each square matrix, in its dtype: of a real one NaN where the root is not real."""
+    """Return the principal square root of each square matrix, in its dtype.
+
+    NaN if that of a real matrix is not real.
+    """
     return bind(sqrtm_p, (x,), NO_PARAMS)

@@ -1,4 +1,4 @@
-"""Linear systems with a general matrix: elimination once, in the derivatives too."""
+"""Linear systems with a general matrix. One elimination serves the value and the derivatives."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from funcgrad._ops.linalg.triangular import batch_right_sides
 
 
 class _SolveDerivative:
-    """By the implicit function of ``a y = b``: the factors of ``a`` are kept, and serve the tangents and cotangents."""
+    """Use the implicit function of ``a y = b``: tangents and cotangents use the kept factors of ``a``."""
 
     __slots__ = ()
 
@@ -59,8 +59,8 @@ solve_p = CompoundPrimitive(
 
 
 def solve(a: Any, b: Any) -> Any:
-    """``y`` with ``a y = b``, for (stacks of) matrices of one dtype and one leading shape.
+    """Return ``y`` with ``a y = b``, for (stacks of) matrices of one dtype and one leading shape.
 
-    Where a matrix is singular, NumPy raises ``LinAlgError`` and XLA returns infinities or NaN.
+    If a matrix is singular, NumPy raises ``LinAlgError`` and XLA returns infinities or NaN.
     """
     return bind(solve_p, (a, b), NO_PARAMS)[0]

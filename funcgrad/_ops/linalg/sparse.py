@@ -25,7 +25,7 @@ def _solved(values: Any, columns: Any, starts: Any, b: Any, *, turned: bool) -> 
     with untraced():
         a = matrix(np.asarray(values), np.asarray(columns), np.asarray(starts), (size, size))
         try:
-            # SuperLU takes columns: of the rows of a matrix it makes the factors of the transposed one.
+            # SuperLU takes columns, so the rows of a matrix give the factors of its transpose.
             factors = scipy_solvers.splu(a.T.tocsc())
         except RuntimeError as error:
             raise np.linalg.LinAlgError(
@@ -46,7 +46,7 @@ def _solve_xla(lax: Any, values: Any, rows: Any, columns: Any, starts: Any, b: A
 
 
 class _Derivative:
-    """By the implicit function of ``a y = b``, as that of other systems; of ``a`` only the elements take part."""
+    """Use the implicit function of ``a y = b``, as other systems do; only the stored elements of ``a`` take part."""
 
     __slots__ = ()
 
@@ -83,7 +83,7 @@ def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool
         y = sparse_solve(values, tuple(places), b, **params)
         return [broadcast_to(y, (size, *y.shape))]
     if not batched[0]:
-        # The batch stands beside the columns.
+        # The batch becomes further columns.
         first = transpose(b, (1, 0, *range(2, len(b.shape))))
         joined = reshape(first, (first.shape[0], size * (b.shape[2] if len(b.shape) > 2 else 1)))
         y = sparse_solve(values, tuple(places), joined, **params)
@@ -109,10 +109,10 @@ sparse_solve_p = CompoundPrimitive(
 
 
 def sparse_solve(values: Any, places: tuple, b: Any, *, turned: bool = False) -> Any:
-    """``y`` with ``a y = b``, or ``a.T y = b`` if it is turned.
+    """Return ``y`` with ``a y = b``, or with ``a.T y = b`` if ``turned``.
 
-    The elements of ``a`` stand row by row; ``places`` has their rows and columns, and where rows start.
+    The elements of ``a`` are stored row by row; ``places`` has their rows, their columns, and the starts of the rows.
 
-    Where the matrix is singular, NumPy raises ``LinAlgError`` and XLA returns NaN. XLA calls SuperLU on the host.
+    If the matrix is singular, NumPy raises ``LinAlgError`` and XLA returns NaN. XLA calls SuperLU on the host.
     """
     return bind(sparse_solve_p, (values, *places, b), {"turned": turned})[0]

@@ -1,7 +1,8 @@
 """Eigenvalues of Hermitian matrices, and singular values, with their vectors.
 
-Where two of them are equal their vectors are not unique, and have no derivative: it is NaN, without a warning. That of
-the values themselves is right there too: it does not read the vectors' gaps.
+If two values are equal, their vectors are not unique and have no derivative: it is NaN, without a warning. The
+derivative
+of the values is correct there too, because it does not use the gaps between values.
 """
 
 from __future__ import annotations
@@ -41,13 +42,13 @@ def _on_diagonal(values: Any, dtype: np.dtype) -> Any:
 
 
 def _reciprocals(x: Any) -> Any:
-    """``1 / x``, and NaN rather than a warning where that is infinite."""
+    """Return ``1 / x``, with NaN instead of a warning where that is infinite."""
     zero = x == 0
     return select(zero, np.nan, 1 / select(zero, 1, x))
 
 
 def reciprocal_gaps(values: Any, dtype: np.dtype) -> Any:
-    """``1 / (values[j] - values[i])`` at row ``i`` and column ``j``; 0 on the diagonal, NaN where two are equal."""
+    """Return ``1 / (values[j] - values[i])`` at row ``i`` and column ``j``; 0 on the diagonal, NaN for equal values."""
     ndim = len(values.shape)
     gaps = expand_dims(values, (ndim - 1,)) - expand_dims(values, (ndim,))
     identity = identity_like(gaps)
@@ -55,7 +56,7 @@ def reciprocal_gaps(values: Any, dtype: np.dtype) -> Any:
 
 
 class _EighDerivative:
-    """Of ``x = v w v^H``, with ``D = v^H X v``: ``w`` changes by the diagonal, ``v`` by ``v (D / gaps)``."""
+    """With ``x = v w v^H`` and ``D = v^H X v``: ``w`` changes by the diagonal, ``v`` by ``v (D / gaps)``."""
 
     __slots__ = ()
 
@@ -87,7 +88,7 @@ def _eigh_xla(lax: Any, x: Any, *, lower: bool) -> list[Any]:
 
 
 # Giles, "Collected matrix derivative results for forward and reverse mode algorithmic differentiation", 2008, section
-# 3.1. The value reads one triangle, the derivative is that of a Hermitian matrix: both as in NumPy and PyTorch.
+# 3.1. The value reads one triangle, and the derivative is that of a Hermitian matrix, both as in NumPy and PyTorch.
 eigh_p = CompoundPrimitive(
     "eigh",
     operands=("x",),
@@ -102,19 +103,20 @@ eigh_p = CompoundPrimitive(
 
 
 def eigh(x: Any, *, lower: bool = True) -> tuple[Any, Any]:
-    """The eigenvalues of (stacks of) Hermitian matrices in ascending order, and the eigenvectors as columns.
+    """Return the eigenvalues of (stacks of) Hermitian matrices in ascending order, and the eigenvectors as columns.
 
-    Of each the lower triangle is read, or else the upper one.
+    Only the lower triangle is read, or the upper one if ``lower`` is false.
     """
     w, v = bind(eigh_p, (x,), {"lower": lower})
     return w, v
 
 
 class _SvdDerivative:
-    """Of ``x = u s vh``, with ``P = u^H X v``: ``s`` changes by its real diagonal.
+    """With ``x = u s vh`` and ``P = u^H X v``: ``s`` changes by the real diagonal of ``P``.
 
     ``u`` and ``v`` turn within their spaces by the other elements of ``P``, over gaps of squares, and out of them by
-    what of ``X`` lies outside. Of complex pairs of vectors only the common phase is free: the change is put on ``u``.
+    the
+    part of ``X`` outside. A complex pair of vectors has a free common phase; ``u`` takes all of its change.
     """
 
     __slots__ = ()
@@ -145,7 +147,7 @@ class _SvdDerivative:
 
 
 def _phases(values: Any, s: Any) -> Any:
-    """``i Im(values) / s`` on a diagonal; nothing of real matrices."""
+    """Return ``i Im(values) / s`` on a diagonal; 0 for real matrices."""
     if values.dtype.kind != "c":
         return 0
     turns = imag_p(values) * _reciprocals(s)
@@ -153,7 +155,7 @@ def _phases(values: Any, s: Any) -> Any:
 
 
 def _svd_bars(y_bars: list, u: Any, s: Any, vh: Any) -> list:
-    """The transpose of the tangents, term by term."""
+    """Return the transpose of the tangents, term by term."""
     u_bar, s_bar, vh_bar = y_bars
     dtype = u.dtype
     scales, inverse = cast(s, dtype), cast(_reciprocals(s), dtype)
@@ -191,7 +193,7 @@ def _svd_aval(x: Aval) -> list[Aval]:
     ]
 
 
-# Giles, section 3.2, with the vectors: Townsend, "Differentiating the singular value decomposition", 2016.
+# Giles, section 3.2; for the vectors: Townsend, "Differentiating the singular value decomposition", 2016.
 svd_p = CompoundPrimitive(
     "svd",
     operands=("x",),
@@ -206,6 +208,6 @@ svd_p = CompoundPrimitive(
 
 
 def svd(x: Any) -> tuple[Any, Any, Any]:
-    """``u, s, vh`` with ``x = u s vh``: as many singular values as the lesser length, in descending order."""
+    """Return ``u, s, vh`` with ``x = u s vh``: as many singular values as the shorter side, in descending order."""
     u, s, vh = bind(svd_p, (x,), NO_PARAMS)
     return u, s, vh

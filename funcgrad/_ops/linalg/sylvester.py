@@ -1,4 +1,4 @@
-"""The equation ``a x + x b = q``, solved in the bases in which both matrices are triangular."""
+"""The equation ``a x + x b = q``, solved in bases in which both matrices are triangular."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _SOLVERS = {"f": "strsyl", "d": "dtrsyl", "F": "ctrsyl", "D": "ztrsyl"}
 
 
 def _solved(a: np.ndarray, b: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Bartels and Stewart, "Solution of the matrix equation AX + XB = C", 1972."""
+    """Solve by Bartels and Stewart, "Solution of the matrix equation AX + XB = C", 1972."""
     form = "real" if a.dtype.kind == "f" else "complex"
     r, u = scipy_linalg.schur(a, output=form)
     s, v = scipy_linalg.schur(b.conj().T, output=form)
     right = u.conj().T @ q @ v
     y, scale, info = getattr(lapack, _SOLVERS[q.dtype.char])(r, s, right, tranb="C")
     if info:
-        # LAPACK would go on with eigenvalues that it has moved.
+        # LAPACK would continue with eigenvalues that it has changed.
         raise np.linalg.LinAlgError(
             "Singular matrix: the two matrices of a Sylvester equation have eigenvalues that add up to 0, for which it "
             "has no solution. Move one of them by a multiple of the identity."
@@ -47,14 +47,14 @@ def _sylvester_numpy(a: Any, b: Any, q: Any) -> list[Any]:
 
 
 def _sylvester_xla(lax: Any, a: Any, b: Any, q: Any) -> list[Any]:
-    """Column by column: ``(r + s[k, k]) y[:, k] = f[:, k] - y s[:, k]``."""
+    """Solve column by column: ``(r + s[k, k]) y[:, k] = f[:, k] - y s[:, k]``."""
     if not q.size:
         return [q]
     (r, u), (s, v) = (lax.linalg.schur(cast(x, complex_dtype(x.dtype))) for x in (a, b))
     right = product(product(adjoint(u), cast(q, r.dtype)), v)
     axis = len(q.shape) - 1
     values, shifts = diagonal(r), diagonal(s)
-    # LAPACK's measure of eigenvalues that add up to 0.
+    # LAPACK's bound for eigenvalues that add up to 0.
     least = float(np.finfo(r.dtype).eps) * abs(lax.concatenate([values, shifts], axis - 1)).max(-1)[..., None]
 
     def solved(k: Any, y: Any) -> Any:
@@ -72,7 +72,7 @@ def _sylvester_xla(lax: Any, a: Any, b: Any, q: Any) -> list[Any]:
 
 
 class _SylvesterDerivative:
-    """One more equation, with the transposed matrices in reverse, serves all operands."""
+    """One more equation, with the transposed matrices, gives all cotangents."""
 
     __slots__ = ()
 
@@ -90,7 +90,7 @@ class _SylvesterDerivative:
 
 
 def _moves(a_dot: Any, b_dot: Any, y: Any) -> list[Any]:
-    """What the right side has to make up for where the matrices move."""
+    """Return the changes of the right side that balance the changes of the matrices."""
     left = [] if a_dot is None else [product(a_dot, y)]
     return left if b_dot is None else [*left, product(y, b_dot)]
 
@@ -118,9 +118,10 @@ sylvester_p = CompoundPrimitive(
 
 
 def sylvester(a: Any, b: Any, q: Any) -> Any:
-    """``x`` with ``a x + x b = q``, for (stacks of) matrices of one dtype and one leading shape.
+    """Return ``x`` with ``a x + x b = q``, for (stacks of) matrices of one dtype and one leading shape.
 
-    Where an eigenvalue of ``a`` and one of ``b`` add up to 0, NumPy raises ``LinAlgError`` and XLA returns NaN.
-    XLA has it on CPUs.
+    If an eigenvalue of ``a`` and one of ``b`` add up to 0, NumPy raises ``LinAlgError`` and XLA returns NaN. XLA
+    supports
+    this on CPUs only.
     """
     return bind(sylvester_p, (a, b, q), NO_PARAMS)[0]

@@ -1,9 +1,9 @@
-"""Triangular systems. NumPy has no function for them: its products and inverses solve them block by block.
+"""Triangular systems. NumPy has no function for them, so its products and inverses solve them block by block.
 
-SciPy's BLAS would do it in one call, but its wheels bring a second OpenBLAS along, with threads of its own. Those of
-either library go on spinning for 0.1 s after a call, on the cores that the other one then waits for: a Gaussian process
-of 200 points took 13 ms in the median and up to 112 for its gradient, and 2.5 on one thread. So SciPy's is asked
-only for what it does on one thread.
+SciPy's BLAS could do it in one call, but SciPy's wheels bring a second OpenBLAS with threads of its own. The threads of
+each library spin for 0.1 s after a call, on cores that the other library then waits for. The gradient of a Gaussian
+process of 200 points took 13 ms in the median and up to 112, and 2.5 ms on one thread. Therefore SciPy's BLAS is only
+called for work that it does on one thread.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ lapack = LazyModule("scipy.linalg.lapack")
 _SOLVERS = {"f": "strsm", "d": "dtrsm", "F": "ctrsm", "D": "ztrsm"}
 _INVERTERS = {"f": "strtri", "d": "dtrtri", "F": "ctrtri", "D": "ztrtri"}
 
-# Stacks of matrices smaller than this go to NumPy's solver, which loops in C: the 256 calls of BLAS for 3 by 3 take 380
-# us, NumPy takes 60; from 16 by 16 on BLAS, which need not eliminate, is faster.
+# Stacks of smaller matrices go to NumPy's solver, which loops in C. For 256 systems of 3 by 3, calls of BLAS take 380
+# us, NumPy takes 60. From 16 by 16 on BLAS is faster, because it need not eliminate.
 _SMALL = 16
-# Right sides of fewer elements, and single ones of any length, SciPy's BLAS solves on the thread that calls.
+# SciPy's BLAS solves for fewer elements on the right, and for a single right side, in the calling thread.
 _UNTHREADED = 1000
 _BLOCK = 32
 
@@ -47,7 +47,7 @@ def _triangular_solve_numpy(a: Any, b: Any, **form: bool) -> list[Any]:
         y = _by_blocks(a, b, **form)
         if np.isfinite(y).all():
             return [y]
-        # Zeros times infinities and NaN: BLAS, which leaves the zeros out, says where they really spread to.
+        # Zeros were multiplied by infinities or NaN. BLAS skips the zeros, so its infinities and NaN are correct.
     return [_by_blas(a, b, **form)]
 
 
@@ -68,7 +68,7 @@ def _by_blas(
     form = 0 if not transpose_a else 2 if conjugate_a else 1
 
     def solved(a: Any, b: Any) -> Any:
-        # BLAS counts along columns: what it is shown, and gives back, are the transposed matrices, without a copy.
+        # BLAS stores columns, so it gets and returns the transposed matrices, without a copy.
         return solve(1, a.T, b.T, side=left_side, lower=not lower, trans_a=form, diag=unit_diagonal).T
 
     if b.ndim == 2:
@@ -95,7 +95,7 @@ def substitute(a: Any, x: np.ndarray, *, lower: bool, unit_diagonal: bool) -> No
     """Solve in place, by halves down to blocks that are solved with their inverse.
 
     Du Croz and Higham, "Stability of methods for matrix inversion", 1992. An inverse loses as many digits as its block
-    is badly conditioned; one step of refinement brings them back.
+    is ill-conditioned; one step of refinement restores them.
     """
     n = a.shape[-1]
     if x.ndim == 2 and x.size < _UNTHREADED:
@@ -128,7 +128,7 @@ def _inverse(block: np.ndarray, lower: bool) -> np.ndarray:
 
 
 def _whole(a: Any, lower: bool, unit_diagonal: bool) -> np.ndarray:
-    """A triangle with what is not read filled in, for a general solver."""
+    """Return a triangle with the other elements filled in, for a general solver."""
     whole = np.tril(a) if lower else np.triu(a)
     if unit_diagonal:
         diagonal = np.arange(a.shape[-1])
@@ -137,7 +137,7 @@ def _whole(a: Any, lower: bool, unit_diagonal: bool) -> np.ndarray:
 
 
 class _TriangularDerivative:
-    """Of ``op(a) y = b``: one more solve, with the transposed matrix in reverse, serves both operands."""
+    """With ``op(a) y = b``: one more solve, with the transposed matrix, gives both cotangents."""
 
     __slots__ = ()
 
@@ -157,13 +157,13 @@ class _TriangularDerivative:
 
 
 def _triangle(x: Any, params: dict) -> Any:
-    """The part of the matrix that is read."""
+    """Return the part of the matrix that is read."""
     k = int(params["unit_diagonal"])
     return lower_triangle(x, -k) if params["lower"] else upper_triangle(x, k)
 
 
 def _operated(x: Any, params: dict) -> Any:
-    """``op(x)``; it is its own transpose in the pairing without conjugation."""
+    """Return ``op(x)``; it is its own transpose in the pairing without conjugation."""
     x = swapped(x) if params["transpose_a"] else x
     return conjugated(x) if params["conjugate_a"] else x
 
@@ -180,12 +180,12 @@ def _bars(y_bars: list, a: Any, y: Any, active: int, params: dict) -> list:
 def batch_right_sides(
     primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict
 ) -> list[Any]:
-    """One matrix for the whole batch: its right sides stand beside each other, and it is solved once."""
+    """If one matrix serves the whole batch, put the right sides next to each other and solve once."""
     if batched[0]:
         return _batch_both(primitive, size, operands, batched, params)
     a, b = operands
     ndim = len(b.shape)
-    # The batch goes before the axis of the right sides, which is the last one, or for a matrix on the right the first.
+    # The batch goes before the axis of the right sides: the last axis, or for a matrix on the right the first.
     place = ndim - 2 if params.get("left_side", True) else ndim - 3
     order = (*range(1, place + 1), 0, *range(place + 1, ndim))
     b = transpose(b, order)
@@ -224,9 +224,9 @@ def triangular_solve(
     conjugate_a: bool = False,
     unit_diagonal: bool = False,
 ) -> Any:
-    """``y`` with ``op(a) y = b``, or ``y op(a) = b`` where ``a`` is not on the left side.
+    """Return ``y`` with ``op(a) y = b``, or with ``y op(a) = b`` if ``left_side`` is false.
 
-    Of ``a`` only one triangle is read. Both are stacks of matrices, of one dtype and one leading shape.
+    Only one triangle of ``a`` is read. Both are stacks of matrices, of one dtype and one leading shape.
     """
     params = {
         "left_side": left_side,

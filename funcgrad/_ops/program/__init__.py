@@ -1,3 +1,3 @@
-"""Primitives that hold programs, and what keeps programs apart."""
+"""Primitives that hold programs, and primitives that keep programs separate."""
 
 from funcgrad._ops.program import rules as rules

@@ -1,4 +1,4 @@
-"""Identities: what carries no derivative, what keeps operations apart, what lies where something else does."""
+"""Identities: one stops derivatives, one separates operations, one copies the sharding of another array."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ stop_gradient_p = Primitive(
 
 
 class _IdentityDerivative:
-    """Cotangents and tangents pass as they are."""
+    """Cotangents and tangents pass unchanged."""
 
     __slots__ = ()
 
@@ -50,7 +50,7 @@ def _separate_batch(
     return [y if flag else Shared(y) for y, flag in zip(primitive(*operands), batched, strict=True)]
 
 
-# All operands are finished before anything that reads the results begins, on platforms where this is faster. XLA's CPU
+# All operands are computed before any operation that reads the results, on platforms where this is faster. XLA's CPU
 # backend makes a loop for each result of an optimizer's step: it would compute the new buffer twice, and copy the old
 # one, which the second loop still reads. On other platforms one loop has several results.
 separate_p = Primitive(
@@ -68,7 +68,7 @@ separate_p = Primitive(
 
 
 class _AlikeDerivative:
-    """As above for what is moved; the others say where to."""
+    """Cotangents and tangents of the first half pass unchanged; the second half only gives the sharding."""
 
     __slots__ = ()
 
@@ -95,7 +95,7 @@ def _alike_batch(
     return [y if flag else Shared(y) for y, flag in zip(made, batched, strict=False)]
 
 
-# The first half of the operands, each spread over devices as its fellow in the second half is, of the same shape.
+# Return the first half of the operands, each sharded as its partner of the same shape in the second half.
 alike_p = Primitive(
     "alike",
     operands=("*xs",),
@@ -111,7 +111,7 @@ alike_p = Primitive(
 
 
 def alike(ys: Sequence[Any], xs: Sequence[Any]) -> list[Any]:
-    """New values, each spread over devices as the one is that it replaces, where there are several devices."""
+    """Return new values, each sharded as the value that it replaces, if there are several devices."""
     made = list(ys)
     if on_several_devices():
         numbers = [i for i, (y, x) in enumerate(zip(ys, xs, strict=True)) if y is not x and _may_move(y, x)]

@@ -1,4 +1,4 @@
-"""Graphs mapped over a batch: for primitives that hold graphs."""
+"""Graphs mapped over a batch, for primitives that hold graphs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from funcgrad._ops.program.derived import Mask
 
 
 def mapped(f: Callable[..., Sequence[Any]], size: int, xs: Sequence[Any], batched: Sequence[bool]) -> tuple[list, Mask]:
-    """Run a function of flat values on batches: its results, and which of them have the batch leading."""
+    """Run a function of flat values on batches; return its results, and which of them have the batch leading."""
     trace = BatchTrace(size)
     with trace:
         ys = f(*[trace.input(x) if flag else x for x, flag in zip(xs, batched, strict=True)])
@@ -24,9 +24,9 @@ def mapped(f: Callable[..., Sequence[Any]], size: int, xs: Sequence[Any], batche
 
 
 def batched_graph(graph: Graph, size: int, batched: Mask, wanted: Mask | None = None) -> tuple[Graph, Mask]:
-    """The graph mapped over the inputs flagged in ``batched``, and which of its outputs have the batch leading.
+    """Return the graph mapped over the inputs flagged in ``batched``, and which outputs have the batch leading.
 
-    Those flagged in ``wanted`` do in any case.
+    Outputs flagged in ``wanted`` always have it.
     """
     return graph.made(_stage, size, batched, wanted or (False,) * len(graph.outputs))
 
@@ -43,5 +43,5 @@ def _stage(graph: Graph, size: int, batched: Mask, wanted: Mask) -> tuple[Graph,
 
 
 def shared(ys: Sequence[Any], batched: Mask) -> list[Any]:
-    """Results of a batching rule, of which some are the same for the whole batch."""
+    """Return the results of a batching rule, some of which are the same for the whole batch."""
     return [y if flag else Shared(y) for y, flag in zip(ys, batched, strict=True)]

@@ -33,7 +33,7 @@ from funcgrad.errors import NotDifferentiableError
 T = TypeVar("T")
 
 
-# A graph, what of its inputs moves and what of its outputs: its derivative in two, cut at the residuals.
+# Takes a graph and flags of its active inputs and outputs; returns its derivative in two parts, cut at the residuals.
 CutInTwo = Callable[[Graph, Mask, Mask], tuple[Graph, Graph]]
 
 
@@ -59,11 +59,11 @@ class Branches(NamedTuple):
         return Moves((False, *active[1:]), tuple([a or b for a, b in pairs]))
 
     def pulled(self, moves: Moves, primals: tuple) -> tuple[list, Callable[..., list], list]:
-        """The taken branch leaves its residuals, the other one zeros."""
+        """Return results and residuals; the branch that is not taken returns zeros as residuals."""
         return self._cut(pulled_graphs, moves, primals)
 
-    def pushed(self, moves: Moves, primals: tuple, x_dots: list, apart: bool) -> tuple[list, list]:
-        if apart:
+    def pushed(self, moves: Moves, primals: tuple, x_dots: list, separate: bool) -> tuple[list, list]:
+        if separate:
             ys, second, kept = self._cut(linearized_graphs, moves, primals)
             return ys, second(*kept, *x_dots)
         pushed = Branches(*[graph.made(pushed_graph, moves.operands[1:], moves.results) for graph in self])
@@ -71,7 +71,7 @@ class Branches(NamedTuple):
         return results[:count], results[count:]
 
     def _cut(self, cut: CutInTwo, moves: Moves, primals: tuple) -> tuple[list, Branches, list]:
-        """The results, what runs of each branch later, and what that one reads."""
+        """Return the results, the second part of each branch, and the operands of that part."""
         first, second = self.true.made(_cut_branches, cut, self, moves)
         results, count = first(*primals), len(self.avals)
         return results[:count], second, [primals[0], *results[count:]]
@@ -86,7 +86,7 @@ def _cond_xla(lax: Any, pred: Any, *operands: Any, branches: Branches) -> list[A
         return lax.cond(
             pred, _lowered(lax, branches.true, branches), _lowered(lax, branches.false, branches), *operands
         )
-    # Without a program around it one branch runs, compiled as a program.
+    # Outside a program only one branch runs, compiled as a program.
     graph = branches.true if pred else branches.false
     return graph.made(_compiled_branch, lax, branches)(*operands)
 
@@ -101,12 +101,12 @@ def _lowered(lax: Any, graph: Graph, branches: Branches) -> Any:
 
 
 def _cut_branches(true: Graph, cut: CutInTwo, branches: Branches, moves: Moves) -> tuple[Branches, Branches]:
-    """Both branches, each cut in two, as two conditions."""
+    """Cut both branches in two, and return two conditions."""
     return _share_places(branches, [cut(graph, moves.operands[1:], moves.results) for graph in branches])
 
 
 def _share_places(branches: Branches, cuts: Sequence[tuple[Graph, Graph]]) -> tuple[Branches, Branches]:
-    """Both branches, cut at their residuals, which share places where their types agree."""
+    """Return both branches, cut at their residuals. Residuals of one type share one output."""
     count = len(branches.avals)
     slots: list[Aval] = []
     placed: list[list[int]] = []
@@ -125,7 +125,7 @@ def _share_places(branches: Branches, cuts: Sequence[tuple[Graph, Graph]]) -> tu
 
 
 def _with_slots(first: Graph, count: int, slots: Sequence[Aval], mine: Sequence[int]) -> Graph:
-    """A first part that fills every place: with its residual, or with zeros."""
+    """Return a first part that fills every residual output: with its residual, or with zeros."""
     fillers = {i: zeros_equation(aval) for i, aval in enumerate(slots) if i not in mine}
     filled = {i: equation.results[0] for i, equation in fillers.items()} | dict(
         zip(mine, first.outputs[count:], strict=True)
@@ -136,7 +136,7 @@ def _with_slots(first: Graph, count: int, slots: Sequence[Aval], mine: Sequence[
 
 
 def _from_slots(second: Graph, slots: Sequence[Aval], mine: Sequence[int]) -> Graph:
-    """A second part that takes every place, and leaves those of the other branch alone."""
+    """Return a second part that takes every residual, and ignores those of the other branch."""
     own = dict(zip(mine, second.inputs, strict=False))
     inputs = [own[i] if i in own else Var(aval) for i, aval in enumerate(slots)]
     return trusted_graph(
@@ -145,7 +145,7 @@ def _from_slots(second: Graph, slots: Sequence[Aval], mine: Sequence[int]) -> Gr
 
 
 def _cond_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> list[Any]:
-    """One branch for all elements where one predicate is; else both branches, of which each element takes its own."""
+    """Map one branch if the predicate is one for all; else run both branches, and select for each element."""
     branches: Branches = params["branches"]
     (pred, *xs), (chosen_each, *flags) = operands, batched
     wanted = (chosen_each,) * len(branches.avals)
@@ -159,7 +159,7 @@ def _cond_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple
 
 
 def _select_rows(pred: Any, a: Any, b: Any) -> Any:
-    """By one boolean per row."""
+    """Select by one boolean per row."""
     return select(reshape(pred, (*pred.shape, *[1] * (len(a.shape) - 1))), a, b)
 
 
@@ -177,7 +177,10 @@ cond_p = Primitive(
 
 
 class While(NamedTuple):
-    """A loop: the condition's graph, the body's, and how many of their inputs are constants. The rest is the carry."""
+    """A loop: the graphs of condition and body, and the numbers of their constants.
+
+    Their other inputs are the carry.
+    """
 
     condition: Graph
     body: Graph
@@ -192,7 +195,7 @@ class While(NamedTuple):
         return f"({self.condition.name}, {self.body.name})"
 
     def parts(self, operands: tuple[T, ...]) -> tuple[tuple[T, ...], tuple[T, ...], tuple[T, ...]]:
-        """The constants of the condition, those of the body, and the carry."""
+        """Return the constants of the condition, those of the body, and the carry."""
         split = self.condition_constants + self.body_constants
         return operands[: self.condition_constants], operands[self.condition_constants : split], operands[split:]
 
@@ -206,21 +209,24 @@ class While(NamedTuple):
         return Moves((*[False] * len(condition), *constants, *carry), carry)
 
     def pulled(self, moves: Moves, primals: tuple) -> NoReturn:
-        """Reverse mode would need room for an unknown number of steps."""
+        """Raise: reverse mode would need memory for an unknown number of steps."""
         raise NotDifferentiableError(
             f"while_loop: reverse mode was asked through {self.name}, whose number of steps is known only when it has "
             "run, so that there is no room for what the reverse pass reads. Use fori_loop with integer bounds, or scan "
             "with a length (and keep the carry as it is once the loop is over), or forward mode: fg.jvp, fg.jacfwd."
         )
 
-    def pushed(self, moves: Moves, primals: tuple, x_dots: list, apart: bool) -> tuple[list, list]:
-        """The tangents are carried along; where they must be apart, the loop of primals runs once more on its own."""
+    def pushed(self, moves: Moves, primals: tuple, x_dots: list, separate: bool) -> tuple[list, list]:
+        """Carry the tangents along.
+
+        If they must be separate (``separate``), run the loop of primals once more on its own.
+        """
         _, constants, carry = self.parts(moves.operands)
         condition, others, init = self.parts(primals)
         moving, count = sum(constants), len(init)
         pushed = self.body.made(_pushed_loop, self, constants, carry)
         results = pushed(*condition, *others, *x_dots[:moving], *init, *x_dots[moving:])
-        return self(*primals) if apart else results[:count], results[count:]
+        return self(*primals) if separate else results[:count], results[count:]
 
 
 def _while_numpy(*operands: Any, loop: While) -> list[Any]:
@@ -254,7 +260,7 @@ def _lower_while(lax: Any, operands: tuple, loop: While) -> list[Any]:
 
 
 def _pushed_loop(body: Graph, loop: While, constants: Mask, carry: Mask) -> While:
-    """The loop that carries primals and tangents; the condition looks at the primals."""
+    """Return the loop that carries primals and tangents; the condition reads the primals."""
     joint = pushed_graph(body, [*constants, *carry], carry)
     fixed, total = loop.body_constants, len(body.inputs)
     moving = sum(constants)
@@ -270,27 +276,30 @@ def _pushed_loop(body: Graph, loop: While, constants: Mask, carry: Mask) -> Whil
 def _while_batch(
     primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict
 ) -> list[Any]:
-    """One loop for all elements. Where each has its own end, it goes on to the last one, and keeps what has ended."""
+    """Run one loop for all elements.
+
+    If each has its own end, go on to the last end, and keep elements that have ended.
+    """
     loop: While = params["loop"]
     condition_flags, body_flags, carry_flags = loop.parts(batched)
     flags = tuple(carry_flags)
     while True:
         body, mapped = batched_graph(loop.body, size, (*body_flags, *flags), flags)
-        condition, (ends_apart,) = batched_graph(loop.condition, size, (*condition_flags, *flags))
-        grown = (True,) * len(flags) if ends_apart else mapped
+        condition, (separate_ends,) = batched_graph(loop.condition, size, (*condition_flags, *flags))
+        grown = (True,) * len(flags) if separate_ends else mapped
         if grown == flags:
             break
         flags = grown
     fixed, others, carry = loop.parts(operands)
     init = [with_batch(x, size, had) if flag else x for x, had, flag in zip(carry, carry_flags, flags, strict=True)]
-    if ends_apart:
+    if separate_ends:
         pair = loop.condition_constants, loop.body_constants
         return body.made(_until_all_end, condition, *pair)(*fixed, *fixed, *others, *init)
     return shared(loop._replace(condition=condition, body=body)(*fixed, *others, *init), flags)
 
 
 def _until_all_end(body: Graph, condition: Graph, fixed: int, others: int) -> While:
-    """The loop of a mapped condition and body; its body also takes the constants of the condition."""
+    """Return the loop of a mapped condition and body; its body also takes the constants of the condition."""
 
     def goes_on(*values: Any) -> list[Any]:
         return [reduce_or(condition.evaluate(*values)[0], (0,))]
@@ -314,7 +323,7 @@ while_p = Primitive(
     aval=lambda *xs, loop: loop.avals,
     derivative=ProgramDerivative(lambda loop: loop),
     batch=_while_batch,
-    # Of one step: how many there will be is not known.
+    # The cost of one step, because the number of steps is not known.
     cost=lambda y, *xs, loop: loop.condition.flops + loop.body.flops,
     multiple_results=True,
 )

@@ -33,7 +33,7 @@ def _run(*operands: Any, graph: Graph, compiler: Compiler) -> list[Any]:
 
 
 class _Call(NamedTuple):
-    """Reverse mode runs a compiled forward, which returns residuals, and later a compiled backward."""
+    """Reverse mode runs a compiled forward graph, which returns residuals, and later a compiled backward graph."""
 
     graph: Graph
     compiler: Compiler
@@ -53,9 +53,9 @@ class _Call(NamedTuple):
         results, count = call(forward, primals, self.compiler), len(self.graph.outputs)
         return results[:count], self._replace(graph=backward), results[count:]
 
-    def pushed(self, moves: Moves, primals: tuple, x_dots: list, apart: bool) -> tuple[list, list]:
+    def pushed(self, moves: Moves, primals: tuple, x_dots: list, separate: bool) -> tuple[list, list]:
         count = len(self.graph.outputs)
-        if not apart:
+        if not separate:
             results = call(self.graph.made(pushed_graph, *moves), (*primals, *x_dots), self.compiler)
             return results[:count], results[count:]
         first, second = self.graph.made(linearized_graphs, *moves)
@@ -64,7 +64,7 @@ class _Call(NamedTuple):
 
 
 def _call_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> list[Any]:
-    """A call of the graph of the batched function; it is compiled once for each set of batched operands and size."""
+    """Call the graph of the batched function. It is compiled once for each set of batched operands and size."""
     graph, mapped = batched_graph(params["graph"], size, batched)
     return shared(call(graph, operands, params["compiler"]), mapped)
 

@@ -1,4 +1,4 @@
-"""A black box: a Python function of NumPy arrays, without derivative."""
+"""Calls of a Python function of NumPy arrays that has no derivative."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Function = Callable[..., Sequence[Any]]
 
 
 class _NoDerivative:
-    """What happens in a black box is not known: a derivative through it is refused."""
+    """The inside of the function is unknown, so a derivative through it is refused."""
 
     __slots__ = ()
 
@@ -28,7 +28,7 @@ class _NoDerivative:
 
     def _error(self, params: dict) -> NotDifferentiableError:
         return NotDifferentiableError(
-            f"call_numpy: a derivative was asked through {params['name']}, of which only the values are known. "
+            f"call_numpy: a derivative was asked through {params['name']}, but its derivative is unknown. "
             "Give it a rule: call it inside a function declared with fg.custom_vjp or fg.custom_jvp."
         )
 
@@ -43,8 +43,8 @@ def _checked(y: Any, aval: Aval, name: str) -> Any:
     y = np.asarray(y)
     if y.shape != aval.shape or not np.can_cast(y.dtype, aval.dtype, "same_kind"):
         raise ValueError(
-            f"call_numpy: {name} returned {Aval(y.shape, y.dtype)}; needed {aval}, as result_shape_dtype says. "
-            "Change the one or the other."
+            f"call_numpy: {name} returned {Aval(y.shape, y.dtype)}; needed {aval}, by result_shape_dtype. "
+            "Change the result, or result_shape_dtype."
         )
     return y.astype(aval.dtype, copy=False)[()]
 
@@ -54,8 +54,8 @@ def _run_xla(lax: Any, *xs: Any, function: Function, avals: tuple[Aval, ...], na
     return lax.pure_callback(lambda *xs: _run(*xs, function=function, avals=results, name=name), results, *xs)
 
 
-class _Mapped(NamedTuple):
-    """A black box called once for each element of a batch: nothing is known of it that would allow one call for all."""
+class _MappedFunction(NamedTuple):
+    """A function called once for each element of a batch, because it may not accept a whole batch."""
 
     function: Function
     avals: tuple[Aval, ...]
@@ -74,7 +74,7 @@ class _Mapped(NamedTuple):
 
 
 def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> list[Any]:
-    function = _Mapped(params["function"], params["avals"], params["name"], size, batched)
+    function = _MappedFunction(params["function"], params["avals"], params["name"], size, batched)
     avals = tuple([Aval((size, *aval.shape), aval.dtype) for aval in params["avals"]])
     return primitive(*operands, function=function, avals=avals, name=params["name"])
 

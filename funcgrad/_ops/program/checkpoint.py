@@ -1,4 +1,4 @@
-"""Rematerialisation: a graph of which only the operands are kept; it runs again when its derivative is needed."""
+"""Rematerialisation: a graph that keeps only its operands and runs again when its derivative is needed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _BarrierDerivative:
         return primitive(*primals), tangents
 
 
-# The identity, which keeps a compiler from computing what comes after together with what came before.
+# The identity. It prevents a compiler from merging computations before it with computations after it.
 barrier_p = Primitive(
     "optimization_barrier",
     operands=("*xs",),
@@ -68,8 +68,8 @@ class _Checkpointed(NamedTuple):
 
         return self(*primals), backward, primals
 
-    def pushed(self, moves: Moves, primals: tuple, x_dots: list, apart: bool) -> tuple[list, list]:
-        if apart:
+    def pushed(self, moves: Moves, primals: tuple, x_dots: list, separate: bool) -> tuple[list, list]:
+        if separate:
             y_dots = checkpointed(self.graph.made(_tangents, *moves), barrier_p(*primals, *x_dots))
             return self(*primals), y_dots
         results, count = checkpointed(self.graph.made(pushed_graph, *moves), (*primals, *x_dots)), len(self.avals)
@@ -77,12 +77,12 @@ class _Checkpointed(NamedTuple):
 
 
 def _cotangents(graph: Graph, moving: Mask, carried: Mask) -> Graph:
-    """Operands and cotangents to the cotangents of the operands alone."""
+    """Return the graph of operands and cotangents to the cotangents of the operands alone."""
     return _last(pulled_graph(graph, moving, carried), len(graph.outputs))
 
 
 def _tangents(graph: Graph, moving: Mask, carried: Mask) -> Graph:
-    """Operands and tangents to the tangents of the results alone."""
+    """Return the graph of operands and tangents to the tangents of the results alone."""
     return _last(graph.made(pushed_graph, moving, carried), len(graph.outputs))
 
 
@@ -117,5 +117,5 @@ checkpoint_p = Primitive(
 
 
 def checkpointed(graph: Graph, operands: Sequence[Any]) -> list[Any]:
-    """Run a graph of whose insides nothing is kept."""
+    """Run a graph without keeping its intermediate values."""
     return checkpoint_p(*operands, graph=graph)

@@ -1,7 +1,7 @@
-"""Calls whose derivative is the user's own: by a pair of functions for reverse mode, or by one for forward mode.
+"""Calls with the user's own derivative: a pair of functions for reverse mode, or one function for forward mode.
 
-Staged, such a call is an equation that holds the graph of the function and the user's rule, so that a derivative taken
-later, of the graph, still goes by the rule. On JAX's tracers it becomes ``jax.custom_vjp`` or ``jax.custom_jvp``.
+A staged call is an equation that holds the function's graph and the user's rule, so a derivative of the graph uses the
+rule too. On JAX's tracers the call becomes ``jax.custom_vjp`` or ``jax.custom_jvp``.
 """
 
 from __future__ import annotations
@@ -23,16 +23,19 @@ from funcgrad.errors import NotDifferentiableError
 
 
 def _refuse_captured(rule: VjpRule | JvpRule, moving: Sequence[bool]) -> None:
-    """What a staged function closed over comes after its arguments; the rule cannot see it."""
+    """Raise if a value that the function closes over is active.
+
+    It comes after the arguments, and the rule cannot see it.
+    """
     if any(moving[rule.arity :]):
         raise NotDifferentiableError(
-            f"{rule.name}: a derivative was asked by a traced value that the function closes over; its rule has "
-            "derivatives by its arguments only. Pass the value as an argument."
+            f"{rule.name}: a derivative was asked by a traced value that the function closes over; its rule "
+            "covers its arguments only. Pass the value as an argument."
         )
 
 
 class _VjpDerivative:
-    """Reverse mode by the user's pair of functions; forward mode by a third, or refused."""
+    """Reverse mode uses the user's pair of functions; forward mode uses a third one, or is refused."""
 
     __slots__ = ()
 
@@ -60,7 +63,7 @@ class _VjpDerivative:
 
 
 class _JvpDerivative:
-    """Forward mode by the user's function; reverse mode transposes it, as it is linear in the tangents."""
+    """Forward mode uses the user's function; reverse mode transposes it, because it is linear in the tangents."""
 
     __slots__ = ()
 
@@ -68,13 +71,13 @@ class _JvpDerivative:
         rule = params["rule"]
         moving = [bool(active >> i & 1) for i in range(len(primals))]
         _refuse_captured(rule, moving)
-        # The rule's tape over zero tangents: linear operations keep the primals alone, so the tangents do not matter.
+        # Record the rule's tape over zero tangents. Linear operations keep only the primals, so any tangents would do.
         trace = ReverseTrace()
         zeros = [zeros_like(x) for x in primals[: rule.arity]]
         x_dots = [trace.input(x_dot) if moves else x_dot for x_dot, moves in zip(zeros, moving, strict=False)]
         with trace:
             ys, y_dots = rule.push(primals[: rule.arity], x_dots)
-        # A loop of primals and tangents together hands out both as results of the tangents.
+        # A loop of primals and tangents returns both as results that depend on the tangents.
         ys = [y._value if _belongs(y, trace) else y for y in ys]
         nodes = [y_dot._node if _belongs(y_dot, trace) else None for y_dot in y_dots]
         if not any(nodes):
@@ -98,7 +101,7 @@ class _JvpDerivative:
 
 
 def _pushed(rule: JvpRule, primals: tuple, tangents: list) -> tuple[list, list]:
-    """Results and tangents by the user's function."""
+    """Return results and tangents by the user's function."""
     _refuse_captured(rule, [x_dot is not None for x_dot in tangents])
     pairs = zip(primals[: rule.arity], tangents, strict=False)
     ys, y_dots = rule.push(primals[: rule.arity], [zeros_like(x) if x_dot is None else x_dot for x, x_dot in pairs])
@@ -110,7 +113,7 @@ def _belongs(x: Any, trace: ReverseTrace) -> bool:
 
 
 def instantiated(y_bars: Sequence[Any], avals: Sequence[Aval]) -> list[Any]:
-    """Cotangents, with zeros in place of those that are absent."""
+    """Return cotangents, with zeros in place of absent ones."""
     return [
         np.zeros(aval.shape, aval.dtype)[()] if y_bar is None else y_bar
         for y_bar, aval in zip(y_bars, avals, strict=True)
@@ -135,14 +138,14 @@ def _jvp_xla(lax: Any, *xs: Any, graph: Graph, rule: JvpRule) -> list:
 
 
 def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> list[Any]:
-    """The same primitive: with the graph mapped, and with the rule mapped."""
+    """Bind the same primitive with the graph mapped and the rule mapped."""
     graph, _ = batched_graph(params["graph"], size, batched, (True,) * len(params["graph"].outputs))
     kind = MappedVjp if primitive is custom_vjp_p else MappedJvp
     return primitive(*operands, graph=graph, rule=kind(params["rule"], size, batched))
 
 
 def _value(*xs: Any, graph: Any, rule: Any) -> list[Any]:
-    """The results of a call; one that a tensor takes without recording it has no graph."""
+    """Return the results of a call; an unrecorded call of a tensor has no graph."""
     return rule.value(xs) if graph is None else graph.evaluate(*xs)
 
 

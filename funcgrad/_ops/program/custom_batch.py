@@ -1,4 +1,4 @@
-"""A user's derivative rule mapped over a batch: again a rule, of the batched function."""
+"""A user's derivative rule mapped over a batch: it is a rule of the batched function."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class VjpRule(Protocol):
 
     name: str
     arity: int
-    # For forward mode, where it has a rule too.
+    # The rule for forward mode, or ``None``.
     pushes: JvpRule | None
 
     def forward(self, xs: Sequence[Any]) -> tuple[list, list]:
-        """Results and residuals."""
+        """Return results and residuals."""
         ...
 
     def backward(self, residuals: Sequence[Any], y_bars: Sequence[Any]) -> list:
-        """A cotangent or ``None`` per operand."""
+        """Return a cotangent or ``None`` per operand."""
         ...
 
 
@@ -36,14 +36,14 @@ class JvpRule(Protocol):
     arity: int
 
     def push(self, xs: Sequence[Any], x_dots: Sequence[Any]) -> tuple[list, list]:
-        """Results and their tangents."""
+        """Return results and their tangents."""
         ...
 
 
-class _Mapped:
-    """What both kinds share; ``batched`` flags the operands, those that the function closed over last."""
+class _MappedRule:
+    """The common part of both kinds; ``batched`` flags the operands, with values that the function closes over last."""
 
-    # It belongs to one call, as the user's rule does: no program that holds it is the same as another.
+    # The rule belongs to one call, like the user's rule. Programs with different rules must not count as equal.
     __hash__: Any = None
 
     def __init__(self, rule: Any, size: int, batched: Mask) -> None:
@@ -64,8 +64,8 @@ class _Mapped:
         return [with_batch(y, self._size, flag) for y, flag in zip(ys, flags, strict=True)]
 
 
-class MappedVjp(_Mapped):
-    """The rule of ``custom_vjp``; the cotangent of what is the same for all elements is summed over them."""
+class MappedVjp(_MappedRule):
+    """The mapped rule of ``custom_vjp``; the cotangent of a value that is not batched is summed over the batch."""
 
     _kept: Mask = ()
 
@@ -103,8 +103,8 @@ class MappedVjp(_Mapped):
         return [bar if flag or bar is None else reduce_sum(bar, (0,)) for bar, flag in pairs]
 
 
-class MappedJvp(_Mapped):
-    """The rule of ``custom_jvp``."""
+class MappedJvp(_MappedRule):
+    """The mapped rule of ``custom_jvp``."""
 
     def push(self, xs: Sequence[Any], x_dots: Sequence[Any]) -> tuple[list, list]:
         self._refuse_captured()

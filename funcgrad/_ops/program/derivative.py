@@ -1,4 +1,4 @@
-"""How primitives that hold graphs are differentiated: one skeleton, of which each fills in three hooks."""
+"""Derivatives of primitives that hold graphs: one skeleton with three hooks for each primitive."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Moves(NamedTuple):
     results: Mask
 
 
-class Program(Protocol):
-    """What the parameters of such a primitive say: something to run, and the programs of its derivatives."""
+class GraphProgram(Protocol):
+    """The parameters of a primitive that holds graphs: a function to run, and the programs of its derivatives."""
 
     def __call__(self, *operands: Any) -> list[Any]:
         """Run it, as an application of the primitive."""
@@ -31,31 +31,33 @@ class Program(Protocol):
         ...
 
     def moves(self, active: Mask) -> Moves:
-        """What moves when these operands do; an operand that is not among them may come to move on the way."""
-        ...
+        """Return which operands and results carry derivatives if these operands do.
 
-    def pulled(self, moves: Moves, primals: tuple) -> tuple[list, Callable[..., list], Sequence[Any]]:
-        """``(results, backward, kept)``: the results, and what leads back from them.
-
-        ``backward(*kept, *y_bars)`` takes a cotangent for each result that moves and gives one for each operand that
-        does.
+        A loop can make more operands active.
         """
         ...
 
-    def pushed(self, moves: Moves, primals: tuple, x_dots: list, apart: bool) -> tuple[list, list]:
-        """The results, and a tangent for each that moves, from one for each operand that does.
+    def pulled(self, moves: Moves, primals: tuple) -> tuple[list, Callable[..., list], Sequence[Any]]:
+        """Return ``(results, backward, kept)``.
 
-        ``apart``: the tangents belong to an inner transform, which has no primals and must not get hold of the results.
+        ``backward(*kept, *y_bars)`` takes a cotangent for each active result and returns one for each active operand.
+        """
+        ...
+
+    def pushed(self, moves: Moves, primals: tuple, x_dots: list, separate: bool) -> tuple[list, list]:
+        """Return the results, and a tangent for each active result, from a tangent for each active operand.
+
+        With ``separate`` the tangents belong to an inner transform without primals; the results must not depend on it.
         """
         ...
 
 
 class ProgramDerivative:
-    """Both modes of a primitive whose parameters, by name, make a `Program`."""
+    """Both modes of a primitive whose parameters, by name, make a `GraphProgram`."""
 
     __slots__ = ("_program",)
 
-    def __init__(self, program: Callable[..., Program]) -> None:
+    def __init__(self, program: Callable[..., GraphProgram]) -> None:
         self._program = program
 
     def record(self, primitive: Primitive, primals: tuple, active: int, params: dict) -> tuple[list, Any, tuple]:
@@ -86,6 +88,6 @@ class ProgramDerivative:
         return ys, spread_out(y_dots, moves.results)
 
 
-def _moves(program: Program, primals: tuple, flags: Sequence[bool]) -> Moves:
+def _moves(program: GraphProgram, primals: tuple, flags: Sequence[bool]) -> Moves:
     pairs = zip(primals, flags, strict=True)
     return program.moves(tuple([flag and is_inexact(aval_of(x).dtype) for x, flag in pairs]))

@@ -1,4 +1,4 @@
-"""Graphs derived from a graph, with tangents or cotangents, whole or cut in two: for primitives that hold graphs."""
+"""Graphs with tangents or cotangents, derived from a graph, whole or in two parts, for primitives that hold graphs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 def staged_graph(f: Callable[..., Sequence[Any]], avals: Sequence[Aval], name: str) -> Graph:
-    """The simplified graph of a function of flat values."""
+    """Return the simplified graph of a function of flat values."""
     staging = StagingTrace()
     inputs = [staging.input(aval) for aval in avals]
     with staging:
@@ -32,7 +32,7 @@ def staged_graph(f: Callable[..., Sequence[Any]], avals: Sequence[Aval], name: s
 
 
 def moving_outputs(graph: Graph, active: Mask) -> Mask:
-    """Which outputs may carry a derivative by the active inputs; a look at the equations, without running a rule."""
+    """Return which outputs may depend on the active inputs, from the equations alone; no rule runs."""
     return graph.made(_moving_outputs, active)
 
 
@@ -46,7 +46,7 @@ def _moving_outputs(graph: Graph, active: Mask) -> Mask:
 
 
 def moving_carry(body: Graph, constants: Mask, carry: Mask, xs: Mask = ()) -> tuple[Mask, Mask]:
-    """Of a loop: the carry that moves when these do (once it moves it always does), and the body's outputs that do."""
+    """Return the carry of a loop that becomes active (it then stays so), and the active outputs of the body."""
     while True:
         outputs = moving_outputs(body, (*constants, *carry, *xs))
         grown = tuple([a or b for a, b in zip(carry, outputs, strict=False)])
@@ -56,7 +56,7 @@ def moving_carry(body: Graph, constants: Mask, carry: Mask, xs: Mask = ()) -> tu
 
 
 def pushed_graph(graph: Graph, active: Sequence[bool], wanted: Sequence[bool]) -> Graph:
-    """The inputs, then a tangent for each active one; to the outputs, then a tangent for each wanted one."""
+    """Return the graph of inputs and tangents of active ones to outputs and tangents of wanted ones."""
     staging = StagingTrace()
     with staging:
         values = [staging.input(var.aval) for var in graph.inputs]
@@ -67,7 +67,7 @@ def pushed_graph(graph: Graph, active: Sequence[bool], wanted: Sequence[bool]) -
 def _pushed(
     graph: Graph, values: Sequence[Any], active: Sequence[bool], wanted: Sequence[bool], staging: StagingTrace
 ) -> tuple[list[Any], list[Any]]:
-    """Outputs and wanted tangents for these inputs and tangents that are staged as inputs of ``staging``."""
+    """Return outputs and wanted tangents for these inputs; the tangents are staged as inputs of ``staging``."""
     forward = ForwardTrace()
     with forward:
         pairs = zip(values, active, strict=True)
@@ -82,9 +82,9 @@ def _pushed(
 
 
 def linearized_graphs(graph: Graph, active: Sequence[bool], wanted: Sequence[bool]) -> tuple[Graph, Graph]:
-    """The same in two: the inputs to the outputs and residuals; residuals and tangents to the wanted tangents.
+    """Return two graphs: inputs to outputs and residuals; residuals and tangents to the wanted tangents.
 
-    The tangents are staged on an inner level, so that primitives met on the way keep the two apart as well.
+    The tangents are staged on an inner level, so that nested primitives keep the two parts separate as well.
     """
     outer = StagingTrace()
     with outer:
@@ -101,7 +101,7 @@ def linearized_graphs(graph: Graph, active: Sequence[bool], wanted: Sequence[boo
 
 
 def pulled_graph(graph: Graph, active: Sequence[bool], seeded: Sequence[bool]) -> Graph:
-    """The inputs, then a cotangent for each seeded output; to the outputs, then a cotangent for each active input."""
+    """Return the graph of inputs and cotangents of seeded outputs to outputs and cotangents of active inputs."""
     staging = StagingTrace()
     with staging:
         values = [staging.input(var.aval) for var in graph.inputs]
@@ -130,12 +130,12 @@ def pulled_graph(graph: Graph, active: Sequence[bool], seeded: Sequence[bool]) -
 
 
 def pulled_graphs(graph: Graph, active: Sequence[bool], seeded: Sequence[bool]) -> tuple[Graph, Graph]:
-    """The same in two: the inputs to the outputs and residuals; residuals and cotangents to the cotangents."""
+    """Return two graphs: inputs to outputs and residuals; residuals and cotangents to the cotangents."""
     return partition(pulled_graph(graph, active, seeded), len(graph.inputs), len(graph.outputs))
 
 
 def permuted(graph: Graph, inputs: Sequence[int], outputs: Sequence[int]) -> Graph:
-    """The graph with its inputs and outputs in another order."""
+    """Return the graph with its inputs and outputs in another order."""
     return trusted_graph(
         [graph.inputs[i] for i in inputs],
         graph.constants,
@@ -146,7 +146,7 @@ def permuted(graph: Graph, inputs: Sequence[int], outputs: Sequence[int]) -> Gra
 
 
 def invariants(graph: Graph, fixed: int) -> set[Operand]:
-    """The variables that the first ``fixed`` inputs determine."""
+    """Return the variables that the first ``fixed`` inputs determine."""
     found: set[Any] = {*graph.inputs[:fixed], *[var for var, _ in graph.constants]}
     for equation in graph.equations:
         if all(type(x) is Literal or x in found for x in equation.operands):
@@ -155,28 +155,28 @@ def invariants(graph: Graph, fixed: int) -> set[Operand]:
 
 
 def zeros_equation(aval: Aval) -> Equation:
-    """An equation that makes zeros: a constant array would be carried along with the program."""
+    """Return an equation that makes zeros. A constant array would be stored with the program."""
     zero = Literal(np.zeros((), aval.dtype)[()])
     return Equation(broadcast_to_p, (zero,), {"shape": aval.shape}, (Var(Aval(aval.shape, aval.dtype)),), None)
 
 
 def zeros_of(aval: Aval) -> Any:
-    """Zeros of a type, on no engine in particular."""
+    """Return zeros of a type as NumPy values."""
     return np.zeros(aval.shape, aval.dtype)[()]
 
 
 def chosen(values: Sequence[Any], mask: Sequence[bool]) -> list[Any]:
-    """The values where the mask says so."""
+    """Return the values whose flag is set."""
     return [x for x, flag in zip(values, mask, strict=True) if flag]
 
 
 def split(values: Sequence[T], *counts: int) -> list[Sequence[T]]:
-    """Consecutive parts of these lengths, and the rest."""
+    """Return consecutive parts of these lengths, and the rest."""
     ends = [*accumulate(counts, initial=0), len(values)]
     return [values[a:b] for a, b in pairwise(ends)]
 
 
 def spread_out(values: Sequence[Any], mask: Sequence[bool]) -> list[Any]:
-    """The reverse of `chosen`: ``None`` where the mask does not say so."""
+    """Undo `chosen`: put the values where the flags are set, and ``None`` elsewhere."""
     rest = iter(values)
     return [next(rest) if flag else None for flag in mask]

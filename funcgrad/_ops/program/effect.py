@@ -1,4 +1,4 @@
-"""What a program does beside computing: a Python function that is shown numbers, and of which nothing comes back."""
+"""Side effects of programs: a Python function that gets values and returns nothing."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from funcgrad._engines import is_abstract, tracing_engine
 
 Function = Callable[..., None]
 
-# An equation has a result, though nobody reads that of an effect.
+# An equation needs a result, though nobody reads that of an effect.
 _DONE = np.bool_(False)
 
 
 class _NothingMoves:
-    """An effect looks at the values, wherever the derivative is taken."""
+    """An effect has no derivative; it gets the primal values."""
 
     __slots__ = ()
 
@@ -32,7 +32,7 @@ class _NothingMoves:
 
 
 def _run(*xs: Any, function: Function, ordered: bool) -> list[Any]:
-    # Of values that are known while a program is staged around them, as without any, each of its runs has the effect.
+    # If the values are known while a program is staged, the effect must still happen in each run of the program.
     params = {"function": function, "ordered": ordered}
     staging = effects_trace()
     if staging is not None:

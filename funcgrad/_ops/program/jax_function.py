@@ -11,8 +11,8 @@ from funcgrad._ops.program.derivative import Moves, ProgramDerivative
 from funcgrad._ops.program.derived import Mask
 
 
-class Function(Protocol):
-    """What the XLA engine makes of a function written in JAX."""
+class FlatJaxFunction(Protocol):
+    """The functions that the XLA engine makes of a function written in JAX."""
 
     name: str
 
@@ -23,17 +23,17 @@ class Function(Protocol):
     @property
     def results(self) -> list[Aval]: ...
 
-    def pushed(self, moving: tuple[bool, ...]) -> Function: ...
+    def pushed(self, moving: tuple[bool, ...]) -> FlatJaxFunction: ...
 
-    def pulled(self, moving: tuple[bool, ...]) -> tuple[Function, Function]: ...
+    def pulled(self, moving: tuple[bool, ...]) -> tuple[FlatJaxFunction, FlatJaxFunction]: ...
 
-    def mapped(self, batched: tuple[bool, ...], size: int) -> Function: ...
+    def mapped(self, batched: tuple[bool, ...], size: int) -> FlatJaxFunction: ...
 
 
 class _Written(NamedTuple):
     """The derivatives are ``jax.vjp`` and ``jax.jvp`` of the function: functions of the same kind."""
 
-    function: Function
+    function: FlatJaxFunction
 
     def __call__(self, *operands: Any) -> list[Any]:
         return apply(self.function, operands)
@@ -50,9 +50,9 @@ class _Written(NamedTuple):
         results, count = apply(forward, primals), len(self.avals)
         return results[:count], _Written(backward), results[count:]
 
-    def pushed(self, moves: Moves, primals: tuple, x_dots: list, apart: bool) -> tuple[list, list]:
+    def pushed(self, moves: Moves, primals: tuple, x_dots: list, separate: bool) -> tuple[list, list]:
         results, count = apply(self.function.pushed(moves.operands), (*primals, *x_dots)), len(self.avals)
-        return self(*primals) if apart else results[:count], results[count:]
+        return self(*primals) if separate else results[:count], results[count:]
 
 
 def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> list[Any]:
@@ -72,6 +72,6 @@ jax_function_p = Primitive(
 )
 
 
-def apply(function: Function, operands: Sequence[Any]) -> list[Any]:
+def apply(function: FlatJaxFunction, operands: Sequence[Any]) -> list[Any]:
     """Run a function written in JAX on values of any kind."""
     return jax_function_p(*operands, function=function)

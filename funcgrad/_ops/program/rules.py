@@ -1,8 +1,8 @@
-"""The table of simplifications: small rules, each exact to the last bit, for every number there is.
+"""The table of simplifications: small rules, each exact to the last bit for every number.
 
-What is not exact is not here: of floats ``x + 0`` turns -0 into 0, ``0 * x`` is NaN of an infinity, ``-(a - b)`` is -0
-where ``b - a`` is 0, and a sum of n equal numbers is rounded n times. Complex products mix parts, so that
-``1 * (inf + 0j)`` has a NaN: of them only what moves elements is simplified.
+Rules that are not exact are left out. For floats ``x + 0`` turns -0 into 0, ``0 * x`` is NaN for an infinity,
+``-(a - b)`` is -0 where ``b - a`` is 0, and a sum of n equal numbers is rounded n times. Complex products mix parts:
+``1 * (inf + 0j)`` has a NaN. Complex arithmetic is therefore not simplified, only moves of complex elements are.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from funcgrad._ops.layout.copy import copy_p
 from funcgrad._ops.layout.fill import full_like_p
 from funcgrad._ops.layout.shape import reshape_p, transpose_p
 
-# Larger constants are not searched for whether all their elements are one number.
+# Larger constants are not searched for equal elements.
 _SEARCH_LIMIT = 1 << 14
 
 
 def _number(site: Site, x: Operand) -> Any:
-    """The one number that all elements of an operand are, as NumPy's; ``None`` where it is not known."""
+    """Return the number that all elements of an operand equal, as a NumPy number; ``None`` if it is unknown."""
     if (filled := site.made(x, full_like_p)) is not None:
         return x.aval.dtype.type(filled.params["value"])
     if (repeated := site.made(x, broadcast_to_p)) is not None:
@@ -42,7 +42,7 @@ def _number(site: Site, x: Operand) -> Any:
 
 def _is_one_number(values: np.ndarray) -> bool:
     first = values.flat[0]
-    # 0 and -0 are equal and are not the same; NaN is not equal, and stays as it is.
+    # 0 and -0 compare equal but differ; NaN is unequal to itself, so it is not simplified.
     return bool(np.all(values == first)) and (first != 0 or not np.any(np.signbit(values) != np.signbit(first)))
 
 
@@ -51,7 +51,7 @@ def _is_simple(site: Site) -> bool:
 
 
 def _times(site: Site) -> Operand | None:
-    """``1 * x`` is x, ``-1 * x`` is -x, and the sign of one factor is put into the other's number."""
+    """Simplify ``1 * x`` to x and ``-1 * x`` to -x; move the sign of one factor into the other's constant."""
     if not _is_simple(site):
         return None
     a, b = site.operands
@@ -70,7 +70,7 @@ def _times(site: Site) -> Operand | None:
 
 
 def _signed(site: Site, primitive: Primitive) -> Operand | None:
-    """The sign of a factor goes to the product, where a sum takes it or another cancels it."""
+    """Move the signs of factors to the product; a sum can absorb it there, and two signs cancel."""
     signs = [site.made(x, neg_p) for x in site.operands]
     bare = [x if negated is None else negated.operands[0] for x, negated in zip(site.operands, signs, strict=True)]
     if signs.count(None) == 2:
@@ -80,7 +80,7 @@ def _signed(site: Site, primitive: Primitive) -> Operand | None:
 
 
 def _divided(site: Site) -> Operand | None:
-    """``x / 1`` is x, and to divide by a power of two is to multiply by another, which takes a fifth of the time."""
+    """Simplify ``x / 1`` to x; replace a division by a power of two by a product, which takes a fifth of the time."""
     x, divisor = site.operands
     if x.aval.dtype.kind != "f" or site.aval.dtype != x.aval.dtype:
         return None
@@ -97,7 +97,7 @@ def _divided(site: Site) -> Operand | None:
 
 
 def _plus(site: Site) -> Operand | None:
-    """``x + -y`` is ``x - y``; to add -0 changes nothing, nor to integers 0."""
+    """Simplify ``x + -y`` to ``x - y``; drop the addition of -0, and of 0 for integers."""
     if not _is_simple(site):
         return None
     a, b = site.operands
@@ -110,7 +110,7 @@ def _plus(site: Site) -> Operand | None:
 
 
 def _minus(site: Site) -> Operand | None:
-    """``x - -y`` is ``x + y``; to subtract 0 changes nothing."""
+    """Simplify ``x - -y`` to ``x + y``; drop the subtraction of 0."""
     if not _is_simple(site):
         return None
     x, y = site.operands
@@ -121,12 +121,12 @@ def _minus(site: Site) -> Operand | None:
 
 
 def _is_zero(value: Any, *, negative: bool) -> bool:
-    """Whether a number is an integer's zero, or a float's of this sign."""
+    """Return whether a number is an integer's zero, or a float's zero of this sign."""
     return value is not None and bool(value == 0) and (value.dtype.kind in "iu" or bool(np.signbit(value)) is negative)
 
 
 def _negative(site: Site) -> Operand | None:
-    """``--x`` is x, ``-(c * x)`` is ``-c * x``, and ``-(c / x)`` is ``-c / x``."""
+    """Simplify ``--x`` to x, ``-(c * x)`` to ``-c * x``, and ``-(c / x)`` to ``-c / x``."""
     (x,) = site.operands
     if not _is_simple(site):
         return None
@@ -143,7 +143,7 @@ def _negative(site: Site) -> Operand | None:
 
 
 def _power(site: Site) -> Operand | None:
-    """``x ** 1`` is x, and ``(-x) ** 2`` is ``x ** 2``."""
+    """Simplify ``x ** 1`` to x, and ``(-x) ** 2`` to ``x ** 2``."""
     (x,), exponent = site.operands, site.params["exponent"]
     if type(exponent) is not int or not _is_simple(site):
         return None
@@ -152,7 +152,7 @@ def _power(site: Site) -> Operand | None:
 
 
 def _selected(site: Site) -> Operand | None:
-    """Of equal branches either, of a known condition its branch, of a choice within a choice what is taken."""
+    """Simplify equal branches, a known condition, and a choice nested in a choice by the same condition."""
     c, a, b = site.operands
     known = _number(site, c)
     if a is b or isinstance(known, np.bool):
@@ -166,7 +166,7 @@ def _selected(site: Site) -> Operand | None:
 
 
 def _cast(site: Site) -> Operand | None:
-    """A cast to the dtype that is there already is none; of two, the first is left out where it loses nothing."""
+    """Drop a cast to the same dtype; drop the first of two casts if it loses nothing."""
     (x,) = site.operands
     if x.aval.dtype == site.aval.dtype:
         return x
@@ -178,9 +178,9 @@ def _cast(site: Site) -> Operand | None:
 
 
 def _loses_nothing(narrow: np.dtype, wide: np.dtype, last: np.dtype) -> bool:
-    """Whether each number of the first dtype is one of the second, and the last gets the same from both.
+    """Return whether the second dtype holds each number of the first, and the last gets the same from both.
 
-    What an integer gets of a float that it has no room for differs from float to float.
+    A float out of an integer dtype's range converts to a number that depends on the float's dtype.
     """
     if narrow.kind == wide.kind and narrow.kind in "fiu":
         return wide.itemsize >= narrow.itemsize and last.kind in ("biufc" if narrow.kind in "iu" else "bfc")
@@ -190,12 +190,12 @@ def _loses_nothing(narrow: np.dtype, wide: np.dtype, last: np.dtype) -> bool:
 
 
 def _copied(site: Site) -> Operand | None:
-    """A copy that no caller sees is none."""
+    """Drop a copy that no caller sees."""
     return site.operands[0]
 
 
 def _reshaped(site: Site) -> Operand | None:
-    """Of two reshapes the second; of a number repeated, the number repeated in the other shape."""
+    """Keep the second of two reshapes; broadcast a repeated number directly to the new shape."""
     (x,), shape = site.operands, site.params["shape"]
     if x.aval.shape == shape:
         return x
@@ -208,7 +208,7 @@ def _reshaped(site: Site) -> Operand | None:
 
 
 def _transposed(site: Site) -> Operand | None:
-    """Two transposes are one, and one that leaves the axes in their order none."""
+    """Merge two transposes; drop one that does not change the order of the axes."""
     (x,), permutation = site.operands, site.params["permutation"]
     if tuple(permutation) == tuple(range(len(permutation))):
         return x
@@ -221,7 +221,7 @@ def _transposed(site: Site) -> Operand | None:
 
 
 def _broadcast(site: Site) -> Operand | None:
-    """To a shape that is there already: nothing; of two, the second."""
+    """Drop a broadcast to the same shape; keep the second of two."""
     (x,), shape = site.operands, site.params["shape"]
     if x.aval.shape == shape and type(x) is not Literal:
         return x
@@ -230,7 +230,10 @@ def _broadcast(site: Site) -> Operand | None:
 
 
 def _unrepeated(site: Site) -> Operand | None:
-    """An elementwise operation repeats its operands itself; where all are repeated numbers, so is the result."""
+    """Drop broadcasts of operands, which an elementwise operation does itself.
+
+    If all operands are broadcast numbers, broadcast the result instead.
+    """
     shorter = [_shorter(site, x) for x in site.operands]
     if all(x is y for x, y in zip(shorter, site.operands, strict=True)):
         return None
@@ -246,7 +249,7 @@ def _unrepeated(site: Site) -> Operand | None:
 
 
 def _shorter(site: Site, x: Operand) -> Operand:
-    """What an operand repeats, or the number that it is."""
+    """Return the operand before its broadcast, or the number that all its elements equal."""
     if x.aval.shape == ():
         return x
     value = _number(site, x)

@@ -1,20 +1,21 @@
 """A loop whose body is a graph: it carries state along and maps over leading axes.
 
-Operands are constants (the same in each step), the initial carry, and the arrays of which each step takes one row. The
-body takes constants, carry and rows, and returns the new carry and one row of each stacked result.
+Operands are constants (the same in each step), the initial carry, and arrays of which each step takes one row. The body
+takes constants, carry and rows; it returns the new carry and one row of each stacked result.
 
-The derivatives are scans too. Forward, the body carries tangents beside the primals. In reverse, a forward scan stacks
-what the backward body reads, and a scan in the other direction runs that body; what does not change from step to step
-is computed once.
+The derivatives are scans too. In forward mode the body carries tangents with the primals. In reverse mode a forward
+scan
+stacks the values that the backward body reads, and a scan in the other direction runs that body. Values that do not
+change from step to step are computed once.
 
-Of ``h = tanh(w @ h + x)``, with the weights constant, the state carried and a row of the inputs in each step:
+Example: ``h = tanh(w @ h + x)``, with constant weights, carried state and a row of the inputs in each step:
 
-    first loop    w; h; rows of x       ->  the last h; a stack of h, and of what tanh's derivative reads
+    first loop    w; h; rows of x       ->  the last h; a stack of h, and of the values that tanh's derivative reads
     second loop   w; h_bar, w_bar; rows of both stacks, from the last step to the first
                                         ->  h_bar of the step before, w_bar and the step's share; a stack of x_bar
 
-What the second loop reads and no step changes (w) is handed over as it is, or computed once before it. What is a row of
-an operand, or of a result that is stacked anyway, is read there and stacked by nobody else.
+A value that no step changes (w) is passed to the second loop directly, or computed once before it. A residual that is a
+row of an operand or of a stacked result is read there and not stacked again.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ T = TypeVar("T")
 
 
 class Loop(NamedTuple):
-    """What a scan is beside its operands: the body, and how many of its inputs are constants and carry."""
+    """The parameters of a scan: the body, and how many of its inputs are constants and carry."""
 
     body: Graph
     constants: int
@@ -70,7 +71,7 @@ class Loop(NamedTuple):
         return f"({self.body.name}, length={self.length}, constants={self.constants}, carry={self.carry}{direction})"
 
     def parts(self, operands: tuple[T, ...]) -> tuple[tuple[T, ...], tuple[T, ...], tuple[T, ...]]:
-        """Constants, carry, and what is mapped over."""
+        """Return constants, carry, and the arrays that are mapped over."""
         split = self.constants + self.carry
         return operands[: self.constants], operands[self.constants : split], operands[split:]
 
@@ -87,18 +88,18 @@ class Loop(NamedTuple):
         return Moves((*constants, *carry, *xs), (*carry, *outputs[self.carry :]))
 
     def moving_parts(self, moves: Moves, values: Sequence[Any]) -> list[Sequence[Any]]:
-        """What there is for each operand that moves, by constants, carry, and what is mapped over."""
+        """Split values, one per active operand, into those of constants, carry, and arrays that are mapped over."""
         constants, carry, _ = self.parts(moves.operands)
         return split(values, sum(constants), sum(carry))
 
     def pulled(self, moves: Moves, primals: tuple) -> tuple[list, Callable[..., list], list]:
-        """A loop that stacks what the backward body reads, and one in the other direction that runs that body."""
+        """Return a loop that stacks values for the backward body, and a loop in the other direction that runs it."""
         cut, backward = self.body.made(_reverse_loops, self, moves)
         ys, once, rows = cut.run(primals, len(self.body.outputs))
         return ys, backward, [*once, *rows]
 
-    def pushed(self, moves: Moves, primals: tuple, x_dots: list, apart: bool) -> tuple[list, list]:
-        push = _pushed_in_two if apart else _pushed_at_once
+    def pushed(self, moves: Moves, primals: tuple, x_dots: list, separate: bool) -> tuple[list, list]:
+        push = _pushed_in_two if separate else _pushed_at_once
         return push(self, moves, primals, self.moving_parts(moves, x_dots))
 
 
@@ -123,7 +124,7 @@ def _run_xla(lax: Any, *operands: Any, loop: Loop) -> list[Any]:
 
 
 def _compiled(body: Graph, lax: Any, loop: Loop) -> Callable[..., list]:
-    """The loop as a program, for where none is around it."""
+    """Compile the loop as a program, for calls outside any program."""
     return lax.compiled(lambda *operands: _lower(lax, operands, loop))
 
 
@@ -143,8 +144,8 @@ def _lower(lax: Any, operands: tuple, loop: Loop) -> list[Any]:
 class _Cut(NamedTuple):
     """A derived body cut in two at its residuals.
 
-    Each residual stands in ``sources`` with where the second loop finds it: computed once from the constants, as a row
-    of an operand or of a result that is there anyway, or stacked by the first loop for the purpose.
+    ``sources`` says for each residual where the second loop finds it: computed once from the constants, as a row of an
+    operand or of a result, or stacked by the first loop.
     """
 
     first: Loop
@@ -154,12 +155,12 @@ class _Cut(NamedTuple):
 
     @property
     def counts(self) -> tuple[int, int]:
-        """How many residuals were computed once, and how many have a row for each step."""
+        """The number of residuals that are computed once, and of those with a row for each step."""
         once = sum(kind == "once" for kind, _ in self.sources)
         return once, len(self.sources) - once
 
     def run(self, operands: tuple, results: int) -> tuple[list, list, list]:
-        """The first loop's results; and the residuals: those that are constant, and those with a row per step."""
+        """Return the first loop's results, the residuals that are constant, and the residuals with a row per step."""
         ys = self.first(*operands)
         xs = self.first.parts(operands)[2]
         once = self.hoisted.evaluate(*operands[: self.first.constants])
@@ -169,11 +170,11 @@ class _Cut(NamedTuple):
 
 
 def _cut(loop: Loop, first: Graph, second: Graph) -> _Cut:
-    """Make a first loop of a body with residuals; the other body reads them."""
+    """Make the first loop from a body with residuals; the second body reads them."""
     body, count = loop.body, len(loop.body.outputs)
     fixed = invariants(first, loop.constants)
     places: dict[Any, tuple[str, int]] = {}
-    # Where a residual is to be had in several places the last of these counts.
+    # If a residual is available in several places, the last of these assignments counts.
     for i, var in enumerate(first.outputs[loop.carry : count]):
         places[var] = ("result", loop.carry + i)
     for i, var in enumerate(first.inputs[loop.constants + loop.carry :]):
@@ -189,7 +190,7 @@ def _cut(loop: Loop, first: Graph, second: Graph) -> _Cut:
     hoisted = drop_dead(
         trusted_graph(first.inputs[: loop.constants], first.constants, _before(first, fixed), once, f"once_{body.name}")
     )
-    # The second body takes what is there once before what has rows, as constants come before rows in a loop.
+    # The second body takes constant residuals before residuals with rows, as a loop takes constants before rows.
     order = [i for i, source in enumerate(sources) if source[0] == "once"]
     order += [i for i, source in enumerate(sources) if source[0] != "once"]
     rest = range(len(sources), len(second.inputs))
@@ -198,12 +199,12 @@ def _cut(loop: Loop, first: Graph, second: Graph) -> _Cut:
 
 
 def _before(graph: Graph, fixed: set) -> list:
-    """What can be computed once; what has an effect has it in each step."""
+    """Return the equations that can be computed once; an equation with an effect must run in each step."""
     return [equation for equation in graph.equations if equation.results[0] in fixed and not equation.has_effect]
 
 
 def _pushed_at_once(loop: Loop, moves: Moves, primals: tuple, dots: list) -> tuple[list, list]:
-    """One loop of primals and tangents."""
+    """Run one loop of primals and tangents."""
     constants, carry, _ = map(len, dots)
     body = loop.body.made(_pushed_body, loop, moves)
     pushed = loop._replace(body=body, constants=loop.constants + constants, carry=loop.carry + carry)
@@ -215,7 +216,7 @@ def _pushed_at_once(loop: Loop, moves: Moves, primals: tuple, dots: list) -> tup
 
 
 def _pushed_body(body: Graph, loop: Loop, moves: Moves) -> Graph:
-    """Constants, carry and rows, each with its tangents behind it; the same of the results."""
+    """Return the body with constants, carry and rows, each followed by its tangents; results likewise."""
     joint = pushed_graph(body, *moves)
     total = len(body.inputs)
     parts, dots = loop.parts(tuple(range(total))), loop.moving_parts(moves, range(total, len(joint.inputs)))
@@ -226,14 +227,14 @@ def _pushed_body(body: Graph, loop: Loop, moves: Moves) -> Graph:
 
 
 def _pushed_in_two(loop: Loop, moves: Moves, primals: tuple, dots: list) -> tuple[list, list]:
-    """A loop of primals, and one of tangents: where those belong to an inner transform that has no primals."""
+    """Run a loop of primals and a loop of tangents, if the tangents belong to an inner transform without primals."""
     cut, second = loop.body.made(_linearized_loops, loop, moves)
     ys, once, rows = cut.run(primals, len(loop.body.outputs))
     return ys, second(*once, *dots[0], *dots[1], *rows, *dots[2])
 
 
 def _linearized_loops(body: Graph, loop: Loop, moves: Moves) -> tuple[_Cut, Loop]:
-    """The second body takes what is constant, what has rows, and the tangents of constants, carry and rows."""
+    """Return two loops; the second takes constant residuals, rows, and the tangents of constants, carry and rows."""
     cut = _cut(loop, *linearized_graphs(body, *moves))
     second = cut.second
     once, rows, dots = split(range(len(second.inputs)), *cut.counts)
@@ -245,8 +246,8 @@ def _linearized_loops(body: Graph, loop: Loop, moves: Moves) -> tuple[_Cut, Loop
 class _Transposed(NamedTuple):
     """The loop in the other direction: it carries the carry's cotangents and sums those of the constants.
 
-    It is called with the residuals and the cotangents of the results; ``counts`` says how many residuals were computed
-    once, how many have rows, and how many carries move.
+    It is called with the residuals and the cotangents of the results. ``counts`` are the numbers of residuals computed
+    once, of residuals with rows, and of active carries.
     """
 
     loop: Loop
@@ -279,7 +280,7 @@ def _reverse_loops(body: Graph, loop: Loop, moves: Moves) -> tuple[_Cut, _Transp
 
 
 def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> list[Any]:
-    """A scan of the mapped body; a carry that becomes batched on the way is batched from the start."""
+    """Scan the mapped body; a carry that becomes batched in some step is batched from the start."""
     loop: Loop = params["loop"]
     body, flags, mapped = _batched_body(loop, size, batched)
     before, after = loop.parts(batched)[1], loop.parts(flags)[1]
@@ -293,9 +294,9 @@ def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool
 
 
 def _batched_body(loop: Loop, size: int, batched: Mask) -> tuple[Graph, Mask, Mask]:
-    """The body mapped; which of its inputs and outputs are batched then."""
+    """Return the mapped body, and which of its inputs and outputs are batched."""
     constants, carry, xs = loop.parts(batched)
-    # A carry that is batched may make another batched in the next step: each round finds more of them, or ends.
+    # A batched carry may make another one batched in the next step. Repeat until no more are found.
     while True:
         flags = (*constants, *carry, *xs)
         wanted = (*carry, *[False] * (len(loop.body.outputs) - loop.carry))
@@ -306,7 +307,7 @@ def _batched_body(loop: Loop, size: int, batched: Mask) -> tuple[Graph, Mask, Ma
 
 
 def _swapped(x: Any) -> Any:
-    """The batch and the steps change places."""
+    """Exchange the axes of batch and steps."""
     return transpose(x, (1, 0, *range(2, len(x.shape))))
 
 

@@ -1,4 +1,4 @@
-"""The identity that tells an onlooker of what comes by: values on the way forward, cotangents on the way back."""
+"""The identity that reports values on the forward pass and cotangents on the backward pass to recorders."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ VALUE, COTANGENT = "value", "cotangent"
 
 
 class Seen(NamedTuple):
-    """What came by a place last: ``None`` where nothing did."""
+    """The last value and cotangent at a place; ``None`` where nothing was recorded."""
 
     value: Any = None
     cotangent: Any = None
 
 
-# What onlookers have open, in any thread: a compiled program tells from threads of its own.
+# The open recorders of all threads, because a compiled program reports from threads of its own.
 _open: list[dict[str, Seen]] = []
-_telling = threading.Lock()
+_lock = threading.Lock()
 
 
 def open_for(seen: dict[str, Seen]) -> None:
-    """Tell of what comes by from now on."""
-    with _telling:
+    """Start recording into ``seen``."""
+    with _lock:
         _open.append(seen)
 
 
 def close(seen: dict[str, Seen]) -> None:
-    """Tell no more."""
-    with _telling:
+    """Stop recording into ``seen``."""
+    with _lock:
         _open[:] = [each for each in _open if each is not seen]
 
 
 def is_open() -> bool:
-    """Whether anybody is told."""
+    """Return whether any recorder is open."""
     return bool(_open)
 
 
-def _tell(*xs: Any, name: str, part: str) -> None:
+def _report(*xs: Any, name: str, part: str) -> None:
     found = dict(zip((part, VALUE), [np.array(x) for x in xs], strict=False))
-    with _telling:
+    with _lock:
         for seen in _open:
             seen[name] = seen.get(name, Seen())._replace(**found)
 
 
 class _TapDerivative:
-    """Tangents pass as they are; of a cotangent it is told, with the value that it belongs to."""
+    """Tangents pass unchanged; a cotangent is reported, together with the value that it belongs to."""
 
     __slots__ = ()
 
@@ -61,8 +61,8 @@ class _TapDerivative:
         name = params["name"]
 
         def pull(bars: Sequence[Any], value: Any) -> list[Any]:
-            told = [None if bar is None else tap_p(bar, value, name=name, part=COTANGENT)[0] for bar in bars]
-            return told if active == 1 else [*told, None]
+            reported = [None if bar is None else tap_p(bar, value, name=name, part=COTANGENT)[0] for bar in bars]
+            return reported if active == 1 else [*reported, None]
 
         return primitive(*primals, **params), pull, (primals[0],)
 
@@ -71,12 +71,12 @@ class _TapDerivative:
 
 
 def _run(*xs: Any, name: str, part: str) -> list[Any]:
-    _tell(*xs, name=name, part=part)
+    _report(*xs, name=name, part=part)
     return [xs[0]]
 
 
 def _run_xla(lax: Any, *xs: Any, name: str, part: str) -> list[Any]:
-    lax.debug_callback(lambda *xs: _tell(*xs, name=name, part=part), *xs)
+    lax.debug_callback(lambda *xs: _report(*xs, name=name, part=part), *xs)
     return [xs[0]]
 
 

@@ -1,1 +1,1 @@
-"""Random bits from keys, and the samplers that are loops."""
+"""Random bits from keys, and samplers that are loops."""

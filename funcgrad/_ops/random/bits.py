@@ -1,7 +1,7 @@
-"""What comes of keys: further keys, bits, and numbers from 0 to 1. On XLA it is what ``jax.random`` makes of them.
+"""New keys, bits and uniform numbers from keys. On XLA they come from ``jax.random``; NumPy computes the same numbers.
 
-A key is ``uint32[2]``, the data of a ``threefry2x32`` key of JAX. Keys may have leading axes, as under ``vmap``: then
-so has the result. Nothing here carries a derivative.
+A key is ``uint32[2]``, the data of a ``threefry2x32`` key of JAX. Keys may have leading axes, as under ``vmap``; the
+result then has them too. No operation here has a derivative.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from funcgrad._ops.layout.batching import batch_same
 from funcgrad._ops.layout.broadcast import batch_all
 from funcgrad._ops.random.threefry import WORD, hash_all, hash_pairs
 
-# Operations for one pair of words: 20 rounds of five, and five injections of the key.
+# The operations for one pair of words: 20 rounds of five, and five injections of the key.
 _HASH_COST = 115
 _HIGH = 1 if sys.byteorder == "little" else 0
 _WIDE = np.dtype(np.uint64)
@@ -29,12 +29,15 @@ BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 
 def as_rows(keys: np.ndarray) -> np.ndarray:
-    """Keys without their leading axes: ``uint32[n, 2]``."""
+    """Return keys without their leading axes: ``uint32[n, 2]``."""
     return np.asarray(keys).reshape(-1, 2)
 
 
 def random_words(keys: np.ndarray, count: int) -> np.ndarray:
-    """``uint64[n, count]``: for keys ``uint32[n, 2]`` both words of each element, the first one above."""
+    """Return ``uint64[n, count]``.
+
+    For keys ``uint32[n, 2]`` it holds both words of each element, the first one as the high half.
+    """
     y = np.empty((len(keys), count), _WIDE)
     halves = y.reshape(-1).view(WORD).reshape(-1, 2)
 
@@ -48,7 +51,7 @@ def random_words(keys: np.ndarray, count: int) -> np.ndarray:
 
 
 def random_bits(keys: np.ndarray, count: int, dtype: np.dtype) -> np.ndarray:
-    """Bits for keys ``uint32[n, 2]``: both words, or as much as there is room for of their exclusive or."""
+    """Return bits for keys ``uint32[n, 2]``: both words, or as many bits of their exclusive or as the dtype holds."""
     if dtype == _WIDE:
         return random_words(keys, count)
     y = np.empty((len(keys), count), dtype)
@@ -82,18 +85,18 @@ random_bits_p = Primitive(
 
 
 def bits(keys: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    """Random bits: an unsigned integer of each shape for each key."""
+    """Return random bits: an array of unsigned integers of this shape for each key."""
     return random_bits_p(keys, shape=shape, dtype=dtype)
 
 
 def _mantissa(dtype: np.dtype) -> tuple[np.dtype, int]:
-    """The bits to draw for a number, and how many of them a mantissa takes."""
+    """Return the dtype of the bits to draw for a number, and the number of bits in its mantissa."""
     info = ml_dtypes.finfo(dtype)
     return UNSIGNED[8 if info.nmant < 8 else info.bits], info.nmant
 
 
 def random_unit(keys: np.ndarray, count: int, dtype: np.dtype) -> np.ndarray:
-    """Numbers in [0, 1) for keys ``uint32[n, 2]``: random mantissas make numbers from 1 to 2, less 1."""
+    """Return numbers in [0, 1) for keys ``uint32[n, 2]``: a random mantissa gives a number from 1 to 2, minus 1."""
     drawn, mantissa = _mantissa(dtype)
     unsigned = UNSIGNED[8 * dtype.itemsize]
     y = np.empty((len(keys), count), dtype)
@@ -134,12 +137,12 @@ random_unit_p = Primitive(
 
 
 def unit(keys: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    """Numbers in [0, 1), all multiples of the dtype's precision alike."""
+    """Return numbers in [0, 1): multiples of the dtype's precision, all equally likely."""
     return random_unit_p(keys, shape=shape, dtype=dtype)
 
 
 def split_rows(keys: np.ndarray, count: int) -> np.ndarray:
-    """``uint32[n, count, 2]``: keys from each of ``uint32[n, 2]``."""
+    """Return new keys ``uint32[n, count, 2]`` from each of ``uint32[n, 2]``."""
     y = np.empty((len(keys), count, 2), WORD)
     pairs = y.reshape(-1, 2)
 
@@ -169,7 +172,7 @@ random_split_p = Primitive(
 
 
 def split(keys: Any, shape: tuple[int, ...]) -> Any:
-    """Further keys: an array of them for each key."""
+    """Return new keys: an array of them for each key."""
     return random_split_p(keys, shape=shape)
 
 
@@ -191,7 +194,7 @@ random_fold_in_p = Primitive(
 
 
 def fold_in(keys: Any, data: Any) -> Any:
-    """Another key for each key and word ``uint32[...]``: that which `split` gives at the place ``data``."""
+    """Return another key for each key and word ``uint32[...]``: the key that `split` gives at position ``data``."""
     return random_fold_in_p(keys, data)
 
 
@@ -208,5 +211,5 @@ key_data_p = Primitive(
 
 
 def key_data(key: Any) -> Any:
-    """The data of a typed key of JAX, which primitives take."""
+    """Return the data of a typed key of JAX, in the form that primitives take."""
     return key_data_p(key)

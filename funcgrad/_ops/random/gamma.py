@@ -1,9 +1,9 @@
-"""Gamma-distributed numbers, and how they change with the shape parameter.
+"""Gamma-distributed numbers, and their derivative by the shape parameter.
 
 They are drawn by rejection: Marsaglia and Tsang, "A simple method for generating gamma variables" (2000), with the keys
-of ``jax.random.gamma``; for parameters below 1 a sample of ``a + 1`` is multiplied by ``u ** (1 / a)`` (section 6).
+of ``jax.random.gamma``. For parameters below 1 a sample of ``a + 1`` is multiplied by ``u ** (1 / a)`` (section 6).
 
-A sample has no formula, but its distribution function has: with ``P(x, a)`` fixed, ``dx/da = -(dP/da) / (dP/dx)``
+A sample has no formula, but its distribution function has one: with ``P(x, a)`` fixed, ``dx/da = -(dP/da) / (dP/dx)``
 (Figurnov, Mohamed and Mnih, "Implicit reparameterization gradients", 2018).
 """
 
@@ -28,7 +28,7 @@ scipy_special = LazyModule("scipy.special")
 
 
 def _normal(keys: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """One normal number for each key."""
+    """Return one normal number for each key."""
     one = dtype.type(1)
     least = np.nextafter(-one, dtype.type(0))
     u = np.maximum(least, random_unit(keys, 1, dtype)[:, 0] * (one - least) + least)
@@ -36,7 +36,7 @@ def _normal(keys: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def _proposals(keys: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Normal numbers ``x`` with ``v = 1 + c * x`` above zero, and these."""
+    """Return normal numbers ``x`` with ``v = 1 + c * x`` above zero, and ``v``."""
     x, v = np.zeros_like(c), np.full_like(c, -1)
     keys = keys.copy()
     todo = np.arange(len(c))
@@ -50,12 +50,12 @@ def _proposals(keys: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def _accepted(keys: np.ndarray, d: np.ndarray) -> np.ndarray:
-    """``v ** 3`` of the first proposal that is accepted, for each key and parameter."""
+    """Return ``v ** 3`` of the first accepted proposal, for each key and parameter."""
     number = d.dtype.type
     c = number(1 / 3) / np.sqrt(d)
     y = np.ones_like(d)
     keys = keys.copy()
-    # Of NaN and infinity nothing is drawn.
+    # No number can be drawn for NaN and infinity.
     todo = np.flatnonzero(np.isfinite(d))
     while len(todo):
         triples = split_rows(keys[todo], 3)
@@ -92,7 +92,7 @@ def _drawn(keys: np.ndarray, a: np.ndarray, log_space: bool) -> np.ndarray:
 def _gamma_rule(t: Any, a: Any, y: Any, log_space: bool) -> Any:
     if log_space:
         return t * gamma_slope_p(a, y)
-    # Too small for the dtype: 0, whatever the parameter.
+    # A sample too small for the dtype is 0, and its derivative is 0.
     zero = y == 0
     return t * select(zero, 0, y * gamma_slope_p(a, log_p(select(zero, 1, y))))
 
@@ -110,5 +110,5 @@ gamma_p = Primitive(
 
 
 def gamma(key: Any, a: Any, *, log_space: bool) -> Any:
-    """A sample for each parameter, or its logarithm; keys and parameters have their leading axes in common."""
+    """Return a sample for each parameter, or its logarithm; keys and parameters share their leading axes."""
     return gamma_p(key, a, log_space=log_space)

@@ -1,7 +1,7 @@
-"""Counts of Poisson's distribution, as ``jax.random.poisson`` draws them: from rates in single precision.
+"""Poisson-distributed counts, drawn as ``jax.random.poisson`` draws them: from rates in single precision.
 
-Below a rate of 10 the count of uniform numbers until their product is below ``exp(-rate)`` (Knuth, "The Art of Computer
-Programming", volume 2, 3.4.1); from there on by rejection (Hormann, "The transformed rejection method for generating
+Below a rate of 10: count uniform numbers until their product is below ``exp(-rate)`` (Knuth, "The Art of Computer
+Programming", volume 2, 3.4.1). From there on: rejection (Hormann, "The transformed rejection method for generating
 Poisson random variables", 1993, algorithm PTRS).
 """
 
@@ -25,7 +25,7 @@ _REJECTED_FROM = 10
 
 
 def _product(keys: np.ndarray, rate: np.ndarray, most: int) -> np.ndarray:
-    """Counts by products; of each key's rates ``[n, count]`` all are drawn until the last is done."""
+    """Draw counts by products. For each key's rates ``[n, count]`` all are drawn until the last is done."""
     keys, k, product = keys.copy(), np.zeros(rate.shape, np.int64), np.zeros_like(rate)
     for _ in range(most):
         rows = np.flatnonzero((product > -rate).any(1))
@@ -39,7 +39,10 @@ def _product(keys: np.ndarray, rate: np.ndarray, most: int) -> np.ndarray:
 
 
 def _rejection(keys: np.ndarray, rate: np.ndarray, most: int) -> np.ndarray:
-    """Counts by rejection; what is accepted is drawn anew as long as others of its key are not."""
+    """Draw counts by rejection.
+
+    Accepted counts are drawn again while others of the same key are not accepted, as in JAX.
+    """
     keys, k, accepted = keys.copy(), np.full_like(rate, -1), np.zeros(rate.shape, bool)
     for _ in range(most):
         rows = np.flatnonzero(~accepted.all(1))
@@ -55,13 +58,13 @@ def _rejection(keys: np.ndarray, rate: np.ndarray, most: int) -> np.ndarray:
 
 
 def _proposed(rate: np.ndarray, u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The counts for two uniform numbers, and whether they are accepted; the constants are the algorithm's."""
+    """Return the counts for two uniform numbers, and whether they are accepted; the constants are the algorithm's."""
     b = 0.931 + 2.53 * np.sqrt(rate)
     a = -0.059 + 0.02483 * b
     inner = 0.5 - abs(u)
     k = np.floor((2 * a / inner + b) * u + rate + 0.43)
     height = np.log(v * (1.1239 + 1.1328 / (b - 3.4)) / (a / (inner * inner) + b))
-    # Terms of the size of the rate, that all but cancel.
+    # In double precision, because terms of the size of the rate almost cancel.
     exactly = rate.astype(float)
     density = -exactly + k * np.log(exactly) - scipy_special.gammaln(k.astype(float) + 1)
     quickly = (inner >= 0.07) & (v <= 0.9277 - 3.6224 / (b - 2))
@@ -75,7 +78,7 @@ def _poisson_numpy(keys: Any, rate: Any, *, dtype: np.dtype) -> Any:
     small = np.isnan(flat) | (flat < _REJECTED_FROM)
     with np.errstate(all="ignore"):
         few = _product(rows, np.where(small, flat, _SINGLE.type(0)), most).astype(dtype)
-        # A rate at which little is rejected stands in for those that are not asked for.
+        # Counts that are not needed use a rate at which few proposals are rejected.
         many = _rejection(rows, np.where(small, _SINGLE.type(1e5), flat), most).astype(dtype)
     return np.where(flat == 0, dtype.type(0), np.where(small, few, many)).reshape(rate.shape)[()]
 
@@ -93,5 +96,5 @@ poisson_p = Primitive(
 
 
 def poisson(key: Any, rate: Any, dtype: np.dtype) -> Any:
-    """A count for each rate ``f32[...]``; keys and rates have their leading axes in common."""
+    """Return a count for each rate ``f32[...]``; keys and rates share their leading axes."""
     return poisson_p(key, rate, dtype=dtype)

@@ -1,7 +1,7 @@
-"""Threefry-2x32 with 20 rounds on NumPy: a counter and a key of two words each to two words of random bits.
+"""Threefry-2x32 with 20 rounds on NumPy. It maps a counter and a key of two words each to two words of random bits.
 
-Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011), table 2 and section 3.3. What is
-counted is the place of an element among all, as ``jax.random`` has it by default (``jax_threefry_partitionable``).
+Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011), table 2 and section 3.3. The
+counter is the position of an element among all, the default of ``jax.random`` (``jax_threefry_partitionable``).
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ WORD = np.dtype(np.uint32)
 _MASK = 0xFFFFFFFF
 _PARITY = 0x1BD11BDA
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
-# Words of one block: what a round reads and writes stays in the cache of a core. A million words take 12.5 ms of one
-# core's time, in blocks of half the size 14.6 and of twice 12.0.
+# Words per block. The words that a round reads and writes stay in a core's cache. A million words take 12.5 ms on one
+# core, in blocks of half the size 14.6 and of twice 12.0.
 _BLOCK = 1 << 15
-# From here on blocks are shared among the cores: each costs 400 us.
+# From this many blocks on the cores share them: starting the threads costs 400 us.
 _MANY_BLOCKS = 2
-# Below, Python's integers are faster than 120 calls of NumPy.
+# For fewer words, Python's integers are faster than 120 calls of NumPy.
 _FEW = 8
 
-# ``finish(first, x0, x1)``: what becomes of the words of the elements from ``first`` on.
+# ``finish(first, x0, x1)`` stores the words of the elements from ``first`` on.
 Finish = Callable[[int, np.ndarray, np.ndarray], None]
 
 
 def _schedule(k0: Any, k1: Any) -> tuple[Any, Any, Any]:
-    """The key's words and their parity."""
+    """Return the key's words and their parity."""
     return k0, k1, k0 ^ k1 ^ _PARITY
 
 
 def hash_words(k0: int, k1: int, x0: int, x1: int) -> tuple[int, int]:
-    """The hash of one counter."""
+    """Return the hash of one counter."""
     words = _schedule(k0, k1)
     x0, x1 = (x0 + k0) & _MASK, (x1 + k1) & _MASK
     for i in range(5):
@@ -49,7 +49,7 @@ def hash_words(k0: int, k1: int, x0: int, x1: int) -> tuple[int, int]:
 
 
 def hash_blocks(k0: Any, k1: Any, x0: np.ndarray, x1: np.ndarray) -> None:
-    """The hash of counters ``x0``, ``x1``, in their place; the key's words are numbers or vectors of their length."""
+    """Hash counters ``x0``, ``x1`` in place; the key's words are numbers, or vectors of the same length."""
     words = _schedule(k0, k1)
     spare = np.empty_like(x1)
     np.add(x0, k0, x0)
@@ -67,7 +67,7 @@ def hash_blocks(k0: Any, k1: Any, x0: np.ndarray, x1: np.ndarray) -> None:
 
 
 def hash_pairs(keys: np.ndarray, data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The hash of a counter ``data: uint32[n]`` by each of the keys ``uint32[n, 2]``."""
+    """Return the hash of a counter ``data: uint32[n]`` by each of the keys ``uint32[n, 2]``."""
     if len(data) <= _FEW:
         pairs = zip(keys.tolist(), data.tolist(), strict=True)
         words = [hash_words(k0, k1, 0, each) for (k0, k1), each in pairs]
@@ -80,7 +80,7 @@ def hash_pairs(keys: np.ndarray, data: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def hash_all(keys: np.ndarray, count: int, finish: Finish) -> None:
-    """Hand out the words of ``count`` elements for each of the keys ``uint32[n, 2]``, key after key."""
+    """Pass the words of ``count`` elements for each of the keys ``uint32[n, 2]`` to ``finish``, key after key."""
     total = len(keys) * count
     if total <= _FEW:
         words = [hash_words(k0, k1, 0, place) for k0, k1 in keys.tolist() for place in range(count)]
@@ -105,19 +105,19 @@ def hash_all(keys: np.ndarray, count: int, finish: Finish) -> None:
     together([work] * workers())
 
 
-# Where a block begins, its key's words, and from where to where the places are counted.
+# The first element of a block, its key's words, and the range of its positions.
 _Block = tuple[int, Any, Any, int, int]
 
 
 def _long_blocks(keys: np.ndarray, count: int) -> Iterator[_Block]:
-    """Each a part of one key's elements; a block divides 2**32, so their upper words are one."""
+    """Yield parts of one key's elements. A block divides 2**32, so its positions share their upper word."""
     for row, (k0, k1) in enumerate(keys.tolist()):
         for start in range(0, count, _BLOCK):
             yield row * count, k0, k1, start, min(start + _BLOCK, count)
 
 
 def _short_blocks(keys: np.ndarray, count: int) -> Iterator[_Block]:
-    """Each all elements of several keys."""
+    """Yield blocks with all elements of several keys."""
     rows = max(_BLOCK // max(count, 1), 1)
     for row in range(0, len(keys), rows):
         k0, k1 = np.repeat(keys[row : row + rows], count, axis=0).T.copy()

@@ -1,1 +1,1 @@
-"""Operations along axes: reductions, running ones, and sorting."""
+"""Operations along axes: reductions, cumulative operations and sorting."""

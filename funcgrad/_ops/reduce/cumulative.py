@@ -1,4 +1,4 @@
-"""Running sums, products and extrema along an axis."""
+"""Cumulative sums, products and extrema along an axis."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from funcgrad._ops.layout.broadcast import batch_all
 from funcgrad._ops.layout.fill import ones_like, zeros_like
 from funcgrad._ops.reduce.sort import gather_along_axis, scatter_along_axis
 
-# Up to this length a loop over the axis beats halving it.
+# Up to this length a loop over the axis is faster than halving it.
 _LOOP_LIMIT = 16
 
 
@@ -54,7 +54,7 @@ cumsum_p = _cumulative(
 
 
 def cumsum(x: Any, axis: int, *, reverse: bool = False) -> Any:
-    """Running sums along an axis, from its end where ``reverse``."""
+    """Return cumulative sums along an axis, from its end if ``reverse``."""
     return cumsum_p(x, axis=axis, reverse=reverse)
 
 
@@ -65,7 +65,7 @@ def _recurrence_numpy(a: Any, b: Any, *, axis: int, reverse: bool) -> Any:
 
 
 def _recur(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The recurrence along the first axis: two steps at a time are a recurrence of half the length."""
+    """Compute the recurrence along the first axis. Two steps at a time form a recurrence of half the length."""
     n = len(b)
     y = np.empty(b.shape, b.dtype)
     if n <= _LOOP_LIMIT:
@@ -88,7 +88,7 @@ def _recurrence_xla(lax: Any, a: Any, b: Any, *, axis: int, reverse: bool) -> An
 
 
 def _recurrence_b_bar(y_bar: Any, a: Any, axis: int, reverse: bool) -> Any:
-    # The cotangent runs the other way; what multiplied y[i] to make y[i + 1] multiplies it on the way back.
+    # The cotangent runs in the other direction. The factor from y[i] to y[i + 1] is the factor on the way back.
     return recurrence(shifted(a, axis, reverse=not reverse), y_bar, axis, reverse=not reverse)
 
 
@@ -100,7 +100,7 @@ def _recurrence_a_push(a_dot: Any, a: Any, y: Any, axis: int, reverse: bool) -> 
     return recurrence(a, a_dot * shifted(y, axis, reverse=reverse), axis, reverse=reverse)
 
 
-# Running products, and their derivatives of every order, are such recurrences; no division, so zeros do no harm.
+# Cumulative products and their derivatives of every order are such recurrences. They never divide, so zeros are safe.
 recurrence_p = CompoundPrimitive(
     "recurrence",
     operands=("a", "b"),
@@ -118,15 +118,15 @@ recurrence_p = CompoundPrimitive(
 
 
 def recurrence(a: Any, b: Any, axis: int, *, reverse: bool = False) -> Any:
-    """``y[i] = a[i] * y[i - 1] + b[i]`` along an axis, from ``y[-1] = 0``; from its end where ``reverse``.
+    """Return ``y[i] = a[i] * y[i - 1] + b[i]`` along an axis, from ``y[-1] = 0``; from its end if ``reverse``.
 
-    Both of one shape and dtype; ``a[0]`` is not used.
+    Both operands have one shape and dtype; ``a[0]`` is not used.
     """
     return recurrence_p(a, b, axis=axis, reverse=reverse)
 
 
 def shifted(x: Any, axis: int, *, reverse: bool = False, fill: int = 0) -> Any:
-    """``y[i] = x[i - 1]`` along an axis, ``y[0]`` zero or one; ``y[i] = x[i + 1]`` where ``reverse``."""
+    """Return ``y[i] = x[i - 1]`` along an axis, with 0 or 1 for ``y[0]``; ``y[i] = x[i + 1]`` if ``reverse``."""
     n = x.shape[axis]
     if not n:
         return x
@@ -148,19 +148,22 @@ cumprod_p = _cumulative("cumprod", np.multiply, PerOperand(("x",), [_cumprod_bar
 
 
 def cumprod(x: Any, axis: int, *, reverse: bool = False) -> Any:
-    """Running products along an axis, from its end where ``reverse``."""
+    """Return cumulative products along an axis, from its end if ``reverse``."""
     return cumprod_p(x, axis=axis, reverse=reverse)
 
 
 def products_of_others(x: Any, axis: int) -> Any:
-    """For each element the product of all others along an axis: the derivative of the product, whatever is zero."""
+    """Return, for each element, the product of all others along an axis.
+
+    This is the derivative of the product, also at zeros.
+    """
     before = shifted(cumprod(x, axis), axis, fill=1)
     after = shifted(cumprod(x, axis, reverse=True), axis, reverse=True, fill=1)
     return before * after
 
 
 def _places(x: Any, y: Any, axis: int, *, reverse: bool) -> Any:
-    """For each running extremum the place of the latest element that attains it."""
+    """Return, for each cumulative extremum, the position of the latest element that attains it."""
     n = x.shape[axis]
     places = np.arange(n).reshape((n,) + (1,) * (len(x.shape) - axis - 1))
     if reverse:
@@ -169,7 +172,7 @@ def _places(x: Any, y: Any, axis: int, *, reverse: bool) -> Any:
 
 
 def _unless_nan(t: Any, y: Any) -> Any:
-    """From the first NaN on no element is the extremum: the derivative is 0, as that of `maximum` and as JAX's."""
+    """Set the derivative to 0 from the first NaN on, where no element is the extremum, as `maximum` and JAX do."""
     return select(y == y, t, 0)  # noqa: PLR0124  (NaN alone differs from itself)
 
 

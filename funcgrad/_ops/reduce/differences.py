@@ -1,10 +1,10 @@
-"""Squares of distances between all points of two sets, and what their derivatives are made of.
+"""Squared distances between all points of two sets, and the operations of their derivatives.
 
-Differences are taken before anything is summed: of points that lie close to each other, far from the origin, products
-of matrices would leave rounding alone. No primitive here holds all of the differences at once.
+They take differences before sums. For points that are close to each other and far from the origin, matrix products
+would leave only rounding errors. No primitive here holds all differences at once.
 
-The derivative of the first is made of the others, which are each other's transposes: with ``d[i, j, k] = a[i, k] -
-b[j, k]``,
+The derivative of the first operation uses the others, which are transposes of each other. With ``d[i, j, k] = a[i, k] -
+b[j, k]``:
 
     squares     s[i, j] = sum(d[i, j, k] ** 2)
     pulled      p[i, k] = sum(g[i, j] * d[i, j, k])     to the points, from weights of pairs
@@ -29,7 +29,7 @@ from funcgrad._ops.layout.shape import expand_dims, transpose
 _distance = LazyModule("scipy.spatial.distance")
 
 
-# Inside of ``fg.intercept()`` SciPy's code would make arrays that take traced values.
+# Without this, SciPy's code would make traced arrays inside of ``fg.intercept()``.
 @untraced()
 def _squares_numpy(a: Any, b: Any) -> np.ndarray:
     s = np.empty((*a.shape[:-1], b.shape[-2]), a.dtype)
@@ -86,13 +86,13 @@ def _product(a: Any, b: Any) -> Any:
 
 
 def _weighted(u: Any, g: Any) -> Any:
-    """Each point's direction, times the sum of the weights of its pairs."""
+    """Return each point's direction times the sum of the weights of its pairs."""
     last = len(g.shape) - 1
     return u * expand_dims(reduce_sum(g, (last,)), (last,))
 
 
 def _moved(u: Any, a_dot: Any, pairs: tuple[int, ...]) -> Any:
-    """What a point's step adds to its pairs, by its direction."""
+    """Return the change of each pair by the step of its point, along the point's direction."""
     last = len(pairs) - 1
     return broadcast_to(expand_dims(reduce_sum(u * a_dot, (last,)), (last,)), pairs)
 
@@ -160,15 +160,15 @@ projected_p = Primitive(
 
 
 def squared_distances(a: Any, b: Any) -> Any:
-    """``f[..., m, n]`` of the points ``a``, f[..., m, k], and ``b``, f[..., n, k], of one leading shape and dtype."""
+    """Return ``f[..., m, n]`` from points ``a``, f[..., m, k], and ``b``, f[..., n, k], of one shape and dtype."""
     return bind(squares_p, (a, b), NO_PARAMS)
 
 
 def pulled(g: Any, a: Any, b: Any) -> Any:
-    """``f[..., m, k]``, from weights ``g``, f[..., m, n]."""
+    """Return ``f[..., m, k]`` from weights ``g``, f[..., m, n]."""
     return bind(pulled_p, (g, a, b), NO_PARAMS)
 
 
 def projected(u: Any, a: Any, b: Any) -> Any:
-    """``f[..., m, n]``, from directions ``u``, f[..., m, k]."""
+    """Return ``f[..., m, n]`` from directions ``u``, f[..., m, k]."""
     return bind(projected_p, (u, a, b), NO_PARAMS)

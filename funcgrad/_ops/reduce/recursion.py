@@ -1,12 +1,12 @@
-"""Filters whose results depend on those before them, along the last axis: rational transfer functions, in linear time.
+"""Recursive filters along the last axis: rational transfer functions, in linear time.
 
-With ``b`` for what is taken of the signal and ``f`` for what is taken of the results before (``a[1:] / a[0]``),
+The coefficients ``b`` multiply the signal, and ``f = a[1:] / a[0]`` the earlier results:
 
     y[n] = sum(b[k] * x[n - k], k = 0 .. K) - sum(f[k] * y[n - 1 - k], k = 0 .. K - 1)
 
-from the state ``zi`` of the transposed direct form II, as ``scipy.signal.lfilter``. One result holds the ``y`` of the
-signal and, behind them, the ``K`` numbers of the last state: they are what the same sums give beyond the signal's end,
-so all of it is one triangular system ``M e = u``, and its transpose is the same filter from the other end.
+starting from the state ``zi`` of the transposed direct form II, as in ``scipy.signal.lfilter``. One result holds the
+``y`` of the signal and behind them the ``K`` numbers of the last state, which the same sums give beyond the signal's
+end. The whole result solves one triangular system ``M e = u``; its transpose is the same filter from the other end.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum, with_batch
 from funcgrad._ops.layout.shape import expand_dims, flip
 
 _signal = LazyModule("scipy.signal")
-# Samples of a block, which take as many multiplications each; and how many blocks are worth it.
+# The number of samples in a block, and the fewest blocks that are worth it. Each sample costs as many multiplications.
 _BLOCK = 32
 _FEW = 8
-# How much larger than the unit its response may be; that of a filter of ninth order near 0 is a million.
+# The greatest response to a unit for which blocks are exact enough. A filter of ninth order near 0 has a million.
 _LARGE = 100
-# Steps of XLA's loop that are one: beyond that it compiles longer and runs no faster.
+# Steps of XLA's loop that are unrolled. More steps compile longer and run no faster.
 _UNROLL = 8
 
 
-# Inside of ``fg.intercept()`` SciPy's code would make arrays that take traced values.
+# Without this, SciPy's code would make traced arrays inside of ``fg.intercept()``.
 @untraced()
 def _recursion_numpy(b: Any, f: Any, x: Any, zi: Any) -> np.ndarray:
     e = np.empty((*x.shape[:-1], x.shape[-1] + f.shape[-1]), x.dtype)
     for i in np.ndindex(b.shape[:-1]):
         feedback = np.concatenate([np.ones(1, f.dtype), f[i]])
-        # Of no numbers SciPy makes no state.
+        # SciPy returns no state for an empty signal.
         if x[i].size:
             e[i][..., : x.shape[-1]], e[i][..., x.shape[-1] :] = _signal.lfilter(b[i], feedback, x[i], -1, zi[i])
         else:
@@ -58,21 +58,21 @@ def _recursion_xla(lax: Any, b: Any, f: Any, x: Any, zi: Any) -> Any:
     if blocks < _FEW or f.shape[-1] > _BLOCK:
         return _by_steps(lax, b, f, x, zi)
     fast, size = _by_blocks(lax, b, f, x, zi, blocks)
-    # Within a block what is infinite or NaN would spread to what stands before it; and where what a state gives rise to
-    # is much larger than it, the digits that cancel from step to step are lost from block to block.
+    # Within a block, infinity or NaN would spread to earlier samples. And if a state's response is much larger than the
+    # state, digits that cancel from step to step are lost from block to block.
     finite = lax.reduce_and(lax.is_finite(abs(fast)), tuple(range(fast.ndim)))
     return lax.cond(finite & (size <= _LARGE), lambda: fast, lambda: _by_steps(lax, b, f, x, zi))
 
 
 def _by_steps(lax: Any, b: Any, f: Any, x: Any, zi: Any) -> Any:
-    """One sample after the other, as SciPy does it."""
+    """Compute one sample after the other, as SciPy does."""
     last = x.ndim - 1
     ys, zs = _steps(lax, b, f, x, zi, lambda y, z: y)
     return lax.concatenate([lax.transpose(ys, (*range(1, x.ndim), 0)), zs], last)
 
 
 def _steps(lax: Any, b: Any, f: Any, x: Any, zi: Any, shown: Any) -> tuple[Any, Any]:
-    """What is shown of each step, in front of all other axes; and the last state."""
+    """Return ``shown(y, z)`` of each step, stacked along a new first axis, and the last state."""
     last = x.ndim - 1
     states = zi.shape
     coefficients = (*range(b.ndim - 1), last)
@@ -92,9 +92,9 @@ def _steps(lax: Any, b: Any, f: Any, x: Any, zi: Any, shown: Any) -> tuple[Any, 
 
 
 def _by_blocks(lax: Any, b: Any, f: Any, x: Any, zi: Any, blocks: int) -> tuple[Any, Any]:
-    """Blocks of samples as products of matrices, which the first block of the responses to units makes up.
+    """Compute blocks of samples as matrix products. The matrices are the first block of the responses to units.
 
-    The loop goes from block to block alone, and carries the state. Behind the result: how large the responses are.
+    Only the loop over blocks is sequential; it carries the state. The second result is the size of the responses.
     """
     order, filters = f.shape[-1], math.prod(b.shape[:-1])
     b, f = (lax.reshape(lax.convert_element_type(c, c.dtype), (filters, c.shape[-1])) for c in (b, f))
@@ -102,7 +102,7 @@ def _by_blocks(lax: Any, b: Any, f: Any, x: Any, zi: Any, blocks: int) -> tuple[
     signals = math.prod(zi.shape[:-1]) // max(filters, 1)
     z = lax.reshape(lax.convert_element_type(zi, x.dtype), (filters, signals, order))
     flat = lax.reshape(lax.convert_element_type(x, x.dtype), (filters, signals, shape[-1]))
-    # One unit as the first sample, and each as an element of the state.
+    # A unit as the first sample, and a unit as each element of the state.
     units = np.zeros((filters, 1 + order, _BLOCK), x.dtype)
     units[:, 0, 0] = 1
     states = np.broadcast_to(np.eye(1 + order, order, -1, dtype=x.dtype), (filters, 1 + order, order))
@@ -118,7 +118,7 @@ def _by_blocks(lax: Any, b: Any, f: Any, x: Any, zi: Any, blocks: int) -> tuple[
     onward, kept = lax.transpose(zs[::-1, :, 0], (1, 2, 0)), lax.transpose(zs[-1, :, 1:], (0, 2, 1))
 
     def times(rows: Any, matrix: Any) -> Any:
-        """Each row by the transposed matrix of its filter."""
+        """Multiply each row by the transposed matrix of its filter."""
         return lax.dot_general(rows, matrix, (((rows.ndim - 1,), (2,)), ((0,), (0,))), precision="highest")
 
     pieces = lax.reshape(flat[..., :count], (filters, signals, blocks, _BLOCK))
@@ -139,7 +139,7 @@ def _by_blocks(lax: Any, b: Any, f: Any, x: Any, zi: Any, blocks: int) -> tuple[
 
 
 def _results(e: Any, f_shape: tuple[int, ...]) -> Any:
-    """The part of the result that is no state."""
+    """Return the part of the result that is not the state."""
     return slice_axis(e, len(e.shape) - 1, 0, e.shape[-1] - f_shape[-1])
 
 
@@ -148,7 +148,7 @@ def _filled(value: int, x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _behind(value: int, f: Any) -> Any:
-    """``f`` behind one number more."""
+    """Return ``f`` with one number in front."""
     return concatenate([_filled(value, f, (*f.shape[:-1], 1)), f], len(f.shape) - 1)
 
 
@@ -174,7 +174,10 @@ def _push_zi(zi_dot: Any, b: Any, f: Any, x: Any) -> Any:
 
 
 def _pulled(y_bar: Any, f: Any) -> Any:
-    """The cotangent of ``u``: the filter from the end, where what stands behind the signal was there before."""
+    """Return the cotangent of ``u``.
+
+    It is the result of the same filter run from the end; the numbers behind the signal are the state before it.
+    """
     last, order = len(y_bar.shape) - 1, f.shape[-1]
     turned = flip(y_bar, (last,))
     before = slice_axis(turned, last, 0, order)
@@ -185,7 +188,7 @@ def _pulled(y_bar: Any, f: Any) -> Any:
 
 
 def _spread_over(c: Any, x_shape: tuple[int, ...]) -> Any:
-    """Coefficients for each of the signals that share them."""
+    """Return coefficients broadcast to the signals that share them."""
     axes = tuple(range(len(c.shape) - 1, len(x_shape) - 1))
     return broadcast_to(expand_dims(c, axes) if axes else c, (*x_shape[:-1], c.shape[-1]))
 
@@ -224,7 +227,7 @@ def _pull_zi(y_bar: Any, f: Any) -> Any:
 
 
 def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> Any:
-    """Signals of a batch share their coefficients as those of a stack do."""
+    """Signals of a batch share their coefficients, as signals of a stack do."""
     shared = not (batched[0] or batched[1]) and len(operands[0].shape) == 1
     flags = (True, True, False, False) if shared else (False,) * 4
     return bind(
@@ -251,8 +254,9 @@ recursion_p = Primitive(
 
 
 def recursion(b: Any, f: Any, x: Any, zi: Any) -> Any:
-    """``b[..., K + 1]``, ``f[..., K]``, ``x[..., ..., N]`` and ``zi[..., ..., K]`` of one dtype, with ``K`` above 0.
+    """Filter ``x[..., ..., N]`` from the state ``zi[..., ..., K]`` by ``b[..., K + 1]`` and ``f[..., K]``.
 
-    The leading axes of ``b`` and ``f`` are the first of the signals; over the others these share their coefficients.
+    All have one dtype, and ``K`` is at least 1. The leading axes of ``b`` and ``f`` are the first axes of the signals;
+    signals along further axes share their coefficients.
     """
     return bind(recursion_p, (b, f, x, zi), NO_PARAMS)

@@ -1,4 +1,4 @@
-"""Reductions other than the sum: product, extrema and where they are, all and any."""
+"""Reductions other than the sum: product, extrema and their positions, all and any."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from funcgrad._ops.reduce.cumulative import products_of_others
 from funcgrad._ops.reduce.sort import INDEX_DTYPE
 
 Axes = tuple[int, ...]
-# XLA's own reductions of complex numbers pass over NaN: the function of a pair, and what every number wins against.
+# XLA's own reductions of complex numbers skip NaN. For each: the function of a pair, and a number that always loses.
 _COMPLEX_EXTREMA = {"reduce_max": (max_xla, -np.inf), "reduce_min": (min_xla, np.inf)}
 
 
@@ -68,12 +68,12 @@ def _reduction(
 
 
 def _kept(y: Any, x_shape: tuple[int, ...], axes: Axes, keepdims: bool) -> Any:
-    """A reduction's result in a shape that broadcasts against what was reduced."""
+    """Return a reduction's result in a shape that broadcasts against the operand."""
     return y if keepdims or len(axes) == len(x_shape) else reshape(y, reduced_shape(x_shape, axes, True))
 
 
 def _winners(x: Any, y: Any, axes: Axes, keepdims: bool) -> tuple[Any, Any, Any]:
-    """Where the extremum is attained, and how often; NaN where it is NaN, which nothing equals, else 0."""
+    """Return where the extremum is attained and how often; and NaN where it is NaN (which equals nothing), else 0."""
     mask = x == _kept(y, x.shape, axes, keepdims)
     count = reduce_sum(cast(mask, y.dtype), axes, keepdims)
     known = y == y  # noqa: PLR0124  (NaN alone differs from itself)
@@ -81,11 +81,11 @@ def _winners(x: Any, y: Any, axes: Axes, keepdims: bool) -> tuple[Any, Any, Any]
 
 
 def _extremum_bar(y_bar: Any, x: Any, y: Any, axes: Axes, keepdims: bool) -> Any:
-    """Elements that tie share the cotangent; of an extremum that is NaN all get NaN. Both as in JAX."""
+    """Share the cotangent among equal elements; if the extremum is NaN, all get NaN. Both as in JAX."""
     if not axes:
         return y_bar
     if type(y_bar) is np.ndarray and type(x) is np.ndarray and type(y) is np.ndarray:
-        # Recorded as operations these take twice the time on small arrays. The product finds a NaN in a third of the
+        # As operations of ours this takes twice the time on small arrays. The product finds a NaN in a third of the
         # time of a reduction.
         flat = y.reshape(-1)
         square = flat.dot(flat)
@@ -129,7 +129,7 @@ reduce_min_p = _reduction(
 
 
 def _others(x: Any, axes: Axes) -> Any:
-    """For each element the product of the others that are multiplied with it."""
+    """Return, for each element, the product of the others that it is multiplied with."""
     if len(axes) == 1:
         return products_of_others(x, axes[0])
     order = (*(i for i in range(len(x.shape)) if i not in axes), *axes)
@@ -166,27 +166,27 @@ reduce_or_p = _reduction("reduce_or", np.logical_or, "reduce_or", CONSTANT, dtyp
 
 
 def reduce_max(x: Any, axes: Axes, keepdims: bool = False) -> Any:
-    """The greatest element over ``axes`` (non-negative)."""
+    """Return the greatest element over ``axes`` (non-negative)."""
     return bind_one(reduce_max_p, x, {"axes": axes, "keepdims": keepdims})
 
 
 def reduce_min(x: Any, axes: Axes, keepdims: bool = False) -> Any:
-    """The least element over ``axes`` (non-negative)."""
+    """Return the least element over ``axes`` (non-negative)."""
     return bind_one(reduce_min_p, x, {"axes": axes, "keepdims": keepdims})
 
 
 def reduce_prod(x: Any, axes: Axes, keepdims: bool = False) -> Any:
-    """The product over ``axes`` (non-negative), in the dtype of ``x``."""
+    """Return the product over ``axes`` (non-negative), in the dtype of ``x``."""
     return bind_one(reduce_prod_p, x, {"axes": axes, "keepdims": keepdims})
 
 
 def reduce_and(x: Any, axes: Axes, keepdims: bool = False) -> Any:
-    """Whether all elements of a boolean array over ``axes`` are true."""
+    """Return whether all elements of a boolean array over ``axes`` are true."""
     return bind_one(reduce_and_p, x, {"axes": axes, "keepdims": keepdims})
 
 
 def reduce_or(x: Any, axes: Axes, keepdims: bool = False) -> Any:
-    """Whether any element of a boolean array over ``axes`` is true."""
+    """Return whether any element of a boolean array over ``axes`` is true."""
     return bind_one(reduce_or_p, x, {"axes": axes, "keepdims": keepdims})
 
 
@@ -197,7 +197,7 @@ def _place_aval(x: Aval, *, axis: int) -> Aval:
 
 
 def _place_xla(lax: Any, x: Any, name: str, axis: int) -> Any:
-    """Of complex numbers the extreme imaginary part among the extreme real parts; the first NaN before all."""
+    """Return positions; complex numbers compare by real, then imaginary part, and the first NaN comes before all."""
     dtype = lax.canonical_dtype(INDEX_DTYPE)
     if x.dtype.kind != "c":
         return getattr(lax, name)(x, axis, dtype)
@@ -235,10 +235,10 @@ argmin_p = _place("argmin", np.argmin)
 
 
 def argmax(x: Any, axis: int) -> Any:
-    """The index of the (first) greatest element along an axis."""
+    """Return the index of the (first) greatest element along an axis."""
     return argmax_p(x, axis=axis)
 
 
 def argmin(x: Any, axis: int) -> Any:
-    """The index of the (first) least element along an axis."""
+    """Return the index of the (first) least element along an axis."""
     return argmin_p(x, axis=axis)

@@ -1,8 +1,8 @@
-"""Filters between rates, along the last axis: zeros between the samples, a filter, and every ``down``-th result.
+"""Filters between sampling rates, along the last axis: insert zeros, filter, and take every ``down``-th result.
 
     y[n] = sum(h[n * down - k * up] * x[k])
 
-In time that does not grow with the zeros: of the filter each result meets every ``up``-th coefficient alone.
+The time does not grow with the zeros, because each result uses only every ``up``-th coefficient of the filter.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _signal = LazyModule("scipy.signal")
 
 
 def resampled_length(h: int, n: int, up: int, down: int) -> int:
-    """How many results there are of ``n`` samples."""
+    """Return the number of results of ``n`` samples."""
     return ((n - 1) * up + h - 1) // down + 1
 
 
-# Inside of ``fg.intercept()`` SciPy's code would make arrays that take traced values.
+# Without this, SciPy's code would make traced arrays inside of ``fg.intercept()``.
 @untraced()
 def _resampled_numpy(h: Any, x: Any, *, up: int, down: int) -> np.ndarray:
     if h.ndim == 1:
@@ -47,16 +47,16 @@ def _resampled_xla(lax: Any, h: Any, x: Any, *, up: int, down: int) -> Any:
     y_shape = (*x.shape[:-1], length)
     if not x.size:
         return lax.full(y_shape, 0, x.dtype)
-    # A constant is an array of NumPy's still.
+    # A constant is still a NumPy array here.
     h, x = (lax.convert_element_type(c, lax.canonical_dtype(c.dtype)) for c in (h, x))
-    # Of each result: the last sample that it meets, the coefficient that this one is taken with, and those before.
+    # For each result: the last sample that it uses, the coefficient of that sample, and those of earlier samples.
     at, step = (lax.broadcasted_iota(lax.canonical_dtype(np.int64), (length, taps), axis) for axis in (0, 1))
     coefficient, sample = at * down % up + step * up, at * down // up - step
     inside = (sample >= 0) & (sample < n) & (coefficient < h.shape[-1])
     places = lax.clamp(0, sample, n - 1)
     found = x.at[..., places].get(mode="promise_in_bounds")
     weights = h.at[..., lax.clamp(0, coefficient, h.shape[-1] - 1)].get(mode="promise_in_bounds")
-    # What is not there is left out, and is not a product with an infinity.
+    # Terms out of range are dropped; as products with 0 they would be NaN next to an infinity.
     lead = x.ndim - 1
     inside, weights = (
         lax.broadcast_in_dim(c, found.shape, (*range(c.ndim - 2), lead, lead + 1)) for c in (inside, weights)
@@ -66,7 +66,7 @@ def _resampled_xla(lax: Any, h: Any, x: Any, *, up: int, down: int) -> Any:
 
 
 def _to_x(y_bar: Any, h: Any, x_shape: tuple[int, ...], up: int, down: int) -> Any:
-    """The same with the rates exchanged, and the filter turned round."""
+    """Exchange the rates and reverse the filter."""
     last, size, n = len(h.shape) - 1, h.shape[-1], x_shape[-1]
     before = -(size - 1) % up
     turned = pad(flip(h, (last,)), (*[(0, 0)] * last, (before, 0)))
@@ -75,7 +75,7 @@ def _to_x(y_bar: Any, h: Any, x_shape: tuple[int, ...], up: int, down: int) -> A
 
 
 def _part(x: Any, start: int, stop: int) -> Any:
-    """A part of the last axis, which has zeros beyond its end."""
+    """Return a part of the last axis, with zeros beyond its end."""
     last, n = len(x.shape) - 1, x.shape[-1]
     if stop > n:
         x = pad(x, (*[(0, 0)] * last, (0, stop - n)))
@@ -83,7 +83,7 @@ def _part(x: Any, start: int, stop: int) -> Any:
 
 
 def _to_h(y_bar: Any, x: Any, h_shape: tuple[int, ...], up: int, down: int) -> Any:
-    """Each ``up``-th coefficient has samples of its own: a convolution for each of these phases."""
+    """Compute one convolution per phase, because each ``up``-th coefficient uses samples of its own."""
     size, n, last = h_shape[-1], x.shape[-1], len(x.shape) - 1
     if not x.size:
         return broadcast_to(x.dtype.type(0), h_shape)
@@ -102,7 +102,7 @@ def _to_h(y_bar: Any, x: Any, h_shape: tuple[int, ...], up: int, down: int) -> A
 
 
 def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> Any:
-    """Signals of a batch share their filter as those of a stack do."""
+    """Signals of a batch share their filter, as signals of a stack do."""
     h, x = operands
     if not batched[0] and len(h.shape) == 1:
         return bind(primitive, operands, params)
@@ -122,8 +122,8 @@ resampled_p = Primitive(
 
 
 def resampled(h: Any, x: Any, up: int, down: int) -> Any:
-    """``h[..., L]`` and ``x[..., ..., N]`` of one dtype, neither of them without elements along the last axis.
+    """Resample ``x[..., ..., N]`` by the filter ``h[..., L]``; both have one dtype and a last axis that is not empty.
 
-    The leading axes of ``h`` are the first of the signals; over the others these share their filter.
+    The leading axes of ``h`` are the first axes of the signals; signals along further axes share their filter.
     """
     return bind(resampled_p, (h, x), {"up": up, "down": down})

@@ -1,4 +1,4 @@
-"""The logarithm of the softmax: one operation, where its parts would be seven on the tape."""
+"""The logarithm of the softmax as one operation. Its parts would be seven operations on the tape."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from funcgrad._ops.reduce.reduce import reduce_max_p
 def _log_softmax_numpy(x: Any, *, axes: tuple[int, ...]) -> Any:
     if not x.size:
         return x.copy()
-    # The greatest element cancels; without it the exponential would overflow.
+    # The greatest element cancels; without the subtraction the exponential would overflow.
     shifted = x - np.maximum.reduce(x, axes, keepdims=True)
     shifted -= np.log(np.add.reduce(np.exp(shifted), axes, keepdims=True))
     return shifted

@@ -1,4 +1,4 @@
-"""Order: sort and argsort, search in what is sorted, and picking along an axis, which carries their derivative."""
+"""Sort, argsort, search in sorted arrays, and gather along an axis, which carries the derivative of a sort."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ INDEX_DTYPE = np.dtype(np.int64)
 
 @lru_cache(maxsize=1024)
 def _grid(shape: tuple[int, ...], axis: int) -> tuple[Any, ...]:
-    """Index arrays that run through every axis but one."""
+    """Return index arrays that run through every axis but one."""
     ndim = len(shape)
     return tuple(
         None if i == axis else np.arange(n).reshape((1,) * i + (n,) + (1,) * (ndim - i - 1))
@@ -57,7 +57,7 @@ def _gather_xla(lax: Any, x: Any, indices: Any, *, axis: int, unique: bool) -> A
 
 
 def _wrapped(lax: Any, indices: Any, n: int) -> Any:
-    """Negative indices counted from the end, with the axis of index components that ``lax`` asks for."""
+    """Return indices counted from the start, with the axis of index components that ``lax`` needs."""
     zero, length = lax.full_like(indices, 0), lax.full_like(indices, n)
     wrapped = lax.select(lax.lt(indices, zero), lax.add(indices, length), indices)
     return lax.expand_dims(wrapped, (indices.ndim,))
@@ -81,9 +81,9 @@ gather_along_axis_p = CompoundPrimitive(
 
 
 def gather_along_axis(x: Any, indices: Any, axis: int, *, unique: bool = False) -> Any:
-    """``y[..., i, ...] = x[..., indices[..., i, ...], ...]`` along an axis.
+    """Return ``y[..., i, ...] = x[..., indices[..., i, ...], ...]`` along an axis.
 
-    ``indices`` has the shape of ``x`` but along the axis; ``unique`` says that no element is picked twice.
+    ``indices`` has the shape of ``x`` except along the axis; ``unique`` says that no element is picked twice.
     """
     return gather_along_axis_p(x, indices, axis=axis, unique=unique)
 
@@ -131,7 +131,7 @@ scatter_along_axis_p = CompoundPrimitive(
 
 
 def scatter_along_axis(x: Any, indices: Any, axis: int, length: int, *, unique: bool = False) -> Any:
-    """Zeros of ``length`` along the axis, to which each element of ``x`` is added where its index says."""
+    """Return zeros of ``length`` along the axis, with each element of ``x`` added at its index."""
     return scatter_along_axis_p(x, indices, axis=axis, length=length, unique=unique)
 
 
@@ -140,7 +140,7 @@ def _argsort_xla(lax: Any, x: Any, *, axis: int) -> Any:
     return lax.sort((x, places), dimension=axis, is_stable=True, num_keys=1)[1]
 
 
-# Stable, so that ties are broken alike on both engines.
+# A stable sort breaks ties in the same way on every engine.
 argsort_p = CompoundPrimitive(
     "argsort",
     operands=("x",),
@@ -155,7 +155,7 @@ argsort_p = CompoundPrimitive(
 
 
 def argsort(x: Any, axis: int) -> Any:
-    """The indices that sort along an axis; equal elements stay in their order."""
+    """Return the indices that sort along an axis; equal elements keep their order."""
     return argsort_p(x, axis=axis)
 
 
@@ -164,7 +164,7 @@ def _comparisons(x: Aval) -> int:
 
 
 class _SortDerivative:
-    """Sorting permutes: where it is differentiated, the permutation is what is computed, and kept."""
+    """The derivative of a sort. It computes and keeps the permutation, because a sort is a permutation."""
 
     __slots__ = ()
 
@@ -199,12 +199,12 @@ sort_p = CompoundPrimitive(
 
 
 def sort(x: Any, axis: int) -> Any:
-    """The elements in ascending order along an axis."""
+    """Return the elements in ascending order along an axis."""
     return sort_p(x, axis=axis)[0]
 
 
 def _searchsorted_xla(lax: Any, a: Any, v: Any, *, side: str) -> Any:
-    """Bisection: as many steps as the length of ``a`` has bits."""
+    """Search by bisection: as many steps as the length of ``a`` has bits."""
     n = a.shape[0]
     dtype = lax.canonical_dtype(INDEX_DTYPE)
     low = lax.full(v.shape, 0, dtype)
@@ -228,7 +228,7 @@ def _taken(lax: Any, a: Any, indices: Any) -> Any:
 
 
 def _belongs_right(lax: Any, x: Any, v: Any, side: str) -> Any:
-    """Whether ``v`` belongs to the right of ``x``; NaN is the greatest of all."""
+    """Return whether ``v`` belongs to the right of ``x``; NaN is the greatest of all."""
     before = ordered(lax, x, v, "lt" if side == "left" else "le")
     if is_integral(x.dtype):
         return before
@@ -239,7 +239,7 @@ def _belongs_right(lax: Any, x: Any, v: Any, side: str) -> Any:
 def _searchsorted_batch(
     primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict
 ) -> Any:
-    """One sorted array for all: one search. Arrays of their own: the elements before each value are counted."""
+    """Search one sorted array for all values. If each element has its own, count the elements before each value."""
     a, v = operands
     if not batched[0]:
         return bind(primitive, operands, params)
@@ -263,5 +263,5 @@ searchsorted_p = CompoundPrimitive(
 
 
 def searchsorted(a: Any, v: Any, side: str = "left") -> Any:
-    """Where each element of ``v`` belongs in the sorted vector ``a``; both of one dtype."""
+    """Return the position of each element of ``v`` in the sorted vector ``a``; both have one dtype."""
     return searchsorted_p(a, v, side=side)

@@ -22,7 +22,7 @@ from funcgrad._core.lazy import LazyModule, load
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.threads import each as each_of
 from funcgrad._core.threads import together
-from funcgrad._ops.index.plan import Index, Slot
+from funcgrad._ops.index.plan import ArraySlot, Index
 from funcgrad._ops.program.branch import Branches, While, cond_p, while_p
 from funcgrad._ops.program.call import call_p
 from funcgrad._ops.program.checkpoint import checkpoint_p
@@ -128,7 +128,7 @@ class Texts:
             (Primitive, lambda primitive: self.text(primitive.numpy)),
             (ModuleType, lambda module: self._imported(module.__name__)),
             (LazyModule, lambda module: self._imported(module.module_name)),
-            (Slot, lambda slot: self.text(runtime.SLOT)),
+            (ArraySlot, lambda slot: self.text(runtime.SLOT)),
             (Index, lambda index: f"{self.text(Index)}({self.text(index.entries)}, {index.unique})"),
             (type(runtime.SLOT), lambda slot: self._constant("SLOT", "object()")),
             (type, self._type),

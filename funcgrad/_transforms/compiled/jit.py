@@ -20,7 +20,7 @@ from funcgrad._engines import engine_named
 from funcgrad._engines.engine import Engine, Tracing
 from funcgrad._engines.signature import MISS
 from funcgrad._engines.xla.donation import Order, donation_order, reordered, restored
-from funcgrad._engines.xla.programs import Program, spans
+from funcgrad._engines.xla.programs import XlaProgram, spans
 from funcgrad._transforms.base.arguments import StaticArguments, argument_name, name_of, taken
 from funcgrad._transforms.base.shape_dtype import ShapeDtype
 from funcgrad._transforms.base.stage import abstract, is_stageable
@@ -167,9 +167,9 @@ class XlaFunction(Jitted):
         self._tracing: Tracing = engine.tracing
         self._fixed = bool(static.numbers or static.names)
         # By JAX's structure of the arguments and by the static values.
-        self._programs: dict[Any, Program] = {}
+        self._programs: dict[Any, XlaProgram] = {}
         # The last one, with the structure it is for: to compare takes a third of looking it up.
-        self._last: tuple[Any, Program | None] = None, None
+        self._last: tuple[Any, XlaProgram | None] = None, None
         self._names: Any = None
         self._told = False
 
@@ -239,7 +239,7 @@ class XlaFunction(Jitted):
         args, kwargs = map_tree(_as_numbers, (args, kwargs))
         return self(*args, **kwargs)
 
-    def _made(self, args: tuple, kwargs: dict, found: Sequence[Any], in_tree: Any) -> Program:
+    def _made(self, args: tuple, kwargs: dict, found: Sequence[Any], in_tree: Any) -> XlaProgram:
         """The program for arguments of this structure, of which these are the leaves."""
         function, _, _, static = self._static.bind(args, kwargs)
 
@@ -255,7 +255,7 @@ class XlaFunction(Jitted):
         donated = [i for i in donated if id(found[i]) not in handed]
         arranged = [i for k in order or range(len(of_args)) for i in of_args[k]]
         asked, out_shardings = self._shardings
-        program = Program(
+        program = XlaProgram(
             stage,
             name_of(self._function),
             self._tracing,

@@ -16,7 +16,7 @@ import numpy as np
 from funcgrad._core.aval import aval_of, is_real
 from funcgrad._core.bind import Tracer, is_foreign, is_value
 from funcgrad._engines import is_abstract
-from funcgrad._engines.xla.door import jax_functions
+from funcgrad._engines.xla.record import jax_functions
 from funcgrad._ops.elementwise.cast import cast_p
 from funcgrad._ops.program.jax_function import apply
 from funcgrad._transforms.base.stage import stage_flat

@@ -1,7 +1,7 @@
-"""Equations as the steps of a kernel: a form for each primitive that can be compiled.
+"""Lower equations to the steps of a kernel: a form for each primitive that can be compiled.
 
-A form puts steps down and says what stands for the results, or returns ``False`` where an equation has none: it then
-runs as the NumPy engine writes it.
+A form adds steps and records the values of the results. It returns ``False`` if the equation has no kernel form; the
+NumPy engine then runs it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,21 @@ from funcgrad._core.lazy import LazyModule
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines.source.kernels.expand import parts_of
 from funcgrad._engines.source.kernels.lowering import KINDS, Lowering, in_dtype, number
-from funcgrad._engines.source.kernels.nodes import Access, Memory, Number, Rows, Shape, View, strides_of
+from funcgrad._engines.source.kernels.nodes import (
+    Access,
+    BlockRows,
+    KernelMemory,
+    Scalar,
+    Shape,
+    StridedView,
+    strides_of,
+)
 
 _scipy_special = LazyModule("scipy.special")
 
 
 def lowered(w: Lowering, equation: Equation) -> bool:
-    """Put the steps of an equation down, if it has a form."""
+    """Add the steps of an equation; return whether it has a form."""
     return all(_lowered(w, part) for part in parts_of(equation))
 
 
@@ -43,7 +51,7 @@ def _lowered(w: Lowering, equation: Equation) -> bool:
 
 
 def _ufunc_of(primitive: Primitive) -> np.ufunc | None:
-    """The ufunc that a primitive is, or that has the same values."""
+    """Return the ufunc that a primitive is, or the SciPy ufunc with the same values."""
     if isinstance(primitive.numpy, np.ufunc):
         return primitive.numpy
     special = primitive.forms.special
@@ -51,7 +59,7 @@ def _ufunc_of(primitive: Primitive) -> np.ufunc | None:
 
 
 def _is_known(x: Operand) -> bool:
-    """Whether kernels know arrays of this type."""
+    """Return whether kernels support arrays of this type."""
     aval = x.aval
     known = aval.dtype.kind in KINDS and not (aval.dtype.kind in "fc" and aval.dtype.itemsize not in (4, 8, 16))
     return known and aval.size > 0 and aval.dtype.isnative and aval.dtype != np.longdouble
@@ -106,15 +114,15 @@ def _fill(w: Lowering, equation: Equation) -> bool:
 
 
 def _view(w: Lowering, equation: Equation) -> bool:
-    """What shows its operand: as NumPy shows an array that is not there."""
+    """Lower a view: apply NumPy's view to an array that has the strides but no memory, and read the new strides."""
     (operand, *arrays), (result,) = equation.operands, equation.results
     x, shape = w.access(operand), w.shape(result)
     if arrays:
         return _picked(w, equation)
     if x is None:
         return False
-    if isinstance(x, Number):
-        # The same everywhere, whatever shows it.
+    if isinstance(x, Scalar):
+        # A view of a number is the same number.
         return w.set(equation, x)
     basic = equation.primitive.forms.basic
     if basic is Basic.RESHAPE:
@@ -130,11 +138,11 @@ def _view(w: Lowering, equation: Equation) -> bool:
     else:
         return False
     offset = shown.__array_interface__["data"][0] - array.__array_interface__["data"][0]
-    return w.set(equation, View(x.memory, x.offset + offset, shape, shown.strides))
+    return w.set(equation, StridedView(x.memory, x.offset + offset, shape, shown.strides))
 
 
 def _picked(w: Lowering, equation: Equation) -> bool:
-    """Elements that index arrays name along the first axes."""
+    """Lower an indexing operation whose index arrays stand along the first axes."""
     x, *ids = [w.array(operand) for operand in equation.operands]
     first = equation.primitive.forms.basic is Basic.EMBEDDING or _is_first(equation.params["index"])
     found = [each for each in ids if each is not None and each.dtype.kind in "iu"]
@@ -144,12 +152,12 @@ def _picked(w: Lowering, equation: Equation) -> bool:
 
 
 def _is_first(index: Any) -> bool:
-    """Whether an index is arrays along the first axes, and all of the others."""
+    """Return whether an index has arrays along the first axes, and takes all of the other axes."""
     return all(entry in (Ellipsis, slice(None)) for entry in index.entries[index.slots :])
 
 
 def _scatter(w: Lowering, equation: Equation) -> bool:
-    """Zeros, to which one array is added in its place."""
+    """Lower a sum of one array into zeros."""
     v, *ids = [w.array(operand) for operand in equation.operands]
     (index, *more), shape = equation.params["indices"], equation.params["shape"]
     found = [each for each in ids if each is not None and each.dtype.kind in "iu"]
@@ -158,15 +166,15 @@ def _scatter(w: Lowering, equation: Equation) -> bool:
     return w.set(equation, w.added(v, found, shape))
 
 
-def _reshaped(w: Lowering, x: View, shape: Shape) -> View:
-    """The same elements in another shape, copied where they do not lie as they must."""
-    steps = [s for n, s in zip(x.shape, x.strides, strict=True) if n != 1 or isinstance(n, Rows)]
+def _reshaped(w: Lowering, x: StridedView, shape: Shape) -> StridedView:
+    """Return the same elements in another shape, copied if the strides do not allow a view."""
+    steps = [s for n, s in zip(x.shape, x.strides, strict=True) if n != 1 or isinstance(n, BlockRows)]
     if [n for n in x.shape if n != 1] == [n for n in shape if n != 1] and not x.is_contiguous:
         rest = iter(steps)
-        strides = tuple([next(rest) if n != 1 or isinstance(n, Rows) else 0 for n in shape])
-        return View(x.memory, x.offset, shape, strides)
+        strides = tuple([next(rest) if n != 1 or isinstance(n, BlockRows) else 0 for n in shape])
+        return StridedView(x.memory, x.offset, shape, strides)
     x = w.contiguous(x)
-    return View(x.memory, x.offset, shape, strides_of(shape))
+    return StridedView(x.memory, x.offset, shape, strides_of(shape))
 
 
 def _matmul(w: Lowering, equation: Equation) -> bool:
@@ -174,9 +182,9 @@ def _matmul(w: Lowering, equation: Equation) -> bool:
     if a is None or b is None or not {len(a.shape), len(b.shape)} <= {1, 2}:
         return False
     if len(a.shape) == 1:
-        a = View(a.memory, a.offset, (1, *a.shape), (a.shape[0] * a.strides[0], *a.strides))
+        a = StridedView(a.memory, a.offset, (1, *a.shape), (a.shape[0] * a.strides[0], *a.strides))
     if len(b.shape) == 1:
-        b = View(b.memory, b.offset, (*b.shape, 1), (*b.strides, 1))
+        b = StridedView(b.memory, b.offset, (*b.shape, 1), (*b.strides, 1))
     return w.set(equation, w.product(a, b, w.shape(equation.results[0])))
 
 
@@ -192,18 +200,18 @@ def _dot_general(w: Lowering, equation: Equation) -> bool:
     return w.set(equation, w.product(left, right, w.shape(equation.results[0])))
 
 
-def _turned(x: View) -> View:
-    return View(x.memory, x.offset, x.shape[::-1], x.strides[::-1])
+def _turned(x: StridedView) -> StridedView:
+    return StridedView(x.memory, x.offset, x.shape[::-1], x.strides[::-1])
 
 
 def _split(w: Lowering, equation: Equation) -> bool:
     x = w.access(equation.operands[0])
-    if not isinstance(x, View) or x.shape != (len(equation.results),):
+    if not isinstance(x, StridedView) or x.shape != (len(equation.results),):
         return False
     if any(var.aval.shape != () for var in equation.results):
         return False
     for k, var in enumerate(equation.results):
-        w.known[var] = View(x.memory, x.offset + k * x.strides[0], (), ())
+        w.known[var] = StridedView(x.memory, x.offset + k * x.strides[0], (), ())
     return True
 
 
@@ -225,14 +233,14 @@ FORMS: dict[Basic | None, Form] = {
     Basic.STOP_GRADIENT: _same,
     Basic.TRANSPOSE: _view,
 }
-# The operations that only show the memory of their operand in a kernel, where a copy is made when it is read.
+# Operations that only show the memory of their operand; the copy is made when the result is read.
 VIEWS = frozenset(
     {Basic.BARRIER, Basic.BROADCAST, Basic.COPY, Basic.INDEX, Basic.RESHAPE, Basic.STOP_GRADIENT, Basic.TRANSPOSE}
 )
 
 
 def has_form(equation: Equation) -> bool:
-    """Whether an equation can be compiled; tried by itself."""
+    """Return whether an equation by itself can be compiled."""
     lowering = Lowering({})
     for x in equation.operands:
         if type(x) is Var:
@@ -241,6 +249,6 @@ def has_form(equation: Equation) -> bool:
 
 
 def given(var: Var, shape: Shape, name: str, sliced: bool = False) -> Access:
-    """What stands for an operand of a kernel: its memory, or the number itself."""
+    """Return the value of a kernel's operand: its memory, or a number."""
     aval = var.aval
-    return Number(name, aval.dtype) if aval.shape == () else Memory(aval.dtype, shape, name, sliced).whole()
+    return Scalar(name, aval.dtype) if aval.shape == () else KernelMemory(aval.dtype, shape, name, sliced).whole()

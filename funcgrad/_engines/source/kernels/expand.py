@@ -1,4 +1,4 @@
-"""Equations that are computed by basic operations: a primitive's own expansion, in place of a form in each engine."""
+"""Expand equations into basic operations, by the primitive's own expansion instead of a form in each engine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from funcgrad._core.trace.staging import StagingTrace
 
 
 class Expanded(Equation):
-    """An equation with the basic operations that compute the same from its operands."""
+    """An equation and the basic operations that compute the same result."""
 
     __slots__ = ("parts",)
 

@@ -1,17 +1,17 @@
-"""Steps put together into loops, and where in the workspace lies what goes from one to the next."""
+"""Fuse steps into loops, and assign memory in the workspace to intermediate values."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
 
-from funcgrad._engines.source.kernels.nodes import Apply, Check, Memory, Picked, Step, View, reads
+from funcgrad._engines.source.kernels.nodes import Apply, Check, KernelMemory, Picked, Step, StridedView, reads
 
 _ALIGNMENT = 64
 
 
-def needed(steps: Sequence[Step], results: Iterable[Memory]) -> list[Step]:
-    """The steps that the results come from."""
+def needed(steps: Sequence[Step], results: Iterable[KernelMemory]) -> list[Step]:
+    """Return the steps that the results depend on."""
     read = set(results)
     kept: list[Step] = []
     for step in reversed(steps):
@@ -22,7 +22,7 @@ def needed(steps: Sequence[Step], results: Iterable[Memory]) -> list[Step]:
 
 
 def fused(steps: Sequence[Step]) -> list[list[Step]]:
-    """The steps in groups: expressions over one shape that nothing keeps apart are one loop."""
+    """Group the steps: expressions over one shape become one loop if no dependency prevents it."""
     pending = list(steps)
     groups: list[list[Step]] = []
     while pending:
@@ -30,8 +30,8 @@ def fused(steps: Sequence[Step]) -> list[list[Step]]:
         group: list[Step] = [first]
         if isinstance(first, Apply):
             rest: list[Step] = []
-            read: set[Memory] = set()
-            written: set[Memory] = set()
+            read: set[KernelMemory] = set()
+            written: set[KernelMemory] = set()
             for step in pending:
                 if isinstance(step, Apply) and _joins(step, group, read, written):
                     group.append(step)
@@ -44,8 +44,8 @@ def fused(steps: Sequence[Step]) -> list[list[Step]]:
     return groups
 
 
-def _joins(step: Apply, group: Sequence[Step], read: set[Memory], written: set[Memory]) -> bool:
-    """Whether an expression can be computed in a loop, before what is left for later."""
+def _joins(step: Apply, group: Sequence[Step], read: set[KernelMemory], written: set[KernelMemory]) -> bool:
+    """Return whether an expression can join a loop, which runs before the steps that are left for later."""
     target = step.target
     if target.shape != group[0].target.shape or target.memory in read | written or reads(step) & written:
         return False
@@ -53,27 +53,27 @@ def _joins(step: Apply, group: Sequence[Step], read: set[Memory], written: set[M
     picked = [x for x in step.operands if isinstance(x, Picked)]
     if any(x.x.memory in made for x in picked):
         return False
-    # Of what the loop itself makes it has the element that is made then.
+    # In the loop, an expression sees only the current element of memory that the loop itself makes.
     given = [*step.operands, *[y for x in picked for y in x.ids]]
-    own = [x for x in given if isinstance(x, View) and x.memory in made]
+    own = [x for x in given if isinstance(x, StridedView) and x.memory in made]
     return target.memory not in made and all(x == made[x.memory] for x in own)
 
 
-def inside(groups: Sequence[Sequence[Step]], i: int, results: set[Memory]) -> set[Memory]:
-    """What a group makes that nobody else reads: it stays in the processor."""
+def inside(groups: Sequence[Sequence[Step]], i: int, results: set[KernelMemory]) -> set[KernelMemory]:
+    """Return the memory that only this group uses: its values stay in registers."""
     made = {step.target.memory for step in groups[i] if isinstance(step, Apply)}
     others = [step for k, group in enumerate(groups) if k != i for step in group]
     seen = {m for step in others for m in (*reads(step), step.target.memory)}
     return {m for m in made if m not in seen and m not in results and m.name is None}
 
 
-def allotted(groups: Sequence[Sequence[Step]], results: set[Memory]) -> tuple[dict[Memory, int], int]:
-    """Where each memory lies that neither comes nor goes, in bytes, and how much they take together.
+def allotted(groups: Sequence[Sequence[Step]], results: set[KernelMemory]) -> tuple[dict[KernelMemory, int], int]:
+    """Return the byte offset of each intermediate memory in the workspace, and the size of the workspace.
 
-    What is not read any more makes room for others of its size.
+    Memory that is not read again is reused for later memory of its size.
     """
-    first: dict[Memory, int] = {}
-    last: dict[Memory, int] = {}
+    first: dict[KernelMemory, int] = {}
+    last: dict[KernelMemory, int] = {}
     for i, group in enumerate(groups):
         hidden = inside(groups, i, results)
         for step in group:
@@ -81,7 +81,7 @@ def allotted(groups: Sequence[Sequence[Step]], results: set[Memory]) -> tuple[di
                 if memory.name is None and memory not in results:
                     first.setdefault(memory, i)
                     last[memory] = i
-    places: dict[Memory, int] = {}
+    places: dict[KernelMemory, int] = {}
     free: dict[int, list[int]] = {}
     total = 0
     for i in range(len(groups)):
@@ -94,5 +94,5 @@ def allotted(groups: Sequence[Sequence[Step]], results: set[Memory]) -> tuple[di
     return places, total
 
 
-def _room(memory: Memory) -> int:
+def _room(memory: KernelMemory) -> int:
     return -(-math.prod(memory.shape) * memory.dtype.itemsize // _ALIGNMENT) * _ALIGNMENT

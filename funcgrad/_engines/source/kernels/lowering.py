@@ -1,7 +1,7 @@
-"""What forms of equations put down as steps of a kernel: ufuncs, casts, reductions, products.
+"""Turn ufuncs, casts, reductions and products into steps of a kernel.
 
-An expression is written where compilers of loops give NumPy's numbers to the bit;
-everything else calls NumPy's or SciPy's own inner loop (``ufuncs.py``).
+An operation becomes an expression if compilers of loops give NumPy's numbers to the bit. Any other operation calls the
+inner loop of NumPy or SciPy (``ufuncs.py``).
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from funcgrad._engines.source.kernels.nodes import (
     Apply,
     Call,
     Check,
-    Memory,
-    Number,
+    KernelMemory,
     Picked,
     Product,
     Reduce,
+    Scalar,
     Shape,
     Step,
-    View,
+    StridedView,
 )
 from funcgrad._engines.source.kernels.ufuncs import inner_loop, loop_dtypes
 
@@ -66,15 +66,15 @@ _BOOLS: dict[Any, str] = {
 }
 _EXPRESSIONS = {"f": _FLOATS, "i": _INTEGERS, "u": _INTEGERS, "b": _BOOLS}
 
-# What kinds of dtypes kernels compute in.
+# The kinds of dtypes that kernels compute in.
 KINDS = "fiubc"
 
 
 class Lowering:
-    """Writes the steps of a kernel.
+    """Collects the steps of a kernel.
 
     Args:
-        shapes: the shapes of variables in a block, where they are others.
+        shapes: the shapes of variables within a block, where they differ from those of the graph.
     """
 
     def __init__(self, shapes: Mapping[Any, Shape]) -> None:
@@ -83,53 +83,53 @@ class Lowering:
         self._shapes = shapes
 
     def shape(self, x: Operand) -> Shape:
-        """The shape of an operand, in a block."""
+        """Return the shape of an operand within a block."""
         return self._shapes.get(x, x.aval.shape)
 
     def set(self, equation: Equation, value: Access | None) -> bool:
-        """Say what stands for the result; whether there is anything."""
+        """Record the value of the result; return whether there is one."""
         if value is not None:
             self.known[equation.results[0]] = value
         return value is not None
 
     def access(self, x: Operand, dtype: np.dtype | None = None) -> Access | None:
-        """An operand; a number of the program's in a dtype."""
+        """Return an operand; a literal is converted to ``dtype``."""
         return number(x.value, dtype or x.aval.dtype) if type(x) is Literal else self.known[x]
 
-    def array(self, x: Operand) -> View | None:
-        """An operand as memory, also where it is one number everywhere."""
+    def array(self, x: Operand) -> StridedView | None:
+        """Return an operand as memory; a number is written to an array."""
         found = self.access(x)
         return None if found is None else self.held(found, self.shape(x))
 
-    def applied(self, text: str, operands: Sequence[Access], shape: Shape, dtype: np.dtype) -> View:
-        """A new array by an expression of its operands, which are repeated as they must."""
-        target = Memory(dtype, shape).whole()
-        spread = tuple([x.spread(shape) if isinstance(x, View) else x for x in operands])
+    def applied(self, text: str, operands: Sequence[Access], shape: Shape, dtype: np.dtype) -> StridedView:
+        """Add an expression that makes a new array of its operands, which are broadcast."""
+        target = KernelMemory(dtype, shape).whole()
+        spread = tuple([x.spread(shape) if isinstance(x, StridedView) else x for x in operands])
         self.steps.append(Apply(target, text, spread))
         return target
 
     def cast(self, x: Access, dtype: np.dtype) -> Access | None:
-        """An operand in another dtype; ``None`` where compilers do it otherwise than NumPy."""
+        """Return an operand in another dtype; ``None`` if compilers convert it in another way than NumPy."""
         if x.dtype == dtype:
             return x
         text = _cast_text(x.dtype, dtype)
         if text is None:
             return None
-        if isinstance(x, Number):
-            return Number(text.format(x.text), dtype)
+        if isinstance(x, Scalar):
+            return Scalar(text.format(x.text), dtype)
         return self.applied(text, [x], x.shape, dtype)
 
-    def held(self, x: Access, shape: Shape = ()) -> View:
-        """A number as an array."""
-        return x if isinstance(x, View) else self.applied("{}", [x], shape, x.dtype)
+    def held(self, x: Access, shape: Shape = ()) -> StridedView:
+        """Return an operand as an array, also if it is a number."""
+        return x if isinstance(x, StridedView) else self.applied("{}", [x], shape, x.dtype)
 
-    def contiguous(self, x: Access) -> View:
-        """An operand without gaps."""
+    def contiguous(self, x: Access) -> StridedView:
+        """Return an operand as contiguous memory."""
         x = self.held(x)
         return x if x.is_contiguous else self.applied("{}", [x], x.shape, x.dtype)
 
     def ufunc(self, function: np.ufunc, equation: Equation) -> Access | None:
-        """A ufunc of the equation's operands."""
+        """Add a ufunc of the equation's operands."""
         kinds = [_kind(x) for x in equation.operands]
         dtypes = loop_dtypes(function, kinds)
         (result,) = equation.results
@@ -141,7 +141,7 @@ class Lowering:
     def of(
         self, function: Any, operands: Sequence[Access | None], dtypes: Sequence[np.dtype], shape: Shape
     ) -> Access | None:
-        """A ufunc of operands, in the dtypes of a loop of its own."""
+        """Add a ufunc of operands, in the dtypes of one of its loops."""
         given: list[Access] = []
         for x, dtype in zip(operands, dtypes, strict=False):
             y = None if x is None else self.cast(x, dtype)
@@ -152,18 +152,18 @@ class Lowering:
         if text is not None:
             return self.applied(in_dtype(text, dtypes[-1]), given, shape, dtypes[-1])
         if function is np.power and dtypes[0].kind in "iub":
-            # Negative powers of integers are refused, which takes Python's lock.
+            # NumPy refuses negative powers of integers by an exception, and raising one needs Python's lock.
             return None
         loop = inner_loop(function, tuple(dtypes)) if len(dtypes) <= 4 else None
         if loop is None:
             return None
-        target = Memory(dtypes[-1], shape).whole()
+        target = KernelMemory(dtypes[-1], shape).whole()
         even = tuple([self._even(x, shape) for x in given])
         self.steps.append(Call(loop, function.__name__, even, target))
         return target
 
-    def _even(self, x: Access, shape: Shape) -> View:
-        """An operand of an inner loop: repeated as it must be, with one step from each element to the next."""
+    def _even(self, x: Access, shape: Shape) -> StridedView:
+        """Return an operand for an inner loop: broadcast, with one constant step between elements."""
         x = self.held(x)
         spread = x.spread(shape)
         if spread.is_contiguous or not any(spread.strides):
@@ -184,75 +184,77 @@ class Lowering:
         found = [each for each in given if each is not None]
         return self.applied("choose({}, {}, {})", found, self.shape(result), dtype)
 
-    def reduced(self, function: Any, x: View, axes: tuple[int, ...], keepdims: bool) -> View | None:
-        """The elements of some axes put together."""
+    def reduced(self, function: Any, x: StridedView, axes: tuple[int, ...], keepdims: bool) -> StridedView | None:
+        """Add a reduction over some axes."""
         first = _first(function, x.dtype)
         loop = inner_loop(function, (x.dtype, x.dtype, x.dtype))
         if first is None or loop is None:
             return None
         x = self.contiguous(x)
         kept = tuple([1 if k in axes else n for k, n in enumerate(x.shape)])
-        target = Memory(x.dtype, kept).whole()
+        target = KernelMemory(x.dtype, kept).whole()
         self.steps.append(Reduce(loop, function.__name__, x, axes, first, target))
         return target if keepdims else target._replace(
             shape=tuple([n for k, n in enumerate(kept) if k not in axes]),
             strides=tuple([s for k, s in enumerate(target.strides) if k not in axes]),
         )  # fmt: skip
 
-    def product(self, a: View, b: View, shape: Shape) -> View | None:
-        """The product of two matrices."""
+    def product(self, a: StridedView, b: StridedView, shape: Shape) -> StridedView | None:
+        """Add the product of two matrices."""
         loop = inner_loop(np.matmul, (a.dtype, a.dtype, a.dtype))
         if a.dtype != b.dtype or a.dtype.kind not in "fc" or loop is None or {len(a.shape), len(b.shape)} != {2}:
             return None
-        target = Memory(a.dtype, shape).whole()
+        target = KernelMemory(a.dtype, shape).whole()
         self.steps.append(Product(loop, self._matrix(a), self._matrix(b), target))
         return target
 
-    def place(self, x: View, held: Sequence[View], axes: int) -> tuple[Picked, Shape]:
-        """The elements that arrays name along the first axes of an array; and the shape that they have."""
+    def place(self, x: StridedView, held: Sequence[StridedView], axes: int) -> tuple[Picked, Shape]:
+        """Return the elements that index arrays name along the first axes of an array, and their shape."""
         batch = np.broadcast_shapes(*[each.shape for each in held])
         shape = (*batch, *x.shape[axes:])
-        rest = View(x.memory, x.offset, shape, (*[0] * len(batch), *x.strides[axes:]))
+        rest = StridedView(x.memory, x.offset, shape, (*[0] * len(batch), *x.strides[axes:]))
         wide = (*batch, *[1] * (len(shape) - len(batch)))
         spread, checks = [], []
         for each, length in zip(held, x.shape, strict=False):
-            checks.append(Memory(_BOOL, (1,)).whole())
+            checks.append(KernelMemory(_BOOL, (1,)).whole())
             self.steps.append(Check(each, length, checks[-1]))
             whole = each.spread(batch)
-            spread.append(View(whole.memory, whole.offset, wide, (*whole.strides, *[0] * (len(wide) - len(batch)))))
+            spread.append(
+                StridedView(whole.memory, whole.offset, wide, (*whole.strides, *[0] * (len(wide) - len(batch))))
+            )
         numbers = tuple([each.spread(shape) for each in spread])
         steps = tuple(zip(x.strides[:axes], x.shape[:axes], strict=True))
         return Picked(rest, numbers, steps, tuple(checks)), shape
 
-    def picked(self, x: View, ids: Sequence[View]) -> View:
-        """What arrays of numbers name along the first axes."""
+    def picked(self, x: StridedView, ids: Sequence[StridedView]) -> StridedView:
+        """Return the elements that index arrays name along the first axes."""
         place, shape = self.place(x, ids, len(ids))
-        target = Memory(x.dtype, shape).whole()
+        target = KernelMemory(x.dtype, shape).whole()
         self.steps.append(Apply(target, "{}", (place,)))
         return target
 
-    def added(self, v: View, ids: Sequence[View], shape: Shape) -> View:
-        """Zeros, to which an array is added where arrays of numbers say."""
-        target = Memory(v.dtype, shape).whole()
+    def added(self, v: StridedView, ids: Sequence[StridedView], shape: Shape) -> StridedView:
+        """Return zeros to which an array is added at the elements that index arrays name."""
+        target = KernelMemory(v.dtype, shape).whole()
         place, wanted = self.place(target, ids, len(ids))
         self.steps.append(Add(place, v.spread(wanted), target))
         return target
 
-    def _matrix(self, x: View) -> View:
-        """A matrix as BLAS takes it."""
-        whole = x.is_contiguous or View(x.memory, x.offset, x.shape[::-1], x.strides[::-1]).is_contiguous
+    def _matrix(self, x: StridedView) -> StridedView:
+        """Return a matrix in memory that BLAS takes: contiguous, perhaps transposed."""
+        whole = x.is_contiguous or StridedView(x.memory, x.offset, x.shape[::-1], x.strides[::-1]).is_contiguous
         return x if whole else self.contiguous(x)
 
 
 def _kind(x: Operand) -> Any:
-    """What decides of the dtype: Python's numbers are weak."""
+    """Return the type that decides the dtype: Python numbers are weak."""
     if type(x) is Literal and type(x.value) in (int, float, complex):
         return type(x.value)
     return {"f": float, "i": int, "c": complex}.get(x.aval.dtype.kind) if x.aval.weak else x.aval.dtype
 
 
-def number(value: Any, dtype: np.dtype) -> Number | None:
-    """A number of the program's as text, in a dtype."""
+def number(value: Any, dtype: np.dtype) -> Scalar | None:
+    """Return a literal as text, in a dtype."""
     if dtype.kind not in "fiub":
         return None
     try:
@@ -260,15 +262,15 @@ def number(value: Any, dtype: np.dtype) -> Number | None:
     except OverflowError:
         return None
     if dtype.kind == "b":
-        return Number(repr(bool(number)), dtype)
+        return Scalar(repr(bool(number)), dtype)
     if dtype.kind in "iu":
-        return Number(f"{dtype.name}({int(number)})", dtype)
+        return Scalar(f"{dtype.name}({int(number)})", dtype)
     plain = repr(float(number)) if math.isfinite(number) else f"float('{float(number)!r}')"
     if not math.isfinite(number):
-        # Of NaN the sign is kept, and no more.
+        # Only the sign of a NaN is kept, not its payload.
         name = "nan" if math.isnan(number) else "inf"
         plain = f"-{name}" if math.copysign(1, number) < 0 else name
-    return Number(f"({plain})" if dtype == np.float64 else f"{dtype.name}({plain})", dtype)
+    return Scalar(f"({plain})" if dtype == np.float64 else f"{dtype.name}({plain})", dtype)
 
 
 def _cast_text(given: np.dtype, dtype: np.dtype) -> str | None:
@@ -277,18 +279,18 @@ def _cast_text(given: np.dtype, dtype: np.dtype) -> str | None:
     if dtype.kind == "b":
         return "({} != 0)"
     if given.kind == "f" and dtype.kind in "iu":
-        # Of what has no place among the integers the processor makes what it likes.
+        # A float outside the range of the integer dtype gives a result that depends on the processor.
         return None
     return f"{dtype.name}({{}})"
 
 
 def in_dtype(text: str, dtype: np.dtype) -> str:
-    """An expression of integers, which compilers widen, in their dtype."""
+    """Return an expression of integers, which compilers widen, converted back to its dtype."""
     return f"{dtype.name}({text})" if dtype.kind in "iu" else text
 
 
-def _first(function: Any, dtype: np.dtype) -> Number | None:
-    """What a reduction begins with."""
+def _first(function: Any, dtype: np.dtype) -> Scalar | None:
+    """Return the number that a reduction starts from."""
     if function is np.add:
         return number(0, dtype)
     if function is np.multiply:

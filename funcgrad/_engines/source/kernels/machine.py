@@ -1,14 +1,14 @@
-"""What Numba compiles for kernels: memory by its address, workspace on the stack, and calls of NumPy's inner loops.
+"""Functions that Numba compiles into kernels: memory access by address, workspace on the stack, NumPy's inner loops.
 
-A kernel's text knows these functions by their names here:
+The text of a kernel calls these functions by these names:
 
-    pointer(array)        where its first element lies               space(n)          so many bytes on the stack
-    part(p, k)            the place of element k                     typed(p, k, dtype)   the place of byte k
-    at(p, k)              a number of the kernel's table             inner, product    one of NumPy's inner loops
-    load(m, p, k)         element k of memory number m               choose(c, x, y)   one of two numbers
+    pointer(array)        the address of the first element       space(n)          allocate n bytes on the stack
+    part(p, k)            the address of element k               typed(p, k, dtype)   the address of byte k, typed
+    at(p, k)              a number of the kernel's table         inner, product    one of NumPy's inner loops
+    load(m, p, k)         element k of memory number m           choose(c, x, y)   x if c, else y
     store(m, p, k, x)
 
-Memories of different numbers do not overlap: a compiler that knows it uses the processor's vectors.
+Memories of different numbers do not overlap. The compiler uses vector instructions because it knows this.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _cgutils: Any = LazyModule("numba.core.cgutils")
 _extending: Any = LazyModule("numba.extending")
 _ir: Any = LazyModule("llvmlite.ir")
 
-# So many memories of a kernel are told apart.
+# LLVM's alias scopes tell this many memories of a kernel apart.
 MEMORIES = 48
 
 
@@ -87,8 +87,8 @@ def _at(context: Any, p: Any, k: Any) -> Any:
     return _types.int64(p, _types.intp), generate
 
 
-def _told_apart(module: Any, instruction: Any, number: int) -> None:
-    """Say of a load or a store that its memory is none of the others'."""
+def _set_alias_scope(module: Any, instruction: Any, number: int) -> None:
+    """Tell LLVM that a load or a store touches no memory of another number."""
     if number >= MEMORIES:
         return
     domain = module.add_metadata(["funcgrad"])
@@ -104,7 +104,7 @@ def _load(context: Any, m: Any, p: Any, k: Any) -> Any:
     def generate(ctx: Any, builder: Any, signature: Any, args: Any) -> Any:
         del ctx
         value = builder.load(builder.gep(args[1], [args[2]]))
-        _told_apart(builder.module, value, number)
+        _set_alias_scope(builder.module, value, number)
         return builder.trunc(value, _ir.IntType(1)) if signature.return_type == _types.boolean else value
 
     return p.dtype(m, p, _types.intp), generate
@@ -118,7 +118,7 @@ def _store(context: Any, m: Any, p: Any, k: Any, x: Any) -> Any:
         value = args[3]
         if signature.args[3] == _types.boolean:
             value = builder.zext(value, _ir.IntType(8))
-        _told_apart(builder.module, builder.store(value, builder.gep(args[1], [args[2]])), number)
+        _set_alias_scope(builder.module, builder.store(value, builder.gep(args[1], [args[2]])), number)
         return ctx.get_dummy_value()
 
     return _types.void(m, p, _types.intp, p.dtype), generate
@@ -136,7 +136,7 @@ def _choose(context: Any, c: Any, x: Any, y: Any) -> Any:
 
 
 def _called(builder: Any, function: Any, data: Any, lists: Sequence[Sequence[Any]]) -> None:
-    """A call of an inner loop: three lists of words in memory, and its data."""
+    """Write the call of an inner loop: three lists of words in memory, and the loop's data."""
     given = []
     for words in lists:
         place = _cgutils.alloca_once(builder, _ir.ArrayType(_word(), len(words)))
@@ -150,7 +150,7 @@ def _called(builder: Any, function: Any, data: Any, lists: Sequence[Sequence[Any
 
 
 def _inner(context: Any, *kinds: Any) -> Any:
-    """An inner loop over one dimension: ``(function, data, n, pointer, step, pointer, step, ...)``, steps in bytes."""
+    """Write an inner loop over one dimension: ``(function, data, n, pointer, step, ...)``, steps in bytes."""
     del context
 
     def generate(ctx: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -163,7 +163,7 @@ def _inner(context: Any, *kinds: Any) -> Any:
 
 
 def _product(context: Any, *kinds: Any) -> Any:
-    """NumPy's loop of ``matmul``: lengths, then the three matrices, each with the steps of its axes in bytes."""
+    """Write NumPy's loop of ``matmul``: lengths, then three matrices, each with the strides of its axes in bytes."""
     del context
 
     def generate(ctx: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -177,20 +177,23 @@ def _product(context: Any, *kinds: Any) -> Any:
 
 
 def _words(kinds: Any) -> Any:
-    """The types of arguments, which come as a tuple: pointers, and words."""
+    """Return the types of arguments that come as a tuple: pointers and words."""
     word = _types.int64
     return _types.BaseTuple.from_types([x if isinstance(x, _types.CPointer) else word for x in kinds])
 
 
 @functools.cache
 def text() -> str:
-    """The source of these functions, whose code goes into each kernel."""
+    """Return the source of these functions.
+
+    It belongs to a kernel's key on disk, because each kernel contains this code.
+    """
     return Path(__file__).read_text(encoding="utf-8")
 
 
 @functools.cache
 def functions() -> dict[str, Any]:
-    """The functions above by the names that texts know them by; and the dtypes."""
+    """Return the functions above by their names in kernels, and the dtypes."""
     plain = {"pointer": _pointer, "part": _part, "typed": _typed, "space": _space, "at": _at, "choose": _choose}
     plain |= {"inner": _inner, "product": _product}
     found = {name: _extending.intrinsic(function) for name, function in plain.items()}

@@ -1,13 +1,13 @@
-"""What a kernel does, in steps on memory: the form between the equations of a graph and the text of loops.
+"""The steps of a kernel: the form between the equations of a graph and the text of loops.
 
     Apply(target, text, operands)      one number for each element of the target, by an expression
     Call(function, operands, target)   a ufunc's inner loop over whole arrays
-    Reduce(function, x, axes, target)  the same, elements of some axes into one
-    Product(a, b, target)              of two matrices, by NumPy's loop of ``matmul``, which asks BLAS
-    Add(place, v, target)              the elements of one array to those of zeros that index arrays name
-    Check(ids, length, target)         that index arrays name elements that are there
+    Reduce(function, x, axes, target)  a ufunc's inner loop that combines the elements along some axes
+    Product(a, b, target)              the product of two matrices, by NumPy's loop of ``matmul``, which calls BLAS
+    Add(place, v, target)              add elements of an array to zeros at the elements that index arrays name
+    Check(ids, length, target)         check that index arrays name elements that exist
 
-What only shows memory otherwise (a transposed matrix, a slice, a repeated row) is a `View` and no step.
+A transposed matrix, a slice or a repeated row is a `StridedView` of memory, not a step.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from funcgrad._engines.source.kernels.ufuncs import InnerLoop
 Shape = tuple[int, ...]
 
 
-class Rows(int):
-    """How many rows a block has: the first length of what is cut into blocks. The last block has fewer."""
+class BlockRows(int):
+    """The number of rows in a block, in the shape of an array that is cut into blocks. The last block has fewer."""
 
     __slots__ = ()
 
 
-class Memory:
-    """An operand, a result, or workspace; its elements lie without gaps, the last axis first.
+class KernelMemory:
+    """The memory of an operand, a result or a temporary; its elements are contiguous, the last axis first.
 
     Args:
-        dtype: of its elements.
-        shape: one in which each element stands once.
-        name: that of the argument; ``None`` for workspace.
-        sliced: whether a block has its own rows of the argument.
+        dtype: the dtype of its elements.
+        shape: a shape in which each element stands once.
+        name: the name of the argument; ``None`` for workspace.
+        sliced: whether each block takes its own rows of the argument.
     """
 
     __slots__ = ("dtype", "name", "shape", "sliced")
@@ -47,127 +47,127 @@ class Memory:
         self.name = name
         self.sliced = sliced
 
-    def whole(self) -> View:
-        """All of it."""
-        return View(self, 0, self.shape, strides_of(self.shape))
+    def whole(self) -> StridedView:
+        """Return a view of all elements."""
+        return StridedView(self, 0, self.shape, strides_of(self.shape))
 
 
-class View(NamedTuple):
+class StridedView(NamedTuple):
     """Elements of a memory: element ``k`` lies at ``offset + sum(k * strides)``, counted in elements."""
 
-    memory: Memory
+    memory: KernelMemory
     offset: int
     shape: Shape
     strides: Shape
 
     @property
     def dtype(self) -> np.dtype:
-        """Of the elements."""
+        """The dtype of the elements."""
         return self.memory.dtype
 
     @property
     def is_contiguous(self) -> bool:
-        """Whether its elements lie without gaps, the last axis first."""
+        """Whether the elements are contiguous, the last axis first."""
         wanted = strides_of(self.shape)
         return all(s == t or n == 1 for s, t, n in zip(self.strides, wanted, self.shape, strict=True))
 
-    def spread(self, shape: Shape) -> View:
-        """The same repeated along new axes and those of length 1."""
+    def spread(self, shape: Shape) -> StridedView:
+        """Return the view repeated along new axes and axes of length 1."""
         missing = len(shape) - len(self.shape)
         pairs = zip(self.shape, self.strides, shape[missing:], strict=True)
-        strides = [s if n == wanted and not (n == 1 and not isinstance(n, Rows)) else 0 for n, s, wanted in pairs]
-        return View(self.memory, self.offset, shape, (*[0] * missing, *strides))
+        strides = [s if n == wanted and not (n == 1 and not isinstance(n, BlockRows)) else 0 for n, s, wanted in pairs]
+        return StridedView(self.memory, self.offset, shape, (*[0] * missing, *strides))
 
 
-class Number(NamedTuple):
-    """A number of the program's, or one that a kernel is given, by its text."""
+class Scalar(NamedTuple):
+    """A literal, or a scalar argument of the kernel, as text."""
 
     text: str
     dtype: np.dtype
 
 
 class Picked(NamedTuple):
-    """Elements of a memory at numbers that stand in arrays: ``x[ids[0][k], ids[1][k], ..., rest of k]``.
+    """Elements of a memory that index arrays name: ``x[ids[0][k], ids[1][k], ..., rest of k]``.
 
     Args:
-        x: what lies at number 0, repeated along the axes of the arrays.
-        ids: the arrays, repeated along the rest.
-        steps: by how many elements each number moves on, and how many numbers there are.
-        checks: what the checks of the numbers leave.
+        x: the element at index 0, repeated along the axes of the index arrays.
+        ids: the index arrays, repeated along the rest.
+        steps: for each index array, the stride of its axis and the length of its axis.
+        checks: the targets of the checks of the indices, so that a check runs before the read.
     """
 
-    x: View
-    ids: tuple[View, ...]
+    x: StridedView
+    ids: tuple[StridedView, ...]
     steps: tuple[tuple[int, int], ...]
-    checks: tuple[View, ...]
+    checks: tuple[StridedView, ...]
 
     @property
     def dtype(self) -> np.dtype:
-        """Of the elements."""
+        """The dtype of the elements."""
         return self.x.dtype
 
 
-Access = View | Number
+Access = StridedView | Scalar
 
 
 class Apply(NamedTuple):
     """``target[k] = text(operands[k])``."""
 
-    target: View
+    target: StridedView
     text: str
     operands: tuple[Access | Picked, ...]
 
 
 class Call(NamedTuple):
-    """An inner loop over all elements; each operand has one step."""
+    """A ufunc's inner loop over all elements; each operand has one step between elements."""
 
     loop: InnerLoop
     name: str
-    operands: tuple[View, ...]
-    target: View
+    operands: tuple[StridedView, ...]
+    target: StridedView
 
 
 class Reduce(NamedTuple):
-    """An inner loop of two operands over some axes of one, from a first number on."""
+    """A ufunc's inner loop that combines the elements of ``x`` along some axes, starting from a first number."""
 
     loop: InnerLoop
     name: str
-    x: View
+    x: StridedView
     axes: tuple[int, ...]
-    first: Number
-    target: View
+    first: Scalar
+    target: StridedView
 
 
 class Product(NamedTuple):
-    """The product of two matrices, of which either may be turned."""
+    """The product of two matrices; each may be transposed."""
 
     loop: InnerLoop
-    a: View
-    b: View
-    target: View
+    a: StridedView
+    b: StridedView
+    target: StridedView
 
 
 class Check(NamedTuple):
-    """Leaves the kernel where a number in an array is none of an axis of so many elements."""
+    """Leaves the kernel if an index array names an element that an axis of this length does not have."""
 
-    ids: View
+    ids: StridedView
     length: int
-    target: View
+    target: StridedView
 
 
 class Add(NamedTuple):
-    """``target[ids[0][k], ids[1][k], ..., rest of k] += v[k]``, one after the other, on zeros."""
+    """``target[ids[0][k], ids[1][k], ..., rest of k] += v[k]``, one element after the other, starting from zeros."""
 
     place: Picked
-    v: View
-    target: View
+    v: StridedView
+    target: StridedView
 
 
 Step = Apply | Call | Reduce | Product | Check | Add
 
 
-def reads(step: Step) -> set[Memory]:
-    """The memory that a step reads."""
+def reads(step: Step) -> set[KernelMemory]:
+    """Return the memory that a step reads."""
     if isinstance(step, Apply | Call):
         found: Sequence[Any] = step.operands
     elif isinstance(step, Add):
@@ -175,16 +175,16 @@ def reads(step: Step) -> set[Memory]:
     else:
         found = [getattr(step, name) for name in ("x", "a", "b", "ids") if hasattr(step, name)]
     views = [y for x in found for y in ((x.x, *x.ids, *x.checks) if isinstance(x, Picked) else (x,))]
-    return {x.memory for x in views if isinstance(x, View)}
+    return {x.memory for x in views if isinstance(x, StridedView)}
 
 
 def strides_of(shape: Shape) -> Shape:
-    """The strides of elements that lie without gaps, in elements."""
+    """Return the strides of contiguous elements, counted in elements."""
     return tuple([math.prod(shape[k + 1 :]) for k in range(len(shape))])
 
 
 def merged(dims: Sequence[tuple[int, ...]], strides: Sequence[Sequence[int]]) -> tuple[list[Shape], list[list[int]]]:
-    """Axes put together where all accesses go through them as through one.
+    """Merge axes that every access passes through as if they were one axis.
 
     Args:
         dims: for each axis the lengths of which its length is the product.
@@ -196,7 +196,7 @@ def merged(dims: Sequence[tuple[int, ...]], strides: Sequence[Sequence[int]]) ->
     lengths: list[Shape] = []
     kept: list[list[int]] = [[] for _ in strides]
     for k, dim in enumerate(dims):
-        cut = any(isinstance(n, Rows) for n in dim)
+        cut = any(isinstance(n, BlockRows) for n in dim)
         if math.prod(dim) == 1 and not cut:
             continue
         steps = [each[k] for each in strides]

@@ -1,8 +1,8 @@
-"""Which operations of a program are compiled: a graph with an equation for each kernel.
+"""Choose the operations of a program that are compiled: a graph with one equation for each kernel.
 
-Small operations that follow from each other are one kernel, the whole program where all of them have forms. Large
-ones that go through the same rows are one kernel too, which runs on blocks of rows that stay in cache, on all cores;
-what it adds up over rows is added up block by block.
+Small dependent operations become one kernel; the whole program does if all operations have forms. Large operations over
+the same rows become one kernel too. It runs on blocks of rows that stay in cache, on all cores, and sums over rows are
+added up block by block.
 """
 
 from __future__ import annotations
@@ -17,43 +17,43 @@ from funcgrad._core.primitive import Primitive
 from funcgrad._engines.source.kernels.equations import VIEWS, given, has_form, lowered
 from funcgrad._engines.source.kernels.expand import parts_of, with_expansions
 from funcgrad._engines.source.kernels.lowering import Lowering
-from funcgrad._engines.source.kernels.nodes import Memory, Number, Rows, Shape, View
+from funcgrad._engines.source.kernels.nodes import BlockRows, KernelMemory, Scalar, Shape, StridedView
 from funcgrad._engines.source.kernels.text import KernelWriter, Text
 
-# Of more elements than this an array is large: it is gone through in blocks.
+# An array of more elements is large: kernels run on blocks of it.
 SMALL = 1 << 15
-# So many elements of each array has a block: those of a few arrays stay in the nearest caches.
+# Elements per block. The blocks of a few arrays fit into L2 cache together.
 BLOCK = 1 << 12
-# Fewer steps are done sooner than a kernel is called.
+# Calling a kernel costs more than running fewer operations than this directly.
 _WORTH = 3
-# So many operations at most make one kernel: to compile takes longer than in proportion.
+# The most operations in one kernel: compile time grows faster than the number of operations.
 _MOST = 160
-# Of more, what has nothing to do with the rest is a kernel of its own: steps of many parameters share one.
+# Above this many operations, independent parts become kernels of their own, and steps of equal parameters share one.
 _JOINED = 64
 
-# Beside elementwise primitives, the operations that compute each element from one element.
+# Operations that compute each element from one element, in addition to elementwise primitives.
 _BY_ELEMENT = frozenset({Basic.BROADCAST, Basic.CAST, Basic.COPY, Basic.STOP_GRADIENT})
-# The operations that read an index, which may be out of bounds.
+# Operations that read an index, which may be out of bounds.
 _INDEXED = frozenset({Basic.EMBEDDING, Basic.INDEX, Basic.SCATTER})
 
-# A kernel in place of a primitive: ``made(members, plan, avals)``, with what it needs to be compiled.
-Make = Callable[["Plan"], Any]
+# Makes a kernel, to stand in place of a primitive.
+Make = Callable[["KernelPlan"], Any]
 
 
-class Plan(NamedTuple):
+class KernelPlan(NamedTuple):
     """A kernel that is to be compiled.
 
     Args:
         text: the source and its table.
-        operands: the variables that it is given.
-        results: those that it makes.
-        sliced: for each operand, whether a block has some of its rows, or all of it.
-        partial: for each result the function that puts the blocks' parts of it together; ``None`` where it is whole.
-        shapes: for each result the shape that a block makes.
-        length: of the rows, and how many a block has; ``None`` where there are no blocks.
-        placed: the text of the same kernel with results in the memory of operands, by their numbers; ``None`` where
-            it would be read later.
-        members: the operations themselves, as a program of the operands.
+        operands: the variables that it reads.
+        results: the variables that it makes.
+        sliced: for each operand, whether a block takes some of its rows, or all of it.
+        partial: for each result, the function that combines the parts from all blocks; ``None`` if it is whole.
+        shapes: for each result, the shape that a block makes.
+        length: the number of rows, and the rows per block; ``None`` without blocks.
+        placed: returns the text of the same kernel with some results in the memory of operands, both by number;
+            ``None`` if that memory is read later.
+        members: the operations themselves, as a graph of the operands.
     """
 
     text: Text
@@ -68,7 +68,7 @@ class Plan(NamedTuple):
 
 
 def looped(graph: Graph, whole: Make, blocks: Make) -> Graph:
-    """The same program with kernels, operations moved up beside those that they are in one kernel with."""
+    """Return the same program with kernels. Operations move up to the first operation of their kernel."""
     graph = with_expansions(_without_barriers(graph))
     pending, equations = list(graph.equations), []
     forms = {equation: has_form(equation) for equation in pending}
@@ -77,7 +77,7 @@ def looped(graph: Graph, whole: Make, blocks: Make) -> Graph:
         try:
             found = _small(graph, pending, forms) or _large(graph, pending, forms)
         except _NoFormError as error:
-            # Beside what the kernel knows of its operands: it is left out, and the rest put together anew.
+            # The form alone cannot know the kernel's shapes. Leave the equation out and plan again.
             forms[error.args[0]] = False
             continue
         if found is None:
@@ -90,16 +90,16 @@ def looped(graph: Graph, whole: Make, blocks: Make) -> Graph:
 
 
 def _without_barriers(graph: Graph) -> Graph:
-    """The same program without equations that keep operations apart, or arrays where they are: here they do nothing."""
+    """Return the same program without equations that keep operations or devices apart on other engines."""
     known: dict[Operand, Operand] = {}
     kept: list[Equation] = []
-    # An argument that is a result is copied where it goes through such an equation.
+    # The engine copies an argument that is a result at such an equation, so the equation stays.
     made: set[Operand] = set()
     for e in graph.equations:
         operands = tuple([known.get(x, x) for x in e.operands])
-        handed = any(var in graph.outputs and x not in made for var, x in zip(e.results, operands, strict=False))
+        needs_copy = any(var in graph.outputs and x not in made for var, x in zip(e.results, operands, strict=False))
         made.update(e.results)
-        if e.primitive.forms.basic is Basic.BARRIER and not handed:
+        if e.primitive.forms.basic is Basic.BARRIER and not needs_copy:
             known.update(zip(e.results, operands, strict=False))
         else:
             kept.append(Equation(e.primitive, operands, e.params, e.results, e.source))
@@ -108,14 +108,14 @@ def _without_barriers(graph: Graph) -> Graph:
 
 
 class _NoFormError(Exception):
-    """An equation that has a form by itself has none here."""
+    """An equation that has a form by itself has no form in this kernel."""
 
 
-Found = tuple[Plan, list[Equation]] | None
+Found = tuple[KernelPlan, list[Equation]] | None
 
 
 def _small(graph: Graph, pending: list[Equation], forms: dict[Equation, bool]) -> Found:
-    """The small operations that need nothing of the others."""
+    """Gather the small operations that need no result of the others."""
     members: list[Equation] = []
     others: list[Equation] = []
     late: set[Operand] = set()
@@ -138,7 +138,7 @@ def _small(graph: Graph, pending: list[Equation], forms: dict[Equation, bool]) -
 
 
 def _connected(members: list[Equation], pending: list[Equation]) -> tuple[list[Equation], list[Equation]]:
-    """Those that have to do with the first, and all others: what is alike then has one code, compiled once."""
+    """Split off the operations connected with the first. Equal groups then share one text, which is compiled once."""
     found = [members[0]]
     seen = _arrays(members[0])
     rest = members[1:]
@@ -146,7 +146,7 @@ def _connected(members: list[Equation], pending: list[Equation]) -> tuple[list[E
         found += joined
         seen = seen.union(*map(_arrays, joined))
         rest = [e for e in rest if e not in joined]
-    # And the numbers that they read.
+    # Add the scalar operations that they read.
     makers = {x: e for e in members for x in e.results}
     kept: set[Equation] = set()
     while found:
@@ -162,7 +162,7 @@ def _arrays(equation: Equation) -> set[Operand]:
 
 
 def _without_views(members: list[Equation], others: list[Equation]) -> tuple[list[Equation], list[Equation]]:
-    """Leave out what only shows memory, where nothing else of the kernel reads it: it would be copied."""
+    """Leave out views that nothing else in the kernel reads: the kernel would copy them."""
     while True:
         read = {x for equation in members for x in equation.operands}
         out = [e for e in members if e.primitive.forms.basic in VIEWS and read.isdisjoint(e.results)]
@@ -173,7 +173,7 @@ def _without_views(members: list[Equation], others: list[Equation]) -> tuple[lis
 
 
 def _large(graph: Graph, pending: list[Equation], forms: dict[Equation, bool]) -> Found:
-    """The operations that go through the same rows as the first."""
+    """Gather the operations over the same rows as the first."""
     result = pending[0].results[0].aval
     if not forms[pending[0]] or result.size <= SMALL:
         return None
@@ -201,27 +201,27 @@ def _large(graph: Graph, pending: list[Equation], forms: dict[Equation, bool]) -
 
 
 class _RowsOf:
-    """What goes through the rows of arrays of one length, whatever else their shapes are."""
+    """The shapes of operations over the rows of arrays with one number of rows; the other axes may differ."""
 
     def __init__(self, shape: Shape) -> None:
         self._count: int = shape[0]
         rows = max(1, BLOCK // max(1, math.prod(shape[1:])))
         self.length = (self._count, rows)
-        # Of what is cut into blocks; and what is read whole.
+        # Shapes of variables that are cut into blocks, and the variables that are read whole.
         self.shapes: dict[Any, Shape] = {}
         self._whole: set[Operand] = set()
 
     def is_partial(self, equation: Equation) -> bool:
-        """Whether a block makes a part of each number."""
+        """Return whether a block computes only a part of each number."""
         return equation.primitive.forms.basic is Basic.REDUCTION and 0 in equation.params["axes"]
 
     def takes(self, equation: Equation) -> bool:
-        """Whether an operation does the same in each row; its variables are known as cut, or as whole."""
+        """Return whether an operation works row by row; record its variables as cut or whole."""
         before = self.shapes.copy(), self._whole.copy()
         parts = parts_of(equation)
         if all(self._takes(part) and (part is equation or not self.is_partial(part)) for part in parts):
             return True
-        # The parts that were taken say nothing of their variables, since the whole is not.
+        # The equation is refused as a whole, so forget what its first parts recorded.
         self.shapes, self._whole = before
         return False
 
@@ -244,11 +244,11 @@ class _RowsOf:
             return False
         for x, is_cut in zip(arrays, cut, strict=True):
             if is_cut:
-                self.shapes[x] = (Rows(self.length[1]), *x.aval.shape[1:])
+                self.shapes[x] = (BlockRows(self.length[1]), *x.aval.shape[1:])
             else:
                 self._whole.add(x)
         if not partial:
-            self.shapes[result] = (Rows(self.length[1]), *shape[1:])
+            self.shapes[result] = (BlockRows(self.length[1]), *shape[1:])
         return True
 
     def _is_by_rows(self, basic: Basic | None, params: dict[str, Any], arrays: Sequence[Var]) -> bool:
@@ -267,7 +267,7 @@ class _RowsOf:
 
 
 class _Flat:
-    """What is done to each element of arrays of one shape, of which the rows are too long for a block."""
+    """The shapes of elementwise operations on arrays of one shape whose rows are too long for a block."""
 
     def __init__(self, shape: Shape) -> None:
         self._shape = shape
@@ -275,12 +275,12 @@ class _Flat:
         self.shapes: dict[Any, Shape] = {}
 
     def is_partial(self, equation: Equation) -> bool:
-        """No: what goes over axes is not taken."""
+        """Return ``False``: operations over axes are not taken."""
         del equation
         return False
 
     def takes(self, equation: Equation) -> bool:
-        """Whether all operands have this shape, or are numbers."""
+        """Return whether all operands have this shape, or are scalars."""
         return all(self._takes(part) for part in parts_of(equation))
 
     def _takes(self, equation: Equation) -> bool:
@@ -294,7 +294,7 @@ class _Flat:
             return False
         for x in (*equation.operands, *equation.results):
             if type(x) is Var and x.aval.shape:
-                self.shapes[x] = (Rows(BLOCK),)
+                self.shapes[x] = (BlockRows(BLOCK),)
         return True
 
 
@@ -305,8 +305,8 @@ def _planned(
     shapes: dict[Any, Shape],
     length: tuple[int, int] | None,
     is_partial: Callable[[Equation], bool] = lambda equation: False,
-) -> Plan:
-    """The kernel for these operations, of which others read some."""
+) -> KernelPlan:
+    """Return the kernel for the members; ``others`` read some of its results."""
     made = {var for equation in members for var in equation.results}
     read = {x for equation in others for x in equation.operands} | set(graph.outputs)
     indexed = any(equation.primitive.forms.basic in _INDEXED for equation in members)
@@ -314,23 +314,24 @@ def _planned(
         dict.fromkeys(
             x
             for equation in members
-            # What lends only its shape is not given; but where an index is refused all operations are run again.
+            # FILL uses only the shape of its operand. But an index out of bounds makes all members run again, on all
+            # operands.
             if equation.primitive.forms.basic is not Basic.FILL or indexed
             for x in equation.operands
             if type(x) is Var and x not in made
         )
     )
     lowering = Lowering(shapes)
-    memories: list[Memory] = []
+    memories: list[KernelMemory] = []
     for i, var in enumerate(operands):
         value = given(var, shapes.get(var, var.aval.shape), f"a{i}", sliced=var in shapes)
         lowering.known[var] = value
-        memories += [value.memory] if isinstance(value, View) else []
+        memories += [value.memory] if isinstance(value, StridedView) else []
     for equation in members:
         for x in equation.operands:
-            # What only lends its shape is not given.
+            # An operand that only gives its shape is not passed to the kernel.
             if type(x) is Var:
-                lowering.known.setdefault(x, Number("0", x.aval.dtype))
+                lowering.known.setdefault(x, Scalar("0", x.aval.dtype))
         if not lowered(lowering, equation):
             raise _NoFormError(equation)
     results = [var for equation in members for var in equation.results if var in read]
@@ -351,7 +352,7 @@ def _planned(
     assert plain is not None
     sliced = tuple([var in shapes for var in operands])
     made_shapes = tuple([memory.shape for memory in targets])
-    return Plan(
+    return KernelPlan(
         plain,
         operands,
         tuple(results),
@@ -368,15 +369,15 @@ def _joined(equation: Equation) -> Any:
     return equation.primitive.forms.ufunc
 
 
-def _outputs(lowering: Lowering, results: Sequence[Var], shapes: dict[Any, Shape]) -> list[Memory]:
-    """For each result memory of its own that holds it and nothing else."""
-    taken: set[Memory] = set()
-    found: list[Memory] = []
+def _outputs(lowering: Lowering, results: Sequence[Var], shapes: dict[Any, Shape]) -> list[KernelMemory]:
+    """Return memory for each result that holds this result and nothing else."""
+    taken: set[KernelMemory] = set()
+    found: list[KernelMemory] = []
     for var in results:
         x = lowering.known[var]
         shape = shapes.get(var, var.aval.shape)
-        whole = isinstance(x, View) and x.is_contiguous and math.prod(x.shape) == math.prod(x.memory.shape)
-        if not isinstance(x, View) or not whole or x.memory.name is not None or x.memory in taken:
+        whole = isinstance(x, StridedView) and x.is_contiguous and math.prod(x.shape) == math.prod(x.memory.shape)
+        if not isinstance(x, StridedView) or not whole or x.memory.name is not None or x.memory in taken:
             x = lowering.applied("{}", [x], shape, x.dtype)
         taken.add(x.memory)
         found.append(x.memory)

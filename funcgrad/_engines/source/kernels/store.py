@@ -1,8 +1,8 @@
 """Compiled kernels on disk, so that the next process need not compile them.
 
-A file holds machine code, and a program that loads it runs that. So it lies in a folder that belongs to the user and
-that nobody else may write to, under a name that stands for the source, the types, the versions of all that compiled it
-and the processor; what is in it is compared with its checksum, and with the same description, before it is loaded.
+A file holds machine code, which a program runs after loading it. Therefore the folder must belong to the user, and
+nobody else may write to it. The file name is a hash of the source, the types, the versions of all packages that
+compiled it, and the processor. The content is compared with its checksum and with that description before it is loaded.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _warned: list[str] = []
 
 
 def folder() -> Path:
-    """Where kernels are kept: ``FUNCGRAD_CACHE_DIR``, or a folder among those of the system for what is cached."""
+    """Return the folder of kernels: ``FUNCGRAD_CACHE_DIR``, or a folder in the system's cache directory."""
     given = os.environ.get("FUNCGRAD_CACHE_DIR")
     if given:
         return Path(given) / "kernels"
@@ -47,11 +47,11 @@ def folder() -> Path:
 
 
 class Kept:
-    """The place of one kernel on disk, as Numba's dispatchers ask for it.
+    """The file of one kernel, with the methods that Numba's dispatchers call on a cache.
 
     Args:
-        source: the kernel's text, and that of the functions it calls.
-        processor: what machine code is made for.
+        source: the text of the kernel and of the functions that it calls.
+        processor: the processor that the machine code is for.
     """
 
     def __init__(self, source: str, processor: Any) -> None:
@@ -59,12 +59,12 @@ class Kept:
         self._processor = processor
 
     def load_overload(self, signature: Any, target: Any) -> Any:
-        """The compiled kernel; ``None`` where there is none, or not this one."""
+        """Return the compiled kernel; ``None`` if there is no file for it."""
         about = self._about(signature)
         found = _used(lambda place: _read(place / _name(about), about))
         if found is None:
             return None
-        # What kernels call of Numba's own is there when its context is made, before anything was compiled.
+        # Numba's own functions that kernels call exist only after the context was refreshed.
         target.refresh()
         try:
             return _compiler.CompileResult._rebuild(  # noqa: SLF001  (as Numba's own cache does it)
@@ -74,7 +74,7 @@ class Kept:
             return None
 
     def save_overload(self, signature: Any, result: Any) -> None:
-        """Put a compiled kernel down."""
+        """Write a compiled kernel to disk."""
         about = self._about(signature)
         found = _serialize.dumps(result._reduce())  # noqa: SLF001  (as Numba's own cache does it)
         _used(lambda place: _write(place, _name(about), about, found))
@@ -89,7 +89,7 @@ def _version(name: str) -> str:
     try:
         return version(name)
     except PackageNotFoundError:
-        # It runs from its folder.
+        # funcgrad runs from a source folder and is not installed.
         return "unknown"
 
 
@@ -98,7 +98,7 @@ def _name(about: bytes) -> str:
 
 
 def _used(work: Callable[[Path], bytes | None]) -> bytes | None:
-    """Do something in the folder; where that cannot be, say so once and go without."""
+    """Do ``work`` in the folder; if that fails, warn once and go on without the cache."""
     place: Path | str = "the folder for caches"
     try:
         place = folder()
@@ -119,10 +119,10 @@ def _used(work: Callable[[Path], bytes | None]) -> bytes | None:
 
 
 def _make_private(place: Path) -> None:
-    """The folder, made if it is not there; refused where it is somebody else's, or others may write to it."""
+    """Make the folder; raise if it belongs to somebody else, or if others may write to it."""
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     if hasattr(os, "getuid"):
-        # A link is looked through: what counts is whose the folder is.
+        # ``stat`` follows links: the owner of the target counts.
         found = place.stat()
         if found.st_uid != os.getuid():
             raise PermissionError(f"it belongs to user {found.st_uid}, not to you")
@@ -131,7 +131,7 @@ def _make_private(place: Path) -> None:
 
 
 def _read(path: Path, about: bytes) -> bytes | None:
-    """What a file holds, if all of it is there and it is about this."""
+    """Return the content of a file, if it is complete and belongs to this description."""
     with path.open("rb") as file:
         if hasattr(os, "getuid") and os.fstat(file.fileno()).st_uid != os.getuid():
             return None
@@ -144,7 +144,7 @@ def _read(path: Path, about: bytes) -> bytes | None:
 
 
 def _write(place: Path, name: str, about: bytes, found: bytes) -> None:
-    """Put a file in its place in one move: nobody reads a part of it, and the last of several writers stays."""
+    """Write a file by one rename: readers never see a part of it, and the last of several writers wins."""
     head = _HEAD + hashlib.sha256(about).hexdigest().encode() + b"\n"
     handle, path = tempfile.mkstemp(prefix=f"{name}.", dir=place)
     try:

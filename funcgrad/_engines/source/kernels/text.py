@@ -1,4 +1,4 @@
-"""The text of a kernel: steps put together into loops, memory given to what is in between, sizes in a table.
+"""Write the text of a kernel: fuse steps into loops, assign memory to temporaries, collect sizes in a table.
 
     def run(t, a0, a1, q0):
         S = pointer(t)
@@ -9,8 +9,8 @@
             v1 = v0 * v0
             store(2, p2, i0, v1)
 
-Sizes, strides and the addresses of inner loops stand in the table ``t``: arrays of other lengths need no other code.
-With ``lo`` and ``hi`` a kernel goes through blocks of rows of its arguments; the last has a table of its own.
+The table ``t`` holds sizes, strides and the addresses of inner loops, so arrays of other lengths use the same code.
+With arguments ``lo`` and ``hi`` a kernel runs on blocks of rows; the last, shorter block has a table of its own.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from funcgrad._engines.source.kernels.fuse import allotted, fused, inside, neede
 from funcgrad._engines.source.kernels.nodes import (
     Add,
     Apply,
+    BlockRows,
     Call,
     Check,
-    Memory,
-    Number,
+    KernelMemory,
     Picked,
     Product,
     Reduce,
-    Rows,
+    Scalar,
     Shape,
     Step,
-    View,
+    StridedView,
     merged,
     reads,
     strides_of,
 )
 
-# So much workspace lies on the stack; a thread has 512 kB of it where it has least.
+# A larger workspace is allocated on the heap. The smallest thread stack of a supported system has 512 kB.
 STACK_BYTES = 1 << 16
 
 Entry = int | tuple[int, ...]
@@ -51,10 +51,10 @@ class Text(NamedTuple):
     """A kernel as text.
 
     Args:
-        source: of the function ``run``.
-        table: its table, for so many rows in a block.
-        workspace: bytes that it is given; 0 where they lie on the stack.
-        checks: whether it says that an index is out of bounds, by a number other than 0.
+        source: the source of the function ``run``.
+        table: returns the table for a given number of rows per block.
+        workspace: bytes of workspace that the caller must pass; 0 if the workspace is on the stack.
+        checks: whether it returns a number other than 0 if an index is out of bounds.
     """
 
     source: str
@@ -67,39 +67,40 @@ class KernelWriter:
     """Writes the steps of a kernel as loops.
 
     Args:
-        steps: in an order in which each reads what is there.
+        steps: in an order in which each step reads only what earlier steps made.
         arguments: the names of the function's arguments, in order.
         memories: those of the arguments that are arrays.
-        results: memory that outlives the kernel, by the name of the argument that it lies in.
-        blocked: whether the kernel goes through blocks of rows.
+        results: memory of the results, by the name of the argument that holds it.
+        blocked: whether the kernel runs on blocks of rows.
     """
 
     def __init__(
         self,
         steps: Sequence[Step],
         arguments: Sequence[str],
-        memories: Sequence[Memory],
-        results: dict[str, Memory],
+        memories: Sequence[KernelMemory],
+        results: dict[str, KernelMemory],
         blocked: bool,
     ) -> None:
         self._groups = fused(needed(steps, results.values()))
         self._arguments = arguments
         self._blocked = blocked
         self._outputs = {memory: name for name, memory in results.items()}
-        # Memories of one number may overlap, others do not.
-        self._numbers: dict[Memory, int] = {}
-        self._places: dict[Memory, str] = {}
-        # Of the workspace on the stack, of one table, and the number of the last block, set where they are known.
+        # Memories with one number may overlap; memories with different numbers do not.
+        self._numbers: dict[KernelMemory, int] = {}
+        self._places: dict[KernelMemory, str] = {}
+        # The first three entries are the stack workspace, the size of one table, and the number of the last block; they
+        # are filled in later.
         self._entries: list[Entry] = [0, 0, 0]
         self._lines: list[str] = []
         self._depth = 1
         self._memories = memories
-        # Where in the workspace what lies, in bytes.
-        self._offsets: dict[Memory, int] = {}
+        # Byte offsets in the workspace.
+        self._offsets: dict[KernelMemory, int] = {}
         self._counter = 0
 
-    def may_take(self, result: Memory, name: str) -> bool:
-        """Whether a result may be written where an argument lies: nothing reads that later, or at other elements."""
+    def may_take(self, result: KernelMemory, name: str) -> bool:
+        """Return whether a result may use an argument's memory: no later read, and no read of other elements."""
         operand = next((memory for memory in self._memories if memory.name == name), None)
         if operand is None or not operand.sliced or operand.dtype != result.dtype or operand.shape != result.shape:
             return False
@@ -109,14 +110,14 @@ class KernelWriter:
             same = isinstance(step, Apply) and all(
                 x.offset == 0 and x.strides == strides_of(x.shape) and x.shape == operand.shape
                 for x in step.operands
-                if isinstance(x, View) and x.memory is operand
+                if isinstance(x, StridedView) and x.memory is operand
             )
             if i > first or (i == first and not same):
                 return False
         return True
 
     def text(self) -> Text:
-        """The source, and what belongs to it."""
+        """Return the source, its table and its workspace."""
         self._offsets, total = allotted(self._groups, set(self._outputs))
         heap = total > STACK_BYTES
         self._open(heap, total)
@@ -130,10 +131,10 @@ class KernelWriter:
         return Text("\n".join(lines) + "\n", self._table, total if heap else 0, checks)
 
     def _table(self, rows: int | None) -> list[int]:
-        """The entries for blocks of so many rows."""
+        """Return the table for blocks of this many rows."""
 
         def length(n: int) -> int:
-            return rows if rows is not None and isinstance(n, Rows) else int(n)
+            return rows if rows is not None and isinstance(n, BlockRows) else int(n)
 
         return [math.prod(map(length, e)) if isinstance(e, tuple) else int(e) for e in self._entries]
 
@@ -141,12 +142,12 @@ class KernelWriter:
         self._lines.append("    " * self._depth + text)
 
     def _entry(self, value: Entry) -> str:
-        """The name of a number of the table."""
+        """Add a number to the table and return its name."""
         self._entries.append(value)
         return f"at(S, {len(self._entries) - 1})"
 
     def _open(self, heap: bool, total: int) -> None:
-        """The lines that find the arguments, and the workspace."""
+        """Write the lines that find the arguments and the workspace."""
         self._depth = 1
         names = {memory: str(memory.name) for memory in self._memories} | self._outputs
         self._line("T = pointer(t)")
@@ -157,7 +158,7 @@ class KernelWriter:
         if self._blocked:
             self._line("for k in range(lo, hi):")
             self._depth = 2
-            # The table of the last block follows that of the others.
+            # The table of the last block follows the table of the others.
             self._line("S = part(T, at(T, 1) if k == at(T, 2) else 0)")
         else:
             self._line("S = T")
@@ -166,7 +167,7 @@ class KernelWriter:
             number = self._numbers[memory] = numbers.setdefault(name, len(numbers))
             self._places[memory] = f"p{number}"
             if self._blocked and (memory.sliced or memory in self._outputs):
-                # Of a whole block, also where the last one is shorter.
+                # The offset uses the full block size, because only the last block is shorter.
                 self._line(f"p{number} = part(b_{name}, k * {self._entry(math.prod(map(int, memory.shape)))})")
             else:
                 self._line(f"p{number} = b_{name}")
@@ -191,14 +192,14 @@ class KernelWriter:
         else:
             self._add(step)
 
-    def _loop(self, group: Sequence[Apply], made_here: set[Memory]) -> None:
-        """One loop over the elements for all of these."""
+    def _loop(self, group: Sequence[Apply], made_here: set[KernelMemory]) -> None:
+        """Write one loop over the elements for all steps of a group."""
         shape = group[0].target.shape
         made = {step.target.memory: step.target for step in group}
-        accesses: dict[Any, View] = {}
+        accesses: dict[Any, StridedView] = {}
         for step in group:
             for x in [y for each in step.operands for y in (each.ids if isinstance(each, Picked) else (each,))]:
-                if isinstance(x, View) and not (x.memory in made and x == made[x.memory]):
+                if isinstance(x, StridedView) and not (x.memory in made and x == made[x.memory]):
                     accesses.setdefault(_key(x), x)
         picked = {id(x): x.x for step in group for x in step.operands if isinstance(x, Picked)}
         stores = [step.target for step in group if step.target.memory not in made_here]
@@ -226,7 +227,7 @@ class KernelWriter:
                 self._pick(x, rest[id(x)], names)
                 if isinstance(x, Picked)
                 else x.text
-                if isinstance(x, Number)
+                if isinstance(x, Scalar)
                 else names[_key(x)]
                 for x in step.operands
             ]
@@ -240,14 +241,14 @@ class KernelWriter:
         self._depth = start
 
     def _pick(self, x: Picked, terms: Sequence[str], names: dict[Any, str]) -> str:
-        """The text of an element that index arrays name."""
+        """Return the text of an element that index arrays name."""
         name = self._new()
         index = self._named(x, terms, [names[_key(each)] for each in x.ids])
         self._line(f"{name} = load({self._numbers[x.x.memory]}, {self._places[x.x.memory]}, {index})")
         return name
 
     def _named(self, x: Picked, terms: Sequence[str], ids: Sequence[str]) -> str:
-        """The index of an element that numbers name, which count from the end where they are negative."""
+        """Return the index of an element that index arrays name; negative numbers count from the end."""
         terms = list(terms)
         for name, (step, count) in zip(ids, x.steps, strict=True):
             n = self._entry(count)
@@ -256,7 +257,7 @@ class KernelWriter:
         return self._index(terms, x.x.offset)
 
     def _check(self, step: Check) -> None:
-        """A loop that leaves the kernel at the first number out of bounds."""
+        """Write a loop that leaves the kernel at the first number out of bounds."""
         x = step.ids
         dims, (strides,) = merged([(n,) for n in x.shape], [x.strides])
         start = self._depth
@@ -273,7 +274,7 @@ class KernelWriter:
         self._depth = start
 
     def _add(self, step: Add) -> None:
-        """A loop that adds one element after the other."""
+        """Write a loop that adds one element after the other."""
         place, target, v = step.place, step.target.memory, step.v
         m, p = self._numbers[target], self._places[target]
         zero = f"{_kind(target.dtype)}(0)"
@@ -295,7 +296,7 @@ class KernelWriter:
         self._depth = start
 
     def _indices(self, dims: Sequence[Shape], strides: Sequence[Sequence[int]]) -> list[list[str]]:
-        """For each access the terms of its index."""
+        """Return the terms of the index of each access."""
         named: dict[int, str] = {}
         found = []
         for each in strides:
@@ -319,8 +320,8 @@ class KernelWriter:
         self._counter += 1
         return f"v{self._counter}"
 
-    def _at(self, x: View, terms: Sequence[str] = ()) -> str:
-        """The place of a view's first element, or of a later one."""
+    def _at(self, x: StridedView, terms: Sequence[str] = ()) -> str:
+        """Return the address of a view's first element, or of a later one."""
         index = self._index(terms, x.offset)
         place = self._places[x.memory]
         return place if index == "0" else f"part({place}, {index})"
@@ -335,7 +336,7 @@ class KernelWriter:
         self._line(f"inner({', '.join(arguments)})  # {step.name}")
 
     def _reduce(self, step: Reduce) -> None:
-        """NumPy's order: along the last axis by its own loop, along others one row after the other."""
+        """Write a reduction in NumPy's order: its own loop along the last axis, row after row along the others."""
         x, target, size = step.x, step.target, step.x.dtype.itemsize
         kept = [0 if k in step.axes else s for k, s in enumerate(target.strides)]
         dims, (steps, places) = merged([(n,) for n in x.shape], [x.strides, kept])
@@ -357,7 +358,7 @@ class KernelWriter:
         self._depth = start
 
     def _outer(self, strides: Sequence[int]) -> int:
-        """How many terms an index has before the last axis."""
+        """Return the number of terms that an index has before the last axis."""
         return sum(1 for s in strides[:-1] if s)
 
     def _product(self, step: Product) -> None:
@@ -371,7 +372,7 @@ class KernelWriter:
         self._line(f"product({', '.join(arguments)})  # matmul")
 
 
-def _key(x: View) -> Any:
+def _key(x: StridedView) -> Any:
     return id(x.memory), x.offset, x.shape, x.strides
 
 

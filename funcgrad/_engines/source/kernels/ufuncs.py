@@ -1,9 +1,8 @@
-"""NumPy's and SciPy's own inner loops, to be called from compiled code: the numbers they give are NumPy's to the bit.
+"""Find NumPy's and SciPy's own inner loops, so that compiled code can call them and get NumPy's numbers to the bit.
 
-An inner loop is a C function ``loop(args, dimensions, steps, data)``, whose address stands in the public part of a
-ufunc (``PyUFuncObject`` in NumPy's ``ufuncobject.h``, the same since NumPy 1). It takes memory as it lies, uses the
-processor's vectors, and needs no lock of Python's. Before an address is used, the loop is tried on a few numbers
-against the ufunc itself.
+An inner loop is a C function ``loop(args, dimensions, steps, data)``. Its address stands in the public part of a ufunc
+(``PyUFuncObject`` in NumPy's ``ufuncobject.h``, the same since NumPy 1). It takes memory of any strides, uses vector
+instructions, and needs no lock of Python. Each loop is compared with the ufunc on a few numbers before its first use.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class _UFunc(ctypes.Structure):
 
 
 class InnerLoop(NamedTuple):
-    """The addresses of a loop and of what it is given last."""
+    """The address of a loop, and of the data that is its last argument."""
 
     function: int
     data: int
@@ -44,7 +43,7 @@ class InnerLoop(NamedTuple):
 
 @functools.cache
 def inner_loop(function: np.ufunc, dtypes: tuple[np.dtype, ...]) -> InnerLoop | None:
-    """The loop of a ufunc for operands and result of these dtypes; ``None`` where there is none that does the same."""
+    """Return a ufunc's loop for operands and result of these dtypes; ``None`` if no loop gives the same results."""
     if ctypes.sizeof(_POINTER) != 8 or _UFunc.from_address(id(function)).nargs != function.nargs:
         return None
     record = _UFunc.from_address(id(function))
@@ -59,7 +58,7 @@ def inner_loop(function: np.ufunc, dtypes: tuple[np.dtype, ...]) -> InnerLoop | 
 
 
 def _does_the_same(function: np.ufunc, dtypes: tuple[np.dtype, ...], loop: InnerLoop) -> bool:
-    """Whether a loop gives the ufunc's results on numbers that most functions are defined for, and on some others."""
+    """Return whether a loop gives the ufunc's results on a few numbers, most of them in every function's domain."""
     if function.signature is not None:
         return _multiplies(function, dtypes, loop)
     tried = np.array([0.25, 0.5, 1, 2, 3, 0, 0.75])
@@ -68,12 +67,12 @@ def _does_the_same(function: np.ufunc, dtypes: tuple[np.dtype, ...], loop: Inner
     with np.errstate(all="ignore"):
         function(*operands, out=wanted, casting="unsafe")
         _call(loop, [*operands, result], [len(result)], [x.itemsize for x in (*operands, result)])
-        # A loop leaves flags of the processor behind; NumPy clears them before it looks.
+        # A loop sets floating-point flags of the processor; NumPy clears them before it checks them.
     return result.tobytes() == wanted.tobytes()
 
 
 def _multiplies(function: np.ufunc, dtypes: tuple[np.dtype, ...], loop: InnerLoop) -> bool:
-    """The same for the product of matrices."""
+    """Compare a loop of ``matmul`` with the ufunc."""
     a, b = np.arange(6).reshape(2, 3).astype(dtypes[0]), np.arange(12).reshape(3, 4).astype(dtypes[1])
     y = np.empty((2, 4), dtypes[2])
     _call(loop, [a, b, y], [1, 2, 3, 4], [0, 0, 0, *a.strides, *b.strides, *y.strides])
@@ -87,7 +86,7 @@ def _call(loop: InnerLoop, arrays: Sequence[np.ndarray], dimensions: Sequence[in
 
 
 def loop_dtypes(function: np.ufunc, kinds: Sequence[Any]) -> tuple[np.dtype, ...] | None:
-    """In which dtypes a ufunc computes with operands of these; Python's numbers are ``float`` and such."""
+    """Return the dtypes in which a ufunc computes; ``float``, ``int`` and ``complex`` stand for Python numbers."""
     try:
         return tuple(function.resolve_dtypes((*kinds, *[None] * function.nout)))
     except TypeError:

@@ -1,4 +1,4 @@
-"""Bessel functions. Rules: DLMF 10.6 and 10.29; by the order there is no closed rule."""
+"""Bessel functions. Rules: DLMF 10.6 and 10.29. The derivative by the order has no closed rule."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from funcgrad._ops.elementwise.special.scipys import no_rule, of_scipy, scipy_sp
 from funcgrad._ops.elementwise.special.series import polynomial
 from funcgrad._ops.elementwise.transcendental import exp_p
 
-# ``I1(x) / x`` in powers of ``x * x`` (DLMF 10.25.2); that of J1 has alternating signs (10.2.2).
+# ``I1(x) / x`` in powers of ``x * x`` (DLMF 10.25.2); the series of J1 has alternating signs (10.2.2).
 _OVER = [0.5 * 0.25**k / (math.factorial(k) * math.factorial(k + 1)) for k in range(12)]
 _OVER_J = [(-1) ** k * c for k, c in enumerate(_OVER)]
 _TERMS = 13
 
 
 def _over(y: Any, x: Any, coefficients: list[float], *, scaled: bool = False) -> Any:
-    """``y / x`` for a Bessel function of order 1. Near 0 the quotient's derivatives would cancel: there by a series."""
+    """Return ``y / x`` for a Bessel function of order 1.
+
+    Near 0 it uses a series, because the quotient's derivatives cancel.
+    """
     near = abs(x) < 1
     z = select(near, x, 0)
     series = polynomial(coefficients, z * z)
@@ -29,21 +32,21 @@ def _over(y: Any, x: Any, coefficients: list[float], *, scaled: bool = False) ->
 
 
 def _i1_slope(x: Any, y: Any) -> Any:
-    """``I0(x) - I1(x) / x``; where both overflow, infinity."""
+    """Return ``I0(x) - I1(x) / x``; infinity where both overflow."""
     over = abs(y) == math.inf
     z = select(over, 1, x)
     return select(over, abs(y), i0_p(z) - _over(select(over, 1, y), z, _OVER))
 
 
 def _is_far(v: Any, x: Any) -> Any:
-    """Where the slope of a scaled function is lost in the difference of its terms, and its expansion is exact."""
+    """Return where the terms of a scaled function's slope cancel, and its expansion is exact."""
     return x > 50 * (1 + v * v)
 
 
 def _far_slope(v: Any, x: Any, kind: float) -> Any:
-    """The derivative of the expansion of ``exp(-x) I(v, x)`` (kind -1) or ``exp(x) K(v, x)`` (1) for large positive x.
+    """Return the derivative of the expansion of ``exp(-x) I(v, x)`` (kind -1) or ``exp(x) K(v, x)`` (1) for large x.
 
-    DLMF 10.40.1 and 10.40.2; the difference of the neighbours and the function would lose as many digits as x has.
+    DLMF 10.40.1 and 10.40.2. The difference of the neighbours and the function would lose as many digits as x has.
     """
     u, coefficient = 1 / x, 0 * v + 1
     terms: list[Any] = []
@@ -55,11 +58,11 @@ def _far_slope(v: Any, x: Any, kind: float) -> Any:
 
 
 def _scaled_slope(v: float, x: Any, kind: float, near: Any) -> Any:
-    """The derivative of a scaled function of order 0 or 1: ``near``, and far from 0 by its expansion."""
+    """Return the derivative of a scaled function of order 0 or 1: ``near``, and far from 0 by its expansion."""
     size = abs(x)
     far = _is_far(v, size)
     slope = _far_slope(v, select(far, size, 100), kind)
-    # The function of order 0 is even, so that its derivative is odd; that of order 1 is odd.
+    # The function of order 0 is even, so its derivative is odd; the function of order 1 is odd.
     return select(far, slope if v else slope * sign_p(x), near)
 
 
@@ -115,12 +118,12 @@ k1e_p = of_scipy("k1e", "x", [lambda t, x, y: t * _scaled_slope(1.0, x, 1, y - k
 
 
 def _of_order(name: str, sign: float, scaled: float = 0.0) -> Primitive:
-    """A Bessel function of any real order: half of its lower neighbour, plus or minus half of the upper one.
+    """Return a Bessel function of any real order. Its slope is half the sum or difference of its two neighbours.
 
     Args:
-        name: SciPy's.
-        sign: of both neighbours, positive where the upper one is subtracted (J, Y) and the lower one is not.
-        scaled: by how much the exponential that it is multiplied by grows with ``abs(x)``.
+        name: SciPy's name.
+        sign: the sign of both neighbours; for J and Y the upper one is subtracted instead.
+        scaled: the growth rate of the exponential factor in ``abs(x)``.
     """
     lower, upper = (0.5, -0.5) if name in ("jv", "yv") else (0.5 * sign, 0.5 * sign)
 

@@ -28,7 +28,10 @@ from funcgrad._ops.elementwise.transcendental import exp_p, log1p_p
 
 
 def _betaln_xla(lax: Any, a: Any, b: Any) -> Any:
-    """With SciPy's values at the poles: of whole numbers the beta function may be finite there, by reflection."""
+    """Return ``betaln`` with SciPy's values at the poles.
+
+    For integers the beta function may be finite there, as its reflection formula shows.
+    """
 
     def number(value: float) -> Any:
         return lax.full_like(a, value)
@@ -43,7 +46,10 @@ def _betaln_xla(lax: Any, a: Any, b: Any) -> Any:
 
 
 def _betaln_of_others(lax: Any, a: Any, b: Any) -> Any:
-    """Far apart, the two nearly equal logarithms of the gamma function are a series: Cephes' ``lbeta``, 1995."""
+    """Return ``betaln`` away from poles.
+
+    If a is much larger than b, it uses a series for the difference of nearly equal terms.
+    """
 
     def number(value: float) -> Any:
         return lax.full_like(a, value)
@@ -68,7 +74,7 @@ def _betaln_of_others(lax: Any, a: Any, b: Any) -> Any:
 
 def _betaln_numpy(a: Any, b: Any) -> Any:
     y = scipy_special.betaln(a, b)
-    # To SciPy a Python number is a float64.
+    # SciPy takes a Python number as float64.
     return y.astype(np.float32) if np.result_type(a, b) == np.float32 and y.dtype != np.float32 else y
 
 
@@ -99,7 +105,10 @@ def _is_pole(x: Any) -> Any:
 
 
 def _binom_slope(n: Any, k: Any, y: Any, by_n: bool) -> Any:
-    """By logarithms; at zeros, which are poles of the gamma functions below, by their reciprocals (DLMF 5.2.1)."""
+    """Return the slope by logarithms.
+
+    At zeros, which are poles of the gamma functions, it uses their reciprocals (DLMF 5.2.1).
+    """
     rest = n - k + 1
     at_zero = _is_pole(rest) | _is_pole(k + 1)
     m, j = select(at_zero, 1.0, n), select(at_zero, 0.0, k)
@@ -123,7 +132,7 @@ binom_p = of_scipy(
 
 
 def log_beta_power(a: Any, b: Any, x: Any) -> Any:
-    """``(a - 1) log(x) + (b - 1) log(1 - x) - betaln(a, b)``: the logarithm of the density of the beta distribution."""
+    """Return ``(a - 1) log(x) + (b - 1) log(1 - x) - betaln(a, b)``, the log-density of the beta distribution."""
     large = ((a > 100) | (b > 100)) & (x > 0) & (x < 1)
     c, d, z = select(large, a, 1.0), select(large, b, 1.0), select(large, x, 0.5)
     far = log_binomial(c, d, z) + log_p(c * (d / (c + d))) - log_p(z) - log1p_p(-z)
@@ -158,7 +167,7 @@ betaincc_p = of_scipy(
 
 
 def _inverse_map(t: Any, a: Any, b: Any, y: Any, of: str) -> Any:
-    # The incomplete function stays what it is: its change by the parameter is made up for by its argument.
+    # The value of the incomplete function is fixed, so a change of the parameter must be balanced by its argument.
     return t * (-betainc_slope_p(a, b, y, of=of) / _density(a, b, y))
 
 

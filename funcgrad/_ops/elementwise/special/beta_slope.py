@@ -1,6 +1,6 @@
 """The derivatives of the regularised incomplete beta function by its parameters.
 
-The continued fraction of the function (DLMF 8.17.22) is differentiated term by term, as in Boik and Robison-Cox,
+They differentiate the continued fraction of the function (DLMF 8.17.22) term by term, as in Boik and Robison-Cox,
 "Derivatives of the incomplete beta function", Journal of Statistical Software 3 (1998).
 """
 
@@ -18,7 +18,7 @@ _MOST_TERMS = 20_000
 
 
 def _fraction(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The fraction ``1 + d1/(1 + d2/(1 + ...))`` and the slopes of its logarithm by ``a`` and by ``b``, after Lentz."""
+    """Return ``1 + d1/(1 + d2/(1 + ...))`` and the slopes of its logarithm by ``a`` and ``b``, by Lentz's method."""
     one, zero = np.ones_like(x), np.zeros_like(x)
     # Each quantity with its slopes by a and b.
     h = c = np.stack([one, zero, zero])
@@ -31,7 +31,7 @@ def _fraction(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, 
             by_a = size * (1 / (a + m) + 1 / (a + b + m) - 1 / p - 1 / (p + 1))
             by_b = size / (a + b + m)
         else:
-            # Where b - m is 0 the fraction ends; its slope does not.
+            # If b - m is 0 the fraction ends, but its slope does not.
             by_b = m * x / ((p - 1) * p)
             size = (b - m) * by_b
             by_a = -size * (1 / (p - 1) + 1 / p)
@@ -59,7 +59,7 @@ def _plus_one(x: np.ndarray) -> np.ndarray:
 
 
 def _left(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The slopes by ``a`` and ``b`` left of the mean, where the fraction converges."""
+    """Return the slopes by ``a`` and ``b`` left of the mean, where the fraction converges."""
     special = scipy_special
     _, by_a, by_b = _fraction(a, b, x)
     total = special.psi(a + b)
@@ -81,7 +81,7 @@ def _slope_numpy(a: Any, b: Any, x: Any, *, of: str) -> Any:
         left = inside & (x <= (a + 1) / (a + b + 2))
         right = inside & ~left
         out[left] = _left(a[left], b[left], x[left])[of == "b"]
-        # One minus the function of the other tail.
+        # The function is one minus that of the other tail.
         out[right] = -_left(b[right], a[right], 1 - x[right])[of == "a"]
     return out.astype(dtype)[()]
 
@@ -92,8 +92,8 @@ betainc_slope_p = elementwise(
     numpy=_slope_numpy,
     xla=on_host(lambda: betainc_slope_p),
     maps=Undefined(
-        "scipy.special.betainc: a second derivative was asked for that is by a parameter, and there is a rule for the "
-        "first alone. Differentiate twice by the last argument, or take differences of the first derivative."
+        "scipy.special.betainc: a second derivative by a parameter was asked for, but there is a rule for the first "
+        "one only. Differentiate twice by the last argument, or take differences of the first derivative."
     ),
     flops=2000,
 )

@@ -1,6 +1,6 @@
-"""Elliptic integrals. Rules: DLMF 19.4, by what Carlson's integral R_D says of the difference of K and E.
+"""Elliptic integrals. Rules: DLMF 19.4, with Carlson's integral R_D for the difference of K and E.
 
-``(K - E) / m = R_D(0, 1 - m, 1) / 3`` (DLMF 19.25.1) keeps its precision where ``K`` and ``E`` agree.
+``(K - E) / m = R_D(0, 1 - m, 1) / 3`` (DLMF 19.25.1) keeps its precision where ``K`` and ``E`` are nearly equal.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from funcgrad._ops.elementwise.trigonometric import sin_p
 
 
 def _series() -> list[float]:
-    """The coefficients of the derivative of ``(K - E) / m`` at 0, from those of K and E (DLMF 19.5.1, 19.5.2)."""
+    """Return the derivative of ``(K - E) / m`` at 0 as coefficients, from those of K and E (DLMF 19.5.1, 19.5.2)."""
     found, c = [], 1.0
     for n in range(1, 22):
         c *= (2 * n - 1) / (2 * n)
@@ -30,7 +30,7 @@ _SERIES = _series()
 
 
 def _difference_slope(q: Any, y: Any) -> Any:
-    """By ``q = 1 - m``: near m = 0 the closed form cancels."""
+    """Return the slope by ``q = 1 - m``; near m = 0 by a series, because the closed form cancels."""
     m = 1 - q
     near = abs(m) < _NEAR
     z, p = select(near, m, 0.0), select(near, 0.5, q)

@@ -1,4 +1,4 @@
-"""Products with logarithms where a factor may vanish, and exponentials over what may be small."""
+"""Products with logarithms of which one factor may be 0, and exponential quotients with a small denominator."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ logit_p = elementwise(
     "x",
     numpy=lambda x: scipy_special.logit(x),
     xla=lambda lax, x: lax.sub(lax.log(x), lax.log1p(lax.neg(x))),
-    # One over the product would overflow in the second derivative near 0.
+    # The reciprocal of x * (1 - x) would overflow in the second derivative near 0.
     maps=[lambda t, x: t * (1 / x + 1 / (1 - x))],
     flops=20,
     forms=Forms(special="logit", new_memory=True),
@@ -29,13 +29,13 @@ logit_p = elementwise(
 
 
 def _zero_unless(lax: Any, a: Any, product: Any, b: Any) -> Any:
-    """0 where ``a`` is 0, whatever the logarithm beside it is, unless its argument is NaN."""
+    """Return 0 where ``a`` is 0, for every logarithm except that of NaN; else the product."""
     zero = lax.full_like(a, 0)
     return lax.select(lax.bitwise_and(lax.eq(a, zero), lax.eq(b, b)), zero, product)
 
 
 def _quotient(a: Any, b: Any) -> Any:
-    """``a / b``, and 0 for 0 / 0."""
+    """Return ``a / b``, and 0 for 0 / 0."""
     return a / select((a == 0) & (b == 0), 1, b)
 
 
@@ -75,15 +75,15 @@ entr_p = elementwise(
     forms=Forms(special="entr", new_memory=True),
 )
 
-# Where the terms of the closed form cancel, the series in x serves (DLMF 4.2.19).
+# A series in x replaces the closed form where its terms cancel (DLMF 4.2.19).
 EXPREL_SLOPE = [1 / (math.factorial(k) * (k + 2)) for k in range(19)]
 
 
 def exprel_slope(x: Any) -> Any:
-    """The derivative of ``expm1(x) / x``."""
+    """Return the derivative of ``expm1(x) / x``."""
     near, right, huge = abs(x) < 1, x >= 1, x > 1e10
     z, left, middle = select(near, x, 0.0), select(x > -1, -1.0, x), select(right & (x <= 1e10), x, 1.0)
-    # The exponential may overflow on the right: no difference of infinities may stand there.
+    # The exponential may overflow for large x; a difference of infinities would be NaN.
     above = exprel_p(middle) * (1 - 1 / middle) + 1 / middle
     above = select(huge, exprel_p(select(huge, x, 1.0)), above)
     below = (exp_p(left) - exprel_p(left)) / left

@@ -1,4 +1,4 @@
-"""The gamma function, its logarithm and the derivatives of that; the zeta functions. Rules: DLMF 5.2, 5.15, 25.11."""
+"""The gamma function, its logarithm and the logarithm's derivatives; zeta functions. Rules: DLMF 5.2, 5.15, 25.11."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _polygamma_numpy(x: Any, *, order: int) -> Any:
 
 
 def _cotangent_derivative(order: int) -> list[int]:
-    """The derivative of the cotangent, as coefficients of its own powers: the derivative of ``c`` is ``-1 - c * c``."""
+    """Return the derivative of the cotangent ``c``, as coefficients of powers of ``c``: its slope is ``-1 - c * c``."""
     powers = [0, 1]
     for _ in range(order):
         slopes = [k * coefficient for k, coefficient in enumerate(powers)][1:]
@@ -35,7 +35,7 @@ def _cotangent_derivative(order: int) -> list[int]:
 
 
 def _polygamma_xla(lax: Any, x: Any, *, order: int) -> Any:
-    """Below zero by reflection: the series of ``lax`` is one for positive arguments."""
+    """Return the polygamma function; below 0 by reflection, because the series of ``lax`` is for positive arguments."""
     zero, infinity = lax.full_like(x, 0), lax.full_like(x, np.inf)
     below = lax.lt(x, zero)
     mirrored = lax.select(below, lax.sub(lax.full_like(x, 1), x), x)
@@ -53,12 +53,12 @@ def _polygamma_xla(lax: Any, x: Any, *, order: int) -> Any:
 
 
 def is_pole_xla(lax: Any, x: Any) -> Any:
-    """Where the gamma function has none of its values: at zero and the negative whole numbers."""
+    """Return where the gamma function has a pole: at zero and the negative integers."""
     return lax.bitwise_and(lax.le(x, lax.full_like(x, 0)), lax.eq(x, lax.floor(x)))
 
 
 def gammaln_xla(lax: Any, x: Any) -> Any:
-    # SciPy's value there, which has no meaning.
+    # At -inf SciPy returns -inf, which has no mathematical meaning.
     lowest = lax.full_like(x, -np.inf)
     return lax.select(lax.eq(x, lowest), lowest, lax.lgamma(x))
 
@@ -125,7 +125,7 @@ def _rgamma_xla(lax: Any, x: Any) -> Any:
 
 
 def rgamma_slope(x: Any) -> Any:
-    """The derivative of ``1 / gamma(x)``; left of 1/2 by reflection (DLMF 5.5.3), which has a value at poles too."""
+    """Return the derivative of ``1 / gamma(x)``; left of 1/2 by reflection (DLMF 5.5.3), which is finite at poles."""
     left = x < 0.5
     z, right = select(left, x, 0.0), select(left, 1.0, x)
     slope = gamma_p(1 - z) * (cos_p(math.pi * z) - sin_p(math.pi * z) * digamma_p(1 - z) / math.pi)
@@ -146,18 +146,18 @@ riemann_zeta_p = of_scipy("riemann_zeta", "x", [no_rule("zeta", "its first argum
 
 # Bernoulli's numbers over 2n: the expansion of digamma (DLMF 5.11.2) beyond its first two terms.
 _STIRLING = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
-# From here on it is exact to rounding.
+# From this argument on the expansion is exact to rounding.
 _LARGE = 12.0
 
 
 def _remainder(x: Any) -> Any:
-    """What the logarithm and its first correction leave of digamma."""
+    """Return digamma minus the logarithm and the first correction."""
     u = 1 / (x * x)
     return u * polynomial(_STIRLING, u)
 
 
 def digamma_step(a: Any, b: Any) -> Any:
-    """``digamma(a + b) - digamma(a)``, also where the two agree in most of their digits."""
+    """Return ``digamma(a + b) - digamma(a)``, accurate even where most digits of the two agree."""
     large = (a > _LARGE) & (a + b > _LARGE)
     c, d = select(large, a, _LARGE), select(large, b, 0.0)
     step = log1p_p(d / c) + d / (2 * c * (c + d)) - (_remainder(c + d) - _remainder(c))
@@ -170,7 +170,7 @@ _STIRLING_REST = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360
 
 
 def log_power(a: Any, x: Any) -> Any:
-    """``a * log(x) - x - gammaln(a)``, also where the three are great and their sum is not."""
+    """Return ``a * log(x) - x - gammaln(a)``, accurate even where the terms are large and their sum is small."""
     large = (a > 100) & (x > 0)
     c, z = select(large, a, 100.0), select(large, x, 1.0)
     direct = a * log_p(select(x > 0, x, 1.0)) - x - gammaln_p(select(large, 1.0, a))
@@ -179,7 +179,7 @@ def log_power(a: Any, x: Any) -> Any:
 
 
 def stirling_rest(x: Any) -> Any:
-    """``gammaln(x + 1) - (x + 1/2) log(x) + x - log(2 pi) / 2``: the rest of Stirling's formula, for positive x."""
+    """Return ``gammaln(x + 1) - (x + 1/2) log(x) + x - log(2 pi) / 2``, the rest of Stirling's formula, for x > 0."""
     large = x > 10
     far, near = select(large, x, 10.0), select(large, 1.0, x)
     direct = gammaln_p(near + 1) - (near + 0.5) * log_p(near) + near - 0.5 * math.log(2 * math.pi)
@@ -187,7 +187,7 @@ def stirling_rest(x: Any) -> Any:
 
 
 def gammaln_step(a: Any, b: Any) -> Any:
-    """``gammaln(a + b) - gammaln(a)``, also where the two agree in most of their digits."""
+    """Return ``gammaln(a + b) - gammaln(a)``, accurate even where most digits of the two agree."""
     large = (a > 100) & (a + b > 100)
     c, d = select(large, a, 100.0), select(large, b, 0.0)
     # ``stirling_rest`` of x is the rest of the formula for gammaln of x, too.
@@ -197,9 +197,9 @@ def gammaln_step(a: Any, b: Any) -> Any:
 
 
 def log_binomial(k: Any, j: Any, p: Any) -> Any:
-    """``log(gamma(k + j + 1) / gamma(k + 1) / gamma(j + 1)) + k log(p) + j log(1 - p)`` for positive k and j.
+    """Return ``log(gamma(k + j + 1) / gamma(k + 1) / gamma(j + 1)) + k log(p) + j log(1 - p)`` for k, j > 0.
 
-    By Loader's saddle point: the three logarithms are as large as their arguments, and their sum is not.
+    It uses Loader's saddle point expansion, because the three logarithms are large and their sum is small.
     """
     n = k + j
     rest = stirling_rest(n) - stirling_rest(k) - stirling_rest(j)

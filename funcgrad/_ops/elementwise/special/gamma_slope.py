@@ -1,7 +1,7 @@
-"""How a quantile of the gamma distribution changes with the shape parameter.
+"""The derivative of a quantile of the gamma distribution by the shape parameter.
 
 With the distribution function ``P(x, a)`` fixed, ``dx/da = -(dP/da) / (dP/dx)`` (Figurnov, Mohamed and Mnih, "Implicit
-reparameterization gradients", 2018). What is computed is ``d log x / da``, which has its precision where ``x`` itself
+reparameterization gradients", 2018). The functions compute ``d log x / da``, which is accurate even where ``x`` itself
 is too small for the dtype.
 """
 
@@ -15,14 +15,14 @@ from funcgrad._core.trace.derivative import Undefined
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.elementwise.special.scipys import scipy_special
 
-# From here on the quantile's expansion is exact to rounding, and series take a hundred terms and more.
+# From here on the quantile's expansion is exact to rounding, and a series needs a hundred terms and more.
 _LARGE = 4096.0
-# Where the distribution function is the first term of its series.
+# Below this, the distribution function equals the first term of its series.
 _TINY = 1e-30
 
 
 def _series(a: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """By ``P(x, a) = x**a exp(-x) / gamma(a + 1) * sum(x**n / (a + 1) ... (a + n))`` (DLMF 8.7.1)."""
+    """Use ``P(x, a) = x**a exp(-x) / gamma(a + 1) * sum(x**n / (a + 1) ... (a + n))`` (DLMF 8.7.1)."""
     term, total = np.ones_like(a), np.ones_like(a)
     reciprocals, slope = np.zeros_like(a), np.zeros_like(a)
     n = 0
@@ -37,7 +37,7 @@ def _series(a: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _fraction(a: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """By the continued fraction of ``gamma(a, x)`` (DLMF 8.9.2), computed after Lentz together with its derivative."""
+    """Use the continued fraction of ``gamma(a, x)`` (DLMF 8.9.2) and its derivative, by Lentz's method."""
     b = x + 1 - a
     d = 1 / b
     d_slope = d * d
@@ -47,7 +47,7 @@ def _fraction(a: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     while not done:
         n += 1
         factor, b = -n * (n - a), b + 2
-        # ``factor`` changes with ``a`` by ``n``, ``b`` by -1.
+        # The derivative of ``factor`` by ``a`` is ``n``, that of ``b`` is -1.
         c_slope = -1 + n / c - factor * (c_slope / c) / c
         c = b + factor / c
         d_slope = -(n * d + factor * d_slope - 1)
@@ -60,7 +60,7 @@ def _fraction(a: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _expansion(a: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """By the quantile of the normal distribution that belongs to ``x`` (Cornish and Fisher; A&S 26.2.49)."""
+    """Use the normal quantile of the same probability as ``x`` (Cornish and Fisher; A&S 26.2.49)."""
     below, above = scipy_special.gammainc(a, x), scipy_special.gammaincc(a, x)
     z = np.where(below < above, scipy_special.ndtri(below), -scipy_special.ndtri(above))
     z2, root = z * z, np.sqrt(a)
@@ -102,7 +102,7 @@ gamma_slope_p = elementwise(
     xla=_slope_xla,
     maps=Undefined(
         "the gamma distribution (random.gamma, gammainc): a second derivative by the shape parameter was asked for, "
-        "and there is a rule for the first alone. Differentiate by other parameters, or estimate it from the score: "
+        "but there is a rule for the first one only. Differentiate by other parameters, or estimate it from the score: "
         "the derivative of the log-density, which has all orders."
     ),
     flops=500,

@@ -41,7 +41,10 @@ hyperu_p = of_scipy(
 
 
 def _lambertw_slope(x: Any, y: Any) -> Any:
-    """``1 / (exp(w) (1 + w))``; far to the left of the other branches, where the exponential is 0, by ``w`` itself."""
+    """Return ``1 / (exp(w) (1 + w))``.
+
+    If the exponential underflows (other branches, far left), use ``w`` itself.
+    """
     lost = real_p(y) < -700
     w = select(lost, 0.0, y)
     z = select(lost, x, 1.0)
@@ -61,7 +64,7 @@ lambertw_p = elementwise(
 
 
 def _polar_slope(n: Any, m: Any, theta: Any, phi: Any) -> Any:
-    """Half the difference of the neighbours that the ladder operators lead to: without a pole at the poles."""
+    """Return half the difference of the neighbours given by the ladder operators, which is finite at the poles."""
     turn = make_complex(cos_p(phi), sin_p(phi))
     up, down = (n - m) * (n + m + 1), (n + m) * (n - m + 1)
     upper = sph_harm_y_p(n, m + 1, theta, phi) * sqrt_p(cast(max_p(up, 0), theta.dtype)) / turn

@@ -1,4 +1,4 @@
-"""The regularised incomplete gamma functions and their inverses. Rules: DLMF 8.8; by the parameter `gamma_slope`."""
+"""The regularised incomplete gamma functions and their inverses. Rules: DLMF 8.8; `gamma_slope` for the parameter."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from funcgrad._ops.elementwise.transcendental import exp_p
 
 
 def _density(a: Any, x: Any) -> Any:
-    """``x**(a - 1) exp(-x) / gamma(a)``."""
+    """Return ``x**(a - 1) exp(-x) / gamma(a)``."""
     inner = x > 0
     z = select(inner, x, 1.0)
     at_zero = select(a > 1, 0.0, select(a == 1, 1.0, np.inf * (a + 1)))
@@ -24,7 +24,7 @@ def _density(a: Any, x: Any) -> Any:
 
 
 def _by_parameter(a: Any, x: Any) -> Any:
-    """The derivative of the lower function by ``a``: it is constant along ``d log(x) / da``."""
+    """Return the derivative of the lower function by ``a``: it is constant along ``d log(x) / da``."""
     inner = (x > 0) & (x < np.inf)
     z = select(inner, x, 1.0)
     return select(inner, -gamma_slope_p(a, log_p(z)) * exp_p(log_power(a, z)), 0.0)
@@ -50,12 +50,12 @@ _TEMME = (
     (0.004133597883597883, -0.0026813271604938273, 0.0007716049382716049, 2.0093878600823047e-06),
     (0.0006494341563786008, 0.00022947209362139917),
 )
-# The loops of XLA end after 2,000 terms; at this parameter they need fewer, and the expansion is exact to rounding.
+# XLA's loops end after 2,000 terms. At this parameter they need fewer, and the expansion is exact to rounding.
 _UNIFORM = 3000.0
 
 
 def _uniform_xla(lax: Any, a: Any, x: Any, upper: bool) -> Any:
-    """``gammaincc`` or ``gammainc`` of a large parameter, for ``x`` within half of it (DLMF 8.12.3 and 8.12.4)."""
+    """Return ``gammaincc`` or ``gammainc`` for a large ``a`` and ``x`` within half of it (DLMF 8.12.3, 8.12.4)."""
 
     def number(value: float) -> Any:
         return lax.full_like(x, value)
@@ -83,7 +83,10 @@ _GAMMALN_ONE = (-np.euler_gamma, *[(-1) ** k * z / k for k, z in enumerate(_ZETA
 
 
 def _small_xla(lax: Any, a: Any, x: Any) -> Any:
-    """``gammaincc`` of a small parameter and ``x`` up to 1: one minus the lower function would cancel (DLMF 8.7.1)."""
+    """Return ``gammaincc`` for a small parameter and ``x <= 1``.
+
+    It uses the series DLMF 8.7.1, because one minus the lower function would cancel.
+    """
     power, series = lax.full_like(x, 0), lax.full_like(x, 0)
     for coefficient in reversed(_GAMMALN_ONE):
         power = lax.mul(lax.add(power, lax.full_like(x, coefficient)), a)

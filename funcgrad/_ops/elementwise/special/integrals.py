@@ -12,12 +12,12 @@ from funcgrad._ops.elementwise.transcendental import exp_p
 
 
 def _lower_order(n: Any, x: Any, y: Any) -> Any:
-    """The function of the order below; below 0 is ``exp(-x) (1 + 1/x) / x``."""
+    """Return the function of the next lower order; below order 0 it is ``exp(-x) (1 + 1/x) / x``."""
     return select(n < 1, y * (1 + 1 / x), expn_p(max_p(n - 1, 0.0), x))
 
 
 exp1_p = of_scipy("exp1", "x", [lambda t, x: t * (-exp_p(-x) / x)])
 expi_p = of_scipy("expi", "x", [lambda t, x: t * (exp_p(x) / x)])
-# The order is a whole number.
+# The order is an integer, so it has no derivative.
 expn_p = of_scipy("expn", "n x", [None, lambda t, n, x, y: t * -_lower_order(n, x, y)])
 spence_p = of_scipy("spence", "x", [lambda t, x: t * -log1prel(x - 1)])

@@ -1,6 +1,6 @@
 """The error function and the normal distribution: values, logarithms, quantiles.
 
-Rules: DLMF 7.2, 7.10; each derivative is taken from what keeps its precision in the tail.
+Rules: DLMF 7.2, 7.10. Each derivative uses a formula that is accurate in the tail.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _QUANTILE = ((2.515517, 0.802853, 0.010328), (1, 1.432788, 0.189269, 0.001308))
 
 
 def _ndtri_xla(lax: Any, p: Any) -> Any:
-    """Newton's method for the logarithm of the lesser tail: three steps from 4.5e-4 are exact."""
+    """Use Newton's method on the logarithm of the smaller tail: three steps from an error of 4.5e-4 are exact."""
 
     def constant(value: float) -> Any:
         return lax.full_like(p, value)
@@ -90,10 +90,10 @@ ndtri_p = elementwise(
 )
 
 
-# From here on the expansion in 1 / x**2 (DLMF 7.12.1) has its precision; erfc still has a value there in 32 bits.
+# From here on the expansion in 1 / x**2 (DLMF 7.12.1) is accurate; erfc does not underflow yet in 32 bits.
 _FAR = 8.0
 _EXPANSION = [math.prod(range(1, 2 * k, 2)) * (-0.5) ** k for k in range(18)]
-# Its derivative by x is minus ``u * series(u)``, for u = 1 / x**2; of Dawson's function all terms have one sign.
+# Its derivative by x is minus ``u * series(u)``, for u = 1 / x**2; in Dawson's function all terms have one sign.
 _SLOPE_OF_ERFCX = [(2 * k + 1) * c for k, c in enumerate(_EXPANSION)]
 _SLOPE_OF_DAWSN = [0.5 * abs(c) for c in _SLOPE_OF_ERFCX]
 
@@ -109,16 +109,16 @@ def _erfcx_xla(lax: Any, x: Any) -> Any:
     return lax.select(far, lax.div(lax.mul(series, lax.full_like(x, 0.5 * _TWO_OVER_SQRT_PI)), x), product)
 
 
-# From here on the closed forms cancel too much: a part 1 / x**2 of their terms remains.
+# From here on the closed forms cancel: only a part 1 / x**2 of their terms remains.
 
 
 _CANCELS = 10.0
 
 
 def _beyond(x: Any, coefficients: list[float], closed: Any) -> Any:
-    """``closed``, and far from zero the series ``u * (c0 + c1 * u + ...)`` in ``u = 1 / x**2``."""
+    """Return ``closed``; far from zero the series ``u * (c0 + c1 * u + ...)`` in ``u = 1 / x**2``."""
     far = abs(x) > _CANCELS
-    # The square of the reciprocal: the reciprocal of the square has no derivative at infinity.
+    # Square the reciprocal. The reciprocal of the square has a NaN derivative at infinity.
     root = 1 / select(far, x, 1e2)
     u = root * root
     return select(far, u * polynomial(coefficients, u), closed(select(far, 1.0, x)))
@@ -171,7 +171,7 @@ _LINEAR = -1e8
 
 
 def _hazard(x: Any) -> Any:
-    """Return the density over the distribution function. Both are 0 at -40, and their quotient is not."""
+    """Return the density over the distribution function. At -40 both underflow to 0, but their quotient does not."""
     right, left = x > _NO_DENSITY, x < _LINEAR
     inner = select(right | left, 0, x)
     y = 1 / (_SQRT_PI_OVER_TWO * erfcx_p(inner * -math.sqrt(0.5)))
@@ -185,7 +185,7 @@ ndtri_exp_p = of_scipy("ndtri_exp", "x", [lambda t, y: t * (_SQRT_PI_OVER_TWO * 
 def _log_density_numpy(x: Any, loc: Any, scale: Any) -> Any:
     positive = scale > 0
     if not (positive if type(positive) is bool else positive.all()):
-        # As in SciPy.
+        # SciPy gives NaN for a scale that is not positive.
         scale = np.where(positive, scale, np.nan)
     z = (x - loc) / scale
     return (-0.5 * z) * z - (np.log(scale) + _LOG_ROOT_TAU)
@@ -208,7 +208,7 @@ def _by_scale(t: Any, x: Any, loc: Any, scale: Any) -> Any:
     return t * ((z * z - 1) / scale)
 
 
-# One primitive, since it is what most likelihoods are made of: of 1,000 points it takes half of what its parts take.
+# Most likelihoods use this density. As one primitive it takes half the time of its parts for 1,000 points.
 normal_log_density_p = elementwise(
     "normal_log_density",
     "x loc scale",

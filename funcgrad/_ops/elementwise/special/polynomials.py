@@ -1,4 +1,4 @@
-"""Orthogonal polynomials. Rules: DLMF 18.9(iii), by polynomials of the degree below, which have values everywhere."""
+"""Orthogonal polynomials. Rules: DLMF 18.9(iii), by polynomials of the degree below, which are finite everywhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from funcgrad._ops.elementwise.special.scipys import no_rule, on_host, scipy_spe
 
 
 def _polynomial(name: str, operands: str, slope: Callable[..., Any]) -> Primitive:
-    """A family of polynomials: ``slope(degree below, *operands)``, which is 0 for degree 0."""
+    """Declare a family of polynomials. Its slope is ``slope(degree below, *operands)``, and 0 for degree 0."""
 
     def by_argument(t: Any, n: Any, x: Any) -> Any:
         return t * select(n == 0, 0.0, slope(max_p(n - 1, 0.0), n, x))
@@ -27,7 +27,7 @@ def _polynomial(name: str, operands: str, slope: Callable[..., Any]) -> Primitiv
         return t * select(n == 0, 0.0, slope(max_p(n - 1, 0.0), n, a, b, x))
 
     def numpy(n: Any, *rest: Any) -> Any:
-        # SciPy goes by recurrence where the degree is an integer, and by hypergeometric functions else.
+        # SciPy uses a recurrence for degrees of integer dtype, and hypergeometric functions otherwise.
         degree = np.asarray(n)
         whole = degree.astype(np.int64)
         y = getattr(scipy_special, name)(whole if (whole == degree).all() else degree, *rest)

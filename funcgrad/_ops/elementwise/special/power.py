@@ -1,7 +1,7 @@
 """The transformations of Box and Cox, relative entropies and the pseudo-Huber loss.
 
-Each derivative is a formula of its own. To differentiate the formula of the value would take differences of large
-numbers: ``boxcox(1e-8, 3)`` is -1/3 to the last digit, and its derivative is 1e-16.
+Each derivative has a formula of its own. Differentiating the formula of the value would subtract large numbers:
+``boxcox(1e-8, 3)`` is -1/3 to the last digit, and its derivative is 1e-16.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _is_plain(lax: Any, u: Any, lmbda: Any) -> Any:
 
 
 def _boxcox_xla(lax: Any, logarithm: Any, lmbda: Any) -> Any:
-    """The value in SciPy's branches, from ``log(x)``."""
+    """Return the value by SciPy's branches, from ``log(x)``."""
     u, one = lax.mul(lmbda, logarithm), lax.full_like(lmbda, 1)
     plain = _is_plain(lax, u, lmbda)
     safe = lax.select(plain, one, lmbda)
@@ -40,9 +40,12 @@ def _boxcox_xla(lax: Any, logarithm: Any, lmbda: Any) -> Any:
 
 
 def _boxcox_by_lmbda(t: Any, base: Any, logarithm: Any, lmbda: Any, y: Any) -> Any:
-    """The derivative of ``expm1(u) / lmbda`` by ``lmbda``, for ``u = lmbda * log(base)``; of 0 none is taken."""
+    """Return the derivative of ``expm1(u) / lmbda`` by ``lmbda``, for ``u = lmbda * log(base)``.
+
+    For a base of 0 it returns the limits.
+    """
     u = lmbda * logarithm
-    # Where the power is 0 or the logarithm infinite, only the end of the range remains.
+    # If the power is 0 or the logarithm infinite, the slope is its limit.
     at_zero = base == 0
     low, high = (u < -800) | (at_zero & (lmbda > 0)), (u > 0) & (abs(y) == np.inf)
     endless = (abs(logarithm) == np.inf) | at_zero
@@ -82,7 +85,7 @@ boxcox1p_p = of_scipy(
 
 
 def _inverse_log_xla(lax: Any, y: Any, lmbda: Any) -> Any:
-    """``log1p(lmbda * y) / lmbda`` in SciPy's branches."""
+    """Return ``log1p(lmbda * y) / lmbda`` by SciPy's branches."""
     v, one = lax.mul(lmbda, y), lax.full_like(lmbda, 1)
     plain = _is_plain(lax, v, lmbda)
     safe = lax.select(plain, one, lmbda)
@@ -125,14 +128,14 @@ inv_boxcox1p_p = of_scipy(
 
 
 def _log_ratio(x: Any, y: Any) -> Any:
-    """``log(x / y)`` of positive numbers, also where their quotient overflows or is nearly 1."""
+    """Return ``log(x / y)`` of positive numbers, accurate even where the quotient overflows or is nearly 1."""
     near = (x < 2 * y) & (y < 2 * x)
     p, q = select(near, x, 1), select(near, y, 1)
     return select(near, log1p_p((p - q) / q), log_p(x) - log_p(y))
 
 
 def _one_minus_ratio(p: Any, q: Any) -> Any:
-    """``1 - p / q``; near p = q as a difference over q, which does not cancel."""
+    """Return ``1 - p / q``; near p = q as the difference over q, which does not cancel."""
     near = (p < 2 * q) & (q < 2 * p)
     return select(near, (select(near, q, 1) - select(near, p, 1)) / select(near, q, 1), 1 - p / q)
 
@@ -144,7 +147,7 @@ def _rel_entr_xla(lax: Any, x: Any, y: Any) -> Any:
     return lax.mul(x, lax.select(near, close, lax.sub(lax.log(x), lax.log(y))))
 
 
-# Of positive numbers; the functions of SciPy's names say what the others give.
+# For positive numbers only; the public functions handle other numbers.
 rel_entr_p = of_scipy(
     "rel_entr",
     "p q",
@@ -179,7 +182,7 @@ def kl_div_xla(lax: Any, p: Any, q: Any) -> Any:
     return lax.select(lax.lt(lax.abs(v), lax.full_like(v, 0.1)), near, far)
 
 
-# Near p = q the terms cancel: there by Loader, "Fast and accurate computation of binomial probabilities" (2000).
+# Near p = q the terms cancel, so it uses Loader, "Fast and accurate computation of binomial probabilities" (2000).
 kl_div_p = elementwise(
     "kl_div",
     "p q",
@@ -191,7 +194,7 @@ kl_div_p = elementwise(
 
 
 def _excess(delta: Any, r: Any, length: Any) -> Any:
-    """``hypot(delta, r) - delta``."""
+    """Return ``hypot(delta, r) - delta``."""
     return r * (r / (delta + length))
 
 
@@ -206,7 +209,7 @@ def _pseudo_huber_xla(lax: Any, delta: Any, r: Any) -> Any:
     return lax.mul(delta, lax.mul(r, lax.div(r, lax.add(delta, length))))
 
 
-# Of a positive ``delta`` and an ``r`` other than 0.
+# For positive ``delta`` and nonzero ``r``.
 pseudo_huber_p = elementwise(
     "pseudo_huber",
     "delta r",

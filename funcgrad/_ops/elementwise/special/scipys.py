@@ -1,4 +1,4 @@
-"""Factories for primitives whose values are those of a ufunc of ``scipy.special``."""
+"""Factories for primitives that have the values of a ufunc of ``scipy.special``."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ scipy_special = LazyModule("scipy.special")
 scipy_ufuncs = LazyModule("scipy.special._ufuncs")
 
 
-# From so many elements on the cores share them: SciPy takes 24 ns for a quantile. The blocks of compiled programs,
-# which share them already, are smaller.
+# Arrays of at least this many elements use all cores: SciPy takes 24 ns for a quantile. Blocks of compiled programs are
+# smaller, because those programs use all cores already.
 _MANY = 1 << 16
 _BLOCK = 1 << 14
 
 
 def on_all_cores(name: str) -> Callable[[Any], Any]:
-    """SciPy's function of one array, as an implementation on NumPy."""
+    """Return SciPy's function of one array, run on all cores for large arrays."""
 
     def compute(x: Any) -> Any:
         function = getattr(scipy_special, name)
@@ -44,11 +44,11 @@ def on_all_cores(name: str) -> Callable[[Any], Any]:
 
 
 def no_rule(name: str, operand: str, remedy: str = "") -> Rule:
-    """The map of an operand by which no good rule is known: asking for it is an error, where 0 would be wrong."""
+    """Return the map of an operand without a good rule: it raises, because a derivative of 0 would be wrong."""
 
     def refuse(t: Any) -> Any:
         raise NotDifferentiableError(
-            f"scipy.special.{name}: its derivative by {operand} was asked for, for which there is no closed rule. "
+            f"scipy.special.{name}: its derivative by {operand} was asked for, but no closed formula is known. "
             + (remedy or f"Hold {operand} constant with fg.stop_gradient, or take differences by it in fg.custom_jvp.")
         )
 
@@ -56,9 +56,9 @@ def no_rule(name: str, operand: str, remedy: str = "") -> Rule:
 
 
 def on_host(primitive: Callable[[], Primitive]) -> Callable[..., Any]:
-    """The XLA form of an elementwise primitive that XLA has no operations for: NumPy's form, called by the program.
+    """Return the XLA form of an elementwise primitive that XLA cannot compute: the program calls the NumPy form.
 
-    To JAX it is a function with a derivative, ours, and with a batching rule, so that its own transforms go through.
+    JAX gets our derivative and a batching rule with the function, so JAX's own transforms work on it.
     """
 
     def run(lax: Any, *xs: Any, **params: Any) -> Any:
@@ -66,7 +66,8 @@ def on_host(primitive: Callable[[], Primitive]) -> Callable[..., Any]:
 
         def host(*arrays: Any) -> np.ndarray:
             with untraced(), np.errstate(all="ignore"):
-                # Of several operands JAX's batching may leave some without the new axis, of length 1 there.
+                # If there are several operands, JAX's batching may give some of them an axis of length 1 instead of the
+                # batch.
                 return np.asarray(own.numpy(*[np.asarray(x) for x in arrays], **params), dtype)
 
         aval = own.aval(*[aval_of(x) for x in xs], **params)
@@ -98,15 +99,15 @@ def of_scipy(
     """Declare a primitive whose values are those of a ufunc of ``scipy.special``.
 
     Args:
-        name: of the primitive, and of the ufunc.
+        name: the name of the primitive and of the ufunc.
         operands: their names, space separated.
         maps: per operand the map of its derivative, as in `elementwise`.
-        xla: the form on XLA; left out, SciPy computes there too, called by the program.
-        ufunc: the ufunc's name where it is not among SciPy's public ones.
-        dtype: the result's dtype, where it is not that of the operands.
-        jvps: the forward maps where they differ.
+        xla: the form on XLA; without it, the program calls SciPy.
+        ufunc: the ufunc's name if SciPy has it under another one.
+        dtype: returns the result's dtype, if it is not that of the operands.
+        jvps: the forward maps, if they differ.
         flops: operations per element.
-        forms: what engines know of it beside its implementations.
+        forms: further facts for engines.
     """
 
     def numpy(*xs: Any) -> Any:

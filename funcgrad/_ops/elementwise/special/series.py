@@ -1,4 +1,4 @@
-"""Polynomials and quotients in our operations, for what closed forms lose to cancellation."""
+"""Polynomials and quotients in our operations, for ranges where closed forms lose digits by cancellation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LOG1PREL_SLOPE = [(-1) ** k * k / (k + 1) for k in range(1, 22)]
 
 
 def polynomial(coefficients: Sequence[float], x: Any) -> Any:
-    """The polynomial with these coefficients, from that of degree 0."""
+    """Return the polynomial with these coefficients, from degree 0 up."""
     y: Any = coefficients[-1]
     for coefficient in reversed(coefficients[:-1]):
         y = y * x + coefficient
@@ -21,7 +21,7 @@ def polynomial(coefficients: Sequence[float], x: Any) -> Any:
 
 
 def log1prel(x: Any) -> Any:
-    """``log1p(x) / x``, whose derivatives keep their precision near 0."""
+    """Return ``log1p(x) / x``, whose derivatives are accurate near 0."""
     near = abs(x) < 0.1
     z, far = select(near, x, 0.0), select(near, 1.0, x)
     return select(near, polynomial(_LOG1PREL, z), log1p_p(far) / far)

@@ -20,22 +20,22 @@ scipy_stats = LazyModule("scipy.stats")
 
 
 def _log_density(df: Any, x: Any) -> Any:
-    # SciPy's ufuncs take float32 beside a Python number as float64.
+    # SciPy's ufuncs promote float32 to float64 if the other operand is a Python number.
     half = 0 * df + 0.5
     return -betaln_p(0.5 * df, half) - 0.5 * log_p(df) - 0.5 * (df + 1) * log1p_p(x * x / df)
 
 
 def _density(df: Any, x: Any) -> Any:
-    # Of infinitely many degrees of freedom it is the normal distribution.
+    # With infinite degrees of freedom the distribution is normal.
     normal = df == math.inf
     limit = exp_p(-0.5 * (x * x)) / math.sqrt(2 * math.pi)
     return select(normal, limit, exp_p(_log_density(select(normal, 1.0, df), x)))
 
 
 def _by_degrees(df: Any, x: Any) -> Any:
-    """The lower tail is half of the incomplete beta function of ``df / (df + x**2)``, with parameters df/2 and 1/2.
+    """Return the slope by ``df``. The lower tail is half of ``betainc(df / 2, 1 / 2, df / (df + x**2))``.
 
-    That argument depends on ``df`` too: what comes of it is the density, times ``x / (2 df)``.
+    The last argument depends on ``df`` too; its part is the density times ``x / (2 df)``.
     """
     normal = df == math.inf
     d = select(normal, 1.0, df)
@@ -72,7 +72,7 @@ def _skewed_density(x: Any, a: Any) -> Any:
     return 2 / math.sqrt(2 * math.pi) * exp_p(-0.5 * (x * x)) * ndtr_p(a * x)
 
 
-# ``ndtr(x) - 2 owens_t(x, a)``, which cancels in the tail: SciPy integrates there.
+# ``ndtr(x) - 2 owens_t(x, a)`` would cancel in the tail, so SciPy integrates there.
 skewed_ndtr_p = elementwise(
     "skewed_ndtr",
     "x a",

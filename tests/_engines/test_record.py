@@ -1,4 +1,4 @@
-"""The door to JAX: what it takes to open it is nobody else's concern."""
+"""The record of the XLA engine: importing JAX changes nothing in the process."""
 
 import sys
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from funcgrad._engines.xla.door import undrawn
+from funcgrad._engines.xla.record import with_random_state_restored
 
 
 def test_numpys_random_state_outlives_the_import(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -17,5 +17,5 @@ def test_numpys_random_state_outlives_the_import(monkeypatch: pytest.MonkeyPatch
 
     np.random.seed(3)  # noqa: NPY002  (it is this one that is watched)
     monkeypatch.delitem(sys.modules, "jax", raising=False)
-    assert undrawn(load, "scope")[0] == "scope"
+    assert with_random_state_restored(load, "scope")[0] == "scope"
     assert np.random.rand() == np.random.RandomState(3).rand()  # noqa: NPY002  (see above)

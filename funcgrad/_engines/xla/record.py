@@ -1,4 +1,4 @@
-"""The XLA engine as the rest of the package sees it: JAX is imported when the first name is asked for, not before."""
+"""The record of the XLA engine. JAX is imported when one of the engine's functions is first used, not before."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from funcgrad._core.primitive import Primitive
 
 
-def undrawn(load: Callable[[str], Any], attribute: str) -> Any:
-    """What a module has, imported with NumPy's global random state left as it was: importing JAX draws from it."""
+def with_random_state_restored(load: Callable[[str], Any], attribute: str) -> Any:
+    """Load an attribute of a module and restore NumPy's global random state: importing JAX draws from it."""
     if "jax" in sys.modules:
         return load(attribute)
     before = np.random.get_state()  # noqa: NPY002  (it is this one that is drawn from)
@@ -29,11 +29,11 @@ def undrawn(load: Callable[[str], Any], attribute: str) -> Any:
 
 
 class _Xla(LazyModule):
-    """A module beside this one, which imports JAX."""
+    """A module of this folder that imports JAX when an attribute is first read."""
 
     def __getattr__(self, attribute: str) -> Any:
         try:
-            value = undrawn(super().__getattr__, attribute)
+            value = with_random_state_restored(super().__getattr__, attribute)
         except ModuleNotFoundError as error:
             if error.name not in ("jax", "jaxlib"):
                 raise
@@ -55,10 +55,10 @@ processes: Any = _Xla("funcgrad._engines.xla.processes")
 
 
 def _owns(x: Any) -> bool:
-    """Whether it is a ``jax.Array`` or one of JAX's own tracers; their existence says that JAX is loaded."""
-    # Another thread may be importing JAX just now: a module without the class has no instances of it either.
+    """Return whether a value is a ``jax.Array`` or a tracer of JAX; without JAX loaded there is none."""
+    # Another thread may be importing JAX right now, and the module may not have the class yet. Then no instance exists.
     array_type = getattr(sys.modules.get("jax"), "Array", None)
-    # The class is asked for once more by way of the engine, which is in use from here on.
+    # Reading the class through the engine puts the engine in use.
     return array_type is not None and isinstance(x, array_type) and isinstance(x, xla.Array)
 
 

@@ -1,7 +1,7 @@
-"""Primitives that are many operations of XLA's: a program says once what each is, and calls it.
+"""Compile a primitive of many XLA operations once per program, as a function that the program calls.
 
-A step of a loop that is unrolled, a system that is solved in each, is then a line of the program, as where JAX's own
-``solve`` is used: JAX lowers what ``jax.jit`` made of a function once for all calls with one signature.
+Each step of an unrolled loop that solves a system is then one line of the program, as with JAX's own ``solve``: JAX
+lowers a ``jax.jit`` function once for all calls with one signature.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import numpy as np
 from funcgrad._core.graph.key import params_key
 from funcgrad._core.primitive import CompoundPrimitive, Primitive
 
-# Functions, each with what it was traced to for the shapes that it met.
+# The most functions that are kept, each with its traces for the shapes that it met.
 _LIMIT = 512
 _functions: dict[Any, Callable[..., Any]] = {}
 
 
-def outlined(lax: Any, primitive: Primitive, operands: tuple, params: dict) -> Callable[..., Any] | None:
-    """What applies the primitive with these parameters as one call; ``None`` where it is to be written out."""
+def as_compiled_function(lax: Any, primitive: Primitive, operands: tuple, params: dict) -> Callable[..., Any] | None:
+    """Return a function that applies the primitive with these parameters as one call; ``None`` to write it inline."""
     if not isinstance(primitive, CompoundPrimitive) or not any(isinstance(x, jax.core.Tracer) for x in operands):
         return None
     if not all(isinstance(x, jax.Array | np.ndarray) for x in operands):
@@ -31,7 +31,7 @@ def outlined(lax: Any, primitive: Primitive, operands: tuple, params: dict) -> C
     try:
         found = _functions.get(key)
     except TypeError:
-        # A parameter that compares with nothing.
+        # A parameter is not hashable.
         return None
     if found is None:
         if len(_functions) >= _LIMIT:

@@ -1,4 +1,4 @@
-"""Scalars made of what a program hands through are made before the call, where that is sure; else by the program."""
+"""Scalars made from an unchanged vector are computed before the call if that is safe, else by the program."""
 
 import warnings
 from typing import Any
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-from funcgrad._engines.xla.apart import apart
+from funcgrad._engines.xla.scalars import split_scalars
 
 P = {str(i): np.ones(3, np.float32) for i in range(9)}
 
@@ -78,7 +78,7 @@ def test_one_vector_twice_and_two_of_them() -> None:
 def test_a_step_of_an_optimizer_reads_scalars() -> None:
     graph = fg.make_graph(fg.sgd_update)(P, fg.sgd_init(P, lr=0.5, momentum=0.25, weight_decay=0.1), P)
     vector = next(x for x in graph.inputs if x.aval.shape == (3,) and x.aval.dtype == np.float64)
-    parts = apart(graph, vector)
+    parts = split_scalars(graph, vector)
     assert parts is not None
     assert [x.aval.dtype for x in parts.first.outputs] == [np.float32] * 3
     assert vector not in parts.rest.inputs

@@ -1,4 +1,4 @@
-"""Programs of XLA's say once what a primitive of many operations is, however often they use it."""
+"""A compiled program contains a primitive of many XLA operations once, however often it uses it."""
 
 import re
 import warnings

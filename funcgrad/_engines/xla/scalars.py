@@ -1,8 +1,8 @@
-"""Numbers that follow from what a program hands through, as an optimizer's hyperparameters: computed before the call.
+"""Compute scalars from an optimizer's hyperparameters before the call, once for each change of the hyperparameters.
 
-XLA takes a scalar of a vector apart anew (slice, conversion, broadcast) in each loop that it fuses, and a step has some
-for each parameter; what is an argument it cannot repeat. So the equations that read nothing else, and make scalars, are
-a program of their own, which runs on NumPy once for each object that is handed through.
+A step reads several scalars from one vector for each parameter. XLA would repeat their slices, casts and broadcasts in
+each loop that it fuses; it cannot repeat an argument. Therefore the equations that read only this vector and make
+scalars form a graph of their own. NumPy runs it once for each new vector.
 """
 
 from __future__ import annotations
@@ -16,25 +16,28 @@ from funcgrad._core.graph.ir import Equation, Graph, Literal, Var, trusted_graph
 from funcgrad._core.graph.key import graph_key
 from funcgrad._engines.engine import Tracing
 
-# An argument costs some 0.4 us a call.
+# The limit exists because each argument costs some 0.4 us per call.
 _MOST_SCALARS = 16
-# The basic operations, beside elementwise ones, that make numbers of a vector.
-_TAKING_APART = frozenset({Basic.BARRIER, Basic.CAST, Basic.INDEX, Basic.RESHAPE, Basic.SPLIT})
+# Basic operations that make scalars of a vector, in addition to elementwise primitives.
+_UNPACKING = frozenset({Basic.BARRIER, Basic.CAST, Basic.INDEX, Basic.RESHAPE, Basic.SPLIT})
 
 
-class OtherNumbersError(Exception):
-    """A program for other types reads other numbers: it is called with its arguments as they are."""
+class OtherScalarsError(Exception):
+    """A program for other types reads other scalars, so it must be called with its arguments as they are."""
 
 
-class Parts(NamedTuple):
-    """A graph in two: ``first`` makes scalars of one input, ``rest`` all else of the other inputs and these scalars."""
+class SplitGraph(NamedTuple):
+    """A graph in two parts.
+
+    ``first`` makes scalars of one input; ``rest`` computes the results from them and other inputs.
+    """
 
     first: Graph
     rest: Graph
 
 
-def apart(graph: Graph, vector: Var) -> Parts | None:
-    """The two parts, where of an input nothing is read but scalars that are made of it."""
+def split_scalars(graph: Graph, vector: Var) -> SplitGraph | None:
+    """Return the two parts of a graph; ``None`` if the graph reads more of the input than a few scalars made of it."""
     known = {vector}
     first: list[Equation] = []
     second: list[Equation] = []
@@ -47,9 +50,9 @@ def apart(graph: Graph, vector: Var) -> Parts | None:
     if not read or len(read) > _MOST_SCALARS or vector in read:
         return None
     others = [x for x in graph.inputs if x is not vector]
-    # What is handed through is no result of the program; something must stand in its place.
+    # The unchanged vector is no result of the program; a zero takes its place among the outputs.
     outputs = [Literal(0.0) if x is vector else x for x in graph.outputs]
-    return Parts(
+    return SplitGraph(
         trusted_graph([vector], (), first, list(read), f"numbers of {graph.name}"),
         trusted_graph([*others, *read], graph.constants, second, outputs, graph.name),
     )
@@ -57,22 +60,22 @@ def apart(graph: Graph, vector: Var) -> Parts | None:
 
 def _makes_scalars(equation: Equation) -> bool:
     primitive = equation.primitive
-    of_numbers = primitive.elementwise or primitive.forms.basic in _TAKING_APART
+    of_numbers = primitive.elementwise or primitive.forms.basic in _UNPACKING
     return of_numbers and all(y.aval.shape == () for y in equation.results)
 
 
 def is_lasting(x: Any) -> bool:
-    """Whether an argument is NumPy's own memory that nobody can write to: what was made of it holds as long as it."""
+    """Return whether an argument is a read-only NumPy array that owns its memory: scalars made of it stay valid."""
     return type(x) is np.ndarray and x.base is None and not x.flags.writeable
 
 
-class Numbers:
-    """The scalars that a program reads of one leaf, and those of the last call.
+class Scalars:
+    """The scalars that a program reads from one leaf, with those of the last call kept.
 
     Args:
-        first: what makes them.
-        place: where the leaf stands.
-        vector: the one that it was made for.
+        first: the graph that makes them.
+        place: the position of the leaf.
+        vector: the leaf of the first call.
         xla: the engine.
     """
 
@@ -84,11 +87,11 @@ class Numbers:
         self.place = place
         self.vector = vector
         self.count = len(first.outputs)
-        # The leaf, what was made of it, and whether that lies on the device.
+        # The leaf, the scalars made of it, and whether they are on the device.
         self._last: tuple[Any, list[Any], bool] = None, [], False
 
     def of(self, vector: Any) -> list[Any] | None:
-        """The scalars for this leaf; ``None`` where it may change, or is of another type."""
+        """Return the scalars for this leaf; ``None`` if the leaf may change, or is of another type."""
         held, made, is_placed = self._last
         if vector is held:
             if not is_placed:
@@ -97,18 +100,18 @@ class Numbers:
             return made
         if not is_lasting(vector) or vector.shape != self.vector.shape or vector.dtype != self.vector.dtype:
             return None
-        # As on XLA nobody is told of a learning rate of 1e300.
+        # XLA does not warn about a learning rate of 1e300, so NumPy must not either.
         with np.errstate(all="ignore"):
             made = [np.asarray(x) for x in self._first.evaluate(vector)]
-        # What JAX has in its other mode too goes as it is: a number that is there once is not worth a place.
+        # 32-bit scalars stay NumPy's on the first use: a vector that is used once is not worth the copy to the device.
         is_placed = any(self._xla.is_wide(x.dtype) for x in made)
         made = self._xla.as_arrays(made) if is_placed else made
         self._last = vector, made, is_placed
         return made
 
     def rest_of(self, graph: Graph, vector: Var) -> Graph:
-        """The part of a graph that reads them."""
-        parts = apart(graph, vector)
+        """Return the part of a graph that reads the scalars."""
+        parts = split_scalars(graph, vector)
         if parts is None or graph_key(parts.first) != graph_key(self._first):
-            raise OtherNumbersError
+            raise OtherScalarsError
         return parts.rest
