@@ -1,6 +1,7 @@
 """Comments and docstrings begin with their subject: no text opens with a word that announces one, such as "What".
 
-``ALLOWED`` has the number of such texts that each part of the package may have. Lower a number when texts are rewritten.
+``ALLOWED`` has the number of such texts that each part of the package may have; all other parts may have none. Lower a
+number when texts are rewritten.
 """
 
 from __future__ import annotations
