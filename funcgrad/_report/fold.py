@@ -56,9 +56,9 @@ def _put_back(group: Item, others: Sequence[Item]) -> None:
                 makers.setdefault(id(reader), []).append(child)
     for item in others:
         beside = makers.get(id(item), []) if item.kind == "output" else [homes.get(id(r), group) for r in item.readers]
-        home = beside[0] if beside and all(each is beside[0] for each in beside) else group
-        home = home if home.kind == "group" and not home.closed else group
-        home.add(item)
+        target = beside[0] if beside and all(each is beside[0] for each in beside) else group
+        target = target if target.kind == "group" and not target.closed else group
+        target.add(item)
 
 
 def _turns(items: Sequence[Item]) -> list[tuple[str, list[Item]]]:

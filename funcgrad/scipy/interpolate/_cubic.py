@@ -169,10 +169,10 @@ def _akima_slopes(x: Any, y: Any, method: str) -> Any:
         size = fnp.multiply(0.5, fnp.absolute(fnp.add(m[1:], m[:-1])))
         f1, f2 = fnp.add(f1, size[2:]), fnp.add(f2, size[:-2])
     total = fnp.add(f1, f2)
-    told = fnp.greater(total, fnp.multiply(1e-9, fnp.max(total)) if total.size else 0.0)
-    share = fnp.divide(f2, fnp.where(told, total, 1.0))
+    reliable = fnp.greater(total, fnp.multiply(1e-9, fnp.max(total)) if total.size else 0.0)
+    share = fnp.divide(f2, fnp.where(reliable, total, 1.0))
     slopes = fnp.add(m[1:-2], fnp.multiply(share, fnp.subtract(m[2:-1], m[1:-2])))
-    return fnp.where(told, slopes, fnp.multiply(0.5, fnp.add(m[3:], m[:-3])))
+    return fnp.where(reliable, slopes, fnp.multiply(0.5, fnp.add(m[3:], m[:-3])))
 
 
 class CubicSpline(CubicHermiteSpline):

@@ -48,9 +48,9 @@ def minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
     there = fnp.greater(size, 0)
     powers = fnp.where(there, fnp.power(fnp.where(there, size, 1), power), fnp.multiply(size, 0))
     total = summed(weighed(powers, w))
-    apart = fnp.greater(total, 0)
-    root = fnp.power(fnp.where(apart, total, 1), 1 / power if number else fnp.divide(1.0, power))
-    return fnp.where(apart, root, fnp.multiply(total, 0))
+    nonzero = fnp.greater(total, 0)
+    root = fnp.power(fnp.where(nonzero, total, 1), 1 / power if number else fnp.divide(1.0, power))
+    return fnp.where(nonzero, root, fnp.multiply(total, 0))
 
 
 def sqeuclidean(u: Any, v: Any, w: Any = None) -> Any:

@@ -31,8 +31,8 @@ def _unflattened(optimize: Callable[..., Any]) -> Callable[..., Any]:
         def flat_grad(x: Any, i: int) -> Any:
             return flatten(grad(unflatten(x), i))[0]
 
-        told = None if callback is None else lambda x, i, g: callback(unflatten(x), i, unflatten(g))
-        return unflatten(optimize(flat_grad, x, told, *args, **kwargs))
+        notify = None if callback is None else lambda x, i, g: callback(unflatten(x), i, unflatten(g))
+        return unflatten(optimize(flat_grad, x, notify, *args, **kwargs))
 
     return of_nested
 
