@@ -55,6 +55,11 @@ def publish_lazily(name: str, file: str) -> tuple[Callable[[str], Any], Callable
     return load, directory, names
 
 
+def public_module(name: str) -> ModuleType:
+    """Return a public module of the package by its name; it is loaded now if it was not."""
+    return getattr(sys.modules["funcgrad"], name)
+
+
 def published_as(name: str) -> Callable[[T], T]:
     """Give a class the name of the public package that offers it, before that package has loaded it.
 

@@ -40,6 +40,29 @@ def test_public_names_are_loaded_when_they_are_first_used() -> None:
     assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode == 0
 
 
+FIRST_CALLS = {
+    "packing": "assert fg.tree.ravel({'w': np.ones(2)}).unpack()['w'].tolist() == [1.0, 1.0]",
+    "tensors": "t = fg.autograd.tensor([1.0], requires_grad=True); (t * t).sum().backward(); assert t.grad.item() == 2.0",
+    "keys": "assert fg.random.normal(fg.random.key(0), (2,)).shape == (2,)",
+    "distributions": "assert fg.scipy.stats.norm.logpdf(0.0) < 0",
+    "an optimizer": "fg.sgd_update(np.ones(2), fg.sgd_init(np.ones(2), lr=0.1), np.ones(2))",
+    "a module": "fg.nn.Linear(2, 1)(fg.autograd.tensor(np.ones((1, 2), np.float32)))",
+    "numba": "assert fg.jit(np.tanh, engine='numpy')(0.0) == 0",
+    "a graph": "assert 'sin' in str(fg.make_graph(np.sin)(1.0)); fg.make_graph(np.sin)(1.0).to_dot()",
+    "SciPy's own ufunc": "import scipy.special as s; assert fg.grad(s.expit)(0.0) == 0.25",
+    "NumPy's linear algebra": "assert fg.grad(lambda x: np.linalg.inv(x)[0, 0])(np.ones((1, 1)))[0, 0] == -1",
+    "NumPy's transforms": "fg.grad(lambda x: np.real(np.fft.fft(x)[1]))(np.ones(4))",
+    "NumPy's polynomials": "fg.grad(lambda x: np.polynomial.polynomial.polyval(2.0, x))(np.ones(3))",
+}
+
+
+@pytest.mark.parametrize("program", FIRST_CALLS.values(), ids=FIRST_CALLS)
+def test_each_part_can_be_the_first_that_a_program_uses(program: str) -> None:
+    text = f"import numpy as np, funcgrad as fg\n{program}"
+    done = subprocess.run([sys.executable, "-c", text], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_missing_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="gradient"):
         fg.gradient  # noqa: B018  # pyright: ignore[reportAttributeAccessIssue]  (it is not there)

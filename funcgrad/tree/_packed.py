@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from funcgrad._public import public_module
 from funcgrad.tree._flatten import TreeDef, flatten, unflatten
 from funcgrad.tree._register import register_dataclass
 
@@ -110,6 +111,13 @@ class _Packing:
     split: Callable[[Any, Shapes], Sequence[Any]]
     place: Callable[[Any], Any]
     array: Callable[[Any], Any]
+
+    def __getattr__(self, name: str) -> Any:
+        """Load the arrays' layer, which sets the functions, before the first of them is used."""
+        if name not in type(self).__annotations__:
+            raise AttributeError(name)
+        public_module("numpy")
+        return vars(self)[name]
 
 
 _packing = _Packing()

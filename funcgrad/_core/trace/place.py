@@ -232,7 +232,7 @@ def _learn(x: Any) -> None:
     if type(base) is not Place or not _is_view(base, primitive, params):
         x._viewed = None
         return
-    _become(x, base.node, x.shape, x.dtype)
+    _become(x, base._node, x.shape, x.dtype)
     x._viewed, x._value = base, _UNREAD
 
 
