@@ -40,6 +40,8 @@ class Writer:
         self.buffers = Buffers(graph, donated)
         # Of shape (), and NumPy's: of these Python's operators are NumPy's too.
         self.numbers: set[Any] = {var for var in graph.inputs if var.aval.shape == () and not var.aval.weak}
+        # Arrays whose elements lie without gaps, the last axis first: results of kernels.
+        self.packed: set[Any] = set()
         # The sources of the blocks that it runs, by their names.
         self.parts: dict[str, str] = {}
         self._values: dict[int, str] = {}
