@@ -155,7 +155,7 @@ def declare_elementwise(
         >>> fg.grad(cosine_p)(np.pi / 2).round(6)
         np.float64(-1.0)
     """
-    if isinstance(maps, list | tuple):
+    if isinstance(name, str) and isinstance(operands, str) and isinstance(maps, list | tuple):
         names = operands.split()
         check_operands(name, names)
         maps, jvps = checked_rules(name, names, maps), None if jvps is None else checked_rules(name, names, jvps)
