@@ -173,3 +173,57 @@ def test_another_process_imports_the_module_that_declares_a_primitive(tmp_path: 
         )
         data = done.stdout
     assert data.decode().strip() == "[0.5 2. ]"
+
+
+@pytest.mark.usefixtures("declared")
+def test_rules_with_functions_of_numpy_run_inside_of_jax(rng: np.random.Generator) -> None:
+    """A map's ``np.exp`` meets bare JAX values, also abstract ones, when the function runs on JAX's arrays."""
+    power = extend.elementwise(
+        "own_power",
+        "x n",
+        numpy=np.power,
+        xla="pow",
+        maps=[lambda t, x, n: t * n * np.power(x, n - 1), lambda t, x, n_aval, y: t * y * np.log(x) * n_aval.shape[0]],
+    )
+
+    def f(x: Any, n: Any) -> Any:
+        return np.sum(np.sin(power(x, n)))
+
+    x, n = 1 + rng.random(3), np.array([1.5, 2.0, 3.0])
+    v = rng.standard_normal(3)
+    wanted = [fg.grad(f, (0, 1))(x, n), fg.jvp(f, (x, n), (v, v)), fg.hessian(f)(x, n)]
+    with jax.enable_x64(True):
+        a, b, c = map(jax.numpy.asarray, (x, n, v))
+        for wrap in (jax.jit, lambda g: g, fg.to_jax):
+            found = [
+                wrap(fg.grad(f, (0, 1)))(a, b),
+                wrap(lambda a, b, c: fg.jvp(f, (a, b), (c, c)))(a, b, c),
+                wrap(fg.hessian(f))(a, b),
+            ]
+            for one, other in zip(fg.tree.leaves(found), fg.tree.leaves(wanted), strict=True):
+                assert isinstance(one, jax.Array)
+                np.testing.assert_allclose(one, other, rtol=1e-12)
+    # The rule towards n counts its own length, so that a type is among what it reads.
+    np.testing.assert_allclose(wanted[0][1], 3 * np.cos(x**n) * x**n * np.log(x), rtol=1e-12)
+
+
+@pytest.mark.usefixtures("declared")
+@pytest.mark.parametrize(
+    ("operands", "maps", "text"),
+    [
+        ("y", [lambda t, y: t * y], "an operand of own is called 'y'; needed another name"),
+        ("x x_shape", [lambda t: t, None], "an operand of own is called 'x_shape'"),
+        ("y_aval", [None], "an operand of own is called 'y_aval'"),
+        ("x x", [None, None], "needed names of Python, each once"),
+        ("in", [None], "needed names of Python, each once"),
+        ("x", [lambda x: 2 * x], r"the first argument of a rule of own is called 'x', as an operand is"),
+        ("t", (lambda t: 2 * t,), "or call the operand otherwise"),
+        ("x", [lambda y: 2 * y], "as the result is; it gets the tangent or cotangent"),
+        ("x", [], "own has 1 operands and 0 rules"),
+    ],
+)
+def test_names_by_which_rules_would_read_something_else(operands: str, maps: Any, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        extend.elementwise("own", operands, numpy=np.negative, xla="neg", maps=maps)
+    with pytest.raises(TypeError, match="a rule of own is a ufunc; needed a Python function"):
+        extend.elementwise("own", "x", numpy=np.negative, xla="neg", maps=[np.negative])

@@ -113,10 +113,10 @@ class _Packing:
     array: Callable[[Any], Any]
 
     def __getattr__(self, name: str) -> Any:
-        """Load the arrays' layer, which sets the functions, before the first of them is used."""
+        """Load the optimizers, which import the functions and set them, before the first of them is used."""
         if name not in type(self).__annotations__:
             raise AttributeError(name)
-        public_module("numpy")
+        public_module("optim")
         return vars(self)[name]
 
 

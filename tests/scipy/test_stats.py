@@ -333,3 +333,35 @@ def test_batched_and_in_jax() -> None:
         np.testing.assert_allclose(
             jax.vmap(jax.grad(ours, (0, 1)))(x, shape), jax.vmap(jax.grad(theirs_, (0, 1)))(x, shape), rtol=1e-12
         )
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes", "end", "functions"),
+    [
+        ("gumbel_r", (), -1, ("pdf", "cdf", "sf", "logsf")),
+        ("gumbel_l", (), 1, ("pdf", "cdf", "sf", "logcdf")),
+        ("moyal", (), -1, ("pdf", "cdf", "sf", "logsf")),
+        ("loggamma", (1.5,), 1, ("pdf", "cdf", "sf", "logcdf")),
+        ("loggamma", (1e6,), 1, ("pdf", "cdf", "sf", "logcdf")),
+    ],
+)
+def test_double_exponentials_end_with_derivatives_of_zero(
+    name: str, shapes: tuple[float, ...], end: int, functions: tuple[str, ...]
+) -> None:
+    """Also where ``exp(x)`` overflows; a NaN stays one, and around the mode the numbers are SciPy's."""
+    far = end * np.array([40.0, 700.0, 720.0, 1e5])
+    near = np.linspace(-9.0, 9.0, 19) + math.log(shapes[0] if shapes else 1.0)
+    for function in functions:
+        ours, wanted = (getattr(getattr(module, name), function) for module in (stats, theirs))
+
+        def f(x: Any, ours: Any = ours) -> Any:
+            return ours(x, *shapes)
+
+        with np.errstate(all="ignore"):
+            # SciPy's formulas overflow on their way.
+            np.testing.assert_array_equal(f(far), wanted(far, *shapes))
+            np.testing.assert_allclose(f(near), wanted(near, *shapes), rtol=1e-7, atol=1e-14)
+        assert np.isnan(f(np.nan))
+        for x in far:
+            assert fg.value_and_grad(fg.grad(f))(x) == (0.0, 0.0)
+            assert fg.jvp(f, (x,), (1.0,))[1] == 0.0

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
-from funcgrad._core.graph.ir import Equation, Graph, Var, trusted_graph
+from funcgrad._core.graph.ir import Equation, Graph, Operand, Var, trusted_graph
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.threads import together, workers
 from funcgrad._engines.signature import Signature
@@ -134,11 +134,7 @@ class Whole(Part):
         lines, arguments, numbers = [], [w.value("table", self._kernel.table)], []
         if self._kernel.workspace:
             arguments.append(f"{w.numpy(np.empty)}({self._kernel.workspace}, {w.value('dtype', np.dtype(np.uint8))})")
-        for x in equation.operands:
-            given = w.name(x)
-            taken = x in w.inputs and x.aval.shape == () and not x.aval.weak
-            # The user may pass a 0-d array where the kernel takes a number.
-            arguments.append(f"{given}[()]" if taken else given)
+        arguments += [self._operand(w, x) for x in equation.operands]
         for var in equation.results:
             shape = var.aval.shape
             w.buffers.made(var, own=shape != ())
@@ -148,6 +144,8 @@ class Whole(Part):
             if shape == ():
                 w.numbers.add(var)
                 numbers.append(f"{new} = {new}_[0]")
+            else:
+                w.packed.add(var)
         given = ", ".join(arguments)
         fitted = w.value("fitted", self._fitted)
         call, again = f"{name}({given})", f"{name}(*{fitted}({given}))"
@@ -162,6 +160,23 @@ class Whole(Part):
             f"if bad_: {refused}({operands})",
             *numbers,
         ]
+
+    def _operand(self, w: Writer, x: Operand) -> str:
+        """Return the expression for an operand as the kernel takes it.
+
+        Numba refuses an array with gaps by an exception that costs about 1 ms, so the code asks the array's flags
+        first (40 ns). Only results of kernels are known to lie without gaps.
+        """
+        name = w.name(x)
+        if x.aval.shape:
+            if x in w.packed:
+                return name
+            pack, dtype = w.value("packed", packed), w.value("dtype", x.aval.dtype)
+            return f"{name} if {name}.flags.carray else {pack}({name}, {dtype})"
+        if x in w.inputs:
+            # The argument may be an array without axes.
+            return name if x.aval.weak else f"{name}[()]"
+        return name if x in w.numbers else f"{w.value(x.aval.dtype.name, x.aval.dtype.type)}({name})"
 
     def _first(self, scope: dict[str, Any], name: str, *given: Any) -> int | None:
         function = self._kernel.function
@@ -182,10 +197,13 @@ class Whole(Part):
 
 
 def fitted(x: Any, var: Var) -> Any:
-    """Return an operand in the form that kernels take: contiguous, aligned, in native byte order."""
+    """Return an operand as kernels take it: a number, or an array as `packed` gives it."""
     dtype = var.aval.dtype
-    if var.aval.shape == ():
-        return dtype.type(x)
+    return packed(x, dtype) if var.aval.shape else dtype.type(x)
+
+
+def packed(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return an array without gaps, aligned, in the processor's order of bytes; the same one where it is so."""
     return x if x.flags.carray or (x.flags.c_contiguous and x.flags.aligned) else np.require(x, dtype, ["C", "A"])
 
 

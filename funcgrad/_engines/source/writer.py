@@ -40,6 +40,8 @@ class Writer:
         self.buffers = Buffers(graph, donated)
         # Variables of shape () that hold NumPy numbers. For these, Python's operators give NumPy's results.
         self.numbers: set[Any] = {var for var in graph.inputs if var.aval.shape == () and not var.aval.weak}
+        # Contiguous arrays in C order: results of kernels.
+        self.packed: set[Any] = set()
         # The sources of the clusters and kernels that the program calls, by name.
         self.parts: dict[str, str] = {}
         self._values: dict[int, str] = {}

@@ -13,6 +13,7 @@ from funcgrad._core.forms import NEW_MEMORY, NO_FORMS, Forms
 from funcgrad._core.primitive import Derivative, Primitive
 from funcgrad._core.trace.derivative import CONSTANT, PerOperand
 from funcgrad._core.trace.recorder import Rule
+from funcgrad._core.trace.user_rules import check_operands, checked_rules
 from funcgrad._ops.layout.broadcast import broadcast_to, sum_to_shape
 from funcgrad._ops.layout.shape import reshape
 
@@ -96,7 +97,7 @@ def elementwise(
     if not isinstance(name, str) or not isinstance(operands, str):
         raise TypeError(
             f"elementwise: name is a {type(name).__name__} and operands a {type(operands).__name__}; needed strings, "
-            "with the names by which rules ask for operands. Write elementwise('hypot', 'x y', ...)."
+            "with the names by which rules ask for operands. Write elementwise('hypot', 'a b', ...)."
         )
     names = tuple(operands.split())
     primitive = Primitive(
@@ -144,7 +145,8 @@ def declare_elementwise(
         module: the ``__name__`` of the module that declares it. Pickled graphs find the primitive by it.
 
     Raises:
-        ValueError: the library has a primitive of this name.
+        ValueError: the library has a primitive of this name, an operand has a name by which rules read something else
+            (``y``, ``x_shape``), or a rule's first argument, the tangent, has that of an operand.
 
     Example:
         >>> import numpy as np
@@ -153,6 +155,10 @@ def declare_elementwise(
         >>> fg.grad(cosine_p)(np.pi / 2).round(6)
         np.float64(-1.0)
     """
+    if isinstance(name, str) and isinstance(operands, str) and isinstance(maps, list | tuple):
+        names = operands.split()
+        check_operands(name, names)
+        maps, jvps = checked_rules(name, names, maps), None if jvps is None else checked_rules(name, names, jvps)
     return elementwise(
         name,
         operands,

@@ -20,6 +20,7 @@ from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.copy import copy as copy_op
 from funcgrad._ops.layout.copy import in_one_piece
 from funcgrad._ops.layout.shape import reshape
+from funcgrad.numpy._base.concrete import no_number
 from funcgrad.numpy._base.convert import assigned
 from funcgrad.numpy._base.dispatch import implements
 from funcgrad.numpy._layout.creation import Order, taking
@@ -104,7 +105,10 @@ def asarray(
         # Of an array that was there before, a plain one: its memory is not ours to write to.
         return taking(y) if copy or isinstance(a, list | tuple | int | float | complex) else y
     y = value if dtype is None else cast(value, np.dtype(dtype))
-    return copied(y, order or "K") if (copy and y is a) or (order in ("C", "F") and not in_one_piece(y, order)) else y
+    if (copy and y is a) or (order in ("C", "F") and not in_one_piece(y, order)):
+        y = copied(y, order or "K")
+    # NumPy makes an array of a number, which can be written to.
+    return y if y.shape else no_number(y)
 
 
 @implements(np.array)

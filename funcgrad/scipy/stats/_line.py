@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -144,17 +145,48 @@ laplace = Continuous(
 )
 
 
+# Left of it ``exp(-exp(-x))`` is 0 in double precision, and so are its derivatives of every order.
+_VANISHED = -8.0
+
+
+def _unless(vanished: Any, limit: float, value: Callable[[Any], Any], x: Any, inside: Any = 0.0) -> Any:
+    """Return ``value(x)``; a constant where it has vanished, as the derivative of ``exp(-exp(x))`` is 0 times infinity.
+
+    There the value is asked at ``inside``. A NaN is no vanished point, and stays.
+    """
+    return choose(vanished, limit, value(choose(vanished, inside, x)))
+
+
+def _gumbel(x: Any, limit: float, value: Callable[[Any], Any]) -> Any:
+    return _unless(x < _VANISHED, limit, value, x)
+
+
+def _gumbel_density(x: Any) -> Any:
+    return _gumbel(x, 0.0, lambda x: fnp.exp(-x - fnp.exp(-x)))
+
+
+def _gumbel_below(x: Any) -> Any:
+    return _gumbel(x, 0.0, lambda x: fnp.exp(-fnp.exp(-x)))
+
+
+def _gumbel_above(x: Any) -> Any:
+    return _gumbel(x, 1.0, lambda x: -fnp.expm1(-fnp.exp(-x)))
+
+
 def _gumbel_log_tail(x: Any) -> Any:
     """Return ``log(1 - exp(-exp(-x)))``: close to -x for large x, where the exponential may be 0."""
     right = x > 0
-    z, left = select(right, x, 1.0), select(right, -1.0, x)
+    z, left = select(right, x, 1.0), select(right, -1.0, choose(x < _VANISHED, _VANISHED, x))
     tail = -z + fnp.log(special.exprel(-fnp.exp(-z)))
     return select(right, tail, fnp.log1p(-fnp.exp(-fnp.exp(-left))))
 
 
 gumbel_r = Continuous(
     "gumbel_r",
+    pdf=_gumbel_density,
     logpdf=lambda x: -x - fnp.exp(-x),
+    cdf=_gumbel_below,
+    sf=_gumbel_above,
     logcdf=lambda x: -fnp.exp(-x),
     logsf=_gumbel_log_tail,
     ppf=lambda q: -fnp.log(-fnp.log(q)),
@@ -165,7 +197,10 @@ gumbel_r = Continuous(
 )
 gumbel_l = Continuous(
     "gumbel_l",
+    pdf=lambda x: _gumbel_density(-x),
     logpdf=lambda x: x - fnp.exp(x),
+    cdf=lambda x: _gumbel_above(-x),
+    sf=lambda x: _gumbel_below(-x),
     logsf=lambda x: -fnp.exp(x),
     logcdf=lambda x: _gumbel_log_tail(-x),
     ppf=lambda q: fnp.log(-fnp.log1p(-q)),
@@ -198,10 +233,11 @@ vonmises = _Circular(
 
 moyal = Continuous(
     "moyal",
+    pdf=lambda x: _gumbel(x, 0.0, lambda x: fnp.exp(-0.5 * (x + fnp.exp(-x)) - LOG_ROOT_TAU)),
     logpdf=lambda x: -0.5 * (x + fnp.exp(-x)) - LOG_ROOT_TAU,
-    cdf=lambda x: special.erfc(fnp.exp(-0.5 * x) * math.sqrt(0.5)),
+    cdf=lambda x: _gumbel(x, 0.0, lambda x: special.erfc(fnp.exp(-0.5 * x) * math.sqrt(0.5))),
     logcdf=lambda x: log_both_tails(fnp.exp(-0.5 * x)),
-    sf=lambda x: special.erf(fnp.exp(-0.5 * x) * math.sqrt(0.5)),
+    sf=lambda x: _gumbel(x, 1.0, lambda x: special.erf(fnp.exp(-0.5 * x) * math.sqrt(0.5))),
     ppf=lambda q: -fnp.log(2 * special.erfcinv(q) ** 2),
     isf=lambda q: -fnp.log(2 * special.erfinv(q) ** 2),
     mean=np.euler_gamma + math.log(2),
@@ -212,7 +248,17 @@ moyal = Continuous(
 _LEFT = -36.0
 
 
+def _loggamma(x: Any, c: Any, limit: float, value: Callable[[Any], Any]) -> Any:
+    """Return ``value(x)``; its limit far to the right of the mode, where the density and its derivatives are 0."""
+    mode = fnp.log(fnp.maximum(c, 1.0))
+    return _unless(x > mode - _VANISHED, limit, value, x, mode)
+
+
 def _loggamma_tail(x: Any, c: Any, *, upper: bool) -> Any:
+    return _loggamma(x, c, 0.0 if upper else 1.0, lambda x: _loggamma_tail_of(x, c, upper=upper))
+
+
+def _loggamma_tail_of(x: Any, c: Any, *, upper: bool) -> Any:
     left = x < _LEFT
     z = fnp.exp(choose(left, 0.0, x))
     near = special.gammaincc(c, z) if upper else special.gammainc(c, z)
@@ -231,6 +277,7 @@ def _loggamma_quantile(q: Any, c: Any, *, upper: bool) -> Any:
 loggamma = Continuous(
     "loggamma",
     "c",
+    pdf=lambda x, c: _loggamma(x, c, 0.0, lambda x: fnp.exp(c * x - fnp.exp(x) - special.gammaln(c))),
     logpdf=lambda x, c: c * x - fnp.exp(x) - special.gammaln(c),
     cdf=lambda x, c: _loggamma_tail(x, c, upper=False),
     sf=lambda x, c: _loggamma_tail(x, c, upper=True),

@@ -281,3 +281,28 @@ def test_a_primitive_with_an_expansion_is_one_loop_with_the_operations_around_it
     np.testing.assert_allclose(compiled(x), primitive.numpy(x, **params) * 2 + 1, rtol=1e-12)
     # A primitive without a form is called by its name.
     assert f"{name}_" not in compiled.source(x)
+
+
+def test_a_warm_call_raises_nothing(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrays with gaps reach kernels from views, from arguments, and from functions that keep their operand's order."""
+
+    def refused(kernel: Any, *given: Any) -> Any:
+        raise AssertionError(f"a kernel refused {[type(x).__name__ for x in given]}")
+
+    monkeypatch.setattr(engine.Whole, "_fitted", refused)
+
+    def f(x: Any, y: Any) -> Any:
+        flipped = np.flip(np.linalg.solve(y + 5 * np.eye(4), x))
+        total = np.sum(np.sin(flipped) * np.cos(x) + np.tanh(y).T @ flipped) + np.linalg.det(y)
+        turned = np.where(y.T > 0, np.exp(y.T), y.T)
+        return total * np.sum(turned[::2] * turned[::2]) + np.dot(x[::-1], np.sqrt(1 + x * x))
+
+    x = rng.standard_normal(4)
+    for y in (np.asfortranarray(rng.standard_normal((4, 4))), rng.standard_normal((8, 8))[::2, ::2]):
+        wanted, gradients = fg.jit(fg.value_and_grad(f, argnums=(0, 1)), engine="numpy")(x, y)
+        compiled = fg.jit(fg.value_and_grad(f, argnums=(0, 1)), engine="numba")
+        for _ in range(2):
+            value, found = compiled(x, y)
+            np.testing.assert_allclose(value, wanted, rtol=EXACT)
+            for a, b in zip(found, gradients, strict=True):
+                np.testing.assert_allclose(a, b, rtol=EXACT)

@@ -190,3 +190,24 @@ def test_arrays_of_jax_are_written_to_as_well() -> None:
     for way in ("grad", "jacfwd"):
         np.testing.assert_allclose(WAYS[way](f, x), WAYS[way](f, X), rtol=1e-14)
     assert isinstance(fg.grad(f)(x), jax.Array)
+
+
+@pytest.mark.parametrize(
+    "make", [fnp.array, fnp.asarray, fnp.asanyarray, lambda x: fnp.asarray(x, copy=True), lambda x: fnp.array(x, float)]
+)
+@pytest.mark.parametrize("engine", [None, "numpy", "xla"])
+def test_of_a_number_an_array_is_made_that_can_be_written_to(make: Any, engine: Any) -> None:
+    def f(x: Any) -> Any:
+        total = np.sum(x)
+        made = make(total)
+        made[...] = 3 * made
+        made += 1.0
+        copy = np.array(made) if type(made) is np.ndarray else fnp.array(made)
+        copy[()] = copy * copy
+        return copy + 10 * made + total
+
+    value_and_grad = fg.value_and_grad(f) if engine is None else fg.jit(fg.value_and_grad(f), engine=engine)
+    value, slope = value_and_grad(X)
+    assert f(X) == pytest.approx(value, rel=1e-14)
+    np.testing.assert_allclose(slope, np.full_like(X, 6 * (3 * X.sum() + 1) + 31), rtol=1e-14)
+    np.testing.assert_allclose(fg.jvp(f, (X,), (X,))[1], slope @ X, rtol=1e-14)
