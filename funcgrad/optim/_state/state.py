@@ -172,6 +172,11 @@ class State(Shown):
         return shown(self, [*numbers, ("step", self.step), *slots, ("masters", self.masters), *flags])
 
     @property
+    def started(self) -> Any:
+        """Whether each parameter whose rule reads the number of its step has had its first: bool[n], or ``None``."""
+        return None if self.taken is None else self.taken > 0
+
+    @property
     def saved_with(self) -> str:
         """What must be the same in the state to which a saved one is given back; the rest is data."""
         return terms_of(self.rule, self.hypers)
@@ -307,7 +312,7 @@ def _attach(cls: type[State]) -> None:
     """Give a state the attributes that its class does not write out; a slot is called as its rule calls it."""
     written = {x.slot for x in vars(cls).values() if isinstance(x, SlotTree)}
     made: list[tuple[str, Any]] = [(name, Hyperparameter()) for name in cls.rule.names if name not in vars(cls)]
-    made += [(slot.name, SlotTree(slot.name)) for slot in cls.rule.slots if slot.name not in written]
+    made += [(x.attribute or x.name, SlotTree(x.name)) for x in cls.rule.slots if x.name not in written]
     for name, attribute in [*made, *[(name, Options(parts)) for name, parts in cls.rule.options.items()]]:
         if hasattr(cls, name) or name in State.__annotations__:
             raise TypeError(

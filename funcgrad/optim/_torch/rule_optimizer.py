@@ -18,7 +18,7 @@ from funcgrad._transforms.compiled.jit import jit
 from funcgrad.autograd import enable_grad
 from funcgrad.autograd.extend import TRACE, WRITES, is_tensor, recorded, set_value
 from funcgrad.errors import HyperparameterError
-from funcgrad.optim._rules.rule import Choice, Number, Row, Rule, Slot
+from funcgrad.optim._rules.rule import REQUIRED, Choice, Number, Row, Rule, Slot
 from funcgrad.optim._run.leaf import Leaf, Stepper
 from funcgrad.optim._state.begin import begun
 from funcgrad.optim._state.prefix import Place, Prefix, Prefixes, as_vector
@@ -62,7 +62,7 @@ class RuleOptimizer(Optimizer):
         super().__init_subclass__(**options)
         if "kind" in vars(cls):
             cls._rows = {}
-            cls._advances = cls.kind.rule.counted is not None or any(x.scalar for x in cls.kind.rule.slots)
+            cls._advances = cls.kind.rule.torch.counted is not None or any(x.scalar for x in cls.kind.rule.slots)
             cls._options = staticmethod(_reader(cls.kind.rule))
             cls.compiled_update = staticmethod(jit(functools.partial(update, cls.kind), donate_argnums=(1, 2)))
 
@@ -73,7 +73,7 @@ class RuleOptimizer(Optimizer):
         for kind in rule.hyperparameters:
             check_option(kind, option_of(options, kind))
         values = {x.name: option_of(options, x) for x in rule.hyperparameters}
-        refusal = rule.check([SimpleNamespace(**values)]) or rule.check_options(options)
+        refusal = rule.check([SimpleNamespace(**values)]) or rule.torch.check_options(options)
         if refusal is not None:
             raise HyperparameterError(refusal)
         if options.get("fused"):
@@ -81,7 +81,7 @@ class RuleOptimizer(Optimizer):
         super().__init__(params, options)
         if rule.fits is not None:
             self._check_params(rule.fits)
-        if rule.eager:
+        if rule.torch.eager:
             # With the numbers of the constructor, whatever the groups say, as in PyTorch.
             row = self._row(options)
             for group in self.param_groups:
@@ -107,16 +107,17 @@ class RuleOptimizer(Optimizer):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         rule = self.kind.rule
-        # What older checkpoints may lack.
-        later = {x.name: x.default for x in rule.hyperparameters if isinstance(x, Choice)}
-        for group in self.param_groups:
+        # An older checkpoint, or one of PyTorch's, may lack options that were added since.
+        later = {name: x for name, x in rule.defaults.items() if x is not REQUIRED}
+        for options in (self.defaults, *self.param_groups):
             for name, default in {**later, **self.kept}.items():
-                group.setdefault(name, default)
-            group.update(rule.fixed)
-            for p in group["params"] if rule.counted is not None else ():
-                count = self.state.get(p, {}).get(rule.counted)
-                if count is not None and is_tensor(count) != rule.counted_in_tensors:
-                    self.state[p][rule.counted] = _new_count(int(count), rule)
+                options.setdefault(name, default)
+            options.update(rule.fixed)
+        for group in self.param_groups:
+            for p in group["params"] if rule.torch.counted is not None else ():
+                count = self.state.get(p, {}).get(rule.torch.counted)
+                if count is not None and is_tensor(count) != rule.torch.counted_in_tensors:
+                    self.state[p][rule.torch.counted] = _new_count(int(count), rule)
 
     def take_step(self, closure: Callable[[], Any] | None, grads: Any) -> Any:
         """What a subclass's ``step`` does."""
@@ -197,7 +198,7 @@ class RuleOptimizer(Optimizer):
         written = []
         todo = []
         for _, row, pairs in members:
-            bare = not row.structure.slots and rule.counted is None
+            bare = not row.structure.slots and rule.torch.counted is None
             for p, gradient in pairs:
                 written.append(p)
                 held, taken = _NOTHING_HELD if bare else self._held(p, row)
@@ -224,13 +225,13 @@ class RuleOptimizer(Optimizer):
         slots = row.structure.slots
         state = self.state[p] if slots else self.state.get(p, {})
         rule = self.kind.rule
-        counted = rule.counted
+        counted = rule.torch.counted
         taken = 1
         if counted is not None:
             count = state.get(counted)
             if count is None:
                 count = state[counted] = _new_count(0, rule)
-            taken = int(count._value) if rule.counted_in_tensors else count
+            taken = int(count._value) if rule.torch.counted_in_tensors else count
         held = []
         for slot in slots:
             tensor = state.get(slot.key)
@@ -250,10 +251,10 @@ class RuleOptimizer(Optimizer):
 
     def _count(self, p: Any) -> None:
         """Note the step, where checkpoints keep their number."""
-        counted = self.kind.rule.counted
+        counted = self.kind.rule.torch.counted
         if counted is not None:
             count = self.state[p][counted]
-            if self.kind.rule.counted_in_tensors:
+            if self.kind.rule.torch.counted_in_tensors:
                 # In its memory, as PyTorch's.
                 count._value += 1
             else:
@@ -319,7 +320,7 @@ class RuleOptimizer(Optimizer):
 
 def _new_count(taken: int, rule: Rule) -> Any:
     """A number of steps as PyTorch keeps it."""
-    return TRACE.constant(np.array(taken, np.float32)) if rule.counted_in_tensors else taken
+    return TRACE.constant(np.array(taken, np.float32)) if rule.torch.counted_in_tensors else taken
 
 
 def _check_fused(options: dict[str, Any]) -> None:
