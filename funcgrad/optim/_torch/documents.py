@@ -225,7 +225,9 @@ def _example(rule: Rule, text: str) -> list[str]:
         text = text.replace(
             ">>> import numpy as np\n", ">>> import numpy as np\n    >>> from funcgrad.sparse import Rows\n"
         )
-    return text.format(rule.name, rule.title, gradient).rstrip().split("\n") if rule.torch.arguments else []
+    if not (rule.torch.arguments and rule.source):
+        return []
+    return text.format(rule.name, rule.title, gradient).rstrip().split("\n")
 
 
 def _source(rule: Rule) -> list[str]:
