@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -36,6 +36,7 @@ _Members = tuple[dict[str, Any], Row, list[_Pair]]
 _PLAIN = frozenset({bool, int, float, str, type(None)})
 _PLAIN_OR_TUPLE = _PLAIN | {tuple}
 _ROWS = 64  # How many are kept; a schedule makes new ones at each step.
+_value = operator.attrgetter("_value")
 _NOTHING_HELD: tuple[list[Any], int] = [], 1  # Of a parameter without slots whose steps do not count.
 
 
@@ -130,17 +131,13 @@ class RuleOptimizer(Optimizer):
         in_place: list[_Members] = []
         others: list[_Members] = []
         for group in self.param_groups:
-            if given is None:
-                pairs = [(p, g) for p in group["params"] if (g := p.grad) is not None]
-            else:
-                pairs = [(p, g) for p in group["params"] if (g := next(given)) is not None]
+            pairs, foreign = _pairs(group["params"], given)
             if not pairs:
                 continue
             row = self._row(group)
             if group.get("differentiable"):
                 self._step_recorded(group, row, pairs)
                 continue
-            foreign = [pair for pair in pairs if type(pair[0]._value) is not np.ndarray]
             if foreign:
                 others.append((group, row, foreign))
                 pairs = [pair for pair in pairs if type(pair[0]._value) is np.ndarray]
@@ -210,7 +207,7 @@ class RuleOptimizer(Optimizer):
         new_slots: dict[int, Sequence[Any]] = {}
         for i, (p, gradient, held, taken, row) in enumerate(todo):
             value = p._value
-            arrays = tuple([x._value for x in held]) if held else ()
+            arrays = tuple(map(_value, held))
             g = gradient._value if type(gradient) is tensor else gradient
             if gathered(value, g, arrays, taken, row, (value, *arrays)) is None:
                 leaf = Leaf(value, g, arrays, None, taken, row, _arrays_of(value, arrays, row))
@@ -316,6 +313,19 @@ class RuleOptimizer(Optimizer):
                     else:
                         set_value(held, value)
                 self._count(p)
+
+
+def _pairs(params: Sequence[Any], given: Iterator[Any] | None) -> tuple[list[_Pair], list[_Pair]]:
+    """Return the parameters that have a gradient with it, and those of them that are no NumPy arrays."""
+    pairs: list[_Pair] = []
+    foreign: list[_Pair] = []
+    for p in params:
+        gradient = p.grad if given is None else next(given)
+        if gradient is not None:
+            pairs.append((p, gradient))
+            if type(p._value) is not np.ndarray:
+                foreign.append((p, gradient))
+    return pairs, foreign
 
 
 def _new_count(taken: int, rule: Rule) -> Any:
