@@ -210,7 +210,7 @@ def test_states_that_cannot_be_filled(tmp_path: Path) -> None:
         pickled(state, optimizer(needed).init(PARAMS, lr=0.1, k=1.0))
     with pytest.raises(HyperparameterError, match="has 5 hyperparameters and 2 slots; needed at most 2 and 1"):
         pickled(Made.init(PARAMS, lr=0.1), state)
-    with pytest.raises(CheckpointError, match="the file must hold what `like` is made of"):
+    with pytest.raises(CheckpointError, match="the file must match `like`"):
         filed(state, Made.init(PARAMS, lr=0.1, squares=True), tmp_path / "state.safetensors")
-    with pytest.raises(CheckpointError, match="the file must hold what `like` is made of"):
+    with pytest.raises(CheckpointError, match="the file must match `like`"):
         filed(Made.init(PARAMS, lr=0.1), state, tmp_path / "state.safetensors")
