@@ -75,7 +75,7 @@ def test_a_missing_name_is_an_attribute_error() -> None:
         "_core.graph.ir.Graph",
         "_transforms.base.shape_dtype.ShapeDtype",
         "io._directory.CheckpointDir",
-        "optim._state.sgd.SGDState",
+        "optim._torch.family.SGDState",
     ],
 )
 def test_the_name_of_a_class_does_not_depend_on_what_was_used(path: str) -> None:

@@ -14,7 +14,7 @@ from funcgrad.errors import CheckpointError
 from funcgrad.interop.jax import array_like
 from funcgrad.io._describe import MAPPINGS, PLAIN, SEQUENCES, Node, described_class, static_text
 from funcgrad.nn import Parameter
-from funcgrad.tree.extend import one_level
+from funcgrad.tree.extend import COMPLETED, EARLIER, one_level
 
 Arrays = Callable[[str], np.ndarray]
 _NUMBERS = (bool, int, float, complex)
@@ -112,11 +112,28 @@ class Match:
             pairs = self._pairs(node, kind, list(level.entries), path)
             said = [pairs[name] for name in level.entries]
             static = static_text(level.metadata)
+            if static and node.get("static", static) != static and hasattr(kind, EARLIER):
+                found = self._build_earlier(node, like, path, arrays)
+                if found is not None:
+                    return found[0]
             if static and "static" in node and static != node["static"]:
                 raise self._differs(path, *_apart(node["static"], static))
         triples = zip(level.entries, said, level.children, strict=True)
         found = [self._build(x, y, f"{path}.{name}", arrays) for name, x, y in triples]
         return found if arrays is None else level.rebuild(level.metadata, found)
+
+    def _build_earlier(self, node: Node, like: Any, path: str, arrays: Arrays | None) -> tuple[Any] | None:
+        """The tree in a file of an earlier release, whose class had fewer fields; ``None`` where the file differs."""
+        for form in getattr(like, EARLIER)():
+            level = one_level(form)
+            if level is None or static_text(level.metadata) != node["static"]:
+                continue
+            try:
+                made = self._build(node, form, path, arrays)
+            except CheckpointError:
+                continue
+            return (None if arrays is None else getattr(made, COMPLETED)(like),)
+        return None
 
     def _parts(self, node: Node, key: str, kind: type, size: int, path: str) -> Sequence[Node]:
         self._check_class(node, key, kind, path)

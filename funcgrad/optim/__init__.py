@@ -4,10 +4,9 @@ from funcgrad._public import publish
 from funcgrad.optim import lr_scheduler, schedules
 from funcgrad.optim._average import EMAState, ema_init, ema_update
 from funcgrad.optim._gradients import clip_by_global_norm, clip_by_value, global_norm
-from funcgrad.optim._sgd import sgd_init, sgd_update
-from funcgrad.optim._state.sgd import SGDState
 from funcgrad.optim._torch.family import (
     ASGD,
+    SGD,
     Adadelta,
     AdadeltaState,
     Adagrad,
@@ -31,6 +30,7 @@ from funcgrad.optim._torch.family import (
     RMSpropState,
     Rprop,
     RpropState,
+    SGDState,
     SparseAdam,
     SparseAdamState,
     adadelta_init,
@@ -57,12 +57,13 @@ from funcgrad.optim._torch.family import (
     rmsprop_update,
     rprop_init,
     rprop_update,
+    sgd_init,
+    sgd_update,
     sparse_adam_init,
     sparse_adam_update,
 )
 from funcgrad.optim._torch.hooks import RemovableHandle
 from funcgrad.optim._torch.optimizer import Optimizer, required
-from funcgrad.optim._torch.sgd import SGD
 from funcgrad.optim._wrap import AccumulateState, SkipState, accumulate, skip_nonfinite
 
 __all__ = [

@@ -14,7 +14,7 @@ from funcgrad._ops.index.split import split
 from funcgrad.errors import HyperparameterError, TreeMismatchError
 from funcgrad.optim._rules.rule import Row, Rule
 from funcgrad.optim._run.leaf import Leaf, Result, Stepper
-from funcgrad.optim._run.packing import step_packed, step_small
+from funcgrad.optim._run.packing import MANY, step_packed, step_small
 from funcgrad.optim._run.places import in_their_places
 from funcgrad.optim._state.rows import rows_of
 from funcgrad.optim._state.state import Buckets, State, unpacked
@@ -39,17 +39,22 @@ def update(kind: type[S], grads: Any, state: S, params: Any, into: Any = None) -
         flatten_up_to(treedef, unpacked(tree), f"{asked}: state.{name}")
         for name, tree in zip(kind.slot_names, state.slots, strict=True)
     ]
+    rows = rows_of(state, treedef, f"{asked}: state")
+    stepper = Stepper(rule, lambda i: key_paths(treedef)[i])
+    if into is None and state.masters is None and state.taken is None and Buckets not in map(type, state.slots):
+        stepped, new = _step_flat(stepper, rows, leaves, gradients, columns, state.foreach is not False)
+        if stepped is not None:
+            new_slots = [unflatten(treedef, x) for x in new]
+            return unflatten(treedef, stepped), _next(kind, state, new_slots, None, None)
     masters, stepped = [None] * len(leaves), leaves
     if state.masters is not None:
         masters = flatten_up_to(treedef, state.masters, f"{asked}: state.masters")
         stepped = _stepped(asked, masters, leaves, treedef)
-    rows = rows_of(state, treedef, f"{asked}: state")
     slots = _slots(rule, rows, columns, treedef)
     _check_state(asked, rows, slots, stepped, treedef)
     taken = _taken(state, rows)
     places = _places(into, treedef, rule, rows, asked)
     given = [Leaf(*row) for row in zip(leaves, gradients, slots, masters, taken, rows, places, strict=True)]
-    stepper = Stepper(rule, lambda i: key_paths(treedef)[i])
     results: Any = [None] * len(given)
     buckets = [tree for tree in state.slots if type(tree) is Buckets]
     packs = [x.packed for x in buckets]
@@ -64,18 +69,64 @@ def update(kind: type[S], grads: Any, state: S, params: Any, into: Any = None) -
     else:
         new_slots = [unflatten(treedef, column) for column in _columns(rule, rows, results)]
     new_masters = None if state.masters is None else unflatten(treedef, [result.master for result in results])
-    advanced = kind(
+    advanced = _next(kind, state, new_slots, _advanced(state, given, taken), new_masters)
+    return unflatten(treedef, [result.p for result in results]), advanced
+
+
+def _step_flat(
+    stepper: Stepper,
+    rows: Sequence[Row],
+    leaves: Sequence[Any],
+    gradients: Sequence[Any],
+    columns: Sequence[Sequence[Any]],
+    together: bool,
+) -> tuple[list[Any] | None, list[list[Any]]]:
+    """Step NumPy arrays whose programs were met before: the new parameters, and each slot of the rule for all of them.
+
+    Everything else gives ``None`` for the parameters, before anything is written: half precision, complex parameters,
+    gradients in rows, missing gradients, arrays of JAX, traced values, and states that do not fit the parameters.
+    The steps before a refusal are forgotten; `update` takes the leaves anew, one by one, with their checks. Many
+    parameters are left to `step_small`.
+    """
+    params: list[Any] = []
+    new: list[list[Any]] = [[] for _ in columns]
+    if together and len(leaves) >= MANY:
+        return None, new
+    for p, g, row, *values in zip(leaves, gradients, rows, *columns, strict=True):
+        index = row.structure.index
+        held = tuple(values)
+        if None in index:
+            held = tuple([x for x, k in zip(values, index, strict=True) if k is not None])
+        places = stepper.gathered(p, g, held, None, row, None)
+        if places is None:
+            stepper.forget()
+            return None, new
+        for x in held:
+            if x.shape != p.shape or x.dtype != p.dtype:
+                stepper.forget()
+                return None, new
+        params.append(places[0])
+        for k, column in zip(index, new, strict=True):
+            column.append(None if k is None else places[k + 1])
+    stepper.finish()
+    return params, new
+
+
+def _next(kind: type[S], state: State, slots: Sequence[Any], taken: Any, masters: Any) -> S:
+    """Return the state after a step."""
+    # Two frames less than `add_p` for the count that NumPy has, whose type stays int32.
+    step = state.step + 1 if type(state.step) is np.ndarray else add_p(state.step, 1)
+    return kind(
         state.numbers,
-        add_p(state.step, 1),
-        tuple(new_slots),
-        _advanced(state, given, taken),
-        new_masters,
+        step,
+        tuple(slots),
+        taken,
+        masters,
         state.hypers,
         state.foreach,
         state.differentiable,
         state.master_dtype,
     )
-    return unflatten(treedef, [result.p for result in results]), advanced
 
 
 def step_leaves(stepper: Stepper, given: Sequence[Leaf], results: list[Result | None], together: bool) -> None:

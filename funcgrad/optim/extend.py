@@ -1,6 +1,7 @@
 """Names for other rooms of the library, beside the public ones. Other rooms import no other internals of this room."""
 
 from funcgrad._public import publish
+from funcgrad.optim._rules.pytorch import PyTorch
 from funcgrad.optim._rules.rule import REQUIRED, Choice, Flag, Number, Rule, Slot
 from funcgrad.optim._state.state import State
 from funcgrad.optim._torch.declare import Declared, optimizer
@@ -12,6 +13,7 @@ __all__ = [
     "Declared",
     "Flag",
     "Number",
+    "PyTorch",
     "Rule",
     "RuleOptimizer",
     "Slot",

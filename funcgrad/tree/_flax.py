@@ -12,6 +12,10 @@ from funcgrad.errors import TreeMismatchError
 # A class may name the settings that must agree between the saved node and the target: its attribute ``saved_with``.
 _WITH = "saved_with"
 
+# Methods of a class that had fewer fields in earlier releases. ``_earlier_forms()`` yields an instance as those would
+# have made it; ``_completed(like)`` returns such an instance with the fields that were added since.
+EARLIER, COMPLETED = "_earlier_forms", "_completed"
+
 
 def register_with_flax(
     serialization: ModuleType, cls: type, data: tuple[str, ...], meta: tuple[str, ...], namespace: str
@@ -27,6 +31,10 @@ def register_with_flax(
         # Flax would otherwise read fields that the saved dict does not have.
         return None if value is None else serialization.from_state_dict(getattr(target, name), value, name=name)
 
+    def is_like(form: Any, saved: dict[str, Any]) -> bool:
+        """Whether the containers among the fields have as many parts."""
+        return all(not isinstance(x := getattr(form, name), tuple) or len(x) == len(saved[name]) for name in data)
+
     def from_dict(target: Any, saved: dict[str, Any]) -> Any:
         needed = {*data, _WITH} if hasattr(cls, _WITH) else set(data)
         if not isinstance(saved, dict) or saved.keys() != needed:
@@ -36,6 +44,9 @@ def register_with_flax(
                 "of the class that was saved."
             )
         if hasattr(cls, _WITH) and saved[_WITH] != getattr(target, _WITH):
+            for form in getattr(target, EARLIER, tuple)():
+                if saved[_WITH] == getattr(form, _WITH) and is_like(form, saved):
+                    return getattr(from_dict(form, saved), COMPLETED)(target)
             raise TreeMismatchError(
                 f"{cls.__name__}: it was saved with {saved[_WITH]}; needed {getattr(target, _WITH)}, as the target "
                 "has. Make the target with the same terms."

@@ -2,8 +2,9 @@
 
 from funcgrad._public import publish
 from funcgrad.tree._flatten import Level, one_level
+from funcgrad.tree._flax import COMPLETED, EARLIER
 from funcgrad.tree._register import dataclass_fields
 
-__all__ = ["Level", "dataclass_fields", "one_level"]
+__all__ = ["COMPLETED", "EARLIER", "Level", "dataclass_fields", "one_level"]
 
 __dir__ = publish(__name__)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad import optim
-from funcgrad.extend import RuleOptimizer
+from funcgrad.extend import REQUIRED, RuleOptimizer
 from funcgrad.optim._rules.rule import Choice, Rule
 from funcgrad.sparse import Rows
 
@@ -25,6 +25,11 @@ class Made(NamedTuple):
     init: Any
     update: Any
 
+    @property
+    def required(self) -> dict[str, float]:
+        """Values of the hyperparameters without default."""
+        return {x.name: 0.1 for x in self.rule.hyperparameters if x.default is REQUIRED}
+
 
 def made_of(cls: Any) -> Made:
     rule = cls.kind.rule
@@ -35,7 +40,7 @@ CLASSES = [getattr(optim, name) for name in optim.__all__ if isinstance(getattr(
 FAMILY = {
     cls.__name__: made_of(cls)
     for cls in CLASSES
-    if issubclass(cls, RuleOptimizer) and "kind" in vars(cls) and cls.kind.rule.arguments
+    if issubclass(cls, RuleOptimizer) and "kind" in vars(cls) and cls.kind.rule.torch.arguments
 }
 
 SGD = made_of(optim.SGD)
@@ -96,6 +101,8 @@ def options_of(made: Made, rng: np.random.Generator) -> dict[str, Any]:
     while True:
         found = {}
         for name in dict.fromkeys(names):
+            if name in made.rule.torch.beyond:
+                continue  # PyTorch cannot be asked about it.
             values = DRAWN_OF.get((made.rule.name, name), DRAWN[name])
             value = values[rng.integers(len(values))]
             if name not in made.rule.fixed and rng.random() < 0.7:

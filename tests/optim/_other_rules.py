@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from funcgrad import numpy as fnp
+from funcgrad.optim._rules.pytorch import PyTorch
 from funcgrad.optim._rules.rule import Flag, Number, Rule, Slot
 from funcgrad.optim._state.state import STATIC, Hyperparameter, SlotTree, State
 from funcgrad.optim._torch.rule_optimizer import RuleOptimizer
@@ -52,7 +53,7 @@ ADAM = Rule(
     ),
     step=_adam,
     counts=lambda hyper: True,
-    counted="step",
+    torch=PyTorch(counted="step"),
 )
 
 
@@ -104,7 +105,7 @@ NADAM = Rule(
     ),
     step=_nadam,
     counts=lambda hyper: True,
-    counted="step",
+    torch=PyTorch(counted="step"),
 )
 
 

@@ -70,7 +70,9 @@ def _parameters(made: Any) -> list[str]:
         if x.kind is x.KEYWORD_ONLY and not named:
             found.append("*")
             named = True
-        default = "" if x.default is x.empty else f" = {x.default!r}" if _is_plain(x.default) else " = ..."
+        # ``learning_rate`` may be given in place of ``lr``.
+        absent = x.default is x.empty and x.name != "lr"
+        default = "" if absent else f" = {x.default!r}" if _is_plain(x.default) else " = ..."
         found.append(f"{x.name}: {TYPES.get(x.name, 'Any')}{default}")
     return found
 

@@ -137,7 +137,7 @@ def test_states_survive_pickling() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda: lion_init(start()), TypeError, "lion_init: missing a required argument: 'lr'; needed lion_init"),
+        (lambda: lion_init(start()), TypeError, "lion_init: lr is not given; needed one of lr and learning_rate"),
         (lambda: lion_init(start(), lr=1, beta=2), TypeError, "lion_init: got an unexpected keyword argument 'beta'"),
         (lambda: Lion(start(), lr=1, beta=2), TypeError, "Lion: .*'beta'"),
         (lambda: Lion(start()), ValueError, "lr"),

@@ -149,7 +149,7 @@ def test_nothing_that_is_given_changes(name: str) -> None:
     run = drawn(made, 3)
     grads = [own(g) for g in run.grads[1]]
     params = [p for group in run.starts for p in group]
-    state = made.init(params)
+    state = made.init(params, **made.required)
     before = pickle.dumps((params, grads, state.slots, state.taken, state.numbers))
     made.update(grads, state, params)
     assert pickle.dumps((params, grads, state.slots, state.taken, state.numbers)) == before
@@ -182,18 +182,18 @@ def test_the_state_survives_pickling_and_has_its_names(name: str) -> None:
     made = FAMILY[name]
     run = drawn(made, 3)
     params = [p for group in run.starts for p in group]
-    _, state = made.update(run.grads[1], made.init(params), params)
+    _, state = made.update(run.grads[1], made.init(params, **made.required), params)
     again = pickle.loads(pickle.dumps(state))
     assert fg.tree.structure(again) == fg.tree.structure(state)
     assert type(again) is made.state
     for slot in made.rule.slots:
-        np.testing.assert_equal(getattr(again, slot.name), getattr(state, slot.name))
+        np.testing.assert_equal(*[getattr(x, slot.attribute or slot.name) for x in (again, state)])
     for option, parts in made.rule.options.items():
         values = tuple(0.5 * float(getattr(state, part)) for part in parts)
         assert option != "etas" or values[1] < 1
         if option != "etas":
             assert getattr(state.replace(**{option: values}), option) == values
-    optimizer = made.cls(params)
+    optimizer = made.cls(params, **made.required)
     assert type(pickle.loads(pickle.dumps(optimizer))) is made.cls
 
 

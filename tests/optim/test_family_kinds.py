@@ -119,7 +119,8 @@ def test_narrow_and_empty_parameters_compiled(name: str) -> None:
     p = normal(0).astype(np.float16)
     params: Any = [p] if made.rule.fits is not None else [p, np.zeros((0, 2), np.float32), np.array(1.0)]
     grads = [gradient(made, p * 2) if x is p else x for x in params]
-    for options in ({}, {"master_dtype": "float32"}):
+    for more in ({}, {"master_dtype": "float32"}):
+        options = {**made.required, **more}
         expected, held = made.update(grads, made.init(params, **options), params)
         for engine in ("numpy", "xla"):
             found, state = fg.jit(made.update, engine=engine)(grads, made.init(params, **options), params)
@@ -205,6 +206,7 @@ def test_what_muon_refuses() -> None:
         (lambda p: optim.sgd_init(p, lr=1, learning_rate=1), TypeError, "lr and learning_rate are given"),
         (lambda p: optim.SGD([p], lr=1.0, learning_rate=1.0), TypeError, "lr and learning_rate are given"),
         (lambda p: optim.sgd_init(p), TypeError, "lr is not given; needed one of lr and learning_rate"),
+        (lambda p: optim.SGD([p], 1.0, learning_rate=1.0), TypeError, "lr and learning_rate are given"),
         (lambda p: optim.Adam([p], lr=1.0, learning_rate=1.0), TypeError, "lr and learning_rate are given"),
         (lambda p: optim.adam_init(p, betas=0.9), TypeError, "betas is 0.9; needed a tuple of 2"),
         (lambda p: optim.adam_init(p, betas=(0.9, 0.99), beta1=0.5), TypeError, "betas and beta1 are given"),

@@ -30,7 +30,7 @@ def test_signatures_are_the_records(function: Any) -> None:
     parameters = inspect.signature(function).parameters
     for x in SGD_RULE.hyperparameters:
         found = parameters[x.name].default
-        needed = {REQUIRED, required} if x.default is REQUIRED else {x.default}
+        needed = {inspect.Parameter.empty, required} if x.default is REQUIRED else {x.default}
         assert found in needed, x.name
     others = {"self", "params", "foreach", "differentiable", "master_dtype", "learning_rate"}
     assert [name for name in parameters if name not in others] == list(SGD_RULE.names)

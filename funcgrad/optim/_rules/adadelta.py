@@ -6,6 +6,7 @@ from typing import Any
 
 from funcgrad.numpy import sqrt
 from funcgrad.optim._rules.common import MAXIMIZE, average, begun, eps, lr, refuses_rows, weight_decay
+from funcgrad.optim._rules.pytorch import PyTorch
 from funcgrad.optim._rules.rule import Number, Rule, Slot
 
 
@@ -34,9 +35,10 @@ ADADELTA = Rule(
     ),
     slots=(Slot("square_avg", "square_avg"), Slot("acc_delta", "acc_delta")),
     step=_step,
-    counted="step",
     sparse=refuses_rows("Adadelta"),
-    arguments="lr, rho, eps, weight_decay, foreach, *, capturable, maximize, differentiable",
+    torch=PyTorch(
+        arguments="lr, rho, eps, weight_decay, foreach, *, capturable, maximize, differentiable", counted="step"
+    ),
     formula="""
 d = -g if maximize else g
 d = d + weight_decay * p

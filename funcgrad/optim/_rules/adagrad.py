@@ -6,6 +6,7 @@ from typing import Any
 
 from funcgrad.numpy import sqrt
 from funcgrad.optim._rules.common import DECAYED_ROWS, MAXIMIZE, begun, eps, lr, weight_decay
+from funcgrad.optim._rules.pytorch import PyTorch
 from funcgrad.optim._rules.rule import Number, Rule, Slot
 
 
@@ -40,11 +41,14 @@ ADAGRAD = Rule(
     slots=(Slot("sum", "sum", begin=lambda hyper: hyper.initial_accumulator_value),),
     step=_step,
     counts=lambda hyper: hyper.lr_decay is not None,
-    counted="step",
     masked=True,
     sparse=lambda hyper: None if hyper.weight_decay is None else DECAYED_ROWS,
-    eager=True,
-    arguments="lr, lr_decay, weight_decay, initial_accumulator_value, eps, foreach, *, maximize, differentiable, fused",
+    torch=PyTorch(
+        arguments="lr, lr_decay, weight_decay, initial_accumulator_value, eps, foreach, *, maximize, "
+        "differentiable, fused",
+        counted="step",
+        eager=True,
+    ),
     formula="""
 d = -g if maximize else g
 d = d + weight_decay * p

@@ -18,6 +18,7 @@ from funcgrad.optim._rules.common import (
     refuses_rows,
     weight_decay,
 )
+from funcgrad.optim._rules.pytorch import PyTorch
 from funcgrad.optim._rules.rule import Flag, Rule, Slot
 
 _FORMULA = """
@@ -56,7 +57,7 @@ def _check_options(options: dict[str, Any]) -> str | None:
     return None
 
 
-def _adam(title: str, decay: float, decoupled: Flag, **others: Any) -> Rule:
+def _adam(title: str, decay: float, decoupled: Flag, arguments: str, **others: Any) -> Rule:
     return Rule(
         title.lower(),
         title=title,
@@ -76,9 +77,8 @@ def _adam(title: str, decay: float, decoupled: Flag, **others: Any) -> Rule:
         ),
         step=_step,
         counts=lambda hyper: True,
-        counted="step",
         sparse=refuses_rows("Adam", ", please consider SparseAdam instead"),
-        check_options=_check_options,
+        torch=PyTorch(arguments, counted="step", check_options=_check_options),
         **others,
     )
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from funcgrad.numpy import absolute, maximum
 from funcgrad.optim._rules.common import MAXIMIZE, average, begun, betas, eps, lr, refuses_rows, weight_decay
+from funcgrad.optim._rules.pytorch import PyTorch
 from funcgrad.optim._rules.rule import Rule, Slot
 
 
@@ -28,9 +29,10 @@ ADAMAX = Rule(
     slots=(Slot("exp_avg", "exp_avg"), Slot("exp_inf", "exp_inf")),
     step=_step,
     counts=lambda hyper: True,
-    counted="step",
     sparse=refuses_rows("Adamax"),
-    arguments="lr, betas, eps, weight_decay, foreach, *, maximize, differentiable, capturable",
+    torch=PyTorch(
+        arguments="lr, betas, eps, weight_decay, foreach, *, maximize, differentiable, capturable", counted="step"
+    ),
     formula="""
 d = -g if maximize else g
 d = d + weight_decay * p

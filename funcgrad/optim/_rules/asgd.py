@@ -6,6 +6,7 @@ from typing import Any
 
 from funcgrad.numpy import maximum, where
 from funcgrad.optim._rules.common import MAXIMIZE, begun, lr, refuses_rows, weight_decay
+from funcgrad.optim._rules.pytorch import PyTorch
 from funcgrad.optim._rules.rule import Number, Rule, Slot
 
 
@@ -42,9 +43,8 @@ ASGD = Rule(
     ),
     step=_step,
     counts=lambda hyper: True,
-    counted="step",
     sparse=refuses_rows("ASGD"),
-    arguments="lr, lambd, alpha, t0, weight_decay, foreach, maximize, differentiable, capturable",
+    torch=PyTorch("lr, lambd, alpha, t0, weight_decay, foreach, maximize, differentiable, capturable", counted="step"),
     formula="""
 d = -g if maximize else g
 d = d + weight_decay * p

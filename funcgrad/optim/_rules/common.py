@@ -8,9 +8,7 @@ from typing import Any
 from funcgrad.optim._rules.rule import Flag, Number
 
 
-def lr(
-    default: float, message: str = "Invalid learning rate: {}", valid: Callable[[Any], bool] | None = None
-) -> Number:
+def lr(default: Any, message: str = "Invalid learning rate: {}", valid: Callable[[Any], bool] | None = None) -> Number:
     """The learning rate."""
     about = (
         "learning rate, zero or positive, in parameter units per unit of the direction: a number, an array of shape "

@@ -6,6 +6,7 @@ from typing import Any
 
 from funcgrad.numpy import sign
 from funcgrad.optim._rules.common import MAXIMIZE, average, beta, lr, refuses_rows, weight_decay
+from funcgrad.optim._rules.pytorch import PyTorch
 from funcgrad.optim._rules.rule import Rule, Slot
 
 
@@ -29,7 +30,7 @@ LION = Rule(
     slots=(Slot("exp_avg", "exp_avg"),),
     step=_step,
     sparse=refuses_rows("Lion"),
-    arguments="lr, betas, weight_decay, *, foreach, maximize, differentiable",
+    torch=PyTorch(arguments="lr, betas, weight_decay, *, foreach, maximize, differentiable"),
     formula="""
 d = -g if maximize else g
 p = p - lr * weight_decay * p

@@ -12,6 +12,7 @@ import numpy as np
 
 from funcgrad.numpy import maximum, sqrt
 from funcgrad.optim._rules.common import average, lr, refuses_rows
+from funcgrad.optim._rules.pytorch import PyTorch
 from funcgrad.optim._rules.rule import Choice, Flag, Number, Rule, Slot
 
 _COEFFICIENTS = (3.4445, -4.7750, 2.0315)
@@ -117,7 +118,7 @@ MUON = Rule(
     sparse=refuses_rows("Muon"),
     elementwise=False,
     fits=_fits,
-    arguments="lr, weight_decay, momentum, nesterov, ns_coefficients, eps, ns_steps, adjust_lr_fn",
+    torch=PyTorch(arguments="lr, weight_decay, momentum, nesterov, ns_coefficients, eps, ns_steps, adjust_lr_fn"),
     formula="""
 momentum_buffer = momentum * momentum_buffer + (1 - momentum) * g
 d = momentum * momentum_buffer + (1 - momentum) * g if nesterov else momentum_buffer

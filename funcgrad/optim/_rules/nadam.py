@@ -17,6 +17,7 @@ from funcgrad.optim._rules.common import (
     refuses_rows,
     weight_decay,
 )
+from funcgrad.optim._rules.pytorch import PyTorch
 from funcgrad.optim._rules.rule import Number, Rule, Slot
 
 
@@ -61,10 +62,12 @@ NADAM = Rule(
     ),
     step=_step,
     counts=lambda hyper: True,
-    counted="step",
     sparse=refuses_rows("NAdam"),
-    arguments="lr, betas, eps, weight_decay, momentum_decay, decoupled_weight_decay, *, foreach, maximize, capturable, "
-    "differentiable",
+    torch=PyTorch(
+        arguments="lr, betas, eps, weight_decay, momentum_decay, decoupled_weight_decay, *, foreach, maximize, "
+        "capturable, differentiable",
+        counted="step",
+    ),
     formula=f"""
 d = -g if maximize else g
 d = d + weight_decay * p

@@ -6,6 +6,7 @@ from typing import Any
 
 from funcgrad.numpy import sqrt
 from funcgrad.optim._rules.common import MAXIMIZE, average, begun, eps, lr, refuses_rows, weight_decay
+from funcgrad.optim._rules.pytorch import PyTorch
 from funcgrad.optim._rules.rule import Flag, Number, Rule, Slot
 
 
@@ -51,9 +52,11 @@ RMSPROP = Rule(
         Slot("grad_avg", "grad_avg", exists=lambda hyper: hyper.centered),
     ),
     step=_step,
-    counted="step",
     sparse=refuses_rows("RMSprop"),
-    arguments="lr, alpha, eps, weight_decay, momentum, centered, capturable, foreach, maximize, differentiable",
+    torch=PyTorch(
+        arguments="lr, alpha, eps, weight_decay, momentum, centered, capturable, foreach, maximize, differentiable",
+        counted="step",
+    ),
     formula="""
 d = -g if maximize else g
 d = d + weight_decay * p

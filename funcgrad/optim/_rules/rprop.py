@@ -7,6 +7,7 @@ from typing import Any
 
 from funcgrad.numpy import maximum, minimum, where
 from funcgrad.optim._rules.common import MAXIMIZE, lr, refuses_rows
+from funcgrad.optim._rules.pytorch import PyTorch
 from funcgrad.optim._rules.rule import Number, Rule, Slot
 
 
@@ -52,9 +53,8 @@ RPROP = Rule(
     step=_step,
     check=_check,
     counts=lambda hyper: True,
-    counted="step",
     sparse=refuses_rows("Rprop"),
-    arguments="lr, etas, step_sizes, *, capturable, foreach, maximize, differentiable",
+    torch=PyTorch(arguments="lr, etas, step_sizes, *, capturable, foreach, maximize, differentiable", counted="step"),
     formula="""
 d = -g if maximize else g
 step_size = step_size * (etaplus if d * prev > 0 else etaminus if d * prev < 0 else 1), from lr

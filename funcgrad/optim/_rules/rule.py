@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
+from funcgrad.optim._rules.pytorch import PyTorch
+
 REQUIRED: Any = type(
     "Required",
     (),
@@ -82,6 +84,7 @@ class Slot:
     Args:
         name: how the rule calls it.
         key: its name in PyTorch's checkpoints.
+        attribute: the name of the state's attribute, where that is not ``name``.
         exists: whether there is one, by the hyperparameters as ``step`` gets them.
         begin: the number that all of it begins with, or a function of the numbers at the start:
             ``lambda hyper: hyper.initial_accumulator_value``. Of a complex parameter both parts begin with it.
@@ -93,6 +96,7 @@ class Slot:
     exists: Callable[[Any], bool] = lambda hyper: True
     begin: float | Callable[[Any], float] = 0.0
     scalar: bool = False
+    attribute: str = ""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -101,8 +105,9 @@ class Rule:
 
     Args:
         name: what messages call it.
-        hyperparameters: in the order of the functions' arguments.
-        slots: what is kept of a parameter.
+        hyperparameters: in the order of the functions' arguments. Saved states know them by their place: write a new
+            one behind those that were there, and states that were saved before are read with its default.
+        slots: what is kept of a parameter. A new one stands behind those that were there, for the same reason.
         step: ``step(p, g, slots, hyper, t) -> (p, slots)``, in operators and operations of ``funcgrad.numpy``. It is
             staged on abstract values for each structure; its graph is what runs on every engine. It returns the
             parameter and each slot in the shape and dtype that they had, or raises a `RuleError`. ``slots`` maps
@@ -115,8 +120,6 @@ class Rule:
         counts: whether ``step`` reads ``t``; a parameter of which it does has a slot.
         begins: whether the first step has a form of its own, ``t`` being the Python number 1, in which slots are
             written and not read.
-        counted: under what name PyTorch's checkpoints keep the number of steps of a parameter, if they do.
-        counted_in_tensors: whether they keep it as a tensor, or as a number of Python.
         by_rows: whether the step adds to the parameter what depends on the gradient alone, so that of a gradient in
             some rows it touches no others.
         masked: whether of a gradient in some rows it touches these rows of parameter and slots, and no others.
@@ -128,14 +131,10 @@ class Rule:
             on parameters of several shapes together; and a complex parameter is stepped as its two parts. Its graph is
             checked: a step that mixes elements (a mean, a norm, a sort), or reads the shape, raises a `RuleError`.
         fits: given the types of the parameters, group by group, what is wrong with one of them, or ``None``.
-        arguments: the arguments of PyTorch's constructor behind ``params``, as they stand in a signature. Those that
-            are no hyperparameters, ``foreach`` and ``differentiable`` are taken and kept for the reader of a PyTorch
-            program.
-        check_options: what PyTorch's constructor refuses by more than the values of hyperparameters: given its options,
-            the text of a refusal or ``None``.
-        eager: whether PyTorch's optimizer makes the slots when it is made, and not at the first step.
+        torch: the constructor and the checkpoints of PyTorch's class; see `PyTorch`.
         title: what its class is called, where that is not the name in capitals.
         formula: what a step does to a parameter ``p`` with gradient ``g``, for the documentation made of the rule.
+        rows: what a step does with a gradient in rows, for the documentation.
         source: where the formula is from, with each departure from it.
     """
 
@@ -146,19 +145,16 @@ class Rule:
     check: Callable[[Sequence[Any]], str | None] = lambda rows: None
     counts: Callable[[Any], bool] = lambda hyper: False
     begins: bool = False
-    counted: str | None = None
-    counted_in_tensors: bool = True
     by_rows: Callable[[Any], bool] = lambda hyper: False
     masked: bool = False
     sparse: Callable[[Any], str | None] = lambda hyper: None
     dense: str | None = None
     elementwise: bool = True
     fits: Callable[[Sequence[Sequence[Any]]], str | None] | None = None
-    arguments: str | None = None
-    check_options: Callable[[dict[str, Any]], str | None] = lambda options: None
-    eager: bool = False
+    torch: PyTorch = dataclasses.field(default_factory=PyTorch)
     title: str = ""
     formula: str = ""
+    rows: str = ""
     source: str = ""
     # What steps are written for, as they are met.
     structures: dict[Any, Structure] = dataclasses.field(default_factory=dict, repr=False)
@@ -168,6 +164,10 @@ class Rule:
             raise TypeError(f"Rule: name is a {type(self.name).__name__}; needed a string. Write Rule('sgd', ...).")
         title = self.title or "".join([word.capitalize() for word in self.name.split("_")])
         object.__setattr__(self, "title", title)
+        options = [name for name in self.defaults if name not in self.fixed]
+        fault = self.torch.fault(options)
+        if fault is not None:
+            raise TypeError(f"Rule {self.name!r}: {fault}")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -178,6 +178,17 @@ class Rule:
     def numbers(self) -> tuple[Number, ...]:
         """The hyperparameters that are numbers."""
         return tuple([x for x in self.hyperparameters if type(x) is Number])
+
+    @functools.cached_property
+    def defaults(self) -> dict[str, Any]:
+        """The options of PyTorch's groups with their defaults; several hyperparameters may be parts of one option."""
+        found: dict[str, Any] = {}
+        for x in self.hyperparameters:
+            if isinstance(x, Choice) or x.option is None:
+                found[x.name] = x.default
+            else:
+                found[x.option[0]] = (*found.get(x.option[0], ()), x.default)
+        return found
 
     @functools.cached_property
     def options(self) -> dict[str, tuple[str, ...]]:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from funcgrad.numpy import where
-from funcgrad.optim._rules.common import DECAYED_ROWS
-from funcgrad.optim._rules.rule import Flag, Number, Rule, Slot
+from funcgrad.optim._rules.common import DECAYED_ROWS, MAXIMIZE, lr
+from funcgrad.optim._rules.pytorch import PyTorch
+from funcgrad.optim._rules.rule import REQUIRED, Flag, Number, Rule, Slot
 
 NESTEROV = "Nesterov momentum requires a momentum and zero dampening"
 
@@ -27,7 +28,7 @@ def _buffer(d: Any, buffer: Any, hyper: Any, t: Any) -> Any:
     if type(t) is int:
         return d
     if hyper.dampening is None:
-        # One that has not begun is zero, and to add to it is to begin it.
+        # A buffer of zeros gives the same number as PyTorch's "the first step copies the gradient".
         return hyper.momentum * buffer + d
     return hyper.momentum * buffer + where(t == 1, 1.0, 1 - hyper.dampening) * d
 
@@ -35,8 +36,8 @@ def _buffer(d: Any, buffer: Any, hyper: Any, t: Any) -> Any:
 def _check(rows: Sequence[Any]) -> str | None:
     """Refuse Nesterov's momentum without momentum or with dampening.
 
-    Where the values differ between parameters, those without momentum may be among those with ``nesterov``: they have
-    nothing to look ahead along. Not all of them may.
+    Parameters with different values are one exception: some of those with ``nesterov`` may have no momentum, because
+    they have no buffer to look ahead along. They may not all be without.
     """
     ahead = [row for row in rows if row.nesterov]
     still = [row.momentum is not None and row.momentum <= 0 for row in ahead]
@@ -50,18 +51,53 @@ SGD_RULE = Rule(
     "sgd",
     title="SGD",
     hyperparameters=(
-        Number("lr", message="Invalid learning rate: {}", schedule=True),
-        Number("momentum", 0.0, "Invalid momentum value: {}", optional=True),
-        Number("dampening", 0.0, valid=lambda value: True, optional=True),
-        Number("weight_decay", 0.0, "Invalid weight_decay value: {}", optional=True),
-        Flag("nesterov"),
-        Flag("maximize"),
+        lr(REQUIRED),
+        Number(
+            "momentum",
+            0,
+            "Invalid momentum value: {}",
+            optional=True,
+            about="the share of the buffer that remains after each step, dimensionless. Without it there are no "
+            "buffers.",
+        ),
+        Number(
+            "dampening",
+            0,
+            valid=lambda value: True,
+            optional=True,
+            about="the share of the gradient that does not enter the buffer, dimensionless; not at the first step.",
+        ),
+        Number(
+            "weight_decay",
+            0,
+            "Invalid weight_decay value: {}",
+            optional=True,
+            about="the factor of the penalty ``weight_decay / 2 * params**2``, in gradient units per parameter unit.",
+        ),
+        Flag("nesterov", about="look ahead along the buffer; needs momentum, and no dampening."),
+        MAXIMIZE,
     ),
-    slots=(Slot("buffer", "momentum_buffer", exists=lambda hyper: hyper.momentum is not None),),
+    slots=(Slot("buffer", "momentum_buffer", exists=lambda hyper: hyper.momentum is not None, attribute="buffers"),),
     step=_step,
     check=_check,
     counts=lambda hyper: hyper.momentum is not None and hyper.dampening is not None,
     begins=True,
     by_rows=lambda hyper: hyper.momentum is None and hyper.weight_decay is None,
     sparse=lambda hyper: None if hyper.weight_decay is None else DECAYED_ROWS,
+    torch=PyTorch("lr, momentum, dampening, weight_decay, nesterov, *, maximize, foreach, differentiable"),
+    formula="""
+d = -g if maximize else g
+d = d + weight_decay * p
+buffer = d                                              the first time
+buffer = momentum * buffer + (1 - dampening) * d        afterwards
+d = d + momentum * buffer if nesterov else buffer       where momentum is not 0
+p = p - lr * d
+""",
+    rows="Without momentum a step by `fg.sparse.Rows` changes only these rows: in place where XLA may reuse the "
+    "parameter, in a copy on NumPy. With momentum it changes every row, as the same gradient in full does. With weight "
+    "decay it is refused.",
+    source="Sutskever, Martens, Dahl and Hinton, *On the importance of initialization and momentum in deep learning* "
+    "(2013), equations 1 to 4, in the form of ``torch.optim.SGD``: the learning rate multiplies the buffer and is no "
+    "part of it, and the first buffer is the gradient itself, undampened. Newer PyTorch has the default 0.001 for "
+    "``lr``.",
 )

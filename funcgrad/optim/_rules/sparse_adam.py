@@ -7,6 +7,7 @@ from typing import Any
 
 from funcgrad.numpy import sqrt
 from funcgrad.optim._rules.common import MAXIMIZE, average, betas, lr
+from funcgrad.optim._rules.pytorch import PyTorch
 from funcgrad.optim._rules.rule import Number, Rule, Slot
 
 
@@ -38,12 +39,10 @@ SPARSE_ADAM = Rule(
     slots=(Slot("exp_avg", "exp_avg"), Slot("exp_avg_sq", "exp_avg_sq")),
     step=_step,
     counts=lambda hyper: True,
-    counted="step",
-    counted_in_tensors=False,
     masked=True,
     dense="SparseAdam does not support dense gradients, please consider Adam instead.",
     fits=_fits,
-    arguments="lr, betas, eps, maximize",
+    torch=PyTorch(arguments="lr, betas, eps, maximize", counted="step", counted_in_tensors=False),
     formula="""
 d = -g if maximize else g, in the rows of g; the others of p, exp_avg and exp_avg_sq stay as they are
 exp_avg = beta1 * exp_avg + (1 - beta1) * d

@@ -110,7 +110,7 @@ class Stepper:
             if not p.shape:
                 # 0-d arrays become NumPy scalars, which cannot be written to.
                 return None
-            into = (np.empty_like(p), *[np.empty_like(x) for x in slots])
+            into = (np.empty_like(p), *map(np.empty_like, slots))
         self._steps.append((ready[0], (p, g, *slots), ready[1], into))
         return into
 
@@ -235,6 +235,10 @@ class Stepper:
             # With the count, whose identity is then its own as long as this lives.
             found = self._scalars[key] = _computed(program, row, taken, (), dtype)[0], taken
         return found[0]
+
+    def forget(self) -> None:
+        """Drop what was gathered and is not written."""
+        self._steps.clear()
 
     def finish(self) -> None:
         """Write what is to be written."""

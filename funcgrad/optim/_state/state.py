@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NoReturn, Self, overload
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from funcgrad._engines import is_spread, place_beside
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._rules.rule import Choice, Rule, Structure
+from funcgrad.optim._state.earlier import completed_fields, earlier_fields
 from funcgrad.optim._state.hyperparameters import by_name
 from funcgrad.optim._state.prefix import NO_PREFIXES, Place, Prefixes, as_vector, check_together, laid_out, of_vector
 from funcgrad.optim._state.rows import is_known, structures_of
@@ -155,6 +156,24 @@ class State(Shown):
         fields["hypers"], fields["foreach"], fields["differentiable"], fields["master_dtype"] = static
         return made
 
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        """Take over pickled fields, with defaults for hyperparameters that were added since."""
+        self.__dict__.update(completed_fields(self.rule, saved))
+
+    def _earlier_forms(self) -> Iterator[Self]:
+        """Yield this state as earlier releases would have made it, for files that they wrote."""
+        for fields in earlier_fields(self):
+            form = object.__new__(type(self))
+            form.__dict__.update(self.__dict__, **fields)
+            yield form
+
+    def _completed(self, like: Self) -> Self:
+        """Return this state, which has an earlier form of ``like``, with defaults for the rest."""
+        fields = completed_fields(self.rule, self.__dict__, like.slots[-1] if like.slots else None)
+        made = object.__new__(type(self))
+        made.__dict__.update(fields)
+        return made
+
     def __init_subclass__(cls) -> None:
         _attach(cls)
         # Frozen are the fields alone, and hyperparameters are none.
@@ -170,6 +189,11 @@ class State(Shown):
         flags = [(name, getattr(self, name) or None) for name in STATIC[1:]]
         numbers = hyperparameters_shown(self.rule, self.hypers, self.numbers)
         return shown(self, [*numbers, ("step", self.step), *slots, ("masters", self.masters), *flags])
+
+    @property
+    def started(self) -> Any:
+        """Whether each parameter whose rule reads the number of its step has had its first: bool[n], or ``None``."""
+        return None if self.taken is None else self.taken > 0
 
     @property
     def saved_with(self) -> str:
@@ -307,7 +331,7 @@ def _attach(cls: type[State]) -> None:
     """Give a state the attributes that its class does not write out; a slot is called as its rule calls it."""
     written = {x.slot for x in vars(cls).values() if isinstance(x, SlotTree)}
     made: list[tuple[str, Any]] = [(name, Hyperparameter()) for name in cls.rule.names if name not in vars(cls)]
-    made += [(slot.name, SlotTree(slot.name)) for slot in cls.rule.slots if slot.name not in written]
+    made += [(x.attribute or x.name, SlotTree(x.name)) for x in cls.rule.slots if x.name not in written]
     for name, attribute in [*made, *[(name, Options(parts)) for name, parts in cls.rule.options.items()]]:
         if hasattr(cls, name) or name in State.__annotations__:
             raise TypeError(

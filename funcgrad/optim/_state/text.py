@@ -120,5 +120,5 @@ def terms_of(rule: Rule, prefixes: Prefixes) -> str:
             return _Word(repr(entry))
         return _Word("off" if entry is None else "a schedule" if isinstance(entry, Schedule) else "a number")
 
-    pairs = zip(rule.hyperparameters, prefixes.prefixes, strict=True)
+    pairs = zip(rule.hyperparameters, prefixes.prefixes, strict=False)  # A state of an earlier release has fewer.
     return ", ".join([f"{kind.name}: {x.tree([word(kind, entry) for entry in x.entries])!r}" for kind, x in pairs])

@@ -7,19 +7,19 @@ from collections.abc import Callable
 from inspect import Parameter, Signature
 from typing import Any, NamedTuple
 
-from funcgrad.optim._rules.rule import REQUIRED, Choice, Rule
+from funcgrad.optim._rules.pytorch import OTHER_ARGUMENTS
+from funcgrad.optim._rules.rule import REQUIRED, Rule
 from funcgrad.optim._state.begin import begin
 from funcgrad.optim._state.hyperparameters import by_name, with_lr
 from funcgrad.optim._state.state import STATIC, State
-from funcgrad.optim._torch.documents import of_class, of_init, of_update
+from funcgrad.optim._torch.documents import STEP, of_class, of_init, of_state, of_update
 from funcgrad.optim._torch.optimizer import required
 from funcgrad.optim._torch.rule_optimizer import RuleOptimizer
 from funcgrad.optim._update import update
 from funcgrad.tree import register_dataclass
 
-# Beside the hyperparameters: what functions take, and what classes take.
+# The arguments of `init` beside hyperparameters.
 _OF_INIT = {"foreach": None, "differentiable": False, "master_dtype": None}
-_OF_CLASS = {"foreach": None, "differentiable": False, "capturable": False, "fused": None}
 
 
 class Declared(NamedTuple):
@@ -77,14 +77,14 @@ def optimizer(rule: Rule, base: type[RuleOptimizer] = RuleOptimizer) -> Declared
             f"extend.optimizer: rule is a {type(rule).__name__}; needed a Rule. Declare one: Rule(name, ...)."
         )
     where = {"__module__": sys._getframe(1).f_globals.get("__name__", __name__)}
-    doc = f"What {rule.title} carries from step to step; see `{rule.name}_init`."
-    state = type(f"{rule.title}State", (State,), {"rule": rule, "__doc__": doc, **where})
+    state = type(f"{rule.title}State", (State,), {"rule": rule, "__doc__": of_state(rule), **where})
     state = register_dataclass(state, meta_fields=STATIC, when_made=True)
     return Declared(state, _init(state, where), _update(state, where), _class(state, base, where))
 
 
-def _named(function: Any, name: str, doc: str, where: dict[str, str]) -> Any:
-    function.__name__ = function.__qualname__ = name
+def _named(function: Any, name: str, doc: str, where: dict[str, str], owner: str = "") -> Any:
+    function.__name__ = name
+    function.__qualname__ = f"{owner}{name}"
     function.__doc__ = doc
     function.__module__ = where["__module__"]
     return function
@@ -97,7 +97,13 @@ def _init(state: type[State], where: dict[str, str]) -> Callable[..., State]:
     defaults = {x.name: Parameter.empty if x.default is REQUIRED else x.default for x in kinds}
     signature = _signature({**defaults, **_OF_INIT}, Parameter.KEYWORD_ONLY)
 
+    needs_lr = defaults.get("lr") is Parameter.empty
+
     def init(*args: Any, **options: Any) -> State:
+        if needs_lr and not {"lr", "learning_rate"} & options.keys():
+            raise TypeError(
+                f"{name}: lr is not given; needed one of lr and learning_rate. They are the same: pass lr=0.1, say."
+            )
         given = _bound(name, signature, args, by_name(rule, options, name))
         params, others = given.pop("params"), {x: given.pop(x) for x in _OF_INIT}
         return begin(state, params, {**given, **rule.fixed}, **others)
@@ -120,49 +126,48 @@ def _class(state: type[State], base: type[RuleOptimizer], where: dict[str, str])
     signature = _signature_of_class(rule)
 
     def init(self: RuleOptimizer, *args: Any, **options: Any) -> None:
+        # ``args[1]`` is the learning rate where the signature has it behind the parameters.
+        if len(args) > 1 and "learning_rate" in options and list(signature.parameters)[1] == "lr":
+            options["lr"] = args[1]
         given = _bound(name, signature, args, with_lr(rule, options, name))
         RuleOptimizer.__init__(self, given.pop("params"), {**given, **rule.fixed})
 
     def step(self: RuleOptimizer, closure: Callable[[], Any] | None = None, *, grads: Any = None) -> Any:
         return self.take_step(closure, grads)
 
+    init.__signature__ = Signature([Parameter("self", Parameter.POSITIONAL_OR_KEYWORD), *signature.parameters.values()])
+    owner = f"{name}."
     body = {
         "kind": state,
-        "kept": {x: _OF_CLASS[x] for x in signature.parameters if x in _OF_CLASS},
-        "__init__": _named(init, "__init__", f"Begin with parameters; see `{rule.name}_update`.", where),
+        "kept": {x: OTHER_ARGUMENTS[x] for x in signature.parameters if x in OTHER_ARGUMENTS},
+        "__init__": _named(init, "__init__", f"Begin with parameters; see `{rule.name}_update`.", where, owner),
         "__signature__": signature,
-        "step": _named(step, "step", "Take one step with the gradients of `backward`, or with given ones.", where),
+        "step": _named(step, "step", STEP, where, owner),
         "__doc__": of_class(rule, [x for x in signature.parameters if x != "params"]),
     }
     return type(name, (base,), {**body, **where})
 
 
-def _options(rule: Rule) -> dict[str, Any]:
-    """The options of PyTorch's groups, with defaults: several hyperparameters may be parts of one of them."""
-    found: dict[str, Any] = {}
-    for x in rule.hyperparameters:
-        default = required if x.default is REQUIRED else x.default
-        if isinstance(x, Choice) or x.option is None:
-            found[x.name] = default
-        else:
-            found[x.option[0]] = (*found.get(x.option[0], ()), default)
-    return found
-
-
 def _signature_of_class(rule: Rule) -> Signature:
     """The arguments of PyTorch's constructor; those before ``*`` may be given by their place."""
-    options = {name: default for name, default in _options(rule).items() if name not in rule.fixed}
-    if rule.arguments is None:
+    options = {name: _for_class(default) for name, default in rule.defaults.items() if name not in rule.fixed}
+    if rule.torch.arguments is None:
         others = {"foreach": None, "differentiable": False}
         return _signature({**options, **others}, Parameter.POSITIONAL_OR_KEYWORD)
     kind: Any = Parameter.POSITIONAL_OR_KEYWORD
     given = [Parameter("params", kind)]
-    for name in rule.arguments.split(", "):
+    for name in rule.torch.names():
         if name == "*":
             kind = Parameter.KEYWORD_ONLY
         else:
-            given.append(Parameter(name, kind, default={**_OF_CLASS, **options}[name]))
+            given.append(Parameter(name, kind, default={**OTHER_ARGUMENTS, **options}[name]))
+    given += [Parameter(name, Parameter.KEYWORD_ONLY, default=options[name]) for name in rule.torch.beyond]
     return Signature(given)
+
+
+def _for_class(default: Any) -> Any:
+    """Return the default of an option of PyTorch's groups."""
+    return required if default is REQUIRED else default
 
 
 def _signature(defaults: dict[str, Any], kind: Any) -> Signature:

@@ -1,4 +1,4 @@
-"""What the documentation of a rule's functions and class says, made of its record."""
+"""The docstrings of a rule's state, functions and class, made of its record."""
 
 from __future__ import annotations
 
@@ -8,18 +8,51 @@ from collections.abc import Sequence
 from funcgrad.optim._rules.rule import Choice, Rule
 
 OTHERS = {
-    "foreach": "how many small parameters are handled: ``True`` keeps the slots packed (`fg.tree.ravel`), ``False`` "
-    "takes one parameter at a time, ``None`` decides in each step. The numbers are the same.",
+    "foreach": "how a step handles many small parameters; the numbers are the same. ``True`` keeps the slots packed "
+    "(`fg.tree.ravel`): one flat buffer for each dtype and device, and each step packs and unpacks parameters and "
+    "gradients; give packed parameters to avoid that too. ``False`` takes one parameter at a time. ``None`` decides in "
+    "each step: eight or more NumPy arrays of one kind with at most 65,536 elements each are stepped together; larger "
+    "ones gain nothing. A step that XLA compiles takes them one at a time, because XLA's CPU backend needs six "
+    "times as long to compile the cutting of a flat result into parameters.",
     "differentiable": "kept for the reader of a PyTorch program; derivatives go through the step in any case.",
     "master_dtype": 'a float dtype such as ``"float32"``: the state holds a copy in it of each parameter of a narrower '
-    "dtype, steps that copy, and rounds it to the parameter.",
+    "dtype, steps that copy, and rounds it to the parameter. Small steps then add up that would be lost in bfloat16 or "
+    "float16. The copies are made here; parameters that are changed elsewhere need a new state.",
 }
+_INTO = (
+    "memory to write the results to, as ``(params, state)``: NumPy arrays in it take the new parameters and slots, and "
+    "come back. They may be those that are given, which are then updated in place."
+)
+_RETURNED = [
+    "    ``(params, state)``, new ones. The step modifies nothing that was given, and the new state shares no memory",
+    "    with the old one or with the gradients, unless ``into`` says otherwise.",
+]
+_NO_ROWS = "    SparseGradientError: a gradient in rows, which this rule does not take."
 OF_CLASS = {
     "foreach": "kept for the reader of a PyTorch program: every step handles all parameters together.",
     "differentiable": "record the step, so that gradients flow through it.",
     "capturable": "kept for the reader of a PyTorch program.",
     "fused": "kept for the reader of a PyTorch program: every step is.",
 }
+STEP = """Take one step with the gradients that `backward` has left, or with given ones.
+
+Args:
+    closure: computes the loss anew, with gradients, and returns it.
+    grads: a pytree of gradients, ``None`` where there is none, with leaves in the order of the parameters: the
+        result of ``fg.grad`` for them.
+
+Returns:
+    The result of ``closure``. With ``grads`` the new parameters, as the pytree of arrays that was given to the
+    constructor (a list where it was given tensors).
+
+Example:
+    >>> import numpy as np
+    >>> from funcgrad.optim import SGD
+    >>> params = {"weight": np.array([1.0, 2.0])}
+    >>> optimizer = SGD(params, lr=0.5)
+    >>> optimizer.step(grads={"weight": np.array([1.0, 0.0])})
+    {'weight': array([0.5, 2. ])}
+"""
 _EXAMPLE = """
 Example:
     >>> import numpy as np
@@ -39,6 +72,33 @@ Example:
     >>> params.shape
     (2, 2)
 """
+
+
+def of_state(rule: Rule) -> str:
+    """Return the docstring of the class of states."""
+    about = [(x.name, x.about) for x in rule.hyperparameters]
+    about += [
+        (slot.attribute or slot.name, "a pytree like the parameters, ``None`` where a parameter has none.")
+        for slot in rule.slots
+    ]
+    about += [
+        ("step", "i32[], how many steps were taken."),
+        ("masters", "a pytree like the parameters: copies in ``master_dtype``, ``None`` where a parameter needs none."),
+        *[(name, f"static; see `{rule.name}_init`.") for name in OTHERS],
+    ]
+    return "\n".join(
+        [
+            f"The state of {rule.title}: a pytree whose structure is the same from the first step to the last.",
+            "",
+            *_wrapped(
+                f"`{rule.name}_init` makes it. Each hyperparameter is one value, or a pytree of values that is a "
+                "prefix of the parameters. Numbers are data, and are kept in one small vector. Flags are structure, "
+                "and so is a number that turns its term off because it was given as the Python number 0."
+            ),
+            "",
+            *_listed("Attributes", about),
+        ]
+    )
 
 
 def of_init(rule: Rule) -> str:
@@ -62,7 +122,8 @@ def of_init(rule: Rule) -> str:
                 "Returns",
                 f"The state: the hyperparameters by name, {slots} as pytrees like ``params``, and ``step``. A number "
                 "in it is data, to be changed by its ``replace`` without recompilation; a flag, or a weight decay or "
-                "the like given as the Python number 0, is structure.",
+                "the like given as the Python number 0, is structure. Pass an array (``np.float64(0)``) for a 0 that "
+                "is to be data.",
             ),
             "",
             "Raises:",
@@ -78,7 +139,7 @@ def of_update(rule: Rule) -> str:
     return "\n".join(
         [
             f"Take one step of {rule.title}: PyTorch's rule, as a pure function."
-            if rule.arguments and "torch" in rule.source
+            if rule.torch.arguments and "torch" in rule.source
             else f"Take one step of {rule.title}, as a pure function.",
             "",
             *_formula(rule),
@@ -87,6 +148,7 @@ def of_update(rule: Rule) -> str:
                 "It works on NumPy and JAX arrays, inside ``fg.jit`` and ``jax.jit`` (donate ``state`` and ``params``)"
                 ", and under ``fg.grad``. float16 and bfloat16 parameters are computed with in float32, rounded once."
             ),
+            *(["", *_wrapped(rule.rows)] if rule.rows else []),
             "",
             *_listed(
                 "Args",
@@ -94,18 +156,18 @@ def of_update(rule: Rule) -> str:
                     ("grads", "a pytree like ``params``; where it has ``None``, parameter and slots stay as they are."),
                     ("state", f"what `{rule.name}_init` or the previous step returned."),
                     ("params", "a pytree of float or complex arrays."),
-                    ("into", "memory to write the results to, as ``(params, state)``; see `funcgrad.sgd_update`."),
+                    ("into", _INTO),
                 ],
             ),
             "",
             "Returns:",
-            "    ``(params, state)``, new ones; what was given is not modified.",
+            *_RETURNED,
             "",
             "Raises:",
             "    TypeError: ``state`` is no state of this rule.",
             "    TreeMismatchError: gradients, hyperparameters or state do not fit the parameters; names the leaf.",
             "    HyperparameterError: a schedule gives a number out of range.",
-            *([] if rule.masked else ["    SparseGradientError: a gradient in rows, which this rule does not take."]),
+            *([] if rule.masked or rule.rows else [_NO_ROWS]),
             *_example(rule, _EXAMPLE),
             *_source(rule),
         ]
@@ -127,7 +189,8 @@ def of_class(rule: Rule, names: Sequence[str]) -> str:
             "",
             *_wrapped(
                 "Each parameter group has its own options. NumPy values are updated in place; JAX values by one "
-                "compiled step, which takes the memory of the old values."
+                "compiled step, which takes the memory of the old values. Parameters keep their identity. "
+                "``learning_rate`` is another name of ``lr``."
             ),
             "",
             *_listed("Args", args),
@@ -162,7 +225,9 @@ def _example(rule: Rule, text: str) -> list[str]:
         text = text.replace(
             ">>> import numpy as np\n", ">>> import numpy as np\n    >>> from funcgrad.sparse import Rows\n"
         )
-    return text.format(rule.name, rule.title, gradient).rstrip().split("\n") if rule.arguments else []
+    if not (rule.torch.arguments and rule.source):
+        return []
+    return text.format(rule.name, rule.title, gradient).rstrip().split("\n")
 
 
 def _source(rule: Rule) -> list[str]:

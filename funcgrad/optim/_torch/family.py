@@ -1,5 +1,6 @@
 """The optimizers that are read off their rules: states, pairs of functions, and PyTorch's classes."""
 
+from funcgrad._public import published_as
 from funcgrad.optim._rules.adadelta import ADADELTA
 from funcgrad.optim._rules.adagrad import ADAGRAD
 from funcgrad.optim._rules.adam import ADAM, ADAMW
@@ -11,6 +12,7 @@ from funcgrad.optim._rules.nadam import NADAM
 from funcgrad.optim._rules.radam import RADAM
 from funcgrad.optim._rules.rmsprop import RMSPROP
 from funcgrad.optim._rules.rprop import RPROP
+from funcgrad.optim._rules.sgd import SGD_RULE
 from funcgrad.optim._rules.sparse_adam import SPARSE_ADAM
 from funcgrad.optim._torch.declare import optimizer
 
@@ -26,4 +28,7 @@ NAdamState, nadam_init, nadam_update, NAdam = optimizer(NADAM)
 RAdamState, radam_init, radam_update, RAdam = optimizer(RADAM)
 RMSpropState, rmsprop_init, rmsprop_update, RMSprop = optimizer(RMSPROP)
 RpropState, rprop_init, rprop_update, Rprop = optimizer(RPROP)
+SGDState, sgd_init, sgd_update, SGD = optimizer(SGD_RULE)
 SparseAdamState, sparse_adam_init, sparse_adam_update, SparseAdam = optimizer(SPARSE_ADAM)
+
+published_as("funcgrad")(SGDState)

@@ -354,6 +354,32 @@ class Rprop(RuleOptimizer):
     ) -> None: ...
     def step(self, closure: Callable[[], Any] | None = ..., *, grads: Any = ...) -> Any: ...
 
+class SGDState(State):
+    lr: Any
+    momentum: Any
+    dampening: Any
+    weight_decay: Any
+    nesterov: Any
+    maximize: Any
+    buffers: Any
+
+def sgd_init(
+    params: Any, *, lr: Any = ..., momentum: Any = 0, dampening: Any = 0, weight_decay: Any = 0,
+    nesterov: Any = False, maximize: Any = False, foreach: bool | None = None, differentiable: bool = False,
+    master_dtype: Any = None, learning_rate: Any = ...,
+) -> SGDState: ...
+def sgd_update(
+    grads: Any, state: SGDState, params: Any, *, into: Any = ...,
+) -> tuple[Any, SGDState]: ...
+
+class SGD(RuleOptimizer):
+    def __init__(
+        self, params: Any, lr: Any = ..., momentum: Any = 0, dampening: Any = 0, weight_decay: Any = 0,
+        nesterov: Any = False, *, maximize: Any = False, foreach: bool | None = None, differentiable: bool = False,
+        learning_rate: Any = ...,
+    ) -> None: ...
+    def step(self, closure: Callable[[], Any] | None = ..., *, grads: Any = ...) -> Any: ...
+
 class SparseAdamState(State):
     lr: Any
     beta1: Any

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -18,7 +18,7 @@ from funcgrad._transforms.compiled.jit import jit
 from funcgrad.autograd import enable_grad
 from funcgrad.autograd.extend import TRACE, WRITES, is_tensor, recorded, set_value
 from funcgrad.errors import HyperparameterError
-from funcgrad.optim._rules.rule import Choice, Number, Row, Rule, Slot
+from funcgrad.optim._rules.rule import REQUIRED, Choice, Number, Row, Rule, Slot
 from funcgrad.optim._run.leaf import Leaf, Stepper
 from funcgrad.optim._state.begin import begun
 from funcgrad.optim._state.prefix import Place, Prefix, Prefixes, as_vector
@@ -36,6 +36,7 @@ _Members = tuple[dict[str, Any], Row, list[_Pair]]
 _PLAIN = frozenset({bool, int, float, str, type(None)})
 _PLAIN_OR_TUPLE = _PLAIN | {tuple}
 _ROWS = 64  # How many are kept; a schedule makes new ones at each step.
+_value = operator.attrgetter("_value")
 _NOTHING_HELD: tuple[list[Any], int] = [], 1  # Of a parameter without slots whose steps do not count.
 
 
@@ -62,7 +63,7 @@ class RuleOptimizer(Optimizer):
         super().__init_subclass__(**options)
         if "kind" in vars(cls):
             cls._rows = {}
-            cls._advances = cls.kind.rule.counted is not None or any(x.scalar for x in cls.kind.rule.slots)
+            cls._advances = cls.kind.rule.torch.counted is not None or any(x.scalar for x in cls.kind.rule.slots)
             cls._options = staticmethod(_reader(cls.kind.rule))
             cls.compiled_update = staticmethod(jit(functools.partial(update, cls.kind), donate_argnums=(1, 2)))
 
@@ -73,7 +74,7 @@ class RuleOptimizer(Optimizer):
         for kind in rule.hyperparameters:
             check_option(kind, option_of(options, kind))
         values = {x.name: option_of(options, x) for x in rule.hyperparameters}
-        refusal = rule.check([SimpleNamespace(**values)]) or rule.check_options(options)
+        refusal = rule.check([SimpleNamespace(**values)]) or rule.torch.check_options(options)
         if refusal is not None:
             raise HyperparameterError(refusal)
         if options.get("fused"):
@@ -81,7 +82,7 @@ class RuleOptimizer(Optimizer):
         super().__init__(params, options)
         if rule.fits is not None:
             self._check_params(rule.fits)
-        if rule.eager:
+        if rule.torch.eager:
             # With the numbers of the constructor, whatever the groups say, as in PyTorch.
             row = self._row(options)
             for group in self.param_groups:
@@ -107,16 +108,17 @@ class RuleOptimizer(Optimizer):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         rule = self.kind.rule
-        # What older checkpoints may lack.
-        later = {x.name: x.default for x in rule.hyperparameters if isinstance(x, Choice)}
-        for group in self.param_groups:
+        # An older checkpoint, or one of PyTorch's, may lack options that were added since.
+        later = {name: x for name, x in rule.defaults.items() if x is not REQUIRED}
+        for options in (self.defaults, *self.param_groups):
             for name, default in {**later, **self.kept}.items():
-                group.setdefault(name, default)
-            group.update(rule.fixed)
-            for p in group["params"] if rule.counted is not None else ():
-                count = self.state.get(p, {}).get(rule.counted)
-                if count is not None and is_tensor(count) != rule.counted_in_tensors:
-                    self.state[p][rule.counted] = _new_count(int(count), rule)
+                options.setdefault(name, default)
+            options.update(rule.fixed)
+        for group in self.param_groups:
+            for p in group["params"] if rule.torch.counted is not None else ():
+                count = self.state.get(p, {}).get(rule.torch.counted)
+                if count is not None and is_tensor(count) != rule.torch.counted_in_tensors:
+                    self.state[p][rule.torch.counted] = _new_count(int(count), rule)
 
     def take_step(self, closure: Callable[[], Any] | None, grads: Any) -> Any:
         """What a subclass's ``step`` does."""
@@ -129,17 +131,13 @@ class RuleOptimizer(Optimizer):
         in_place: list[_Members] = []
         others: list[_Members] = []
         for group in self.param_groups:
-            if given is None:
-                pairs = [(p, g) for p in group["params"] if (g := p.grad) is not None]
-            else:
-                pairs = [(p, g) for p in group["params"] if (g := next(given)) is not None]
+            pairs, foreign = _pairs(group["params"], given)
             if not pairs:
                 continue
             row = self._row(group)
             if group.get("differentiable"):
                 self._step_recorded(group, row, pairs)
                 continue
-            foreign = [pair for pair in pairs if type(pair[0]._value) is not np.ndarray]
             if foreign:
                 others.append((group, row, foreign))
                 pairs = [pair for pair in pairs if type(pair[0]._value) is np.ndarray]
@@ -197,7 +195,7 @@ class RuleOptimizer(Optimizer):
         written = []
         todo = []
         for _, row, pairs in members:
-            bare = not row.structure.slots and rule.counted is None
+            bare = not row.structure.slots and rule.torch.counted is None
             for p, gradient in pairs:
                 written.append(p)
                 held, taken = _NOTHING_HELD if bare else self._held(p, row)
@@ -209,7 +207,7 @@ class RuleOptimizer(Optimizer):
         new_slots: dict[int, Sequence[Any]] = {}
         for i, (p, gradient, held, taken, row) in enumerate(todo):
             value = p._value
-            arrays = tuple([x._value for x in held]) if held else ()
+            arrays = tuple(map(_value, held))
             g = gradient._value if type(gradient) is tensor else gradient
             if gathered(value, g, arrays, taken, row, (value, *arrays)) is None:
                 leaf = Leaf(value, g, arrays, None, taken, row, _arrays_of(value, arrays, row))
@@ -224,13 +222,13 @@ class RuleOptimizer(Optimizer):
         slots = row.structure.slots
         state = self.state[p] if slots else self.state.get(p, {})
         rule = self.kind.rule
-        counted = rule.counted
+        counted = rule.torch.counted
         taken = 1
         if counted is not None:
             count = state.get(counted)
             if count is None:
                 count = state[counted] = _new_count(0, rule)
-            taken = int(count._value) if rule.counted_in_tensors else count
+            taken = int(count._value) if rule.torch.counted_in_tensors else count
         held = []
         for slot in slots:
             tensor = state.get(slot.key)
@@ -250,10 +248,10 @@ class RuleOptimizer(Optimizer):
 
     def _count(self, p: Any) -> None:
         """Note the step, where checkpoints keep their number."""
-        counted = self.kind.rule.counted
+        counted = self.kind.rule.torch.counted
         if counted is not None:
             count = self.state[p][counted]
-            if self.kind.rule.counted_in_tensors:
+            if self.kind.rule.torch.counted_in_tensors:
                 # In its memory, as PyTorch's.
                 count._value += 1
             else:
@@ -317,9 +315,22 @@ class RuleOptimizer(Optimizer):
                 self._count(p)
 
 
+def _pairs(params: Sequence[Any], given: Iterator[Any] | None) -> tuple[list[_Pair], list[_Pair]]:
+    """Return the parameters that have a gradient with it, and those of them that are no NumPy arrays."""
+    pairs: list[_Pair] = []
+    foreign: list[_Pair] = []
+    for p in params:
+        gradient = p.grad if given is None else next(given)
+        if gradient is not None:
+            pairs.append((p, gradient))
+            if type(p._value) is not np.ndarray:
+                foreign.append((p, gradient))
+    return pairs, foreign
+
+
 def _new_count(taken: int, rule: Rule) -> Any:
     """A number of steps as PyTorch keeps it."""
-    return TRACE.constant(np.array(taken, np.float32)) if rule.counted_in_tensors else taken
+    return TRACE.constant(np.array(taken, np.float32)) if rule.torch.counted_in_tensors else taken
 
 
 def _check_fused(options: dict[str, Any]) -> None:
