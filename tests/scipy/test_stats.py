@@ -333,3 +333,11 @@ def test_batched_and_in_jax() -> None:
         np.testing.assert_allclose(
             jax.vmap(jax.grad(ours, (0, 1)))(x, shape), jax.vmap(jax.grad(theirs_, (0, 1)))(x, shape), rtol=1e-12
         )
+
+
+def test_exponweib_isf_in_the_tail() -> None:
+    q = np.array([1e-300, 3e-16, 0.3, 1 - 1e-9])
+    value, pullback = fg.vjp(lambda q: stats.exponweib.isf(q, 2.5, 0.75), q)
+    expected = theirs.exponweib.isf(q, 2.5, 0.75)
+    np.testing.assert_allclose(value, expected, rtol=1e-9)
+    np.testing.assert_allclose(pullback(np.ones(4))[0], -1 / theirs.exponweib.pdf(expected, 2.5, 0.75), rtol=1e-7)
