@@ -200,3 +200,10 @@ def test_poch_between_poles() -> None:
     z, m = np.array([-12.0, -3, -3, -3, 0, 0]), np.array([-8.0, 2, 3, 5, 0, -2])
     np.testing.assert_allclose(fg.vjp(special.poch, z, m)[0], scipy.special.poch(z, m), rtol=1e-13)
     np.testing.assert_allclose(fg.grad(lambda z: special.poch(z, 3.0))(-3.0), 11, rtol=1e-12)
+
+
+def test_logsumexp_takes_the_wider_dtype_first() -> None:
+    a, b = np.float32([2, 1]), np.array([1.0, -1.0])
+    value, pullback = fg.vjp(lambda a, b: special.logsumexp(a, b=b), a, b)
+    np.testing.assert_allclose(value, scipy.special.logsumexp(a, b=b), rtol=1e-15)
+    assert pullback(np.float64(1))[0].dtype == np.float32

@@ -16,7 +16,7 @@ from funcgrad._ops.layout.broadcast import reduce_sum, reduced_shape
 from funcgrad._ops.layout.shape import reshape, squeezed_shape
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._ops.reduce.reduce import reduce_max
-from funcgrad.numpy.extend import normalize_axes
+from funcgrad.numpy.extend import normalize_axes, promote
 from funcgrad.scipy.special._declare import real
 
 
@@ -55,8 +55,7 @@ def logsumexp(
     (a,) = real("logsumexp", a)
     axes = normalize_axes(axis, len(a.shape))
     if b is not None:
-        (b,) = real("logsumexp", b)
-        a, b = fnp.broadcast_arrays(a, b)
+        a, b = fnp.broadcast_arrays(*promote(a, *real("logsumexp", b)))
         axes = normalize_axes(axis, len(a.shape))
     # A term with the factor 0 counts for nothing, however large its exponent is.
     highest = _maximum(a if b is None else select(b == 0, -math.inf, a), axes)
