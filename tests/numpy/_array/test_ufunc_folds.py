@@ -104,3 +104,14 @@ def test_mistakes() -> None:
     ):
         with pytest.raises(error, match=match):
             fg.make_graph(f)(x)
+
+
+def test_parts_of_vectors() -> None:
+    x = np.arange(6.0)
+    for f in (
+        lambda x: np.add.reduceat(x, [0, 2], axis=None),
+        lambda x: np.maximum.reduceat(x, [3, 1], out=np.zeros(2, like=x)),
+        lambda x: np.add.reduceat(x, np.zeros(0, int)),
+        lambda x: np.multiply.reduceat(x[:0], np.zeros(0, int)),
+    ):
+        np.testing.assert_array_equal(fg.jit(f)(x), f(x))
