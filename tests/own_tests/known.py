@@ -110,12 +110,6 @@ KNOWN = (
         text="^KeyError",
     ),
     Known(
-        "numpy.*.accumulate",
-        "An accumulation without a primitive of its own is written out element by element, which XLA compiles slowly.",
-        kinds="time",
-        ways="xla",
-    ),
-    Known(
         "numpy.invert",
         "The test makes a mask of bytes that are neither 0 nor 1.",
         kinds="value",

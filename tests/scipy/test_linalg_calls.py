@@ -289,11 +289,13 @@ def test_pivots_may_be_a_list() -> None:
         np.testing.assert_allclose(run(factors, b), scipy.linalg.lu_solve((factors, pivots), b))
 
 
-@pytest.mark.parametrize("x", [np.float32([1e20, 2e20]), np.array([1e200, 3e200j]), np.array([1e-200, 1e-200])])
+@pytest.mark.parametrize(
+    "x", [np.array([1e20, 2e20], np.float32), np.array([1e200, 3e200j]), np.array([1e-200, 1e-200])]
+)
 def test_norms_neither_overflow_nor_underflow(x: np.ndarray) -> None:
     value, pullback = fg.vjp(linalg.norm, x)
     np.testing.assert_allclose(value, scipy.linalg.norm(x), rtol=1e-6)
-    (bar,) = pullback(np.asarray(1.0, x.real.dtype)[()])
+    (bar,) = pullback(np.asarray(1.0, np.real(x).dtype)[()])
     np.testing.assert_allclose(bar, np.conj(x / scipy.linalg.norm(x)), rtol=1e-6)
     np.testing.assert_allclose(fg.jit(linalg.norm)(x), value, rtol=1e-6)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -107,9 +107,9 @@ def test_mistakes() -> None:
 
 
 def test_parts_of_vectors() -> None:
-    x = np.arange(6.0)
+    x, whole = np.arange(6.0), cast("Any", None)
     for f in (
-        lambda x: np.add.reduceat(x, [0, 2], axis=None),
+        lambda x: np.add.reduceat(x, [0, 2], axis=whole),
         lambda x: np.maximum.reduceat(x, [3, 1], out=np.zeros(2, like=x)),
         lambda x: np.add.reduceat(x, np.zeros(0, int)),
         lambda x: np.multiply.reduceat(x[:0], np.zeros(0, int)),

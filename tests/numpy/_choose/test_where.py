@@ -293,7 +293,7 @@ def test_choices_may_stand_without_their_list() -> None:
 
 
 def test_tolerances_are_weak_beside_a_python_number() -> None:
-    x = np.float32([1.0])
+    x = np.array([1.0], np.float32)
     for b in (2, 2.0):
         close = functools.partial(np.isclose, b=b, atol=0, rtol=0.4999999999999999)
         np.testing.assert_array_equal(close(x), [True])
