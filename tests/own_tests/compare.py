@@ -10,27 +10,36 @@ import numpy as np
 _TOLERANCES = {2: 2e-2, 4: 2e-4, 8: 2e-8}
 
 
-def difference(got: Any, expected: Any, *, by_elements: bool) -> tuple[str, str] | None:
-    """The kind of the difference (``structure``, ``shape``, ``dtype``, ``value``) and its text, or None."""
+def difference(got: Any, expected: Any, *, by_elements: bool, precision: int = 8) -> tuple[str, str] | None:
+    """The kind of the difference (``structure``, ``shape``, ``dtype``, ``value``) and its text, or None.
+
+    Args:
+        got: the result of ours.
+        expected: that of NumPy or SciPy.
+        by_elements: whether each element is compared relative to itself.
+        precision: the bytes of the narrowest float among the arguments, which bound how precise a result is.
+    """
     if isinstance(expected, tuple | list):
         if not isinstance(got, tuple | list) or len(got) != len(expected):
             return "structure", f"{_kind(got)} for {_kind(expected)}"
         pairs = zip(got, expected, strict=True)
-        return next((d for x, y in pairs if (d := difference(x, y, by_elements=by_elements))), None)
+        return next(
+            (d for x, y in pairs if (d := difference(x, y, by_elements=by_elements, precision=precision))), None
+        )
     if isinstance(expected, dict):
         shared = [key for key in expected if isinstance(got, dict) and key in got]
-        found = [difference(got[key], expected[key], by_elements=by_elements) for key in shared]
+        found = [difference(got[key], expected[key], by_elements=by_elements, precision=precision) for key in shared]
         return next(filter(None, found), None)
     if not isinstance(expected, np.ndarray | np.generic | int | float | complex):
         return None
-    return _of_arrays(got, expected, by_elements=by_elements)
+    return _of_arrays(got, expected, by_elements=by_elements, precision=precision)
 
 
 def _kind(x: Any) -> str:
     return f"{type(x).__name__} of {len(x)}" if isinstance(x, tuple | list) else type(x).__name__
 
 
-def _of_arrays(got: Any, expected: Any, *, by_elements: bool) -> tuple[str, str] | None:
+def _of_arrays(got: Any, expected: Any, *, by_elements: bool, precision: int) -> tuple[str, str] | None:
     y = np.asarray(expected)
     if y.dtype.char not in "?bBhHiIlLqQefdFD":
         return None
@@ -43,7 +52,7 @@ def _of_arrays(got: Any, expected: Any, *, by_elements: bool) -> tuple[str, str]
     weak = not isinstance(expected, np.ndarray | np.generic) and x.dtype.kind == y.dtype.kind
     if x.dtype != y.dtype and not weak:
         return "dtype", f"{_type(x)} for {_type(y)}"
-    wrong = ~_close(x, y, by_elements=by_elements)
+    wrong = ~_close(x, y, by_elements=by_elements, precision=precision)
     if not np.any(wrong):
         return None
     place = tuple(np.argwhere(wrong)[0].tolist())
@@ -54,18 +63,23 @@ def _type(x: np.ndarray) -> str:
     return f"{x.dtype.name}{list(x.shape)}"
 
 
-def _close(x: np.ndarray, y: np.ndarray, *, by_elements: bool) -> np.ndarray:
+def _close(x: np.ndarray, y: np.ndarray, *, by_elements: bool, precision: int) -> np.ndarray:
     if y.dtype.kind not in "fc":
         return x == y
     if y.dtype.kind == "c":
         # Where one part is infinite or NaN the other often has no meaning, in NumPy's own code as in ours.
         odd = ~np.isfinite(y)
         same = (x == y) | (odd & ~np.isfinite(x))
-        return same | (~odd & _within(np.abs(x - y), np.abs(y), x.dtype.itemsize // 2, by_elements=by_elements))
+        return same | (
+            ~odd & _within(np.abs(x - y), np.abs(y), min(x.dtype.itemsize // 2, precision), by_elements=by_elements)
+        )
     same = (x == y) | (np.isnan(x) & np.isnan(y))
     finite = np.isfinite(x) & np.isfinite(y)
     wide_x, wide_y = x.astype(np.float64), y.astype(np.float64)
-    return same | (finite & _within(np.abs(wide_x - wide_y), np.abs(wide_y), x.dtype.itemsize, by_elements=by_elements))
+    return same | (
+        finite
+        & _within(np.abs(wide_x - wide_y), np.abs(wide_y), min(x.dtype.itemsize, precision), by_elements=by_elements)
+    )
 
 
 def _within(error: np.ndarray, size: np.ndarray, itemsize: int, *, by_elements: bool) -> np.ndarray:

@@ -2,41 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
-
-
-class Known(NamedTuple):
-    """Differences with one reason.
-
-    Args:
-        functions: patterns of names, with spaces between them.
-        reason: why they differ.
-        kinds: of differences (``value``, ``dtype``, ``shape``, ``structure``, ``refusal``, ``crash``, ``error``,
-            ``answer``, ``time``), with spaces between them; all by default.
-        ways: ``eager``, ``numpy``, ``xla``, ``derivative``; all by default.
-        text: a regular expression that the text of the difference has to match.
-        call: one that the arguments have to match.
-    """
-
-    functions: str
-    reason: str
-    kinds: str = ""
-    ways: str = ""
-    text: str = ""
-    call: str = ""
-
-    def covers(self, line: dict[str, Any]) -> bool:
-        """Whether it is the reason of a difference."""
-        return (
-            any(fnmatchcase(line["function"], pattern) for pattern in self.functions.split())
-            and (not self.kinds or line["kind"] in self.kinds.split())
-            and (not self.ways or line["way"] in self.ways.split())
-            and re.search(self.text, line["text"]) is not None
-            and re.search(self.call, line["call"]) is not None
-        )
-
+from tests.own_tests.known_scipy import KNOWN_OF_SCIPY
+from tests.own_tests.reasons import Known
 
 KNOWN = (
     # What traced values are.
@@ -119,26 +86,77 @@ KNOWN = (
         call=r"^-?[\d.e+-]+, -?[\d.e+-]+$",
     ),
     Known(
-        "scipy.linalg.funm scipy.linalg.logm scipy.linalg.sqrtm scipy.linalg.fractional_matrix_power",
-        "The numbers decide in SciPy whether the result is complex; here the dtype does.",
-        kinds="dtype",
+        "numpy.* ndarray.*",
+        "A list of traced numbers is an array of objects, for which NumPy's elementwise functions have no loop.",
+        kinds="crash",
+        text="not supported for the input types|has no attribute 'arctan2'",
     ),
     Known(
-        "scipy.spatial.distance.*",
-        "SciPy's test metrics have other names, and are refused as unknown ones.",
-        kinds="error",
-        text="unknown distance metric: test_",
+        "*",
+        "A plain array cannot hold a traced value, nor an array of integers a derivative.",
+        kinds="refusal",
+        text="^(TracerAssignment|TracerArrayConversion)Error",
     ),
     Known(
-        "scipy.stats.beta.ppf scipy.stats.beta.isf",
-        "SciPy's library raises beyond its range, and ours is NaN or infinite.",
+        "operator.*",
+        "A subclass of a Python number that a test defines is no number here.",
+        kinds="crash",
+        text="a myt arrived",
+    ),
+    Known(
+        "operator.getitem",
+        "A dictionary finds traced numbers by identity.",
+        kinds="crash",
+        text="^KeyError",
+    ),
+    Known(
+        "numpy.invert",
+        "The test makes a mask of bytes that are neither 0 nor 1.",
+        kinds="value",
+        ways="xla",
+        call="where=",
+    ),
+    Known(
+        "numpy.nanargmax numpy.nanargmin numpy.ravel_multi_index ndarray.take",
+        "Under jit a check that needs numbers is not made.",
         kinds="answer",
-        text="^OverflowError",
+        ways="numpy xla",
     ),
     Known(
-        "scipy.signal.deconvolve",
-        "SciPy returns an empty list where the divisor is the longer one.",
-        kinds="structure",
+        "numpy.linalg.lstsq scipy.linalg.lstsq",
+        "Under jit the rank is not known, and SciPy's driver 'gelsy' gives no residuals.",
+        kinds="shape",
+        text=r"\[0\]$",
+    ),
+    Known(
+        "numpy.linalg.lstsq",
+        "Without a cutoff a matrix of lower rank has no definite solution.",
+        kinds="value",
+        call="rcond=-1",
+    ),
+    Known(
+        "numpy.polydiv",
+        "Under jit leading zeros stay.",
+        kinds="shape",
+        ways="numpy xla",
+    ),
+    Known(
+        "numpy.clip",
+        "Where value and bounds are equal they share the derivative.",
+        kinds="value",
+        ways="derivative",
+    ),
+    Known(
+        "numpy.lib.stride_tricks.sliding_window_view",
+        "Windows of a traced array cannot be written to.",
+        kinds="crash",
+        text="writeable=True was given",
+    ),
+    Known(
+        "numpy.ix_",
+        "There is no rule, and the error names the function.",
+        kinds="refusal",
+        text="no derivative rules for this function",
     ),
     # Where NumPy leaves the answer open.
     Known(
@@ -154,30 +172,12 @@ KNOWN = (
         ways="eager numpy xla",
         text=r"at \(\d+, \d+",
     ),
-    Known(
-        "scipy.linalg.cho_factor scipy.linalg.cholesky_banded",
-        "Nobody reads the other triangle, nor the corners of the bands: they are 0 here.",
-        kinds="value",
-    ),
-    Known(
-        "scipy.linalg.*",
-        "Which of LAPACK's drivers computes it is not chosen here.",
-        kinds="answer",
-        text="driver|can only be used when|gvx|Possible values are",
-    ),
     # Derivatives.
     Known(
         "numpy.linalg.eigvals scipy.linalg.eigvals",
         "Equal eigenvalues have no derivative of their own.",
         kinds="value",
         ways="derivative",
-    ),
-    Known(
-        "scipy.linalg.inv scipy.linalg.solve",
-        "One triangle is read, and the derivative is that of the Hermitian matrix, by all elements.",
-        kinds="value",
-        ways="derivative",
-        call="assume_a",
     ),
     Known(
         "*.cholesky *.eigh *.eigvalsh *.cho_factor *.cho_solve *.pinvh",
@@ -206,24 +206,6 @@ KNOWN = (
     ),
     # Refused by name, with the way out.
     Known(
-        "scipy.linalg.*",
-        "The error names the option, or the shape, that has no derivative here.",
-        kinds="refusal crash",
-        text="has no derivative here|needed square matrices",
-    ),
-    Known(
-        "scipy.stats.*",
-        "There are mean and variance; distributions are of real numbers.",
-        kinds="refusal",
-        text="the moments '|distributions are of real numbers",
-    ),
-    Known(
-        "scipy.ndimage.*",
-        "Results are new arrays.",
-        kinds="refusal",
-        text="output was given",
-    ),
-    Known(
         "numpy.lib.stride_tricks.as_strided",
         "A traced array has no memory of its own.",
         kinds="refusal",
@@ -241,28 +223,10 @@ KNOWN = (
         text="NumPy computes it by LAPACK",
     ),
     Known(
-        "scipy.special.*",
-        "The function is here for real numbers.",
-        kinds="refusal",
-        text="an operand is complex",
-    ),
-    Known(
         "*",
         "An option that is not here is refused by its name, with what to write instead.",
         kinds="refusal",
         text=r"^UnsupportedFunctionError: [\w.]+: (the option|exact=|where= without)",
-    ),
-    Known(
-        "scipy.linalg.pinv scipy.linalg.pinvh scipy.linalg.solve_circulant",
-        "A cutoff in the units of the matrix, and a solution for singular matrices, have no derivative here.",
-        kinds="refusal",
-        text="has no derivative here",
-    ),
-    Known(
-        "scipy.stats.*",
-        "There is no formula for it; the error names those that there are.",
-        kinds="refusal",
-        text="has no formula for it",
     ),
     Known(
         "numpy.*.at",
@@ -281,10 +245,6 @@ KNOWN = (
         kinds="crash",
         text="needed a vector",
     ),
-    Known(
-        "scipy.special.polygamma",
-        "The order is one number: it decides which function it is.",
-        kinds="crash",
-        text="needed an integer",
-    ),
+    # SciPy's functions.
+    *KNOWN_OF_SCIPY,
 )

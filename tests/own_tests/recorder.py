@@ -160,7 +160,9 @@ class Recorder:
                 if call.error is not None:
                     self._write(call, way, "answer", f"{type(call.error).__name__}: {call.error}")
                     return
-                found = difference(again[0], call.expected, by_elements=call.target.by_elements)
+                found = difference(
+                    again[0], call.expected, by_elements=call.target.by_elements, precision=routes.precision(call)
+                )
                 if found is not None:
                     self._write(call, way, *found)
                 elif way == "eager" and not call.changed:

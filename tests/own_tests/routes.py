@@ -92,6 +92,12 @@ def inputs(call: Call, chosen: Callable[[Any], bool]) -> list[Any]:
     return found
 
 
+def precision(call: Call) -> int:
+    """The bytes of the narrowest float among the arguments, at most 8."""
+    dtypes = [np.asarray(x).dtype for x in inputs(call, call.is_differentiated)]
+    return min([8, *[dtype.itemsize // (2 if dtype.kind == "c" else 1) for dtype in dtypes]])
+
+
 def eagerly(call: Call) -> tuple[Any, Pullback, list[Any]]:
     """The result in which floats were traced in reverse mode, the pullback, and the results that it pulls from."""
     result: Any = None

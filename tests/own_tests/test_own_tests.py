@@ -21,7 +21,7 @@ import funcgrad.numpy as fnp
 from tests.own_tests import rewrite, routes
 from tests.own_tests.__main__ import files
 from tests.own_tests.compare import difference
-from tests.own_tests.known import Known
+from tests.own_tests.reasons import Known
 from tests.own_tests.recorder import Recorder
 from tests.own_tests.targets import Target, target_of
 from tests.own_tests.trees import as_array

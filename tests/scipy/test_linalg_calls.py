@@ -287,3 +287,41 @@ def test_pivots_may_be_a_list() -> None:
     f = lambda factors, b: fg.scipy.linalg.lu_solve((factors, pivots.tolist()), b)
     for run in (f, fg.jit(f, engine="numpy"), lambda *args: fg.vjp(f, *args)[0]):
         np.testing.assert_allclose(run(factors, b), scipy.linalg.lu_solve((factors, pivots), b))
+
+
+@pytest.mark.parametrize(
+    "x", [np.array([1e20, 2e20], np.float32), np.array([1e200, 3e200j]), np.array([1e-200, 1e-200])]
+)
+def test_norms_neither_overflow_nor_underflow(x: np.ndarray) -> None:
+    value, pullback = fg.vjp(linalg.norm, x)
+    np.testing.assert_allclose(value, scipy.linalg.norm(x), rtol=1e-6)
+    (bar,) = pullback(np.asarray(1.0, np.real(x).dtype)[()])
+    np.testing.assert_allclose(bar, np.conj(x / scipy.linalg.norm(x)), rtol=1e-6)
+    np.testing.assert_allclose(fg.jit(linalg.norm)(x), value, rtol=1e-6)
+
+
+EMPTY = np.empty((0, 0))
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        *[(name, lambda x: (x,)) for name in ("cholesky_banded", "eig_banded", "eigvals_banded")],
+        ("cho_solve_banded", lambda x: ((x, True), np.empty(0))),
+        ("solveh_banded", lambda x: (x, np.empty(0))),
+        ("lu_solve", lambda x: ((x, np.empty(0)), np.empty((0, 3)))),
+        ("fiedler", lambda x: (x.reshape(0),)),
+    ],
+)
+def test_empty_matrices(name: str, given: Any) -> None:
+    def shapes(y: Any) -> list[tuple[int, ...]]:
+        return [np.shape(each) for each in (y if isinstance(y, tuple) else (y,))]
+
+    def ours(x: Any) -> Any:
+        return getattr(linalg, name)(*given(x))
+
+    expected = shapes(getattr(scipy.linalg, name)(*given(EMPTY)))
+    value, pullback = fg.vjp(ours, EMPTY)
+    assert shapes(value) == expected
+    assert shapes(fg.jit(ours)(EMPTY)) == expected
+    assert pullback(value)[0].shape == (0, 0)

@@ -183,3 +183,28 @@ def test_an_order_is_whole(name: str) -> None:
     by_order, by_x = fg.grad(lambda n, x: np.sum(function(n, x)), argnums=(0, 1))(orders, x)
     np.testing.assert_array_equal(by_order, 0)
     np.testing.assert_allclose(by_x, fg.grad(lambda x: np.sum(function(np.trunc(orders), x)))(x), rtol=1e-12)
+
+
+@pytest.mark.parametrize("ignored", [2.0, 1e4, np.inf, np.nan])
+def test_terms_without_weight_count_for_nothing(ignored: float) -> None:
+    a, b = np.array([1.0, ignored]), np.array([1.0, 0.0])
+    value, pullback = fg.vjp(lambda a, b: special.logsumexp(a, b=b), a, b)
+    assert value == scipy.special.logsumexp(a, b=b) == fg.jit(lambda a, b: special.logsumexp(a, b=b))(a, b) == 1
+    a_bar, b_bar = pullback(1.0)
+    np.testing.assert_array_equal(a_bar, [1, 0])
+    assert b_bar[0] == 1
+    np.testing.assert_allclose(b_bar[1], np.e if ignored == 2 else np.exp(0.999 * np.log(np.finfo(float).max)))
+
+
+def test_poch_between_poles() -> None:
+    z, m = np.array([-12.0, -3, -3, -3, 0, 0]), np.array([-8.0, 2, 3, 5, 0, -2])
+    np.testing.assert_allclose(fg.vjp(special.poch, z, m)[0], scipy.special.poch(z, m), rtol=1e-13)
+    np.testing.assert_allclose(fg.grad(lambda z: special.poch(z, 3.0))(-3.0), 11, rtol=1e-12)
+
+
+def test_logsumexp_takes_the_wider_dtype_first() -> None:
+    a, b = np.array([2, 1], np.float32), np.array([1.0, -1.0])
+    value, pullback = fg.vjp(lambda a, b: special.logsumexp(a, b=b), a, b)
+    expected: Any = scipy.special.logsumexp(a, b=b)
+    np.testing.assert_allclose(value, expected, rtol=1e-15)
+    assert pullback(np.float64(1))[0].dtype == np.float32

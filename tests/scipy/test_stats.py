@@ -365,3 +365,19 @@ def test_double_exponentials_end_with_derivatives_of_zero(
         for x in far:
             assert fg.value_and_grad(fg.grad(f))(x) == (0.0, 0.0)
             assert fg.jvp(f, (x,), (1.0,))[1] == 0.0
+
+
+def test_exponweib_isf_in_the_tail() -> None:
+    q = np.array([1e-300, 3e-16, 0.3, 1 - 1e-9])
+    value, pullback = fg.vjp(lambda q: stats.exponweib.isf(q, 2.5, 0.75), q)
+    expected = theirs.exponweib.isf(q, 2.5, 0.75)
+    np.testing.assert_allclose(value, expected, rtol=1e-9)
+    np.testing.assert_allclose(pullback(np.ones(4))[0], -1 / theirs.exponweib.pdf(expected, 2.5, 0.75), rtol=1e-7)
+
+
+@pytest.mark.parametrize("engine", ["numpy", "xla"])
+def test_cauchy_quantiles_compile(engine: str) -> None:
+    q = np.array([1e-12, 0.2, 0.5, 0.9, 1 - 1e-9])
+    for name in ("ppf", "isf"):
+        found = fg.jit(getattr(stats.cauchy, name), engine=engine)(q)
+        np.testing.assert_allclose(found, getattr(theirs.cauchy, name)(q), rtol=1e-9, atol=1e-15)

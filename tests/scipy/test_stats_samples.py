@@ -61,3 +61,20 @@ def test_refused() -> None:
         stats.pearsonr(X, Y[:-1])
     with pytest.raises(UnsupportedFunctionError, match="nan_policy='raise'"):
         stats.iqr(X, nan_policy="raise")
+
+
+def test_pearsonr_of_tiny_samples_and_of_equal_numbers() -> None:
+    x = np.array([0.004434375, 0.004756007, 0.003911996, 0.0038005, 0.003409971])
+    y = np.array([2.48e-188, 7.41e-181, 4.09e-208, 2.08e-223, 2.66e-245])
+    found, pullback = fg.vjp(lambda x: stats.pearsonr(x, y).statistic, x)
+    theirs: Any = scipy.stats.pearsonr(x, y)
+    np.testing.assert_allclose(found, theirs.statistic, rtol=1e-13)
+    expected = fg.grad(lambda x: stats.pearsonr(x, y * 1e181).statistic)(x)
+    np.testing.assert_allclose(pullback(1.0)[0], expected, rtol=1e-12)
+    assert np.isnan(fg.jit(stats.pearsonr)(np.full(3, 0.667), np.arange(3.0)).statistic)
+
+
+def test_iqr_has_the_precision_of_the_sample() -> None:
+    value = fg.vjp(stats.iqr, np.array([1, 2, 5, 3], np.float32))[0]
+    assert value.dtype == np.float32
+    assert value == 1.75

@@ -157,9 +157,12 @@ def _accumulate(ufunc: np.ufunc, array: Any, axis: int = 0, dtype: Any = None, o
 
 @in_numpys_mode
 @takes_out
-def _reduceat(ufunc: np.ufunc, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+def _reduceat(
+    ufunc: np.ufunc, array: Any, indices: Any, axis: int | None = 0, dtype: Any = None, out: Any = None
+) -> Any:
     x = as_array(array)
-    axis = normalize_axis(axis, len(x.shape))
+    # NumPy takes None for the only axis.
+    axis = normalize_axis(0 if axis is None and len(x.shape) == 1 else axis, len(x.shape))
     n = x.shape[axis]
     starts = np.asarray(concrete_value(as_value(indices), f"numpy.{ufunc.__name__}.reduceat"), INDEX_DTYPE)
     if starts.ndim != 1 or np.any(starts < 0) or np.any(starts >= n):
@@ -167,7 +170,7 @@ def _reduceat(ufunc: np.ufunc, array: Any, indices: Any, axis: int = 0, dtype: A
             f"{ufunc.__name__}.reduceat: the indices are {starts.tolist()}, of which some are out-of-bounds [0, {n}); "
             f"needed a list of places along axis {axis}. Leave out those at the end."
         )
-    ends = np.append(starts[1:], n)
+    ends = np.append(starts[1:], [n] * min(len(starts), 1)).astype(INDEX_DTYPE)
     if ufunc is np.add and len(starts) and np.all(starts < ends):
         return _sums(summand(x, dtype), axis, starts, ends)
     reduce = ufunc_methods.get((ufunc, "reduce"))

@@ -48,18 +48,28 @@ logical_xor = _logical(np.logical_xor, logic.logical_xor_p)
 logical_not = _logical(np.logical_not, logic.logical_not_p)
 
 
+def _ordered(name: str, x: Any) -> Any:
+    x = as_value(x)
+    if dtype_of(x).kind == "c":
+        raise TypeError(
+            f"numpy.{name}: the operand is {dtype_of(x).name}, and complex infinities have no sign; needed real "
+            "numbers. Ask for the real and the imaginary part."
+        )
+    return x
+
+
 @implements(np.isposinf)
 @takes_out
 def isposinf(x: Any, out: Any = None) -> Any:
     """``numpy.isposinf``."""
-    return equal(x, np.inf)
+    return equal(_ordered("isposinf", x), np.inf)
 
 
 @implements(np.isneginf)
 @takes_out
 def isneginf(x: Any, out: Any = None) -> Any:
     """``numpy.isneginf``."""
-    return equal(x, -np.inf)
+    return equal(_ordered("isneginf", x), -np.inf)
 
 
 @implements(np.iscomplexobj)
@@ -97,7 +107,7 @@ def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan:
     # Infinities of one sign have no difference; they are equal, or not close to anything.
     finite = isfinite(b)
     center = select(finite, b, 0) if hasattr(b, "dtype") else b if finite else 0.0
-    near = logical_and(less_equal(absolute(subtract(a, center)), atol + rtol * absolute(center)), finite)
+    near = logical_and(less_equal(absolute(subtract(a, center)), atol + rtol * abs(center)), finite)
     result = logical_or(near, equal(a, b))
     return logical_or(result, logical_and(isnan(a), isnan(b))) if equal_nan else result
 

@@ -52,6 +52,8 @@ def widened(x: Any, before: int, after: int) -> Any:
 def of_bands(bands: Any, lower: bool) -> Any:
     """Return the triangle of a matrix whose diagonals are rows, as ``scipy.linalg.solveh_banded`` expects."""
     count, size = bands.shape[-2:]
+    if not count or not size:
+        return fnp.zeros_like(bands, shape=(*bands.shape[:-2], size, size))
     total: Any = 0
     for i in range(count):
         # Entries after the end or before the start of a diagonal are not read.

@@ -125,6 +125,8 @@ def solveh_banded(
     """
     del overwrite_ab, overwrite_b, check_finite
     ab, b, vector = _system("solveh_banded", ab, b, None)
+    if not b.shape[-2]:
+        return b[..., 0] if vector else b
     count = ab.shape[-2] - 1
     y = banded_solve(_both_sides(ab, lower), b, lower=count, upper=count)
     return y[..., 0] if vector else y
@@ -154,6 +156,8 @@ def cholesky_banded(ab: Any, overwrite_ab: bool = False, lower: bool = False, ch
     """
     del overwrite_ab, check_finite
     ab = _inexact(ab)
+    if 0 in ab.shape:
+        return ab
     factor = cholesky(mirrored(of_bands(ab, lower), lower, conjugate=True))
     below = [_padded(fnp.diagonal(factor, -k, -2, -1), k) for k in range(ab.shape[-2])]
     if lower:
@@ -189,6 +193,8 @@ def cho_solve_banded(
     del overwrite_b, check_finite
     bands, lower = cb_and_lower
     bands, b, vector = _system("cho_solve_banded", bands, b, None)
+    if not b.shape[-2]:
+        return b[..., 0] if vector else b
     count = bands.shape[-2] - 1
     below, above = (count, 0) if lower else (0, count)
     turned = conjugated(transposed(bands, below, above))

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops.linalg import exponential, general, logarithm, root
 from funcgrad._ops.linalg.matrices import product, scaled_columns
 from funcgrad._ops.linalg.solve import solve
+from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad.numpy.extend import as_value, concrete_value, known_value, promote, squares
-from funcgrad.scipy.linalg._arguments import refuse
+from funcgrad.scipy.linalg._arguments import array, refuse
 
 
 def expm(A: Any) -> Any:  # noqa: N803  (SciPy's name)
@@ -257,3 +259,28 @@ def funm(A: Any, func: Any, disp: bool = True) -> Any:  # noqa: N803  (SciPy's n
     )
     is_real = abs(np.imag(known)).max(initial=0) <= 1e3 * eps * abs(known).max(initial=0)
     return fnp.real(y) if is_real else y
+
+
+def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True) -> Any:  # noqa: A002  (SciPy's name)
+    """Compute the norm of a vector or matrix, as ``numpy.linalg.norm``.
+
+    The Euclidean norm of a whole array does not overflow or underflow on the way, as in SciPy.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> fg.grad(fg.scipy.linalg.norm)(np.array([3.0, 4.0]))
+        array([0.6, 0.8])
+    """
+    del check_finite
+    a = array(a)
+    euclidean = ord is None or ord == "fro" or (ord == 2 and len(a.shape) == 1)
+    if not euclidean or axis is not None or keepdims or 0 in a.shape or a.dtype.kind not in "fc":
+        return fnp.linalg.norm(a, ord, axis, keepdims)
+    largest = bind(stop_gradient_p, (fnp.max(fnp.absolute(a)),), NO_PARAMS)
+    info = np.finfo(a.dtype)
+    # Between these bounds the squares and their sum are normal numbers.
+    low, high = float(info.tiny) ** 0.5 / float(info.eps), float(info.max) ** 0.5 * float(info.eps)
+    usual = (largest == 0) | ((largest > low) & (largest < high)) | ~fnp.isfinite(largest)
+    scale = fnp.where(usual, fnp.ones_like(largest), largest)
+    return fnp.linalg.norm(a / scale, ord) * scale

@@ -166,6 +166,9 @@ def fiedler(a: Any) -> Any:
                [3, 0]])
     """
     a = _vector("fiedler", a)
+    if a.shape == (0,):
+        # SciPy gives a vector back.
+        return a
     return fnp.absolute(a[..., :, None] - a[..., None, :])
 
 
@@ -258,19 +261,6 @@ def khatri_rao(a: Any, b: Any) -> Any:
         )
     y = a[..., :, None, :] * b[..., None, :, :]
     return fnp.reshape(y, (*y.shape[:-3], y.shape[-3] * y.shape[-2], y.shape[-1]))
-
-
-def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True) -> Any:  # noqa: A002  (SciPy's name)
-    """Compute the norm of a vector or matrix, as ``numpy.linalg.norm``.
-
-    Example:
-        >>> import numpy as np
-        >>> import funcgrad as fg
-        >>> fg.grad(fg.scipy.linalg.norm)(np.array([3.0, 4.0]))
-        array([0.6, 0.8])
-    """
-    del check_finite
-    return fnp.linalg.norm(a, ord, axis, keepdims)
 
 
 def _first_column_and_row(name: str, c_or_cr: Any) -> Any:

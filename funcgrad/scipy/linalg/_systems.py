@@ -135,7 +135,11 @@ def lu_solve(
     form = _form("lu_solve", trans)
     factors, pivots = lu_and_piv
     factors, b, vector = systems("scipy.linalg.lu_solve", factors, b)
-    permutation = broadcast_to(factor.permutation_of_pivots(array(pivots)), factors.shape[:-1])
+    pivots = array(pivots)
+    if not pivots.shape[-1]:
+        # SciPy's pivots of an empty matrix are floats.
+        pivots = fnp.astype(pivots, np.int32)
+    permutation = broadcast_to(factor.permutation_of_pivots(pivots), factors.shape[:-1])
     return _shaped(factor.lu_solve(factors, permutation, b, **form), vector)
 
 

@@ -165,14 +165,17 @@ def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
     def beyond(c: Any, before: Any) -> Any:
         before = fnp.pad(before[:order], (0, max(order - before.shape[0], 0)))
         c = fnp.pad(c, (0, order + 1 - c.shape[0]))
+        if not order:
+            return fnp.zeros_like(before, shape=(0,), dtype=b.dtype)
         # The contribution of the earlier results and samples to the next results.
-        return fnp.convolve(before[::-1], c)[order : 2 * order] if order else before
+        return fnp.convolve(before[::-1], c)[order : 2 * order]
 
     return fnp.subtract(beyond(b, x), beyond(a, y))
 
 
 def _samples(x: Any) -> Any:
-    return np.zeros(1) if x is None else fnp.atleast_1d(fnp.asarray(as_value(x)))
+    # Samples that are left out do not widen the dtype.
+    return np.zeros(1, np.bool_) if x is None else fnp.atleast_1d(fnp.asarray(as_value(x)))
 
 
 def deconvolve(signal: Any, divisor: Any) -> tuple[Any, Any]:

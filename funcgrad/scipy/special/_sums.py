@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from funcgrad._ops.layout.broadcast import reduce_sum, reduced_shape
 from funcgrad._ops.layout.shape import reshape, squeezed_shape
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._ops.reduce.reduce import reduce_max
-from funcgrad.numpy.extend import normalize_axes
+from funcgrad.numpy.extend import normalize_axes, promote
 from funcgrad.scipy.special._declare import real
 
 
@@ -53,12 +54,21 @@ def logsumexp(
     """
     (a,) = real("logsumexp", a)
     axes = normalize_axes(axis, len(a.shape))
-    highest = _maximum(a, axes)
+    if b is not None:
+        a, b = fnp.broadcast_arrays(*promote(a, *real("logsumexp", b)))
+        axes = normalize_axes(axis, len(a.shape))
+    # A term with the factor 0 counts for nothing, however large its exponent is.
+    highest = _maximum(a if b is None else select(b == 0, -math.inf, a), axes)
     # Do not subtract an infinite maximum: inf - inf would be NaN.
     highest = select(isfinite_p(highest), highest, 0)
-    terms = exp_p(a - highest)
+    exponents = a - highest
     if b is not None:
-        terms = fnp.multiply(terms, real("logsumexp", b)[0])
+        # Where an exponential with the factor 0 overflows, the derivative by the factor is a huge finite number.
+        bound = 0.999 * math.log(float(np.finfo(a.dtype).max))
+        exponents = select((b == 0) & ~(exponents < bound), bound, exponents)
+    terms = exp_p(exponents)
+    if b is not None:
+        terms = fnp.multiply(terms, b)
     total = reduce_sum(terms, axes, keepdims=True)
     sign = fnp.sign(total)
     result = fnp.log(abs(total) if return_sign else total) + highest

@@ -60,6 +60,15 @@ def poch(z: Any, m: Any, /) -> Any:
 
 
 def _rising(z: Any, m: Any) -> Any:
+    # Both gamma functions have a pole at integers up to 0; their quotient is that of the reflected arguments.
+    poles = (z <= 0) & (z == fnp.floor(z)) & (m == fnp.floor(m))
+    reflected = _quotient(select(poles, 1.0 - z - m, 1.0), select(poles, m, 0.0))
+    signed = select(fnp.remainder(m, 2.0) == 1, -reflected, reflected)
+    return select(poles, signed, _quotient(select(poles, 1.0, z), select(poles, 0.0, m)))
+
+
+def _quotient(z: Any, m: Any) -> Any:
+    """``gamma(z + m) / gamma(z)``."""
     # Use logarithms, because the gamma functions could overflow.
     large = (z > 20) & (z + m > 20)
     p, q = select(large, z, 21.0), select(large, m, 1.0)

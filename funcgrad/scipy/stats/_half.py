@@ -162,6 +162,7 @@ exponweib = Continuous(
     logpdf=_exponweib,
     logcdf=lambda x, a, c: a * log_of_rest(-fnp.power(x, c)),
     ppf=lambda q, a, c: fnp.power(-fnp.log1p(-fnp.power(q, 1 / a)), 1 / c),
+    isf=lambda q, a, c: fnp.power(-log_of_rest(fnp.log1p(-q) / a), 1 / c),
 )
 rayleigh = Continuous(
     "rayleigh",

@@ -96,8 +96,8 @@ def _cauchy_quantile(q: Any) -> Any:
     middle, upper = abs(q - 0.5) < 0.25, q > 0.5
     # 1 - q is exact there. The tangent near pi would amplify its rounding.
     part = select(upper, 1 - q, q)
-    far = select(upper, 1.0, -1.0) / fnp.tan(math.pi * select(middle, 0.25, part))
-    return select(middle, fnp.tan(math.pi * (select(middle, q, 0.5) - 0.5)), far)
+    far = 1.0 / fnp.tan(math.pi * select(middle, 0.25, part))
+    return select(middle, fnp.tan(math.pi * (select(middle, q, 0.5) - 0.5)), select(upper, far, -far))
 
 
 cauchy = Continuous(

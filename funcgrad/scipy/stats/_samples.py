@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import Aval
+from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._ops.program.callback import callback_p
 from funcgrad.errors import UnsupportedFunctionError
+from funcgrad.numpy.extend import as_value
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import number, scipy_stats
 
@@ -37,6 +40,14 @@ def _pair(name: str, x: Any, y: Any) -> tuple[Any, Any]:
     return x, y
 
 
+def _centered(x: Any) -> Any:
+    """A sample less its mean, in units of its largest part, so that no square underflows; NaN where all are equal."""
+    rest = x - fnp.mean(x)
+    largest = stop_gradient_p(fnp.max(abs(rest)))
+    unit = select(fnp.all(x == x[0]), math.nan, select(largest > 0, largest, 1.0))
+    return rest / unit
+
+
 def pearsonr(x: Any, y: Any) -> Correlation:
     """Compute Pearson's coefficient of correlation of two samples, and its two-sided p-value.
 
@@ -57,14 +68,14 @@ def pearsonr(x: Any, y: Any) -> Correlation:
         0.981981
     """
     x, y = _pair("pearsonr", x, y)
-    a, b = x - fnp.mean(x), y - fnp.mean(y)
+    a, b = _centered(x), _centered(y)
     count = np.shape(x)[0]
     statistic = fnp.sum(a * b) / (fnp.linalg.norm(a) * fnp.linalg.norm(b))
     # Rounding may give more than 1.
     statistic = fnp.clip(statistic, -1.0, 1.0)
     if count == 2:
         return Correlation(fnp.round(statistic), 1.0 + 0 * statistic)
-    half = 0.5 * count - 1
+    half = np.asarray(0.5 * count - 1, np.result_type(statistic.dtype))[()]
     return Correlation(statistic, 2 * special.betainc(half, half, 0.5 * (1 - abs(statistic))))
 
 
@@ -140,7 +151,10 @@ def iqr(
         )
     percentile = fnp.nanpercentile if nan_policy == "omit" else fnp.percentile
     low, high = sorted(rng)
-    first, last = percentile(x, [low, high], axis=axis, method=interpolation, keepdims=keepdims)
+    x = fnp.asarray(as_value(x))
+    # The result has the precision of the sample.
+    percentages = np.asarray([low, high], x.dtype if x.dtype.kind == "f" else float)
+    first, last = percentile(x, percentages, axis=axis, method=interpolation, keepdims=keepdims)
     # The range of the standard normal distribution between its quartiles, as SciPy has it.
     unit = 1.3489795003921634 if scale == "normal" else scale
     return (last - first) / unit

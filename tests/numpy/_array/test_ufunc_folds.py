@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -104,3 +104,14 @@ def test_mistakes() -> None:
     ):
         with pytest.raises(error, match=match):
             fg.make_graph(f)(x)
+
+
+def test_parts_of_vectors() -> None:
+    x, whole = np.arange(6.0), cast("Any", None)
+    for f in (
+        lambda x: np.add.reduceat(x, [0, 2], axis=whole),
+        lambda x: np.maximum.reduceat(x, [3, 1], out=np.zeros(2, like=x)),
+        lambda x: np.add.reduceat(x, np.zeros(0, int)),
+        lambda x: np.multiply.reduceat(x[:0], np.zeros(0, int)),
+    ):
+        np.testing.assert_array_equal(fg.jit(f)(x), f(x))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -289,3 +290,18 @@ def test_choices_may_stand_without_their_list() -> None:
     x, i = np.arange(6.0).reshape(2, 3), np.array([[0, 1, 1], [1, 0, 1]])
     for f in (lambda i, x: i.choose(x, -x), lambda i, x: i.choose((x, -x)), lambda i, x: i.choose(x, -x, mode="clip")):
         np.testing.assert_array_equal(fg.jit(f, engine="numpy")(i, x), f(i, x))
+
+
+def test_tolerances_are_weak_beside_a_python_number() -> None:
+    x = np.array([1.0], np.float32)
+    for b in (2, 2.0):
+        close = functools.partial(np.isclose, b=b, atol=0, rtol=0.4999999999999999)
+        np.testing.assert_array_equal(close(x), [True])
+        np.testing.assert_array_equal(fg.jit(close)(x), [True])
+
+
+@pytest.mark.parametrize("f", [np.isposinf, np.isneginf])
+def test_complex_infinities_have_no_sign(f: Callable[..., Any]) -> None:
+    for traced in (functools.partial(fg.vjp, f), fg.jit(f)):
+        with pytest.raises(TypeError, match="complex infinities have no sign"):
+            traced(np.array([np.inf + 1j]))
