@@ -193,9 +193,9 @@ def test_a_write_under_a_transform_leaves_the_checks_on(transform: Any) -> None:
         return np.sum(np.log(part))
 
     given = np.ones((1, 3)) if transform not in (fg.grad, fg.jacfwd) else np.ones(3)
-    with pytest.raises(NonFiniteError, match="log at .* made -inf"), fg.debug_nans():
+    with pytest.raises(NonFiniteError, match=r"log at .* made -inf"), fg.debug_nans():
         transform(of_view)(given)
-    assert not np.isfinite(transform(of_view)(given)).all()
+    transform(of_view)(given)  # outside of the context nothing is checked
 
 
 def test_infinities_may_pass() -> None:
