@@ -65,8 +65,8 @@ def _shows(view: Any, key: Any) -> bool:
 def _check_asking(x: Tracer, value: Any, asking: FrameType) -> None:
     """Refuse ``np.random.shuffle`` of rows: it exchanges views, of which one is overwritten before it is read.
 
-    NumPy does this in C, without a hook. So a write of a view that is no statement ``x[i] = v`` is refused. A shuffle of
-    single elements exchanges numbers and is right.
+    NumPy does this in C, without a hook. So a write of a view that is no statement ``x[i] = v`` is refused. A shuffle
+    of single elements exchanges numbers and is right.
     """
     if not isinstance(value, Tracer) or not shows_part(value):
         return
