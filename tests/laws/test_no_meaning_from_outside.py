@@ -9,7 +9,8 @@ PACKAGE = Path(__file__).parents[2] / "funcgrad"
 OUTSIDE = re.compile(
     r"\b(?:_getframe|getrefcount|f_locals|f_globals|f_code|f_back|co_name|co_filename)\b|\.__class__ = "
 )
-# Files that read frames, or a function's own code, only for text: source lines, tracebacks, breakpoints, printed Python.
+# Files that read frames, or a function's own code, only for text: source lines, tracebacks, breakpoints, and printed
+# Python.
 FOR_PEOPLE = {
     "_core/graph/ir.py",
     "_core/graph/line.py",
@@ -20,7 +21,8 @@ FOR_PEOPLE = {
     "_report/python/texts.py",
     "_transforms/effects.py",
 }
-# Lines in other files. Decision 0015 says for each why it is there and what would replace it. The numbers may only fall.
+# The number of lines in each other file. Decision 0015 says why they are there and what would replace them. The numbers
+# may only fall.
 LEFT = {
     "_core/bind.py": 1,
     "_core/trace/place.py": 1,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -247,32 +246,6 @@ def test_numpys_mistakes(write: Callable[[Any, Any], Any]) -> None:
         assert str(ours) == str(numpys)
 
 
-@pytest.mark.filterwarnings("ignore:you are shuffling a:UserWarning")
-@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
-def test_a_shuffle_of_single_elements_is_numpys(make: Any) -> None:
-    weights = np.array([1.0, 4.0, 9.0, 16.0])
-
-    def shuffled(x: Any) -> Any:
-        y = x * 1.0
-        make(3).shuffle(y)
-        return np.sum(y * weights)
-
-    order = np.arange(4)
-    make(3).shuffle(order)
-    for transform in (fg.grad, fg.jacfwd, lambda f: fg.jit(fg.grad(f), engine="numpy")):
-        assert transform(shuffled)(np.ones(4))[order].tolist() == weights.tolist()
-
-
-def test_a_function_that_names_shuffle_may_write_by_other_functions() -> None:
-    def f(x: Any) -> Any:
-        np.random.default_rng(0).shuffle(np.arange(3))
-        y = x * 1.0
-        operator.setitem(y, 0, x[1])
-        return np.sum(y)
-
-    assert fg.grad(f)(np.ones(3)).tolist() == [0, 2, 1]
-
-
 REFUSED: dict[str, tuple[Callable[[Any, Any], Any], type[Exception], str]] = {
     "plain: at": (
         lambda y, x: np.add.at(np.zeros(3), [0], x),
@@ -285,11 +258,6 @@ REFUSED: dict[str, tuple[Callable[[Any, Any], Any], type[Exception], str]] = {
     "cut: put": (lambda y, x: np.put(y.astype(int), [0], x), TracerAssignmentError, "would be cut"),
     "cut: at": (lambda y, x: np.add.at(y.astype(int), [0], x[0]), TracerAssignmentError, "would be cut"),
     "cut: fill": (lambda y, x: y.astype(int).fill(x[0]), TracerAssignmentError, "would be cut"),
-    "shuffle": (
-        lambda y, x: np.random.default_rng(0).shuffle(y.reshape(3, 1)),
-        TracerAssignmentError,
-        r"permutation\(len\(x\)\)",
-    ),
     "resize": (lambda y, x: y.resize(4), TracerAssignmentError, r"np\.resize"),
     "setflags": (lambda y, x: y.setflags(write=False), TracerAssignmentError, "Leave it out"),
     "a number": (lambda y, x: np.copyto(np.sum(x), 1.0), TypeError, "must be an array"),
