@@ -107,6 +107,44 @@ def halved(factor: float = 0.5, **options: Any) -> extend.Primitive:
     )
 
 
+@pytest.mark.usefixtures("declared")
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_rules_come_as_a_list_or_as_a_tuple(kind: type) -> None:
+    def map_of_base(t: Any, a: Any, b: Any) -> Any:
+        return t * 2 * a * b
+
+    def map_of_factor(t: Any, a: Any) -> Any:
+        return t * a * a
+
+    scaled = extend.elementwise(
+        "scaled_square",
+        "a b",
+        numpy=lambda a, b: a * a * b,
+        xla=lambda lax, a, b: lax.mul(lax.mul(a, a), b),
+        maps=kind((map_of_base, map_of_factor)),
+        jvps=kind((map_of_base, map_of_factor)),
+    )
+    assert fg.grad(scaled, argnums=(0, 1))(3.0, 2.0) == (12.0, 9.0)
+    assert fg.jvp(scaled, (3.0, 2.0), (1.0, 1.0))[1] == 21.0
+    assert fg.jit(fg.grad(scaled), engine="numpy")(3.0, 2.0) == 12.0
+
+
+@pytest.mark.parametrize(
+    ("rules", "error", "words"),
+    [
+        ({"maps": [None]}, ValueError, "maps of 'mine' has 1 rules; needed 2, one per operand of 'a b'"),
+        ({"maps": (None,) * 3}, ValueError, "maps of 'mine' has 3 rules; needed 2"),
+        ({"maps": [None, None], "jvps": [None]}, ValueError, "jvps of 'mine' has 1 rules; needed 2"),
+        ({"maps": np.negative}, TypeError, "maps of 'mine' is a ufunc; needed a list or tuple"),
+        ({"maps": None}, TypeError, "maps of 'mine' is a NoneType; needed a list or tuple"),
+        ({"maps": [None, None], "jvps": np.negative}, TypeError, "jvps of 'mine' is a ufunc"),
+    ],
+)
+def test_rules_that_are_not_one_per_operand_are_refused(rules: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        extend.elementwise("mine", "a b", numpy=np.multiply, xla="mul", **rules)
+
+
 @pytest.mark.parametrize("name", ["sin", "pow", "index", "scan", "recursion", "sparse_solve"])
 @pytest.mark.parametrize("module", [None, "mine"])
 def test_a_name_of_the_librarys_is_refused(name: str, module: str | None) -> None:

@@ -141,6 +141,13 @@ class Trace:
     note: tuple[str, str] | None = None
     # Until the transform ends.
     alive = True
+    # Whether `apply` may begin at once: the trace has not ended and has no hook. Each operation asks this one field.
+    direct = True
+    # ``refresh(trace, operands)``, the hook before an application: it brings views up to date after a write, and says
+    # whether the primitive has to be dispatched anew.
+    refresh: Callable[[Trace, tuple], bool] | None = None
+    # ``check(trace, primitive, operands, params, y)``, the hook after an application: `fg.debug_nans` sets it.
+    check: Callable[[Trace, Primitive, tuple, dict, Any], None] | None = None
     # From when it is entered.
     _token: Token[Trace | None]
 
@@ -156,7 +163,7 @@ class Trace:
     def __exit__(self, kind: object, error: BaseException | None, where: object) -> None:
         """Restore the outer trace and end this one, whatever the user's code raised."""
         _active.reset(self._token)
-        self.alive = False
+        self.alive = self.direct = False
         if error is not None and self.note:
             _note(error, self.note)
 
@@ -166,9 +173,33 @@ class Trace:
         before = self._token.old_value
         return before if isinstance(before, Trace) else None
 
-    def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
-        """Apply a primitive of whose operands at least one is a tracer of this trace."""
+    def apply(self, primitive: Primitive, operands: tuple, params: dict, hooked: bool = True) -> Any:
+        """Apply a primitive to operands of which at least one is a tracer of this trace.
+
+        An implementation begins with ``if hooked and not self.direct: return self.apply_hooked(...)``.
+        """
         raise NotImplementedError
+
+    def apply_hooked(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
+        """Apply a primitive between the hooks, or refuse it if the trace has ended."""
+        if not self.alive:
+            self.refuse_leak(primitive)
+        if self.refresh is not None and self.refresh(self, operands):
+            return bind(primitive, operands, params)
+        y = self.apply(primitive, operands, params, False)
+        if self.check is not None:
+            self.check(self, primitive, operands, params, y)
+        return y
+
+    def set_refresh(self, refresh: Callable[[Trace, tuple], bool]) -> None:
+        """Set the hook before an application."""
+        self.refresh = refresh
+        self.direct = False
+
+    def set_check(self, check: Callable[[Trace, Primitive, tuple, dict, Any], None] | None) -> None:
+        """Set the hook after an application, or remove it with ``None``."""
+        self.check = check
+        self.direct = self.alive and check is None and self.refresh is None
 
     def may_be_array(self, x: Any) -> bool:
         """Whether a value without axes, of which only the type is known, may be an array rather than a number."""

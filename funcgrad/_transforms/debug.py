@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from funcgrad._core.bind import bind, lasting_traces, onlookers
 from funcgrad._core.graph.ir import Graph, Literal, Var
-from funcgrad._core.trace.checked import Checks, begin, checked, checks, unchecked
+from funcgrad._core.trace.checked import Checks, begin, check_result, checks
 from funcgrad._ops.program.branch import Branches, While
 from funcgrad._ops.program.scan import Loop
 from funcgrad.tree import leaves
@@ -63,7 +63,7 @@ def debug_nans(infinities: bool = True) -> Iterator[None]:
             if _open[0] == 1:
                 onlookers.append(begin)
                 for trace in lasting_traces:
-                    trace.__class__ = checked(type(trace))
+                    trace.set_check(check_result)
         yield
     finally:
         checks.set(before)
@@ -72,7 +72,7 @@ def debug_nans(infinities: bool = True) -> Iterator[None]:
             if _open[0] == 0 and begin in onlookers:
                 onlookers.remove(begin)
                 for trace in lasting_traces:
-                    trace.__class__ = unchecked(type(trace))
+                    trace.set_check(None)
 
 
 def checked_call(

@@ -184,6 +184,20 @@ with np.errstate(all="ignore"):
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.parametrize("transform", [fg.grad, fg.jacfwd, lambda f: fg.vmap(f, in_axes=0)])
+def test_a_write_under_a_transform_leaves_the_checks_on(transform: Any) -> None:
+    def of_view(x: Any) -> Any:
+        x = x.reshape(3)
+        part = x[1:]
+        x[1] = 0.0
+        return np.sum(np.log(part))
+
+    given = np.ones((1, 3)) if transform not in (fg.grad, fg.jacfwd) else np.ones(3)
+    with pytest.raises(NonFiniteError, match=r"log at .* made -inf"), fg.debug_nans():
+        transform(of_view)(given)
+    transform(of_view)(given)  # outside of the context nothing is checked
+
+
 def test_infinities_may_pass() -> None:
     with fg.debug_nans(infinities=False):
         assert fg.vmap(np.log)(X)[2] == -np.inf

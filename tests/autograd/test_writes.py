@@ -43,6 +43,33 @@ def test_an_ordinary_loop_notes_nothing() -> None:
         assert WRITES.last == before
 
 
+def test_each_kind_of_holder_of_a_value_is_counted() -> None:
+    """`Writes.note` counts references to skip values that nothing but their tensor holds."""
+
+    def kept_by_name(x: Any) -> Any:
+        return x._value
+
+    def kept_in_a_tuple(x: Any) -> Any:
+        return (x._value,)
+
+    def kept_by_a_view(x: Any) -> Any:
+        return x._value[:1]
+
+    def kept_by_another_tensor(x: Any) -> Any:
+        return x.detach()
+
+    def kept_by_a_node(x: Any) -> Any:
+        return x * tensor([1.0, 2.0], requires_grad=True)
+
+    for keep in (kept_by_name, kept_in_a_tuple, kept_by_a_view, kept_by_another_tensor, kept_by_a_node):
+        x = tensor([1.0, 2.0])
+        held = keep(x)
+        before = WRITES.last
+        x.add_(1.0)
+        assert WRITES.last > before, keep.__name__
+        del held
+
+
 def test_memory_that_a_compiled_step_takes_counts_as_written() -> None:
     jax = pytest.importorskip("jax")
     start = jax.numpy.ones(2)

@@ -117,6 +117,11 @@ def test_names_are_the_records() -> None:
     made = optimizer(LION)
     assert [x.__name__ for x in made] == ["LionState", "lion_init", "lion_update", "Lion"]
     assert {x.__module__ for x in made} == {__name__}
+    assert {x.__module__ for x in optimizer(LION, module="elsewhere")} == {"elsewhere"}
+    # The module follows from the rule, whoever makes the call.
+    called: dict[str, Any] = {"__name__": "caller", "optimizer": optimizer, "LION": LION}
+    exec("made = optimizer(LION)", called)
+    assert {x.__module__ for x in called["made"]} == {__name__}
 
 
 def test_a_class_as_it_would_be_written_by_hand() -> None:

@@ -76,9 +76,9 @@ class BatchTrace(Trace):
         """A tracer for an array whose leading axis is the batch."""
         return BatchTracer(self, value)
 
-    def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
-        if not self.alive:
-            self.refuse_leak(primitive)
+    def apply(self, primitive: Primitive, operands: tuple, params: dict, hooked: bool = True) -> Any:
+        if hooked and not self.direct:
+            return self.apply_hooked(primitive, operands, params)
         values, batched = [], []
         for x in operands:
             mine = type(x) is BatchTracer and x._owner is self

@@ -1,8 +1,8 @@
 """Which operation first makes a NaN or an infinity out of finite numbers, forward and backward, while somebody asks.
 
-While checks are on, a trace that is entered takes a class which looks at the results of each operation, and the pass
-over its tape takes pulls which look at the cotangents. Where they are off neither exists: a trace that is entered and a
-pass that begins ask once whether a list is empty.
+While checks are on, each trace that is entered gets a hook that looks at the result of each operation, and each pass
+back over a tape uses pulls that look at the cotangents. While checks are off, a trace that is entered and a pass that
+begins ask once whether a list is empty.
 """
 
 from __future__ import annotations
@@ -150,42 +150,27 @@ def _described(x: Any) -> str:
     return f"{text} from {found.min()} to {found.max()}" if found.ndim else f"{text} {found}"
 
 
-class _Checked(Trace):
-    """Mixed into a trace while checks are on."""
-
-    def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
-        y = super().apply(primitive, operands, params)
-        asked = checks.get()
-        if asked is None:
-            return y
-        if primitive.multiple_results:
-            asked.look(primitive, operands, params, y, user_line())
-            for part in y:
-                asked.remember(part, several=True)
-            return y
-        # The common case first: a value in NumPy, and fine.
-        value = getattr(y, "_value", y)
-        if type(value) is not np.ndarray or asked.is_bad(value) or isinstance(self, ForwardTrace):
-            asked.look(primitive, operands, params, y, user_line())
-        asked.remember(y)
-        return y
-
-
-@functools.cache
-def checked(kind: type[Trace]) -> type[Trace]:
-    """The class of a trace, and the checks."""
-    return type(f"Checked{kind.__name__}", (_Checked, kind), {"__module__": __name__})
-
-
-def unchecked(kind: type[Trace]) -> type[Trace]:
-    """The class without them."""
-    return kind.__mro__[2] if kind.__mro__[1] is _Checked else kind
+def check_result(trace: Trace, primitive: Primitive, operands: tuple, params: dict, y: Any) -> None:
+    """Look at the result of an application, if checks are on in this thread. It is a trace's ``check`` hook."""
+    asked = checks.get()
+    if asked is None:
+        return
+    if primitive.multiple_results:
+        asked.look(primitive, operands, params, y, user_line())
+        for part in y:
+            asked.remember(part, several=True)
+        return
+    # The common case first: a value in NumPy, and fine.
+    value = getattr(y, "_value", y)
+    if type(value) is not np.ndarray or asked.is_bad(value) or isinstance(trace, ForwardTrace):
+        asked.look(primitive, operands, params, y, user_line())
+    asked.remember(y)
 
 
 def begin(trace: Trace) -> None:
-    """Check what a trace does, where that is asked for: told of each that is entered."""
-    if checks.get() is not None and not isinstance(trace, _Checked | StagingTrace):
-        trace.__class__ = checked(type(trace))
+    """Set the hook of a trace that is entered while checks are on. Staging computes no numbers, so it has none."""
+    if checks.get() is not None and not isinstance(trace, StagingTrace):
+        trace.set_check(check_result)
 
 
 class CheckedPulls:

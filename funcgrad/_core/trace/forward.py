@@ -69,9 +69,9 @@ class ForwardTrace(Trace):
     def input(self, value: Any, tangent: Any) -> ForwardTracer:
         return ForwardTracer(self, value, tangent)
 
-    def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
-        if not self.alive:
-            self.refuse_leak(primitive)
+    def apply(self, primitive: Primitive, operands: tuple, params: dict, hooked: bool = True) -> Any:
+        if hooked and not self.direct:
+            return self.apply_hooked(primitive, operands, params)
         primals = []
         tangents = []
         bare = True

@@ -12,7 +12,6 @@ Programs that do not write pay for none of this, but for three references that a
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
@@ -87,7 +86,8 @@ class _PlaceTrace(Trace):
         """Not to be asked: it depends on the value."""
         raise NotImplementedError
 
-    def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
+    def apply(self, primitive: Primitive, operands: tuple, params: dict, hooked: bool = True) -> Any:
+        del hooked  # no view above this trace could be stale, and checks look at the traces beneath
         if primitive.view is not None and type(operands[0]) is Place and _is_view(operands[0], primitive, params):
             return _view_of(operands[0], primitive, params)
         if len(operands) == 1:
@@ -256,8 +256,7 @@ def as_place(x: Any, asked: str) -> Any:
     if active is None or not (x._owner is active or getattr(x, "_serial", 0) > active.level) or not x._held:
         refuse_outer(x._owner, x, asked)
     for trace in (active, x._owner):
-        if not isinstance(trace, _Watching):
-            trace.__class__ = _watching(type(trace))
+        trace.set_refresh(_refresh_views)
     made = clone(x)
     memory = Memory(made, active, False)
     if "_node" in x._held and x._node[1] == LEAF:
@@ -273,7 +272,7 @@ def original(x: Any) -> Any:
 
 def had_writes(trace: Trace) -> bool:
     """Whether a value of this trace was written to."""
-    return isinstance(trace, _Watching)
+    return trace.refresh is not None
 
 
 def _is_view(x: Any, primitive: Primitive, params: dict) -> bool:
@@ -369,20 +368,15 @@ def _copied(value: Any) -> Any:
     return value
 
 
-class _Watching(Trace):
-    """Mixed into a running trace at the first write: from then on a view may show what is no longer there."""
+def _refresh_views(trace: Trace, operands: tuple) -> bool:
+    """Make places of the operands that show a part of a place, and say whether there were any.
 
-    def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
-        stale = [x for x in operands if _is_stale(x)]
-        if not stale:
-            return super().apply(primitive, operands, params)
-        for x in stale:
-            # The same value may stand twice, and was no view after all.
-            if _is_stale(x):
-                _learn(x)
-        return bind(primitive, operands, params)
-
-
-@functools.cache
-def _watching(kind: type[Trace]) -> type[Trace]:
-    return type(f"Watching{kind.__name__}", (_Watching, kind), {"__module__": __name__})
+    It is the ``refresh`` hook of a trace from the first write on: before that no view can show a part of a place.
+    """
+    del trace
+    stale = [x for x in operands if _is_stale(x)]
+    for x in stale:
+        # The same tracer may be an operand twice, or it was a copy and no view.
+        if _is_stale(x):
+            _learn(x)
+    return bool(stale)

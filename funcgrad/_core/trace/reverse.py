@@ -69,9 +69,11 @@ class ReverseTrace(Trace):
         return ReverseTracer(self, frozen(value) if isinstance(value, Tracer) else value, (next_serial(), LEAF))
 
     # The common cases are here and in one piece: each call that were split off would cost a tenth of the operation.
-    def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:  # noqa: C901, PLR0912  (see above)
-        if not self.alive:
-            self.refuse_leak(primitive)
+    def apply(  # noqa: C901, PLR0912  (see above)
+        self, primitive: Primitive, operands: tuple, params: dict, hooked: bool = True
+    ) -> Any:
+        if hooked and not self.direct:
+            return self.apply_hooked(primitive, operands, params)
         if len(operands) == 1:
             # The one operand is what brought the operation here.
             (x,) = operands

@@ -85,9 +85,9 @@ class StagingTrace(Trace):
         """An argument without axes is of one type whether it is a NumPy number or an array; Python's is weak."""
         return not x.aval.weak and any(x._variable is var for var in self.inputs)
 
-    def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
-        if not self.alive:
-            self.refuse_leak(primitive)
+    def apply(self, primitive: Primitive, operands: tuple, params: dict, hooked: bool = True) -> Any:
+        if hooked and not self.direct:
+            return self.apply_hooked(primitive, operands, params)
         if primitive.elementwise and not all(map(is_weak, operands)):
             operands = typed(operands)
         variables = tuple([self.operand(x) for x in operands])

@@ -99,6 +99,8 @@ def elementwise(
             f"elementwise: name is a {type(name).__name__} and operands a {type(operands).__name__}; needed strings, "
             "with the names by which rules ask for operands. Write elementwise('hypot', 'a b', ...)."
         )
+    for field, rules in (("maps", maps), ("jvps", jvps)):
+        _check_rules(name, operands, field, rules)
     names = tuple(operands.split())
     primitive = Primitive(
         name,
@@ -106,7 +108,7 @@ def elementwise(
         numpy=numpy,
         xla=xla,
         aval=lambda *avals, **_: broadcast_aval(*avals, dtype=dtype(*avals) if dtype else None, operator=operator),
-        derivative=Elementwise(names, maps, jvps) if isinstance(maps, list) else maps,
+        derivative=Elementwise(names, maps, jvps) if isinstance(maps, Sequence) else maps,
         batch=_batch_elementwise,
         cost=lambda y, *xs, **_: flops * y.size,
         elementwise=True,
@@ -145,8 +147,9 @@ def declare_elementwise(
         module: the ``__name__`` of the module that declares it. Pickled graphs find the primitive by it.
 
     Raises:
-        ValueError: the library has a primitive of this name, an operand has a name by which rules read something else
-            (``y``, ``x_shape``), or a rule's first argument, the tangent, has that of an operand.
+        TypeError: the name or the operands are no strings, or ``maps`` or ``jvps`` is no sequence.
+        ValueError: the library has a primitive of this name, the rules are not one per operand, an operand has a name
+            by which rules read something else (``y``, ``x_shape``), or a rule's first argument has that of an operand.
 
     Example:
         >>> import numpy as np
@@ -172,6 +175,24 @@ def declare_elementwise(
         forms=NO_FORMS,
         module=module,
     )
+
+
+def _check_rules(name: str, operands: str, field: str, rules: Any) -> None:
+    """Refuse derivative rules that are not one per operand."""
+    count = len(operands.split())
+    is_other_kind = hasattr(rules, "node_maker") if field == "maps" else rules is None
+    if is_other_kind:
+        return
+    if isinstance(rules, str) or not isinstance(rules, Sequence):
+        raise TypeError(
+            f"elementwise: {field} of {name!r} is a {type(rules).__name__}; needed a list or tuple with one rule per "
+            f"operand of {operands!r}. Write {field}=[lambda t, x: ...], or None for an operand without derivative."
+        )
+    if len(rules) != count:
+        raise ValueError(
+            f"elementwise: {field} of {name!r} has {len(rules)} rules; needed {count}, one per operand of "
+            f"{operands!r}. Write None for an operand without derivative."
+        )
 
 
 def predicate(

@@ -3,7 +3,7 @@
 Memory is shared, and is written to. History is kept once for each memory: by the tensor that is no view, the *root*.
 A write to the root, or to a view of it, gives the root another node. A view knows how it shows its root
 (`remember_view`), so its own node is recorded anew when it is next read, if the root's history has changed since.
-Nobody pays for that before the first such write: only then does the tape begin to watch (`WatchingTrace`).
+Programs without such a write pay nothing for it: the first one sets the trace's ``histories`` and its ``refresh`` hook.
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from funcgrad._core.bind import Tracer, active_trace
-from funcgrad._core.primitive import Primitive
-from funcgrad._core.trace.checked import checked, unchecked
 from funcgrad._core.trace.tape import kept_by, next_serial, parent_counts, primitive_of
 from funcgrad._ops.elementwise.arithmetic import abs_p, div_p, max_p, min_p
 from funcgrad._ops.index.write import Step
-from funcgrad.autograd._tape.base import LeafNode, TensorBase, TensorNode, TensorTrace, is_tensor, retained
+from funcgrad.autograd._tape.base import LeafNode, TensorBase, is_tensor, retained
 from funcgrad.autograd._tape.function import Function
 from funcgrad.autograd._tape.mode import recorded, recording
 from funcgrad.autograd._tape.writes import WRITES, arrays_in, owner_of
@@ -96,23 +94,26 @@ def _set_node(x: Any, node: Any) -> None:
     x._node = node
 
 
-class WatchingTrace(TensorTrace):
-    """The tape once a history has changed: before a view is read, it is renewed."""
+class _Histories:
+    """Renews views before they are read. A trace has it once a write has changed a history."""
 
-    def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
+    def refresh(self, trace: Any, operands: tuple) -> bool:
         if recording.get():
             for x in operands:
-                if type(x) is self.tracer_type and _is_stale(x):
-                    _renew(x)
-        return super().apply(primitive, operands, params)
+                if type(x) is trace.tracer_type:
+                    self.renew(x)
+        # A renewed tensor is still a tensor of this trace.
+        return False
 
-    def node_of(self, x: TensorBase) -> TensorNode | None:
+    def renew(self, x: TensorBase) -> None:
         if _is_stale(x):
             _renew(x)
-        return x._node
 
-    def requires_grad(self, x: TensorBase) -> bool:
-        return x._node is not None or (_is_stale(x) and root_of(x)._node is not None)
+    def will_have_node(self, x: TensorBase) -> bool:
+        return _is_stale(x) and root_of(x)._node is not None
+
+
+_HISTORIES = _Histories()
 
 
 def rebase(root: Any, node: Any, title: str) -> None:
@@ -137,10 +138,9 @@ def begin(x: Any) -> None:
 def _change(root: Any, serial: int) -> None:
     """Have views from before a serial number renewed when they are read."""
     root._changed = serial
-    kind = type(root._owner)
-    if not issubclass(kind, WatchingTrace):
-        # Inside of fg.debug_nans the trace looks at results too.
-        root._owner.__class__ = WatchingTrace if unchecked(kind) is kind else checked(WatchingTrace)
+    if root._owner.histories is None:
+        root._owner.histories = _HISTORIES
+        root._owner.set_refresh(_HISTORIES.refresh)
 
 
 def keeps_more(node: Any) -> bool:

@@ -7,7 +7,7 @@ NumPy's protocols to the derivative rules, is known of tensors, and the reverse 
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -93,23 +93,43 @@ class TensorBase(ReverseTracer):
         return aval_of(self._value)
 
 
+class Histories(Protocol):
+    """The part of ``_memory/history.py`` that a trace calls once a write has changed a history."""
+
+    def refresh(self, trace: Any, operands: tuple) -> bool:
+        """Renew the operands that are stale views, while recording; the ``refresh`` hook of the trace."""
+        ...
+
+    def renew(self, x: TensorBase) -> None:
+        """Record anew how a tensor comes from its root, if it is a stale view."""
+        ...
+
+    def will_have_node(self, x: TensorBase) -> bool:
+        """Whether a tensor without a node is a stale view that gets one when it is renewed."""
+        ...
+
+
 class TensorTrace(ReverseTrace):
     """Records what happens to tensors that require gradients, as long as recording is on. It never ends."""
 
     transform = "backward"
     node_type = TensorNode
+    # Renews the nodes of views, from the first change of a history by a write on (``_memory/history.py``).
+    histories: Histories | None = None
 
     def __init__(self, tracer_type: type[TensorBase]) -> None:
         super().__init__()
         self.level = 0
         self.tracer_type = tracer_type
 
-    def apply(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
+    def apply(self, primitive: Primitive, operands: tuple, params: dict, hooked: bool = True) -> Any:
+        if hooked and not self.direct:
+            return self.apply_hooked(primitive, operands, params)
         is_recording = recording.get()
         if is_recording:
             for x in operands:
                 if type(x) is self.tracer_type and x._node is not None:
-                    return _record(self, primitive, operands, params)
+                    return _record(self, primitive, operands, params, False)
         values = tuple([x._value if type(x) is self.tracer_type else x for x in operands])
         y = bind(primitive, values, params)
         if primitive.multiple_results:
@@ -134,12 +154,14 @@ class TensorTrace(ReverseTrace):
         return primals, active, params
 
     def node_of(self, x: TensorBase) -> TensorNode | None:
-        """The node of a tensor as it is now: once histories have changed, this takes more (``_memory/history.py``)."""
+        """The node of a tensor as it is now."""
+        if self.histories is not None:
+            self.histories.renew(x)
         return x._node
 
     def requires_grad(self, x: TensorBase) -> bool:
         """Whether a tensor requires a gradient."""
-        return x._node is not None
+        return x._node is not None or (self.histories is not None and self.histories.will_have_node(x))
 
 
 # Looked up at each operation otherwise.

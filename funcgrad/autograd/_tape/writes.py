@@ -55,8 +55,11 @@ class _Record:
         self.serials: deque[int] = deque(maxlen=_REMEMBERED)
 
 
+# Noting every write instead of counting references costs 2 to 4 % of an optimizer's step, and 24 % of a training step
+# of `Linear(5, 2)` that calls `zero_grad` between forward and backward: the pass then has to check each node. If the
+# count came out too small, a write would be missed: `test_each_kind_of_holder_of_a_value_is_counted` fails then.
 def _references(tensor: Any) -> int:
-    """How many references to a value there are, as counted below."""
+    """Count the references to a tensor's value in the same way as `Writes.note`, so that the two can be compared."""
     value = tensor._value
     return getrefcount(value)
 

@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy._core import _methods
 
 from funcgrad._core.aval import is_inexact, is_integral
 from funcgrad._core.bind import Tracer, active_trace
@@ -93,7 +94,9 @@ def _refuse_as_index(x: Tracer, asking: FrameType) -> NoReturn:
     )
 
 
-_STATISTICS = {"_mean": "mean", "_var": "var", "_std": "std"}
+# NumPy's own functions are told from a user's function of the same name by their code objects.
+_AS_STRIDED = np.lib.stride_tricks.as_strided.__code__
+_STATISTICS = {vars(_methods)[f"_{name}"].__code__: name for name in ("mean", "var", "std")}
 
 
 def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -111,7 +114,8 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
         return _for_sparse(self, asking.f_code.co_name) if module.startswith("scipy") else _compared(self, dtype, copy)
     _refuse_in_c(self, asking)
     _refuse_by_lapack(self, asking)
-    if asking.f_code.co_name == "as_strided":
+    # NumPy would read the object array with the strides of numbers: at addresses that are no pointers.
+    if asking.f_code is _AS_STRIDED:
         raise UnsupportedFunctionError(
             f"numpy.lib.stride_tricks.as_strided: it met a traced array {self.aval}, whose memory has no "
             "strides of its own. Use numpy.lib.stride_tricks.sliding_window_view, slices with steps, or indices."
@@ -124,12 +128,12 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
             f"numpy.asarray: a traced value {self.aval} was to become an array of objects under "
             f"{self._owner.transform}, whose sums would not count. Write np.stack([...]) or fnp.asarray(x) instead."
         )
-    if asking.f_code.co_name in _STATISTICS and asking.f_globals.get("__name__", "").endswith("_core._methods"):
+    if asking.f_code in _STATISTICS:
         raise TracerArrayConversionError(
-            f"numpy.{_STATISTICS[asking.f_code.co_name]}: the array is one of objects, traced values one by one under "
+            f"numpy.{_STATISTICS[asking.f_code]}: the array is one of objects, traced values one by one under "
             f"{self._owner.transform}, and NumPy makes a plain number {np.dtype(dtype).name} of the result, which "
-            "would carry no derivative. Write np.stack([...]) or fnp.array([...]) instead of np.array([...]), and "
-            "leave np.asarray(x) out."
+            "would carry no derivative. Write np.stack([...]) or fnp.array([...]) instead of np.array([...]), and leave "
+            "np.asarray(x) out."
         )
     if dtype is not None and np.dtype(dtype) != object:
         if asking.f_code.co_code[asking.f_lasti] == _STORE:

@@ -13,7 +13,7 @@ import numpy as np
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import Tracer
 from funcgrad._core.numbers import PYTHON_NUMBERS
-from funcgrad._core.trace.place import Place, is_number, is_view, settled
+from funcgrad._core.trace.place import Place, is_number, settled, shows_part
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.gather import index_p
@@ -63,14 +63,14 @@ def _shows(view: Any, key: Any) -> bool:
 
 
 def _check_asking(x: Tracer, value: Any, asking: FrameType) -> None:
-    """Refuse ``np.random.shuffle``: it exchanges views of rows, of which one is overwritten before it is read.
+    """Refuse ``np.random.shuffle`` of rows: it exchanges views, of which one is overwritten before it is read.
 
-    It is told by its name, or where it has none by what it does: code in C that writes one part of an array to another.
+    NumPy does this in C, without a hook. So a write of a view that is no statement ``x[i] = v`` is refused. A shuffle
+    of single elements exchanges numbers and is right.
     """
-    code = asking.f_code
-    if code.co_code[asking.f_lasti] == _STORE:
+    if not isinstance(value, Tracer) or not shows_part(value):
         return
-    if "shuffle" in code.co_names or (isinstance(value, Tracer) and is_view(value) and not _is_ours(asking)):
+    if asking.f_code.co_code[asking.f_lasti] != _STORE and not _is_ours(asking):
         raise TracerAssignmentError(
             f"shuffle: it would exchange parts of a traced array {x.aval} one by one, and lose some. Write "
             "x[...] = x[rng.permutation(len(x))]; where it is no shuffle, copy the part: x[i] = x[j].copy()."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from inspect import Parameter, Signature
 from typing import Any, NamedTuple
@@ -39,7 +38,7 @@ class Declared(NamedTuple):
     optimizer: type[Any]
 
 
-def optimizer(rule: Rule, base: type[RuleOptimizer] = RuleOptimizer) -> Declared:
+def optimizer(rule: Rule, base: type[RuleOptimizer] = RuleOptimizer, *, module: str | None = None) -> Declared:
     """Make a rule's state class, its pair of pure functions, and PyTorch's class.
 
     All that `funcgrad.sgd_init`, `funcgrad.sgd_update` and `funcgrad.optim.SGD` do is done here too: hyperparameters
@@ -48,8 +47,10 @@ def optimizer(rule: Rule, base: type[RuleOptimizer] = RuleOptimizer) -> Declared
 
     Args:
         rule: the record. Called ``lion``, it gives ``LionState``, ``lion_init``, ``lion_update`` and ``Lion``; states
-            and optimizers are pickled if these are the names that they get in the caller's module.
+            and optimizers can be pickled if these are their names in the module ``module``.
         base: what the class is derived from.
+        module: the ``__name__`` of the module that holds the four results. By default it is the module in which the
+            function ``rule.step`` is defined.
 
     Returns:
         ``(state, init, update, optimizer)``. The state has an attribute for each hyperparameter and each slot. The
@@ -76,7 +77,7 @@ def optimizer(rule: Rule, base: type[RuleOptimizer] = RuleOptimizer) -> Declared
         raise TypeError(
             f"extend.optimizer: rule is a {type(rule).__name__}; needed a Rule. Declare one: Rule(name, ...)."
         )
-    where = {"__module__": sys._getframe(1).f_globals.get("__name__", __name__)}
+    where = {"__module__": module or getattr(rule.step, "__module__", None) or __name__}
     state = type(f"{rule.title}State", (State,), {"rule": rule, "__doc__": of_state(rule), **where})
     state = register_dataclass(state, meta_fields=STATIC, when_made=True)
     return Declared(state, _init(state, where), _update(state, where), _class(state, base, where))

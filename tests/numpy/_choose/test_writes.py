@@ -258,7 +258,6 @@ REFUSED: dict[str, tuple[Callable[[Any, Any], Any], type[Exception], str]] = {
     "cut: put": (lambda y, x: np.put(y.astype(int), [0], x), TracerAssignmentError, "would be cut"),
     "cut: at": (lambda y, x: np.add.at(y.astype(int), [0], x[0]), TracerAssignmentError, "would be cut"),
     "cut: fill": (lambda y, x: y.astype(int).fill(x[0]), TracerAssignmentError, "would be cut"),
-    "shuffle": (lambda y, x: np.random.default_rng(0).shuffle(y), TracerAssignmentError, r"permutation\(len\(x\)\)"),
     "resize": (lambda y, x: y.resize(4), TracerAssignmentError, r"np\.resize"),
     "setflags": (lambda y, x: y.setflags(write=False), TracerAssignmentError, "Leave it out"),
     "a number": (lambda y, x: np.copyto(np.sum(x), 1.0), TypeError, "must be an array"),

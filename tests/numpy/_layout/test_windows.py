@@ -9,7 +9,7 @@ import pytest
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 import funcgrad as fg
-from funcgrad.errors import UnsupportedFunctionError
+from funcgrad.errors import ObjectArrayWarning, UnsupportedFunctionError
 from tests.numpy._surface import check_surface, same
 
 OF: Any = np
@@ -45,6 +45,18 @@ def test_strides_are_refused() -> None:
     for dtype in (float, np.float32):
         with pytest.raises(UnsupportedFunctionError, match=r"as_strided.*sliding_window_view"):
             fg.make_graph(lambda x: as_strided(x, (2, 2), (8, 8)))(np.ones(4, dtype))
+
+
+def test_a_function_of_a_users_may_be_called_as_strided() -> None:
+    def as_strided(x: Any) -> Any:
+        return np.sum(np.asarray(x) ** 2)
+
+    def _mean(x: Any) -> Any:
+        return np.sum(np.asarray(x) ** 2)
+
+    for f in (as_strided, _mean):
+        with pytest.warns(ObjectArrayWarning):
+            same(fg.grad(f)(np.arange(3.0)), 2 * np.arange(3.0), 0)
 
 
 def test_resized(rng: np.random.Generator) -> None:
