@@ -257,7 +257,7 @@ def test_rules_with_functions_of_numpy_run_inside_of_jax(rng: np.random.Generato
         ("x", [lambda x: 2 * x], r"the first argument of a rule of own is called 'x', as an operand is"),
         ("t", (lambda t: 2 * t,), "or call the operand otherwise"),
         ("x", [lambda y: 2 * y], "as the result is; it gets the tangent or cotangent"),
-        ("x", [], "own has 1 operands and 0 rules"),
+        ("x", [], "maps of 'own' has 0 rules; needed 1"),
     ],
 )
 def test_names_by_which_rules_would_read_something_else(operands: str, maps: Any, text: str) -> None:

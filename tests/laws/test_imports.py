@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 # Names of distributions that differ from the names of their modules.
 MODULES = {"pillow": "PIL", "scikit_learn": "sklearn", "pytest_xdist": "xdist", "orbax_checkpoint": "orbax"}
 # nbclient depends on nbformat.
-KNOWN = {"funcgrad", "tests", "examples", "nbformat"}
+KNOWN = {"benchmarks", "examples", "funcgrad", "nbformat", "tests"}
 # Run by commands of their own, in environments of their own: make array-api, make clients, make package.
 ELSEWHERE = ("tests/array_api/", "tests/clients/", "tests/installed.py")
 

@@ -117,8 +117,8 @@ fit_p = Primitive(
 def _refuse_dtype(x: Tracer, dtype: np.dtype) -> NoReturn:
     raise ForeignArrayError(
         f"a traced value {x.aval} was to become an array of dtype {dtype.name}: by astype, or by an operation with an "
-        f"array of that dtype. Only numbers carry a derivative under {x._owner.transform}. Convert the other array with "
-        ".astype(float) if it holds numbers, or take the plain values of this one with fg.stop_gradient(x)."
+        f"array of that dtype. Only numbers carry a derivative under {x._owner.transform}. Convert the other array "
+        "with .astype(float) if it holds numbers, or take the plain values of this one with fg.stop_gradient(x)."
     )
 
 

@@ -161,6 +161,8 @@ def declare_elementwise(
     if isinstance(name, str) and isinstance(operands, str) and isinstance(maps, list | tuple):
         names = operands.split()
         check_operands(name, names)
+        _check_rules(name, operands, "maps", maps)
+        _check_rules(name, operands, "jvps", jvps)
         maps, jvps = checked_rules(name, names, maps), None if jvps is None else checked_rules(name, names, jvps)
     return elementwise(
         name,

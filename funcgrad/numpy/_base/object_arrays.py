@@ -132,8 +132,8 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
         raise TracerArrayConversionError(
             f"numpy.{_STATISTICS[asking.f_code]}: the array is one of objects, traced values one by one under "
             f"{self._owner.transform}, and NumPy makes a plain number {np.dtype(dtype).name} of the result, which "
-            "would carry no derivative. Write np.stack([...]) or fnp.array([...]) instead of np.array([...]), and leave "
-            "np.asarray(x) out."
+            "would carry no derivative. Write np.stack([...]) or fnp.array([...]) instead of np.array([...]), and "
+            "leave np.asarray(x) out."
         )
     if dtype is not None and np.dtype(dtype) != object:
         if asking.f_code.co_code[asking.f_lasti] == _STORE:

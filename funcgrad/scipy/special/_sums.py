@@ -63,7 +63,7 @@ def logsumexp(
     highest = select(isfinite_p(highest), highest, 0)
     exponents = a - highest
     if b is not None:
-        # Where an exponential with the factor 0 overflows, the derivative by the factor is a huge finite number.
+        # If an exponential with the factor 0 overflows, the derivative by the factor is a huge finite number.
         bound = 0.999 * math.log(float(np.finfo(a.dtype).max))
         exponents = select((b == 0) & ~(exponents < bound), bound, exponents)
     terms = exp_p(exponents)

@@ -126,7 +126,7 @@ def test_rounded_values_are_plain_under_grad() -> None:
 def test_the_next_number_has_no_derivative() -> None:
     x = np.array([0.5, 2.0])
     for derivative in (fg.grad(lambda x: np.sum(np.nextafter(x, 3.0))), lambda x: fg.jvp(np.nextafter, (x, x), (x, x))):
-        with pytest.raises(fg.errors.NotDifferentiableError, match="nextafter: a derivative was asked"):
+        with pytest.raises(fg.errors.NotDifferentiableError, match="nextafter: a derivative of the next"):
             derivative(x)
     got = fg.grad(lambda x: np.sum(x * np.nextafter(fg.stop_gradient(x), 3.0)))(x)
     np.testing.assert_array_equal(got, np.nextafter(x, 3.0))
