@@ -4,7 +4,7 @@ from funcgrad import _report as _report
 from funcgrad._core.lazy import implementing_rooms as _implementing_rooms
 from funcgrad._public import publish_lazily as _publish_lazily
 
-# Where a function of SciPy's meets a traced value first, the room that implements its module is loaded.
+# The room that implements a module of SciPy's is loaded when one of its functions first meets a traced value.
 _implementing_rooms.update(
     {
         "primitives": "funcgrad._ops",

@@ -11,7 +11,7 @@ import lazy_loader
 
 T = TypeVar("T", bound=type)
 
-# Where each published function or class was defined: doctest and the reference find sources and examples by it.
+# The module that defines each published function or class: doctest and the reference find sources and examples by it.
 origins: dict[Any, str] = {}
 
 

@@ -1,4 +1,4 @@
-"""What is needed to add to funcgrad from outside: primitives of one's own, and optimizers.
+"""The names for adding primitives and optimizers of your own to funcgrad.
 
 A *primitive* is one record: a name, an implementation on NumPy, one on XLA, a rule for shape and dtype, a derivative,
 a batching rule and a cost. Declared, it is differentiated, batched, staged, compiled and checked as ours are:
