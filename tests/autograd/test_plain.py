@@ -148,8 +148,7 @@ def test_other_libraries_share_the_memory_of_a_tensor() -> None:
         assert np.from_dlpack(refused.detach()) == refused.item()
 
 
-def test_torch_takes_tensors_by_dlpack() -> None:
-    torch = pytest.importorskip("torch")
+def test_torch_takes_tensors_by_dlpack(torch: Any) -> None:
     t = tensor(np.array([[1.0, 2.0], [3.0, 4.0]], np.float32))
     theirs = torch.from_dlpack(t.T)
     theirs[0, 1] = 7.0
