@@ -68,7 +68,7 @@ def faults_are_named(folder: Path) -> None:
     for path, change, error, pattern in (
         (largest, lambda data: bytes([data[0] ^ 1]) + data[1:], CheckpointError, "the file arrays/.* is damaged"),
         (largest, lambda data: data[:-1], CheckpointError, "the file arrays/.* is damaged"),
-        (largest, None, CheckpointError, "of [0-9]+ files in arrays [0-9]+ are there"),
+        (largest, None, CheckpointError, "it has [0-9]+ of the [0-9]+ files in arrays"),
         (folder / "sums.1.json", None, CheckpointError, "its checksums cannot be read"),
         (folder / "tree.safetensors", lambda data: data[:-1], CheckpointError, "the file is cut short"),
         (folder / "tree.safetensors", None, IsADirectoryError, "this folder is not a checkpoint"),
