@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad._core.forms import Forms
 from funcgrad._ops.elementwise.arithmetic import abs_p, add_p, div_p, neg_p, squared
+from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.trigonometric import cos_p, sin_p
@@ -116,8 +117,10 @@ logistic_p = elementwise(
 )
 
 
-def _gap(a: Any, b: Any) -> Any:
+def _gap(a: Any, b: Any, dtype: np.dtype) -> Any:
     """Return ``a - b``, and 0 for two infinities of one sign: the operands then share the derivative."""
+    # A Python number alone would be an array of its own dtype in a selection, and widen the derivative.
+    a, b = cast(a, dtype), cast(b, dtype)
     same = (a == b) & (abs_p(a) == np.inf)
     return select(same, 0, a) - select(same, 0, b)
 
@@ -139,7 +142,10 @@ logaddexp_p = elementwise(
     numpy=np.logaddexp,
     xla=_logaddexp_xla,
     # The derivative by an operand is the logistic function of its distance from the other: accurate in both tails.
-    maps=[lambda t, a, b: t * logistic_p(_gap(a, b)), lambda t, a, b: t * logistic_p(_gap(b, a))],
+    maps=[
+        lambda t, a, b, y_aval: t * logistic_p(_gap(a, b, y_aval.dtype)),
+        lambda t, a, b, y_aval: t * logistic_p(_gap(b, a, y_aval.dtype)),
+    ],
     flops=25,
 )
 logaddexp2_p = elementwise(
@@ -147,7 +153,10 @@ logaddexp2_p = elementwise(
     "a b",
     numpy=np.logaddexp2,
     xla=_logaddexp2_xla,
-    maps=[lambda t, a, b: t * logistic_p(_LN2 * _gap(a, b)), lambda t, a, b: t * logistic_p(_LN2 * _gap(b, a))],
+    maps=[
+        lambda t, a, b, y_aval: t * logistic_p(_LN2 * _gap(a, b, y_aval.dtype)),
+        lambda t, a, b, y_aval: t * logistic_p(_LN2 * _gap(b, a, y_aval.dtype)),
+    ],
     flops=25,
 )
 

@@ -306,3 +306,13 @@ def test_a_ufunc_that_is_declared_anew_is_found(monkeypatch: pytest.MonkeyPatch)
     fg.extend.implements(np.hypot)(lambda x, y: x * y * 2)
     x = np.array([0.5, 2.0])
     np.testing.assert_array_equal(fg.grad(lambda x: np.sum(np.arctan(x) + np.hypot(x, 1.5)))(x), [6.0, 6.0])
+
+
+@pytest.mark.parametrize("other", [2, 0.5, -1.0])
+@pytest.mark.parametrize("function", [np.logaddexp, np.logaddexp2])
+def test_a_python_number_does_not_widen_the_derivative(function: Any, other: Any) -> None:
+    for x in (np.float32(1.0), np.ones(3, np.float32)):
+        for f in (lambda x: np.sum(function(x, other)), lambda x: np.sum(function(other, x))):
+            assert fg.grad(f)(x).dtype == np.float32
+            assert fg.jvp(f, (x,), (x,))[1].dtype == np.float32
+            assert fg.jit(fg.grad(f), engine="numpy")(x).dtype == np.float32
