@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
-from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, bind, keeps, next_serial
+from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, active_trace, bind, keeps, next_serial
 from funcgrad._core.trace.place import writable
 from funcgrad.tree import register_leaf
 
@@ -52,8 +52,12 @@ class ForwardTracer(Tracer):
 
 
 def _unmoved(y: Any) -> Any:
-    """A result of empty arrays alone: it has no tangent, since a tangent of 0 times an infinite slope would be NaN."""
-    return writable(y._value) if type(y) is ForwardTracer and 0 not in y.shape else y
+    """Return a result of empty arrays alone without a tangent: 0 times an infinite slope would be NaN."""
+    if type(y) is not ForwardTracer or 0 in y.shape:
+        return y
+    # The function that runs may write to its result. An inner transform that computes with the value must not get a
+    # place, which it would keep as a primal.
+    return writable(y._value) if active_trace() is y._owner else y._value
 
 
 class ForwardTrace(Trace):

@@ -59,7 +59,7 @@ def write(x: Tracer, v: Any, index: Index = WHOLE, arrays: tuple = (), asked: st
     if not _in_buffer(memory, steps, v, index, arrays):
         keep_layout(memory)
         v = v.copy() if type(v) is _NDARRAY else v
-        memory.value = replaced(memory.value, steps, v, index, arrays)
+        memory.value = settled(replaced(memory.value, steps, v, index, arrays))
         memory.owned = False
     memory.version += 1
 

@@ -330,3 +330,23 @@ def test_a_function_inside_cannot_write_to_what_it_closes_over(name: str, double
             TracerAssignmentError, match=r"was made outside of the function that .* Write into a copy made"
         ):
             outer()
+
+
+def test_results_of_empty_arrays_are_written_to_under_two_transforms() -> None:
+    def program(empty: Any, x: Any) -> Any:
+        y = np.sum(empty, axis=0)
+        y[1:] = x
+        y *= 0.5
+        z = np.zeros_like(x, dtype=complex)
+        z[3:] = np.sum(x)
+        z *= 0.75
+        return np.sum(y * y * y) + np.sum(z.real)
+
+    x = np.array([1.0, 2.0, 3.0])
+
+    def of(x: Any) -> Any:
+        return program(np.reshape(x[:0], (0, 1)) * np.ones((0, 4)), x)
+
+    np.testing.assert_allclose(fg.grad(of)(x), 0.375 * x**2)
+    np.testing.assert_allclose(fg.hessian(of)(x), np.diag(0.75 * x))
+    np.testing.assert_allclose(fg.jacfwd(fg.jacfwd(of))(x), np.diag(0.75 * x))
