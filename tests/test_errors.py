@@ -28,6 +28,7 @@ BASES = {
     "SparseGradientError": RuntimeError,
     "GradientMismatchError": AssertionError,
     "LargeProgramWarning": UserWarning,
+    "PathsWarning": UserWarning,
     "ObjectArrayWarning": UserWarning,
     "StagedRandomWarning": UserWarning,
 }

@@ -135,7 +135,9 @@ class Trace:
     transform = "transform"
     # Whether Python sees the numbers: a staged value has none to branch on.
     concrete = True
-    # Why not, for messages.
+    # Whether it answers when Python asks a staged value for its number, and records the answer (`follow`).
+    follows = False
+    # Why the numbers are not known, for messages.
     unknown = "only its shape and dtype are known"
     # What an error of NumPy's is to be told when it comes out of the user's function, and words that it says then.
     note: tuple[str, str] | None = None
@@ -200,6 +202,10 @@ class Trace:
         """Set the hook after an application, or remove it with ``None``."""
         self.check = check
         self.direct = self.alive and check is None and self.refresh is None
+
+    def follow(self, x: Any, asked: str) -> Any:
+        """Answer ``bool``, ``int``, ``index`` or ``item`` of a value; only where the trace `follows`."""
+        raise NotImplementedError
 
     def may_be_array(self, x: Any) -> bool:
         """Whether a value without axes, of which only the type is known, may be an array rather than a number."""

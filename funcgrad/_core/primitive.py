@@ -110,6 +110,7 @@ class Primitive:
         "effect",
         "elementwise",
         "forms",
+        "guards",
         "module",
         "multiple_results",
         "name",
@@ -161,6 +162,8 @@ class Primitive:
         self.multiple_results = multiple_results
         # Whether it is run for what it does, so that programs keep it, though nothing reads its results.
         self.effect = False
+        # Whether its equations are guards, at which paths of a program part.
+        self.guards = False
         # Of a `ViewPrimitive`, what makes its results views.
         self.view: View | None = None
         # For up to three operands: what applies to bare values and records at once, by set of active operands.

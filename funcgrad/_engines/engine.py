@@ -11,9 +11,16 @@ if TYPE_CHECKING:
     import numpy as np
 
     from funcgrad._core.graph.ir import Graph
+    from funcgrad._core.graph.paths import PathTree
     from funcgrad._core.primitive import Primitive
     from funcgrad._engines.signature import Signature
     from funcgrad.tree import TreeDef
+
+
+# A function of the user's arguments, and its source.
+Written = tuple["Callable[[tuple, dict], Any]", str]
+# For each question of a guard, the function that answers it.
+Questions = dict[str, "Callable[[Any], Any]"]
 
 
 class Tracing(Protocol):
@@ -60,8 +67,9 @@ class Engine:
         lasting: ``lasting(value, given)`` returns a result in the form that a caller who passed ``given`` can keep.
         tracing: functions to compile whole functions of pytrees by tracing them, so that a call runs none of our
             Python; ``None`` if ``fg.jit`` stages the function and ``compile`` takes the graph.
-        written: ``written(graph, signature)`` returns a function of the user's arguments, guard and results
+        written: ``written(graph, signature)`` returns a function of the user's arguments, check and results
             included, and its source; ``None`` if the engine writes no source, and calls use ``compile``.
+        written_paths: ``written_paths(tree, signature, questions)`` returns the same for a tree of paths.
         settle: waits for all Python functions that its programs call.
         is_tracing: returns whether the engine is tracing a function in this thread now.
         spreads: returns whether it has several devices, over which arrays can be sharded.
@@ -76,7 +84,8 @@ class Engine:
     place_beside: Callable[[Any, Any], Any]
     lasting: Callable[[Any, Any], Any]
     tracing: Tracing | None
-    written: Callable[[Graph, Signature], tuple[Callable[[tuple, dict], Any], str]] | None
+    written: Callable[[Graph, Signature], Written] | None
+    written_paths: Callable[[PathTree, Signature, Questions], Written] | None
     settle: Callable[[], None]
     is_tracing: Callable[[], bool]
     spreads: Callable[[], bool]

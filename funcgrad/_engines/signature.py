@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,20 @@ from funcgrad.tree import TreeDef
 
 # The value that a program returns for arguments of another signature.
 MISS: Any = object()
+
+
+class Unknown:
+    """A program with paths returns it where the arguments take a path that it does not have.
+
+    Args:
+        answers: the answers to the guards, up to the one that no path gave.
+    """
+
+    __slots__ = ("answers",)
+
+    def __init__(self, answers: tuple[Hashable, ...]) -> None:
+        self.answers = answers
+
 
 _NUMBERS = (bool, int, float, complex)
 
@@ -40,7 +54,7 @@ class Signature(NamedTuple):
 
 
 def is_plain(leaf: Any) -> bool:
-    """Return whether guards can check a leaf: an array of NumPy's own class, or a number."""
+    """Return whether argument checks can check a leaf: an array of NumPy's own class, or a number."""
     return type(leaf) is np.ndarray or type(leaf) in _NUMBERS or (isinstance(leaf, np.generic) and _is_numpys(leaf))
 
 

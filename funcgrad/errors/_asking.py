@@ -259,3 +259,30 @@ class LargeProgramWarning(UserWarning):
     >>> round(float(fg.jit(settled)(1.0)), 6)
     0.739085
     """
+
+
+class PathsWarning(UserWarning):
+    """A function compiled with ``fg.jit(f, paths=n)`` took more than n paths, and runs eagerly where a path is new.
+
+    Each way through the branches of a function is a path. The warning names the lines that branch. Here each number of
+    rounds is a path:
+
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> @fg.jit(paths=2, engine="numpy")
+    ... def root(a):
+    ...     x = a
+    ...     while abs(x * x - a) > 1e-9:
+    ...         x = 0.5 * (x + a / x)
+    ...     return x
+    >>> [round(float(root(a)), 6) for a in (4.0, 9.0)]
+    [2.0, 3.0]
+
+    Raise ``paths``, or write a loop of many rounds with `while_loop`:
+
+    >>> @fg.jit(engine="numpy")
+    ... def root(a):
+    ...     return fg.while_loop(lambda x: np.abs(x * x - a) > 1e-9, lambda x: 0.5 * (x + a / x), a)
+    >>> round(float(root(4.0)), 6)
+    2.0
+    """

@@ -6,7 +6,7 @@ What is exported here may be relied upon by other parts of the library; `funcgra
 from funcgrad._public import publish
 from funcgrad.numpy._array.intercept import StandIns, intercept, is_intercepted
 from funcgrad.numpy._base.axes import ALL_AXES, normalize_axes, normalize_axis
-from funcgrad.numpy._base.concrete import concrete_value, known_value
+from funcgrad.numpy._base.concrete import concrete_value, innermost, known_value
 from funcgrad.numpy._base.convert import as_value, dtype_of, kind_of, operands_for, promote
 from funcgrad.numpy._base.dispatch import functions, implements, is_covered, special_functions
 from funcgrad.numpy._base.guests import holds_tracer, is_guest, is_number_dtype, is_object_array, is_sparse
@@ -35,6 +35,7 @@ __all__ = [
     "getitem",
     "holds_tracer",
     "implements",
+    "innermost",
     "intercept",
     "is_covered",
     "is_guest",

@@ -23,7 +23,7 @@ PACKAGE = Path(fg.__file__).parent
 def test_the_record_is_whole(engine: Engine) -> None:
     for field in dataclasses.fields(engine):
         assert field.default is dataclasses.MISSING, f"{field.name} may be left out"
-        assert callable(getattr(engine, field.name)) or field.name in ("name", "tracing", "written")
+        assert callable(getattr(engine, field.name)) or field.name in ("name", "tracing", "written", "written_paths")
     assert engine_named(engine.name) is engine
 
 
@@ -142,7 +142,7 @@ sys.exit('jax' in sys.modules and 'jax was imported')
 KNOWN = {
     "_report/python/write.py",
     "_report/stablehlo.py",
-    "_transforms/compiled/jit.py",
+    "_transforms/compiled/xla_function.py",
     "interop/jax.py",
     "io/_directory.py",
     "io/_spread.py",

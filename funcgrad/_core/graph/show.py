@@ -69,6 +69,10 @@ def _origin(source: Line) -> str:
 
 def equation_text(equation: Equation, names: Names) -> str:
     """An equation as it is printed."""
+    if equation.primitive.guards:
+        asked, answer = equation.params["asked"], equation.params["answer"]
+        value = names(equation.operands[0])
+        return f"guard {value if asked == 'bool' else f'{asked}({value})'}: {answer}"
     operands = " ".join(names(x) for x in equation.operands)
     params = ", ".join(f"{name}={param_text(value)}" for name, value in equation.params.items())
     results = ", ".join(f"{names(var)}: {var.aval}" for var in equation.results)

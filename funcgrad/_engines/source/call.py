@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import optree
 
-from funcgrad._core.graph.ir import Graph
+from funcgrad._core.graph.ir import Graph, Var
 from funcgrad._engines.signature import MISS, Signature, is_plain
 from funcgrad._engines.source.clusters import clustered
 from funcgrad._engines.source.code import function_of
@@ -43,30 +43,47 @@ def written(
     donated = [k for k, i in enumerate(places) if i in signature.donated and graph.inputs[k].aval.shape != ()]
     graph = prepared(graph)
     writer = Writer(graph, [graph.inputs[k] for k in donated])
-    guard, body = _Guard(writer, signature).lines(), writer.body()
+    check, body = argument_check(writer, signature), writer.body()
     names, copies = results_of(writer)
     used = [k for k in donated if graph.inputs[k] in writer.buffers.used]
-    lines = [*guard, *_checked(writer, used, places, signature), *body]
-    result = _put_together(writer, signature.out_tree, iter(names))
-    source = "\n    ".join(["def run(args, kwargs):", *lines, *copies, f"return {result}"]) + "\n"
-    function = function_of(source, writer.scope, graph.name)
+    lines = [*check, *checked_donations(writer, used, graph.inputs, places, signature), *body]
+    result = put_together(writer, signature.out_tree, names)
+    return made(writer, [*lines, *copies, f"return {result}"], graph.name)
+
+
+def made(writer: Writer, lines: Sequence[str], name: str) -> tuple[Callable[[tuple, dict], Any], str]:
+    """Return the function of these lines, and its source."""
+    source = "\n    ".join(["def run(args, kwargs):", *lines]) + "\n"
+    function = function_of(source, writer.scope, name)
     # Each cluster is compiled by itself, so its program is shown under its own name.
     parts = [part.replace("def run(", f"def {name}(", 1) for name, part in writer.parts.items()]
     return function, "\n\n".join([source, *parts])
 
 
-def _checked(w: Writer, donated: Sequence[int], places: Sequence[int], signature: Signature) -> list[str]:
+def argument_check(writer: Writer, signature: Signature) -> list[str]:
+    """Return the lines that unpack the arguments and check them."""
+    return _ArgumentCheck(writer, signature).lines()
+
+
+def put_together(writer: Writer, tree: TreeDef, names: Sequence[str]) -> str:
+    """Return the expression that builds the result from its leaves."""
+    return _put_together(writer, tree, iter(names))
+
+
+def checked_donations(
+    w: Writer, donated: Sequence[int], inputs: Sequence[Var], places: Sequence[int], signature: Signature
+) -> list[str]:
     """Return the line that refuses a donated array if it is written to and another array shares its memory."""
     if not donated:
         return []
-    others = [k for k, var in enumerate(w.graph.inputs) if k not in donated and var.aval.shape != ()]
+    others = [k for k, var in enumerate(inputs) if k not in donated and var.aval.shape != ()]
     check = w.value("donated", Donated([signature.names[places[k]] for k in (*donated, *others)]), bare=True)
     constants = [w.names[var] for var, _ in w.graph.constants]
     given, kept = ["".join([f"x{k}, " for k in numbers]) for numbers in (donated, others)]
     return [f"{check}(({given}), ({kept}{''.join([f'{name}, ' for name in constants])}))"]
 
 
-class _Guard:
+class _ArgumentCheck:
     """Writes the lines that unpack the arguments and check them."""
 
     def __init__(self, writer: Writer, signature: Signature) -> None:

@@ -30,8 +30,11 @@ from funcgrad._engines.source.kernels.plan import KernelPlan, looped
 from funcgrad._engines.source.kernels.store import Kept
 from funcgrad._engines.source.kernels.text import Text
 from funcgrad._engines.source.numpy import compile_source
+from funcgrad._engines.source.paths import written_paths
 
 if TYPE_CHECKING:
+    from funcgrad._core.graph.paths import PathTree
+    from funcgrad._engines.engine import Questions
     from funcgrad._engines.source.writer import Writer
 
 _numba: Any = LazyModule("numba")
@@ -368,6 +371,14 @@ def written_numba(graph: Graph, signature: Signature) -> tuple[Callable[[tuple, 
     """Return a graph as a function of the user's arguments, and its source, with kernels in it."""
     _needed()
     return written(graph, signature, _prepared)
+
+
+def written_paths_numba(
+    tree: PathTree, signature: Signature, questions: Questions
+) -> tuple[Callable[[tuple, dict], Any], str]:
+    """Return a tree of paths as a function of the user's arguments, and its source, with kernels in it."""
+    _needed()
+    return written_paths(tree, signature, questions, _prepared)
 
 
 def compile_numba(graph: Graph) -> Callable[..., list]:

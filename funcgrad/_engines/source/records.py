@@ -7,29 +7,39 @@ from typing import Any
 
 from funcgrad._core.bind import NUMPY_TYPES, bind
 from funcgrad._core.graph.ir import Graph
+from funcgrad._core.graph.paths import PathTree
 from funcgrad._core.lazy import LazyModule
-from funcgrad._engines.engine import NO_SCOPE, Engine
+from funcgrad._engines.engine import NO_SCOPE, Engine, Questions, Written
 from funcgrad._engines.signature import Signature
 
 _numpy: Any = LazyModule("funcgrad._engines.source.numpy")
 _numba: Any = LazyModule("funcgrad._engines.source.numba")
 _call: Any = LazyModule("funcgrad._engines.source.call")
+_paths: Any = LazyModule("funcgrad._engines.source.paths")
 
 
 def _compile_numpy(graph: Graph) -> Callable[..., list]:
     return _numpy.compile_numpy(graph)
 
 
-def _written_numpy(graph: Graph, signature: Signature) -> tuple[Callable[[tuple, dict], Any], str]:
+def _written_numpy(graph: Graph, signature: Signature) -> Written:
     return _call.written(graph, signature)
+
+
+def _written_paths_numpy(tree: PathTree, signature: Signature, questions: Questions) -> Written:
+    return _paths.written_paths(tree, signature, questions)
 
 
 def _compile_numba(graph: Graph) -> Callable[..., list]:
     return _numba.compile_numba(graph)
 
 
-def _written_numba(graph: Graph, signature: Signature) -> tuple[Callable[[tuple, dict], Any], str]:
+def _written_numba(graph: Graph, signature: Signature) -> Written:
     return _numba.written_numba(graph, signature)
+
+
+def _written_paths_numba(tree: PathTree, signature: Signature, questions: Questions) -> Written:
+    return _numba.written_paths_numba(tree, signature, questions)
 
 
 NUMPY = Engine(
@@ -47,6 +57,7 @@ NUMPY = Engine(
     lasting=lambda value, given: value,
     tracing=None,
     written=_written_numpy,
+    written_paths=_written_paths_numpy,
 )
 
 NUMBA = Engine(
@@ -64,4 +75,5 @@ NUMBA = Engine(
     lasting=NUMPY.lasting,
     tracing=None,
     written=_written_numba,
+    written_paths=_written_paths_numba,
 )

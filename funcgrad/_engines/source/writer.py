@@ -10,7 +10,7 @@ Each line says which of the user's lines it comes from. Large arrays are dropped
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,29 +31,69 @@ class Writer:
     Args:
         graph: the program.
         donated: inputs whose memory may be written to.
+        before: the writer of the lines that this program continues (`continued`).
     """
 
-    def __init__(self, graph: Graph, donated: Sequence[Var] = ()) -> None:
+    def __init__(self, graph: Graph, donated: Sequence[Var] = (), before: Writer | None = None) -> None:
         self.graph = graph
-        self.scope: dict[str, Any] = {}
+        self.scope: dict[str, Any] = {} if before is None else before.scope
         self.names: dict[Any, str] = {}
+        # The number of the first name: the lines before use the others.
+        self.first = 0 if before is None else before.first + len(before.names)
         self.buffers = Buffers(graph, donated)
         # Variables of shape () that hold NumPy numbers. For these, Python's operators give NumPy's results.
         self.numbers: set[Any] = {var for var in graph.inputs if var.aval.shape == () and not var.aval.weak}
         # Contiguous arrays in C order: results of kernels.
         self.packed: set[Any] = set()
         # The sources of the clusters and kernels that the program calls, by name.
-        self.parts: dict[str, str] = {}
-        self._values: dict[int, str] = {}
+        self.parts: dict[str, str] = {} if before is None else before.parts
+        self.values: dict[Any, str] = {} if before is None else before.values
         self._arrays: dict[Any, str] = {}
         self._before: list[str] = []
         # Variables whose memory was free and now holds another variable. They must not be dropped before that one.
         self.reused: set[Var] = set()
-        self.inputs: dict[Any, str] = {var: f"x{i}" for i, var in enumerate(graph.inputs)}
-        self.names.update(self.inputs)
-        for i, (var, value) in enumerate(graph.constants):
-            self.names[var] = f"k{i}"
-            self.scope[f"k{i}"] = value
+        self.inputs: dict[Any, str] = {}
+        if before is None:
+            self.inputs.update({var: f"x{i}" for i, var in enumerate(graph.inputs)})
+            self.names.update(self.inputs)
+        # The names of all arguments of the function.
+        self.arguments: list[str] = [*self.inputs.values()] if before is None else before.arguments
+        for var, value in graph.constants:
+            self.names[var] = self.value("k", value)
+
+    def continued(self, graph: Graph, inputs: Sequence[Operand], donated: Collection[str]) -> tuple[Writer, list[str]]:
+        """Return a writer of the lines that follow and end the function, and lines that prepare its inputs.
+
+        Args:
+            graph: the program that follows.
+            inputs: the variables and literals of this program that are its inputs.
+            donated: the names of arguments whose memory the lines may write to.
+        """
+        roots = [self.buffers.root(x) for x in inputs if type(x) is Var]
+        free = [
+            var
+            for var, x in zip(graph.inputs, inputs, strict=True)
+            if type(x) is Var and (self.buffers.is_own(x) or self.inputs.get(x) in donated)
+            if self.buffers.is_whole(x) and roots.count(self.buffers.root(x)) == 1
+        ]
+        writer, lines = Writer(graph, free, self), []
+        for var, x in zip(graph.inputs, inputs, strict=True):
+            if type(x) is Literal or (var.aval.weak and x not in self.numbers):
+                name = writer.new(var)
+                text = self.name(x)
+                if var.aval.weak and var.aval.dtype == np.float64:
+                    text = f"{self.numpy(np.float64)}({text})"
+                    writer.numbers.add(var)
+                elif type(x) is Literal and isinstance(x.value, np.generic):
+                    writer.numbers.add(var)
+                lines.append(f"{name} = {text}")
+            else:
+                writer.names[var] = self.names[x]
+                for known, found in ((self.numbers, writer.numbers), (self.packed, writer.packed)):
+                    (found.add if x in known else found.discard)(var)
+            if type(x) is Var and x in self.inputs:
+                writer.inputs[var] = self.inputs[x]
+        return writer, lines
 
     def body(self) -> list[str]:
         """Return the lines that compute all results."""
@@ -79,7 +119,7 @@ class Writer:
         read = {x for equation in self.graph.equations for x in equation.operands}
         lines = []
         for var in self.graph.inputs:
-            if var.aval.weak and var.aval.dtype == np.float64 and var in read:
+            if var.aval.weak and var.aval.dtype == np.float64 and var in read and var not in self.numbers:
                 name = self.names[var] = f"n{self.inputs[var][1:]}"
                 self.numbers.add(var)
                 lines.append(f"{name} = {self.numpy(np.float64)}({self.inputs[var]})")
@@ -119,7 +159,7 @@ class Writer:
 
     def new(self, var: Var) -> str:
         """Give a result a new name and return it."""
-        self.names[var] = f"v{len(self.names)}"
+        self.names[var] = f"v{self.first + len(self.names)}"
         return self.names[var]
 
     def name(self, x: Operand) -> str:
@@ -164,11 +204,11 @@ class Writer:
     def value(self, hint: str, value: Any, *, key: Any = None, bare: bool = False) -> str:
         """Return a name for a value; equal values get one name."""
         key = id(value) if key is None else key
-        name = self._values.get(key)
+        name = self.values.get(key)
         if name is None:
             hint = re.sub(r"\W", "_", hint)
             name = hint if bare and hint not in self.scope else f"{hint}_{len(self.scope)}"
-            self._values[key] = name
+            self.values[key] = name
             self.scope[name] = value
         return name
 
@@ -206,7 +246,7 @@ def results_of(writer: Writer) -> tuple[list[str], list[str]]:
             lines.append(f"{name} = {writer.names[x]}{'.copy()' if known else ''}")
             unknown += [] if known else [name]
     if unknown:
-        held = [*writer.inputs.values(), *[writer.names[var] for var in constants]]
+        held = [*writer.arguments, *[writer.names[var] for var in constants]]
         held = dict.fromkeys([*held, *[name for name in names if name not in unknown]])
         copy = writer.value("in_own_memory", in_own_memory, bare=True)
         given = f"({', '.join(unknown)},), ({''.join(f'{name}, ' for name in held)})"

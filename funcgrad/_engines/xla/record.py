@@ -100,4 +100,5 @@ XLA = Engine(
     lasting=_lasting,
     tracing=xla,
     written=None,
+    written_paths=None,
 )

@@ -16,10 +16,10 @@ from funcgrad._engines import is_abstract, tracing_engine
 Function = Callable[..., None]
 
 # An equation needs a result, though nobody reads that of an effect.
-_DONE = np.bool_(False)
+DONE = np.bool_(False)
 
 
-class _NothingMoves:
+class NothingMoves:
     """An effect has no derivative; it gets the primal values."""
 
     __slots__ = ()
@@ -41,7 +41,7 @@ def _run(*xs: Any, function: Function, ordered: bool) -> list[Any]:
     if engine is not None:
         return engine.run(effect_p, xs, params)
     function(*[np.asarray(x) for x in xs])
-    return [_DONE]
+    return [DONE]
 
 
 def _run_xla(lax: Any, *xs: Any, function: Function, ordered: bool) -> list[Any]:
@@ -50,9 +50,9 @@ def _run_xla(lax: Any, *xs: Any, function: Function, ordered: bool) -> list[Any]
         return staging.apply(effect_p, xs, {"function": function, "ordered": ordered})
     if tracing_engine() is None and not any(map(is_abstract, xs)):
         function(*map(np.asarray, xs))
-        return [_DONE]
+        return [DONE]
     lax.debug_callback(lambda *xs: function(*map(np.asarray, xs)), *xs, ordered=ordered)
-    return [_DONE]
+    return [DONE]
 
 
 class _Each(NamedTuple):
@@ -82,7 +82,7 @@ effect_p = Primitive(
     numpy=_run,
     xla=_run_xla,
     aval=lambda *xs, function, ordered: [Aval((), np.dtype(bool))],
-    derivative=_NothingMoves(),
+    derivative=NothingMoves(),
     batch=_batch,
     cost=lambda y, *xs, function, ordered: 0,
     multiple_results=True,

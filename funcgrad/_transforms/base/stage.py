@@ -10,8 +10,11 @@ import numpy as np
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import is_value
 from funcgrad._core.graph.ir import Graph
+from funcgrad._core.graph.paths import Path
+from funcgrad._core.trace.path import PathTrace
 from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._core.tracebacks import folded
+from funcgrad._ops.program.guard import answer_to, record_guard
 from funcgrad._transforms.base.arguments import (
     check_callable,
     name_of,
@@ -20,7 +23,7 @@ from funcgrad._transforms.base.arguments import (
 )
 from funcgrad._transforms.base.pickled import picklable
 from funcgrad.errors import ForeignArrayError
-from funcgrad.numpy.extend import is_number_dtype
+from funcgrad.numpy.extend import innermost, is_number_dtype
 from funcgrad.random.extend import Watched
 from funcgrad.tree import TreeDef, flatten, unflatten
 
@@ -28,18 +31,21 @@ P = ParamSpec("P")
 
 
 @picklable
-def make_graph(f: Callable[P, Any]) -> Callable[P, Graph]:
+def make_graph(f: Callable[P, Any], *, paths: bool = False) -> Callable[P, Graph]:
     """Make the function that stages ``f``: it returns the graph of the primitives that ``f`` applies.
 
     Args:
         f: a function of pytrees of arrays.
+        paths: whether to follow branches. The graph is then that of the path that the numbers of the arguments take,
+            with a guard for each branch, and it evaluates only where its guards give the same answers.
 
     Returns:
-        A function of the arguments of ``f``, of which only shapes and dtypes are used (`ShapeDtype` will do);
-        it returns the `Graph`, which evaluates when called with arrays of these types.
+        A function of the arguments of ``f``, of which only shapes and dtypes are used (`ShapeDtype` will do) unless
+        ``paths`` is set. It returns the `Graph`, which evaluates when called with arrays of these types.
 
     Raises:
         ConcretizationTypeError: ``f`` needs a number where only a type is known (a branch on a value).
+        GraphError: when the graph of a path is called: its arguments take another path.
 
     Example:
         >>> import numpy as np
@@ -49,6 +55,9 @@ def make_graph(f: Callable[P, Any]) -> Callable[P, Graph]:
         ['mul', 'reduce_sum']
         >>> float(graph(np.array([1.0, 2.0, 3.0])))
         14.0
+        >>> relu = lambda x: x if x > 0 else 0.0 * x
+        >>> [equation.primitive.name for equation in fg.make_graph(relu, paths=True)(3.0).equations]
+        ['gt', 'guard']
     """
     check_callable("make_graph", f)
 
@@ -56,6 +65,9 @@ def make_graph(f: Callable[P, Any]) -> Callable[P, Graph]:
     def staged(*args: Any, **kwargs: Any) -> Graph:
         leaves, in_tree = flatten((args, kwargs))
         leaves = [taken(x) for x in leaves]
+        if paths:
+            path, _ = stage_path(f, leaves, in_tree, effects=False, transform="make_graph")
+            return path.graph.with_trees(in_tree, path.tree)
         graph, out_tree = stage_leaves(f, leaves, in_tree, is_stageable)
         return graph.with_trees(in_tree, out_tree)
 
@@ -83,6 +95,38 @@ def stage_leaves(
         out_leaves, out_tree = flatten(out)
         graph = trace.graph([_settled(name_of(f), leaf) for leaf in out_leaves], name_of(f))
     return graph, out_tree
+
+
+def stage_path(
+    f: Callable[..., Any],
+    leaves: Sequence[Any],
+    in_tree: TreeDef,
+    answers: Sequence[Any] = (),
+    *,
+    effects: bool = True,
+    transform: str = "jit",
+) -> tuple[Path, list[Any]]:
+    """Run ``f`` on the numbers of the dynamic leaves, and record its path.
+
+    Args:
+        f: the function.
+        leaves: the leaves of its arguments. Those that are no arrays or numbers are passed as they are.
+        in_tree: the structure of the arguments.
+        answers: the answers of the first guards, if they are known.
+        effects: whether prints and other effects happen meanwhile.
+        transform: the name of the transform, for messages.
+
+    Returns:
+        The path, and the numbers of the results.
+    """
+    trace = PathTrace(transform, record_guard, answer_to, answers, effects)
+    inputs = [trace.input_with(abstract(leaf), innermost(leaf)) if is_stageable(leaf) else leaf for leaf in leaves]
+    args, kwargs = unflatten(in_tree, inputs)
+    with Watched(transform, name_of(f), f), trace:
+        out_leaves, out_tree = flatten(f(*args, **kwargs))
+        settled = [_settled(name_of(f), leaf) for leaf in out_leaves]
+        graph = trace.graph(settled, name_of(f))
+    return Path(graph, out_tree, tuple(trace.answers)), trace.numbers(settled)
 
 
 def stage_flat(f: Callable[..., Sequence[Any]], avals: Sequence[Aval], name: str) -> Graph:

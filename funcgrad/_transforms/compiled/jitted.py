@@ -138,8 +138,8 @@ def is_lasting(value: Any) -> bool:
     return not isinstance(value, Tracer) and not is_abstract(value)
 
 
-def _again(kind: type[Jitted], f: Callable[..., Any], numbers: Any, names: Any, engine: str, donated: Any) -> Jitted:
+def _again(kind: type[Jitted], f: Callable[..., Any], numbers: Any, names: Any, engine: str, *rest: Any) -> Jitted:
     """A compiled function as it was pickled; its programs are made anew."""
-    made = kind(f, StaticArguments(f, numbers, names), engine_named(engine), donated)
+    made = kind(f, StaticArguments(f, numbers, names), engine_named(engine), *rest)
     functools.update_wrapper(made, f, updated=())
     return made

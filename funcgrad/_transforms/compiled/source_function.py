@@ -76,26 +76,8 @@ class SourceFunction(Jitted):
         function, given, named, static = self._static.bind(args, kwargs)
         graph, in_tree, _, out_tree = self._stage_bound(function, given, named, static)
         fixed = self._static.numbers, self._static.names
-        donated, names = self._donations(args, given, named)
+        donated, names = donations(self._function, self._static, self._donated, args, (given, named))
         return graph, Signature(args, kwargs, fixed, in_tree, leaves((given, named)), out_tree, donated, names)
-
-    def _donations(self, args: tuple, given: tuple, named: dict) -> tuple[list[int], list[str]]:
-        """The numbers of the donated leaves, and the names of all; none where nothing is donated."""
-        places = self._static.dynamic(self._donated, len(args))
-        if not places:
-            return [], []
-        positions = self._static.others(len(args))
-        donated: list[int] = []
-        names: list[str] = []
-        for k, each in enumerate(given):
-            paths = [key_path_str(path) for path, _ in flatten_with_path(each)[0]]
-            donated += range(len(names), len(names) + len(paths)) if k in places else []
-            name = argument_name(self._function, positions[k])
-            names += [f"{name} at {path}" if path else name for path in paths]
-        names += [
-            f"argument {key_path_str(path)} of {name_of(self._function)}" for path, _ in flatten_with_path(named)[0]
-        ]
-        return donated, names
 
     @folded
     def source(self, *args: Any, **kwargs: Any) -> str:
@@ -115,6 +97,34 @@ class SourceFunction(Jitted):
                 'needed an engine that writes code. Use engine="numpy", or print graph(*args) instead.'
             )
         return self._engine.written(*self._signed(args, kwargs))[1]
+
+
+def donations(
+    f: Callable[..., Any], static: StaticArguments, numbers: Sequence[int], args: tuple, dynamic: tuple[tuple, dict]
+) -> tuple[list[int], list[str]]:
+    """Return the numbers of the donated leaves and the names of all leaves; none where nothing is donated.
+
+    Args:
+        f: the function.
+        static: its static arguments.
+        numbers: the positions of the donated arguments.
+        args: the positional arguments.
+        dynamic: the arguments that are not static.
+    """
+    given, named = dynamic
+    places = static.dynamic(numbers, len(args))
+    if not places:
+        return [], []
+    positions = static.others(len(args))
+    donated: list[int] = []
+    names: list[str] = []
+    for k, each in enumerate(given):
+        paths = [key_path_str(path) for path, _ in flatten_with_path(each)[0]]
+        donated += range(len(names), len(names) + len(paths)) if k in places else []
+        name = argument_name(f, positions[k])
+        names += [f"{name} at {path}" if path else name for path in paths]
+    names += [f"argument {key_path_str(path)} of {name_of(f)}" for path, _ in flatten_with_path(named)[0]]
+    return donated, names
 
 
 def _as_array(x: Any) -> Any:

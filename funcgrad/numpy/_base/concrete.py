@@ -68,17 +68,23 @@ def to_bool(self: Tracer) -> bool:
     """``bool(x)``: the branch that the number takes; which one it is carries no derivative."""
     value = innermost(self)
     if isinstance(value, Tracer):
+        if value._owner.follows:
+            return value._owner.follow(value, "bool")
+        branch = " Or follow the branch: fg.jit(f, paths=8)." if value._owner.transform == "jit" else ""
         raise TracerBoolConversionError(
             f"bool() was asked of a value {value.aval}{_place()}, and under {value._owner.transform} "
             f"{value._owner.unknown}, so the branch cannot be chosen. "
             "Compute both sides and choose with np.where (or fg.cond), or make the argument static (static_argnums; "
-            "in_axes=None in vmap)."
+            f"in_axes=None in vmap).{branch}"
         )
     return bool(value)
 
 
 def refuse(
-    asked: str, plainly: Callable[..., Any], error: type[ConcretizationTypeError] = ConcretizationTypeError
+    asked: str,
+    plainly: Callable[..., Any],
+    error: type[ConcretizationTypeError] = ConcretizationTypeError,
+    follow: str = "",
 ) -> Any:
     """A conversion that would cut the derivative silently; of a place that holds plain numbers it is none."""
 
@@ -88,18 +94,27 @@ def refuse(
         if not isinstance(self, Tracer):
             return plainly(np.asarray(self), *args)
         staged = isinstance(value, Tracer)
+        if staged and follow and value._owner.follows and not args and _is_countable(value, follow):
+            return value._owner.follow(value, follow)
         trace = value._owner if staged else self._owner
         why = trace.unknown if staged else "the plain number would carry no derivative"
         remedy = _STAGED_REMEDY if staged else _REMEDY
+        if staged and follow and trace.transform == "jit" and not trace.follows:
+            remedy += " Or follow the number: fg.jit(f, paths=8)."
         raise error(f"{asked} was asked of a value {self.aval}{_place()}, and under {trace.transform} {why}. {remedy}")
 
     convert.__doc__ = f"Refuse {asked} of a traced value; of an array that holds plain numbers, compute it."
     return convert
 
 
+def _is_countable(value: Tracer, asked: str) -> bool:
+    """Whether the answers are few enough for paths: ``item()`` of a float would give a path for each number."""
+    return asked != "item" or value.dtype.kind in "biu"
+
+
 to_float = refuse("float()", float)
 to_complex = refuse("complex()", complex)
-to_int = refuse("int()", int, TracerIntegerConversionError)
-to_index = refuse("an integer index", operator.index, TracerIntegerConversionError)
-to_item = refuse("item()", np.ndarray.item)
+to_int = refuse("int()", int, TracerIntegerConversionError, "int")
+to_index = refuse("an integer index", operator.index, TracerIntegerConversionError, "index")
+to_item = refuse("item()", np.ndarray.item, follow="item")
 to_list = refuse("tolist()", np.ndarray.tolist)

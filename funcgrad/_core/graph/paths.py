@@ -1,0 +1,223 @@
+"""A tree of paths: the straight programs that a function ran, with their common beginnings written once.
+
+Each path is a graph with guards: equations with a question and its answer. A function does the same until two calls
+answer a guard differently, so two paths have equal equations until then. The paths form a tree of *stretches*:
+
+    equations -> guard: x > 0?  -- True --> equations -> results
+                                -- False -> equations -> guard: n? -- 3 --> equations -> results
+
+Each stretch is a graph of its own. Its inputs are the variables that it reads and the arguments' variables among them;
+its outputs are the variables that later stretches read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
+from funcgrad._core.graph.key import params_key, value_key
+from funcgrad._core.graph.line import Line
+from funcgrad._core.graph.simplify import drop_dead, simplify
+from funcgrad.tree import TreeDef
+
+
+class Path(NamedTuple):
+    """One path, as it was staged.
+
+    Args:
+        graph: the program, with guards.
+        tree: the structure of the results.
+        answers: the answers of the guards, in order.
+    """
+
+    graph: Graph
+    tree: TreeDef
+    answers: tuple[Hashable, ...]
+
+
+class DifferentProgramError(Exception):
+    """The function did something else, although all answers were the same: it depends on more than its arguments."""
+
+
+class Stretch:
+    """A straight part of the program, and the ways that it goes on.
+
+    Args:
+        equations: the operations, in order.
+        guard: the guard that ends the stretch; ``None`` if the program ends here.
+
+    Attributes:
+        ways: for each answer to the guard, the stretch that follows.
+        outputs: the results of the program, if it ends here.
+        number: the number of the path that ends here, or -1.
+        graph: the stretch as a graph. Its outputs are the variables ``given`` and then the value that the guard asks;
+            or the results.
+        given: the variables that later stretches read, in the order of the graph's outputs.
+    """
+
+    def __init__(self, equations: Sequence[Equation], guard: Equation | None) -> None:
+        self.equations = equations
+        self.guard = guard
+        self.ways: dict[Hashable, Stretch] = {}
+        self.outputs: Sequence[Operand] = ()
+        self.number = -1
+        self.graph: Graph = trusted_graph((), (), (), ())
+        self.given: Sequence[Var] = ()
+
+    @property
+    def asked(self) -> str:
+        """The question of the guard."""
+        return "" if self.guard is None else self.guard.params["asked"]
+
+    @property
+    def has_effect(self) -> bool:
+        return any(equation.has_effect for equation in self.graph.equations)
+
+
+class PathTree:
+    """The paths of one function for arguments of the same types."""
+
+    def __init__(self) -> None:
+        self.paths: list[Path] = []
+        self.root: Stretch | None = None
+        self.inputs: Sequence[Var] = ()
+        self._constants: dict[int, tuple[Var, Any]] = {}
+
+    def __iter__(self) -> Iterator[Stretch]:
+        """Iterate over the stretches; each comes after the one before it."""
+        stretches = [] if self.root is None else [self.root]
+        for stretch in stretches:
+            stretches += stretch.ways.values()
+            yield stretch
+
+    def branches(self) -> list[tuple[Line | None, str, int]]:
+        """Return, for each guard, its line, its question, and in how many ways the paths answered it."""
+        return [(s.guard.source, s.asked, len(s.ways)) for s in self if s.guard is not None]
+
+    def add(self, path: Path) -> int:
+        """Add a path, unless it is there, and return its number.
+
+        Raises:
+            DifferentProgramError: the path differs from the others where it should equal them.
+        """
+        graph = path.graph
+        if self.root is None:
+            self.inputs = graph.inputs
+        known: dict[Operand, Operand] = dict(zip(graph.inputs, self.inputs, strict=True))
+        for var, value in graph.constants:
+            known[var] = self._constants.setdefault(id(value), (var, value))[0]
+        here, last, answer = self.root, None, None
+        is_new = False
+        for equations, guard in _stretches(graph):
+            if here is None:
+                here, is_new = Stretch([_renamed(e, known) for e in equations], guard and _renamed(guard, known)), True
+                if last is None:
+                    self.root = here
+                else:
+                    last.ways[answer] = here
+            elif not _is_same(equations, guard, here, known):
+                raise DifferentProgramError
+            last = here
+            if guard is not None:
+                answer = guard.params["answer"]
+                here = last.ways.get(answer)
+        assert last is not None
+        if not is_new:
+            return last.number
+        last.outputs = [known.get(x, x) for x in graph.outputs]
+        last.number = len(self.paths)
+        self.paths.append(path)
+        self._finish()
+        return last.number
+
+    def _finish(self) -> None:
+        """Make the graphs of all stretches anew: a new path may read variables that no other path read."""
+        for stretch in reversed(list(self)):
+            read = dict.fromkeys(x for way in stretch.ways.values() for x in way.graph.inputs)
+            stretch.given = tuple(read)
+            asked = () if stretch.guard is None else stretch.guard.operands
+            outputs = (*stretch.given, *asked) if stretch.guard is not None else stretch.outputs
+            stretch.graph = self._part(stretch.equations, outputs)
+
+    def _part(self, equations: Sequence[Equation], outputs: Sequence[Operand]) -> Graph:
+        """Return some equations as a graph of what they read."""
+        made = {var for equation in equations for var in equation.results}
+        read = dict.fromkeys(x for e in equations for x in e.operands if type(x) is Var and x not in made)
+        read.update(dict.fromkeys(x for x in outputs if type(x) is Var and x not in made))
+        constants = dict(self._constants.values())
+        inputs = [x for x in read if x not in constants]
+        held = [(var, value) for var, value in constants.items() if var in read]
+        name = self.paths[0].graph.name
+        graph = drop_dead(simplify(trusted_graph(inputs, held, equations, outputs, name)))
+        needed = {x for equation in graph.equations for x in equation.operands} | set(graph.outputs)
+        inputs = [var for var in inputs if var in needed]
+        return trusted_graph(inputs, graph.constants, graph.equations, graph.outputs, name)
+
+    def with_questions(self, number: int) -> Graph:
+        """Return a path as one graph, simplified. Its outputs are the results and then what each guard asks."""
+        return self.paths[number].graph.made(_with_questions)
+
+
+def is_guard(equation: Equation) -> bool:
+    """Return whether an equation is a guard."""
+    return equation.primitive.guards
+
+
+def _stretches(graph: Graph) -> Iterator[tuple[list[Equation], Equation | None]]:
+    """Cut a path at its guards."""
+    equations: list[Equation] = []
+    for equation in graph.equations:
+        if is_guard(equation):
+            yield equations, equation
+            equations = []
+        else:
+            equations.append(equation)
+    yield equations, None
+
+
+def _renamed(equation: Equation, known: dict[Operand, Operand]) -> Equation:
+    operands = tuple([known.get(x, x) for x in equation.operands])
+    return Equation(equation.primitive, operands, equation.params, equation.results, equation.source)
+
+
+def _is_same(equations: Sequence[Equation], guard: Equation | None, here: Stretch, known: dict) -> bool:
+    """Return whether a stretch of a new path equals a known one; note which variables correspond."""
+    if len(equations) != len(here.equations) or (guard is None) != (here.guard is None):
+        return False
+    for new, old in zip(equations, here.equations, strict=True):
+        if not _matches(new, old, known) or params_key(new.params) != params_key(old.params):
+            return False
+        known.update(zip(new.results, old.results, strict=True))
+    if guard is None or here.guard is None:
+        return True
+    return _matches(guard, here.guard, known) and guard.params["asked"] == here.asked
+
+
+def _matches(new: Equation, old: Equation, known: dict) -> bool:
+    if new.primitive is not old.primitive or len(new.operands) != len(old.operands):
+        return False
+    if [var.aval for var in new.results] != [var.aval for var in old.results]:
+        return False
+    return all(_is_equal(known.get(x, x), y) for x, y in zip(new.operands, old.operands, strict=True))
+
+
+def _is_equal(x: Operand, y: Operand) -> bool:
+    if type(x) is Literal and type(y) is Literal:
+        return value_key(x.value) == value_key(y.value)
+    return x is y
+
+
+def without_guards(graph: Graph) -> Graph:
+    """Return a path without its guards, simplified."""
+    return _replaced(graph, lambda guards: graph.outputs)
+
+
+def _with_questions(graph: Graph) -> Graph:
+    return _replaced(graph, lambda guards: [*graph.outputs, *[x for guard in guards for x in guard.operands]])
+
+
+def _replaced(graph: Graph, outputs: Callable[[Iterable[Equation]], Sequence[Operand]]) -> Graph:
+    guards = [equation for equation in graph.equations if is_guard(equation)]
+    rest = [equation for equation in graph.equations if not is_guard(equation)]
+    return simplify(trusted_graph(graph.inputs, graph.constants, rest, outputs(guards), graph.name, graph.trees))

@@ -1,0 +1,100 @@
+"""Staging along one path: the numbers of one call are computed as well, so that Python can branch on them.
+
+A `StagingTrace` knows only types, so ``if x > 0`` is refused. A `PathTrace` computes the number of every variable that
+it records. When Python asks a value for ``bool``, ``int`` or an index, the trace answers with the number and records a
+guard: the program holds for all numbers that give the same answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from funcgrad._core.aval import Aval
+from funcgrad._core.bind import Tracer, bind, untraced
+from funcgrad._core.graph.ir import Literal, Operand
+from funcgrad._core.trace.staging import StagedTracer, StagingTrace
+
+if TYPE_CHECKING:
+    from funcgrad._core.primitive import Primitive
+
+# ``record(trace, x, asked, answer)`` adds the equation of a guard, and ``ask(asked, number)`` computes its answer. The
+# operations set them, because the primitive is theirs.
+Record = Callable[["PathTrace", StagedTracer, str, Any], None]
+Ask = Callable[[str, Any], Any]
+
+
+class PathTrace(StagingTrace):
+    """Records the equations of one path, with their numbers.
+
+    Args:
+        transform: the name of the transform, for messages.
+        record: adds the equation of a guard.
+        ask: computes the answer of a guard from a number.
+        answers: the answers of the first guards, where a compiled program gave them already. They win over the numbers
+            that are computed here, which may be rounded in another way. Effects before the last of them happened
+            already and are not repeated.
+        runs_effects: whether effects happen while the path is recorded.
+    """
+
+    follows = True
+
+    def __init__(
+        self, transform: str, record: Record, ask: Ask, answers: Iterable[Any] = (), runs_effects: bool = True
+    ) -> None:
+        super().__init__(transform, copies=True)
+        self._record = record
+        self._ask = ask
+        self._given = tuple(answers)
+        self._runs_effects = runs_effects
+        self.answers: list[Any] = []
+        self._numbers: dict[Operand, Any] = {}
+
+    def input_with(self, aval: Aval, number: Any) -> StagedTracer:
+        """Return the tracer of an argument whose number is known."""
+        tracer = self.input(aval)
+        self._numbers[tracer._variable] = number
+        return tracer
+
+    def apply(self, primitive: Primitive, operands: tuple, params: dict, hooked: bool = True) -> Any:
+        """Record an equation, and compute its results."""
+        if hooked and not self.direct:
+            return self.apply_hooked(primitive, operands, params)
+        results = super().apply(primitive, operands, params, hooked)
+        equation = self.equations[-1]
+        if primitive.effect and not (self._runs_effects and len(self.answers) >= len(self._given)):
+            return results
+        with untraced():
+            numbers = bind(primitive, tuple(map(self.number, equation.operands)), equation.params)
+        if not primitive.multiple_results:
+            numbers = (numbers,)
+        self._numbers.update(zip(equation.results, numbers, strict=True))
+        return results
+
+    def operand(self, x: Any) -> Operand:
+        """Return what stands for a value in this graph; remember the number of a constant."""
+        found = super().operand(x)
+        if type(found) is not Literal and found not in self._numbers:
+            var, value, _ = next(reversed(self._constants.values()))
+            assert var is found
+            while isinstance(value, Tracer) and value._owner.concrete:
+                # A value that an outer transform traces: its number decides.
+                value = value._value
+            self._numbers[var] = value
+        return found
+
+    def number(self, x: Operand) -> Any:
+        """Return the number of a variable or a literal."""
+        return x.value if type(x) is Literal else self._numbers[x]
+
+    def numbers(self, outputs: Sequence[Any]) -> list[Any]:
+        """Return the numbers of results."""
+        return [self.number(self.operand(y)) for y in outputs]
+
+    def follow(self, x: StagedTracer, asked: str) -> Any:
+        """Answer what Python asks of a value, and record the guard."""
+        k = len(self.answers)
+        answer = self._given[k] if k < len(self._given) else self._ask(asked, self.number(x._variable))
+        self._record(self, x, asked, answer)
+        self.answers.append(answer)
+        return answer

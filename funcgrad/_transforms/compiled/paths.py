@@ -1,0 +1,312 @@
+"""``fg.jit(f, paths=n)``: a compiled function that branches on numbers. Each path is a straight program.
+
+    call -> the tree of paths knows all answers -> the compiled result
+         -> a guard gets a new answer           -> f is staged once more with these numbers, and the tree grows
+         -> the tree has n paths already        -> f runs eagerly, with one warning
+
+`SourcePaths` writes the tree as one function with ``if`` statements. `XlaPaths` compiles a program for each path.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from funcgrad._core.aval import WeakComplex, WeakFloat
+from funcgrad._core.bind import Tracer, active_trace, is_value, onlookers
+from funcgrad._core.graph.ir import Graph, Literal, trusted_graph
+from funcgrad._core.graph.paths import DifferentProgramError, Path, PathTree, is_guard, without_guards
+from funcgrad._core.graph.show import graphs_in
+from funcgrad._core.graph.simplify import avals_of
+from funcgrad._core.tracebacks import caller_level, folded, let_out
+from funcgrad._engines import is_abstract
+from funcgrad._engines.engine import Engine
+from funcgrad._engines.signature import MISS, Unknown
+from funcgrad._ops.program.branch import While
+from funcgrad._ops.program.callback import callback_p
+from funcgrad._ops.program.guard import answer_to
+from funcgrad._transforms.base.arguments import StaticArguments, name_of, owned, taken
+from funcgrad._transforms.base.stage import is_stageable, stage_path
+from funcgrad._transforms.compiled.jitted import Jitted, is_lasting
+from funcgrad.errors import PathsWarning
+from funcgrad.numpy.extend import innermost
+from funcgrad.tree import TreeDef, flatten, leaves, unflatten
+
+# A compiled program may answer a guard in another way than the staged numbers, by rounding. The call then grows the
+# tree once more. After this many times it returns the staged numbers.
+_ROUNDS = 3
+
+
+class TypedPaths:
+    """The paths for arguments of one structure and of the same types."""
+
+    def __init__(self, in_tree: TreeDef) -> None:
+        self.tree = PathTree()
+        self.in_tree = in_tree
+        # Why no more paths are added; empty while they are.
+        self.closed = ""
+        # Whether a path has an effect, such as a print, that must happen once in each call.
+        self.has_effects = False
+        # Whether a path may run only for its own numbers (`must_wait`).
+        self.must_wait = False
+        # The compiled form of the tree, by what it is compiled for. It is made anew when the tree grows.
+        self.programs: dict[Any, Any] = {}
+
+    def find(self, numbers: Sequence[Any], engine: Engine) -> int | Unknown:
+        """Return the number of the path that these numbers take. Effects do not happen."""
+        here, answers = self.tree.root, ()
+        known: dict[Any, Any] = dict(zip(self.tree.inputs, numbers, strict=True))
+        while here is not None and here.guard is not None:
+            graph = here.graph.made(_without_effects)
+            values = graph.made(engine.compile)(*[known[var] for var in graph.inputs])
+            known.update(zip(here.given, values, strict=False))
+            answers = (*answers, answer_to(here.asked, values[-1]))
+            here = here.ways.get(answers[-1])
+        return Unknown(answers) if here is None else here.number
+
+
+def _without_effects(graph: Graph) -> Graph:
+    """Return a graph without its effects. A graph in which an effect's result is read keeps them."""
+    kept = [equation for equation in graph.equations if not equation.has_effect]
+    removed = {var for equation in graph.equations if equation.has_effect for var in equation.results}
+    read = {x for equation in kept for x in equation.operands} | set(graph.outputs)
+    if not removed.isdisjoint(read):
+        return graph
+    return trusted_graph(graph.inputs, graph.constants, kept, graph.outputs, graph.name)
+
+
+class Bound(NamedTuple):
+    """The arguments of one call.
+
+    Args:
+        function: the function of the dynamic arguments.
+        types: the paths for arguments of these types.
+        found: the leaves.
+        dynamic: the leaves that are arrays and numbers.
+    """
+
+    function: Callable[..., Any]
+    types: TypedPaths
+    found: list[Any]
+    dynamic: list[Any]
+
+    def called(self) -> Any:
+        """Return what the function returns for these arguments, without any compilation."""
+        args, kwargs = unflatten(self.types.in_tree, self.found)
+        return self.function(*args, **kwargs)
+
+
+class PathsFunction(Jitted):
+    """A compiled function that follows branches; a subclass runs the tree of paths on an engine.
+
+    Args:
+        f: the function.
+        static: its static arguments.
+        engine: the engine.
+        donate_argnums: the positions of arguments whose memory the results may use.
+        paths: the most paths for arguments of the same types.
+    """
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        static: StaticArguments,
+        engine: Engine,
+        donate_argnums: int | Sequence[int],
+        paths: int,
+    ) -> None:
+        super().__init__(f, static, engine, donate_argnums)
+        self._paths = paths
+        self._types: dict[Any, TypedPaths] = {}
+        self._lock = threading.Lock()
+        self._warned = False
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        before = active_trace()
+        try:
+            if onlookers and (y := self._call_looked_at(args, kwargs)) is not MISS:
+                return y
+            if before is None or before.concrete:
+                y = self._call_recent(args, kwargs)
+                if type(y) is Unknown:
+                    return self._call_anew(args, kwargs, y)
+                if y is not MISS:
+                    return y
+            if any(isinstance(leaf, Tracer) for leaf in leaves((args, kwargs))):
+                return self._call_traced(args, kwargs)
+            return self._call_anew(args, kwargs)
+        except BaseException as error:
+            let_out(error, before)
+            raise
+
+    def _call_recent(self, args: tuple, kwargs: dict) -> Any:
+        """Call the programs that ran last.
+
+        Return `MISS` where they are for other types, and `Unknown` where one lacks the path of these arguments.
+        """
+        raise NotImplementedError
+
+    def _run(self, bound: Bound, args: tuple, kwargs: dict) -> Any:
+        """Call the program of these types. Return `Unknown` where it has no path for the arguments."""
+        raise NotImplementedError
+
+    def _call_anew(self, args: tuple, kwargs: dict, y: Any = MISS) -> Any:
+        """Call the program for these arguments; stage the path that it lacks.
+
+        ``y`` is `Unknown` if the program ran already. Its effects happened up to the unknown answer.
+        """
+        bound = self._bound(self._static.bind(args, kwargs))
+        types = bound.types
+        if any(map(is_abstract, bound.dynamic)):
+            # Inside of a program of JAX's nobody knows the numbers, and the branch is refused.
+            return bound.called()
+        rounds = 0
+        while True:
+            answers: tuple[Hashable, ...] = ()
+            if types.tree.paths:
+                y = self._run(bound, args, kwargs) if y is MISS else y
+                if type(y) is not Unknown:
+                    return y
+                answers, y = y.answers, MISS
+            if types.closed:
+                self._warn(types)
+                if not types.has_effects:
+                    return bound.called()
+            path, numbers = stage_path(bound.function, bound.found, types.in_tree, answers)
+            rounds += 1
+            is_known = self._add(types, path)
+            if types.closed and not is_known:
+                self._warn(types)
+            if not is_known or types.has_effects or rounds == _ROUNDS:
+                # Effects of this call happened while it was staged.
+                return _results(path, numbers, bound.dynamic)
+
+    def _forget(self, types: TypedPaths) -> None:
+        """Forget the programs of a tree that has grown."""
+
+    def _call_traced(self, args: tuple, kwargs: dict) -> Any:
+        """Call the function on traced values. The path that their numbers take is one primitive."""
+        trace = active_trace()
+        numbers = [innermost(leaf) for leaf in leaves((args, kwargs)) if isinstance(leaf, Tracer)]
+        if any(isinstance(x, Tracer) or is_abstract(x) for x in numbers):
+            return self._function(*args, **kwargs)
+        if trace is not None and not trace.concrete:
+            return self._function(*args, **kwargs)
+        return self._call_general(args, kwargs)
+
+    def _bound(self, bound: tuple[Callable[..., Any], tuple, dict, Any]) -> Bound:
+        """Find the paths for arguments of these types."""
+        function, args, kwargs, static = bound
+        found, in_tree = flatten((args, kwargs))
+        found = [taken(x) for x in found]
+        dynamic = [leaf for leaf in found if is_stageable(leaf)]
+        key = (static, in_tree, avals_of(dynamic), *[leaf for leaf in found if not is_stageable(leaf)])
+        types = self._types.get(key)
+        if types is None:
+            types = self._types.setdefault(key, TypedPaths(in_tree))
+        return Bound(function, types, found, dynamic)
+
+    def _stage_bound(
+        self, function: Callable[..., Any], args: tuple, kwargs: dict, static_key: Any
+    ) -> tuple[Graph, TreeDef, list[Any], TreeDef]:
+        """Return the path that these numbers take, as a graph without guards."""
+        bound = self._bound((function, args, kwargs, static_key))
+        numbers = [innermost(x) for x in bound.dynamic]
+        if any(isinstance(x, Tracer) or not is_value(x) or is_abstract(x) for x in numbers):
+            # Only the types are known, so a branch is refused.
+            return super()._stage_bound(function, args, kwargs, static_key)
+        types = bound.types
+        number = types.find(numbers, self._engine) if types.tree.paths else Unknown(())
+        if isinstance(number, Unknown):
+            # Effects belong to the call of the graph.
+            path, _ = stage_path(function, bound.found, types.in_tree, number.answers, effects=False)
+            self._add(types, path)
+        else:
+            path = types.tree.paths[number]
+        graph = path.graph.made(without_guards)
+        return graph, types.in_tree, bound.dynamic, path.tree
+
+    def _add(self, types: TypedPaths, path: Path) -> bool:
+        """Add a path to the tree, or note why the tree is closed. Return whether the tree has the path."""
+        with self._lock:
+            effects = [equation for equation in path.graph.equations if equation.has_effect]
+            types.must_wait = types.must_wait or path.graph.made(must_wait)
+            types.has_effects = types.has_effects or not all(map(is_guard, effects))
+            if types.closed or not all(is_lasting(value) for _, value in path.graph.constants):
+                return False
+            try:
+                types.tree.add(path)
+            except DifferentProgramError:
+                types.closed = "it did something else for the same answers, so it depends on more than its arguments"
+                return False
+            self._forget(types)
+            types.programs = {}
+            if len(types.tree.paths) >= self._paths:
+                types.closed = f"it took more than {self._paths} paths, the most that paths={self._paths} allows"
+            return True
+
+    def _warn(self, types: TypedPaths) -> None:
+        """Say once that new paths run eagerly, and where the function branches."""
+        if self._warned:
+            return
+        self._warned = True
+        branches = types.tree.branches()
+        ways = "; ".join(f"{line}: {asked}() went {n} ways" for line, asked, n in branches[:8])
+        more = f"; and {len(branches) - 8} more" if len(branches) > 8 else ""
+        warnings.warn(
+            f"jit: a call of {name_of(self._function)} runs eagerly: {types.closed}. It branches at {ways}{more}. "
+            "Raise paths=, or choose in the arrays with np.where, fg.cond or fg.while_loop.",
+            PathsWarning,
+            stacklevel=caller_level(),
+        )
+
+    @folded
+    def graph(self, *args: Any, **kwargs: Any) -> Graph:
+        """Return the path of these arguments as a graph with its guards; the numbers of the arguments count."""
+        bound = self._bound(self._static.bind(args, kwargs))
+        path, _ = stage_path(bound.function, bound.found, bound.types.in_tree, effects=False)
+        return path.graph.with_trees(bound.types.in_tree, path.tree)
+
+    def _with_donated(self, numbers: Sequence[int]) -> Jitted:
+        return type(self)(self._function, self._static, self._engine, numbers, self._paths)
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        plain = super().__reduce__()
+        return plain if isinstance(plain, str) else (plain[0], (*plain[1], self._paths))
+
+
+def _results(path: Path, numbers: Sequence[Any], given: Sequence[Any]) -> Any:
+    """Return the results that staging computed: an argument as it is, all else in memory of its own."""
+    arguments: dict[Any, Any] = dict(zip(path.graph.inputs, given, strict=True))
+    constants = [value for _, value in path.graph.constants]
+    computed = [y for y, x in zip(numbers, path.graph.outputs, strict=True) if _is_computed(x, arguments)]
+    mine = iter(owned(map(_number, computed), [*given, *constants]))
+    outputs = path.graph.outputs
+    return unflatten(path.tree, [next(mine) if _is_computed(x, arguments) else arguments[x] for x in outputs])
+
+
+def _is_computed(x: Any, arguments: dict[Any, Any]) -> bool:
+    return type(x) is Literal or x not in arguments
+
+
+def _number(y: Any) -> Any:
+    """Return a Python number's result as NumPy's number, as a compiled program does."""
+    if type(y) is WeakFloat:
+        return np.float64(y)
+    return np.complex128(y) if type(y) is WeakComplex else y
+
+
+def must_wait(graph: Graph) -> bool:
+    """Return whether a program may run only for the numbers of its path: it has effects, or might not end."""
+    for equation in graph.equations:
+        if (equation.has_effect and not is_guard(equation)) or equation.primitive is callback_p:
+            return True
+        if any(isinstance(param, While) for param in equation.params.values()):
+            return True
+        if any(map(must_wait, graphs_in(equation.params.values()))):
+            return True
+    return False

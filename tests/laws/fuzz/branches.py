@@ -1,0 +1,212 @@
+"""Random functions that branch on numbers: compiled by paths on every engine, beside the plain function.
+
+A program is Python source. Its statements compute, write rows, branch, loop until a number is small, leave loops early,
+take indices and lengths from numbers, and draw from a key. Values must equal the plain function's, gradients those of
+`fg.grad` without compilation, and a program prints each of its lines once in each call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import funcgrad as fg
+from tests.laws.fuzz.check import Report
+from tests.laws.fuzz.faulty import judged
+
+SIZE = 4
+CALLS = 6
+PATHS = 4
+_SCALARS = ("s", "np.sum(x)", "x[0]", "np.max(x)", "np.mean(y)", "y[-1]", "x[1] * s", "np.dot(x, y)")
+_VECTORS = ("x", "y", "np.sin(x)", "x * s", "y + x", "np.abs(y)", "x[::-1]", "np.cumsum(y) * 0.1", "np.tanh(y - x)")
+_LIMITS = ("0.0", "0.5", "-0.7", "1.5")
+
+
+@dataclass(frozen=True)
+class Branching:
+    """A function of a vector and a number, as source."""
+
+    seed: int
+    source: str
+
+    def text(self) -> str:
+        return f"# tests.laws.fuzz.branches.branching_of({self.seed})\n{self.source}"
+
+    def made(self) -> Callable[..., Any]:
+        scope: dict[str, Any] = {"np": np, "fg": fg}
+        exec(compile(self.source, f"<branches {self.seed}>", "exec"), scope)
+        return scope["f"]
+
+
+def branching_of(seed: int) -> Branching:
+    rng = Random(seed)
+    body = ["y = x * 0.5 + 0.1", *_block(rng, 0, rng.randint(2, 5))]
+    result = rng.choice(("np.sum(y) + s", "np.sum(y * y)", "np.sum(np.cos(y)) * s", "y[0] * s + np.sum(x)"))
+    lines = ["def f(x, s):", *[f"    {line}" for line in body], f"    return {result}"]
+    return Branching(seed, "\n".join(lines) + "\n")
+
+
+def _block(rng: Random, depth: int, count: int) -> list[str]:
+    lines: list[str] = []
+    for _ in range(count):
+        lines += rng.choice(_STATEMENTS if depth < 3 else _STATEMENTS[:5])(rng, depth)
+    return lines
+
+
+def _condition(rng: Random) -> str:
+    first = f"{rng.choice(_SCALARS)} {rng.choice(('>', '<', '>=', '<='))} {rng.choice(_LIMITS)}"
+    kind = rng.random()
+    if kind < 0.15:
+        return f"{first} and {rng.choice(_SCALARS)} > {rng.choice(_LIMITS)}"
+    if kind < 0.25:
+        return f"not {first}"
+    if kind < 0.35:
+        return f"np.any({rng.choice(_VECTORS)} > {rng.choice(_LIMITS)})"
+    if kind < 0.4:
+        return f"-1.0 < {rng.choice(_SCALARS)} < 1.0"
+    return first
+
+
+def _compute(rng: Random, depth: int) -> list[str]:
+    del depth
+    return [f"y = {rng.choice(_VECTORS)} * {rng.choice(('0.5', '0.9', '-0.3'))} + {rng.choice(_VECTORS)} * 0.2"]
+
+
+def _scalar(rng: Random, depth: int) -> list[str]:
+    del depth
+    return [f"s = np.tanh({rng.choice(_SCALARS)}) + {rng.choice(('0.1', 's * 0.5', '0.0'))}"]
+
+
+def _write(rng: Random, depth: int) -> list[str]:
+    del depth
+    where = rng.choice(("0", "-1", "1:3", "::2"))
+    return ["y = y.copy()", f"y[{where}] {rng.choice(('=', '+=', '*='))} {rng.choice(('s', '0.5', 'np.sum(x) * 0.1'))}"]
+
+
+def _index(rng: Random, depth: int) -> list[str]:
+    del depth
+    n = rng.choice(("int(np.argmax(y))", "int(abs(np.tanh(fg.stop_gradient(s))) * 2.9)", "int(np.sum(x > 0.0)) % 4"))
+    use = rng.choice(
+        ("s = s + y[n]", "s = s + np.sum(y[: n + 1])", "y = y * (n + 1.0) * 0.3", "s = s + np.ones(n + 1)[n]")
+    )
+    return [f"n = {n}", use]
+
+
+def _choice(rng: Random, depth: int) -> list[str]:
+    del depth
+    return [rng.choice(("s = max(s, y[0])", "s = min(s, np.sum(x), 2.0)", "s = sorted([s, y[0], y[1]])[1]"))]
+
+
+def _effect(rng: Random, depth: int) -> list[str]:
+    del depth
+    return ['fg.debug_print("{}", s)'] if rng.random() < 0.3 else ["s = s * 0.9"]
+
+
+def _if(rng: Random, depth: int) -> list[str]:
+    lines = [f"if {_condition(rng)}:", *_inner(rng, depth)]
+    if rng.random() < 0.6:
+        lines += ["else:", *_inner(rng, depth)]
+    return lines
+
+
+def _while(rng: Random, depth: int) -> list[str]:
+    body = _inner(rng, depth)
+    limit, k = rng.choice(("0.3", "0.1")), f"k{depth}"
+    return [f"{k} = 0", f"while abs(s) > {limit} and {k} < 5:", *body, "    s = s * 0.5", f"    {k} += 1"]
+
+
+def _for(rng: Random, depth: int) -> list[str]:
+    return [f"for j in range({rng.randint(2, 4)}):", *_inner(rng, depth), f"    if {_condition(rng)}: break"]
+
+
+def _return(rng: Random, depth: int) -> list[str]:
+    del depth
+    return [f"if {_condition(rng)}:", f"    return {rng.choice(_SCALARS)} * 1.5"]
+
+
+def _raise(rng: Random, depth: int) -> list[str]:
+    del depth
+    if rng.random() < 0.7:
+        return _compute(rng, 0)
+    return [f"if {rng.choice(_SCALARS)} > 2.5:", "    raise ArithmeticError('too large')"]
+
+
+_STATEMENTS = (_compute, _scalar, _write, _index, _choice, _if, _if, _if, _while, _for, _return, _raise, _effect)
+
+
+def _inner(rng: Random, depth: int) -> list[str]:
+    return [f"    {line}" for line in _block(rng, depth + 1, rng.randint(1, 2))]
+
+
+def findings(program: Branching, report: Report) -> list[str]:
+    """Return where a compiled function differs from the plain one."""
+    f = program.made()
+    rng = Random(program.seed + 1)
+    engines = ["numpy", *(["numba"] if rng.random() < 0.05 else []), *(["xla"] if rng.random() < 0.05 else [])]
+    numbers = np.random.default_rng(program.seed)
+    calls = [(numbers.standard_normal(SIZE) * 1.2, np.float64(numbers.standard_normal())) for _ in range(CALLS)]
+    calls += calls[:3]
+    gradient = fg.value_and_grad(f, argnums=(0, 1))
+    forms: list[tuple[str, Callable[..., Any], Callable[..., Any]]] = []
+    for engine in engines:
+        compiled = fg.jit(f, paths=PATHS, engine=engine)
+        forms.append((f"jit {engine}", compiled, f))
+        forms.append((f"jit of grad {engine}", fg.jit(gradient, paths=PATHS, engine=engine), gradient))
+        if engine == "numpy":
+            forms.append(("grad of jit", fg.value_and_grad(compiled, argnums=(0, 1)), gradient))
+    report.programs += 1
+    wrong = []
+    for name, compiled, plain in forms:
+        for k, (x, s) in enumerate(calls):
+            report.checks[f"paths: {name}"] += 1
+            got, expected = _outcome(compiled, x, s), _outcome(plain, x, s)
+            if (what := _difference(got, expected, report)) is not None:
+                wrong.append(f"{name}: call {k}: {what}")
+                break
+    return wrong
+
+
+def _outcome(f: Callable[..., Any], x: np.ndarray, s: Any) -> tuple[Any, BaseException | None, list[str]]:
+    """Return the result, or the error, and the lines that were printed."""
+    printed = io.StringIO()
+    result, raised = None, None
+    with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            result = f(x.copy(), s)
+            fg.tree.map(np.asarray, result)
+        except Exception as error:  # noqa: BLE001  (what is raised is compared)
+            raised = error
+    return result, raised, printed.getvalue().split()
+
+
+def _difference(got: Any, expected: Any, report: Report) -> str | None:
+    (y, error, lines), (z, plain_error, plain_lines) = got, expected
+    if error is not None or plain_error is not None:
+        if type(error) is type(plain_error) or _is_refused(error, report):
+            return None
+        return f"error: {error!r}, and the plain function {plain_error!r}"
+    if len(lines) != len(plain_lines):
+        return f"effects: {len(lines)} prints, and the plain function {len(plain_lines)}"
+    for a, b in zip(map(np.asarray, fg.tree.leaves(y)), map(np.asarray, fg.tree.leaves(z)), strict=True):
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return f"type: {a.dtype}{a.shape}, and the plain function {b.dtype}{b.shape}"
+        if not np.allclose(a, b, 1e-9, 1e-11, equal_nan=True):
+            return f"value: {a}, and the plain function {b}"
+    return None
+
+
+def _is_refused(error: BaseException | None, report: Report) -> bool:
+    """Return whether the library refused in words of its own."""
+    if error is None:
+        return False
+    refusal, bad = judged(error)
+    report.refusals["branches", refusal.error, refusal.place] += not bad
+    return not bad
