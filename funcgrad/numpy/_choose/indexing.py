@@ -12,17 +12,15 @@ import numpy as np
 from funcgrad._core.aval import aval_of, is_integral
 from funcgrad._core.bind import Tracer, is_value
 from funcgrad._core.trace.place import shown
-from funcgrad._engines import is_abstract
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import SLOT, Index, normalized_slice
 from funcgrad._ops.index.scatter import shows_part
 from funcgrad._ops.index.shown import ByNumbers, is_shown
 from funcgrad._ops.layout.copy import copy
 from funcgrad._ops.layout.shape import expand_dims
-from funcgrad.errors import NonConcreteBooleanIndexError
-from funcgrad.numpy._base.concrete import innermost
 from funcgrad.numpy._base.convert import as_value
 from funcgrad.numpy._base.guests import is_guest
+from funcgrad.numpy._choose.masks import positions_of
 
 _PLAIN = frozenset({int, NoneType, EllipsisType})
 _ENDS = frozenset({int, NoneType})
@@ -141,13 +139,11 @@ def _without_masks(x: Any, values: list[Any]) -> tuple[Any, Index, tuple]:
             entries.append(SLOT if hasattr(value, "dtype") else value)
             arrays += [value] if hasattr(value, "dtype") else []
             continue
-        mask = _concrete_mask(value)
-        if mask.ndim == 0:
+        if value.ndim == 0:
             x = expand_dims(x, (axis,))
-            positions: tuple[np.ndarray, ...] = (np.zeros(int(mask), np.intp),)
         else:
-            _check_mask(mask, x.shape, axis)
-            positions = np.nonzero(mask)
+            _check_mask(value, x.shape, axis)
+        positions = positions_of(value)
         entries += [SLOT] * len(positions)
         arrays += positions
         from_masks += len(positions)
@@ -161,17 +157,7 @@ def _consumed(value: Any) -> int:
     return len(value.shape) if _is_mask(value) else 1
 
 
-def _concrete_mask(mask: Any) -> np.ndarray:
-    value = innermost(mask)
-    if isinstance(value, Tracer) or is_abstract(value):
-        raise NonConcreteBooleanIndexError(
-            f"an array was indexed by a traced mask {aval_of(mask)}: the shape of the result would depend on numbers "
-            "that are not known yet. Write np.where(mask, x, 0) instead of x[mask], which keeps the shape."
-        )
-    return np.asarray(value)
-
-
-def _check_mask(mask: np.ndarray, shape: tuple[int, ...], start: int) -> None:
+def _check_mask(mask: Any, shape: tuple[int, ...], start: int) -> None:
     if start + mask.ndim > len(shape):
         raise IndexError(
             f"too many indices for array: array is {len(shape)}-dimensional, but {start + mask.ndim} were indexed"

@@ -20,6 +20,7 @@ from funcgrad.numpy._base.concrete import concrete_value
 from funcgrad.numpy._base.convert import as_value, dtype_of, strong
 from funcgrad.numpy._base.dispatch import implements
 from funcgrad.numpy._base.out import takes_out
+from funcgrad.numpy._choose.masks import nonzero_of
 from funcgrad.numpy._layout.shape import broadcast_arrays, ravel
 from funcgrad.numpy._math.elementwise import maximum, minimum
 
@@ -155,18 +156,21 @@ def triu(m: Any, k: int = 0) -> Any:
 
 
 @implements(np.nonzero)
-def nonzero(a: Any) -> tuple[np.ndarray, ...]:
-    """``numpy.nonzero``: plain arrays, as positions carry no derivative; it needs the numbers."""
-    return np.nonzero(concrete_value(as_value(a), "numpy.nonzero"))
+def nonzero(a: Any) -> tuple[Any, ...]:
+    """``numpy.nonzero``: plain arrays, as positions carry no derivative. It needs the numbers, or follows them."""
+    return nonzero_of(as_value(a), "numpy.nonzero")
 
 
 @implements(np.flatnonzero)
-def flatnonzero(a: Any) -> np.ndarray:
+def flatnonzero(a: Any) -> Any:
     """``numpy.flatnonzero``."""
-    return np.flatnonzero(concrete_value(as_value(a), "numpy.flatnonzero"))
+    return nonzero_of(np.ravel(as_value(a)), "numpy.flatnonzero")[0]
 
 
 @implements(np.argwhere)
-def argwhere(a: Any) -> np.ndarray:
+def argwhere(a: Any) -> Any:
     """``numpy.argwhere``."""
-    return np.argwhere(concrete_value(as_value(a), "numpy.argwhere"))
+    a = as_value(a)
+    if np.shape(a) == ():
+        return np.argwhere(concrete_value(a, "numpy.argwhere"))
+    return np.stack(nonzero_of(a, "numpy.argwhere"), axis=-1)

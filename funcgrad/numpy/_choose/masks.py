@@ -1,0 +1,49 @@
+"""Positions of a mask's true elements: how many there are depends on its numbers."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import aval_of
+from funcgrad._core.bind import Tracer
+from funcgrad._engines import is_abstract
+from funcgrad.errors import NonConcreteBooleanIndexError
+from funcgrad.numpy._base.concrete import concrete_value, innermost
+
+
+def positions_of(mask: Any) -> tuple[Any, ...]:
+    """Return the positions of a mask's true elements, an array for each axis.
+
+    Where a trace follows the numbers of a call (``fg.jit(f, paths=n)``), the count of true elements is a guard and the
+    positions are traced.
+    """
+    value = innermost(mask)
+    if isinstance(value, Tracer) and value._owner.follows:
+        return _followed(mask)
+    if isinstance(value, Tracer) or is_abstract(value):
+        raise NonConcreteBooleanIndexError(
+            f"an array was indexed by a traced mask {aval_of(mask)}: the shape of the result would depend on numbers "
+            "that are not known yet. Write np.where(mask, x, 0) instead of x[mask], which keeps the shape."
+        )
+    known = np.asarray(value)
+    return (np.zeros(int(known), np.intp),) if known.ndim == 0 else np.nonzero(known)
+
+
+def nonzero_of(a: Any, asked: str) -> tuple[Any, ...]:
+    """Return the same of an array of numbers, which ``asked`` needs."""
+    value = innermost(a)
+    if isinstance(value, Tracer) and value._owner.follows and a.shape:
+        return _followed(np.not_equal(a, 0))
+    return np.nonzero(concrete_value(a, asked))
+
+
+def _followed(mask: Any) -> tuple[Any, ...]:
+    if mask.shape == ():
+        return (np.zeros(int(bool(mask)), np.intp),)
+    count = operator.index(np.count_nonzero(mask))
+    # A stable sort puts the true elements first, in their order.
+    order = np.argsort(np.logical_not(np.reshape(mask, -1)), kind="stable")[:count]
+    return tuple(np.unravel_index(order, mask.shape))
