@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import aval_of, is_inexact
-from funcgrad._core.bind import is_foreign
+from funcgrad._core.bind import is_engine_value
 from funcgrad._core.tracebacks import folded
 from funcgrad._ops.elementwise.arithmetic import add_p
 from funcgrad._ops.elementwise.cast import cast
@@ -218,7 +218,7 @@ class _Checker:
 
 def _values(f: FlatFunction, xs: Arrays) -> Arrays:
     """Return the value of ``f``: called directly on NumPy arrays, and traced for the arrays of another engine."""
-    return list(vjp(f, *xs)[0]) if any(is_foreign(x) for x in xs) else f(*xs)
+    return list(vjp(f, *xs)[0]) if any(is_engine_value(x) for x in xs) else f(*xs)
 
 
 def _pairing(bars: Arrays, dots: Arrays) -> float:

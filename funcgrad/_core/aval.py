@@ -1,4 +1,4 @@
-"""Abstract values: what is known of an array before its numbers are."""
+"""Abstract values: what is known of an array without its numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SHORT_KINDS = {"f": "f", "i": "i", "u": "u", "c": "c"}
 
 
 class WeakFloat(np.float64):
-    """A Python float under a transform: it computes as NumPy's numbers do, and promotes as Python's."""
+    """A Python float under a transform: it computes as NumPy's numbers do, and is promoted as Python's."""
 
     __slots__ = ()
 
@@ -34,7 +34,7 @@ _WEAK_SCALARS = {"i": 0, "f": 0.0, "c": 0j}
 
 
 class Aval:
-    """Shape and dtype of an array; ``weak`` marks what stems from Python scalars alone (NEP 50)."""
+    """The shape and dtype of an array; ``weak`` marks results of Python scalars alone (NEP 50)."""
 
     __slots__ = ("dtype", "shape", "weak")
 
@@ -56,7 +56,7 @@ class Aval:
         return self.size * self.dtype.itemsize
 
     def with_shape(self, shape: tuple[int, ...]) -> Aval:
-        """Another shape; what a NumPy function makes of a Python number is an array, and not weak."""
+        """Return the aval with another shape. It is not weak: NumPy's functions turn a Python number into an array."""
         return Aval(shape, self.dtype)
 
     def with_dtype(self, dtype: Any) -> Aval:
@@ -81,20 +81,20 @@ class Aval:
 
 
 def type_text(shape: tuple[int, ...], dtype: np.dtype) -> str:
-    """The type as it is printed everywhere: ``f32[3,4]``."""
+    """Return the type as it is printed everywhere: ``f32[3,4]``."""
     return f"{short_dtype(dtype)}[{','.join(map(str, shape))}]"
 
 
 def short_dtype(dtype: np.dtype) -> str:
-    """``f32`` for float32, ``bf16`` for bfloat16, the plain name for what has no short form."""
-    # Those of ml_dtypes have higher numbers. A dtype that was pickled is not one of NumPy's own objects any more.
+    """Return ``f32`` for float32, ``bf16`` for bfloat16, and the dtype's own name if it has no short form."""
+    # The dtypes of ml_dtypes have numbers from 256 on. A dtype from a pickle may not be NumPy's own object.
     if dtype.kind in _SHORT_KINDS and dtype.num < 256 and dtype.isnative:
         return f"{_SHORT_KINDS[dtype.kind]}{8 * dtype.itemsize}"
     return {"bfloat16": "bf16"}.get(dtype.name, dtype.name)
 
 
 def is_inexact(dtype: np.dtype) -> bool:
-    """Whether derivatives by values of this dtype make sense: float, complex, and ml_dtypes' floats.
+    """Return whether values of this dtype can have derivatives: float, complex, and ml_dtypes' floats.
 
     >>> import numpy as np
     >>> from funcgrad import extend
@@ -105,27 +105,27 @@ def is_inexact(dtype: np.dtype) -> bool:
 
 
 def is_floating(dtype: np.dtype) -> bool:
-    """Whether its values are floating numbers and real, ml_dtypes' among them."""
+    """Return whether the dtype is a real floating-point type, including those of ml_dtypes."""
     return dtype.kind == "f" or (dtype.kind == "V" and "float" in dtype.name)
 
 
 def is_integer(dtype: np.dtype) -> bool:
-    """Whether its values are integers, which bools are not: one can count by them."""
+    """Return whether the dtype is an integer type. Bool is none."""
     return dtype.kind in "iu"
 
 
 def is_integral(dtype: np.dtype) -> bool:
-    """Whether its values are integers or bools, which NumPy makes float64 where it divides."""
+    """Return whether the dtype is an integer type or bool. NumPy divides such values as float64."""
     return dtype.kind in "biu"
 
 
 def is_real(dtype: np.dtype) -> bool:
-    """Whether its values are real numbers, ml_dtypes' floats and bools among them."""
+    """Return whether values of the dtype are real numbers, including bools and ml_dtypes' floats."""
     return is_integral(dtype) or is_floating(dtype)
 
 
 def aval_of(value: Any) -> Aval:
-    """The aval of an array, scalar or tracer.
+    """Return the aval of an array, scalar or tracer.
 
     >>> import numpy as np
     >>> from funcgrad import extend
@@ -142,15 +142,15 @@ def aval_of(value: Any) -> Aval:
         return aval
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
     if type(shape) is not tuple or dtype is None:
-        # A class has these names too.
+        # A class of arrays has these attributes too.
         what = f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
         raise TypeError(f"{what} arrived; needed an array or a number. Convert it with np.asarray, or leave it out.")
-    # JAX knows weak bools, too, as what comparisons of weak numbers give; NumPy's are never weak.
+    # JAX has weak bools, the results of comparisons of weak numbers. NumPy's bools are never weak.
     return Aval(shape, dtype, getattr(value, "weak_type", False) and dtype.kind != "b")
 
 
 def result_dtype(*values: Any) -> np.dtype:
-    """The dtype NumPy's promotion (NEP 50) gives for operands that are arrays, scalars, tracers or avals.
+    """Return the dtype that NumPy's promotion (NEP 50) gives for operands: arrays, scalars, tracers or avals.
 
     >>> import numpy as np
     >>> from funcgrad import extend
@@ -162,7 +162,7 @@ def result_dtype(*values: Any) -> np.dtype:
 
 
 def common_dtype(*dtypes: np.dtype) -> np.dtype:
-    """The dtype that NumPy's promotion gives for arrays of these dtypes."""
+    """Return the dtype that NumPy's promotion gives for arrays of these dtypes."""
     return _promote(tuple([(dtype, False) for dtype in dtypes]))
 
 
@@ -176,7 +176,7 @@ def _promote(kinds: tuple[tuple[np.dtype, bool], ...]) -> np.dtype:
         weak = [_WEAK_SCALARS[dtype.kind] for dtype, weak in kinds if weak]
         if strong and weak:
             common = np.result_type(*strong)
-            # ml_dtypes floats absorb Python ints and floats, which NumPy's own tables do not say.
+            # A float of ml_dtypes takes in Python ints and floats. NumPy's own tables do not contain this rule.
             absorbed = common.kind == "V" and not any(isinstance(scalar, complex) for scalar in weak)
             dtype = common if absorbed else np.result_type(common, *weak)
         else:

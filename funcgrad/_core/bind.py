@@ -1,7 +1,7 @@
-"""Application of a primitive: on bare values an engine runs it, among tracers the innermost trace takes it.
+"""Apply primitives: an engine runs them on bare values, and the innermost trace handles them among tracers.
 
-A trace's ``level`` is a serial number. An inner transform always starts after the outer one it runs in, so the
-greater level is the inner one, in every thread: this keeps nested transforms apart (no perturbation confusion).
+A trace's ``level`` is a serial number. An inner transform starts after the outer one, so the trace with the greater
+level is the inner one, in every thread. Levels keep nested transforms apart (no perturbation confusion).
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ if TYPE_CHECKING:
 NO_PARAMS: dict[str, Any] = {}
 
 next_serial = itertools.count(1).__next__
-"""A number greater than all before: of a trace its level, of a tracer when it was made."""
+"""A counter that only grows. It gives each trace its level, and each tracer its serial number."""
 _active: ContextVar[Trace | None] = ContextVar("funcgrad_active_trace", default=None)
 
 
 def _seen_as(self: Tracer) -> type:
-    """``x.__class__``: an ndarray to ``numpy.polynomial``, or else the type."""
-    # It has no hook, and asks isinstance(x, np.ndarray) before it lays out coefficients beside x: what is none counts
-    # as one point, and a wrong number comes out. Only an isinstance that the type itself does not answer comes here.
+    """Return ``x.__class__``: ``np.ndarray`` if ``numpy.polynomial`` asks, else the type."""
+    # ``numpy.polynomial`` has no hook for other arrays. It tests isinstance(x, np.ndarray) before it gives the
+    # coefficients axes for x. Anything that is no ndarray counts as one point, which would give a wrong number.
     asking = sys._getframe(1).f_globals.get("__name__", "")
     return np.ndarray if asking.startswith("numpy.polynomial.") else type(self)
 
 
-# What to write instead of setting an attribute.
+# Advice for each attribute that cannot be set: the statement to write instead.
 _INSTEAD = {"shape": "x = x.reshape(shape)", "dtype": "x = x.astype(dtype)", "strides": "x = x.reshape(shape)"}
 
 
 def keeps(name: str) -> Callable[[Any, Any], NoReturn]:
-    """Return the setter of an attribute that cannot be set: it says what to write."""
+    """Return the setter of an attribute that cannot be set. It raises an error that says what to write."""
 
     def refuse(self: Any, value: Any) -> NoReturn:
         raise AttributeError(
@@ -58,11 +58,11 @@ def keeps(name: str) -> Callable[[Any, Any], NoReturn]:
 
 @published_as("funcgrad")
 class Tracer:
-    """A value under a transform, or a tensor: what stands where an array stands, and what NumPy's functions take.
+    """A traced value: an object that stands for an array inside a transform, or a tensor.
 
-    It has an array's attributes, methods and operators (``funcgrad.numpy`` attaches them); what they do its trace
-    decides. ``fg.Tracer`` is there to be asked for, in ``isinstance``, ``functools.singledispatch`` and annotations;
-    transforms make tracers, nobody else. What is to count as a constant is ``fg.stop_gradient(x)``.
+    It has an array's attributes, methods and operators, which ``funcgrad.numpy`` attaches. Its trace decides what they
+    do. Use ``fg.Tracer`` in ``isinstance``, ``functools.singledispatch`` and annotations. Only transforms make tracers.
+    ``fg.stop_gradient(x)`` returns a value that counts as a constant.
 
     Example:
         >>> import numpy as np
@@ -73,37 +73,39 @@ class Tracer:
         array([0.6, 0.8])
     """
 
-    # One layout for tracers of all kinds, of which each uses a part: so a tracer that is written to can become a place
-    # (``place.py``) and stay the same object. A view knows what it shows, by which primitive, with which parameters.
+    # All kinds of tracers have the same slots, and each kind uses some of them. A tracer that is written to can
+    # therefore become a place (``place.py``) in the same object. A view keeps its base, the primitive and the
+    # parameters.
     __slots__ = ("_dtype", "_node", "_owner", "_shape", "_value", "_viewed", "_viewed_at", "_viewed_by")
 
-    # To be set all the same, by which a tracer becomes a place.
+    # The setter is Python's own: a tracer becomes a place by a change of its class.
     __class__ = property(_seen_as, object.__dict__["__class__"].__set__)  # pyright: ignore[reportIncompatibleMethodOverride]  (a hook)
 
-    # Read-only: a shape that differs from what the operations see would give wrong results. A getter of C takes 24 ns
-    # more than a slot, a getter in Python 110 ns.
+    # The attributes are read-only: a shape that differs from the one that operations use would give wrong results. A
+    # getter in C takes 24 ns more than a slot, a getter in Python 110 ns.
     shape = property(operator.attrgetter("_shape"), keeps("shape"))
     dtype = property(operator.attrgetter("_dtype"), keeps("dtype"))
 
     _owner: Trace
-    # What a tracer of this kind holds beside its owner, by name; nothing where it cannot be written to.
+    # Names of the slots that hold a tracer's value. They are empty for tracers that cannot be written to.
     _held: tuple[str, ...] = ()
-    # Whether its views are told what they show; those of a place know.
+    # Whether `remember_view` stores the base in views of this tracer. Views of a place have it already.
     _tells_views = True
 
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Shape, dtype and aval, which each kind holds in its own way, and all that is attached."""
+            """Return the shape, dtype or aval, or an attached attribute. Kinds of tracers store them differently."""
 
         def __setattr__(self, name: str, value: Any) -> None: ...
 
 
 def is_traced(x: Any) -> bool:
-    """Whether a value is traced: whether it stands under a transform, or as a tensor, where an array stands.
+    """Return whether a value is traced: whether it is a tracer of a transform, or a tensor.
 
     Args:
-        x: anything. Pytrees are not looked into: ``any(map(fg.is_traced, fg.tree.leaves(tree)))`` does that.
+        x: anything. Leaves of a pytree are not tested; use ``any(map(fg.is_traced, fg.tree.leaves(tree)))`` for a
+            pytree.
 
     Returns:
         ``isinstance(x, fg.Tracer)``.
@@ -123,34 +125,34 @@ def is_traced(x: Any) -> bool:
     return isinstance(x, Tracer)
 
 
-# What is told of each trace that is entered. Empty but for those who look on (``trace/checked.py``).
+# Functions that are called with each trace that is entered. ``trace/checked.py`` adds one while checks are on.
 onlookers: list[Callable[[Trace], None]] = []
-# Traces that never end, so that nobody is told.
+# Traces that never end, such as the trace of tensors. No call of `onlookers` announces them.
 lasting_traces: list[Trace] = []
 
 
 class Trace:
-    """One running transform: what happens to the primitives that meet its tracers. Entered around the user's code."""
+    """One running transform. It decides what primitives do with its tracers."""
 
     transform = "transform"
-    # Whether Python sees the numbers: a staged value has none to branch on.
+    # Whether Python can read the numbers. A staged value has no numbers to branch on.
     concrete = True
     # Whether it answers when Python asks a staged value for its number, and records the answer (`follow`).
     follows = False
-    # Why the numbers are not known, for messages.
+    # The reason why numbers cannot be read, for messages.
     unknown = "only its shape and dtype are known"
-    # What an error of NumPy's is to be told when it comes out of the user's function, and words that it says then.
+    # A note for NumPy's errors that leave the user's function, and a part of the message that identifies these errors.
     note: tuple[str, str] | None = None
-    # Until the transform ends.
+    # False after the transform has ended.
     alive = True
-    # Whether `apply` may begin at once: the trace has not ended and has no hook. Each operation asks this one field.
+    # Whether `apply` may begin at once: the trace has not ended and has no hook. Each operation reads only this field.
     direct = True
     # ``refresh(trace, operands)``, the hook before an application: it brings views up to date after a write, and says
     # whether the primitive has to be dispatched anew.
     refresh: Callable[[Trace, tuple], bool] | None = None
     # ``check(trace, primitive, operands, params, y)``, the hook after an application: `fg.debug_nans` sets it.
     check: Callable[[Trace, Primitive, tuple, dict, Any], None] | None = None
-    # From when it is entered.
+    # Set when the trace is entered.
     _token: Token[Trace | None]
 
     def __init__(self) -> None:
@@ -163,7 +165,7 @@ class Trace:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, where: object) -> None:
-        """Restore the outer trace and end this one, whatever the user's code raised."""
+        """Restore the outer trace and end this one, even if the user's code raised."""
         _active.reset(self._token)
         self.alive = self.direct = False
         if error is not None and self.note:
@@ -208,7 +210,7 @@ class Trace:
         raise NotImplementedError
 
     def may_be_array(self, x: Any) -> bool:
-        """Whether a value without axes, of which only the type is known, may be an array rather than a number."""
+        """Return whether a value with no axes may be an array rather than a number, if only its type is known."""
         del x
         return False
 
@@ -223,20 +225,21 @@ class Trace:
 def _note(error: BaseException, note: tuple[str, str]) -> None:
     text, words = note
     said = isinstance(error, TypeError | ValueError) and words in str(error)
-    # NumPy's loops over arrays of objects ask a number for methods of NumPy's names: "'float' ... attribute 'hypot'".
+    # In arrays of objects, NumPy's loops call methods with NumPy's names: "'float' object has no attribute 'hypot'".
     asked = isinstance(error, AttributeError) and not words and error.name in vars(np)
     if (said or asked) and text not in getattr(error, "__notes__", ()):
         error.add_note(text)
 
 
-# The innermost transform running in this thread and context; no function of ours around it, which is asked for often.
+# Returns the innermost transform of this thread and context. It is called often, so it is the context variable's own
+# method rather than a function of ours.
 active_trace: Callable[[], Trace | None] = _active.get
 
 
 def restore(before: Trace | None) -> None:
-    """Make active again what was so when a function was called, which an interruption between two lines left open.
+    """Make the trace active again that was active at the start of a call, after an interruption.
 
-    Ctrl-C may come after a trace is entered, and before the ``with`` that leaves it has begun; or while it leaves.
+    Ctrl-C may arrive between the entry of a trace and the start of its ``with`` block, or while the block ends.
     """
     if _active.get() is not before:
         _active.set(before)
@@ -256,30 +259,30 @@ def untraced() -> Iterator[None]:
 def bind(primitive: Primitive, operands: tuple, params: dict) -> Any:
     """Apply a primitive to operands of any kind."""
     top: Trace | None = None
-    foreign = None
+    engine = None
     for x in operands:
-        home = _homes.get(type(x), _GUEST)
-        if home is not None:
-            if home is _GUEST:
-                home = _home_of(x)
-                if home is _GUEST:
-                    return _guest_rules[0](primitive, operands, params)
-            if home is _TRACED:
+        handler = _handlers.get(type(x), _FOREIGN)
+        if handler is not None:
+            if handler is _FOREIGN:
+                handler = _handler_of(x)
+                if handler is _FOREIGN:
+                    return _foreign_rules[0](primitive, operands, params)
+            if handler is _TRACED:
                 trace = x._owner
                 if top is None or trace.level > top.level:
                     top = trace
-            elif home is not None:
-                foreign = home
+            elif handler is not None:
+                engine = handler
     if top is not None:
         return top.apply(primitive, operands, params)
-    if foreign is not None:
-        return foreign.run(primitive, operands, params)
+    if engine is not None:
+        return engine.run(primitive, operands, params)
     y = primitive.numpy(*operands, **params)
     return keep_weak(y, operands) if primitive.operator and type(y) in _SCALAR_RESULTS else y
 
 
 def bind_one(primitive: Primitive, x: Any, params: dict) -> Any:
-    """`bind` of one operand: of a tracer, its trace is the innermost."""
+    """Apply a primitive to one operand. If the operand is a tracer, its trace is the innermost one."""
     return x._owner.apply(primitive, (x,), params) if isinstance(x, Tracer) else bind(primitive, (x,), params)
 
 
@@ -287,33 +290,33 @@ _SCALAR_RESULTS = frozenset({np.float64, np.complex128})
 
 
 class Runner(Protocol):
-    """What runs primitives on values of its own: a record of ``funcgrad._engines``."""
+    """The part of an engine's record that `bind` needs; see ``funcgrad._engines``."""
 
     @property
     def run(self) -> Callable[[Primitive, tuple, dict], Any]:
-        """Apply a primitive to bare values, of which at least one is of this engine."""
+        """Apply a primitive to bare values, at least one of which belongs to this engine."""
         ...
 
     @property
     def is_abstract(self) -> Callable[[Any], bool]:
-        """Whether one of its values stands for numbers that are not known yet."""
+        """Return whether one of the engine's values stands for numbers that are not known yet."""
         ...
 
 
-class _Home(Enum):
-    """Where values are at home that no engine runs."""
+class _Handler(Enum):
+    """The handler of a type that no engine runs."""
 
-    # With a trace.
+    # A trace.
     TRACED = "traced"
-    # What is no value of ours, or has yet to be looked at. It is never remembered: so guests cost the others nothing.
-    GUEST = "guest"
+    # Another library, or a type not met before. It is not stored in the table, so other types cost nothing more.
+    FOREIGN = "foreign"
 
 
-_TRACED: Final = _Home.TRACED
-_GUEST: Final = _Home.GUEST
+_TRACED: Final = _Handler.TRACED
+_FOREIGN: Final = _Handler.FOREIGN
 
-# Where values of each type are at home; None is NumPy. Types are added when they are first met.
-_homes: dict[type, Runner | Literal[_Home.TRACED] | None] = dict.fromkeys(
+# The engine or handler of each type; None is NumPy. Types are added when they are first met.
+_handlers: dict[type, Runner | Literal[_Handler.TRACED] | None] = dict.fromkeys(
     (
         np.ndarray,
         np.memmap,
@@ -326,62 +329,65 @@ _homes: dict[type, Runner | Literal[_Home.TRACED] | None] = dict.fromkeys(
         *{np.dtype(c).type for c in np.typecodes["All"]},
     )
 )
-# Values of these types run on NumPy without further look.
-NUMPY_TYPES = frozenset(_homes)
+# Values of these types run on NumPy without a further test.
+NUMPY_TYPES = frozenset(_handlers)
 _engine_finders: list[Callable[[Any], Runner | None]] = []
 
 
 def set_engine_finder(finder: Callable[[Any], Runner | None]) -> None:
-    """Say what finds the engine of a value whose type was not met before; ``None`` where it belongs to none."""
+    """Set the function that finds the engine of a value of a new type.
+
+    It returns ``None`` if no engine has the type.
+    """
     _engine_finders[:] = [finder]
 
 
-# ``rule(primitive, operands, params)``: what happens where a guest is among the operands. Set by the NumPy surface.
-_guest_rules: list[Callable[[Primitive, tuple, dict], Any]] = []
+# ``rule(primitive, operands, params)`` applies a primitive to operands of foreign array types. The NumPy room sets it.
+_foreign_rules: list[Callable[[Primitive, tuple, dict], Any]] = []
 
 
-def set_guest_rule(rule: Callable[[Primitive, tuple, dict], Any]) -> None:
-    """Say what happens to subclasses of ``ndarray``, and to arrays of other libraries, among the operands."""
-    _guest_rules[:] = [rule]
+def set_foreign_rule(rule: Callable[[Primitive, tuple, dict], Any]) -> None:
+    """Set the rule for operands that are subclasses of ``ndarray`` or arrays of other libraries."""
+    _foreign_rules[:] = [rule]
 
 
-def _home_of(x: Any) -> Runner | Literal[_Home.TRACED, _Home.GUEST] | None:
-    """Where a value of a type not met before is at home; remembered, but of guests."""
-    home = None
+def _handler_of(x: Any) -> Runner | Literal[_Handler.TRACED, _Handler.FOREIGN] | None:
+    """Return the handler of a value of a new type, and store it unless the type is foreign."""
+    handler = None
     if isinstance(x, Tracer):
-        home = _TRACED
+        handler = _TRACED
     elif not isinstance(x, np.generic):
-        home = _engine_finders[0](x)
-        if home is None:
-            return _GUEST
-    _homes[type(x)] = home
-    return home
+        handler = _engine_finders[0](x)
+        if handler is None:
+            return _FOREIGN
+    _handlers[type(x)] = handler
+    return handler
 
 
 def top_trace(values: Iterable[Any]) -> Trace | None:
-    """The innermost trace among the values."""
+    """Return the innermost trace among the values."""
     return max((x._owner for x in values if isinstance(x, Tracer)), key=lambda trace: trace.level, default=None)
 
 
 def level_of(values: Iterable[Any]) -> int:
-    """The level of the innermost trace among the values; 0 where all are bare."""
+    """Return the level of the innermost trace among the values, or 0 if all are bare."""
     return max((x._owner.level for x in values if isinstance(x, Tracer)), default=0)
 
 
 def engine_of(x: Any) -> Runner | None:
-    """The engine of a bare value; ``None`` for NumPy's, for tracers and for what is no value."""
+    """Return the engine of a bare value; ``None`` for NumPy's values, for tracers and for other objects."""
     kind = type(x)
-    home = _homes[kind] if kind in _homes else _home_of(x)
-    return None if isinstance(home, _Home) else home
+    handler = _handlers[kind] if kind in _handlers else _handler_of(x)
+    return None if isinstance(handler, _Handler) else handler
 
 
-def is_foreign(x: Any) -> bool:
-    """Whether a bare value belongs to another engine than NumPy."""
+def is_engine_value(x: Any) -> bool:
+    """Return whether a bare value belongs to another engine than NumPy."""
     kind = type(x)
-    home = _homes[kind] if kind in _homes else _home_of(x)
-    return home is not None and home is not _TRACED and home is not _GUEST
+    handler = _handlers[kind] if kind in _handlers else _handler_of(x)
+    return handler is not None and handler is not _TRACED and handler is not _FOREIGN
 
 
 def is_value(x: Any) -> bool:
-    """Whether primitives take this value: an array, a number or a tracer."""
-    return type(x) in _homes or _home_of(x) is not _GUEST
+    """Return whether primitives accept this value: an array, a number or a tracer."""
+    return type(x) in _handlers or _handler_of(x) is not _FOREIGN

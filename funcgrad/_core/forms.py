@@ -1,4 +1,4 @@
-"""The part of a primitive's record by which engines compile it other than by a call of its function."""
+"""The fields of a primitive's record that engines compile it by, other than by a call of its NumPy function."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 
 
 class Basic(Enum):
-    """The basic operations that engines have code of their own for. A primitive's record says which one it is.
+    """The basic operations, which engines have code of their own for. A primitive's record names its operation.
 
-    The parameters of such a primitive have the names and the meaning that they have in the library's own.
+    The parameters of such a primitive have the names and the meaning of the library's own.
     """
 
     BARRIER = "the operands as they are, kept apart from other operations or tied to a place"
@@ -35,26 +35,26 @@ class Basic(Enum):
 
 
 class Requirement(Enum):
-    """What must hold of the last operand's numbers. NumPy raises where it does not; a compiled program cannot."""
+    """A condition on the numbers of the last operand. NumPy raises if it is broken; a compiled program cannot."""
 
     HAS_ROOM = "the number fits into the dtype that a parameter names"
     NOT_NEGATIVE = "an exponent of integers is not negative"
 
 
 class Forms(NamedTuple):
-    """What engines and the simplifier know of a primitive beside its implementations. Every field may be left out.
+    """Optional fields of a primitive's record, which engines and the simplifier read.
 
     Args:
-        basic: the basic operation that it is.
+        basic: the primitive's basic operation.
         ufunc: the ufunc that a reduction repeats.
-        special: the ufunc of ``scipy.special`` with the same values, by name. Kernels call its inner loop.
-        expand: the same values computed by basic operations: ``expand(*operands, **params)``. It must give the numbers
-            of the primitive's NumPy implementation to the last bit.
+        special: the name of the ufunc of ``scipy.special`` with the same values. Kernels call its inner loop.
+        expand: computes the same values by basic operations, ``expand(*operands, **params)``. The numbers must equal
+            those of the primitive's NumPy implementation to the last bit.
         new_memory: whether results of the NumPy implementation never share memory with operands.
-        layout: the layout of the result on a mesh with explicit axes, from those of the operands:
-            ``layout(*operands, **params)``; see ``_engines/xla/layouts.py``.
+        layout: computes the layout of the result on a mesh with explicit axes, from the layouts of the operands:
+            ``layout(*operands, **params)``. See ``_engines/xla/layouts.py``.
         requires: a condition on the last operand, which XLA checks after the call.
-        fold: what the result is already, where the operands' types say so: ``fold(operands, aval, **params)`` gives an
+        fold: gives the result if the types of the operands determine it. ``fold(operands, aval, **params)`` returns an
             operand, a number, or ``None``.
     """
 

@@ -1,8 +1,8 @@
-"""Python's numbers: where they are weak, where they become NumPy's, and the dtype in which an engine gets them.
+"""Python's numbers: when they are weak, when they become arrays, and which dtype an engine gets them in.
 
-A Python number is weak beside arrays in a ufunc and with an operator; everywhere else it is an array of its own dtype.
-The functions that users call decide which. To primitives a weak number is no value of its own: beside arrays, which
-have one dtype by then, it is a number of that dtype.
+A Python number is weak in a ufunc or operator that also takes arrays. Everywhere else it is an array of its own dtype.
+The functions that users call decide which case holds. In a primitive, a weak number has the dtype of the arrays among
+the operands, which have one common dtype by then.
 """
 
 from __future__ import annotations
@@ -22,32 +22,35 @@ _WEAK_RESULTS: dict[type, Any] = {np.float64: WeakFloat, np.complex128: WeakComp
 
 
 def array_of(x: Any) -> Any:
-    """A Python number as the array that NumPy makes of it; anything else as it is."""
+    """Return a Python number as NumPy's array of it, and anything else unchanged."""
     return x if hasattr(x, "dtype") else np.asarray(x)
 
 
 def differentiated(x: Any) -> Any:
-    """A Python float as a transform takes it in: rules divide by values, and Python's division by zero raises."""
+    """Wrap a Python float that a transform differentiates.
+
+    Rules divide by values, and Python's division by zero raises.
+    """
     make = _DIFFERENTIATED.get(type(x))
     return x if make is None else make(x)
 
 
 def plain(x: Any) -> Any:
-    """A value as a transform hands it out: NumPy's number for a Python float that was differentiated."""
+    """Unwrap a result of a transform: a Python float that was differentiated becomes NumPy's number."""
     make = _PLAIN.get(type(x))
     return x if make is None else make(x)
 
 
 def keep_weak(y: Any, operands: tuple) -> Any:
-    """The result of an operator of Python's: of Python's numbers alone, one of which is differentiated, it is weak."""
+    """Mark an operator's result as weak if all operands are Python's numbers and one is differentiated."""
     kinds = set(map(type, operands))
     return _WEAK_RESULTS[type(y)](y) if kinds <= _WEAK_NUMBERS and not kinds <= PYTHON_NUMBERS else y
 
 
 def typed(operands: tuple) -> tuple:
-    """The operands of an elementwise primitive with Python's numbers in the dtype of the arrays beside them.
+    """Return the operands of an elementwise primitive, with Python's numbers in the dtype of the arrays.
 
-    Conditions, of dtype bool, say nothing of the dtype of numbers where there are other arrays.
+    Bool conditions do not decide the dtype if there are other arrays.
     """
     if _WITHOUT_DTYPE.isdisjoint(map(type, operands)):
         return operands
@@ -63,7 +66,7 @@ def typed(operands: tuple) -> tuple:
 
 
 def is_weak(x: Any) -> bool:
-    """Whether a value promotes as a Python number does."""
+    """Return whether a value is promoted as a Python number is."""
     return type(x) in _WEAK_NUMBERS or aval_of(x).weak
 
 
@@ -72,15 +75,15 @@ _RANKS = "biufc"
 
 def _number(x: Any, dtype: np.dtype) -> Any:
     own = aval_of(x).dtype.kind
-    # A zero is zero in every dtype; anything else would lose a part that the function above should have seen.
+    # Zero is zero in every dtype. Any other number would lose a part, which the caller should have checked.
     fits = x == 0 or dtype.kind == "V" or _RANKS.index(own) <= _RANKS.index(dtype.kind)
     assert fits, f"a Python {type(x).__name__} beside {dtype.name}"
-    # Of two integer dtypes of one width JAX knows the one that NumPy makes of their name.
+    # Two integer dtypes may have the same width. JAX knows only the one that NumPy makes from the name.
     return np.asarray(x, np.dtype(dtype.str) if dtype.char in "qQ" else dtype)[()]
 
 
 def refuse_number(x: Any, dtype: np.dtype) -> NoReturn:
-    """Refuse a Python number, or what was computed of such alone, beside an array that has no room for it."""
+    """Refuse a Python number, or a result of Python numbers alone, that the dtype of the array cannot hold."""
     kind = "float" if isinstance(x, float) else "integer"
     raise OverflowError(
         f"Python {kind} {x} out of bounds for {dtype.name}, the dtype of the array beside it. It is not wrapped, as "
@@ -97,8 +100,8 @@ def refuse_exponent(exponent: int) -> NoReturn:
 
 
 def require_room(x: Any, dtype: np.dtype) -> None:
-    """Refuse a number of Python's that an integer dtype has no room for, NaN too; NumPy does where it puts it there."""
+    """Refuse a Python number that an integer dtype cannot hold, including NaN. NumPy refuses it when it stores it."""
     bounds = np.iinfo(dtype)
-    # A fraction is cut off before the number is looked at.
+    # The fraction is cut off before the bounds are checked.
     if not bounds.min - 1 < x < bounds.max + 1:
         refuse_number(x, dtype)

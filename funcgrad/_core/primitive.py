@@ -1,4 +1,4 @@
-"""The primitive: one record that holds all that is known of an operation."""
+"""The primitive: one record that holds everything known of an operation."""
 
 from __future__ import annotations
 
@@ -17,46 +17,46 @@ _NDARRAY = np.ndarray
 
 
 class Derivative(Protocol):
-    """How a primitive with one result is differentiated; the kinds are in ``trace/derivative.py``."""
+    """How a primitive with one result is differentiated. The kinds are in ``trace/derivative.py``."""
 
     def node_maker(self, primitive: Primitive, active: int) -> Callable[[Any, Any, Any, Any, dict], Any]:
-        """For a set of active operands (bit i: operand i), what records an application.
+        """Return the function that records an application, for a set of active operands (bit i: operand i).
 
-        Called with ``(trace, primals, nodes, y, params)``, it returns the tape's node, or ``None`` where there is no
-        derivative.
+        It is called with ``(trace, primals, nodes, y, params)``, and returns the tape's node, or ``None`` if the result
+        has no derivative.
         """
         ...
 
     def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
-        """The tangent of the result; a tangent is ``None`` where an operand has none."""
+        """Return the tangent of the result. The tangent of an operand may be ``None``, which means zero."""
         ...
 
 
 class JointDerivative(Protocol):
-    """How a primitive with several results is differentiated: it runs the primitive itself, to choose what to keep."""
+    """How a primitive with several results is differentiated. It runs the primitive itself, to choose what to keep."""
 
     def record(self, primitive: Primitive, primals: tuple, active: int, params: dict) -> tuple[list, Any, tuple]:
-        """``(results, rule, kept)``: ``rule(y_bars, *kept)`` gives a cotangent or ``None`` per operand.
+        """Return ``(results, rule, kept)``; ``rule(y_bars, *kept)`` gives a cotangent or ``None`` per operand.
 
-        ``rule`` is ``None`` where the results carry no derivative.
+        ``rule`` is ``None`` if the results carry no derivative.
         """
         ...
 
     def jvp(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> tuple[list, list]:
-        """Results and their tangents; ``None`` for a tangent that is zero."""
+        """Return the results and their tangents; a tangent that is zero is ``None``."""
         ...
 
 
 class View(NamedTuple):
-    """What there is to know of a primitive whose result shows a part of its operand, in NumPy, and is no copy.
+    """How the result of a primitive shows a part of its operand, as a view in NumPy does.
 
     Args:
-        put: ``put(x, part, **params)``, which is ``x`` with another value in the place of what is shown; ``None``
-            where NumPy lets nobody write to it.
-        shown: whether it is a view with these parameters, ``shown(x_shape, params)``.
-        may_copy: whether it depends on the strides of the operand too.
-        same_in_cotangents: whether the cotangent of what is shown is what is shown of the cotangent.
-        numpy: what shows it in NumPy, where the primitive's own implementation makes a copy.
+        put: ``put(x, part, **params)`` returns ``x`` with ``part`` in the place that the view shows. It is ``None`` if
+            NumPy's view is read-only.
+        shown: whether the result is a view with these parameters, ``shown(x_shape, params)``.
+        may_copy: whether NumPy copies for some strides of the operand.
+        same_in_cotangents: whether the cotangent of the view is the same view of the operand's cotangent.
+        numpy: the function that makes the view in NumPy, if the primitive's own implementation copies.
     """
 
     put: Callable[..., Any] | None
@@ -67,13 +67,16 @@ class View(NamedTuple):
 
 
 def remember_view(y: Any, x: Any, primitive: Primitive, params: dict) -> None:
-    """Have a traced result know of what it shows a part, for writes to come (``trace/place.py``); a place knows."""
+    """Store in a traced result the base that it is a view of, for later writes (``trace/place.py``).
+
+    A place has it already.
+    """
     if y._tells_views:
         y._viewed, y._viewed_by, y._viewed_at = x, primitive, params
 
 
 def view(x: Tracer, primitive: Primitive, params: dict) -> Any:
-    """What a primitive shows of a tracer, by the shortest way."""
+    """Return a primitive's view of a tracer, by the shortest way."""
     y = x._owner.apply(primitive, (x,), params)
     if type(y) is type(x) and y._tells_views:
         y._viewed, y._viewed_by, y._viewed_at = x, primitive, params
@@ -81,22 +84,22 @@ def view(x: Tracer, primitive: Primitive, params: dict) -> Any:
 
 
 class Primitive:
-    """The unit of everything: an operation with its implementations and rules, declared in one place.
+    """An operation with its implementations and rules, declared in one place.
 
     Args:
-        name: what graphs print; none of the library's own.
+        name: the name that graphs print. The library's own names are taken.
         operands: the names by which derivative rules ask for operands, in order; ``"*xs"`` for a variadic primitive.
         numpy: the implementation on NumPy values, ``numpy(*operands, **params)``.
         xla: the name of a ``jax.lax`` function, or ``xla(lax, *operands, **params)``.
-        aval: the shape and dtype rule, ``aval(*avals, **params)``; a list of avals where there are several results.
-        derivative: one of the kinds in ``trace/derivative.py``; a ``JointDerivative`` where there are several results.
+        aval: the shape and dtype rule, ``aval(*avals, **params)``. It returns a list if there are several results.
+        derivative: one of the kinds in ``trace/derivative.py``; a ``JointDerivative`` if there are several results.
         batch: the batching rule, ``batch(primitive, size, operands, batched, params)``; see `BatchTrace`.
         cost: floating-point operations, ``cost(y_aval, *avals, **params)``.
         elementwise: whether operands broadcast against each other and may be Python scalars.
-        forms: what engines and the simplifier know of it beside this.
+        forms: what else engines and the simplifier know of it.
         multiple_results: whether it gives a list of results.
         module: the ``__name__`` of the module that declares it. Graphs that hold the primitive can then be pickled:
-            they refer to it by module and name. Declared again in the same module, the later record takes the name.
+            they refer to it by module and name. If a module declares a name again, the later record is used.
 
     Raises:
         ValueError: the library has a primitive of this name.
@@ -157,31 +160,31 @@ class Primitive:
         self.batch = batch
         self.cost = cost
         self.elementwise = elementwise
-        # Whether Python's numbers have it as an operator, so that of them alone the result is weak.
+        # Whether Python's numbers have it as an operator, so that its result of weak numbers is weak.
         self.operator = False
         self.multiple_results = multiple_results
-        # Whether it is run for what it does, so that programs keep it, though nothing reads its results.
+        # Whether it is run for its effect. Programs keep such an equation even if nothing reads its results.
         self.effect = False
-        # Whether its equations are guards, at which paths of a program part.
+        # Whether its equations are guards: conditions that select one of several recorded paths of a program.
         self.guards = False
-        # Of a `ViewPrimitive`, what makes its results views.
+        # How the results are views, if it is a `ViewPrimitive`.
         self.view: View | None = None
-        # For up to three operands: what applies to bare values and records at once, by set of active operands.
+        # For up to three operands: the functions that run on bare values and record at once, by set of active operands.
         self.recorders: list[Callable[..., Any] | None] = [None] * 8
         self.recorders_with_params: list[Callable[..., Any] | None] = [None] * 8
-        # The derivative's node makers by set of active operands, as they are first needed.
+        # The derivative's node makers by set of active operands. They are made when they are first needed.
         self.node_makers: dict[int, Callable[..., Any]] = {}
         primitives[_key(name, module)] = self
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
-        """Apply to values of any kind: bare arrays run at once, tracers record."""
+        """Apply the primitive to values of any kind."""
         return bind(self, operands, params)
 
     def __repr__(self) -> str:
         return f"<primitive {self.name}>"
 
     def __copy__(self) -> Self:
-        """Return the record itself: there is one of each."""
+        """Return the record itself: a primitive has only one record."""
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
@@ -206,13 +209,16 @@ class Primitive:
 
 
 class CompoundPrimitive(Primitive):
-    """A primitive that is many operations of XLA's: programs there call it as a function, of which they have one."""
+    """A primitive that consists of many XLA operations.
+
+    A compiled program holds it once, as a function, and calls it.
+    """
 
     __slots__ = ()
 
 
 class ViewPrimitive(Primitive):
-    """A primitive of one array whose result, in NumPy, shows a part of it; its traced results know of what."""
+    """A primitive of one array whose NumPy result is a view. Its traced results keep their base."""
 
     __slots__ = ()
 
@@ -227,26 +233,26 @@ class ViewPrimitive(Primitive):
         return y
 
 
-# All that are declared: the library's by their names, others by module and name.
+# All declared primitives: the library's by name, others by module and name.
 primitives: dict[str, Primitive] = {}
 _names_of_the_library: set[str] = set()
 
 
 def keep_names() -> None:
-    """Declare all primitives of the library, and keep their names for it. Others declare theirs after this."""
+    """Declare all primitives of the library and reserve their names. Primitives of users come after this call."""
     if not _names_of_the_library:
         load(implementing_rooms["primitives"]).declare_all()
         _names_of_the_library.update(primitives)
 
 
 def _key(name: str, module: str | None) -> str:
-    # A process that multiprocessing spawns imports the main module under a name of its own.
+    # In a process that multiprocessing spawned, the main module has another name.
     module = "__main__" if module == "__mp_main__" else module
     return name if module is None else f"{module}:{name}"
 
 
 def primitive_named(name: str, module: str | None = None) -> Primitive:
-    """Return the primitive of a name, for what was pickled; the module that declares it is imported if need be."""
+    """Return the primitive of a name from a pickle. The module that declares it is imported if needed."""
     key = _key(name, module)
     if module is not None and key not in primitives:
         with contextlib.suppress(ImportError):

@@ -1,4 +1,4 @@
-"""How the elements of an array are spread over the devices of a mesh with explicit axes."""
+"""The distribution of an array's elements over the devices of a mesh with explicit axes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 
 class Spread(NamedTuple):
-    """An operand: its shape and layout."""
+    """The shape and layout of an operand."""
 
     shape: tuple[int, ...]
     layout: tuple[Any, ...]

@@ -1,4 +1,4 @@
-"""The threads that share a computation on NumPy arrays, which lets go of Python's lock: one pool for all of them."""
+"""One pool of threads for computations on NumPy arrays, which release Python's lock."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from typing import Any
 
 
 def workers() -> int:
-    """How many threads work at once."""
+    """Return how many threads work at once."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def together(tasks: Sequence[Callable[[], Any]]) -> None:
-    """Do all of these, the first in this thread, and return when all are done; what one raises is raised here.
+    """Run all tasks, the first in this thread; return when all are done, or raise the error of one of them.
 
-    A task must not call this itself: the threads that it would wait for may be waiting for it.
+    A task must not call this function: the threads that it would wait for may be waiting for it.
     """
-    # Each in a copy of the caller's context: np.errstate, say, holds for all.
+    # Each task runs in a copy of the caller's context, so that np.errstate, for example, holds for all.
     waiting = [_pool().submit(copy_context().run, task) for task in tasks[1:]]
     try:
         tasks[0]()
     finally:
-        # Whatever was raised here, nobody writes to the results any more when this returns. (`wait` takes 7 us more.)
+        # Wait for all tasks even after an error: no task may write to the results after this returns. (`wait` takes 7
+        # us more.)
         for one in waiting:
             one.exception()
     for one in waiting:
@@ -34,8 +35,8 @@ def together(tasks: Sequence[Callable[[], Any]]) -> None:
 
 
 def each(do: Callable[[Any], Any], parts: Sequence[Any]) -> None:
-    """Do this with each of the parts, of which a thread that is free takes the next."""
-    # `next` of a counter is one step for all threads.
+    """Call the function with each part. Each thread takes the next part when it is free."""
+    # `next` of a counter is atomic.
     numbers = itertools.count()
 
     def work() -> None:
@@ -47,10 +48,10 @@ def each(do: Callable[[Any], Any], parts: Sequence[Any]) -> None:
 
 @functools.cache
 def _pool() -> ThreadPoolExecutor:
-    """The threads, started when they are first needed."""
+    """Return the pool, which is made at the first call."""
     return ThreadPoolExecutor(max(workers() - 1, 1), "funcgrad")
 
 
-# A forked process has no threads but its own.
+# A forked process has only its main thread.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)

@@ -1,8 +1,8 @@
-"""Tracebacks without our own frames: what a user's error passes through on its way out says nothing about the error.
+"""Tracebacks without the library's own frames, which tell a user nothing about the error.
 
-Each function that users call through a transform is a door. An exception that leaves by it loses the entries of our
-frames (and of JAX's, where it ran our function); those of the user's code and of other libraries stay, under any nest
-of transforms. Nothing happens to an exception before that, so the path without errors costs one call.
+Each function that users call through a transform is an entry point. An exception that leaves it loses the entries of
+our frames, and of JAX's frames if JAX ran our function. Frames of the user's code and of other libraries stay, under
+any nesting of transforms. A call without an error pays only for one more call.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _VARIABLE = "FUNCGRAD_FULL_TRACEBACKS"
 _JAXS_NOTE = "JAX_TRACEBACK_FILTERING"
 
-# What to do where a plain array met a traced value that was to be written into it.
+# Advice for an error at a write of a traced value into a plain array.
 TAKES_TRACED = (
     "Make one that takes traced values: np.zeros(n, like=x), where x is traced, or fnp.zeros(n) of funcgrad.numpy. "
     "Call code that you cannot edit inside of: with fg.intercept(). There np.ndarray(n), a type, stays plain: write "
@@ -80,9 +80,11 @@ def full_tracebacks(full: bool = True) -> Iterator[None]:
 
 
 def fold(error: BaseException) -> None:
-    """Take our frames out of what an exception, and those that it came from, will show; then ``raise`` it bare.
+    """Remove our frames from the traceback of an exception and of its causes.
 
-    A bare ``raise`` adds no entry for its own frame, so that of the door is gone as well.
+    The caller then raises it with a bare ``raise``.
+
+    A bare ``raise`` adds no entry for its own frame, so that of the entry point disappears as well.
     """
     _explain(error)
     full = _full.get()
@@ -101,12 +103,12 @@ def fold(error: BaseException) -> None:
         pending += [each.__cause__, each.__context__]
 
 
-# What is put in order where an interruption leaves a door: it may have come between any two lines.
+# Functions that repair the state after an interruption, which may have come between any two lines.
 when_interrupted: list[Callable[[], None]] = []
 
 
 def let_out(error: BaseException, before: Trace | None) -> None:
-    """Make an exception ready to leave a door, which was entered under this transform."""
+    """Prepare an exception to leave an entry point that was entered under this transform."""
     restore(before)
     if isinstance(error, Exception):
         fold(error)
@@ -116,10 +118,10 @@ def let_out(error: BaseException, before: Trace | None) -> None:
 
 
 def _explain(error: BaseException) -> None:
-    """Say in our words what other libraries could not: NumPy cannot store a tracer, SciPy's LAPACK cannot read one."""
+    """Explain an error of another library: NumPy cannot store a tracer, and SciPy's LAPACK cannot read one."""
     cause = error.__cause__
     if type(error) is ValueError and type(cause) is ConcretizationTypeError and "sequence" in str(error):
-        # NumPy puts this message in place of any that a conversion to a number raised.
+        # NumPy replaces the message of any error in a conversion to a number by this one.
         error.args = (WRITTEN_INTO_PLAIN if _at_write(error.__traceback__) else str(cause),)
     note = _of_scipy(error.__traceback__)
     if note and not isinstance(error, UnsupportedFunctionError) and note not in getattr(error, "__notes__", ()):
@@ -131,7 +133,7 @@ _CALLING = ("scipy.integrate", "scipy.optimize")
 
 def _is_traced(x: Any, depth: int = 3) -> bool:
     if isinstance(x, FunctionType):
-        # What a user's function closes over, or one that SciPy wraps it in, comes to SciPy when it calls it.
+        # SciPy may call the user's function or a wrapper of it. The traced value is then in a closure.
         return depth > 0 and any(_is_traced(held, depth - 1) for held in _closed_over(x))
     if type(x) is tuple:
         return any(isinstance(each, Tracer) for each in x)
@@ -140,13 +142,13 @@ def _is_traced(x: Any, depth: int = 3) -> bool:
 
 def _closed_over(function: FunctionType) -> Iterator[Any]:
     for cell in function.__closure__ or ():
-        # It may not have been assigned yet.
+        # The variable may not be assigned yet.
         with contextlib.suppress(ValueError):
             yield cell.cell_contents
 
 
 def _at_write(entries: TracebackType | None) -> bool:
-    """Whether the innermost frame stands at ``array[i] = value``."""
+    """Return whether the innermost frame is at ``array[i] = value``."""
     last = None
     while entries is not None:
         last, entries = entries, entries.tb_next
@@ -154,12 +156,13 @@ def _at_write(entries: TracebackType | None) -> bool:
 
 
 def _of_scipy(entries: TracebackType | None) -> str | None:
-    """Which function of ours to call where one of SciPy's met a traced value and failed by itself."""
+    """Return advice for an error inside a SciPy function that met a traced value: the name of our function."""
     found = None
     for frame, _ in traceback.walk_tb(entries):
         module = frame.f_globals.get("__name__", "")
         if not module.startswith(("scipy.", "numpy.", "funcgrad.")):
-            # The user's code again, called by SciPy; of what calls it back with traced values it is told all the same.
+            # The user's code was called by SciPy. The advice still holds for the functions that call back with traced
+            # values.
             found = found if found is not None and found[0] in _CALLING else None
         elif found is None and module.startswith("scipy.") and any(map(_is_traced, frame.f_locals.values())):
             found = scipys_name(frame)
@@ -170,36 +173,36 @@ def _of_scipy(entries: TracebackType | None) -> str | None:
 
 
 def scipys_name(frame: FrameType) -> tuple[str, str] | None:
-    """The public module of SciPy that a function belongs to, and its name; of a method with that of its object."""
+    """Return the public SciPy module of a function, and its name; the name of a method contains that of its object."""
     room, name = _room(frame.f_globals.get("__name__", "")), frame.f_code.co_name
     own = frame.f_locals.get("self")
     if own is not None and room == "scipy.stats":
-        # A frozen distribution holds one that has a name; those of vectors have it in that of their class.
+        # A frozen distribution holds a named one. A distribution of vectors has its name in the name of its class.
         named = getattr(getattr(own, "dist", own), "name", None)
         name = f"{named or type(own).__name__.rpartition('_')[0]}.{name}"
     elif room == "scipy.special" and name == "__call__":
         name = getattr(own, "__name__", name)
     elif name in {"wrapped", "wrapper"} and room != "scipy._lib":
-        # If SCIPY_ARRAY_API=1, these choose a function, and take traced values.
+        # If SCIPY_ARRAY_API=1, these functions choose an implementation, and take traced values.
         return None
     elif own is not None and room == "scipy.interpolate":
-        # Its objects are made and called, by methods of their bases.
+        # The methods of these objects belong to base classes, so the class of the object gives the name.
         name = type(own).__name__
     elif room == "scipy._lib":
-        # What its decorators call.
+        # The function that a decorator of SciPy's calls.
         wrapped = frame.f_locals.get("f")
         room, name = _room(str(getattr(wrapped, "__module__", ""))), getattr(wrapped, "__name__", "")
     return (room, name) if room.startswith("scipy.") and room != "scipy._lib" else None
 
 
 def _room(module: str) -> str:
-    """The public module of SciPy that a module belongs to."""
+    """Return the public SciPy module that a module belongs to."""
     deeper = module.startswith(("scipy.sparse.linalg", "scipy.spatial.distance"))
     return ".".join(module.split(".")[: 3 if deeper else 2])
 
 
 def scipys_refusal(room: str, name: str) -> str:
-    """What is said of a function of SciPy's that met a traced value: with ours, where there is one."""
+    """Return the message for a SciPy function that met a traced value, with our function if there is one."""
     remedy = "See fg.scipy for what has a derivative, or call it by fg.call_numpy inside a fg.custom_jvp function."
     remedy = instead(room, name) or remedy
     if has_ours(room, name):
@@ -211,7 +214,7 @@ def scipys_refusal(room: str, name: str) -> str:
 
 
 def instead(room: str, name: str) -> str | None:
-    """What a module of ours says of a function of SciPy's that it refuses; of a method by its own name alone."""
+    """Return the reason why one of our modules refuses a SciPy function; a method is found by its own name."""
     ours = _ours(room)
     known: dict[str, str] = getattr(ours, "INSTEAD", {})
     found = known.get(name, known.get(name[name.find(".") :]))
@@ -219,7 +222,7 @@ def instead(room: str, name: str) -> str | None:
 
 
 def _ours(room: str) -> Any:
-    """The module of ours for one of SciPy's."""
+    """Return our module for one of SciPy's."""
     found: Any = load(implementing_rooms["scipy"]) if "scipy" in implementing_rooms else None
     for part in room.split(".")[1:]:
         found = getattr(found, part, None)
@@ -227,7 +230,7 @@ def _ours(room: str) -> Any:
 
 
 def has_ours(room: str, name: str) -> bool:
-    """Whether ``funcgrad.scipy`` has what a function of SciPy's, or the object whose method it is, is refused for."""
+    """Return whether ``funcgrad.scipy`` has a function, or the class of a method, with this name in SciPy."""
     ours = _ours(room)
     first, _, method = name.partition(".")
     return (
@@ -238,7 +241,7 @@ def has_ours(room: str, name: str) -> bool:
 
 
 def _hidden() -> tuple[str, ...]:
-    """Where the files of hidden frames lie: ours, those of JAX that call us back, and its context managers."""
+    """Return the folders of hidden frames: ours, JAX's frames that call us back, and JAX's context managers."""
     paths = [PACKAGE, contextlib.__file__]
     for name in ("jax", "jaxlib"):
         path = getattr(sys.modules.get(name), "__file__", None)
@@ -260,7 +263,7 @@ def _without(entry: TracebackType | None, hidden: tuple[str, ...]) -> TracebackT
 
 
 def _forget_jaxs_note(error: BaseException) -> None:
-    """JAX notes how its frames would be shown; it is our switch that counts."""
+    """Remove JAX's note about its hidden frames: our setting decides here."""
     notes = getattr(error, "__notes__", None)
     if notes and any(_JAXS_NOTE in note for note in notes):
         notes[:] = [note for note in notes if _JAXS_NOTE not in note]
@@ -269,7 +272,7 @@ def _forget_jaxs_note(error: BaseException) -> None:
 
 
 def folded(function: F) -> F:
-    """Make a function a door: exceptions leave it without our frames."""
+    """Make a function an entry point: exceptions leave it without our frames."""
     leave, active = let_out, active_trace
 
     def door(*args: Any, **kwargs: Any) -> Any:
@@ -280,13 +283,13 @@ def folded(function: F) -> F:
             leave(error, before)
             raise
 
-    # With the function's own globals it belongs to the module that defines it, which is where doctest looks.
+    # The wrapper gets the function's own globals, so that doctest finds it in the module that defines it.
     own = FunctionType(door.__code__, getattr(function, "__globals__", globals()), None, None, door.__closure__)
     return functools.wraps(function)(own)  # pyright: ignore[reportReturnType]  (wraps keeps the signature)
 
 
 def caller_level() -> int:
-    """The ``stacklevel`` of the innermost frame outside funcgrad, NumPy and JAX, as seen from the caller's ``warn``."""
+    """Return the ``stacklevel`` for ``warn`` that names the innermost frame outside funcgrad, NumPy and JAX."""
     libraries = [np, sys.modules["jax"]] if "jax" in sys.modules else [np]
     skipped = PACKAGE, *[os.path.dirname(os.path.abspath(str(each.__file__))) + os.sep for each in libraries]
     level = 2

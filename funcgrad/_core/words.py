@@ -1,4 +1,4 @@
-"""Errors that say nothing of the call: what Python raises inside of a function that was given something else."""
+"""Translation of bare Python errors into errors that name the function and its arguments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from funcgrad._core.tracebacks import PACKAGE
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Errors of the program at hand, and not of the numbers. An ``IndexError`` is NumPy's where it names an index.
+# These errors come from the code, not from the numbers. An ``IndexError`` that names an index is NumPy's.
 BARE = AttributeError, KeyError, IndexError, ZeroDivisionError, RecursionError
 _PYTHONS_OWN = ("list index", "tuple index", "string index", "list assignment", "invalid index to scalar")
 _STANDARD = sysconfig.get_path("stdlib") + os.sep
@@ -31,7 +31,7 @@ _LIBRARIES = (
 
 
 def retell(error: Exception, function: Callable[..., Any], args: tuple, options: dict) -> NoReturn:
-    """Raise what an error of `BARE` means to the caller; itself where it says so, or comes from the user's code."""
+    """Raise an error of `BARE` in our words, or unchanged if its message is clear or the user's code raised it."""
     told = _in_our_words(error, function, args, options)
     if told is None:
         raise error
@@ -39,7 +39,7 @@ def retell(error: Exception, function: Callable[..., Any], args: tuple, options:
 
 
 def told(function: F) -> F:
-    """A function of which such errors are told in our words; for those whose calls cost more than one more."""
+    """Wrap a function so that bare errors in it are explained; for functions that take longer than one more call."""
 
     @functools.wraps(function)
     def door(*args: Any, **options: Any) -> Any:
@@ -76,7 +76,7 @@ def _is_librarys(frame: FrameType) -> bool:
 
 
 def described(x: Any) -> str:
-    """An argument as it stands in messages: of an array its type, of an option its value."""
+    """Describe an argument for messages: an array by its type, an option by its value."""
     if isinstance(x, type):
         return f"the class {x.__name__}"
     if x is not None and not isinstance(x, bool | int | float | str) and is_value(x):
@@ -85,7 +85,7 @@ def described(x: Any) -> str:
 
 
 def shown(x: Any) -> str:
-    """A wrong value as it stands in messages: what is long, or cannot be printed, by its type."""
+    """Describe a wrong value for messages: by its type if the text would be long or cannot be printed."""
     try:
         text = repr(x)
     except Exception:  # noqa: BLE001  (whatever the user's class does wrong, the error at hand is another)
@@ -93,5 +93,5 @@ def shown(x: Any) -> str:
     return text if 0 < len(text) <= _ROOM else f"a {type(x).__name__}"
 
 
-# What is longer is not shown.
+# Longer texts are not shown.
 _ROOM = 80

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad._core.bind import Tracer, bind, is_foreign
+from funcgrad._core.bind import Tracer, bind, is_engine_value
 from funcgrad._core.graph.ir import Graph, Literal
 from funcgrad._core.graph.line import Line
 from funcgrad._core.graph.show import Names, equation_text
@@ -122,7 +122,7 @@ def _bare(x: Any) -> Any:
             f"profile: an argument or a constant is {x.aval}, traced by a running {x._owner.transform}; needed "
             "numbers, because a profile runs the equations. Profile a graph outside of transforms."
         )
-    return np.asarray(x) if is_foreign(x) else x
+    return np.asarray(x) if is_engine_value(x) else x
 
 
 def _cut(text: str) -> str:

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import is_inexact, is_integral
-from funcgrad._core.bind import is_foreign
+from funcgrad._core.bind import is_engine_value
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad.autograd._methods.to import number_dtype
 from funcgrad.autograd._tape.base import TensorBase
 from funcgrad.autograd._tensor import Tensor, rebuild
 from funcgrad.autograd._torch import converted
-from funcgrad.numpy.extend import as_value, is_guest
+from funcgrad.numpy.extend import as_value, is_foreign_array
 
 
 def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
@@ -54,7 +54,7 @@ def _copied(data: Any, dtype: np.dtype | None) -> Any:
     if isinstance(data, type):
         raise TypeError(f"tensor: data is the class {data.__name__}; needed numbers or an array. Pass a value of it.")
     data = data._value if isinstance(data, TensorBase) else converted(data)
-    if isinstance(data, np.ndarray) and is_guest(data):
+    if isinstance(data, np.ndarray) and is_foreign_array(data):
         data = as_value(data)
     if isinstance(data, np.ndarray | np.generic) or not hasattr(data, "dtype"):
         strong = hasattr(data, "dtype")
@@ -68,7 +68,7 @@ def _copied(data: Any, dtype: np.dtype | None) -> Any:
         return array if dtype is None else array.astype(dtype, copy=False)
     made = cast(data, data.dtype if dtype is None else dtype)
     # An array of JAX cannot change, but a step may take its memory.
-    return made.copy() if made is data and is_foreign(data) else made
+    return made.copy() if made is data and is_engine_value(data) else made
 
 
 def _plain(data: Any) -> Any:

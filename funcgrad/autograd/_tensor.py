@@ -22,7 +22,7 @@ from funcgrad.autograd._tape.function import Function
 from funcgrad.autograd._tape.hooks import RemovableHandle, register
 from funcgrad.autograd._tape.writes import WRITES
 from funcgrad.autograd._text import tensor_text
-from funcgrad.numpy.extend import as_value, is_guest
+from funcgrad.numpy.extend import as_value, is_foreign_array
 from funcgrad.tree import register_leaf
 
 
@@ -186,7 +186,7 @@ class Tensor(TensorBase):
             backward_from(self, retain=bool(retain_graph))
             return
         if gradient is not None and type(gradient) is not Tensor:
-            gradient = as_value(gradient) if is_guest(gradient) else gradient
+            gradient = as_value(gradient) if is_foreign_array(gradient) else gradient
             gradient = self._owner.constant(np.asarray(gradient, None if hasattr(gradient, "dtype") else self.dtype))
         backward((self,), (gradient,), retain_graph, create_graph, inputs=inputs)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.bind import is_foreign
+from funcgrad._core.bind import is_engine_value
 from funcgrad.autograd import tensor
 from funcgrad.autograd.extend import is_tensor
 from funcgrad.nn import _activations as activations
@@ -146,7 +146,7 @@ class ReLU(Module):
 
     def forward(self, x: Any) -> Any:
         """Compute the output."""
-        if not self.inplace or is_foreign(x._value if is_tensor(x) else x):
+        if not self.inplace or is_engine_value(x._value if is_tensor(x) else x):
             return activations.relu(x)
         if is_tensor(x):
             return x.relu_()

@@ -9,7 +9,7 @@ from funcgrad.numpy._base.axes import ALL_AXES, normalize_axes, normalize_axis
 from funcgrad.numpy._base.concrete import concrete_value, innermost, known_value
 from funcgrad.numpy._base.convert import as_value, dtype_of, kind_of, operands_for, promote
 from funcgrad.numpy._base.dispatch import functions, implements, is_covered, special_functions
-from funcgrad.numpy._base.guests import holds_tracer, is_guest, is_number_dtype, is_object_array, is_sparse
+from funcgrad.numpy._base.foreign import holds_tracer, is_foreign_array, is_number_dtype, is_object_array, is_sparse
 from funcgrad.numpy._choose.at import At
 from funcgrad.numpy._choose.indexing import getitem, parse
 from funcgrad.numpy._choose.where import clamp
@@ -38,7 +38,7 @@ __all__ = [
     "innermost",
     "intercept",
     "is_covered",
-    "is_guest",
+    "is_foreign_array",
     "is_intercepted",
     "is_number_dtype",
     "is_object_array",

@@ -1,1 +1,1 @@
-"""Programs as data: the graph, how it prints, what makes two the same, and what simplifies them."""
+"""Programs as data: the graph, its text, the equality of graphs, and simplification."""

@@ -1,4 +1,4 @@
-"""Whether a graph is a program: each variable assigned once and before it is read, each result of the type inferred."""
+"""Checks of a graph: each variable is assigned once, before it is read, and each result has the inferred type."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from funcgrad._core.aval import Aval, aval_of
-from funcgrad._core.bind import is_foreign, is_value
+from funcgrad._core.bind import is_engine_value, is_value
 from funcgrad._core.graph.equation import Equation, Literal, Var
 from funcgrad._core.words import shown
 from funcgrad.errors import GraphError
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def check_graph(graph: Graph) -> Graph:
-    """Check that a graph is a program, and return it.
+    """Check that a graph is a valid program, and return it.
 
-    Each variable is assigned once, before it is read; each constant has the type of its variable, and each result the
-    type that its primitive's rule infers. `fg.Graph` is checked when it is made.
+    Each variable is assigned once, before it is read. Each constant has the type of its variable, and each result has
+    the type that its primitive's rule infers. `fg.Graph` runs this check when a graph is made.
 
     Raises:
-        GraphError: it is none. The message names the equation.
+        GraphError: the graph is not valid. The message names the equation.
 
     Example:
         >>> import numpy as np
@@ -100,7 +100,7 @@ def _check_constant(graph: Graph, var: Var, value: Any) -> None:
 
 
 def _inferred(graph: Graph, where: str, equation: Equation) -> Sequence[Aval]:
-    """The types of the results, as many as there are variables for them."""
+    """Return the inferred types of the results. Their number must be that of the equation's variables."""
     _check_all(graph, "result", equation.results, Var)
     try:
         found = equation.primitive.aval(*[x.aval for x in equation.operands], **equation.params)
@@ -131,9 +131,12 @@ def _check_trees(graph: Graph) -> None:
 
 
 def has_type(x: Any, needed: Aval) -> bool:
-    """Whether an argument has the type of an input; JAX's mode decides between 32 and 64 bits of what it holds."""
+    """Return whether an argument has the type of an input.
+
+    JAX's mode decides between 32 and 64 bits for JAX's values.
+    """
     if not is_value(x):
         return False
     arrived = aval_of(x)
-    same = arrived.dtype == needed.dtype or (is_foreign(x) and arrived.dtype.kind == needed.dtype.kind)
+    same = arrived.dtype == needed.dtype or (is_engine_value(x) and arrived.dtype.kind == needed.dtype.kind)
     return arrived.shape == needed.shape and same and (arrived.weak or not needed.weak)

@@ -1,4 +1,4 @@
-"""What a graph consists of: variables, literals and equations."""
+"""The parts of a graph: variables, literals and equations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Var:
-    """A variable of a graph: assigned once, typed. Two are the same where they are one object.
+    """A typed variable of a graph, assigned once. Two variables are the same only if they are one object.
 
     Args:
         aval: its shape and dtype.
@@ -36,7 +36,7 @@ class Var:
 
 
 class Literal:
-    """A scalar constant that stands in an equation.
+    """A scalar constant in an equation.
 
     Args:
         value: a Python or NumPy number.
@@ -64,11 +64,11 @@ class Equation:
     """One application of a primitive in a graph.
 
     Args:
-        primitive: what is applied.
+        primitive: the primitive that is applied.
         operands: variables and literals, in order.
         params: the primitive's parameters, by name.
         results: the variables that it assigns.
-        source: the line that it comes from; that of the equation that it replaces, say.
+        source: the user's line that it comes from, such as that of the equation that it replaces.
 
     Example:
         >>> import numpy as np
@@ -96,22 +96,22 @@ class Equation:
 
     @property
     def flops(self) -> int:
-        """Floating-point operations, by the primitive's cost rule."""
+        """The number of floating-point operations, by the primitive's cost rule."""
         return self.primitive.cost(self.results[0].aval, *(x.aval for x in self.operands), **self.params)
 
     @property
     def bytes(self) -> int:
-        """Bytes read and written if nothing were fused."""
+        """The number of bytes read and written if nothing were fused."""
         return sum(x.aval.nbytes for x in (*self.operands, *self.results))
 
     @property
     def has_effect(self) -> bool:
-        """Whether it does something beside giving its results, or a program does that it holds."""
+        """Whether running the equation, or a program inside it, does more than compute results."""
         return self.primitive.effect or any(map(_holds_effect, self.params.values()))
 
 
 def _holds_effect(param: Any) -> bool:
-    """Whether a parameter is a program with effects, or a record of such."""
+    """Return whether a parameter is a program with effects, or a record that holds one."""
     if isinstance(param, Program):
         return cast("Graph", param).made(_has_effects)
     return isinstance(param, tuple) and any(map(_holds_effect, param))

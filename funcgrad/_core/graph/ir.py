@@ -35,18 +35,18 @@ _ABSENT: Any = object()
 
 @published_as("funcgrad")
 class Graph(Program):
-    """An immutable program: calling it evaluates it on NumPy values, ``jax.Array`` s or tracers alike.
+    """An immutable program. Calling it evaluates it on NumPy values, ``jax.Array`` s or tracers alike.
 
     Args:
         inputs: variables bound by the arguments, in order.
         constants: variables with their values.
-        equations: in an order in which each operand is defined before it is read.
+        equations: in an order that defines each operand before it is read.
         outputs: variables or literals.
-        name: what the graph was made from.
-        trees: the structures of arguments and result, where it stands for a function of pytrees.
+        name: the name of the function that the graph was made from.
+        trees: the structures of arguments and result, if the function takes pytrees.
 
     Raises:
-        GraphError: it is no program: see `fg.extend.check_graph`.
+        GraphError: the program is not valid; see `fg.extend.check_graph`.
     """
 
     __slots__ = ("__weakref__", "_made", "constants", "equations", "inputs", "name", "outputs", "trees")
@@ -81,33 +81,33 @@ class Graph(Program):
         self._made: dict[tuple, Any] = {}
 
     def made(self, make: Callable[..., T], *key: Any) -> T:
-        """``make(graph, *key)``: programs, derivatives, batches. Made once, and kept as long as the graph lives.
+        """Return ``make(graph, *key)``, such as a program or a derivative. It is made once and kept with the graph.
 
-        Two threads that come at once may both make it; both get what the first of them left.
+        Two threads that ask at the same time may both make it. Both get the result that was stored first.
         """
         entry = (make, *key)
         found = self._made.get(entry, _ABSENT)
         return self._made.setdefault(entry, make(self, *key)) if found is _ABSENT else found
 
     def with_trees(self, in_tree: TreeDef, out_tree: TreeDef) -> Graph:
-        """The same program, called with arguments of structure ``in_tree`` (``(args, kwargs)``)."""
+        """Return the same program, called with arguments of structure ``in_tree`` (``(args, kwargs)``)."""
         return trusted_graph(self.inputs, self.constants, self.equations, self.outputs, self.name, (in_tree, out_tree))
 
     @folded
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Evaluate on arguments of the structure it was staged with; on a flat list of arrays where there is none."""
+        """Evaluate the graph on arguments of the structure it was staged with, or on a flat list of arrays."""
         results = self._evaluate_apart(self.bound(args, kwargs))
         return results if self.trees is None else unflatten(self.trees[1], results)
 
     def bound(self, args: tuple, kwargs: dict[str, Any]) -> list[Any]:
-        """What the inputs are in a call with these arguments, which are checked."""
+        """Check the arguments of a call and return the values of the inputs."""
         if self.trees is None:
             return self._checked(args)
         leaves = flatten_up_to(self.trees[0], (args, kwargs), f"graph {self.name}: the arguments")
         return self._checked(leaves)
 
     def _checked(self, args: Sequence[Any]) -> list[Any]:
-        """The flat arguments, each of the type of its input; a Python number in its dtype."""
+        """Return the flat arguments, each of the type of its input. A Python number gets the dtype of its input."""
         pairs = zip(args, self.inputs, strict=True)
         return [x if has_type(x, var.aval) else self._converted(i, x, var.aval) for i, (x, var) in enumerate(pairs)]
 
@@ -124,7 +124,7 @@ class Graph(Program):
         )
 
     def argument(self, i: int) -> str:
-        """Which argument an input is bound by, and where in it: for messages and pictures."""
+        """Describe the argument that gives an input, and the input's place in it, for messages and pictures."""
         if self.trees is None:
             return f"argument {i}"
         path = self.trees[0].accessors()[i]
@@ -132,7 +132,7 @@ class Graph(Program):
         return f"argument {path.path[1]}{f' at {text}' if text else ''}"
 
     def _evaluate_apart(self, args: Sequence[Any]) -> list[Any]:
-        """The flat outputs, constants copied: what the caller writes into a result must not change the program."""
+        """Return the flat outputs with constants copied, so that a write to a result cannot change the program."""
         fixed = {id(value) for _, value in self.constants}
         return [y.copy() if type(y) is np.ndarray and id(y) in fixed else y for y in self.evaluate(*args)]
 
@@ -143,7 +143,7 @@ class Graph(Program):
         return show(self, most=40)
 
     def evaluate(self, *args: Any) -> list[Any]:
-        """Run the equations in order on flat arguments; returns the flat outputs."""
+        """Run the equations in order on flat arguments, and return the flat outputs."""
         values: dict[Any, Any] = dict(self.constants)
         values.update(zip(self.inputs, args, strict=True))
         for equation in self.equations:
@@ -157,17 +157,17 @@ class Graph(Program):
 
     @property
     def flops(self) -> int:
-        """Floating-point operations of one evaluation, by the primitives' cost rules."""
+        """The number of floating-point operations of one evaluation, by the primitives' cost rules."""
         return sum(equation.flops for equation in self.equations)
 
     @property
     def bytes(self) -> int:
-        """Bytes that one evaluation reads and writes if nothing were fused."""
+        """The number of bytes that one evaluation reads and writes if nothing were fused."""
         return sum(equation.bytes for equation in self.equations)
 
 
 def _recorded(frame: FrameType, made_at: Any) -> Line | None:
-    """Where an equation comes from that `Graph.evaluate` runs."""
+    """Return the source line of the equation that `Graph.evaluate` is running."""
     equation = frame.f_locals.get("equation")
     return around(frame) if equation is None or equation.source is None else within(equation.source)
 
@@ -183,7 +183,10 @@ def trusted_graph(
     name: str = "graph",
     trees: tuple[TreeDef, TreeDef] | None = None,
 ) -> Graph:
-    """Return a graph that a pass of ours made, unchecked: to infer all types again would double the time of a pass."""
+    """Return a graph that one of our passes made, without a check.
+
+    Inferring all types again would double a pass's time.
+    """
     graph = object.__new__(Graph)
     graph._fill(inputs, constants, equations, outputs, name, trees)
     return graph

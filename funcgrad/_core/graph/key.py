@@ -1,4 +1,4 @@
-"""When two graphs are the same program, so that what is compiled for one serves the other.
+"""Keys of graphs: two graphs with one key are the same program, and share what was compiled.
 
 Each eager call of a loop stages the loop's body again. The identity of the function is not a key for the compiled
 program, because the values that the function closes over may have changed. The staged graph contains all of them.
@@ -16,14 +16,14 @@ from typing import Any
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.graph.same import NUMBERS, graph_form
 
-# Programs are kept for this many graphs: those that were used last.
+# Programs are kept for this many graphs, the most recently used ones.
 _LIMIT = 256
 _known: OrderedDict[Any, Graph] = OrderedDict()
 _lock = threading.Lock()
 
 
 def canonical(graph: Graph) -> Graph:
-    """Return the first graph that was the same program, with all that was compiled for it; else the graph itself."""
+    """Return the first graph that was the same program, with its compiled programs; else the graph itself."""
     try:
         key = graph_key(graph)
         hash(key)
@@ -39,7 +39,7 @@ def canonical(graph: Graph) -> Graph:
 
 
 def graph_key(graph: Graph) -> Any:
-    """Return a key that two graphs share where one compiled program serves both; source lines do not count."""
+    """Return a key that two graphs share if one compiled program serves both. Source lines do not count."""
     return graph.made(_graph_key)
 
 
@@ -48,7 +48,7 @@ def _graph_key(graph: Graph) -> Any:
 
 
 def params_key(params: dict[str, Any]) -> Any:
-    """Return a key that the parameters of two equations share where they are the same."""
+    """Return a key that the parameters of two equations share if they are the same."""
     return tuple([(name, value_key(value)) for name, value in params.items()])
 
 
@@ -62,7 +62,7 @@ def value_key(value: Any) -> Any:
 
 
 class _Same:
-    """Equals itself alone, as long as the key that holds it is kept."""
+    """Equals only itself, as long as the key that holds it is kept."""
 
     __slots__ = ("_value",)
 

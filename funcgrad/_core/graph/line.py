@@ -1,4 +1,4 @@
-"""Where an equation comes from: the user's line, the named blocks around it, and whether it is on the way back."""
+"""The origin of an equation: the user's line, the named blocks around it, and whether it belongs to a derivative."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from funcgrad._core.tracebacks import PACKAGE
 
 
 class Block(NamedTuple):
-    """A named part of a program; each call of it is a block of its own."""
+    """A named part of a program. Each call of the part is a new block."""
 
     name: str
     call: int
 
 
-# The named blocks around what runs now, outermost first.
+# The named blocks around the code that runs now, outermost first.
 blocks: ContextVar[tuple[Block, ...]] = ContextVar("funcgrad_blocks", default=())
 
 
@@ -31,7 +31,7 @@ class Line(NamedTuple):
         path: the file.
         number: the line.
         blocks: the named blocks that it ran in, outermost first.
-        backward: whether the equation belongs to the way back from this line.
+        backward: whether the equation computes a cotangent for this line.
     """
 
     path: str
@@ -44,12 +44,12 @@ class Line(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What stands there; nothing where the file cannot be read."""
+        """The text of the line; empty if the file cannot be read."""
         return linecache.getline(self.path, self.number).strip()
 
     @property
     def back(self) -> Line:
-        """The same on the way back."""
+        """The same line, marked as belonging to the backward pass."""
         return self if self.backward else Line(self.path, self.number, self.blocks, True)
 
     @property
@@ -58,16 +58,17 @@ class Line(NamedTuple):
         return Line(self.path, self.number)
 
 
-# What runs again what was recorded before: its code, and what reads from its frame where that came from.
+# Functions that run recorded operations again: the code of such a function, and a reader of its frames that returns the
+# origin of the operation it is running.
 Recorded = Callable[[FrameType, Callable[[int], Line | None]], Line | None]
 Replaying = dict[str, tuple[CodeType, Recorded]]
-# By file, what in it does so, by name; ``None`` for files that are not of this package. Of each operation that is
-# recorded it is asked for several frames.
+# The replaying functions of each file, by name; ``None`` for files outside this package. Each recorded operation looks
+# several frames up here.
 _files: dict[str, Replaying | None] = {}
 
 
 def replays(function: Any, recorded: Recorded) -> None:
-    """Say of a function that it runs again what was recorded, and how its frames tell what that is."""
+    """Register a function that runs recorded operations again, and the reader of its frames."""
     code: CodeType = function.__code__
     known = _known(code.co_filename)
     assert known is not None
@@ -79,7 +80,7 @@ def _known(filename: str) -> Replaying | None:
 
 
 def user_line(depth: int = 2) -> Line | None:
-    """The line of the innermost frame outside this package."""
+    """Return the line of the innermost frame outside this package."""
     frame = sys._getframe(depth)
     while frame is not None:
         filename = frame.f_code.co_filename
@@ -91,13 +92,13 @@ def user_line(depth: int = 2) -> Line | None:
 
 
 def origin(made_at: Callable[[int], Line | None]) -> Line | None:
-    """Where an operation that is recorded now comes from.
+    """Return the origin of an operation that is recorded now.
 
-    The frames say it, so that nothing needs to be kept for it while a program runs: of the user's code, of a graph that
-    is evaluated, whose equations know, or of the pass back over a tape, whose nodes were recorded with an equation.
+    The frames tell it, so nothing has to be kept while a program runs. A frame belongs to the user's code, to the
+    evaluation of a graph (its equations have lines), or to a backward pass (its nodes were recorded with equations).
 
     Args:
-        made_at: where the last equation comes from that was recorded before a serial number.
+        made_at: returns the origin of the last equation recorded before a serial number.
     """
     frame = sys._getframe(2)
     while frame is not None:
@@ -113,13 +114,13 @@ def origin(made_at: Callable[[int], Line | None]) -> Line | None:
 
 
 def around(frame: FrameType) -> Line:
-    """The user's line around a frame that cannot say where what it runs is from."""
+    """Return the user's line around a frame that cannot tell the origin of what it runs."""
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame = frame.f_back
     return Line(frame.f_code.co_filename, frame.f_lineno, blocks.get())
 
 
 def within(line: Line) -> Line:
-    """A line recorded before, in the blocks around what runs now."""
+    """Return a line recorded before, in the blocks around the code that runs now."""
     outer = blocks.get()
     return line if not outer or line.blocks[: len(outer)] == outer else line._replace(blocks=outer + line.blocks)

@@ -1,4 +1,4 @@
-"""What a graph can be asked for: to be compared, kept, drawn, measured and written out."""
+"""The methods of a graph: comparing, pickling, drawing, measuring and exporting it."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 class Program:
-    """The methods of graphs. What makes the reports lies above, where primitives and engines are known."""
+    """The methods of graphs. The rooms that know primitives and engines produce the reports."""
 
     __slots__ = ()
 
     def simplify(self) -> Graph:
         """Return the same function with fewer equations, as `jit` compiles it: equal to the last bit.
 
-        Numbers are folded, equations that are there twice are merged, those that nothing needs are dropped, and rules
-        that are exact for every number are applied.
+        It folds numbers, merges equal equations, drops equations that nothing needs, and applies rules that are exact
+        for every number.
 
         Example:
             >>> import numpy as np
@@ -36,9 +36,9 @@ class Program:
         return _report("simplify", self)
 
     def to_dot(self) -> str:
-        r"""Return the graph in Graphviz's language: a node for each equation, an edge for each value it reads.
+        r"""Return the graph in Graphviz's language, with a node for each equation and an edge for each value it reads.
 
-        Named blocks (`funcgrad.named`) are clusters; the way back has a colour of its own.
+        Named blocks (`funcgrad.named`) are clusters. The backward pass has its own colour.
 
         Example:
             >>> import numpy as np
@@ -54,18 +54,18 @@ class Program:
         return _report("to_dot", self)
 
     def show(self, path: str | os.PathLike[str]) -> None:
-        """Write the graph as a page that a browser opens: one file, which needs no network.
+        """Write the graph as a page for a browser: one file that needs no network.
 
-        The way there and the way back stand side by side. Named blocks (`funcgrad.named`), bodies of loops, and where a
-        program is long without names the turns of its loops, fold and unfold at a click, a block together with its way
-        back; long programs are folded at first. Pointing at a box shows its equation, type, operations, bytes and line.
-        Drag to move, turn the wheel to come nearer, and search with ``/``.
+        The forward pass and the backward pass stand side by side. A click folds or unfolds a named block
+        (`funcgrad.named`) or the body of a loop. Long programs without names fold the iterations of their loops. A
+        block folds together with its backward pass, and long programs are folded at first. Pointing at a box shows its
+        equation, type, operations, bytes and line. Drag to move, turn the wheel to zoom, and search with ``/``.
 
         Args:
-            path: where to write it, say ``"loss.html"``.
+            path: the file to write, such as ``"loss.html"``.
 
         Raises:
-            ModuleNotFoundError: igraph, which lays it out, is not installed: ``pip install 'funcgrad[viz]'``.
+            ModuleNotFoundError: igraph, which computes the layout, is missing: ``pip install 'funcgrad[viz]'``.
 
         Example:
             >>> import numpy as np
@@ -81,11 +81,11 @@ class Program:
         """Write the graph as a picture in SVG, in light colours and without scripts, for papers and pages.
 
         Args:
-            path: where to write it, say ``"loss.svg"``.
-            fold: whether all blocks are folded, or none; ``None`` opens as many as can still be read.
+            path: the file to write, such as ``"loss.svg"``.
+            fold: whether all blocks are folded, or none. ``None`` unfolds as many as stay readable.
 
         Raises:
-            ModuleNotFoundError: igraph, which lays it out, is not installed: ``pip install 'funcgrad[viz]'``.
+            ModuleNotFoundError: igraph, which computes the layout, is missing: ``pip install 'funcgrad[viz]'``.
 
         Example:
             >>> import numpy as np
@@ -99,14 +99,14 @@ class Program:
 
     @folded
     def profile(self, *args: Any, **kwargs: Any) -> Any:
-        """Time each equation on NumPy, on these arguments.
+        """Time each equation on NumPy, for these arguments.
 
-        Equations run one by one, as they do without `jit`, which puts several into one loop and writes over memory that
-        nobody reads any more. Bodies of loops count with their loops.
+        Equations run one by one, as they do without `jit`. A compiled program may fuse several equations into one loop
+        and reuse memory. The time of a loop includes its body.
 
         Args:
             args: arguments as the graph takes them.
-            kwargs: likewise.
+            kwargs: keyword arguments as the graph takes them.
 
         Returns:
             A table that prints itself, slowest first, with the lines of the program. ``rows`` has ``seconds``,
@@ -129,15 +129,17 @@ class Program:
 
     @folded
     def to_python(self) -> str:
-        """Return the program as the text of a Python file that needs NumPy alone (SciPy for what is SciPy's).
+        """Return the program as the text of a Python file that needs NumPy alone (SciPy for SciPy's functions).
 
-        It holds one function of the graph's name, which takes the arguments in the same order and structure, checks
-        their types, and computes what the NumPy engine computes, line by line, each with the line of the program that
-        it is from. What a primitive does beyond NumPy's functions comes along.
+        The file holds one function with the graph's name. It takes the arguments in the same order and structure,
+        checks their types, and computes what the NumPy engine computes. Each line names the line of the program that it
+        comes from. Primitives that are no NumPy functions are written out as functions.
 
         Raises:
-            UnsupportedFunctionError: the program holds what cannot be written out, which is named: calls of Python
-                (`call_numpy`, `debug_print`, `tap`), functions written in JAX, structures of one's own classes.
+            UnsupportedFunctionError: the program holds something that cannot be written out, which the message names:
+                calls
+                of Python (`call_numpy`, `debug_print`, `tap`), functions written in JAX, or pytrees of the user's own
+            classes.
 
         Example:
             >>> import numpy as np
@@ -161,7 +163,7 @@ class Program:
 
     @folded
     def to_stablehlo(self) -> str:
-        """Return the program in StableHLO, which XLA and its relatives read, as a function of the flat inputs.
+        """Return the program in StableHLO, XLA's input language, as a function of the flat inputs.
 
         Raises:
             ModuleNotFoundError: JAX, which writes it, is not installed.
@@ -177,18 +179,18 @@ class Program:
         return _report("to_stablehlo", self)
 
     def _repr_html_(self) -> str | None:
-        """The page of `show` in a notebook; the text where igraph is not installed."""
+        """Return the page of `show` for a notebook, or the text if igraph is not installed."""
         return _report("in_notebook", self)
 
     def __eq__(self, other: object) -> bool:
-        """Whether the other is a graph that computes the same, with the same constants; names and lines aside."""
+        """Return whether the other graph computes the same, with the same constants. Names and lines do not count."""
         return isinstance(other, Program) and same_program(cast("Graph", self), cast("Graph", other))
 
     def __hash__(self) -> int:
         return cast("Graph", self).made(program_hash)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the program; of primitives their names, of functions in it what pickle makes of them."""
+        """Pickle the program: primitives by name, and functions as pickle does."""
         graph = cast("Graph", self)
         for equation in graph.equations:
             for name, value in equation.params.items():

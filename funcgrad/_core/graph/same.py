@@ -1,4 +1,4 @@
-"""When two graphs are equal: the same equations on the same types and constants, to the last bit."""
+"""Equality of graphs: the same equations on the same types and constants, to the last bit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NUMBERS = (bool, int, float, complex, np.generic)
 
 
 def graph_form(graph: Graph, constant: Callable[[Any], Any], value: Callable[[Any], Any]) -> tuple[Any, ...]:
-    """Return everything of a graph that decides what it computes, as a tuple in which variables are numbers.
+    """Return everything of a graph that decides what it computes, as a tuple with numbers for variables.
 
     Args:
         graph: the graph.
@@ -50,7 +50,7 @@ def graph_form(graph: Graph, constant: Callable[[Any], Any], value: Callable[[An
 
 
 def same_program(a: Graph, b: Graph) -> bool:
-    """Return whether two graphs compute the same of the same arguments; names and source lines do not count."""
+    """Return whether two graphs compute the same from the same arguments. Names and source lines do not count."""
     if a is b:
         return True
     counts = [(len(g.inputs), len(g.constants), len(g.equations), len(g.outputs)) for g in (a, b)]

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def show(graph: Graph, most: int | None = None) -> str:
-    """The graph as text; variables are lettered in the order in which they are assigned.
+    """Return the graph as text. Variables get letters in the order in which they are assigned.
 
-    Below it stand the programs that it holds, bodies of loops and branches. Of more lines than ``most`` the first and
-    the last are shown.
+    The programs inside it, such as bodies of loops and branches, follow below. If there are more lines than ``most``,
+    only the first and the last ones are shown.
     """
     lines = [line for each in _all_programs(graph) for line in [*_lines(each), ""]][:-1]
     if most is not None and len(lines) > most:
@@ -28,7 +28,7 @@ def show(graph: Graph, most: int | None = None) -> str:
 
 
 def _all_programs(graph: Graph) -> list[Graph]:
-    """A graph, and those that its equations hold, each once."""
+    """Return a graph and the graphs inside its equations, each once."""
     found = [graph]
     for each in found:
         for equation in each.equations:
@@ -39,7 +39,7 @@ def _all_programs(graph: Graph) -> list[Graph]:
 
 
 def graphs_in(values: Iterable[Any]) -> Iterator[Graph]:
-    """The programs among parameters, or in records of them."""
+    """Yield the graphs among parameters, or inside records of parameters."""
     for value in values:
         if hasattr(value, "equations"):
             yield value
@@ -62,13 +62,13 @@ def _lines(graph: Graph) -> list[str]:
 
 
 def _origin(source: Line) -> str:
-    """The line, and the named blocks around it."""
+    """Return the line and the named blocks around it."""
     blocks = "/".join(block.name for block in source.blocks)
     return f"{source} {blocks}" if blocks else str(source)
 
 
 def equation_text(equation: Equation, names: Names) -> str:
-    """An equation as it is printed."""
+    """Return an equation as text."""
     if equation.primitive.guards:
         asked, answer = equation.params["asked"], equation.params["answer"]
         value = names(equation.operands[0])
@@ -80,7 +80,7 @@ def equation_text(equation: Equation, names: Names) -> str:
 
 
 def param_text(value: Any) -> str:
-    """A parameter as it is printed."""
+    """Return a parameter as text."""
     if isinstance(value, np.dtype):
         return value.name
     name = getattr(value, "name", None)
@@ -88,7 +88,7 @@ def param_text(value: Any) -> str:
 
 
 class Names:
-    """A letter for each variable, and the number for a literal."""
+    """Gives each variable a letter, and each literal its number."""
 
     def __init__(self) -> None:
         self._names: dict[Any, str] = {}

@@ -1,8 +1,8 @@
-"""Simplification of graphs: constants are folded, equal equations merged, dead ones dropped, and rules applied.
+"""Simplification of graphs: folds constants, merges equal equations, drops unused ones, and applies rules.
 
-Rules are registered from above, where primitives have names (``_ops/program/rules.py``). A rule reads one equation, may
-look at what made its operands, and answers with what stands for its result: an operand there is already, or one that it
-has made by further equations.
+The rooms above register rules, because they know primitives by name (``_ops/program/rules.py``). A rule reads one
+equation, and may look at the equations that made its operands. It returns the operand that replaces the result: an
+existing one, or the result of new equations.
 """
 
 from __future__ import annotations
@@ -21,24 +21,25 @@ from funcgrad._core.graph.key import params_key, value_key
 if TYPE_CHECKING:
     from funcgrad._core.primitive import Primitive
 
-# A folded constant may be this large where the program was smaller: repeating a number is cheaper than reading it.
+# The largest constant that folding may create from smaller ones: repeating a number is cheaper than reading a large
+# constant.
 _FOLD_LIMIT_BYTES = 4096
 
 
 def simplify(graph: Graph, *, numbers_are_data: bool = False) -> Graph:
-    """The same function with fewer equations; inputs and outputs keep their order, and all inputs stay.
+    """Return the same function with fewer equations. All inputs stay; inputs and outputs keep their order.
 
-    Where numbers are data no rule looks at them: a program for another number has the same structure.
+    If numbers are data, no rule looks at them: the program for another number has the same structure.
     """
     return drop_dead(_Folder(graph, numbers_are_data).fold())
 
 
 class Site:
-    """One equation, as a rule sees it.
+    """One equation as a rule sees it.
 
     Args:
         folder: the program so far.
-        operands: those of the equation, simplified.
+        operands: the simplified operands of the equation.
         params: its parameters.
         aval: the type of its result.
         source: its line.
@@ -63,32 +64,32 @@ class Site:
         self.aval = aval
 
     def made(self, x: Operand, primitive: Primitive) -> Equation | None:
-        """The equation that makes an operand, where it is one of this primitive."""
+        """Return the equation that made an operand, if it applies this primitive."""
         equation = self._folder.makers.get(x) if type(x) is Var else None
         return equation if equation is not None and equation.primitive is primitive else None
 
     def constant(self, x: Operand) -> Any:
-        """The value of an operand; ``None`` where it is computed, or is data."""
+        """Return the value of an operand; ``None`` if it is computed, or is data."""
         if self._folder.numbers_are_data:
             return None
         return x.value if type(x) is Literal else self._folder.constants.get(x)
 
     def emit(self, primitive: Primitive, *operands: Operand, **params: Any) -> Operand:
-        """The result of one more equation."""
+        """Add an equation and return its result."""
         avals = [x.aval for x in operands]
         return self._folder.add(primitive, operands, params, (Var(primitive.aval(*avals, **params)),), self._source)
 
 
 Rule = Callable[[Site], Operand | None]
 
-# By primitive, in the order in which they are tried.
+# Rules by primitive, in the order in which they are tried.
 RULES: dict[Any, tuple[Rule, ...]] = {}
-# Of all that work element by element.
+# Rules for all elementwise primitives.
 ELEMENTWISE_RULES: list[Rule] = []
 
 
 class _Folder:
-    """One pass in order: each operand is replaced by what its equation was folded or merged into."""
+    """One pass in order. It replaces each operand by the value that its equation was folded or merged into."""
 
     def __init__(self, graph: Graph, numbers_are_data: bool) -> None:
         self.graph = graph
@@ -97,7 +98,7 @@ class _Folder:
         self.replaced: dict[Var, Operand] = {}
         self.known: dict[Any, tuple[Var, ...]] = {}
         self.kept: list[Equation] = []
-        # What made each variable that is not an input.
+        # The equation that made each variable that is not an input.
         self.makers: dict[Operand, Equation] = {}
         self._shown = _shown(graph)
 
@@ -112,7 +113,7 @@ class _Folder:
     def add(
         self, primitive: Primitive, operands: tuple[Operand, ...], params: dict, results: tuple[Var, ...], source: Any
     ) -> Operand:
-        """Append an equation, or note what stands for its results; returns what stands for the first."""
+        """Append an equation, or note the replacements of its results; return the replacement of the first result."""
         equation = Equation(primitive, operands, params, results, source)
         if self._fold_by_rule(equation, operands) or self._fold_constants(equation, operands):
             return self._current(results[0])
@@ -136,7 +137,10 @@ class _Folder:
         return results[0]
 
     def _may_stand(self, x: Operand, result: Var, primitive: Primitive) -> bool:
-        """Whether one operand may take another's place: of the same type, and new where the caller sees that it is."""
+        """Return whether an operand may replace a result.
+
+        It has the same type, and is a new array if the caller sees it.
+        """
         a, b = x.aval, result.aval
         if a.shape != b.shape or a.dtype != b.dtype or a.weak != b.weak:
             return False
@@ -173,7 +177,7 @@ class _Folder:
 
 
 def _shown(graph: Graph) -> set[Operand]:
-    """The variables whose memory may be seen in outputs: outputs, and what views show of others."""
+    """Return the variables whose memory outputs may show: the outputs, and the bases of views among them."""
     shown: set[Operand] = set(graph.outputs)
     for equation in reversed(graph.equations):
         if not _is_fresh(equation.primitive) and any(var in shown for var in equation.results):
@@ -182,12 +186,12 @@ def _shown(graph: Graph) -> set[Operand]:
 
 
 def _is_fresh(primitive: Primitive) -> bool:
-    """Whether results are known to lie in memory of their own."""
+    """Return whether results are known to lie in memory of their own."""
     return isinstance(primitive.numpy, np.ufunc) or primitive.numpy is choose
 
 
 def _key(equation: Equation, operands: tuple[Operand, ...]) -> Any:
-    """What makes two equations the same; ``None`` where that cannot be told."""
+    """Return a key that equal equations share, or ``None`` if the equation cannot be compared."""
     names = tuple([value_key(x.value) if type(x) is Literal else x for x in operands])
     try:
         key = (equation.primitive, names, params_key(equation.params))
@@ -198,7 +202,7 @@ def _key(equation: Equation, operands: tuple[Operand, ...]) -> Any:
 
 
 def drop_dead(graph: Graph) -> Graph:
-    """Without the equations and constants that no output and no effect depends on."""
+    """Return the graph without the equations and constants that no output and no effect depends on."""
     live = {x for x in graph.outputs if type(x) is Var}
     kept = []
     for equation in reversed(graph.equations):
@@ -210,16 +214,16 @@ def drop_dead(graph: Graph) -> Graph:
 
 
 def partition(graph: Graph, known: int, count: int) -> tuple[Graph, Graph]:
-    """Cut a graph in two at what only the first ``known`` inputs determine.
+    """Cut a graph into the part that the first ``known`` inputs determine, and the rest.
 
     Args:
         graph: its first ``count`` outputs must depend on the known inputs only.
-        known: how many inputs the first part has.
-        count: how many outputs the first part gives, before the residuals.
+        known: the number of inputs of the first part.
+        count: the number of outputs of the first part, before the residuals.
 
     Returns:
-        ``first``: known inputs to the first outputs, followed by the residuals. ``second``: residuals, followed by the
-        other inputs, to the other outputs.
+        ``first`` computes the first outputs and the residuals from the known inputs. ``second`` computes the other
+            outputs from the residuals and the other inputs.
     """
     unknown: set[Any] = set(graph.inputs[known:])
     first, second = [], []
@@ -242,7 +246,7 @@ def partition(graph: Graph, known: int, count: int) -> tuple[Graph, Graph]:
 
 
 def lift_tracers(graph: Graph) -> tuple[Graph, list[Any]]:
-    """The graph with the tracers among its constants as further inputs, and those tracers."""
+    """Return the graph with the tracers among its constants as further inputs, and these tracers."""
     captured = [(var, value) for var, value in graph.constants if isinstance(value, Tracer)]
     if not captured:
         return graph, []
@@ -254,5 +258,5 @@ def lift_tracers(graph: Graph) -> tuple[Graph, list[Any]]:
 
 
 def avals_of(values: Any) -> tuple[Aval, ...]:
-    """The avals of several values, as a key of what was staged for them."""
+    """Return the avals of several values, as a key of what was staged for them."""
     return tuple([aval_of(value) for value in values])

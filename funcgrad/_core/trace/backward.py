@@ -1,4 +1,4 @@
-"""The reverse pass: cotangents carried down the tape, as a loop."""
+"""The reverse pass: a loop that computes cotangents from the results of a tape back to its inputs."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _NDARRAY = np.ndarray
 
 
 class Pieces:
-    """A cotangent that arrives in pieces (of ``x[i]``, for one ``x``): one buffer takes them all."""
+    """A cotangent of ``x`` that arrives in pieces, as of ``x[i]``. One buffer takes all pieces."""
 
     __slots__ = ()
 
     def add(self, other: Any) -> Any:
-        """Take a further cotangent, whole or in pieces; returns what stands for the sum."""
+        """Add a further cotangent, whole or in pieces, and return the sum."""
         raise NotImplementedError
 
     def total(self) -> Any:
@@ -31,11 +31,11 @@ class Pieces:
         raise NotImplementedError
 
     def result(self) -> Any:
-        """The cotangent of an input as the user gets it, who may take less than a whole array."""
+        """Return the cotangent of an input for the user, perhaps not as a whole array."""
         return self.total()
 
 
-# One loop: a call for each node would cost as much as what it does.
+# One loop: a function call for each node would take as long as the rest of the work for it.
 def backward_pass(  # noqa: C901, PLR0912, PLR0915  (see above)
     seeds: Iterable[tuple[Any, Any]],
     *,
@@ -47,18 +47,19 @@ def backward_pass(  # noqa: C901, PLR0912, PLR0915  (see above)
 ) -> dict[Any, Any]:
     """Carry cotangents from the given nodes down the tape.
 
-    The node with the greatest serial is always next: all that depends on it came later and is done. A heap finds it, so
-    the pass visits only what carries a cotangent, needs no recursion and no separate sort. A parent that is later than
-    all that waits is next without having been on the heap, which would cost 0.4 us.
+    The node with the greatest serial number is always next: all operations that depend on it came later and are done. A
+    heap finds it. The pass therefore visits only nodes that have a cotangent, and needs no recursion and no separate
+    sort. If a parent is later than all nodes on the heap, it is next without having been on the heap. That saves 0.4
+    us.
 
     Args:
         seeds: the nodes to start from, each with its cotangent.
-        free: empty each node that was used and keeps values, for a tape of lists; tuples go when nobody refers to them.
-        visit: called with each node that has parents and with its cotangent; it returns a list of pairs, of a parent
-            and its cotangent, to go on with; none to stop there, which leaves the node as it is.
-        suspect: without ``visit``, nodes of lower serial numbers go to ``check`` before they are used.
-        check: raises where a node must not be used.
-        sparse: leave it to `Pieces` what the cotangents of leaves are; else all are arrays.
+        free: whether to empty each used node that keeps values, for a tape of lists. Tuples are freed by Python.
+        visit: called with each node that has parents and with its cotangent. It returns a list of pairs (parent,
+            cotangent) to go on with. An empty list stops there and leaves the node unchanged.
+        suspect: without ``visit``, nodes of lower serial numbers are given to ``check`` before they are used.
+        check: raises if a node must not be used.
+        sparse: whether cotangents of leaves may be returned as `Pieces` decide; else all are arrays.
 
     Returns:
         the cotangents of the nodes without parents, by node.
@@ -71,7 +72,7 @@ def backward_pass(  # noqa: C901, PLR0912, PLR0915  (see above)
     pairs: Any = seeds
     pull_of = pulls_in_use() if onlookers else pulls
     while True:
-        # The parent that comes next, unless a later one turns up.
+        # The parent that is next, unless a later one is found.
         ahead = y_bar = None
         for parent, x_bar in pairs:
             if parent is None or x_bar is None:
@@ -91,7 +92,7 @@ def backward_pass(  # noqa: C901, PLR0912, PLR0915  (see above)
                     serial = parent[0]
                 bars[serial], nodes[serial] = x_bar, parent
                 heappush(heap, -serial)
-        # Nothing here may outlive its use: these are arrays.
+        # Drop these references at once: they are arrays, and memory would stay allocated.
         pairs = x_bars = x_bar = parent = None
         if ahead is None:
             if not heap:
@@ -131,7 +132,7 @@ def backward_pass(  # noqa: C901, PLR0912, PLR0915  (see above)
 
 
 def _recorded(frame: FrameType, made_at: Callable[[int], Line | None]) -> Line | None:
-    """Where the operation comes from whose node is pulled."""
+    """Return the origin of the operation whose node is being pulled."""
     node = frame.f_locals.get("node")
     line = None if node is None else made_at(node[0])
     return (around(frame) if line is None else line).back
@@ -141,12 +142,12 @@ replays(backward_pass, _recorded)
 
 
 def _accumulate(old: Any, new: Any, serial: int, owned: set[int]) -> Any:
-    """The sum of two cotangents of one node, in place where the buffer is this pass's own."""
+    """Add two cotangents of one node, in place if the buffer belongs to this pass."""
     if isinstance(old, Pieces):
         return old.add(new)
     if isinstance(new, Pieces):
         return new.add(old)
-    # What was a buffer may have become a tracer since, by a cotangent that an outer transform traces.
+    # The old value may have become a tracer, because an outer transform traces one of its cotangents.
     bare = serial in owned and type(old) is type(new) is _NDARRAY
     if bare and new.dtype == old.dtype and new.shape == old.shape:
         return np.add(old, new, out=old)

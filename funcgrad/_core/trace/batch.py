@@ -1,4 +1,4 @@
-"""Batching: each value carries a leading axis that the user's function does not see."""
+"""Batching: each value has a leading axis that the user's function does not see."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class BatchTracer(Tracer):
     __slots__ = ()
     _held = ("_value", "_serial")
 
-    # When it was made.
+    # The serial number of its creation.
     _serial = vars(Tracer)["_node"]
 
     def __init__(self, trace: Trace, value: Any) -> None:
@@ -48,7 +48,7 @@ class BatchTracer(Tracer):
 
 
 class Shared:
-    """One of several results of a batching rule that is the same for the whole batch, and has no batch axis."""
+    """Marks a result of a batching rule that is the same for the whole batch, and has no batch axis."""
 
     __slots__ = ("value",)
 
@@ -59,9 +59,9 @@ class Shared:
 class BatchTrace(Trace):
     """Runs each primitive once on whole batches, by its batching rule.
 
-    A rule ``batch(size, operands, batched, params)`` gets the operands as they are, those flagged in ``batched`` with
-    the batch in their leading axis, and returns the result with the batch leading; a list of them where the primitive
-    has several, in which those that are the same for all are `Shared`.
+    A rule ``batch(size, operands, batched, params)`` gets the operands unchanged. Those flagged in ``batched`` have the
+    batch as their leading axis. The rule returns the result with the batch leading, or a list of results, in which
+    those that are the same for the whole batch are wrapped in `Shared`.
     """
 
     transform = "vmap"
@@ -73,7 +73,7 @@ class BatchTrace(Trace):
         self.size = size
 
     def input(self, value: Any) -> BatchTracer:
-        """A tracer for an array whose leading axis is the batch."""
+        """Return a tracer for an array whose leading axis is the batch."""
         return BatchTracer(self, value)
 
     def apply(self, primitive: Primitive, operands: tuple, params: dict, hooked: bool = True) -> Any:

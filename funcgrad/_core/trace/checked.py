@@ -1,4 +1,4 @@
-"""Which operation first makes a NaN or an infinity out of finite numbers, forward and backward, while somebody asks.
+"""The checks of ``debug_nans``: they find the first operation that makes a NaN or infinity out of finite numbers.
 
 While checks are on, each trace that is entered gets a hook that looks at the result of each operation, and each pass
 back over a tape uses pulls that look at the cotangents. While checks are off, a trace that is entered and a pass that
@@ -26,7 +26,7 @@ from funcgrad.errors import NonFiniteError
 if TYPE_CHECKING:
     from funcgrad._core.primitive import Primitive
 
-# Lines are kept for the operations recorded last. A tape of tensors has no end; a longer one than this is rare.
+# Lines are kept for the last operations. The tape of tensors has no end, and few tapes are longer than this.
 _LINES = 1 << 18
 _FEW = 1 << 12
 
@@ -34,41 +34,41 @@ vdot, isfinite = np.vdot, math.isfinite
 
 
 class Checks:
-    """What is looked for, and where the operations on the tape stand in the user's code.
+    """The values that are searched for, and the user's lines of the operations on the tape.
 
     Args:
-        infinities: whether an infinity counts, or NaN alone.
-        inside: finds the culprit inside of an operation that holds a program; raises if it does.
+        infinities: whether an infinity counts as well as NaN.
+        inside: looks for the faulty operation inside an operation that holds a program, and raises if it finds it.
     """
 
     def __init__(self, infinities: bool, inside: Callable[[Checks, Primitive, Sequence[Any], dict], None]) -> None:
         self.infinities = infinities
         self.inside = inside
-        # By the number of a node.
+        # The line of each node, by the node's serial number.
         self.lines: dict[int, Line | None] = {}
 
     def is_bad(self, x: Any) -> bool:
-        """Whether there is a number in a bare array that is looked for; what is no float is fine."""
+        """Return whether a bare array contains one of the values searched for. Other dtypes than floats never do."""
         kind = type(x)
         if kind is np.ndarray:
-            # Of a few numbers the sum of squares is told sooner, and is finite if all are, unless they are huge.
+            # For small arrays the sum of squares is faster. It is finite if all elements are, unless they are huge.
             if x.size < _FEW and x.dtype.char in "fdFD" and isfinite(vdot(x, x).real):
                 return False
         elif kind is float or kind is np.float64:
             return not math.isfinite(x) if self.infinities else math.isnan(x)
         dtype = getattr(x, "dtype", None)
-        # What arrives in pieces (of ``x[i]``, for one ``x``) was looked at before it was moved.
+        # A cotangent in pieces (of ``x[i]``, for one ``x``) was checked before it was put together.
         if dtype is None or not is_inexact(dtype) or hasattr(x, "total"):
             return False
         return not (np.isfinite(x) if self.infinities else ~np.isnan(x)).all()
 
     def remember(self, y: Any, several: bool = False) -> None:
-        """The line of the operation that made a traced value."""
+        """Keep the line of the operation that made a traced value."""
         node = getattr(y, "_node", None)
         if isinstance(node, tuple | list):
             if len(self.lines) >= _LINES:
                 self.lines.clear()
-            # Of several results the operation's own node is the parent of each.
+            # If there are several results, the parent of each is the node of the operation.
             if several:
                 node = next((parent for parent in parents_of(node) if parent is not None and is_joint(parent)), node)
             self.lines[node[0]] = user_line()
@@ -82,7 +82,7 @@ class Checks:
         line: Line | None,
         given: Sequence[Any] | None = None,
     ) -> None:
-        """Raise where an operation has made what is looked for out of other numbers: of `given`, if that is said."""
+        """Raise if an operation made such a value out of finite numbers: out of `given`, if `given` is passed."""
         for part in y if primitive.multiple_results else (y,):
             for value, what in _seen(part):
                 before = operands if given is None else given
@@ -91,7 +91,7 @@ class Checks:
                     raise self.error(what.format(primitive.name), value, [bare(x) for x in operands], line)
 
     def error(self, what: str, value: Any, read: Sequence[Any], line: Line | None) -> NonFiniteError:
-        """The error, in which all numbers that the operation read are described."""
+        """Return the error, which describes all numbers that the operation read."""
         found = np.asarray(value)
         bad = ~np.isfinite(found) if self.infinities else np.isnan(found)
         first = tuple(int(i) for i in np.argwhere(bad)[0])
@@ -110,14 +110,14 @@ checks: ContextVar[Checks | None] = ContextVar("funcgrad_checks", default=None)
 
 
 def has_nan(x: Any) -> bool:
-    """Whether there is a NaN in a bare array or number."""
+    """Return whether a bare array or number contains NaN."""
     dtype = getattr(x, "dtype", None)
     inexact = isinstance(x, float) if dtype is None else is_inexact(dtype)
     return inexact and bool(np.isnan(x).any())
 
 
 def bare(x: Any) -> Any:
-    """The numbers that a value stands for, beneath all transforms; ``None`` where there are none."""
+    """Return the numbers of a value beneath all transforms; ``None`` if there are none."""
     while isinstance(x, Tracer):
         if isinstance(x._owner, StagingTrace):
             return None
@@ -128,7 +128,7 @@ def bare(x: Any) -> Any:
 
 
 def _seen(x: Any) -> list[tuple[Any, str]]:
-    """What is looked at of a value: its numbers and its tangents, each with how the operation is called for it."""
+    """Return the numbers and the tangents of a value, each with a phrase that names the operation for it."""
     seen = [(bare(x), "{}")]
     if isinstance(x, Tracer) and "_tangent" in x._held:
         seen.append((bare(x._tangent), "the derivative of {}"))
@@ -140,7 +140,7 @@ def _listed(values: Iterable[Any]) -> str:
 
 
 def _described(x: Any) -> str:
-    """An array's type and range."""
+    """Describe an array by its type and range."""
     if not hasattr(x, "dtype"):
         return repr(x)
     found = np.asarray(x)
@@ -160,7 +160,7 @@ def check_result(trace: Trace, primitive: Primitive, operands: tuple, params: di
         for part in y:
             asked.remember(part, several=True)
         return
-    # The common case first: a value in NumPy, and fine.
+    # The common case comes first: a NumPy value without NaN.
     value = getattr(y, "_value", y)
     if type(value) is not np.ndarray or asked.is_bad(value) or isinstance(trace, ForwardTrace):
         asked.look(primitive, operands, params, y, user_line())
@@ -174,7 +174,7 @@ def begin(trace: Trace) -> None:
 
 
 class CheckedPulls:
-    """Stands for the list of pulls in a pass: each looks at what it gives."""
+    """Replaces the list of pulls in a pass: each pull checks its results."""
 
     def __init__(self, asked: Checks) -> None:
         self._asked = asked
@@ -193,7 +193,7 @@ def _checked_pull(asked: Checks, pull: Callable[[Any, Any], Any], y_bar: Any, no
         value = x_bar if type(x_bar) is np.ndarray else bare(x_bar)
         if asked.is_bad(value) and not asked.is_bad(bare(y_bar)):
             kept = [bare(x) for x in kept_by(node) if not callable(x) and not isinstance(x, tuple | list)]
-            # An infinity of the data gives infinite derivatives; a NaN of the data must not reach a gradient unseen.
+            # An infinity in the data gives infinite derivatives. A NaN in the data must not reach a gradient unnoticed.
             if any(map(asked.is_bad, kept)) and not has_nan(value):
                 continue
             primitive = primitive_of(node)
@@ -205,6 +205,6 @@ def _checked_pull(asked: Checks, pull: Callable[[Any, Any], Any], y_bar: Any, no
 
 
 def pulls_in_use() -> Any:
-    """What pulls cotangents through nodes, by kind: with a look at each, where that is asked for."""
+    """Return the pulls of all kinds of nodes; they check their results while checks are on."""
     asked = checks.get() if onlookers else None
     return pulls if asked is None else CheckedPulls(asked)

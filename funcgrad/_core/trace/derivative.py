@@ -1,9 +1,8 @@
-"""The kinds of derivative. Each is declared once; forward and reverse mode are read off it.
+"""The kinds of derivative. Each is declared once, and serves forward and reverse mode.
 
-A rule is a function whose first argument is the tangent or cotangent that it carries. The names of its other arguments
-say what it reads, and only that is kept on the tape: the result ``y``, an operand by its declared name, an operand's
-aval as ``<operand>_aval`` or only its shape as ``<operand>_shape``, the result's as ``y_aval``, or a parameter of the
-primitive.
+The first argument of a rule is the tangent or cotangent. The names of its other arguments say what it reads, and only
+that is kept on the tape: the result ``y``, an operand by its declared name, an operand's aval as ``<operand>_aval`` or
+only its shape as ``<operand>_shape``, the result's aval as ``y_aval``, or a parameter of the primitive.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ if TYPE_CHECKING:
 
 _NDARRAY = np.ndarray
 
-# ``maker(trace, primals, nodes, y, params)``: the node of one application, ``None`` where the result has no derivative.
+# ``maker(trace, primals, nodes, y, params)`` returns the node of one application, or ``None`` if it has no derivative.
 NodeMaker = Callable[[Any, Sequence[Any], Sequence[Any], Any, dict], Node | None]
-# The parent, the rule towards it, and the values that the rule reads.
+# The parent, the rule for its cotangent, and the values that the rule reads.
 Edge = tuple[Any, Rule, tuple]
-# ``recorder(trace, params, *primals, *nodes)``: the tracer of the result.
+# ``recorder(trace, params, *primals, *nodes)`` returns the tracer of the result.
 Recorder = Callable[..., Any]
 
 
 def lasting(trace: Any, kept: Any, primals: Sequence[Any], nodes: Sequence[Any]) -> Any:
-    """What a node keeps, in tuples, when others may write to the plain arrays among the operands."""
+    """Return the kept values of a node, nested in tuples, safe from writes to the plain arrays among the operands."""
     if type(kept) is tuple:
         return tuple([lasting(trace, each, primals, nodes) for each in kept])
     if type(kept) is not _NDARRAY:
@@ -47,15 +46,15 @@ def _no_node(trace: Any, primals: Sequence[Any], nodes: Sequence[Any], y: Any, p
 
 
 class PerOperand:
-    """One rule per operand and direction: the *general* kind; ``None`` for an operand without derivative.
+    """One rule per operand and direction: the *general* kind. An operand without derivative has ``None``.
 
-    What makes a node, and what pulls a cotangent through it, is written out for each set of active operands: see
+    The functions that make a node and pull a cotangent through it are generated for each set of active operands: see
     ``recorder.py``.
     """
 
     __slots__ = ("_nodes", "_operands", "_readers", "jvps", "vjps")
 
-    # Where operands broadcast against each other: what sums a cotangent to the shape of its operand.
+    # If operands broadcast against each other: sums a cotangent to the shape of its operand.
     unbroadcast: Callable[[Any, tuple[int, ...]], Any] | None = None
 
     def __init__(self, operands: Sequence[str], vjps: Sequence[Rule | None], jvps: Sequence[Rule | None]) -> None:
@@ -70,13 +69,13 @@ class PerOperand:
         return recorder.node_maker(_title("node", primitive, active), self._operands, made) if made else _no_node
 
     def recorder(self, primitive: Primitive, active: int, has_params: bool) -> Recorder | None:
-        """The application to bare NumPy values and its recording as one function."""
+        """Return one function that runs the primitive on bare NumPy values and records it."""
         made = self._node_of(primitive, active)
         title = _title("recorder with params" if has_params else "recorder", primitive, active)
         return recorder.recorder(title, self._operands, made, primitive.numpy, has_params) if made else None
 
     def _node_of(self, primitive: Primitive, active: int) -> str:
-        """The source of a node; empty where no active operand has a derivative."""
+        """Return the source of a node; empty if no active operand has a derivative."""
         made = self._nodes.get((primitive, active))
         if made is None:
             rules = {i: rule for i in bits(active) if (rule := self.vjps[i]) is not None}
@@ -88,7 +87,7 @@ class PerOperand:
         whole = self._node(primitive, rules, names, None)
         if self.unbroadcast is None or len(self.vjps) == 1:
             return whole
-        # Most operands have the shape of the result: only nodes of the others keep shapes, and sum to them.
+        # Most operands have the shape of the result. Only the nodes of the others keep shapes and sum to them.
         shapes = [self._operands.shape_name(i) for i in rules]
         summed = self._node(primitive, rules, list(dict.fromkeys([*shapes, *names])), self.unbroadcast)
         return recorder.either(whole, summed, self._operands, rules)
@@ -96,7 +95,7 @@ class PerOperand:
     def _node(
         self, primitive: Primitive, rules: dict[int, Rule], kept: list[str], unbroadcast: Callable[..., Any] | None
     ) -> str:
-        """A kind of node, and the source that makes one."""
+        """Register a kind of node, and return the source of the expression that makes one."""
         title = _title("pull" if unbroadcast is None else "summing pull", primitive, sum(1 << i for i in rules))
         pull = recorder.pull(title, rules, kept, self._operands, unbroadcast)
         active = [i in rules for i, rule in enumerate(self.vjps) if rule is not None]
@@ -122,7 +121,7 @@ def _title(role: str, primitive: Primitive, active: int) -> str:
 
 
 class Multilinear(PerOperand):
-    """Linear in each differentiable operand on its own (reshape, dot_general): a transpose each.
+    """Linear in each differentiable operand alone (reshape, dot_general), with one transpose for each.
 
     The jvp is the primitive itself, with the tangent in the operand's place.
     """
@@ -142,16 +141,16 @@ class Multilinear(PerOperand):
 
 
 class ByEdges:
-    """A derivative that says for each application, anew, which rule leads to which operand."""
+    """A derivative that chooses the rules for its operands anew for each application."""
 
     __slots__ = ()
 
     def edges(self, primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> Sequence[Edge]:
-        """The edges of one application; the node of an operand that needs no cotangent is ``None``."""
+        """Return the edges of one application. The node of an operand that needs no cotangent is ``None``."""
         raise NotImplementedError
 
     def active(self, nodes: Sequence[Any]) -> tuple[bool, ...] | None:
-        """Which of the differentiable operands get a cotangent; ``None`` for all."""
+        """Return which differentiable operands get a cotangent; ``None`` means all."""
         return None
 
     def node_maker(self, primitive: Primitive, active: int) -> NodeMaker:
@@ -191,10 +190,10 @@ class JointlyLinear(ByEdges):
     """Linear in all its differentiable operands together (concatenate, select, scatter_add).
 
     Args:
-        transpose: ``transpose(y_bar, i, avals, primals, params)``, the cotangent of operand ``i``; ``primals`` has the
-            values of the non-linear operands only (indices, predicates), ``None`` elsewhere.
+        transpose: ``transpose(y_bar, i, avals, primals, params)`` returns the cotangent of operand ``i``. ``primals``
+            has the values of the non-linear operands (indices, predicates), and ``None`` elsewhere.
         zeros: makes a zero tangent of an aval.
-        linear: says of an operand number whether the primitive is linear in it; all, unless given.
+        linear: returns whether the primitive is linear in the operand with a given number; all, if left out.
     """
 
     __slots__ = ("linear", "transpose", "zeros")
@@ -231,7 +230,7 @@ class JointlyLinear(ByEdges):
 
 
 class _Constant:
-    """The derivative is zero everywhere it exists (comparisons, floor, argmax): results carry none."""
+    """The derivative is zero wherever it exists (comparisons, floor, argmax), so results carry none."""
 
     __slots__ = ()
 
@@ -246,7 +245,7 @@ CONSTANT = _Constant()
 
 
 class Undefined:
-    """There is a derivative, but no rule for it: asking for it is an error that says why."""
+    """A derivative exists, but there is no rule for it. Asking for it raises an error that gives the reason."""
 
     __slots__ = ("reason",)
 

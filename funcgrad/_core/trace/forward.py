@@ -1,4 +1,4 @@
-"""Forward mode: each value carries its tangent beside it."""
+"""Forward mode: each value carries its tangent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ForwardTracer(Tracer):
     _held = ("_value", "_tangent", "_serial")
 
     _tangent = vars(Tracer)["_node"]
-    # When it was made.
+    # The serial number of its creation.
     _serial = vars(Tracer)["_shape"]
 
     def __init__(self, trace: Trace, value: Any, tangent: Any) -> None:
@@ -61,12 +61,12 @@ def _unmoved(y: Any) -> Any:
 
 
 class ForwardTrace(Trace):
-    """Runs each primitive on the primals and pushes the tangents through its derivative at once."""
+    """Runs each primitive on the primals and computes the tangents by its derivative at once."""
 
     transform = "jvp"
 
     def __init__(self, scope_of: Callable[[Sequence[Any]], AbstractContextManager[Any]] | None = None) -> None:
-        """``scope_of`` gives the mode in which rules run on given values, where some are not NumPy's."""
+        """``scope_of`` returns the mode in which rules run on given values, if some are not NumPy's."""
         super().__init__()
         self._scope_of = scope_of
 

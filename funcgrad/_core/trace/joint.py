@@ -1,8 +1,8 @@
-"""Operations whose cotangents are computed together: several results, or one rule for all operands.
+"""Operations that compute the cotangents of all operands together: they have several results or one joint rule.
 
-Such an operation is one node, the hub: ``(serial, kind, *parents, rule, kept, origin)``; a parent may be ``None``.
-``rule(y_bars, *kept)`` gets a cotangent or ``None`` per result and returns one or ``None`` per parent. Each result is a
-node that hands its cotangent on to the hub: ``(serial, kind, hub, index, count)``.
+The operation is one node, the hub: ``(serial, kind, *parents, rule, kept, origin)``; a parent may be ``None``.
+``rule(y_bars, *kept)`` takes a cotangent or ``None`` per result and returns a cotangent or ``None`` per parent. Each
+result is a node that gives its cotangent to the hub: ``(serial, kind, hub, index, count)``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Components(Pieces):
-    """The cotangents of the results of a joint node, as they come in; ``None`` for a result that gets none."""
+    """Collects the cotangents of the results of a joint node; a result without one has ``None``."""
 
     __slots__ = ("bars",)
 
@@ -39,7 +39,7 @@ _component_kinds: dict[Primitive, int] = {}
 
 
 def hub(primitive: Primitive, parents: Sequence[Any], rule: Any, kept: tuple, origin: Any) -> Node:
-    """The node of the operation as a whole."""
+    """Return the node of the whole operation."""
     count = len(parents)
     kind = _hub_kinds.get((primitive, count))
     if kind is None:
@@ -57,7 +57,7 @@ def _hub_pull(count: int) -> Pull:
 
 
 def component(primitive: Primitive, whole: Node, index: int, count: int) -> Node:
-    """The node of one result of several."""
+    """Return the node of one of several results."""
     kind = _component_kinds.get(primitive)
     if kind is None:
         kind = _component_kinds[primitive] = new_kind(

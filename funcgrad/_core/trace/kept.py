@@ -1,8 +1,8 @@
-"""Plain arrays that a tape or a graph keeps: who holds them may write to them before the derivative reads them.
+"""Plain arrays that a tape or a graph keeps. The user may write to them before the derivative reads them.
 
-NumPy tells nobody of a write. So small arrays are copied. Of large ones, where a copy can cost ten times what the
-operation does (a matrix that each step of a loop multiplies by), the bits are summed up in a mark, once for each array
-and tape, and again before they are read.
+NumPy does not report writes, so small arrays are copied. A copy of a large array can take ten times as long as the
+operation (a matrix that each step of a loop multiplies by). Of a large array a checksum is computed, once for each
+array and tape, and again before the array is read.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import numpy as np
 from funcgrad._core.aval import aval_of
 from funcgrad.errors import OverwrittenError
 
-# In bytes: up to here a copy takes a quarter of a microsecond.
+# In bytes: copying this much takes a quarter of a microsecond.
 SMALL = 4096
-# In bytes: up to here all bits go into a mark, in a microsecond; beyond, so many words.
+# In bytes: the checksum of this much takes a microsecond. The checksum of a larger array reads this many words.
 _WHOLE = 1 << 16
 _SAMPLES = 256
 
 
 class Watched:
-    """The large arrays that one trace keeps, with their marks."""
+    """The large arrays that one trace keeps, with their checksums."""
 
     __slots__ = ("_marks", "_transform")
 
@@ -29,10 +29,10 @@ class Watched:
         self._marks: dict[int, tuple[np.ndarray, bytes]] = {}
 
     def keep(self, x: np.ndarray) -> np.ndarray:
-        """The array itself, which is watched from now on; of objects, a copy."""
+        """Return the array itself and watch it from now on; of an array of objects return a copy."""
         if x.dtype.hasobject:
             return x.copy()
-        # The array is held, so that no other one can have its identity.
+        # The array is kept as well, so that no other array can get its id.
         if id(x) not in self._marks:
             self._marks[id(x)] = x, mark_of(x)
         return x
@@ -41,7 +41,7 @@ class Watched:
         """Refuse to read arrays that were written to.
 
         Raises:
-            OverwrittenError: one was.
+            OverwrittenError: an array was written to.
         """
         for x, mark in self._marks.values():
             if mark_of(x) != mark:
@@ -53,9 +53,9 @@ class Watched:
 
 
 def mark_of(x: np.ndarray) -> bytes:
-    """What differs after a write: bits added without carry, and some as they are, for what changes places.
+    """Return a checksum that a write changes: the bits added without carry, and some words unchanged, which show swaps.
 
-    Of an array of more than 64 KiB it is every n-th word, so a write to few elements may go unnoticed.
+    For an array of more than 64 KiB it reads every n-th word, so a write to few elements may go unnoticed.
     """
     if not x.flags.c_contiguous:
         x = x.T if x.flags.f_contiguous else x.copy()

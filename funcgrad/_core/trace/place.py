@@ -1,13 +1,12 @@
 """Places: traced arrays that were written to, and the views of them.
 
-A tracer stands for a value, and a value never changes. So the first write turns the tracer into a `Place`, in the same
-Python object, for every name of it must see the write: its `Memory` holds what is there now, a tracer or a bare array,
-and each write puts another value in. A view is its base and the primitive that shows a part of it; what it shows is
-read anew when the memory has changed. All places belong to one trace, above all others: whatever else a primitive
-meets, the places among its operands are replaced by their values first, so that no tape, no graph and no transform
-ever sees a place.
+A tracer stands for a value, and a value never changes. The first write therefore turns the tracer into a `Place`. The
+Python object stays the same, because every name of it must see the write. Its `Memory` holds the current value, which
+is a tracer or a bare array, and each write replaces it. A view is a base and the primitive that shows a part of it. Its
+value is read again when the memory has changed. All places belong to one trace with a level above all others. It
+replaces the places among the operands by their values first, so no tape, no graph and no transform ever sees a place.
 
-Programs that do not write pay for none of this, but for three references that a view keeps (see `remember_view`).
+Programs that do not write pay only for the three references that a view keeps (see `remember_view`).
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
-from funcgrad._core.bind import Trace, Tracer, active_trace, bind, is_foreign
+from funcgrad._core.bind import Trace, Tracer, active_trace, bind, is_engine_value
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.refusals import check_known, refuse_outer
 from funcgrad._core.trace.tape import LEAF
@@ -28,10 +27,10 @@ _NDARRAY = np.ndarray
 
 
 class Memory:
-    """What an array holds that was written to.
+    """The memory of an array that was written to.
 
-    ``owned`` says that nobody else, no tape either, holds the buffer of the value: only then a write may change it.
-    ``layout`` is the array there was, where its strides are not those that a copy has.
+    ``owned`` says that nothing else holds the buffer of the value, not even a tape: only then may a write change it.
+    ``layout`` is the original array, if its strides differ from those of a copy.
     """
 
     __slots__ = ("home", "layout", "original", "owned", "value", "version")
@@ -41,7 +40,7 @@ class Memory:
         bare = _bare(value)
         contiguous = type(bare) is not _NDARRAY or bare.flags.c_contiguous or bare.flags.f_contiguous
         self.layout = None if contiguous else bare
-        # What an argument was before the first write: its node is where the cotangent is found.
+        # The value of an argument before the first write. Its node is the one that gets the cotangent.
         self.original: Any = None
         self.home = home
         self.owned = owned
@@ -60,8 +59,8 @@ _UNREAD: _LastRead = (-1, None, False)
 class Place(Tracer):
     """An array that can be written to, or a view of one.
 
-    It is a tracer of another kind that changed its class, and so has the attributes that there are: ``_node`` is the
-    memory, and ``_value`` of a view is what it showed when it was last read (``_LastRead``).
+    It was a tracer of another kind before its class was changed, so it has the same slots: ``_node`` is the memory, and
+    ``_value`` of a view is its last reading (``_LastRead``).
     """
 
     __slots__ = ()
@@ -73,7 +72,7 @@ class Place(Tracer):
 
 
 class _PlaceTrace(Trace):
-    """Replaces places by what they hold, before any other trace looks at the operands."""
+    """Replaces places by their values, before any other trace sees the operands."""
 
     transform = "write"
 
@@ -83,7 +82,7 @@ class _PlaceTrace(Trace):
 
     @property
     def concrete(self) -> bool:
-        """Not to be asked: it depends on the value."""
+        """Raise: the answer depends on the value."""
         raise NotImplementedError
 
     def apply(self, primitive: Primitive, operands: tuple, params: dict, hooked: bool = True) -> Any:
@@ -96,7 +95,7 @@ class _PlaceTrace(Trace):
             y = bind(primitive, tuple([current(x) if type(x) is Place else x for x in operands]), params)
         if isinstance(y, Tracer):
             return y
-        # What is computed from arrays that take traced values is such an array, also while its numbers are plain.
+        # The result of arrays that take traced values takes traced values too, even if its numbers are plain.
         return type(y)(map(_taking, y)) if type(y) in (tuple, list) else _taking(y)
 
 
@@ -104,14 +103,14 @@ PLACES = _PlaceTrace()
 
 
 def new_place(value: Any, owned: bool = True) -> Any:
-    """An array that takes traced values: inside a transform a place that holds this value, else the value itself.
+    """Return an array that takes traced values: a place with this value inside a transform, else the value itself.
 
     Args:
-        value: an array in memory of its own, or what stands for one.
-        owned: whether nobody else holds the memory.
+        value: an array in memory of its own, or a tracer.
+        owned: whether nothing else holds the memory.
     """
     home = active_trace()
-    if home is None or not (isinstance(value, Tracer | _NDARRAY) or is_foreign(value)):
+    if home is None or not (isinstance(value, Tracer | _NDARRAY) or is_engine_value(value)):
         return value
     place = object.__new__(Place)
     _become(place, Memory(value, home, owned and type(value) is _NDARRAY), value.shape, value.dtype)
@@ -119,12 +118,15 @@ def new_place(value: Any, owned: bool = True) -> Any:
 
 
 def writable(y: Any) -> Any:
-    """A result of traced operands; where it is a new plain array, since it does not depend on them, as a place."""
+    """Return a result of traced operands.
+
+    If it is a new plain array, because it does not depend on them, as a place.
+    """
     return new_place(y, owned=False) if type(y) is _NDARRAY and y.dtype.kind in "fcV" else y
 
 
 def apart(y: Any) -> Any:
-    """A result that NumPy makes as a new array, where we make it of views."""
+    """Return a copy of a result that NumPy makes as a new array and we make of views."""
     if type(y) is Place:
         return new_place(current(y), owned=False)
     if isinstance(y, Tracer):
@@ -133,7 +135,10 @@ def apart(y: Any) -> Any:
 
 
 def own_place(value: Any, home: Trace) -> Any:
-    """An argument as a function's own array, which it may write to; the caller's stays as it is."""
+    """Return an argument as a function's own array, which the function may write to.
+
+    The caller's array stays unchanged.
+    """
     if not isinstance(value, Tracer | _NDARRAY) or is_number(value):
         return value
     place = object.__new__(Place)
@@ -142,17 +147,17 @@ def own_place(value: Any, home: Trace) -> Any:
 
 
 def _taking(y: Any) -> Any:
-    return new_place(y, owned=False) if type(y) is _NDARRAY or is_foreign(y) else y
+    return new_place(y, owned=False) if type(y) is _NDARRAY or is_engine_value(y) else y
 
 
 def _become(x: Tracer, memory: Memory, shape: tuple[int, ...], dtype: np.dtype) -> None:
-    """Make a place of a tracer, in the same object."""
+    """Turn a tracer into a place, in the same object."""
     x.__class__ = Place
     x._owner, x._node, x._shape, x._dtype, x._viewed = PLACES, memory, shape, dtype, None
 
 
 def current(place: Tracer) -> Any:
-    """What a place holds now, to be used by others: of an owned buffer a view becomes a copy."""
+    """Return the value of a place for general use: a view of an owned buffer is copied."""
     memory = place._node
     if place._viewed is None:
         memory.owned = False
@@ -167,13 +172,13 @@ def current(place: Tracer) -> Any:
 
 
 def shown_by(place: Tracer) -> Any:
-    """What a place holds now; it may lie in the memory's own buffer, and is not to be kept."""
+    """Return the value of a place for reading. It may lie in the memory's own buffer, so do not keep it."""
     base = place._viewed
     return place._node.value if base is None else _applied(place._viewed_by, shown_by(base), place._viewed_at)
 
 
 def settled(x: Any) -> Any:
-    """A value as it is now: what a place holds, also where a view of it has yet to learn that it is one."""
+    """Return the current value: the value of a place, or of a view that has not learned yet that its base is one."""
     if type(x) is Place:
         return current(x)
     if not _is_stale(x):
@@ -183,13 +188,13 @@ def settled(x: Any) -> Any:
 
 
 def frozen(x: Any) -> Any:
-    """A value that stays as it is, for who keeps it: a tracer that a user holds may be written to later."""
+    """Return a value that stays unchanged, to be kept: the user may write to a tracer later."""
     x = settled(x)
     return clone(x) if isinstance(x, Tracer) and x._held else x
 
 
 def clone(x: Tracer) -> Tracer:
-    """Another tracer of the same value."""
+    """Return another tracer of the same value."""
     made = object.__new__(type(x))
     made._owner = x._owner
     for name in x._held:
@@ -198,23 +203,23 @@ def clone(x: Tracer) -> Tracer:
 
 
 def _base_of(x: Any) -> Any:
-    """What a value is a view of, as far as it knows."""
+    """Return the base that a value is known to be a view of."""
     return getattr(x, "_viewed", None) if isinstance(x, Tracer) else None
 
 
 def is_view(x: Tracer) -> bool:
-    """Whether a value may show a part of another, or was written to before."""
+    """Return whether a value may be a view, or was written to before."""
     return type(x) is Place or _base_of(x) is not None
 
 
 def shows_part(x: Tracer) -> bool:
-    """Whether a value was written to, or shows a part of another in NumPy."""
+    """Return whether a value was written to, or is a view in NumPy."""
     base = _base_of(x)
     return type(x) is Place or (base is not None and _is_view(base, x._viewed_by, x._viewed_at))
 
 
 def _is_stale(x: Any) -> bool:
-    """Whether a tracer that is no place shows, perhaps, a part of one."""
+    """Return whether a tracer that is no place may be a view of one."""
     if type(x) is Place:
         return False
     while (x := _base_of(x)) is not None:
@@ -224,7 +229,7 @@ def _is_stale(x: Any) -> bool:
 
 
 def _learn(x: Any) -> None:
-    """Make a place of a tracer that shows a part of one, or have it forget that it does where it is a copy."""
+    """Turn a view of a place into a place, or drop its base if it is a copy."""
     base = x._viewed
     if type(base) is not Place:
         _learn(base)
@@ -237,10 +242,10 @@ def _learn(x: Any) -> None:
 
 
 def as_place(x: Any, asked: str) -> Any:
-    """Make a place of a tracer that is about to be written to, and of all that it is a view of.
+    """Turn a tracer that is about to be written to into a place, and also all its bases.
 
     Raises:
-        TracerAssignmentError: the array is one of another transform than the one that runs.
+        TracerAssignmentError: the array belongs to another transform than the one that runs.
     """
     if type(x) is Place:
         return x
@@ -252,7 +257,7 @@ def as_place(x: Any, asked: str) -> Any:
     if base is not None and _base_of(base) is None and is_number(base):
         check_known(base, _bare(base), asked)
     active = active_trace()
-    # What an inner function makes of an outer one's values is a value of the outer trace, and yet made inside.
+    # An inner function's results of an outer one's values belong to the outer trace, but were made inside.
     if active is None or not (x._owner is active or getattr(x, "_serial", 0) > active.level) or not x._held:
         refuse_outer(x._owner, x, asked)
     for trace in (active, x._owner):
@@ -266,19 +271,19 @@ def as_place(x: Any, asked: str) -> Any:
 
 
 def original(x: Any) -> Any:
-    """An argument of a function that has run, as it was before anything was written to it."""
+    """Return an argument of a function that has run, as it was before the first write."""
     return x._node.original if type(x) is Place else x
 
 
 def had_writes(trace: Trace) -> bool:
-    """Whether a value of this trace was written to."""
+    """Return whether a value of this trace was written to."""
     return trace.refresh is not None
 
 
 def _is_view(x: Any, primitive: Primitive, params: dict) -> bool:
-    """Whether what the primitive makes of a value is a view in NumPy, rather than a copy or a number.
+    """Return whether the primitive's result of a value is a view in NumPy, rather than a copy or a number.
 
-    Where that depends on the strides, they are those of the array at hand, or of one in C order where there is none.
+    If that depends on the strides, they are those of the known array, or those of C order if no array is known.
     """
     view = primitive.view
     assert view is not None
@@ -291,13 +296,13 @@ def _is_view(x: Any, primitive: Primitive, params: dict) -> bool:
 
 
 def _shown_of(array: np.ndarray, primitive: Primitive, params: dict) -> np.ndarray:
-    """What NumPy shows of an array, laid out as there."""
+    """Return NumPy's view of an array, with its layout."""
     assert primitive.view is not None
     return (primitive.view.numpy or primitive.numpy)(array, **params)
 
 
 def is_number(x: Any) -> bool:
-    """Whether NumPy's own value in the place of a tracer is a number rather than an array; nothing is a view of one."""
+    """Return whether NumPy's value for a tracer is a number rather than an array. Numbers have no views."""
     if x.shape or type(x) is Place or type(_bare(x)) is _NDARRAY:
         return False
     base = _base_of(x)
@@ -308,7 +313,7 @@ def is_number(x: Any) -> bool:
 
 
 def array_like(x: Any) -> np.ndarray:
-    """An array laid out in memory as the value is; what is in it says nothing."""
+    """Return an array with the value's layout in memory and arbitrary contents."""
     base = _base_of(x)
     if base is not None and _is_view(base, x._viewed_by, x._viewed_at):
         return _shown_of(array_like(base), x._viewed_by, x._viewed_at)
@@ -319,7 +324,7 @@ def array_like(x: Any) -> np.ndarray:
 
 
 def keep_layout(memory: Memory) -> None:
-    """Remember how the array lies in memory, before another value takes its place."""
+    """Keep the layout of the array in memory before another value replaces it."""
     bare = _bare(memory.value)
     if memory.layout is None and isinstance(bare, _NDARRAY):
         memory.layout = bare
@@ -332,14 +337,14 @@ def _bare(value: Any) -> Any:
 
 
 def _applied(primitive: Primitive, x: Any, params: dict) -> Any:
-    """What a primitive, or another step to a view, makes of one value that is no place."""
+    """Apply a primitive, or another step to a view, to one value that is no place."""
     if not isinstance(primitive, Primitive):
         return primitive(x)
     return x._owner.apply(primitive, (x,), params) if isinstance(x, Tracer) else bind(primitive, (x,), params)
 
 
 def shown(x: Tracer, step: Any) -> Any:
-    """What a step that is no primitive shows of a tracer: a value that knows of what it shows a part."""
+    """Return the view of a tracer by a step that is no primitive. The result keeps its base."""
     if type(x) is Place:
         return _view_of(x, step, {})
     y = step(x)
@@ -359,7 +364,7 @@ def _view_of(base: Tracer, primitive: Primitive, params: dict) -> Tracer:
 
 
 def _copied(value: Any) -> Any:
-    """What lies in an owned buffer, in memory of its own. The tracer is new, and nobody else's yet."""
+    """Return a copy of a value in an owned buffer. The tracer is new and has no other user yet."""
     if type(value) is _NDARRAY:
         return value.copy(order="K")
     for name in ("_value", "_tangent"):
@@ -369,14 +374,14 @@ def _copied(value: Any) -> Any:
 
 
 def _refresh_views(trace: Trace, operands: tuple) -> bool:
-    """Make places of the operands that show a part of a place, and say whether there were any.
+    """Turn the operands that are views of a place into places, and return whether there were any.
 
-    It is the ``refresh`` hook of a trace from the first write on: before that no view can show a part of a place.
+    It becomes the ``refresh`` hook of a trace at the first write: before that no operand can be a view of a place.
     """
     del trace
     stale = [x for x in operands if _is_stale(x)]
     for x in stale:
-        # The same tracer may be an operand twice, or it was a copy and no view.
+        # The same tracer may be an operand twice, or it may be a copy and no view.
         if _is_stale(x):
             _learn(x)
     return bool(stale)

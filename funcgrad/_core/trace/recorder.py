@@ -1,14 +1,14 @@
-"""The functions that record an operation and pull cotangents through it, each written out for its set of operands.
+"""Generates the functions that record an operation and pull cotangents through it, one for each set of active operands.
 
-What a rule reads is fixed by the names of its arguments, so which values a node keeps, and where a rule finds them
-again, is known before anything runs: a loop over the names costs 0.7 us more per recorded operation. For ``a * b``
-with rules ``lambda t, b: t * b`` and ``lambda t, a: t * a``, if both operands are active and no shape differs:
+The names of a rule's arguments say what it reads. So the values that a node keeps, and their positions in the node, are
+known before anything runs. A loop over the names would take 0.7 us more per recorded operation. For ``a * b`` with
+rules ``lambda t, b: t * b`` and ``lambda t, a: t * a``, if both operands are active and no shape differs:
 
     lambda trace, params, x0, x1, n0, n1: trace.tracer_type(trace, y := run(x0, x1), (next_serial(), 8, n0, n1, x1, x0))
     lambda y_bar, node: (rule_0(y_bar, node[4]), rule_1(y_bar, node[5]))
 
-Nothing here knows of traces or changes anything: text goes in, a function comes out. Its source is kept where Python
-looks for lines of source, so tracebacks and debuggers show it.
+These functions know no traces and change nothing: they turn text into a function. Python's cache of source lines gets
+the text, so tracebacks and debuggers show it.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _SCOPE = {"aval_of": aval_of, "next_serial": next_serial, "ndarray": np.ndarray}
 
 
 def function(source: str, title: str, scope: Mapping[str, Any]) -> Callable[..., Any]:
-    """The function that an expression describes. In tracebacks it belongs to this package, under its title."""
+    """Return the function that an expression describes. Tracebacks show it as part of this package, with its title."""
     filename = f"{PACKAGE}<{title}>"
     linecache.cache[filename] = len(source), None, [source], filename
     return eval(compile(source, filename, "eval"), {**_SCOPE, **scope})
 
 
 def names_read(rules: Iterable[Rule]) -> list[str]:
-    """The names of what rules read, each once: of their arguments after the first."""
+    """Return the names that rules read, each once: those of their arguments after the first."""
     return list(dict.fromkeys(name for rule in rules for name in _arguments(rule)))
 
 
@@ -46,7 +46,7 @@ def _arguments(rule: Rule) -> Sequence[str]:
 
 
 class Operands:
-    """The operands of a primitive in the sources: their values ``x0, x1, ...`` and their nodes ``n0, n1, ...``."""
+    """The names of a primitive's operands in the sources: values ``x0, x1, ...`` and nodes ``n0, n1, ...``."""
 
     __slots__ = ("_positions", "names", "nodes", "values")
 
@@ -57,14 +57,14 @@ class Operands:
         self._positions = {name: i for i, name in enumerate(names)}
 
     def kept(self, name: str, parents: Collection[int]) -> str:
-        """The expression for what a node keeps under a name; to operands that are no parents others may write."""
+        """Return the expression for a value that a node keeps; the user may write to operands that are no parents."""
         i = self._positions.get(name)
         if i is None or i in parents:
             return self.read(name)
         return f"(trace.keep(x{i}) if type(x{i}) is ndarray else x{i})"
 
     def read(self, name: str) -> str:
-        """The expression for what a rule calls ``name``, in terms of operands, the result ``y`` and ``params``."""
+        """Return the expression for a name that a rule reads, in terms of operands, the result ``y`` and ``params``."""
         if name == "y":
             return "y"
         if name == "y_aval":
@@ -75,22 +75,22 @@ class Operands:
         if part == "aval" and operand in self._positions:
             return f"aval_of(x{self._positions[operand]})"
         if part == "shape" and operand in self._positions:
-            # A Python number has none.
+            # A Python number has no shape.
             return f"getattr(x{self._positions[operand]}, 'shape', ())"
         return f"params[{name!r}]"
 
     def shape_name(self, i: int) -> str:
-        """What a rule calls the shape of an operand."""
+        """Return the name by which a rule reads the shape of an operand."""
         return f"{self.names[i]}_shape"
 
 
 def node(kind: int, parents: Iterable[int], kept: Iterable[str]) -> str:
-    """The source of a node: see ``tape.py``. ``parents`` are the numbers of operands, ``kept`` is sources."""
+    """Return the source of a node: see ``tape.py``. ``parents`` are numbers of operands, ``kept`` are sources."""
     return f"(next_serial(), {kind}, {', '.join([*[f'n{i}' for i in parents], *kept])})"
 
 
 def either(source: str, other: str, operands: Operands, parents: Iterable[int]) -> str:
-    """The source of one node where the parents have the shape of the result, of another where they have not."""
+    """Return the source of one node if the parents have the shape of the result, and of another if not."""
     shapes = [operands.read(operands.shape_name(i)) for i in parents]
     return f"{source} if getattr(y, 'shape', ()) == {' == '.join(shapes)} else {other}"
 
@@ -102,14 +102,14 @@ def pull(
     operands: Operands,
     unbroadcast: Callable[[Any, tuple[int, ...]], Any] | None = None,
 ) -> Callable[..., Any]:
-    """What pulls a cotangent through nodes that keep values of these names.
+    """Return the function that pulls a cotangent through nodes that keep values of these names.
 
     Args:
-        title: what to call it.
-        rules: the rule towards each parent, by the number of its operand.
-        kept: the names of what the nodes keep, in order.
+        title: the name of the function in tracebacks.
+        rules: the rule for each parent, by the number of its operand.
+        kept: the names of the values that the nodes keep, in order.
         operands: the operands.
-        unbroadcast: brings a cotangent to the shape of its operand, which is among what is kept.
+        unbroadcast: sums a cotangent to the shape of its operand, which is one of the kept values.
     """
     slots = {name: f"node[{slot}]" for slot, name in enumerate(kept, 2 + len(rules))}
     parts = []
@@ -122,7 +122,7 @@ def pull(
 
 
 def node_maker(title: str, operands: Operands, made: str) -> Callable[..., Any]:
-    """What makes the node of an application: ``make(trace, primals, nodes, y, params)``."""
+    """Return the function that makes the node of an application: ``make(trace, primals, nodes, y, params)``."""
     make = function(f"lambda trace, y, params, {operands.values}, {operands.nodes}: {made}", title, {})
     return lambda trace, primals, nodes, y, params: make(trace, y, params, *primals, *nodes)
 
@@ -130,13 +130,13 @@ def node_maker(title: str, operands: Operands, made: str) -> Callable[..., Any]:
 def recorder(
     title: str, operands: Operands, made: str, run: Callable[..., Any], has_params: bool
 ) -> Callable[..., Any]:
-    """The application to bare NumPy values and its recording in one: ``record(trace, params, *primals, *nodes)``."""
+    """Return one function that runs on bare NumPy values and records: ``record(trace, params, *primals, *nodes)``."""
     call = f"run({operands.values}, **params)" if has_params else f"run({operands.values})"
     result = f"trace.tracer_type(trace, y := {call}, {made})"
     return function(f"lambda trace, params, {operands.values}, {operands.nodes}: {result}", title, {"run": run})
 
 
 def reader(title: str, operands: Operands, rule: Rule) -> Callable[..., tuple]:
-    """What a rule reads beside its first argument, in order: ``read(y, params, *primals)``."""
+    """Return the function that collects what a rule reads after its first argument: ``read(y, params, *primals)``."""
     parts = "".join(f"{operands.read(name)}, " for name in _arguments(rule))
     return function(f"lambda y, params, {operands.values}: ({parts})", title, {})

@@ -1,4 +1,4 @@
-"""Writes that are refused, because they would not be seen where NumPy's would be."""
+"""Writes that are refused, because other code would not see them as it would in NumPy."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from funcgrad.errors import TracerAssignmentError
 
 
 def check_home(home: Trace | None, x: Tracer, asked: str) -> None:
-    """Refuse a write to an array that an outer function has."""
+    """Refuse a write to an array that belongs to an outer function."""
     if home is not active_trace():
         refuse_outer(home, x, asked)
 
 
 def refuse_outer(home: Trace | None, x: Tracer, asked: str) -> NoReturn:
-    """Refuse a write that would not be one where the array was made."""
+    """Refuse a write to an outer function's array: the outer function would not see it."""
     active = active_trace()
     inner = "no transform" if active is None else active.transform
     outer = "no transform" if home is None else home.transform
@@ -27,9 +27,9 @@ def refuse_outer(home: Trace | None, x: Tracer, asked: str) -> NoReturn:
 
 
 def check_known(x: Tracer, value: Any, asked: str) -> None:
-    """Refuse to write to what is made of an argument that may be a number or an array without axes.
+    """Refuse a write to a view of an argument that may be a number or an array without axes.
 
-    NumPy would write to the array too, and not to the number; a staged program has one type for both.
+    NumPy would write to an array, and not to a number; a staged program has one type for both.
     """
     if isinstance(value, Tracer) and value._owner.may_be_array(value):
         raise TracerAssignmentError(

@@ -29,12 +29,12 @@ class ReverseTracer(Tracer):
     __slots__ = ()
     _held = ("_value", "_node", "_shape", "_dtype")
 
-    # None only where a trace of another kind has values that need no derivative.
+    # It is None only if a trace of another kind has values that need no derivative.
     _node: Any
 
     @property
     def _serial(self) -> int:
-        """When it was made."""
+        """The serial number of its creation."""
         return 0 if self._node is None else self._node[0]
 
     def __init__(self, trace: Trace, value: Any, node: Node | None) -> None:
@@ -45,7 +45,7 @@ class ReverseTracer(Tracer):
             self._shape = value.shape
             self._dtype = value.dtype
         except AttributeError:
-            # A Python number.
+            # The value is a Python number.
             aval = aval_of(value)
             self._shape = aval.shape
             self._dtype = aval.dtype
@@ -56,10 +56,10 @@ class ReverseTracer(Tracer):
 
 
 class ReverseTrace(Trace):
-    """Runs each primitive on the values beneath and records a node where the result depends on an input."""
+    """Runs each primitive on the values beneath and records a node if the result depends on an input."""
 
     transform = "grad"
-    # What a trace of another kind makes instead: the imperative layer has its own.
+    # The types of tracers and nodes. The imperative layer replaces them.
     tracer_type = ReverseTracer
     node_type: Callable[[Any], Node] = tuple
     # The large plain arrays that nodes keep.
@@ -68,14 +68,14 @@ class ReverseTrace(Trace):
     def input(self, value: Any) -> ReverseTracer:
         return ReverseTracer(self, frozen(value) if isinstance(value, Tracer) else value, (next_serial(), LEAF))
 
-    # The common cases are here and in one piece: each call that were split off would cost a tenth of the operation.
+    # The common cases are in this one function: each further call would take a tenth of the operation's time.
     def apply(  # noqa: C901, PLR0912  (see above)
         self, primitive: Primitive, operands: tuple, params: dict, hooked: bool = True
     ) -> Any:
         if hooked and not self.direct:
             return self.apply_hooked(primitive, operands, params)
         if len(operands) == 1:
-            # The one operand is what brought the operation here.
+            # There is one operand, so it is a tracer of this trace.
             (x,) = operands
             value = x._value
             if type(value) is _NDARRAY:
@@ -96,12 +96,12 @@ class ReverseTrace(Trace):
                 b_node, b = b._node, b._value
                 if b_node is not None:
                     active += 2
-            # Of two values in NumPy one is an array, not a Python number: so the result is no Python number either.
+            # If both values are NumPy's and one is an array, the result is no Python number.
             if (type(a) is _NDARRAY and type(b) in NUMPY_TYPES) or (type(b) is _NDARRAY and type(a) in NUMPY_TYPES):
                 record = (primitive.recorders_with_params if params else primitive.recorders)[active]
                 if record is not None:
                     return record(self, params, a, b, a_node, b_node)
-            # What is not this trace's own may be written to by who holds it.
+            # The user may write to a value that does not belong to this trace.
             if a_node is None and type(a) not in NUMPY_TYPES:
                 a = frozen(a)
             if b_node is None and type(b) not in NUMPY_TYPES:
@@ -110,7 +110,7 @@ class ReverseTrace(Trace):
         return self._apply_many(primitive, operands, params)
 
     def _apply_many(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
-        """The application to three operands and more."""
+        """Apply a primitive to three or more operands."""
         primals = []
         nodes = []
         active = 0
@@ -136,7 +136,7 @@ class ReverseTrace(Trace):
         return self._apply(primitive, tuple(primals), tuple(nodes), params)
 
     def _apply(self, primitive: Primitive, primals: tuple, nodes: tuple, params: dict) -> Any:
-        """The application to operands of any kind and number."""
+        """Apply a primitive to any number of operands of any kind."""
         if len(nodes) == 1:
             active = 0 if nodes[0] is None else 1
         else:
@@ -149,7 +149,7 @@ class ReverseTrace(Trace):
         return self.constant(y) if node is None else self.tracer_type(self, y, node)
 
     def keep(self, x: np.ndarray) -> np.ndarray:
-        """What a node keeps of a plain array: a copy of a small one, else the array, which is watched."""
+        """Return a plain array for a node to keep: a copy if it is small, else the array itself, which is watched."""
         if x.nbytes <= SMALL:
             return x.copy()
         if self.watched is None:
@@ -157,7 +157,7 @@ class ReverseTrace(Trace):
         return self.watched.keep(x)
 
     def constant(self, y: Any) -> Any:
-        """What stands for a result that depends on no input, or without derivative."""
+        """Return the value of a result that depends on no input, or has no derivative."""
         return y
 
     def _apply_joint(self, primitive: Primitive, primals: tuple, nodes: tuple, active: int, params: dict) -> list[Any]:
@@ -174,12 +174,12 @@ class ReverseTrace(Trace):
         ]
 
     def origin_of(self, primals: tuple, active: int, params: dict) -> Any:
-        """What a joint node keeps of its operation, beside what its rule reads."""
+        """Return the note about its operation that a joint node keeps besides the values for its rule."""
         return None
 
 
 def _prepare(primitive: Primitive, active: int, params: dict) -> NodeMaker:
-    """What records applications of a primitive for a set of active operands, made when it is first needed."""
+    """Return the function that records applications for a set of active operands; it is made at the first call."""
     derivative = primitive.derivative
     if len(primitive.operands) <= 3 and isinstance(derivative, PerOperand):
         recorders = primitive.recorders_with_params if params else primitive.recorders

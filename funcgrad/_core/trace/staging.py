@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 @register_leaf
 class StagedTracer(Tracer):
-    """A value of which only shape and dtype are known, and the variable it is bound to."""
+    """A value with known shape and dtype but no numbers, and its variable."""
 
     __slots__ = ()
     _held = ("_variable", "_serial")
 
-    # Not ``var``, which is a method of arrays.
+    # The name is not ``var``, because arrays have a method ``var``.
     _variable = vars(Tracer)["_node"]
-    # When it was made.
+    # The serial number of its creation.
     _serial = vars(Tracer)["_value"]
 
     def __init__(self, trace: Trace, var: Var) -> None:
@@ -62,9 +62,9 @@ class StagingTrace(Trace):
     concrete = False
 
     def __init__(self, transform: str = "make_graph", copies: bool = False, effects: bool = True) -> None:
-        """With ``copies`` the graph has the numbers that plain arrays hold now: the user may write to them later.
+        """With ``copies``, the graph keeps the present numbers of plain arrays: the user may write to them later.
 
-        Without ``effects`` it is a program of tangents alone: what the function does meanwhile is done elsewhere.
+        Without ``effects``, it is a program of tangents alone, and another program runs the function's effects.
         """
         super().__init__()
         self.effects = effects
@@ -72,7 +72,7 @@ class StagingTrace(Trace):
         self.copies = copies
         self.inputs: list[Var] = []
         self.equations: list[Equation] = []
-        # When each was recorded.
+        # The serial number of each equation.
         self._serials: list[int] = []
         self._constants: dict[int, tuple[Var, Any, Any]] = {}
 
@@ -82,7 +82,10 @@ class StagingTrace(Trace):
         return StagedTracer(self, var)
 
     def may_be_array(self, x: Any) -> bool:
-        """An argument without axes is of one type whether it is a NumPy number or an array; Python's is weak."""
+        """Return whether the argument may be an array.
+
+        A NumPy number has the same type, and a Python number is weak.
+        """
         return not x.aval.weak and any(x._variable is var for var in self.inputs)
 
     def apply(self, primitive: Primitive, operands: tuple, params: dict, hooked: bool = True) -> Any:
@@ -101,17 +104,17 @@ class StagingTrace(Trace):
         return StagedTracer(self, results[0])
 
     def _made_at(self, serial: int) -> Line | None:
-        """Where the last equation comes from that was recorded before a serial number: that of a node was, just so."""
+        """Return the origin of the last equation recorded before a serial number, which is also that of a node."""
         i = bisect(self._serials, serial)
         return self.equations[i - 1].source if i else None
 
     def operand(self, x: Any) -> Operand:
-        """The variable or literal that stands for a value in this graph."""
+        """Return the variable or literal for a value in this graph."""
         if type(x) is StagedTracer and x._owner is self:
             return x._variable
         if type(x) in NUMPY_TYPES and getattr(x, "shape", ()) == ():
-            # An array may be written to later; the graph keeps the number it had. A 0-d value of another engine may be
-            # a tracer there, whose text says nothing of its number: it stays a constant.
+            # The user may write to an array later, so the graph keeps the number. A 0-d value of another engine may be
+            # a tracer whose text does not contain its number, so it stays a constant.
             return Literal(x[()] if type(x) is np.ndarray else x)
         if self.copies and type(x) is np.ndarray:
             x = snapshot(x)
@@ -119,14 +122,14 @@ class StagingTrace(Trace):
         if found is None:
             value = frozen(x)
             if type(value) is StagedTracer and value._owner is self:
-                # What a place of this program holds.
+                # The value is that of a place of this program.
                 return value._variable
-            # By the identity of what the user holds, which is kept too: another value could get it otherwise.
+            # The key is the id of the user's object, which is kept too: a later object could otherwise get the same id.
             found = self._constants[id(x)] = Var(Aval(x.shape, x.dtype)), value, x
         return found[0]
 
     def graph(self, outputs: Sequence[Any], name: str) -> Graph:
-        """What was recorded, with the given values as outputs."""
+        """Return the recorded program, with the given values as outputs."""
         results = [self.operand(x) for x in outputs]
         return trusted_graph(
             self.inputs, [(var, x) for var, x, _ in self._constants.values()], self.equations, results, name
@@ -134,7 +137,7 @@ class StagingTrace(Trace):
 
 
 def effects_trace() -> StagingTrace | None:
-    """The program being staged in which an effect has its place that reads none of its values; ``None`` for none."""
+    """Return the trace being staged that records effects which read no traced value; ``None`` if there is none."""
     trace = active_trace()
     while trace is not None and not (isinstance(trace, StagingTrace) and trace.effects):
         trace = trace.outer
@@ -145,12 +148,12 @@ _snapshots: dict[int, tuple[weakref.ref, np.ndarray]] = {}
 
 
 def snapshot(x: np.ndarray) -> np.ndarray:
-    """A copy of an array; the same one until other numbers are in it, so that a graph is known again."""
+    """Return a copy of an array: the same copy until the numbers change, so that equal graphs are recognized."""
     known = _snapshots.get(id(x))
     if known is not None and known[0]() is x and _same_bits(known[1], x):
         return known[1]
     copy = x.copy(order="K")
-    # An array that dies takes its copy along, before another one can have its identity.
+    # When an array is freed, its copy is dropped, before another array can get its id.
     _snapshots[id(x)] = weakref.ref(x, functools.partial(_snapshots.pop, id(x))), copy
     return copy
 

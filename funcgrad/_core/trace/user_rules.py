@@ -1,4 +1,4 @@
-"""Derivative rules that users declare: names are checked, and NumPy's functions never meet arrays of another engine."""
+"""Derivative rules of users: their names are checked, and NumPy's functions never see arrays of another engine."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from types import FunctionType
 from typing import Any
 
 from funcgrad._core.aval import aval_of
-from funcgrad._core.bind import is_foreign, is_value
+from funcgrad._core.bind import is_engine_value, is_value
 from funcgrad._core.trace import recorder
 from funcgrad._core.trace.recorder import Rule
 from funcgrad._core.trace.staging import StagingTrace
 
-# What rules read under these names is no operand.
+# Names by which rules read other things than operands.
 _RESULT = ("y", "y_aval")
 _PARTS = ("_aval", "_shape")
 
@@ -52,16 +52,19 @@ def _checked(name: str, operands: Sequence[str], rule: Rule) -> Rule:
             f"{'an operand' if first in operands else 'the result'} is; it gets the tangent or cotangent. "
             f"Put the tangent first, lambda t_dot, {', '.join([first, *names])}: ..., or call the operand otherwise."
         )
-    # What a node keeps is told by the names of the arguments.
+    # The names of the arguments tell which values a node keeps.
     arguments = ", ".join([first, *names])
     source = f"lambda {arguments}: run(rule, ({arguments},))"
     return recorder.function(source, f"rule of {name}", {"rule": rule, "run": _run})
 
 
 def _run(rule: Callable[..., Any], values: Sequence[Any]) -> Any:
-    """Apply a rule; by its graph where NumPy's functions in it would meet bare arrays of another engine."""
+    """Apply a rule.
+
+    If a value belongs to another engine, run the rule's graph, because its NumPy functions would fail.
+    """
     # Types, shapes and parameters are no values.
-    if not any(is_value(x) and is_foreign(x) for x in values):
+    if not any(is_value(x) and is_engine_value(x) for x in values):
         return rule(*values)
     arrays = [is_value(x) for x in values]
     operands = [x for x, given in zip(values, arrays, strict=True) if given]

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from funcgrad._core.bind import is_foreign
+from funcgrad._core.bind import is_engine_value
 from funcgrad._core.graph.ir import Graph
 from funcgrad._engines.source.clusters import clustered
 from funcgrad._engines.source.code import function_of
@@ -33,7 +33,7 @@ def compile_source(
     generated = function_of(source, scope, graph.name)
 
     def run(*operands: Any) -> list:
-        if any(map(is_foreign, operands)):
+        if any(map(is_engine_value, operands)):
             return graph.evaluate(*operands)
         return generated(*operands)
 

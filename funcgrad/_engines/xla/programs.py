@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.bind import is_foreign
+from funcgrad._core.bind import is_engine_value
 from funcgrad._core.graph.ir import Graph
 from funcgrad._engines.engine import Tracing
 from funcgrad._engines.xla.checks import checked, with_checks
@@ -242,7 +242,7 @@ class ResultPlan:
 
 def _has_ended(x: Any) -> bool:
     """Return whether an argument was donated and its memory was used."""
-    return is_foreign(x) and x.is_deleted()
+    return is_engine_value(x) and x.is_deleted()
 
 
 def spans(tree: Any) -> tuple[list[range], range]:

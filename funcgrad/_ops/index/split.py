@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
-from funcgrad._core.bind import Tracer, is_foreign, is_value
+from funcgrad._core.bind import Tracer, is_engine_value, is_value
 from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines import is_abstract
@@ -97,7 +97,7 @@ def join(xs: Sequence[Any]) -> Any:
 
 def _place(x: Any) -> tuple[np.dtype, Any]:
     """Return the dtype and the sharding of an array. Only arrays with equal ones can be joined."""
-    return x.dtype, x.sharding if is_foreign(x) and not is_abstract(x) else None
+    return x.dtype, x.sharding if is_engine_value(x) and not is_abstract(x) else None
 
 
 def _array(x: Any) -> Any:

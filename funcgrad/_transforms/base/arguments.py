@@ -19,7 +19,7 @@ from funcgrad._engines import lasting
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.copy import copy, holder
 from funcgrad.errors import ForeignArrayError, NotDifferentiableError
-from funcgrad.numpy.extend import as_value, is_guest, is_object_array
+from funcgrad.numpy.extend import as_value, is_foreign_array, is_object_array
 from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, unflatten
 
 _NDARRAY = np.ndarray
@@ -104,7 +104,7 @@ def taken(x: Any) -> Any:
     """A leaf of an argument: object arrays and guests as arrays of numbers, or refused; all else as it is."""
     if isinstance(x, Tracer):
         return settled(x)
-    return as_value(x) if is_object_array(x) or is_guest(x) else x
+    return as_value(x) if is_object_array(x) or is_foreign_array(x) else x
 
 
 def returned(transform: str, name: str, y: Any) -> Any:
@@ -127,7 +127,7 @@ def differentiable_leaves(transform: str, f: Callable[..., Any], number: int, ar
     for i, leaf in enumerate(leaves):
         if type(leaf) is np.ndarray and leaf.dtype.kind in "fc":
             continue
-        if isinstance(leaf, np.ndarray) and is_guest(leaf):
+        if isinstance(leaf, np.ndarray) and is_foreign_array(leaf):
             # A subclass of ndarray with attributes of its own, or one that is refused.
             return differentiable_leaves(transform, f, number, unflatten(treedef, map(taken, leaves)))
         if not is_value(leaf) or not is_inexact(aval_of(leaf).dtype):

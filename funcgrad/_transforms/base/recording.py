@@ -18,7 +18,7 @@ from funcgrad._engines import lasting
 from funcgrad._ops.index.rows import Rows
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._transforms.base.arguments import argument_name, differentiable_leaves, memory_of, own
-from funcgrad.numpy.extend import as_value, holds_tracer, is_guest, is_object_array
+from funcgrad.numpy.extend import as_value, holds_tracer, is_foreign_array, is_object_array
 from funcgrad.tree import LEAF, TreeDef, flatten, unflatten
 from funcgrad.tree import map as tree_map
 
@@ -146,7 +146,7 @@ def _without_object_arrays(tree: Any) -> Any:
 
 
 def _hides_tracer(x: Any) -> bool:
-    return is_guest(x) and holds_tracer(x)
+    return is_foreign_array(x) and holds_tracer(x)
 
 
 def _cotangent(x: ReverseTracer, bars: dict[Any, Any], seen: set[int], given: Sequence[Any]) -> Any:

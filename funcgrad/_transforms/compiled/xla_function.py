@@ -26,7 +26,7 @@ from funcgrad._transforms.base.stage import abstract, is_stageable
 from funcgrad._transforms.compiled.jitted import Jitted
 from funcgrad._transforms.compiled.size import warn_if_large
 from funcgrad.errors import UnsupportedFunctionError
-from funcgrad.numpy.extend import is_guest, is_object_array
+from funcgrad.numpy.extend import is_foreign_array, is_object_array
 from funcgrad.tree import TreeDef, flatten_with_path, key_path_str, leaves, unflatten
 from funcgrad.tree import map as map_tree
 
@@ -118,7 +118,7 @@ class XlaFunction(Jitted):
         It refuses our tracers, which is how they are noticed without a look at each.
         """
         found = leaves((args, kwargs))
-        if any(map(is_guest, found)) or any(map(is_object_array, found)):
+        if any(map(is_foreign_array, found)) or any(map(is_object_array, found)):
             return self._call_on_numbers
         return self._call_general if any(isinstance(leaf, Tracer) for leaf in found) else None
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of, is_inexact
-from funcgrad._core.bind import Tracer, is_foreign, is_value
+from funcgrad._core.bind import Tracer, is_engine_value, is_value
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.graph.simplify import simplify
 from funcgrad._core.trace.place import settled
@@ -99,7 +99,7 @@ def staged(f: Callable[[list], list], xs: Sequence[Any], name: str) -> Graph:
 
 def run(f: Callable[[list], list], xs: Sequence[Any], name: str) -> list:
     """The user's function; by way of its graph where values of another engine, bare, would meet NumPy's functions."""
-    if any(is_foreign(x) for x in xs):
+    if any(is_engine_value(x) for x in xs):
         return staged(f, xs, name).evaluate(*xs)
     # What is handed through may come back as a place, of which nobody who takes results apart knows.
     return [settled(y) for y in f(list(xs))]

@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, overload
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
-from funcgrad._core.bind import active_trace, is_foreign
+from funcgrad._core.bind import active_trace, is_engine_value
 from funcgrad._core.tracebacks import folded
 from funcgrad._core.words import shown
 from funcgrad._ops.index.gather import slice_axis
@@ -340,7 +340,7 @@ def _each(push: Callable[[list], list], values: Sequence[Any], like: Sequence[An
     count = sum(aval.size for aval in avals)
     if not count:
         return [np.zeros((*aval.shape, 0) if axis else (0, *aval.shape), aval.dtype) for aval in results]
-    plain = active_trace() is None and not any(map(is_foreign, (*values, *like)))
+    plain = active_trace() is None and not any(map(is_engine_value, (*values, *like)))
     if plain and count <= _FEW:
         rows = [push(list(row)) for row in zip(*_basis(avals, 0, count), strict=True)]
         return [np.stack(parts, -1 if axis else 0) for parts in zip(*rows, strict=True)]

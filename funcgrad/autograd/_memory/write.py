@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.bind import is_foreign
+from funcgrad._core.bind import is_engine_value
 from funcgrad._core.trace.tape import kept_by, next_serial
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.plan import FULL, SLOT, Index
@@ -31,7 +31,7 @@ from funcgrad.autograd._tape.base import TensorBase, TensorNode, is_tensor, set_
 from funcgrad.autograd._tape.writes import WRITES, arrays_in, owner_of, type_name
 from funcgrad.autograd._torch import array_of, is_torchs
 from funcgrad.errors import TracerAssignmentError
-from funcgrad.numpy.extend import At, as_value, is_guest, parse
+from funcgrad.numpy.extend import At, as_value, is_foreign_array, parse
 
 _ASSIGNED = "x[i] = v"
 _COPIED = "torch::autograd::CopySlices"
@@ -69,7 +69,7 @@ def compute(
         out: the same on an array, written to that array; used where nothing is recorded.
     """
     is_recorded = check_in_place(x, others, asked)
-    foreign = is_foreign(x._value)
+    foreign = is_engine_value(x._value)
     if not foreign:
         check_memory(x._value, others, apart=apart)
         if not is_recorded and out is not None and _is_written(x, out):
@@ -175,7 +175,7 @@ def set_item(self: Any, key: Any, other: Any) -> None:
     plain = tuple([np.asarray(value_of(entry)) if is_tensor(entry) else entry for entry in entries])
     key = plain if type(key) is tuple else plain[0]
     other = plain_value(other)
-    if is_foreign(self._value):
+    if is_engine_value(self._value):
         compute(self, lambda old: At(old)[key].set(other), (other,), _COPIED, asked=_ASSIGNED)
         return
     x, index, arrays = parse(self, key)
@@ -196,7 +196,7 @@ def plain_value(x: Any) -> Any:
     """What somebody hands in as a value: objects of other libraries as arrays."""
     if is_torchs(x):
         return array_of(x)
-    return as_value(x) if is_guest(x) else x
+    return as_value(x) if is_foreign_array(x) else x
 
 
 def check_fits(x: TensorBase, shape: tuple[int, ...], dtype: Any) -> None:

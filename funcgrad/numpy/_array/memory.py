@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from funcgrad._core.bind import Tracer, is_foreign
+from funcgrad._core.bind import Tracer, is_engine_value
 from funcgrad._core.trace.place import settled
 from funcgrad._core.words import shown
 from funcgrad.errors import TracerArrayConversionError, UnsupportedFunctionError
@@ -17,7 +17,7 @@ from funcgrad.numpy._base.concrete import innermost, refuse
 def device(self: Tracer) -> Any:
     """``x.device``: that of the value; NumPy's own word is ``"cpu"``."""
     value = innermost(self)
-    return value.device if is_foreign(value) else "cpu"
+    return value.device if is_engine_value(value) else "cpu"
 
 
 def to_device(self: Tracer, device: Any, /, *, stream: None = None) -> Tracer:

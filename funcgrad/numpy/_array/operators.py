@@ -17,7 +17,7 @@ from funcgrad._core.trace.place import writable
 from funcgrad._ops.contract.dot import matmul_p
 from funcgrad._ops.elementwise import arithmetic as ops
 from funcgrad.numpy._base import concrete
-from funcgrad.numpy._base.guests import defers_to
+from funcgrad.numpy._base.foreign import defers_to
 from funcgrad.numpy._contract.sparse import matmul_or_sparse
 from funcgrad.numpy._math import elementwise as e
 from funcgrad.numpy._math import logic, rounding

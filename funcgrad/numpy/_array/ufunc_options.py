@@ -21,7 +21,7 @@ from funcgrad._ops.layout.shape import reshape
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy._base.concrete import innermost
 from funcgrad.numpy._base.convert import as_value, assigned, kind_of, operands_for
-from funcgrad.numpy._base.guests import is_object_array
+from funcgrad.numpy._base.foreign import is_object_array
 from funcgrad.numpy._base.object_arrays import put_elements
 from funcgrad.numpy._base.out import check_cast, check_out, deliver
 from funcgrad.numpy._choose.assign import setitem

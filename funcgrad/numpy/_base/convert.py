@@ -8,14 +8,21 @@ from typing import Any, NoReturn
 import numpy as np
 
 from funcgrad._core.aval import aval_of, common_dtype, is_integer, result_dtype
-from funcgrad._core.bind import NUMPY_TYPES, Tracer, bind, is_foreign, is_value, set_guest_rule
+from funcgrad._core.bind import NUMPY_TYPES, Tracer, bind, is_engine_value, is_value, set_foreign_rule
 from funcgrad._core.numbers import PYTHON_NUMBERS, array_of, require_room
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops.elementwise.cast import cast, cast_p, weak_cast_p
 from funcgrad._ops.index.join import stack
 from funcgrad._ops.layout.shape import reshape
 from funcgrad.errors import ForeignArrayError
-from funcgrad.numpy._base.guests import holds_tracer, hosted, is_guest, is_number_dtype, is_object_array, number_of
+from funcgrad.numpy._base.foreign import (
+    holds_tracer,
+    hosted,
+    is_foreign_array,
+    is_number_dtype,
+    is_object_array,
+    number_of,
+)
 from funcgrad.tree import leaves
 
 
@@ -62,7 +69,7 @@ def from_objects(x: np.ndarray) -> Any:
         if any(map(holds_tracer, found)):
             _refuse_elements(x, strange[0])
         return x
-    if any(hasattr(element, "aval") or is_foreign(element) for element in elements):
+    if any(hasattr(element, "aval") or is_engine_value(element) for element in elements):
         return reshape(from_sequence(elements), x.shape)
     y = np.array(elements)
     # Integers beyond 64 bits are objects to NumPy.
@@ -228,8 +235,8 @@ def _resolve(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype, ...]:
 
 def _is_numpys(values: tuple) -> bool:
     """Whether a ufunc of these is NumPy's affair: object arrays and guests, and nothing traced or of another engine."""
-    arrays = all(is_value(x) or is_guest(x) for x in values)
-    return arrays and not any(isinstance(x, Tracer) or is_foreign(x) or holds_tracer(x) for x in values)
+    arrays = all(is_value(x) or is_foreign_array(x) for x in values)
+    return arrays and not any(isinstance(x, Tracer) or is_engine_value(x) or holds_tracer(x) for x in values)
 
 
 def _without_numbers(ufunc: np.ufunc, values: tuple, dtypes: tuple[np.dtype, ...]) -> tuple:
@@ -243,12 +250,12 @@ def _without_numbers(ufunc: np.ufunc, values: tuple, dtypes: tuple[np.dtype, ...
     return tuple([cast(x, dtype) for x, dtype in zip(values, dtypes, strict=False)])
 
 
-def _with_guests(primitive: Primitive, operands: tuple, params: dict) -> Any:
+def _with_foreign_arrays(primitive: Primitive, operands: tuple, params: dict) -> Any:
     """Guests beside traced values are taken as arrays, or refused; among themselves NumPy computes with them."""
-    if any(isinstance(x, Tracer) or is_foreign(x) for x in operands):
+    if any(isinstance(x, Tracer) or is_engine_value(x) for x in operands):
         return bind(primitive, tuple([x if is_value(x) else as_value(x) for x in operands]), params)
     for x in operands:
-        if not is_value(x) and not is_guest(x):
+        if not is_value(x) and not is_foreign_array(x):
             raise TypeError(
                 f"an operand is a {type(x).__module__}.{type(x).__qualname__}; needed a NumPy array or scalar, "
                 "a Python number, or a jax.Array. Convert it with numpy.asarray first."
@@ -256,4 +263,4 @@ def _with_guests(primitive: Primitive, operands: tuple, params: dict) -> Any:
     return primitive.numpy(*operands, **params)
 
 
-set_guest_rule(_with_guests)
+set_foreign_rule(_with_foreign_arrays)

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from funcgrad._core.bind import NUMPY_TYPES, active_trace, is_foreign
+from funcgrad._core.bind import NUMPY_TYPES, active_trace, is_engine_value
 from funcgrad._core.words import BARE, retell
 from funcgrad.numpy._base.convert import as_value
 from funcgrad.numpy._base.dispatch import functions, implements, in_numpys_mode, ufuncs
-from funcgrad.numpy._base.guests import holds_tracer, is_object_array
+from funcgrad.numpy._base.foreign import holds_tracer, is_object_array
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -51,7 +51,7 @@ def is_ours(x: Any) -> bool:
         return is_object_array(x) and holds_tracer(x)
     if kind is list or kind is tuple:
         return any(map(is_ours, x))
-    return holds_tracer(x) or is_foreign(x)
+    return holds_tracer(x) or is_engine_value(x)
 
 
 # The numbers of NumPy's own dtypes, but for that of objects: 16-bit floats of other packages follow rules of ours.

@@ -19,7 +19,7 @@ from funcgrad._ops.index.shown import ByNumbers, is_shown
 from funcgrad._ops.layout.copy import copy
 from funcgrad._ops.layout.shape import expand_dims
 from funcgrad.numpy._base.convert import as_value
-from funcgrad.numpy._base.guests import is_guest
+from funcgrad.numpy._base.foreign import is_foreign_array
 from funcgrad.numpy._choose.masks import positions_of
 
 _PLAIN = frozenset({int, NoneType, EllipsisType})
@@ -98,7 +98,7 @@ def _entry(entry: Any) -> Any:
         return np.asarray(entry)
     if isinstance(entry, list | tuple) and len(entry) == 0:
         return np.zeros(0, np.intp)
-    if not is_value(entry) and not isinstance(entry, list | tuple) and not is_guest(entry):
+    if not is_value(entry) and not isinstance(entry, list | tuple) and not is_foreign_array(entry):
         return _to_integer(entry)
     return _array_entry(as_value(entry))
 

@@ -21,7 +21,7 @@ from funcgrad._ops.layout.fill import zeros_like
 from funcgrad.numpy._base.concrete import concrete_value, no_number
 from funcgrad.numpy._base.convert import as_value, dtype_of, promote, promote_weakly, strong
 from funcgrad.numpy._base.dispatch import implements, refuse_option
-from funcgrad.numpy._base.guests import is_number_dtype
+from funcgrad.numpy._base.foreign import is_number_dtype
 from funcgrad.numpy._base.out import takes_out
 from funcgrad.numpy._math.elementwise import not_equal
 

@@ -10,7 +10,7 @@ from funcgrad._core.aval import type_text
 from funcgrad._core.bind import untraced
 from funcgrad._ops.index.sparse import sparse_product
 from funcgrad.numpy._base.convert import as_value, promote
-from funcgrad.numpy._base.guests import is_sparse
+from funcgrad.numpy._base.foreign import is_sparse
 from funcgrad.numpy._contract.products import matmul
 from funcgrad.numpy._layout.shape import transpose
 

@@ -23,7 +23,7 @@ from funcgrad._ops.layout.shape import reshape
 from funcgrad.numpy._base.concrete import innermost, known_value, no_number
 from funcgrad.numpy._base.convert import as_value, promote, promote_weakly, strong
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
-from funcgrad.numpy._base.guests import is_number_dtype
+from funcgrad.numpy._base.foreign import is_number_dtype
 from funcgrad.numpy._base.plain import beside_numpys
 from funcgrad.numpy._layout.shape import as_array, axes_in_order, broadcast_arrays, copied, moveaxis, to_shape
 

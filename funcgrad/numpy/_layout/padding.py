@@ -25,7 +25,7 @@ from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.concrete import concrete_value, no_number
 from funcgrad.numpy._base.convert import as_value, assigned, promote
 from funcgrad.numpy._base.dispatch import implements, refuse_option
-from funcgrad.numpy._base.guests import is_object_array
+from funcgrad.numpy._base.foreign import is_object_array
 from funcgrad.numpy._layout.shape import as_array, broadcast_to, moveaxis, ravel
 
 # Modes whose padding is a choice of elements: NumPy itself pads the positions.

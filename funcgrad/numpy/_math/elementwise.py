@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import is_integer
-from funcgrad._core.bind import NO_PARAMS, Tracer, bind, is_foreign
+from funcgrad._core.bind import NO_PARAMS, Tracer, bind, is_engine_value
 from funcgrad._core.numbers import PYTHON_NUMBERS, refuse_exponent
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.place import is_number
@@ -159,7 +159,7 @@ def _power(x: Any, y: Any, /) -> Any:
         return bind(ops.power_p, (x,), {"exponent": y})
     if (
         getattr(getattr(y, "dtype", _INEXACT), "kind", None) == "i"
-        and is_foreign(y)
+        and is_engine_value(y)
         and not is_abstract(y)
         and is_integer(dtype_of(x))
     ):

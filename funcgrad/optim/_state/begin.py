@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from funcgrad._core.aval import aval_of, is_inexact
-from funcgrad._core.bind import is_foreign, is_value
+from funcgrad._core.bind import is_engine_value, is_value
 from funcgrad._core.words import shown
 from funcgrad._engines import place_beside
 from funcgrad._ops.elementwise.cast import cast, cast_p, make_complex
@@ -113,7 +113,7 @@ def is_complex(x: Any) -> bool:
 
 def placed(values: Sequence[Any], params: Any) -> list[Any]:
     """NumPy values on the devices of the parameters, where those were put somewhere on purpose."""
-    reference = next((leaf for leaf in leaves(params) if is_foreign(leaf)), None)
+    reference = next((leaf for leaf in leaves(params) if is_engine_value(leaf)), None)
     if reference is None:
         return list(values)
     return [place_beside(x, reference) if isinstance(x, np.generic | np.ndarray) else x for x in values]

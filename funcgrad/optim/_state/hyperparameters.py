@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import aval_of, is_real
-from funcgrad._core.bind import Tracer, is_foreign, is_value
+from funcgrad._core.bind import Tracer, is_engine_value, is_value
 from funcgrad._engines import is_abstract
 from funcgrad._engines.xla.record import jax_functions
 from funcgrad._ops.elementwise.cast import cast_p
@@ -150,7 +150,7 @@ def number(value: Any) -> Any:
     """The value as a Python number; ``None`` while it is traced, and for a schedule."""
     if is_host(value):
         return value
-    if is_value(value) and is_foreign(value) and not is_abstract(value):
+    if is_value(value) and is_engine_value(value) and not is_abstract(value):
         return value.item()
     return None
 

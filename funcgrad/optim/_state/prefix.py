@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.bind import is_foreign, is_value
+from funcgrad._core.bind import is_engine_value, is_value
 from funcgrad._engines import is_abstract
 from funcgrad._ops.elementwise.cast import cast_p
 from funcgrad._ops.index.split import join, split
@@ -145,7 +145,7 @@ def of_vector(vector: Any) -> Sequence[Any]:
         return ()
     if type(vector) is np.ndarray:
         return vector.tolist()
-    if is_foreign(vector):
+    if is_engine_value(vector):
         if not is_abstract(vector):
             return np.asarray(vector).tolist()
         # In a JAX trace without 64 bits this makes float32 of the float64 that a step under fg.jit left.

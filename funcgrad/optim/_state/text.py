@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import aval_of
-from funcgrad._core.bind import Tracer, is_foreign, is_value
+from funcgrad._core.bind import Tracer, is_engine_value, is_value
 from funcgrad._engines import is_abstract
 from funcgrad.optim._rules.rule import Choice, Rule
 from funcgrad.optim._state.hyperparameters import Schedule
@@ -98,7 +98,7 @@ def shown(owner: Any, fields: Iterable[tuple[str, Any]]) -> str:
 
 def hyperparameters_shown(rule: Rule, prefixes: Prefixes, numbers: Any) -> list[tuple[str, Any]]:
     """Hyperparameters by name, as trees of what they are; numbers that are not known by their type."""
-    known = type(numbers) is np.ndarray or (is_foreign(numbers) and not is_abstract(numbers))
+    known = type(numbers) is np.ndarray or (is_engine_value(numbers) and not is_abstract(numbers))
     values = of_vector(numbers) if known else None
 
     def word(kind: Any, entry: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import is_inexact
-from funcgrad._core.bind import is_foreign, is_value
+from funcgrad._core.bind import is_engine_value, is_value
 from funcgrad._core.words import shown
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad.autograd.extend import WRITES, is_tensor, rebuild
@@ -234,7 +234,7 @@ class Optimizer:
 
 
 def _is_array(x: Any) -> bool:
-    return type(x) is np.ndarray or (is_value(x) and is_foreign(x))
+    return type(x) is np.ndarray or (is_value(x) and is_engine_value(x))
 
 
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:

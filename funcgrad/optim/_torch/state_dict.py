@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import is_inexact
-from funcgrad._core.bind import is_foreign
+from funcgrad._core.bind import is_engine_value
 from funcgrad._ops.elementwise.arithmetic import add_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.fill import zeros_like
@@ -98,7 +98,7 @@ def _like(value: Any, p: Any) -> Any:
     # A real number kept for a complex parameter stays real.
     converts = is_inexact(p.dtype) and (p.dtype.kind != "c" or value.dtype.kind == "c")
     dtype = p.dtype if converts else value.dtype
-    if is_foreign(p._value):
+    if is_engine_value(p._value):
         # Zeros on the parameter's device take the sum there.
         return add_p(zeros_like(cast(p._value, dtype)), cast(value, dtype)) if value.shape == p.shape else value
     return np.array(value, dtype)

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._core.bind import Tracer, is_foreign
+from funcgrad._core.bind import Tracer, is_engine_value
 from funcgrad._core.lazy import LazyModule
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
@@ -51,7 +51,7 @@ def never(condition: Any) -> bool:
     """Return whether a condition is known to be False everywhere, so that no selection is needed."""
     if condition is False:
         return True
-    if condition is True or isinstance(condition, Tracer) or is_foreign(condition):
+    if condition is True or isinstance(condition, Tracer) or is_engine_value(condition):
         return False
     return not condition.any()
 
@@ -223,7 +223,7 @@ class Distribution:
 
     def support(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """Return the first and the last point of the support."""
-        if not any(isinstance(x, Tracer) or is_foreign(x) for x in (*args, *kwargs.values())):
+        if not any(isinstance(x, Tracer) or is_engine_value(x) for x in (*args, *kwargs.values())):
             # SciPy's are integers for some of its discrete distributions.
             return getattr(scipy_stats, self.name).support(*args, **kwargs)
         found = self._parameters("support", args, kwargs)

@@ -350,7 +350,7 @@ def test_pint() -> None:
             fg.vjp(f, X)
 
 
-GUESTS = {
+FOREIGN_ARRAYS = {
     "masked": np.ma.masked_array([[1.0, 2.0], [3.0, 4.0]], np.eye(2, dtype=bool)),
     "matrix": np.ones((2, 2)).view(np.matrix),
 }
@@ -367,8 +367,8 @@ TAKEN: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("guest", GUESTS)
+@pytest.mark.parametrize("kind", FOREIGN_ARRAYS)
 @pytest.mark.parametrize("name", TAKEN)
-def test_no_door_takes_a_guest_that_computes_its_own_way(name: str, guest: str) -> None:
-    with pytest.raises((ForeignArrayError, fg.errors.TreeMismatchError), match=type(GUESTS[guest]).__name__):
-        TAKEN[name](GUESTS[guest])
+def test_no_door_takes_a_foreign_array_that_computes_its_own_way(name: str, kind: str) -> None:
+    with pytest.raises((ForeignArrayError, fg.errors.TreeMismatchError), match=type(FOREIGN_ARRAYS[kind]).__name__):
+        TAKEN[name](FOREIGN_ARRAYS[kind])

@@ -47,7 +47,7 @@ def is_object_array(x: Any) -> bool:
     return isinstance(x, np.ndarray) and x.dtype.kind == "O"
 
 
-def is_guest(x: Any) -> bool:
+def is_foreign_array(x: Any) -> bool:
     """Whether this is an array to others: a subclass of ``ndarray``, or what NumPy would make an array of."""
     return not is_value(x) and (hasattr(type(x), "__array__") or hasattr(type(x), "__array_ufunc__"))
 
@@ -69,7 +69,7 @@ def defers_to(x: Any) -> bool:
     kind = type(x)
     if kind in NUMPY_TYPES or isinstance(x, Tracer):
         return False
-    return is_guest(x) and (computes_its_own_way(kind) or _root(kind) == "xarray")
+    return is_foreign_array(x) and (computes_its_own_way(kind) or _root(kind) == "xarray")
 
 
 def hosted(x: Any) -> Any:
@@ -99,7 +99,7 @@ def holds_tracer(x: Any) -> bool:
         return any(map(holds_tracer, x))
     if isinstance(x, np.ndarray):
         return x.dtype.kind == "O" and any(map(holds_tracer, np.asarray(x).flat))
-    if not is_guest(x):
+    if not is_foreign_array(x):
         return False
     # The names under which the libraries keep what they wrap: xarray, pint. Of a PyTorch tensor it is a tensor again.
     found = [getattr(x, name, None) for name in ("data", "magnitude")]
