@@ -29,14 +29,14 @@ _FLOAT32 = np.dtype(np.float32)
 @register_dataclass(meta_fields=("debias", "schedule"), when_made=True)
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class EMAState(Shown):
-    """What a moving average carries from step to step.
+    """The averages of parameters, carried from step to step.
 
     Args:
-        averages: a pytree like the parameters: the averages, in float32 where the parameter is narrower.
-        decay: f64[], what remains of them after each step; ``None`` with a schedule.
-        step: i32[], how many times parameters were taken in.
-        debias: static: whether the averages begin at zero, and are corrected for it when they are read.
-        schedule: static: the decay as a function of the number of times before.
+        averages: a pytree like the parameters. The averages are float32 if the parameter is narrower.
+        decay: f64[], the factor of the old average in each step; ``None`` with a schedule.
+        step: i32[], the number of updates.
+        debias: static: whether the averages begin at zero, and are corrected for that when they are read.
+        schedule: static: the decay as a function of the number of updates before.
     """
 
     averages: Any
@@ -63,21 +63,21 @@ class EMAState(Shown):
 
 
 def ema_init(params: Any, *, decay: Any = 0.999, debias: bool = False) -> EMAState:
-    """Make the state with which a moving average of parameters begins.
+    """Make the state that a moving average of parameters begins with.
 
     Args:
-        params: a pytree of arrays. Those that are no float or complex arrays are not averaged: the last is kept.
-        decay: what remains of the average after each step, from 0 to 1, dimensionless: a number, which is data, or a
-            function of the number of steps before, which is static, such as ``lambda t: np.minimum(0.999, (1 + t) / (10
-            + t))``.
-        debias: begin at zero, and divide by ``1 - decay**t``, so that the first parameters have no weight of their
-            own; not with a function. Otherwise the average begins with the parameters as they are.
+        params: a pytree of arrays. Arrays of other dtypes than float and complex are not averaged: the last one is
+            kept.
+        decay: the factor of the old average in each step, from 0 to 1, dimensionless. A number is data. A function of
+            the number of steps before is static, such as ``lambda t: np.minimum(0.999, (1 + t) / (10 + t))``.
+        debias: begin at zero, and divide by ``1 - decay**t``, so that the first parameters get no extra weight. A
+            function cannot be debiased. By default the average begins with the parameters.
 
     Returns:
         The state.
 
     Raises:
-        HyperparameterError: ``decay`` is out of range, or a function to be debiased.
+        HyperparameterError: ``decay`` is out of range, or is a function together with ``debias``.
 
     Example:
         >>> import numpy as np
@@ -99,14 +99,14 @@ def ema_init(params: Any, *, decay: Any = 0.999, debias: bool = False) -> EMASta
 
 
 def ema_update(params: Any, state: EMAState) -> tuple[Any, EMAState]:
-    """Take parameters into their moving average: ``average = decay * average + (1 - decay) * params``.
+    """Add parameters to their moving average: ``average = decay * average + (1 - decay) * params``.
 
     Args:
-        params: a pytree like that of `ema_init`: the parameters after a step.
-        state: what `ema_init` or the last call returned.
+        params: the parameters after a step, a pytree like the one given to `ema_init`.
+        state: the state that `ema_init` or the last call returned.
 
     Returns:
-        ``(averages, state)``: the averages in the dtypes of the parameters, to evaluate with; and the new state.
+        ``(averages, state)``: the averages in the dtypes of the parameters, for evaluation, and the new state.
 
     Raises:
         TreeMismatchError: the parameters do not fit the state.

@@ -1,4 +1,4 @@
-"""Pytrees of gradients before a step: their norm, and clipping by norm and by value."""
+"""Operations on pytrees of gradients before a step: the norm, and clipping by norm and by value."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def global_norm(tree: Any) -> Any:
     """Return the Euclidean norm of a pytree as one vector: ``sqrt(sum(abs(x)**2))`` over all elements of all leaves.
 
     Args:
-        tree: a pytree of float or complex arrays, such as gradients; ``None`` counts as zero, `fg.sparse.Rows` as the
-            array that it stands for. float16 and bfloat16 are added up in float32.
+        tree: a pytree of float or complex arrays, such as gradients. ``None`` counts as zero, and `fg.sparse.Rows` as
+            the array that it stands for. float16 and bfloat16 are summed in float32.
 
     Returns:
-        The norm, f[]: in the widest dtype of the leaves; 0.0 of no leaf.
+        The norm, f[], in the widest dtype of the leaves; 0.0 without leaves.
 
     Raises:
         TypeError: a leaf is no float or complex array.
@@ -51,18 +51,18 @@ def global_norm(tree: Any) -> Any:
 
 
 def clip_by_global_norm(tree: Any, max_norm: Any) -> Any:
-    """Scale a pytree, all leaves by one factor, so that its `global_norm` is at most ``max_norm``.
+    """Scale all leaves of a pytree by one factor, so that its `global_norm` is at most ``max_norm``.
 
-    What is within comes back as it was, to the last bit. Where the norm is NaN everything becomes NaN; see
-    `skip_nonfinite`.
+    If the norm is small enough, the leaves are returned unchanged, to the last bit. If the norm is NaN, every element
+    becomes NaN; see `skip_nonfinite`.
 
     Args:
         tree: a pytree of float or complex arrays, such as gradients; ``None`` stays.
-        max_norm: the greatest norm, zero or positive, in gradient units: a number or an array of shape ``[]``, which
-            is data.
+        max_norm: the greatest norm, zero or positive, in gradient units. It is data: a number or an array of shape
+            ``[]``.
 
     Returns:
-        A pytree like it, with its dtypes; of `fg.sparse.Rows` such rows.
+        A pytree like ``tree`` with the same dtypes; `fg.sparse.Rows` stay rows.
 
     Raises:
         HyperparameterError: ``max_norm`` is negative or NaN.
@@ -79,7 +79,7 @@ def clip_by_global_norm(tree: Any, max_norm: Any) -> Any:
     """
     _check_limit("clip_by_global_norm", "max_norm", max_norm)
     norm = global_norm(tree)
-    # NaN is not within.
+    # A norm of NaN compares as false, so everything becomes NaN.
     factor = fnp.where(norm <= max_norm, 1.0, max_norm / fnp.where(norm == 0, 1.0, norm))
     return _mapped("clip_by_global_norm", tree, lambda x: x * cast(factor, _real(aval_of(x).dtype)))
 
@@ -88,13 +88,13 @@ def clip_by_value(tree: Any, max_value: Any) -> Any:
     """Clip each element of a pytree to ``[-max_value, max_value]``.
 
     Args:
-        tree: a pytree of float arrays, such as gradients; ``None`` stays. Of `fg.sparse.Rows` each row is clipped, so
-            a row must not be named twice.
-        max_value: the greatest absolute value, zero or positive, in gradient units: a number or an array of shape
-            ``[]``, which is data.
+        tree: a pytree of float arrays, such as gradients; ``None`` stays. The rows of `fg.sparse.Rows` are clipped one
+            by one, so no row may occur twice.
+        max_value: the greatest absolute value, zero or positive, in gradient units. It is data: a number or an array of
+            shape ``[]``.
 
     Returns:
-        A pytree like it, with its dtypes.
+        A pytree like ``tree`` with the same dtypes.
 
     Raises:
         HyperparameterError: ``max_value`` is negative or NaN.
@@ -124,7 +124,7 @@ def clip_by_value(tree: Any, max_value: Any) -> Any:
 
 
 def all_finite(tree: Any) -> Any:
-    """Whether every element of every leaf is finite: bool[]."""
+    """Return whether every element of every leaf is finite: bool[]."""
     found: Any = np.True_
     for x in _leaves(tree)[0]:
         values = x.values if type(x) is Rows else x
@@ -138,7 +138,7 @@ def _leaves(tree: Any) -> tuple[list[Any], Any]:
 
 
 def _checked(asked: str, tree: Any) -> tuple[list[Any], Any]:
-    """The leaves, rows among them."""
+    """Return the leaves, including rows, and check them."""
     leaves, treedef = _leaves(tree)
     for i, x in enumerate(leaves):
         values = x.values if type(x) is Rows else x

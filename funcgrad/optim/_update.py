@@ -1,4 +1,4 @@
-"""One step of any rule over the leaves of a pytree, and over leaves as they are."""
+"""One step of any rule, over a pytree of parameters or over single leaves."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def update(kind: type[S], grads: Any, state: S, params: Any, into: Any = None) -
         results, new_packs = in_their_places(given, results, packs, new_packs)
     if buckets:
         new_packed = iter(new_packs)
-        # Slots that are not packed are empty.
+        # Slots that are not packed are empty here.
         new_slots = [Buckets(next(new_packed)) if type(tree) is Buckets else tree for tree in state.slots]
     else:
         new_slots = [unflatten(treedef, column) for column in _columns(rule, rows, results)]
@@ -81,12 +81,12 @@ def _step_flat(
     columns: Sequence[Sequence[Any]],
     together: bool,
 ) -> tuple[list[Any] | None, list[list[Any]]]:
-    """Step NumPy arrays whose programs were met before: the new parameters, and each slot of the rule for all of them.
+    """Step NumPy arrays whose programs exist: return the new parameters, and each slot of the rule for all of them.
 
-    Everything else gives ``None`` for the parameters, before anything is written: half precision, complex parameters,
-    gradients in rows, missing gradients, arrays of JAX, traced values, and states that do not fit the parameters.
-    The steps before a refusal are forgotten; `update` takes the leaves anew, one by one, with their checks. Many
-    parameters are left to `step_small`.
+    Every other case returns ``None`` for the parameters, before anything is written: half precision, complex
+    parameters, row-sparse or missing gradients, JAX arrays, traced values, and states of other parameters. Steps that
+    were collected before are dropped, and `update` takes the leaves one by one, with their checks. `step_small` handles
+    many parameters.
     """
     params: list[Any] = []
     new: list[list[Any]] = [[] for _ in columns]
@@ -114,7 +114,7 @@ def _step_flat(
 
 def _next(kind: type[S], state: State, slots: Sequence[Any], taken: Any, masters: Any) -> S:
     """Return the state after a step."""
-    # Two frames less than `add_p` for the count that NumPy has, whose type stays int32.
+    # If the count is NumPy's, this takes two frames less than `add_p`; the dtype stays int32.
     step = state.step + 1 if type(state.step) is np.ndarray else add_p(state.step, 1)
     return kind(
         state.numbers,
@@ -130,7 +130,7 @@ def _next(kind: type[S], state: State, slots: Sequence[Any], taken: Any, masters
 
 
 def step_leaves(stepper: Stepper, given: Sequence[Leaf], results: list[Result | None], together: bool) -> None:
-    """Step the leaves that have no result yet; small ones of NumPy together, where that is wanted."""
+    """Step the leaves that have no result yet; small NumPy leaves together if ``together`` is set."""
     if together:
         step_small(stepper, given, results)
     for i, leaf in enumerate(given):
@@ -142,10 +142,10 @@ def step_leaves(stepper: Stepper, given: Sequence[Leaf], results: list[Result | 
 def _slots(
     rule: Rule, rows: Sequence[Row], columns: Sequence[Sequence[Any]], treedef: TreeDef
 ) -> Sequence[tuple[Any, ...]]:
-    """The slots of each parameter; where one is needed and not there, the state was changed by hand."""
+    """Return the slots of each parameter. If a needed slot is missing, the state was changed by hand."""
     found = []
     if len(set(rows)) == 1 and len(columns) == len(rows[0].structure.slots) and _are_full(columns):
-        # The common case.
+        # This is the common case.
         return list(zip(*columns, strict=True))
     for i, row in enumerate(rows):
         held = row.structure.slots
@@ -168,7 +168,7 @@ def _are_full(columns: Sequence[Sequence[Any]]) -> bool:
 
 
 def _columns(rule: Rule, rows: Sequence[Row], results: Sequence[Result]) -> list[list[Any]]:
-    """The new slots, slot by slot, ``None`` where a parameter has none."""
+    """Return the new slots, slot by slot, ``None`` if a parameter has none."""
     if len(set(rows)) == 1:
         index = rows[0].structure.index
         return [[None if k is None else x[1][k] for x in results] for k in index]
@@ -180,7 +180,7 @@ def _columns(rule: Rule, rows: Sequence[Row], results: Sequence[Result]) -> list
 
 
 def _taken(state: State, rows: Sequence[Row]) -> Sequence[Any]:
-    """How many steps each parameter has taken, where its rule reads it."""
+    """Return the step count of each parameter whose rule reads it."""
     if state.taken is None:
         return [None] * len(rows)
     known = type(state.taken) is np.ndarray
@@ -189,7 +189,7 @@ def _taken(state: State, rows: Sequence[Row]) -> Sequence[Any]:
 
 
 def _advanced(state: State, given: Sequence[Leaf], taken: Sequence[Any]) -> Any:
-    """The numbers of steps after this one: what had no gradient took none."""
+    """Return the step counts after this step; a parameter without gradient took none."""
     if state.taken is None:
         return None
     there = [leaf.g is not None for leaf, steps in zip(given, taken, strict=True) if steps is not None]
@@ -199,7 +199,7 @@ def _advanced(state: State, given: Sequence[Leaf], taken: Sequence[Any]) -> Any:
 def _places(
     into: Any, treedef: TreeDef, rule: Rule, rows: Sequence[Row], asked: str
 ) -> Sequence[tuple[Any, ...] | None]:
-    """The memory that is given for new parameters and slots."""
+    """Return the given memory for new parameters and slots."""
     if into is None:
         return [None] * treedef.num_leaves
     params, state = into
@@ -215,7 +215,7 @@ def _same_type(x: Any, p: Any) -> bool:
     try:
         return x.shape == p.shape and x.dtype == p.dtype
     except AttributeError:
-        # A Python number.
+        # The leaf is a Python number.
         return aval_of(x).shape == aval_of(p).shape
 
 
@@ -232,7 +232,7 @@ def _check_state(
 
 
 def _stepped(asked: str, masters: Sequence[Any], leaves: Sequence[Any], treedef: TreeDef) -> Sequence[Any]:
-    """What is stepped of each parameter: its master copy, if it has one."""
+    """Return the array that is stepped for each parameter: its master copy, if it has one."""
     for i, (master, p) in enumerate(zip(masters, leaves, strict=True)):
         if master is not None and master.shape != p.shape:
             _refuse_state(asked, "master copy", i, master, p, treedef)

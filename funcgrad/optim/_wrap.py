@@ -1,4 +1,4 @@
-"""Pairs of ``init`` and ``update`` around others: steps that are skipped, and steps for several gradients together."""
+"""Wrappers of ``init`` and ``update``: skip steps, or take one step for several gradients."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _FLOAT32 = np.dtype(np.float32)
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Around(Shown):
-    """What a state around another has in common with it."""
+    """Base class of states that contain the state of another optimizer."""
 
     inner: Any
 
     def replace(self, **changes: Any) -> Self:
-        """Return a state with other values in some fields; what is no field of this one is replaced in the inner one.
+        """Return a state with other values in some fields. Other names are replaced in the inner state.
 
         Example:
             >>> import numpy as np
@@ -54,8 +54,8 @@ class SkipState(Around):
 
     Args:
         inner: the state of the optimizer.
-        skipped: i32[], how many steps were skipped.
-        in_a_row: i32[], how many of them last, without one between that was taken.
+        skipped: i32[], the number of skipped steps.
+        in_a_row: i32[], the number of steps skipped since the last step that was taken.
     """
 
     skipped: Any
@@ -66,18 +66,18 @@ class SkipState(Around):
 
 
 def skip_nonfinite(init: Init, update: Update) -> tuple[Init, Update]:
-    """Make a pair that skips steps by gradients with infinities or NaN: parameters and state stay as they were.
+    """Make a pair that skips steps with infinite or NaN gradients: parameters and state stay unchanged.
 
-    Skipped steps are counted in the state. Whether one is skipped is data: a compiled step decides when it runs, and
-    compiles once.
+    The state counts skipped steps. The decision to skip is data: a compiled step makes it when it runs, and compiles
+    once.
 
     Args:
         init: ``init(params, **options) -> state``, such as `adam_init`.
         update: ``update(grads, state, params) -> (params, state)``, such as `adam_update`.
 
     Returns:
-        ``(init, update)`` with a `SkipState`, whose ``inner`` is the state of the given ones. Its ``replace`` takes
-        their hyperparameters too.
+        ``(init, update)`` with a `SkipState`, whose ``inner`` is the state of the given pair. Its ``replace`` also
+        accepts the hyperparameters of ``inner``.
 
     Example:
         >>> import numpy as np
@@ -116,13 +116,13 @@ def _kept(grads: Any, inner: Any, params: Any) -> tuple[Any, Any]:
 @register_dataclass(when_made=True)
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class AccumulateState(Around):
-    """The state of an optimizer that takes a step for several gradients.
+    """The state of an optimizer that takes one step for several gradients.
 
     Args:
         inner: the state of the optimizer.
-        gathered: a pytree like the parameters: the sum of the gradients since the last step, in float32 where the
+        gathered: a pytree like the parameters: the sum of the gradients since the last step, in float32 if the
             parameter is narrower.
-        count: i32[], how many gradients were gathered since.
+        count: i32[], the number of gradients in the sum.
     """
 
     gathered: Any
@@ -133,21 +133,22 @@ class AccumulateState(Around):
 
 
 def accumulate(init: Init, update: Update, every: int) -> tuple[Init, Update]:
-    """Make a pair that takes a step at every k-th gradient, by the mean of the last k.
+    """Make a pair that takes a step at every k-th gradient, by the mean of the last k gradients.
 
-    In between parameters stay as they are. Which call takes the step is data: a compiled one compiles once.
+    Between steps the parameters stay unchanged. The choice of the call that takes the step is data: a compiled step
+    compiles once.
 
-    A parameter without gradient (``None``) adds nothing. If it has none when the step is taken, it stays as it is, and
-    what was gathered for it waits.
+    A parameter without gradient (``None``) adds nothing. If it has none when the step is taken, it stays unchanged, and
+    its sum waits.
 
     Args:
         init: ``init(params, **options) -> state``, such as `adam_init`.
         update: ``update(grads, state, params) -> (params, state)``, such as `adam_update`.
-        every: how many gradients there are for each step.
+        every: the number of gradients for each step.
 
     Returns:
-        ``(init, update)`` with an `AccumulateState`, whose ``inner`` is the state of the given ones. Its ``replace``
-        takes their hyperparameters too.
+        ``(init, update)`` with an `AccumulateState`, whose ``inner`` is the state of the given pair. Its ``replace``
+        also accepts the hyperparameters of ``inner``.
 
     Raises:
         ValueError: ``every`` is less than 1.

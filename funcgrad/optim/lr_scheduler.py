@@ -1,6 +1,6 @@
-"""PyTorch's schedulers of learning rates, ``torch.optim.lr_scheduler``: they write to the groups of an optimizer.
+"""PyTorch's schedulers of learning rates, ``torch.optim.lr_scheduler``. They write to the groups of an optimizer.
 
-They have PyTorch's names, numbers, messages and checkpoints. For the pure functions there is `schedules`.
+They have PyTorch's names, numbers, messages and checkpoints. The pure functions are in `schedules`.
 
 Example:
     >>> from funcgrad.autograd import tensor
@@ -52,7 +52,7 @@ __all__ = [
     "StepLR",
 ]
 
-# A name that only old programs know.
+# Only old programs use this name.
 _LRScheduler.__module__ = __name__
 
 __dir__ = publish(__name__)

@@ -1,8 +1,8 @@
-"""Learning rates as functions of the number of steps taken: values that compare, hash, print and pickle.
+"""Learning rates as functions of the number of steps taken. They are values that compare, hash, print and pickle.
 
-Each function here makes a `Formula`, to be given as ``lr`` (or called with a count of steps). Two that were made from
-equal numbers are equal, so a state with a schedule that was made again compiles nothing anew. Those with a name of
-optax's have optax's meaning; a schedule of optax's itself, and any function of the count, is taken as ``lr`` as well.
+Each function here makes a `Formula`. Pass it as ``lr``, or call it with a step count. Two formulas made from equal
+numbers are equal, so a state with a schedule that was made again compiles nothing anew. Functions with optax's names
+compute what optax's do. ``lr`` also accepts optax's own schedules, and any function of the step count.
 
 Example:
     >>> import numpy as np
@@ -65,14 +65,14 @@ def constant(value: Number) -> Formula:
 def polynomial(
     init_value: Number, end_value: Number, power: Number, transition_steps: int, transition_begin: int = 0
 ) -> Formula:
-    """From one value to another along a power of the way that is left: ``optax.polynomial_schedule``.
+    """Change a value along a power of the remaining fraction of steps: ``optax.polynomial_schedule``.
 
     Args:
         init_value: the value up to ``transition_begin``, ``I``.
         end_value: the value from ``transition_begin + transition_steps`` on, ``E``.
         power: ``P`` in ``(I - E) (1 - t / T)^P + E``.
         transition_steps: ``T``.
-        transition_begin: how many steps come before.
+        transition_begin: the number of steps before the transition.
 
     Raises:
         ValueError: ``transition_steps`` is not positive.
@@ -94,7 +94,7 @@ def polynomial(
 
 
 def linear(init_value: Number, end_value: Number, transition_steps: int, transition_begin: int = 0) -> Formula:
-    """From one value to another in equal steps: ``optax.linear_schedule``, `polynomial` of power 1.
+    """Change a value in equal steps: ``optax.linear_schedule``, `polynomial` of power 1.
 
     Example:
         >>> from funcgrad.optim import schedules
@@ -105,7 +105,7 @@ def linear(init_value: Number, end_value: Number, transition_steps: int, transit
 
 
 def warmup(init_value: Number, peak_value: Number, warmup_steps: int) -> Formula:
-    """Up from one value to another, which stays: ``optax.warmup_constant_schedule``.
+    """Change a value in equal steps and keep the last one: ``optax.warmup_constant_schedule``.
 
     Example:
         >>> from funcgrad.optim import schedules
@@ -123,15 +123,15 @@ def exponential(
     staircase: bool = False,
     end_value: Number | None = None,
 ) -> Formula:
-    """Times a factor every so many steps, gradually or (``staircase``) at once: ``optax.exponential_decay``.
+    """Multiply by a factor over every ``transition_steps``, gradually or at once: ``optax.exponential_decay``.
 
     Args:
         init_value: the value up to ``transition_begin``.
-        transition_steps: after how many steps the whole factor has come in.
+        transition_steps: the number of steps in which the whole factor is applied.
         decay_rate: the factor.
-        transition_begin: how many steps come before.
-        staircase: whether the factor comes in as a whole.
-        end_value: where the decay (or growth, by a factor above 1) ends.
+        transition_begin: the number of steps before the decay.
+        staircase: whether the factor is applied at once.
+        end_value: the bound at which the decay (or growth, by a factor above 1) ends.
 
     Raises:
         ValueError: ``transition_steps`` or ``decay_rate`` is not positive.
@@ -156,7 +156,7 @@ def exponential(
 
 
 def step(init_value: Number, step_size: int, gamma: Number = 0.1) -> Formula:
-    """Times ``gamma`` after every ``step_size`` steps: PyTorch's ``StepLR``.
+    """Multiply by ``gamma`` after every ``step_size`` steps: PyTorch's ``StepLR``.
 
     Example:
         >>> from funcgrad.optim import schedules
@@ -167,11 +167,11 @@ def step(init_value: Number, step_size: int, gamma: Number = 0.1) -> Formula:
 
 
 def multi_step(init_value: Number, boundaries_and_scales: Mapping[int, Number]) -> Formula:
-    """Times a factor from each boundary on: ``optax.piecewise_constant_schedule``, PyTorch's ``MultiStepLR``.
+    """Multiply by a factor at each boundary: ``optax.piecewise_constant_schedule``, PyTorch's ``MultiStepLR``.
 
     Args:
         init_value: the value before the first boundary.
-        boundaries_and_scales: by count of steps, the factor from there on.
+        boundaries_and_scales: the factor for each step count from which it holds.
 
     Raises:
         ValueError: a factor is negative.
@@ -195,12 +195,12 @@ def multi_step(init_value: Number, boundaries_and_scales: Mapping[int, Number]) 
 
 
 def cosine(init_value: Number, decay_steps: int, alpha: Number = 0.0, exponent: Number = 1.0) -> Formula:
-    """Down along half a wave of the cosine: ``optax.cosine_decay_schedule``.
+    """Decay along half a cosine wave: ``optax.cosine_decay_schedule``.
 
     Args:
         init_value: the value at the start.
-        decay_steps: after how many steps it ends.
-        alpha: what is left at the end, as a part of ``init_value``.
+        decay_steps: the number of steps until the end.
+        alpha: the value at the end, as a fraction of ``init_value``.
         exponent: the power of the wave.
 
     Raises:
@@ -225,18 +225,18 @@ def warmup_cosine(
     end_value: Number = 0.0,
     exponent: Number = 1.0,
 ) -> Formula:
-    """Up in equal steps, then down along the cosine: ``optax.warmup_cosine_decay_schedule``.
+    """Warm up in equal steps, then decay along a cosine: ``optax.warmup_cosine_decay_schedule``.
 
     Args:
         init_value: the value at the start.
         peak_value: the value after ``warmup_steps``.
-        warmup_steps: how many steps lead up.
-        decay_steps: how many steps there are, those that lead up among them.
+        warmup_steps: the number of steps upwards.
+        decay_steps: the number of all steps, including those upwards.
         end_value: the value at the end.
         exponent: the power of the wave.
 
     Raises:
-        ValueError: no steps are left for the way down.
+        ValueError: no steps are left for the decay.
 
     Example:
         >>> from funcgrad.optim import schedules
@@ -249,7 +249,7 @@ def warmup_cosine(
 
 
 def inverse_sqrt(peak_value: Number, warmup_steps: int) -> Formula:
-    """Up in equal steps, then down with the inverse square root of the count.
+    """Warm up in equal steps, then decay with the inverse square root of the count.
 
     The value is ``peak_value * min((t + 1) / W, sqrt(W / (t + 1)))`` with ``W`` steps of warm-up: it is
     ``peak_value`` at the ``W``-th step.
@@ -276,14 +276,14 @@ def one_cycle(
     div_factor: Number = 25.0,
     final_div_factor: Number = 1e4,
 ) -> Formula:
-    """Up and down along cosines: ``optax.cosine_onecycle_schedule``.
+    """Move up and down along cosines: ``optax.cosine_onecycle_schedule``.
 
     Args:
-        transition_steps: how many steps there are.
+        transition_steps: the number of steps.
         peak_value: the greatest value.
-        pct_start: the part of the steps that lead up.
-        div_factor: it starts at ``peak_value / div_factor``.
-        final_div_factor: it ends at the start's value over this.
+        pct_start: the fraction of the steps that go upwards.
+        div_factor: the first value is ``peak_value / div_factor``.
+        final_div_factor: the last value is the first one divided by this.
 
     Raises:
         ValueError: ``transition_steps`` is not positive.
@@ -312,15 +312,15 @@ def linear_one_cycle(
     div_factor: Number = 25.0,
     final_div_factor: Number = 1e4,
 ) -> Formula:
-    """Up, down, and down again along lines: ``optax.linear_onecycle_schedule``.
+    """Move up, down, and further down along lines: ``optax.linear_onecycle_schedule``.
 
     Args:
-        transition_steps: how many steps there are.
+        transition_steps: the number of steps.
         peak_value: the greatest value.
-        pct_start: the part of the steps that lead up.
-        pct_final: the part of the steps after which it is back at the start's value.
-        div_factor: it starts at ``peak_value / div_factor``.
-        final_div_factor: it ends at the start's value over this.
+        pct_start: the fraction of the steps that go upwards.
+        pct_final: the fraction of the steps after which the value is back at the first one.
+        div_factor: the first value is ``peak_value / div_factor``.
+        final_div_factor: the last value is the first one divided by this.
 
     Raises:
         ValueError: ``transition_steps`` is not positive.
@@ -343,11 +343,11 @@ def linear_one_cycle(
 
 
 def join(schedules: Sequence[Callable[[Any], Any]], boundaries: Sequence[int]) -> Formula:
-    """One schedule after another, each counting its steps from where it begins: ``optax.join_schedules``.
+    """Run one schedule after another, each with its own step count: ``optax.join_schedules``.
 
     Args:
         schedules: schedules, one after another.
-        boundaries: after how many steps each but the first begins.
+        boundaries: the step counts at which the second and further schedules begin.
 
     Raises:
         ValueError: the numbers of schedules and boundaries do not match.

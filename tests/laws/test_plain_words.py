@@ -23,7 +23,7 @@ ALLOWED = {
     "_transforms": 32,
     "autograd": 36,
     "numpy": 77,
-    "optim": 55,
+    "optim": 17,
 }
 
 

@@ -1,4 +1,4 @@
-"""``LRScheduler``: what PyTorch's schedulers have in common. It writes to the groups of an optimizer."""
+"""``LRScheduler``: the base class of PyTorch's schedulers. It writes to the groups of an optimizer."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ _NO_INITIAL = (
     "typically happens when:\n1. You're trying to resume training from a checkpoint but haven't properly loaded the "
     "optimizer state\n2. You're using last_epoch >= 0 for a fresh training run (not recommended)"
 )
-# The mark of a step that notes that it was called; PyTorch's schedulers look for the same.
+# The mark of a ``step`` that notes its calls. PyTorch's schedulers look for the same mark.
 _MARK = "_wrapped_by_lr_sched"
 
 
 class LRScheduler:
-    """Base class of schedulers, to be subclassed as PyTorch's is: define `get_lr`.
+    """Base class of schedulers. Subclass it as in PyTorch: define `get_lr`.
 
-    A scheduler that is made takes over its optimizer: it notes the learning rate of each group as ``initial_lr`` and
-    sets that of its beginning. Call `step` after the optimizer's.
+    The constructor stores the learning rate of each group as ``initial_lr`` and sets the first learning rate. Call
+    `step` after the optimizer's `step`.
 
     Args:
-        optimizer: whose groups it writes to.
-        last_epoch: how many steps of it were taken, minus one, to go on from there with groups that have their
-            ``initial_lr``; -1 begins.
+        optimizer: the optimizer with the groups that the scheduler writes to.
+        last_epoch: the number of scheduler steps taken, minus one, to continue with groups that have their
+            ``initial_lr``; -1 begins anew.
 
     Raises:
-        TypeError: ``optimizer`` is none of ours.
-        KeyError: a group lacks ``initial_lr``, and it does not begin.
+        TypeError: ``optimizer`` is not one of funcgrad's.
+        KeyError: a group lacks ``initial_lr``, and ``last_epoch`` is not -1.
 
     Example:
         >>> from funcgrad.autograd import tensor
@@ -96,7 +96,7 @@ class LRScheduler:
         self.optimizer = optimizer
 
     def _check_number(self, name: str, value: Any, *, positive: bool = False) -> None:
-        """Refuse what is no number, or what nothing can be divided by."""
+        """Refuse a value that is no number, or a number that cannot be a divisor."""
         if not hasattr(value, "__float__") or (positive and not value > 0):
             raise (ValueError if hasattr(value, "__float__") else TypeError)(
                 f"{type(self).__name__}: {name} is {shown(value)}; needed a "
@@ -111,7 +111,7 @@ class LRScheduler:
 
     @contextlib.contextmanager
     def _during(self, flag: str) -> Iterator[None]:
-        """A flag set for a while; it stays behind as False, in `state_dict` too."""
+        """Set a flag for a while. Afterwards it is False, in `state_dict` too."""
         setattr(self, flag, True)
         try:
             yield
@@ -119,11 +119,11 @@ class LRScheduler:
             setattr(self, flag, False)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all that the scheduler holds, without the optimizer, by PyTorch's names."""
+        """Return all fields of the scheduler except the optimizer, with PyTorch's names."""
         return {name: value for name, value in vars(self).items() if name != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` returned, here or in PyTorch; that of the optimizer is loaded by itself."""
+        """Load the result of `state_dict`, from here or from PyTorch. The optimizer is loaded separately."""
         vars(self).update(taken_over(state_dict))
 
     def get_last_lr(self) -> list[Any]:
@@ -131,9 +131,9 @@ class LRScheduler:
         return self._last_lr
 
     def get_lr(self) -> list[Any]:
-        """Compute the learning rates of this step, one for each group; to be defined by subclasses.
+        """Compute the learning rates of this step, one for each group. Subclasses define it.
 
-        `step` calls it. What was computed last is `get_last_lr`'s.
+        `step` calls it. `get_last_lr` returns the last result.
         """
         raise NotImplementedError
 
@@ -141,7 +141,7 @@ class LRScheduler:
         """Set the learning rates of the next step.
 
         Args:
-            epoch: the number of a step to go to, by the closed form where there is one; deprecated in PyTorch.
+            epoch: the number of the step to go to, by the closed form if there is one; deprecated in PyTorch.
 
         Warns:
             UserWarning: the first call comes before the optimizer's first step; or ``epoch`` is given.
@@ -158,12 +158,12 @@ class LRScheduler:
 
     def _update_lr(self, epoch: int | None = None) -> None:
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
-        # Looked up by its name: subclasses of a user's have it or not.
+        # Only some subclasses of users define the method, so it is looked up by name.
         closed = None if epoch is None else getattr(self, "_get_closed_form_lr", None)
         self._set(self.get_lr if closed is None else closed)
 
     def _set(self, compute: Callable[[], Sequence[Any]]) -> None:
-        """Write what is computed to the groups."""
+        """Write the computed values to the groups."""
         with self._during("_get_lr_called_within_step"):
             values = compute()
         for group, value in zip(self.optimizer.param_groups, values, strict=True):
@@ -171,7 +171,7 @@ class LRScheduler:
         self._last_lr = self._current()
 
     def _current(self) -> list[Any]:
-        """The learning rates as they are, whoever set them."""
+        """Return the present learning rates, including changes by other code."""
         return options(self.optimizer, "lr")
 
     def _scaled(self, factor: float) -> list[Any]:
@@ -191,7 +191,7 @@ class _LRScheduler(LRScheduler):
 
 
 def _note_steps(optimizer: Any) -> None:
-    """Have the optimizer note that a step was taken, once however many schedulers it has."""
+    """Wrap the optimizer's ``step`` once, so that it notes each call for all schedulers."""
     step = optimizer.step
     if hasattr(step, _MARK):
         return
@@ -214,7 +214,7 @@ def _copied(value: Any) -> Any:
 
 
 def options(optimizer: Optimizer, name: str) -> list[Any]:
-    """An option of each group; of a tensor a copy, so that nobody changes it from outside."""
+    """Return an option of each group; a tensor is copied, so that writes to it have no effect here."""
     return [_copied(group[name]) for group in optimizer.param_groups]
 
 
@@ -227,7 +227,7 @@ def set_option(group: dict[str, Any], name: str, value: Any) -> None:
 
 
 def one_each(name: str, optimizer: Optimizer, given: Any) -> list[Any]:
-    """One value for each group, of a list of them or of a single one."""
+    """Return one value for each group, from a list or from a single value."""
     count = len(optimizer.param_groups)
     if isinstance(given, list | tuple):
         if len(given) != count:
@@ -240,14 +240,14 @@ def one_each(name: str, optimizer: Optimizer, given: Any) -> list[Any]:
 
 
 def cycles_beta(optimizer: Optimizer) -> bool:
-    """Whether what is cycled beside the learning rate is the first of ``betas``, or ``momentum``."""
+    """Return whether the momentum to cycle is the first of ``betas`` rather than ``momentum``."""
     if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
         raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
     return "betas" in optimizer.defaults
 
 
 def set_momentum(group: dict[str, Any], of_betas: bool, value: Any) -> None:
-    """Set what stands for the momentum of a group."""
+    """Set the momentum of a group, or its first beta."""
     if of_betas:
         group["betas"] = (value, *group["betas"][1:])
     else:
@@ -255,12 +255,15 @@ def set_momentum(group: dict[str, Any], of_betas: bool, value: Any) -> None:
 
 
 def kept_of(function: Any) -> dict[str, Any] | None:
-    """What a checkpoint keeps of a function that a user gave: the attributes of an object, nothing of a function."""
+    """Return the part of a user's function that a checkpoint keeps.
+
+    Attributes of an object, ``None`` for a function.
+    """
     return None if isinstance(function, FunctionType) or not hasattr(function, "__dict__") else vars(function).copy()
 
 
 def taken_over(state_dict: dict[str, Any]) -> dict[str, Any]:
-    """A checkpoint with lists of its own, and learning rates that are PyTorch's tensors as tensors of ours."""
+    """Copy a checkpoint: its lists are new, and learning rates that are PyTorch's tensors become our tensors."""
     return {
         name: [_converted(x) for x in value] if type(value) is list else value for name, value in state_dict.items()
     }

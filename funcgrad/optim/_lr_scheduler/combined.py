@@ -1,4 +1,4 @@
-"""Schedulers of schedulers: one after another, ``SequentialLR``, and all at each step, ``ChainedScheduler``."""
+"""Schedulers of schedulers: ``SequentialLR`` runs one after another, ``ChainedScheduler`` runs all at each step."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from funcgrad.optim._torch.optimizer import Optimizer
 
 
 class _OfSchedulers(LRScheduler):
-    """What holds schedulers of one optimizer; a checkpoint has theirs in a list."""
+    """Base class for schedulers of schedulers. A checkpoint holds the inner checkpoints in a list."""
 
     _schedulers: Sequence[LRScheduler]
 
@@ -34,13 +34,13 @@ class _OfSchedulers(LRScheduler):
                 )
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all that the scheduler holds, with what its schedulers hold."""
+        """Return all fields of the scheduler, including those of its schedulers."""
         kept = super().state_dict()
         del kept["_schedulers"]
         return {**kept, "_schedulers": [scheduler.state_dict() for scheduler in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` returned, here or in PyTorch."""
+        """Load the result of `state_dict`, from here or from PyTorch."""
         rest = {name: value for name, value in state_dict.items() if name != "_schedulers"}
         for scheduler, kept in zip(self._schedulers, state_dict["_schedulers"], strict=True):
             scheduler.load_state_dict(kept)
@@ -48,18 +48,18 @@ class _OfSchedulers(LRScheduler):
 
 
 class SequentialLR(_OfSchedulers):
-    """One scheduler after another, each counting its steps from where it begins.
+    """Run one scheduler after another. Each counts its steps from its own beginning.
 
     Args:
-        optimizer: whose groups they write to.
-        schedulers: of this optimizer.
-        milestones: after how many steps each but the first begins.
-        last_epoch: how many steps were taken, minus one.
+        optimizer: the optimizer with the groups that the schedulers write to.
+        schedulers: schedulers of this optimizer.
+        milestones: the step counts at which the second and further schedulers begin.
+        last_epoch: the number of steps taken, minus one.
 
     Raises:
-        ValueError: there are no schedulers, they are of several optimizers, one is a `ReduceLROnPlateau`, or the
-            milestones do not fit.
-        TypeError: one is no scheduler.
+        ValueError: there are no schedulers, they belong to several optimizers, one is a `ReduceLROnPlateau`, or the
+            number of milestones is wrong.
+        TypeError: one of them is no scheduler.
 
     Example:
         >>> from funcgrad.autograd import tensor
@@ -95,14 +95,14 @@ class SequentialLR(_OfSchedulers):
         self.optimizer = optimizer
         for group in optimizer.param_groups:
             set_option(group, "lr", group["initial_lr"])
-        # All of them have begun; only the first of them is to.
+        # Each constructor has taken a first step. Undo these, and let only the active scheduler take its first step.
         self.recursive_undo()
         first = schedulers[bisect_right(milestones, 0)]
         first._initial_step()  # noqa: SLF001  (a scheduler of another class)
         self._last_lr = first.get_last_lr()
 
     def recursive_undo(self, sched: Any = None) -> None:
-        """Take back the step that each scheduler took when it was made."""
+        """Undo the step that each scheduler took in its constructor."""
         scheduler = self if sched is None else sched
         if hasattr(scheduler, "_schedulers"):
             for each in scheduler._schedulers:  # noqa: SLF001  (a scheduler of another class)
@@ -111,7 +111,7 @@ class SequentialLR(_OfSchedulers):
             scheduler.last_epoch -= 1
 
     def step(self) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]  (as in PyTorch)
-        """Set the learning rates of the next step, by the scheduler whose turn it is."""
+        """Set the learning rates of the next step by the active scheduler."""
         self.last_epoch += 1
         turn = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[turn]
@@ -123,15 +123,15 @@ class SequentialLR(_OfSchedulers):
 
 
 class ChainedScheduler(_OfSchedulers):
-    """Several schedulers at each step, in their order.
+    """Run several schedulers at each step, in their order.
 
     Args:
-        schedulers: of one optimizer; those that change the present learning rate go together.
-        optimizer: theirs.
+        schedulers: schedulers of one optimizer that scale its present learning rate.
+        optimizer: their optimizer.
 
     Raises:
-        ValueError: there are no schedulers, they are of several optimizers, or one is a `ReduceLROnPlateau`.
-        TypeError: one is no scheduler.
+        ValueError: there are no schedulers, they belong to several optimizers, or one is a `ReduceLROnPlateau`.
+        TypeError: one of them is no scheduler.
 
     Example:
         >>> from funcgrad.autograd import tensor

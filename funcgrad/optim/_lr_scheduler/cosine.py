@@ -1,4 +1,4 @@
-"""Schedulers along the cosine: ``CosineAnnealingLR`` and ``CosineAnnealingWarmRestarts``."""
+"""Schedulers along a cosine: ``CosineAnnealingLR`` and ``CosineAnnealingWarmRestarts``."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from funcgrad.optim._torch.optimizer import Optimizer
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Down along half a wave of the cosine, and up again, from the present learning rate at each step.
+    """Change the present learning rate down half a cosine wave, and up again.
 
     Args:
-        optimizer: whose groups it writes to.
-        T_max: how many steps the way down takes.
-        eta_min: the learning rate at its end.
+        optimizer: the optimizer with the groups that the scheduler writes to.
+        T_max: the number of steps from the top to the bottom.
+        eta_min: the lowest learning rate.
         last_epoch: as for `LRScheduler`.
 
     Example:
@@ -64,17 +64,17 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Down along half a wave of the cosine, and from its start again, each time for a longer while.
+    """Change the learning rate down half a cosine wave, restart at the top, and repeat with longer waves.
 
     Args:
-        optimizer: whose groups it writes to.
-        T_0: how many steps the first way down takes.
-        T_mult: how many times longer each is than the one before.
-        eta_min: the learning rate at the end of each.
+        optimizer: the optimizer with the groups that the scheduler writes to.
+        T_0: the number of steps of the first wave.
+        T_mult: the factor by which each wave is longer than the one before.
+        eta_min: the learning rate at the end of each wave.
         last_epoch: as for `LRScheduler`.
 
     Raises:
-        ValueError: ``T_0`` or ``T_mult`` is not a positive integer, or ``eta_min`` no number.
+        ValueError: ``T_0`` or ``T_mult`` is not a positive integer, or ``eta_min`` is no number.
 
     Example:
         >>> from funcgrad.autograd import tensor
@@ -124,7 +124,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         """Set the learning rates of the next step.
 
         Args:
-            epoch: the count of steps to go to, which may be a fraction: after batch ``i`` of ``n``, ``epoch + i / n``.
+            epoch: the step count to go to. It may be a fraction: ``epoch + i / n`` after batch ``i`` of ``n``.
 
         Raises:
             ValueError: ``epoch`` is negative.

@@ -1,4 +1,4 @@
-"""Schedulers that go up and down, and the momentum down and up: ``CyclicLR`` and ``OneCycleLR``."""
+"""Schedulers that move the learning rate up and down and the momentum the other way: ``CyclicLR``, ``OneCycleLR``."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _MODES = ("triangular", "triangular2", "exp_range")
 
 
 class _Cycling(LRScheduler):
-    """What changes the momentum beside the learning rate, or the first of ``betas`` where an optimizer has these."""
+    """Base class: changes the learning rate, and the momentum or the first of ``betas``."""
 
     cycle_momentum: bool
     use_beta1: bool
 
     def _momenta(self, base: Bounds, greatest: Bounds) -> tuple[list[Any], list[Any]]:
-        """The bounds of the momentum, for each group."""
+        """Return the bounds of the momentum for each group."""
         self.use_beta1 = cycles_beta(self.optimizer)
         return one_each("base_momentum", self.optimizer, base), one_each("max_momentum", self.optimizer, greatest)
 
@@ -39,27 +39,27 @@ class _Cycling(LRScheduler):
 
 
 class CyclicLR(_Cycling):
-    """Up and down between two learning rates, again and again.
+    """Move the learning rate up and down between two bounds, again and again.
 
     Args:
-        optimizer: whose groups it writes to.
-        base_lr: the lower bound, one for each group or for all.
-        max_lr: the upper bound, likewise.
-        step_size_up: how many steps lead up.
-        step_size_down: how many steps lead down; as many if ``None``.
-        mode: how high each cycle goes: ``"triangular"``, always as high; ``"triangular2"``, half as high as the one
-            before; ``"exp_range"``, ``gamma`` to the power of the count of steps as high.
-        gamma: for ``"exp_range"``, dimensionless.
-        scale_fn: the part of its height that a cycle reaches, as a function, in place of ``mode``.
-        scale_mode: what this is a function of: the number of the ``"cycle"``, from 1, or the count of
+        optimizer: the optimizer with the groups that the scheduler writes to.
+        base_lr: the lower bound, for each group or for all.
+        max_lr: the upper bound, for each group or for all.
+        step_size_up: the number of steps upwards.
+        step_size_down: the number of steps downwards; ``None`` means the same number as upwards.
+        mode: the height of each cycle: always the same with ``"triangular"``, half the height of the cycle before with
+            ``"triangular2"``, the height times ``gamma ** count`` after ``count`` steps with ``"exp_range"``.
+        gamma: the base for ``"exp_range"``, dimensionless.
+        scale_fn: a function that returns the scale of the height, instead of ``mode``.
+        scale_mode: the argument of ``scale_fn``: the number of the ``"cycle"``, from 1, or the count of
             ``"iterations"``.
-        cycle_momentum: whether the momentum goes down and up meanwhile.
-        base_momentum: its lower bound, one for each group or for all.
-        max_momentum: its upper bound, likewise.
+        cycle_momentum: whether the momentum moves in the opposite direction.
+        base_momentum: the lower bound of the momentum, for each group or for all.
+        max_momentum: the upper bound of the momentum, for each group or for all.
         last_epoch: as for `LRScheduler`.
 
     Raises:
-        ValueError: bounds do not fit the groups, there is no such mode, or the optimizer has no momentum to cycle.
+        ValueError: bounds do not match the groups, the mode is unknown, or the optimizer has no momentum to cycle.
 
     Example:
         >>> from funcgrad.autograd import tensor
@@ -119,7 +119,7 @@ class CyclicLR(_Cycling):
             self.scale_mode = "iterations" if self.mode == "exp_range" else "cycle"
 
     def scale_fn(self, x: float) -> float:
-        """The part of its height that a cycle reaches, by its number or by the count of steps."""
+        """Return the scale of a cycle's height, from the cycle's number or the count of steps."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         if self.mode == "triangular":
@@ -143,13 +143,13 @@ class CyclicLR(_Cycling):
         return lrs
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all that the scheduler holds; of a function nothing, of a callable object its attributes."""
+        """Return all fields of the scheduler: nothing of a function, and the attributes of a callable object."""
         kept = super().state_dict()
         custom = kept.pop("_scale_fn_custom")
         return {**kept, "_scale_fn_custom": None if custom is None else kept_of(custom)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` returned; the function is the one that this scheduler was made with."""
+        """Load the result of `state_dict`. The function stays the one of this scheduler."""
         rest = {name: value for name, value in state_dict.items() if name != "_scale_fn_custom"}
         kept = state_dict["_scale_fn_custom"]
         if kept is not None:
@@ -159,27 +159,27 @@ class CyclicLR(_Cycling):
 
 
 class OneCycleLR(_Cycling):
-    """Up to a great learning rate and far down, once, over a known number of steps.
+    """Move the learning rate up once and far down once, over a known number of steps.
 
     Args:
-        optimizer: whose groups it writes to.
-        max_lr: the greatest learning rate, one for each group or for all.
-        total_steps: how many steps there are; or else ``epochs * steps_per_epoch``.
-        epochs: how many passes there are.
-        steps_per_epoch: how many steps each has.
-        pct_start: the part of the steps that lead up.
-        anneal_strategy: the way between two values: ``"cos"`` or ``"linear"``.
-        cycle_momentum: whether the momentum goes down and up meanwhile.
-        base_momentum: its lower bound, one for each group or for all.
-        max_momentum: its upper bound, likewise.
-        div_factor: it starts at ``max_lr / div_factor``.
-        final_div_factor: it ends at the start's value over this.
-        three_phase: whether it goes back to the start's value as fast as it came, and then further down.
+        optimizer: the optimizer with the groups that the scheduler writes to.
+        max_lr: the greatest learning rate, for each group or for all.
+        total_steps: the number of steps; by default ``epochs * steps_per_epoch``.
+        epochs: the number of epochs.
+        steps_per_epoch: the number of steps of each epoch.
+        pct_start: the fraction of the steps that go upwards.
+        anneal_strategy: the curve between two values: ``"cos"`` or ``"linear"``.
+        cycle_momentum: whether the momentum moves in the opposite direction.
+        base_momentum: the lower bound of the momentum, for each group or for all.
+        max_momentum: the upper bound of the momentum, for each group or for all.
+        div_factor: the first learning rate is ``max_lr / div_factor``.
+        final_div_factor: the last learning rate is the first one divided by this.
+        three_phase: whether it goes down to the first value in as many steps as upwards, and then further down.
         last_epoch: as for `LRScheduler`.
 
     Raises:
-        ValueError: the number of steps is not given or not positive, another argument is out of range, the optimizer
-            has no momentum to cycle, or it is stepped further than there are steps.
+        ValueError: the number of steps is missing or not positive, another argument is out of range, the optimizer has
+            no momentum to cycle, or it is stepped too often.
 
     Example:
         >>> from funcgrad.autograd import tensor
@@ -274,7 +274,7 @@ def _positive(name: str, value: Any) -> int:
 
 
 def _phases(part: float, total: int, three: bool) -> list[dict[str, Any]]:
-    """From which of a group's values to which it goes, and up to which step."""
+    """Return the phases: the keys of the group's values at start and end, and the last step of each phase."""
 
     def phase(end: float, lrs: tuple[str, str], momenta: tuple[str, str]) -> dict[str, Any]:
         return {

@@ -1,4 +1,4 @@
-"""Schedulers that multiply the present learning rate by a factor, now and then or at each step."""
+"""Schedulers that multiply the present learning rate by a factor, at some or all steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from funcgrad.optim._torch.optimizer import Optimizer
 
 
 class _ByFactor(LRScheduler):
-    """What changes the present learning rate of all groups by one factor; others may change it in between."""
+    """Base class: multiplies the present learning rates of all groups by one factor. Other code may change them too."""
 
     def get_lr(self) -> list[Any]:
         """Compute the learning rates of this step."""
@@ -22,25 +22,25 @@ class _ByFactor(LRScheduler):
         return self._current() if factor is None else self._scaled(factor)
 
     def _factor(self) -> float | None:
-        """The factor of this step, ``None`` where nothing changes."""
+        """Return the factor of this step, or ``None`` if nothing changes."""
         raise NotImplementedError
 
     def _get_closed_form_lr(self) -> list[Any]:
-        """The learning rates by the count of steps alone, as ``step(epoch)`` asks."""
+        """Return the learning rates by the count of steps alone, for ``step(epoch)``."""
         whole = self._whole()
         return [base_lr * whole for base_lr in self.base_lrs]
 
     def _whole(self) -> float:
-        """The product of all factors up to this step."""
+        """Return the product of all factors up to this step."""
         raise NotImplementedError
 
 
 class StepLR(_ByFactor):
-    """Times ``gamma`` after every ``step_size`` steps.
+    """Multiply the learning rate by ``gamma`` after every ``step_size`` steps.
 
     Args:
-        optimizer: whose groups it writes to.
-        step_size: after how many steps the factor comes.
+        optimizer: the optimizer with the groups that the scheduler writes to.
+        step_size: the number of steps between two changes.
         gamma: the factor, dimensionless.
         last_epoch: as for `LRScheduler`.
 
@@ -73,11 +73,11 @@ class StepLR(_ByFactor):
 
 
 class MultiStepLR(_ByFactor):
-    """Times ``gamma`` at each of some steps.
+    """Multiply the learning rate by ``gamma`` at given steps.
 
     Args:
-        optimizer: whose groups it writes to.
-        milestones: the counts of steps at which the factor comes; as many times as a count is there.
+        optimizer: the optimizer with the groups that the scheduler writes to.
+        milestones: the step counts of the changes. A count that is given twice multiplies twice.
         gamma: the factor, dimensionless.
         last_epoch: as for `LRScheduler`.
 
@@ -116,12 +116,12 @@ class MultiStepLR(_ByFactor):
 
 
 class ConstantLR(_ByFactor):
-    """Times a factor for the first ``total_iters`` steps, and back to what it was.
+    """Multiply the learning rate by a factor for the first ``total_iters`` steps, and restore it then.
 
     Args:
-        optimizer: whose groups it writes to.
-        factor: from 0 to 1, dimensionless.
-        total_iters: for how many steps.
+        optimizer: the optimizer with the groups that the scheduler writes to.
+        factor: the factor, from 0 to 1, dimensionless.
+        total_iters: the number of steps with the factor.
         last_epoch: as for `LRScheduler`.
 
     Raises:
@@ -157,13 +157,13 @@ class ConstantLR(_ByFactor):
 
 
 class LinearLR(_ByFactor):
-    """Times a factor that goes from one number to another in equal steps.
+    """Multiply the learning rate by a factor that changes from one number to another in equal steps.
 
     Args:
-        optimizer: whose groups it writes to.
-        start_factor: above 0, up to 1, dimensionless.
-        end_factor: from 0 to 1, dimensionless.
-        total_iters: how many steps the way takes.
+        optimizer: the optimizer with the groups that the scheduler writes to.
+        start_factor: the first factor, above 0, up to 1, dimensionless.
+        end_factor: the last factor, from 0 to 1, dimensionless.
+        total_iters: the number of steps from the first factor to the last.
         last_epoch: as for `LRScheduler`.
 
     Raises:
@@ -214,10 +214,10 @@ class LinearLR(_ByFactor):
 
 
 class ExponentialLR(_ByFactor):
-    """Times ``gamma`` at each step.
+    """Multiply the learning rate by ``gamma`` at each step.
 
     Args:
-        optimizer: whose groups it writes to.
+        optimizer: the optimizer with the groups that the scheduler writes to.
         gamma: the factor, dimensionless.
         last_epoch: as for `LRScheduler`.
 
@@ -247,11 +247,11 @@ class ExponentialLR(_ByFactor):
 
 
 class PolynomialLR(_ByFactor):
-    """Down to zero along a power of the way that is left.
+    """Decay the learning rate to zero along a power of the remaining fraction of steps.
 
     Args:
-        optimizer: whose groups it writes to.
-        total_iters: how many steps the way takes, ``T``.
+        optimizer: the optimizer with the groups that the scheduler writes to.
+        total_iters: the number of steps ``T``.
         power: ``P`` in ``(1 - t / T)^P``, dimensionless.
         last_epoch: as for `LRScheduler`.
 

@@ -1,4 +1,4 @@
-"""Schedulers whose learning rate is given by functions of the number of steps."""
+"""Schedulers that compute the learning rate by functions of the number of steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Factor = Callable[[int], float]
 
 
 class _ByFunctions(LRScheduler):
-    """What has a function for each group; checkpoints keep the attributes of those that are objects."""
+    """Base class with one function for each group. Checkpoints keep the attributes of callable objects."""
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Factor | Sequence[Factor], last_epoch: int = -1) -> None:
         self._attach(optimizer)
@@ -35,13 +35,13 @@ class _ByFunctions(LRScheduler):
             )
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all that the scheduler holds; of functions nothing, of callable objects their attributes."""
+        """Return all fields of the scheduler: nothing of functions, and the attributes of callable objects."""
         kept = super().state_dict()
         del kept["lr_lambdas"]
         return {**kept, "lr_lambdas": [kept_of(function) for function in self.lr_lambdas]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` returned; the functions are those that this scheduler was made with."""
+        """Load the result of `state_dict`. The functions stay those of this scheduler."""
         rest = {name: value for name, value in state_dict.items() if name != "lr_lambdas"}
         for function, kept in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=False):
             if kept is not None:
@@ -50,15 +50,15 @@ class _ByFunctions(LRScheduler):
 
 
 class LambdaLR(_ByFunctions):
-    """The initial learning rate times a function of the number of steps.
+    """Set the learning rate to the initial one times a function of the number of steps.
 
     Args:
-        optimizer: whose groups it writes to.
-        lr_lambda: the factor as a function of the count of steps (0 at the start), or a list with one for each group.
+        optimizer: the optimizer with the groups that the scheduler writes to.
+        lr_lambda: the factor as a function of the step count (0 at the start), or a list with one for each group.
         last_epoch: as for `LRScheduler`.
 
     Raises:
-        ValueError: there are more or fewer functions than groups.
+        ValueError: the numbers of functions and groups differ.
 
     Example:
         >>> from funcgrad.autograd import tensor
@@ -81,17 +81,16 @@ class LambdaLR(_ByFunctions):
 
 
 class MultiplicativeLR(_ByFunctions):
-    """At each step the present learning rate times a function of the number of steps.
+    """Multiply the present learning rate at each step by a function of the number of steps.
 
     Args:
-        optimizer: whose groups it writes to.
-        lr_lambda: the factor as a function of the count of steps, not asked at the start, or a list with one for each
-            group.
+        optimizer: the optimizer with the groups that the scheduler writes to.
+        lr_lambda: the factor as a function of the step count, first called with 1, or a list with one for each group.
         last_epoch: as for `LRScheduler`.
 
     Raises:
-        ValueError: there are more or fewer functions than groups.
-        TypeError: one is no function.
+        ValueError: the numbers of functions and groups differ.
+        TypeError: an entry is no function.
 
     Example:
         >>> from funcgrad.autograd import tensor

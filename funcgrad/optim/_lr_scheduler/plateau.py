@@ -1,4 +1,4 @@
-"""``ReduceLROnPlateau``: the scheduler that looks at what is to get better."""
+"""``ReduceLROnPlateau``: the scheduler that reduces the learning rate when a metric stops improving."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from funcgrad.optim._torch.options import number_of
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Times a factor whenever a number has not improved for a while.
+    """Multiply the learning rate by a factor whenever a metric has not improved for a while.
 
     Args:
-        optimizer: whose groups it writes to.
-        mode: ``"min"`` where less is better, ``"max"`` where more is.
-        factor: below 1, dimensionless.
-        patience: how many steps without improvement are let pass.
-        threshold: by how much it must be better to count.
-        threshold_mode: ``"rel"``, as a part of the best number so far; ``"abs"``, as a difference from it.
-        cooldown: for how many steps after a reduction none counts as bad.
-        min_lr: the least learning rate, one for each group or for all.
-        eps: a smaller change is not made.
+        optimizer: the optimizer with the groups that the scheduler writes to.
+        mode: ``"min"`` if less is better, ``"max"`` if more is better.
+        factor: the factor, below 1, dimensionless.
+        patience: the number of steps without improvement that are tolerated.
+        threshold: the least change that counts as an improvement.
+        threshold_mode: ``"rel"``, as a fraction of the best number so far; ``"abs"``, as a difference from it.
+        cooldown: the number of steps after a reduction in which no step counts as bad.
+        min_lr: the least learning rate, for each group or for all.
+        eps: the least reduction; a smaller one is left out.
 
     Raises:
-        ValueError: ``factor`` is not below 1, a mode is unknown, or there are more or fewer bounds than groups.
-        TypeError: ``optimizer`` is none of ours.
+        ValueError: ``factor`` is not below 1, a mode is unknown, or the number of bounds differs from that of groups.
+        TypeError: ``optimizer`` is not one of funcgrad's.
 
     Example:
         >>> from funcgrad.autograd import tensor
@@ -87,7 +87,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.threshold_mode = threshold_mode
 
     def _reset(self) -> None:
-        """Begin again: nothing was seen."""
+        """Forget the best number and all counts."""
         self.best = self.mode_worse
         self.cooldown_counter = 0
         self.num_bad_epochs = 0
@@ -98,10 +98,10 @@ class ReduceLROnPlateau(LRScheduler):
         return self.cooldown_counter > 0
 
     def step(self, metrics: SupportsFloat, epoch: int | None = None) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]  (as in PyTorch)
-        """Look at a number, and reduce the learning rates if it is time.
+        """Compare the metric with the best one, and reduce the learning rates if it has not improved for too long.
 
         Args:
-            metrics: what is to get better; an array or tensor of one element is a number too.
+            metrics: the metric: a number, or an array or tensor of one element.
             epoch: the number of this step; deprecated in PyTorch.
         """
         current = float(number_of(metrics))
@@ -148,6 +148,6 @@ class ReduceLROnPlateau(LRScheduler):
                 set_option(group, "lr", new)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` returned, here or in PyTorch."""
+        """Load the result of `state_dict`, from here or from PyTorch."""
         super().load_state_dict(state_dict)
         self._init_is_better(self.mode, self.threshold, self.threshold_mode)

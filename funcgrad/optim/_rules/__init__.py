@@ -1,1 +1,1 @@
-"""The rules: what each optimizer does with one parameter, and nothing else."""
+"""The rules: the step of each optimizer for one parameter, and nothing else."""

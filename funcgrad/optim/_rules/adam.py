@@ -43,7 +43,7 @@ def _step(p: Any, g: Any, slots: dict[str, Any], hyper: Any, t: Any) -> tuple[An
 
 
 def _check_options(options: dict[str, Any]) -> str | None:
-    """What PyTorch refuses of tensors as hyperparameters."""
+    """Return PyTorch's refusal of tensors as hyperparameters, or ``None``."""
     given = options["betas"]
     tensors = [not isinstance(x, int | float) for x in given]
     if any(tensors) != all(tensors) or any(isinstance(x, int) for x in given):

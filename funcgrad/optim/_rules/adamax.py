@@ -22,7 +22,7 @@ ADAMAX = Rule(
     hyperparameters=(
         lr(2e-3),
         *betas(of="infinity norm"),
-        eps(1e-8, "what is added to the norm, in gradient units."),
+        eps(1e-8, "the number added to the norm, in gradient units."),
         weight_decay(),
         MAXIMIZE,
     ),

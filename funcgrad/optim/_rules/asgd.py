@@ -13,7 +13,7 @@ from funcgrad.optim._rules.rule import Number, Rule, Slot
 def _step(p: Any, g: Any, slots: dict[str, Any], hyper: Any, t: Any) -> tuple[Any, dict[str, Any]]:
     p, d = begun(p, g, hyper)
     mean, mu = slots["ax"], slots["mu"]
-    # As long as it has not begun the learning rate may change.
+    # The learning rate may change until the first step.
     eta = where(t == 1, hyper.lr, slots["eta"])
     p = p * (1 - hyper.lambd * eta) - eta * d
     mean = where(mu == 1, p, mean + mu * (p - mean))
@@ -30,7 +30,7 @@ ASGD = Rule(
     title="ASGD",
     hyperparameters=(
         lr(1e-2),
-        Number("lambd", 1e-4, valid=_any, about="how fast parameters and learning rate shrink."),
+        Number("lambd", 1e-4, valid=_any, about="the decay of parameters and learning rate per step."),
         Number("alpha", 0.75, valid=_any, about="the power by which the learning rate shrinks, dimensionless."),
         Number("t0", 1e6, valid=_any, about="the step after which the average begins."),
         weight_decay(),

@@ -1,4 +1,4 @@
-"""What the rules of the Adam family and their relatives have in common: hyperparameters, and how a step begins."""
+"""Hyperparameters and functions that the rules of the Adam family and similar rules share."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def beta(index: int, default: float, about: str) -> Number:
 
 
 def betas(first: float = 0.9, second: float = 0.999, of: str = "square of the gradient") -> tuple[Number, Number]:
-    """What remains of two moving averages after each step."""
+    """Return the two factors of moving averages, ``beta1`` and ``beta2``."""
     return (
-        beta(0, first, "what remains of the moving average of the gradient after each step, dimensionless."),
-        beta(1, second, f"what remains of the moving average of the {of} after each step, dimensionless."),
+        beta(0, first, "the factor of the old average of the gradient in each step, dimensionless."),
+        beta(1, second, f"the factor of the old average of the {of} in each step, dimensionless."),
     )
 
 
-def eps(default: float, about: str = "what is added to the root, in gradient units.") -> Number:
-    """What keeps denominators from zero."""
+def eps(default: float, about: str = "the number added to the root, in gradient units.") -> Number:
+    """Return the number that keeps denominators away from zero."""
     return Number("eps", default, "Invalid epsilon value: {}", about=about)
 
 
 def weight_decay(default: float = 0.0) -> Number:
-    """Weight decay, which the Python number 0 turns off."""
+    """Return weight decay, which the Python number 0 turns off."""
     about = (
         "the factor of the penalty ``weight_decay / 2 * params**2``, in gradient units per parameter unit; where it is "
         "decoupled, parameters shrink by ``lr * weight_decay`` of themselves instead."
@@ -49,15 +49,15 @@ def weight_decay(default: float = 0.0) -> Number:
 
 
 MAXIMIZE = Flag("maximize", about="go uphill.")
-DECOUPLED = Flag("decoupled_weight_decay", about="shrink the parameters themselves, and leave the gradient as it is.")
+DECOUPLED = Flag("decoupled_weight_decay", about="shrink the parameters themselves, and leave the gradient unchanged.")
 
 
-# The line of a formula that says the other way of decaying weights.
+# The line of a formula that describes decoupled weight decay.
 COUPLED = "p = p - lr * weight_decay * p        where decoupled_weight_decay, in its place"
 
 
 def begun(p: Any, g: Any, hyper: Any) -> tuple[Any, Any]:
-    """The parameter and the direction with which a step goes on: uphill or downhill, with the weights decayed."""
+    """Return the parameter and the direction of a step, after ``maximize`` and weight decay."""
     d = -g if hyper.maximize else g
     if hyper.weight_decay is None:
         return p, d
@@ -67,11 +67,11 @@ def begun(p: Any, g: Any, hyper: Any) -> tuple[Any, Any]:
 
 
 def average(held: Any, new: Any, kept: Any) -> Any:
-    """The moving average of which a part is kept."""
+    """Return the moving average, with ``kept`` as the factor of the old value."""
     return kept * held + (1 - kept) * new
 
 
-# Why weight decay refuses a gradient in rows, in PyTorch's words and ours.
+# The reason why weight decay refuses a row-sparse gradient, in PyTorch's words and ours.
 DECAYED_ROWS = (
     "weight_decay option is not compatible with sparse gradients. It would decay the rows that are there and not the "
     "others. Set weight_decay to 0 there, or pass g.todense()."
@@ -79,5 +79,5 @@ DECAYED_ROWS = (
 
 
 def refuses_rows(name: str, instead: str = "") -> Callable[[Any], str]:
-    """PyTorch's refusal of a sparse gradient."""
+    """Return PyTorch's refusal of a sparse gradient."""
     return lambda hyper: f"{name} does not support sparse gradients{instead}. Pass g.todense()."

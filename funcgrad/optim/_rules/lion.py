@@ -23,7 +23,7 @@ LION = Rule(
     hyperparameters=(
         lr(1e-4),
         beta(0, 0.9, "the part that the moving average has in the direction, dimensionless."),
-        beta(1, 0.99, "what remains of the moving average of the gradient after each step, dimensionless."),
+        beta(1, 0.99, "the factor of the old average of the gradient in each step, dimensionless."),
         weight_decay(),
         MAXIMIZE,
     ),

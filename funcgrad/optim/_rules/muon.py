@@ -30,9 +30,9 @@ def _step(p: Any, g: Any, slots: dict[str, Any], hyper: Any, t: Any) -> tuple[An
 
 
 def _orthogonalized(d: Any, hyper: Any) -> Any:
-    """The orthogonal matrix nearest to a matrix, about, in float32: by iterations in bfloat16.
+    """Return an approximation of the nearest orthogonal matrix, in float32, by iterations in bfloat16.
 
-    Products are added up in float32, and rounded, as processors with bfloat16 do.
+    Products are summed in float32 and then rounded, as processors with bfloat16 do.
     """
     a, b, c, least = [x.astype(np.float32) for x in (hyper.ns_a, hyper.ns_b, hyper.ns_c, hyper.eps)]
     tall = d.shape[0] > d.shape[1]
@@ -49,7 +49,7 @@ def _rounded(x: Any) -> Any:
 
 
 def _ratio(shape: tuple[int, ...], adjust: str | None) -> float:
-    """By what the learning rate of a matrix of this shape is multiplied."""
+    """Return the factor of the learning rate for a matrix of this shape."""
     rows, columns = shape
     if adjust == "match_rms_adamw":
         return 0.2 * math.sqrt(max(rows, columns))
@@ -82,7 +82,7 @@ MUON = Rule(
             "momentum",
             0.95,
             "momentum should be >= 0 but is: {}",
-            about="what remains of the moving average of the gradient after each step, dimensionless.",
+            about="the factor of the old average of the gradient in each step, dimensionless.",
         ),
         Flag("nesterov", True, about="look ahead along the average."),
         *[
@@ -95,14 +95,14 @@ MUON = Rule(
             )
             for i, (letter, value) in enumerate(zip("abc", _COEFFICIENTS, strict=True))
         ],
-        Number("eps", 1e-7, valid=_any, about="the least norm that is divided by."),
+        Number("eps", 1e-7, valid=_any, about="the least divisor for the norm."),
         Choice(
             "ns_steps",
             5,
             operator.index,
             "Number of steps must be less than 100 for computational efficiency",
             lambda value: value < 100,
-            about="how many iterations there are.",
+            about="the number of iterations.",
         ),
         Choice(
             "adjust_lr_fn",

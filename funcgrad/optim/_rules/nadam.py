@@ -50,7 +50,7 @@ NADAM = Rule(
             "momentum_decay",
             4e-3,
             "Invalid momentum_decay value: {}",
-            about="how fast the momentum grows to ``beta1`` from half of it, per step.",
+            about="the rate at which the momentum grows from half of ``beta1`` to ``beta1``.",
         ),
         DECOUPLED,
         MAXIMIZE,

@@ -20,7 +20,7 @@ class PyTorch:
             ``foreach``, ``differentiable``, ``capturable`` and ``fused`` here, and keeps them in its groups.
         beyond: the options that PyTorch's class lacks. Our class takes them by keyword, behind PyTorch's arguments. Its
             checkpoints contain them, and a checkpoint without them is loaded with their defaults.
-        counted: the key under which checkpoints keep the number of steps of a parameter; ``None`` where they do not.
+        counted: the key of a parameter's step count in checkpoints; ``None`` if checkpoints lack it.
         counted_in_tensors: whether checkpoints keep that number as a tensor, or as a Python number.
         check_options: return the text of a refusal, or ``None``, for the options of the constructor together.
         eager: whether the constructor makes the slots; otherwise the first step does.

@@ -32,11 +32,11 @@ def _step(p: Any, g: Any, slots: dict[str, Any], hyper: Any, t: Any) -> tuple[An
 
 
 def _rectification(beta2: Any, t: Any) -> tuple[Any, Any]:
-    """Whether the variance is known well enough to divide by it at this step, and by what it is rectified."""
+    """Return whether the variance is known well enough to divide by it at this step, and the rectification factor."""
     greatest = 2 / (1 - beta2) - 1
     length = greatest - 2 * t * beta2**t / (1 - beta2**t)
     rectified = length > 5.0
-    # Numbers with which the root is one of a positive number where it is not asked for.
+    # These numbers make the radicand positive when the root is not used.
     most, length = where(rectified, greatest, 6.0), where(rectified, length, 6.0)
     return rectified, sqrt((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length))
 

@@ -15,9 +15,9 @@ def _step(p: Any, g: Any, slots: dict[str, Any], hyper: Any, t: Any) -> tuple[An
     d = -g if hyper.maximize else g
     agreement = d * slots["prev"]
     turned = agreement < 0
-    # What is neither positive nor negative is zero, or NaN: its sign is 0 in PyTorch, so that there is no step.
+    # The product of the signs may be zero or NaN. PyTorch's sign of it is 0, so there is no change.
     factor = where(agreement > 0, hyper.etaplus, where(turned, hyper.etaminus, 1.0))
-    # As long as it has not begun the learning rate may change.
+    # The learning rate may change until the first step.
     held = where(t == 1, hyper.lr, slots["step_size"])
     size = minimum(maximum(held * factor, hyper.step_size_min), hyper.step_size_max)
     d = where(turned, 0.0, d)
@@ -40,11 +40,9 @@ RPROP = Rule(
             "etaminus",
             0.5,
             option=("etas", 0),
-            about="by what a step is multiplied where the gradient changed its sign, less than 1.",
+            about="the factor of the step size if the gradient changed its sign, less than 1.",
         ),
-        Number(
-            "etaplus", 1.2, option=("etas", 1), about="by what it is multiplied where the sign stayed, more than 1."
-        ),
+        Number("etaplus", 1.2, option=("etas", 1), about="the factor if the sign stayed, more than 1."),
         Number("step_size_min", 1e-6, option=("step_sizes", 0), about="the least step, in parameter units."),
         Number("step_size_max", 50, option=("step_sizes", 1), about="the greatest step, in parameter units."),
         MAXIMIZE,

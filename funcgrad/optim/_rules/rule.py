@@ -1,4 +1,4 @@
-"""The rule: one record that holds all that is known of an optimizer."""
+"""The rule: one record that describes an optimizer completely."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Number:
     """A hyperparameter that is a number: data, unless it is the Python number 0 and thereby turns a term off.
 
     Args:
-        name: how the rule, the state and the functions call it.
-        default: what it is where none is given; `REQUIRED` where one must be.
-        message: PyTorch's refusal, with ``{}`` for the value; ``None`` where every number is taken.
-        valid: what is not refused. Write it as what must hold, so that NaN is refused.
-        optional: whether the Python number 0 turns a term off, which is then no part of the program.
+        name: its name in the rule, the state and the functions.
+        default: the value if none is given; `REQUIRED` if a value must be given.
+        message: PyTorch's refusal, with ``{}`` for the value; ``None`` if every number is accepted.
+        valid: returns whether a number is accepted. Write it so that NaN is refused.
+        optional: whether the Python number 0 turns a term off, which the program then lacks.
         schedule: whether it may be a function of the steps already taken.
-        option: its place among the options of PyTorch's groups where that is not its name: ``("betas", 0)``.
-        about: what it does, with its unit, for the documentation that is made of the rule.
+        option: its position in an option of PyTorch's groups, if the option has another name: ``("betas", 0)``.
+        about: its meaning and unit, for the generated documentation.
     """
 
     name: str
@@ -48,16 +48,16 @@ class Number:
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """A hyperparameter that is one of some values, which say what the program is: structure.
+    """A hyperparameter with a few possible values that decide what the program is: structure.
 
     Args:
-        name: how the rule, the state and the functions call it.
-        default: what it is where none is given.
-        convert: what makes the value, hashable, of what is given.
-        message: the refusal, with ``{}`` for the value; ``None`` where every value is taken.
-        valid: what is not refused.
-        fixed: whether it is always the default, and no argument: in PyTorch's groups it stands all the same.
-        about: what it does, for the documentation that is made of the rule.
+        name: its name in the rule, the state and the functions.
+        default: the value if none is given.
+        convert: makes the hashable value from the argument.
+        message: the refusal, with ``{}`` for the value; ``None`` if every value is accepted.
+        valid: returns whether a value is accepted.
+        fixed: whether it always has its default and is no argument. PyTorch's groups contain it nevertheless.
+        about: its meaning, for the generated documentation.
     """
 
     name: str
@@ -79,16 +79,16 @@ class Flag(Choice):
 
 @dataclasses.dataclass(frozen=True)
 class Slot:
-    """What is kept of a parameter from step to step.
+    """An array or number that an optimizer keeps for each parameter from step to step.
 
     Args:
-        name: how the rule calls it.
+        name: its name in the rule.
         key: its name in PyTorch's checkpoints.
-        attribute: the name of the state's attribute, where that is not ``name``.
-        exists: whether there is one, by the hyperparameters as ``step`` gets them.
-        begin: the number that all of it begins with, or a function of the numbers at the start:
-            ``lambda hyper: hyper.initial_accumulator_value``. Of a complex parameter both parts begin with it.
-        scalar: whether it is one float64 number for the whole parameter, and no array like it.
+        attribute: the name of the state's attribute, if it differs from ``name``.
+        exists: whether the slot exists, as a function of the hyperparameters that ``step`` gets.
+        begin: the number that fills it at the start, or a function of the hyperparameters: ``lambda hyper:
+            hyper.initial_accumulator_value``. It fills the real and the imaginary part of a complex parameter.
+        scalar: whether it is one float64 number for the whole parameter, instead of an array like the parameter.
     """
 
     name: str
@@ -101,41 +101,41 @@ class Slot:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Rule:
-    """An optimizer's rule for one parameter, declared in one place; all else is read off it.
+    """An optimizer's rule for one parameter. States, functions and classes are generated from it.
 
     Args:
-        name: what messages call it.
-        hyperparameters: in the order of the functions' arguments. Saved states know them by their place: write a new
-            one behind those that were there, and states that were saved before are read with its default.
-        slots: what is kept of a parameter. A new one stands behind those that were there, for the same reason.
+        name: the name in messages.
+        hyperparameters: in the order of the functions' arguments. Saved states identify them by position. Append new
+            ones at the end, so that earlier states are read with the defaults of the new ones.
+        slots: the slots of a parameter. Append new ones at the end, for the same reason.
         step: ``step(p, g, slots, hyper, t) -> (p, slots)``, in operators and operations of ``funcgrad.numpy``. It is
-            staged on abstract values for each structure; its graph is what runs on every engine. It returns the
-            parameter and each slot in the shape and dtype that they had, or raises a `RuleError`. ``slots`` maps
-            the names of the slots that exist to their values. ``hyper`` has each hyperparameter by its name: a number
-            of shape ``[]`` in float64, or ``None`` where its term is turned off; a flag as it is. ``t`` is the number
-            of this step for this parameter, from 1: a step without gradient does not count. Numbers are computed with
-            in float64, before they meet the parameter.
-        check: what no hyperparameter can say alone: given the hyperparameters of each parameter, 0 for what is turned
-            off and ``None`` for what is not known yet, the text of a refusal or ``None``.
-        counts: whether ``step`` reads ``t``; a parameter of which it does has a slot.
-        begins: whether the first step has a form of its own, ``t`` being the Python number 1, in which slots are
-            written and not read.
-        by_rows: whether the step adds to the parameter what depends on the gradient alone, so that of a gradient in
-            some rows it touches no others.
-        masked: whether of a gradient in some rows it touches these rows of parameter and slots, and no others.
-        sparse: the refusal of a gradient in rows; ``None`` takes it, in full where it is neither ``by_rows`` nor
-            ``masked``.
-        dense: the refusal of a gradient in full; ``None`` takes it.
-        elementwise: whether each element of the results depends on the same element of parameter, gradient and slots,
-            and on numbers. If so, the step is staged once for all shapes; it may be run in blocks and in loops, and
-            on parameters of several shapes together; and a complex parameter is stepped as its two parts. Its graph is
-            checked: a step that mixes elements (a mean, a norm, a sort), or reads the shape, raises a `RuleError`.
-        fits: given the types of the parameters, group by group, what is wrong with one of them, or ``None``.
+            staged on abstract values for each structure, and its graph runs on every engine. It returns the parameter
+            and each slot in the shape and dtype that they had, or raises a `RuleError`. ``slots`` maps the names of the
+            slots that exist to their values. ``hyper`` has each hyperparameter by its name: a number of shape ``[]`` in
+            float64, or ``None`` if its term is turned off; a flag is a bool. ``t`` is the number of this step for this
+            parameter, from 1; a step without gradient does not count. Numbers are computed in float64, before they are
+            combined with the parameter.
+        check: checks hyperparameters together. It gets the hyperparameters of each parameter, with 0 for a term that is
+            turned off and ``None`` for an unknown number. It returns the text of a refusal, or ``None``.
+        counts: whether ``step`` reads ``t``, as a function of the hyperparameters. Such a parameter has a slot.
+        begins: whether the first step has its own program, in which ``t`` is the Python number 1, and slots are written
+            and not read.
+        by_rows: whether the step adds a function of the gradient alone to the parameter. A row-sparse gradient then
+            changes only its own rows.
+        masked: whether a row-sparse gradient changes only its own rows of parameter and slots.
+        sparse: the refusal of a row-sparse gradient. ``None`` accepts it, as a dense array unless ``by_rows`` or
+            ``masked`` is set.
+        dense: the refusal of a dense gradient; ``None`` accepts it.
+        elementwise: whether each element of the results depends only on the same element of parameter, gradient and
+            slots, and on numbers. If so, the step is staged once for all shapes. It may run in blocks and in loops, and
+            on several parameters together, and a complex parameter is stepped as its two parts. The graph is checked: a
+            step that mixes elements (a mean, a norm, a sort), or reads the shape, raises a `RuleError`.
+        fits: gets the types of the parameters, group by group, and returns the fault of one of them, or ``None``.
         torch: the constructor and the checkpoints of PyTorch's class; see `PyTorch`.
-        title: what its class is called, where that is not the name in capitals.
-        formula: what a step does to a parameter ``p`` with gradient ``g``, for the documentation made of the rule.
-        rows: what a step does with a gradient in rows, for the documentation.
-        source: where the formula is from, with each departure from it.
+        title: the name of its class, if it is not the name in capitals.
+        formula: the step of a parameter ``p`` with gradient ``g``, for the generated documentation.
+        rows: the step with a row-sparse gradient, for the generated documentation.
+        source: the source of the formula, with each departure from it.
     """
 
     name: str
@@ -156,7 +156,7 @@ class Rule:
     formula: str = ""
     rows: str = ""
     source: str = ""
-    # What steps are written for, as they are met.
+    # The structures of parameters that steps were compiled for.
     structures: dict[Any, Structure] = dataclasses.field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -181,7 +181,7 @@ class Rule:
 
     @functools.cached_property
     def defaults(self) -> dict[str, Any]:
-        """The options of PyTorch's groups with their defaults; several hyperparameters may be parts of one option."""
+        """The options of PyTorch's groups with their defaults. Several hyperparameters may be parts of one option."""
         found: dict[str, Any] = {}
         for x in self.hyperparameters:
             if isinstance(x, Choice) or x.option is None:
@@ -201,22 +201,21 @@ class Rule:
 
     @functools.cached_property
     def fixed(self) -> dict[str, Any]:
-        """The choices that are none."""
+        """The choices that always have their default."""
         return {x.name: x.default for x in self.hyperparameters if isinstance(x, Choice) and x.fixed}
 
     def structure(self, on: tuple[Any, ...]) -> Structure:
-        """The structure, one object for all parameters that have it; see `Structure`."""
+        """Return the structure, one object for all parameters that share it; see `Structure`."""
         found = self.structures.get(on)
         return self.structures.setdefault(on, Structure(self, on)) if found is None else found
 
 
 class Structure:
-    """What the step of a parameter is written for, and what the rule says of that.
+    """The static part of a parameter's hyperparameters, which a compiled step depends on.
 
     Args:
         rule: the rule.
-        on: for each hyperparameter whether there is a number, ``None`` where its term is turned off; or the value of a
-            choice.
+        on: for each number whether it is there, or ``None`` if its term is turned off; the value of each choice.
     """
 
     __slots__ = ("by_rows", "count", "counts", "index", "on", "programs", "rule", "scalars", "slots", "sparse")
@@ -224,22 +223,22 @@ class Structure:
     def __init__(self, rule: Rule, on: tuple[Any, ...]) -> None:
         self.rule = rule
         self.on = on
-        # ``True`` stands where there is a number.
+        # ``True`` stands for a number.
         hyper = SimpleNamespace(**dict(zip(rule.names, on, strict=True)))
         self.slots = tuple([slot for slot in rule.slots if slot.exists(hyper)])
-        # Where each slot of the rule stands among those that exist.
+        # The position of each slot of the rule among the slots that exist.
         self.index = tuple([self.slots.index(slot) if slot in self.slots else None for slot in rule.slots])
         self.scalars = tuple([slot.scalar for slot in self.slots])
         self.counts = rule.counts(hyper)
         self.by_rows = not self.slots and rule.by_rows(hyper)
         self.sparse = rule.sparse(hyper)
-        # How many numbers there are.
+        # The number of hyperparameters that are numbers.
         self.count = sum(type(x) is Number and bool(flag) for x, flag in zip(rule.hyperparameters, on, strict=True))
-        # What was staged and generated, by dtype.
+        # The staged and generated programs, by dtype.
         self.programs: dict[Any, Any] = {}
 
     def hyper(self, numbers: Sequence[Any]) -> SimpleNamespace:
-        """The hyperparameters as ``step`` reads them."""
+        """Return the hyperparameters as ``step`` reads them."""
         rest = iter(numbers)
         pairs = zip(self.rule.hyperparameters, self.on, strict=True)
         return SimpleNamespace(**{x.name: next(rest) if type(x) is Number and on else on for x, on in pairs})
@@ -253,9 +252,9 @@ class Row:
     def __init__(self, structure: Structure, numbers: Sequence[Any]) -> None:
         self.structure = structure
         self.numbers = tuple(numbers)
-        # Whether Python knows the numbers.
+        # Whether the numbers are Python floats.
         self.known = {float}.issuperset(map(type, numbers))
-        # The programs, by dtype, with what they make of the numbers alone; and those of a first step.
+        # The programs by dtype, with the values that they compute from the numbers alone; and those of a first step.
         self.ready: dict[Any, Any] = {}
         self.begun: dict[Any, Any] = {} if structure.rule.begins else self.ready
 

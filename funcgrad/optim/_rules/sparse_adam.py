@@ -33,7 +33,7 @@ SPARSE_ADAM = Rule(
     hyperparameters=(
         lr(1e-3, valid=_positive),
         *betas(),
-        Number("eps", 1e-8, "Invalid epsilon value: {}", _positive, about="what is added to the root."),
+        Number("eps", 1e-8, "Invalid epsilon value: {}", _positive, about="the number added to the root."),
         MAXIMIZE,
     ),
     slots=(Slot("exp_avg", "exp_avg"), Slot("exp_avg_sq", "exp_avg_sq")),

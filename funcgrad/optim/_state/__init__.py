@@ -1,1 +1,1 @@
-"""What an optimizer carries from step to step, and its hyperparameters, as immutable pytrees."""
+"""The state of an optimizer and its hyperparameters, as immutable pytrees."""

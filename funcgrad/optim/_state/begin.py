@@ -1,4 +1,4 @@
-"""How a state begins: parameters and hyperparameters are checked, slots are made."""
+"""The first state: parameters and hyperparameters are checked, and slots are made."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def begin(
     differentiable: bool,
     master_dtype: Any,
 ) -> S:
-    """The state with which a rule begins on these parameters."""
+    """Return the first state of a rule for these parameters."""
     rule = kind.rule
     asked = f"{rule.name}_init"
     found, treedef = flatten(params)
@@ -52,7 +52,7 @@ def begin(
     structures = structures_of(first, treedef, asked)
     masters = None if master_dtype is None else [_master(leaf, master_dtype) for leaf in found]
     steps = found if masters is None else [p if m is None else m for p, m in zip(found, masters, strict=True)]
-    # Schedules are not asked before the first step.
+    # Schedules are not called before the first step.
     rows = rows_of(first, treedef, asked) if any(callable(slot.begin) for slot in rule.slots) else None
     slots = []
     for slot in rule.slots:
@@ -78,23 +78,23 @@ def begin(
 
 
 def _is_uniform(structures: Sequence[Structure]) -> bool:
-    """Whether the slots, where there are any, are arrays for the same parameters, so that they are packed alike."""
+    """Return whether all slots are arrays for the same parameters, so that they are packed alike."""
     held = {row.slots for row in structures}
     return len(held - {()}) <= 1 and not any(slot.scalar for slots in held for slot in slots)
 
 
 def begun(slot: Slot, leaf: Any, hyper: Any) -> Any:
-    """A slot of a parameter at its beginning."""
+    """Return the first value of a slot of a parameter."""
     value = slot.begin(hyper) if callable(slot.begin) else slot.begin
     if number(value) is None:
-        # A hyperparameter that is traced.
+        # The hyperparameter is traced.
         return cast(value, FLOAT64) if slot.scalar else _full_of(value, leaf)
     if slot.scalar:
         return np.array(value, FLOAT64)
     if is_complex(leaf) and value != 0:
         value = complex(value, value)
     if value == 0:
-        # np.zeros leaves fresh pages alone until they are written: no pass over memory.
+        # np.zeros does not touch fresh memory pages, so it needs no pass over memory.
         return np.zeros(leaf.shape, leaf.dtype) if type(leaf) is np.ndarray else zeros_like(leaf)
     return np.full(leaf.shape, value, leaf.dtype) if type(leaf) is np.ndarray else full_like_p(leaf, value=value)
 
@@ -112,7 +112,7 @@ def is_complex(x: Any) -> bool:
 
 
 def placed(values: Sequence[Any], params: Any) -> list[Any]:
-    """NumPy values on the devices of the parameters, where those were put somewhere on purpose."""
+    """Put NumPy values on the devices of the parameters, if the user chose these devices."""
     reference = next((leaf for leaf in leaves(params) if is_engine_value(leaf)), None)
     if reference is None:
         return list(values)

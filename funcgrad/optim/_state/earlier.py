@@ -1,7 +1,7 @@
 """States that an earlier release saved, when the rule had fewer hyperparameters or slots.
 
-A state knows its hyperparameters and slots by their place, and a rule appends new ones behind those that were there. So
-the first ones of a rule are those of an earlier release, and the others have their defaults.
+A state identifies its hyperparameters and slots by position, and a rule appends new ones. The first ones of a rule are
+therefore those of an earlier release, and the others have their defaults.
 """
 
 from __future__ import annotations

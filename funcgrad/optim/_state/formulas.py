@@ -1,4 +1,4 @@
-"""The formulas of schedules, and what a schedule is as a value: a formula's name and the numbers in it."""
+"""The formulas of schedules, and the schedule as a value: a formula's name and the numbers in it."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Formula:
     options: tuple[tuple[str, Any], ...]
 
     def __call__(self, count: Any) -> Any:
-        """The value after ``count`` steps: f64[]."""
+        """Return the value after ``count`` steps: f64[]."""
         return _FORMULAS[self.name](count, **dict(self.options))
 
     @property
     def __name__(self) -> str:
-        """How it is called in messages."""
+        """The name in messages."""
         return repr(self)
 
     def __repr__(self) -> str:
@@ -42,12 +42,12 @@ class Formula:
 
 
 def made(name: str, **options: Any) -> Formula:
-    """The schedule of a formula with these numbers."""
+    """Return the schedule of a formula with these numbers."""
     return Formula(name, tuple(options.items()))
 
 
 def _clipped(count: Any, begin: Any, steps: Any) -> Any:
-    """How many of the steps of a transition were taken."""
+    """Return the number of steps of a transition that were taken."""
     return fnp.minimum(fnp.maximum(count - begin, 0), steps)
 
 
@@ -92,7 +92,7 @@ def _inverse_sqrt(count: Any, peak_value: Any, warmup_steps: Any) -> Any:
 
 
 def _between(count: Any, knots: Any, cosines: bool) -> Any:
-    """From each knot to the next, along a line or half a cosine."""
+    """Interpolate between knots, along lines or half cosines."""
     value: Any = np.float64(knots[0][1])
     for (begin, low), (end, high) in itertools.pairwise(knots):
         part = _clipped(count, begin, max(end - begin, 1)) / max(end - begin, 1)

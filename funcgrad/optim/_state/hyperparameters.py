@@ -1,8 +1,8 @@
-"""Hyperparameters one by one: what is structure, what is data, and what is refused.
+"""Hyperparameters one by one: structure, data, and refusals.
 
-A flag is structure, and so is a term that the Python number 0 turns off: a program has no trace of it. A schedule is
-structure too. Every other number is data, a float64 that is *not* weak, as a Python float would be: a compiled step
-sees one type from the first step to the last.
+A flag is structure. So is a term that the Python number 0 turns off: the program does not contain it. A schedule is
+structure too. Every other number is data: a float64 that is *not* weak, unlike a Python float, so that a compiled step
+sees the same type from the first step to the last.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class Schedule:
     function: Callable[[Any], Any]
 
     def value(self, step: Any) -> Any:
-        """The learning rate after so many steps; a function of JAX's, or of optax's, runs as it does under `from_jax`.
+        """Return the learning rate after this number of steps. Functions of JAX or optax run as under `from_jax`.
 
-        It refuses a traced count, since JAX would not see what it is. A function of NumPy's cannot read a count that
-        JAX traces: it is staged.
+        A JAX function refuses a traced count, because JAX does not know our tracers. A NumPy function cannot read a
+        count that JAX traces, so it is staged.
         """
         try:
             return self.function(step)
@@ -60,17 +60,17 @@ class Schedule:
 
 
 def is_host(value: Any) -> bool:
-    """Whether Python has the number: it is no tracer, and not on a device."""
+    """Return whether Python has the number: it is no tracer, and not on a device."""
     return isinstance(value, _HOST_TYPES)
 
 
 def is_function(value: Any) -> bool:
-    """Whether it may be a schedule; arrays may be callable, as far as Python knows."""
+    """Return whether a value may be a schedule. Some array types are callable for Python, and are none."""
     return callable(value) and not is_value(value)
 
 
 def with_lr(rule: Rule, given: Mapping[str, Any], asked: str) -> dict[str, Any]:
-    """Hyperparameters in which ``learning_rate`` is ``lr``."""
+    """Return the hyperparameters with ``learning_rate`` renamed to ``lr``."""
     found = dict(given)
     if "learning_rate" in given and "lr" in rule.names:
         if "lr" in given:
@@ -80,7 +80,7 @@ def with_lr(rule: Rule, given: Mapping[str, Any], asked: str) -> dict[str, Any]:
 
 
 def by_name(rule: Rule, given: Mapping[str, Any], asked: str) -> dict[str, Any]:
-    """Hyperparameters by the rule's names: ``learning_rate`` is ``lr``, and PyTorch's tuples are their parts."""
+    """Return hyperparameters by the rule's names: ``learning_rate`` becomes ``lr``, and PyTorch's tuples are split."""
     found = with_lr(rule, given, asked)
     for name, parts in rule.options.items():
         if name not in found:
@@ -99,7 +99,7 @@ def by_name(rule: Rule, given: Mapping[str, Any], asked: str) -> dict[str, Any]:
 
 
 def as_entry(rule: str, kind: Number | Choice, given: Any, path: str = "") -> Any:
-    """A hyperparameter, or its part at a key path: a flag, ``None`` for a term turned off, a schedule, a number."""
+    """Return the entry of a hyperparameter or of its part at a key path: a flag, ``None``, a schedule, or a number."""
     value: Any = given[()] if isinstance(given, np.ndarray) and given.shape == () else given
     if isinstance(kind, Flag):
         return _flag(rule, kind, value, path)
@@ -113,7 +113,7 @@ def as_entry(rule: str, kind: Number | Choice, given: Any, path: str = "") -> An
 
 
 def as_number(rule: str, kind: Number | Choice, value: Any, path: str = "") -> Any:
-    """A number of a hyperparameter: a Python float where it is known, else a float64 of shape []."""
+    """Return the number of a hyperparameter: a Python float if it is known, else a float64 of shape []."""
     if is_host(value):
         return float(value)
     if not is_value(value) or aval_of(value).shape != () or not is_real(aval_of(value).dtype):
@@ -147,7 +147,7 @@ def _schedule(rule: str, kind: Number, value: Any, path: str) -> Schedule:
 
 
 def number(value: Any) -> Any:
-    """The value as a Python number; ``None`` while it is traced, and for a schedule."""
+    """Return the value as a Python number; ``None`` if it is traced or a schedule."""
     if is_host(value):
         return value
     if is_value(value) and is_engine_value(value) and not is_abstract(value):
@@ -156,7 +156,7 @@ def number(value: Any) -> Any:
 
 
 def check_range(kind: Number | Choice, value: Any, path: str = "") -> None:
-    """Refuse a number out of range, in PyTorch's words; NaN is out of every range."""
+    """Refuse a number out of range, in PyTorch's words. NaN is out of every range."""
     known = number(value) if type(kind) is Number else value
     there = type(kind) is not Number or known is not None
     if there and kind.message is not None and not kind.valid(known):

@@ -1,4 +1,4 @@
-"""The hyperparameters of each parameter, and what its step is written for, of what a state holds."""
+"""The hyperparameters of each parameter of a state, and their structures."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def is_known(entry: Any, numbers: Sequence[Any]) -> bool:
-    """Whether an entry is the place of a number that Python has."""
+    """Return whether an entry is the position of a number that Python knows."""
     return type(entry) is Place and type(numbers[entry]) is float
 
 
 def rows_of(state: State, treedef: TreeDef, asked: str) -> Sequence[Row]:
-    """The hyperparameters of each parameter; one object for those that share them."""
+    """Return the hyperparameters of each parameter; parameters that share them share one object."""
     found = state.hypers.entries
     if found is not None:
         return [_single_row(state, found)] * treedef.num_leaves
@@ -30,7 +30,7 @@ def rows_of(state: State, treedef: TreeDef, asked: str) -> Sequence[Row]:
     made: dict[Any, Row] = {}
     rows = []
     for entries in state.hypers.spread(state.rule, treedef, asked):
-        # Equal numbers are one where they are known.
+        # Known numbers that are equal count as one.
         key = tuple([numbers[x] if is_known(x, numbers) else (type(x), x) for x in entries])
         if key not in made:
             made[key] = _row(state, entries, numbers)
@@ -39,7 +39,7 @@ def rows_of(state: State, treedef: TreeDef, asked: str) -> Sequence[Row]:
 
 
 def _single_row(state: State, entries: tuple[Any, ...]) -> Row:
-    """The hyperparameters of all parameters: those of the last step, where their numbers are the same object."""
+    """Return the hyperparameters of all parameters; the last object again if the numbers are the same object."""
     vector, row = state.hypers.last
     if vector is None or vector is not state.numbers:
         row = _row(state, entries, of_vector(state.numbers))
@@ -59,7 +59,7 @@ def _row(state: State, entries: tuple[Any, ...], numbers: Sequence[Any]) -> Row:
             step = state.step
             value = entry.value(int(step) if is_host(step) or type(step) is np.ndarray else step)
             check_range(kind, value)
-            # A function of JAX's, as optax's schedules are, may give float32: numbers are float64.
+            # A JAX function, such as an optax schedule, may return float32, and numbers are float64.
             values.append(as_number(state.rule.name, kind, value))
         elif type(entry) is Place:
             values.append(numbers[entry])
@@ -67,7 +67,7 @@ def _row(state: State, entries: tuple[Any, ...], numbers: Sequence[Any]) -> Row:
 
 
 def structures_of(state: State, treedef: TreeDef, asked: str) -> Sequence[Structure]:
-    """What the step of each parameter is written for."""
+    """Return the structure of each parameter's hyperparameters."""
     return [_structure(state, entries) for entries in state.hypers.spread(state.rule, treedef, asked)]
 
 

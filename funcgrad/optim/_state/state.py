@@ -1,4 +1,4 @@
-"""The state of an optimizer, whatever its rule: hyperparameters, step count and slots, as one immutable pytree."""
+"""The state of any optimizer: hyperparameters, step count and slots, as one immutable pytree."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ STATIC = ("hypers", "foreach", "differentiable", "master_dtype")
 @register_dataclass(when_made=True)
 @dataclasses.dataclass(frozen=True, eq=False)
 class Buckets:
-    """A slot packed by the state: a packed tree of its own, whatever the parameters are."""
+    """A packed slot of the state: a separate packed tree, even if the parameters are packed."""
 
     packed: Packed
 
 
 class Hyperparameter:
-    """An attribute of a state: a hyperparameter as it was given, be it one value or a tree of them."""
+    """An attribute of a state: a hyperparameter as it was given, one value or a tree of values."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -46,7 +46,7 @@ class Hyperparameter:
 
 
 class Options:
-    """An attribute of a state: the hyperparameters that are one tuple in PyTorch's groups."""
+    """An attribute of a state: the hyperparameters that form one tuple in PyTorch's groups."""
 
     def __init__(self, parts: tuple[str, ...]) -> None:
         self.parts = parts
@@ -78,14 +78,14 @@ class SlotTree:
 
 @dataclasses.dataclass(frozen=True, eq=False, init=False, repr=False)
 class State(Shown):
-    """What an optimizer carries from step to step: a pytree whose structure stays the same from the first to the last.
+    """The state of an optimizer: a pytree with the same structure from the first step to the last.
 
     Args:
-        numbers: f64[k], the hyperparameters that are data, in one vector; ``None`` where there are none.
-        step: i32[], how many steps were taken.
-        slots: for each slot of the rule a pytree like the parameters, ``None`` where a parameter has none.
-        taken: i32[n], how many steps each of the parameters has taken whose rule reads it; ``None`` where none does.
-        masters: a pytree like the parameters: copies in ``master_dtype``, ``None`` where a parameter needs none.
+        numbers: f64[k], the hyperparameters that are data, in one vector; ``None`` if there are none.
+        step: i32[], the number of steps taken.
+        slots: for each slot of the rule a pytree like the parameters, ``None`` if a parameter has none.
+        taken: i32[n], the step counts of the parameters whose rule reads them; ``None`` if no rule does.
+        masters: a pytree like the parameters: copies in ``master_dtype``, ``None`` if a parameter needs none.
         hypers: static: the structure of each hyperparameter.
         foreach: static.
         differentiable: static.
@@ -93,7 +93,7 @@ class State(Shown):
     """
 
     rule: ClassVar[Rule]
-    # How the state calls each slot of the rule.
+    # The name of each slot of the rule in the state.
     slot_names: ClassVar[tuple[str, ...]] = ()
     # Whether some slot is one number.
     has_scalars: ClassVar[bool] = False
@@ -124,7 +124,7 @@ class State(Shown):
             step = np.array(step)
         if self.has_scalars:
             slots = map_tree(stored, slots)
-        # Each step makes one. Field by field, as a frozen dataclass writes them, it takes three times as long.
+        # Each step makes a state. Setting the fields one by one, as a frozen dataclass does, takes three times as long.
         self.__dict__.update(
             numbers=numbers,
             step=step,
@@ -139,9 +139,9 @@ class State(Shown):
 
     @classmethod
     def _of_fields(cls, static: tuple[Any, ...], data: Iterable[Any]) -> Self:
-        """The state with these fields, as a transform or a compiled step puts it together: what ``__init__`` does.
+        """Return the state with these fields, for transforms and compiled steps, which already have checked fields.
 
-        JAX makes one in each call of a compiled step: 1.2 us less of it than with the fields by name.
+        JAX makes one in each call of a compiled step. This takes 1.2 us less than passing the fields by name.
         """
         numbers, step, slots, taken, masters = data
         if cls.has_scalars or isinstance(step, np.generic):
@@ -157,18 +157,18 @@ class State(Shown):
         return made
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
-        """Take over pickled fields, with defaults for hyperparameters that were added since."""
+        """Restore pickled fields, with defaults for hyperparameters that were added since."""
         self.__dict__.update(completed_fields(self.rule, saved))
 
     def _earlier_forms(self) -> Iterator[Self]:
-        """Yield this state as earlier releases would have made it, for files that they wrote."""
+        """Yield this state as earlier releases would have made it, to read their files."""
         for fields in earlier_fields(self):
             form = object.__new__(type(self))
             form.__dict__.update(self.__dict__, **fields)
             yield form
 
     def _completed(self, like: Self) -> Self:
-        """Return this state, which has an earlier form of ``like``, with defaults for the rest."""
+        """Return this state, which has an earlier form of ``like``, with defaults for the missing fields."""
         fields = completed_fields(self.rule, self.__dict__, like.slots[-1] if like.slots else None)
         made = object.__new__(type(self))
         made.__dict__.update(fields)
@@ -176,14 +176,14 @@ class State(Shown):
 
     def __init_subclass__(cls) -> None:
         _attach(cls)
-        # Frozen are the fields alone, and hyperparameters are none.
+        # Only fields are frozen. Hyperparameters are attributes of the class and need their own check.
         setattr(cls, "__setattr__", _refuse_assignment)  # noqa: B010  (a frozen dataclass lets no class body do it)
         called = {x.slot: name for name, x in vars(cls).items() if isinstance(x, SlotTree)}
         cls.slot_names = tuple([called[slot.name] for slot in cls.rule.slots])
         cls.has_scalars = any(slot.scalar for slot in cls.rule.slots)
 
     def __repr__(self) -> str:
-        """Hyperparameters, and the shapes of what is held."""
+        """Return hyperparameters, and the shapes of slots."""
         trees = [tree.packed if type(tree) is Buckets else tree for tree in self.slots]
         slots = zip(self.slot_names, trees, strict=False)
         flags = [(name, getattr(self, name) or None) for name in STATIC[1:]]
@@ -192,16 +192,16 @@ class State(Shown):
 
     @property
     def started(self) -> Any:
-        """Whether each parameter whose rule reads the number of its step has had its first: bool[n], or ``None``."""
+        """Whether each parameter whose rule reads the step number has had its first step: bool[n], or ``None``."""
         return None if self.taken is None else self.taken > 0
 
     @property
     def saved_with(self) -> str:
-        """What must be the same in the state to which a saved one is given back; the rest is data."""
+        """Describe the structure that a state must have to be loaded from a file; the rest is data."""
         return terms_of(self.rule, self.hypers)
 
     def value_of(self, name: str) -> Any:
-        """A hyperparameter: a number, a schedule, a flag, or a tree of them."""
+        """Return a hyperparameter: a number, a schedule, a flag, or a tree of them."""
         place = self.rule.names.index(name)
         prefix = self.hypers.prefixes[place]
         if isinstance(self.rule.hyperparameters[place], Choice):
@@ -212,19 +212,20 @@ class State(Shown):
     def replace(self, **changes: Any) -> Self:
         """Return a state with other values in some fields.
 
-        A change of number compiles nothing anew. These changes alter the structure, for which a step compiles once
-        more: a flag; a term turned on or off, by the Python number 0; a schedule in the place of a number or the
-        reverse; and trees of values of another structure. Turning a term off drops the slots that only it needs.
+        A new number does not recompile a step. These changes alter the structure, and a step compiles once more: a
+        flag; a term that is turned on or off by the Python number 0; a schedule instead of a number, or a number
+        instead of a schedule; and trees of values with another structure. Turning a term off drops the slots that only
+        this term needs.
 
         Args:
-            changes: fields with their new values; hyperparameters as at the start.
+            changes: fields with their new values. Hyperparameters take the same values as at the start.
 
         Returns:
-            The new state; this one is left as it is.
+            The new state; this one stays unchanged.
 
         Raises:
-            HyperparameterError: a value is out of range, or a term is turned on that needs slots which are not there.
-            TypeError: there is no such field, or a hyperparameter is not a single number.
+            HyperparameterError: a value is out of range, or a term is turned on whose slots do not exist.
+            TypeError: the state has no such field, or a hyperparameter is not a single number.
 
         Example:
             >>> import funcgrad as fg
@@ -268,7 +269,7 @@ class State(Shown):
         return dataclasses.replace(new, slots=slots, taken=self._taken_for(before, after))
 
     def _slot_leaves(self) -> tuple[list[list[Any]], Any]:
-        """The leaves of each slot, ``None`` among them, and a tree of numbers like the parameters."""
+        """Return the leaves of each slot, including ``None``, and a tree of numbers like the parameters."""
         found = [flatten(unpacked(tree), _is_none) for tree in self.slots]
         if not found:
             return [], 0
@@ -278,7 +279,7 @@ class State(Shown):
     def _slots_for(
         self, before: Sequence[Structure], after: Sequence[Structure], changes: Mapping[str, Any], asked: str
     ) -> tuple[Any, ...]:
-        """The slots that are needed now."""
+        """Return the slots that are needed now."""
         rule = self.rule
         held, numbered = self._slot_leaves()
         treedef = structure(numbered)
@@ -305,12 +306,12 @@ class State(Shown):
         return tuple(trees)
 
     def _taken_for(self, before: Sequence[Structure], after: Sequence[Structure]) -> Any:
-        """The steps that each parameter has taken, where they count now.
+        """Return the step counts of the parameters that count their steps now.
 
         A parameter that had no gradient yet has a slot of zeros.
         """
         held, _ = self._slot_leaves()
-        # What is empty in the parameters is so in every slot.
+        # A leaf that is None in the parameters is None in every slot.
         there = [[x for x in of_one if x is not None] for of_one in zip(*held, strict=True)]
         counted = [[bool(x) and row.counts for x, row in zip(there, rows, strict=True)] for rows in (before, after)]
         if counted[0] == counted[1]:
@@ -328,7 +329,7 @@ class State(Shown):
 
 
 def _attach(cls: type[State]) -> None:
-    """Give a state the attributes that its class does not write out; a slot is called as its rule calls it."""
+    """Add the attributes of hyperparameters and slots to a state's class."""
     written = {x.slot for x in vars(cls).values() if isinstance(x, SlotTree)}
     made: list[tuple[str, Any]] = [(name, Hyperparameter()) for name in cls.rule.names if name not in vars(cls)]
     made += [(x.attribute or x.name, SlotTree(x.name)) for x in cls.rule.slots if x.name not in written]
@@ -345,7 +346,7 @@ def _attach(cls: type[State]) -> None:
 
 
 def _value(entry: Any, numbers: Sequence[Any]) -> Any:
-    """What stands for an entry: turned off, it is the Python number 0, and stays so when it is given back."""
+    """Return the value of an entry. For a term that is turned off it is the Python number 0, so that it stays off."""
     if entry is None:
         return 0.0
     if is_known(entry, numbers):
@@ -354,7 +355,7 @@ def _value(entry: Any, numbers: Sequence[Any]) -> Any:
 
 
 def packed(tree: Any) -> Any:
-    """A slot packed, where any two of its arrays lie in one then; not where some are spread over devices."""
+    """Pack a slot if it has at least two arrays that fit together, unless some are spread over devices."""
     if any(map(is_spread, leaves(tree))):
         return tree
     made = ravel(tree)

@@ -1,4 +1,4 @@
-"""States as short text: the shapes of what they hold, and never its memory."""
+"""Short text for states: the shapes of their arrays instead of the numbers."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from funcgrad.optim._state.hyperparameters import Schedule
 from funcgrad.optim._state.prefix import Place, Prefixes, of_vector
 from funcgrad.tree import flatten, unflatten
 
-# Of more arrays than this their number is shown, and how many elements there are.
+# For more arrays than this, the text shows only how many arrays and elements there are.
 _FEW = 8
-# A float with as many characters is rounded.
+# A float with this many characters is rounded.
 _LONG = 10
 
 
 def stored(x: Any) -> Any:
-    """A scalar of NumPy's as an array of shape []: orbax gives back no others."""
+    """Return a NumPy scalar as an array of shape [], because orbax does not restore scalars."""
     return np.array(x) if isinstance(x, np.generic) else x
 
 
 def store(state: Any, *names: str) -> None:
-    """Let fields of a frozen dataclass be such arrays."""
+    """Convert the scalars in fields of a frozen dataclass to such arrays."""
     for name in names:
         object.__setattr__(state, name, stored(getattr(state, name)))
 
@@ -52,7 +52,7 @@ class Shown:
 
 
 def word_of(x: Any) -> _Word:
-    """A number that is known as it is, an array by its type."""
+    """Return a known number as it is, and an array by its type."""
     if isinstance(x, _Word):
         return x
     if isinstance(x, Shown):
@@ -65,7 +65,7 @@ def word_of(x: Any) -> _Word:
             return _Word(_number(np.asarray(x)[()]))
         return _Word(str(aval))
     except (AttributeError, TypeError, RuntimeError):
-        # What a transform of somebody else's puts in the place of arrays; an array whose memory was given away.
+        # The value is an object of another library's transform, or an array whose memory was donated.
         return _Word(type(x).__name__)
 
 
@@ -79,7 +79,7 @@ def _is_shown(x: Any) -> bool:
 
 
 def text_of(tree: Any) -> str:
-    """A pytree with the types of its arrays in their places, or their number where there are many."""
+    """Return a pytree with the types of its arrays, or their number if there are many."""
     leaves, treedef = flatten(tree, _is_shown)
     if len(leaves) <= _FEW:
         return repr(unflatten(treedef, map(word_of, leaves)))
@@ -91,13 +91,13 @@ def text_of(tree: Any) -> str:
 
 
 def shown(owner: Any, fields: Iterable[tuple[str, Any]]) -> str:
-    """An object as the call that would make it, without fields that are ``None`` or hold nothing."""
+    """Return an object as the call that would make it, without fields that are ``None`` or empty."""
     text = [f"{name}={text_of(value)}" for name, value in fields if flatten(value, _is_shown)[0]]
     return f"{type(owner).__name__}({', '.join(text)})"
 
 
 def hyperparameters_shown(rule: Rule, prefixes: Prefixes, numbers: Any) -> list[tuple[str, Any]]:
-    """Hyperparameters by name, as trees of what they are; numbers that are not known by their type."""
+    """Return hyperparameters by name, as trees of their values; unknown numbers are shown by their type."""
     known = type(numbers) is np.ndarray or (is_engine_value(numbers) and not is_abstract(numbers))
     values = of_vector(numbers) if known else None
 
@@ -113,7 +113,7 @@ def hyperparameters_shown(rule: Rule, prefixes: Prefixes, numbers: Any) -> list[
 
 
 def terms_of(rule: Rule, prefixes: Prefixes) -> str:
-    """Which hyperparameters are numbers, schedules, or turned off, and the values of choices: what is not data."""
+    """Describe the structure: which hyperparameters are numbers, schedules or turned off, and the values of choices."""
 
     def word(kind: Any, entry: Any) -> _Word:
         if isinstance(kind, Choice):

@@ -1,4 +1,4 @@
-"""What makes an optimizer of a rule: its state, the pair of functions, and PyTorch's class, all read off the record."""
+"""Makes an optimizer from a rule: its state, its pair of functions, and PyTorch's class."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from funcgrad.optim._torch.rule_optimizer import RuleOptimizer
 from funcgrad.optim._update import update
 from funcgrad.tree import register_dataclass
 
-# The arguments of `init` beside hyperparameters.
+# The arguments of `init` besides hyperparameters.
 _OF_INIT = {"foreach": None, "differentiable": False, "master_dtype": None}
 
 
 class Declared(NamedTuple):
-    """What `optimizer` makes of a rule.
+    """The state, functions and class that `optimizer` makes from a rule.
 
     Args:
         state: the class of its states, a subclass of `State`.
@@ -31,7 +31,7 @@ class Declared(NamedTuple):
         optimizer: PyTorch's class, a subclass of `RuleOptimizer`.
     """
 
-    # What attributes and arguments they have stands in the record, where type checkers do not see it.
+    # Type checkers cannot see the attributes and arguments, because they are generated from the rule.
     state: type[Any]
     init: Callable[..., Any]
     update: Callable[..., tuple[Any, Any]]
@@ -41,23 +41,23 @@ class Declared(NamedTuple):
 def optimizer(rule: Rule, base: type[RuleOptimizer] = RuleOptimizer, *, module: str | None = None) -> Declared:
     """Make a rule's state class, its pair of pure functions, and PyTorch's class.
 
-    All that `funcgrad.sgd_init`, `funcgrad.sgd_update` and `funcgrad.optim.SGD` do is done here too: hyperparameters
-    are checked, may be trees of values or a schedule, and change without recompilation; gradients may be missing;
-    small parameters are stepped together; the class has groups, hooks and PyTorch's checkpoints.
+    The results have all features of `funcgrad.sgd_init`, `funcgrad.sgd_update` and `funcgrad.optim.SGD`.
+    Hyperparameters are checked, may be trees of values or a schedule, and change without recompilation. Gradients may
+    be missing. Small parameters are stepped together. The class has groups, hooks and PyTorch's checkpoints.
 
     Args:
-        rule: the record. Called ``lion``, it gives ``LionState``, ``lion_init``, ``lion_update`` and ``Lion``; states
-            and optimizers can be pickled if these are their names in the module ``module``.
-        base: what the class is derived from.
+        rule: the rule. The name ``lion`` gives ``LionState``, ``lion_init``, ``lion_update`` and ``Lion``. States and
+            optimizers can be pickled if the module ``module`` has them under these names.
+        base: the base class of the optimizer.
         module: the ``__name__`` of the module that holds the four results. By default it is the module in which the
             function ``rule.step`` is defined.
 
     Returns:
         ``(state, init, update, optimizer)``. The state has an attribute for each hyperparameter and each slot. The
-        functions take the hyperparameters by the names in the record, the class by those of PyTorch's groups.
+        The functions take the hyperparameters by the rule's names, the class by the names in PyTorch's groups.
 
     Raises:
-        TypeError: two of the rule's hyperparameters and slots have one name, or one that states have already.
+        TypeError: two hyperparameters or slots of the rule have one name, or a name that states already have.
 
     Example:
         >>> import numpy as np
@@ -127,7 +127,7 @@ def _class(state: type[State], base: type[RuleOptimizer], where: dict[str, str])
     signature = _signature_of_class(rule)
 
     def init(self: RuleOptimizer, *args: Any, **options: Any) -> None:
-        # ``args[1]`` is the learning rate where the signature has it behind the parameters.
+        # ``args[1]`` is the learning rate if the signature has it behind the parameters.
         if len(args) > 1 and "learning_rate" in options and list(signature.parameters)[1] == "lr":
             options["lr"] = args[1]
         given = _bound(name, signature, args, with_lr(rule, options, name))
@@ -150,7 +150,7 @@ def _class(state: type[State], base: type[RuleOptimizer], where: dict[str, str])
 
 
 def _signature_of_class(rule: Rule) -> Signature:
-    """The arguments of PyTorch's constructor; those before ``*`` may be given by their place."""
+    """Return the arguments of PyTorch's constructor; those before ``*`` may be given by position."""
     options = {name: _for_class(default) for name, default in rule.defaults.items() if name not in rule.fixed}
     if rule.torch.arguments is None:
         others = {"foreach": None, "differentiable": False}

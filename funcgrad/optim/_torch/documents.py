@@ -1,4 +1,4 @@
-"""The docstrings of a rule's state, functions and class, made of its record."""
+"""The docstrings of a rule's state, functions and class, generated from the rule."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def of_state(rule: Rule) -> str:
 
 
 def of_init(rule: Rule) -> str:
-    """The documentation of ``init``."""
+    """Return the docstring of ``init``."""
     slots = ", ".join([f"``{slot.name}``" for slot in rule.slots]) or "nothing"
     args = [("params", "a pytree of float or complex arrays; only structure, shapes, dtypes and devices are used.")]
     args += [(x.name, x.about) for x in rule.hyperparameters if not (isinstance(x, Choice) and x.fixed)]
@@ -112,8 +112,7 @@ def of_init(rule: Rule) -> str:
             "",
             *_wrapped(
                 "Any hyperparameter may be a pytree that is a prefix of ``params``, with a value for each part of it: "
-                "what parameter groups are to an optimizer with state. ``learning_rate`` is another name of ``lr``."
-                + _of_tuples(rule)
+                "like the parameter groups of PyTorch. ``learning_rate`` is another name of ``lr``." + _of_tuples(rule)
             ),
             "",
             *_listed("Args", [*args, *OTHERS.items()]),
@@ -135,7 +134,7 @@ def of_init(rule: Rule) -> str:
 
 
 def of_update(rule: Rule) -> str:
-    """The documentation of ``update``."""
+    """Return the docstring of ``update``."""
     return "\n".join(
         [
             f"Take one step of {rule.title}: PyTorch's rule, as a pure function."
@@ -175,7 +174,7 @@ def of_update(rule: Rule) -> str:
 
 
 def of_class(rule: Rule, names: Sequence[str]) -> str:
-    """The documentation of PyTorch's class, with these arguments."""
+    """Return the docstring of PyTorch's class, with these arguments."""
     about = {x.name: x.about for x in rule.hyperparameters}
     for name, parts in rule.options.items():
         about[name] = "; ".join([about[part].removesuffix(".") for part in parts]) + "."

@@ -1,4 +1,4 @@
-"""The optimizers that are read off their rules: states, pairs of functions, and PyTorch's classes."""
+"""The optimizers generated from the rules: states, pairs of functions, and PyTorch's classes."""
 
 from funcgrad._public import published_as
 from funcgrad.optim._rules.adadelta import ADADELTA

@@ -1,4 +1,4 @@
-"""Parameter groups: what is checked of one before an optimizer takes it, in PyTorch's words."""
+"""Parameter groups: the checks of a group before an optimizer accepts it, in PyTorch's words."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ UNORDERED = (
 
 
 def checked_group(group: Any, others: list[dict[str, Any]], defaults: dict[str, Any]) -> dict[str, Any]:
-    """The group with its parameters as a list and its options complete."""
+    """Return the group with its parameters as a list and with all options."""
     if not isinstance(defaults, dict):
         raise TypeError(
             f"Optimizer: defaults is a {type(defaults).__name__}; needed a dict of options, as {{'lr': 0.1}}. Pass one."
@@ -65,7 +65,7 @@ def typename(x: Any) -> str:
 
 
 def _set_params(group: dict[str, Any]) -> None:
-    """Parameters as a list, and their names, where they come with them."""
+    """Store the parameters as a list, and their names if they have any."""
     params = group["params"]
     if is_tensor(params):
         params = [params]

@@ -1,4 +1,4 @@
-"""Hooks that can be taken back."""
+"""Hooks that can be removed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _numbers = itertools.count()
 
 
 class RemovableHandle:
-    """What a registration returns: ``remove()`` takes the hook back, as does leaving a ``with`` statement."""
+    """The result of registering a hook: ``remove()`` removes the hook, and so does the end of a ``with`` statement."""
 
     def __init__(self, hooks: Hooks, number: int) -> None:
         self._hooks = hooks
@@ -21,7 +21,7 @@ class RemovableHandle:
 
     @classmethod
     def register(cls, hooks: Hooks, hook: Callable[..., Any], prepend: bool = False) -> Self:
-        """Add a hook, as the last or the first."""
+        """Add a hook at the end or at the beginning."""
         handle = cls(hooks, next(_numbers))
         hooks[handle.id] = hook
         if prepend:
@@ -29,7 +29,7 @@ class RemovableHandle:
         return handle
 
     def remove(self) -> None:
-        """Take the hook back."""
+        """Remove the hook."""
         self._hooks.pop(self.id, None)
 
     def __enter__(self) -> Self:

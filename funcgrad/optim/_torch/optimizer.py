@@ -32,7 +32,7 @@ _HOOKS = (
 
 
 class Optimizer:
-    """Base class of optimizers, to be subclassed as PyTorch's is.
+    """Base class of optimizers. Subclass it as in PyTorch.
 
     A subclass calls ``super().__init__(params, defaults)`` and defines ``step``. Options of `defaults` that are
     `required` must be given for each group.
@@ -40,10 +40,10 @@ class Optimizer:
     Args:
         params: an iterable of tensors, of ``(name, tensor)`` pairs or of dicts with ``"params"`` and options: the
             parameter groups. Or any pytree of NumPy or JAX arrays, for ``step(grads=...)``.
-        defaults: the options of a group, where it does not give its own.
+        defaults: the options of a group that does not give its own.
 
     Raises:
-        TypeError: ``params`` is a tensor, a set, or holds something else than tensors.
+        TypeError: ``params`` is a tensor or a set, or holds other objects than tensors.
         ValueError: there are no parameters, one is no leaf, one is in two groups, or a required option is missing.
 
     Example:
@@ -85,7 +85,7 @@ class Optimizer:
             )
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
-        # The structure of a pytree of arrays, where one was given.
+        # The structure of the pytree of arrays, if one was given.
         self._treedef: TreeDef | None = None
         groups = self._groups_of(params)
         if not groups:
@@ -99,7 +99,7 @@ class Optimizer:
             setattr(cls, "step", _with_hooks(vars(cls)["step"]))  # noqa: B010  (the attribute of any subclass)
 
     def _groups_of(self, params: Any) -> list[Any]:
-        """Groups or tensors; the arrays of a pytree become tensors that share their memory."""
+        """Return groups or tensors. The arrays of a pytree become tensors that share their memory."""
         if isinstance(params, set):
             raise TypeError(UNORDERED)
         if not isinstance(params, dict) and not is_value(params):
@@ -113,14 +113,14 @@ class Optimizer:
         return [rebuild(leaf, requires_grad=is_inexact(leaf.dtype)) for leaf in leaves]
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a group of parameters, with options of its own where it has some."""
+        """Add a group of parameters, optionally with its own options."""
         self.param_groups.append(checked_group(param_group, self.param_groups, self.defaults))
 
     def zero_grad(self, set_to_none: bool = False) -> None:
         """Set the gradients of all parameters to zero.
 
         Args:
-            set_to_none: set them to ``None`` instead, which spares memory and time; the default of newer PyTorch.
+            set_to_none: set them to ``None`` instead, which saves memory and time; the default of newer PyTorch.
         """
         for group in self.param_groups:
             for p in group["params"]:
@@ -138,7 +138,7 @@ class Optimizer:
                     gradient._value.fill(0)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Take one step; to be defined by subclasses.
+        """Take one step. Subclasses define it.
 
         Args:
             closure: computes the loss anew, with gradients, and returns it.
@@ -159,10 +159,10 @@ class Optimizer:
         return packed
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over groups and state from what `state_dict` returned, here or in PyTorch.
+        """Load groups and state from the result of `state_dict`, from here or from PyTorch.
 
-        Floating-point state is converted to dtype and device of its parameter; state that belongs to no parameter is
-        taken as it is.
+        Floating-point state is converted to the dtype and device of its parameter. State that belongs to no parameter
+        is loaded unchanged.
 
         Raises:
             ValueError: the groups differ in number or size from this optimizer's.
@@ -184,34 +184,34 @@ class Optimizer:
             hook(self)
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Have ``hook(optimizer, args, kwargs)`` called before each step; it may return changed ``(args, kwargs)``.
+        """Call ``hook(optimizer, args, kwargs)`` before each step; it may return changed ``(args, kwargs)``.
 
         The first of ``args`` is the optimizer.
         """
         return RemovableHandle.register(self._step_pre, hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Have ``hook(optimizer, args, kwargs)`` called after each step."""
+        """Call ``hook(optimizer, args, kwargs)`` after each step."""
         return RemovableHandle.register(self._step_post, hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Have ``hook(optimizer)`` called before `state_dict`."""
+        """Call ``hook(optimizer)`` before `state_dict`."""
         return RemovableHandle.register(self._state_dict_pre, hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Have ``hook(optimizer, state_dict)`` called after `state_dict`; it may return another."""
+        """Call ``hook(optimizer, state_dict)`` after `state_dict`; it may return another dict."""
         return RemovableHandle.register(self._state_dict_post, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Have ``hook(optimizer, state_dict)`` called before `load_state_dict`; it may return another."""
+        """Call ``hook(optimizer, state_dict)`` before `load_state_dict`; it may return another dict."""
         return RemovableHandle.register(self._load_state_dict_pre, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Have ``hook(optimizer)`` called after `load_state_dict`."""
+        """Call ``hook(optimizer)`` after `load_state_dict`."""
         return RemovableHandle.register(self._load_state_dict_post, hook, prepend)
 
     def _tree(self) -> Any:
-        """The parameters as arrays, in the structure in which they were given."""
+        """Return the parameters as arrays, in the structure in which they were given."""
         values = [p._value for group in self.param_groups for p in group["params"]]
         return values if self._treedef is None else unflatten(self._treedef, values)
 
@@ -238,14 +238,14 @@ def _is_array(x: Any) -> bool:
 
 
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
-    """A subclass's ``step`` with the hooks around it, once however often it is inherited."""
+    """Wrap a subclass's ``step`` to call the hooks, once even if several classes inherit it."""
 
     @functools.wraps(step)
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         before, after = self._step_pre, self._step_post
         if not before and not after:
             return step(self, *args, **kwargs)
-        # Hooks see all arguments, the optimizer itself too, as PyTorch's do.
+        # Hooks see all arguments, including the optimizer, as PyTorch's do.
         args = (self, *args)
         for hook in before.values():
             changed = hook(self, args, kwargs)

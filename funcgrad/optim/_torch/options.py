@@ -14,7 +14,7 @@ from funcgrad.optim._torch.groups import required
 
 
 def option_of(options: dict[str, Any], kind: Number | Choice) -> Any:
-    """A hyperparameter among the options of a group."""
+    """Return a hyperparameter from the options of a group."""
     if type(kind) is Number and kind.option is not None:
         name, place = kind.option
         try:
@@ -28,12 +28,12 @@ def option_of(options: dict[str, Any], kind: Number | Choice) -> Any:
 
 
 def number_of(value: Any) -> Any:
-    """The number that a tensor or an array of one element holds; others as they are."""
+    """Return the number in a tensor or array of one element; other values unchanged."""
     return value.item() if is_tensor(value) or isinstance(value, np.ndarray) else value
 
 
 def check_option(kind: Number | Choice, value: Any) -> None:
-    """Refuse what is out of range, in PyTorch's words."""
+    """Refuse a value out of range, in PyTorch's words."""
     if value is required:
         return
     if isinstance(kind, Choice):

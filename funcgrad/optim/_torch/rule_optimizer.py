@@ -1,4 +1,4 @@
-"""``RuleOptimizer``: PyTorch's optimizer over any rule. It gathers what a step reads and puts back what it gives."""
+"""``RuleOptimizer``: PyTorch's optimizer for any rule. It collects the inputs of a step and stores the results."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from funcgrad.optim._torch.options import check_option, number_of, option_of
 from funcgrad.optim._update import update
 from funcgrad.tree import flatten, structure
 
-# A parameter and its gradient; a group, its hyperparameters and those of its parameters that have a gradient.
+# A parameter and its gradient; a group, its hyperparameters and its parameters that have a gradient.
 _Pair = tuple[Any, Any]
 _Members = tuple[dict[str, Any], Row, list[_Pair]]
 
-# Options of these types are the same as long as they are equal.
+# Options of these types are the same if they are equal.
 _PLAIN = frozenset({bool, int, float, str, type(None)})
 _PLAIN_OR_TUPLE = _PLAIN | {tuple}
-_ROWS = 64  # How many are kept; a schedule makes new ones at each step.
+_ROWS = 64  # The number of rows that are kept; a schedule makes new ones at each step.
 _value = operator.attrgetter("_value")
-_NOTHING_HELD: tuple[list[Any], int] = [], 1  # Of a parameter without slots whose steps do not count.
+_NOTHING_HELD: tuple[list[Any], int] = [], 1  # For a parameter without slots and without step count.
 
 
 class RuleOptimizer(Optimizer):
-    """Base class of the optimizers that are a rule. A subclass names the state, and writes out its arguments.
+    """Base class of the optimizers that have a rule. A subclass names the state and writes out its arguments.
 
     Args:
         params: as for `Optimizer`.
@@ -49,14 +49,14 @@ class RuleOptimizer(Optimizer):
     """
 
     kind: ClassVar[type[State]]
-    # The options beside hyperparameters, with what they are where a checkpoint lacks them.
+    # The options besides hyperparameters, with the values for checkpoints that lack them.
     kept: ClassVar[dict[str, Any]] = {"foreach": None, "differentiable": False}
-    # The step of JAX values, which takes the memory of the old ones.
+    # The step of JAX values, which reuses the memory of the old ones.
     compiled_update: ClassVar[Callable[..., Any]]
     _rows: ClassVar[dict[Any, Row]]
-    # Whether a step leaves counts or scalar slots to put back.
+    # Whether a step has counts or scalar slots to store.
     _advances: ClassVar[bool]
-    # The hyperparameters among the options of a group.
+    # Returns the hyperparameters from the options of a group.
     _options: ClassVar[Callable[..., tuple[Any, ...]]]
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -83,14 +83,14 @@ class RuleOptimizer(Optimizer):
         if rule.fits is not None:
             self._check_params(rule.fits)
         if rule.torch.eager:
-            # With the numbers of the constructor, whatever the groups say, as in PyTorch.
+            # As in PyTorch, the numbers of the constructor count here, even if groups have others.
             row = self._row(options)
             for group in self.param_groups:
                 for p in group["params"]:
                     self._held(p, row)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a group of parameters, with options of its own where it has some."""
+        """Add a group of parameters, optionally with its own options."""
         super().add_param_group(param_group)
         fits = self.kind.rule.fits
         if fits is not None and len(self.param_groups) > 1:
@@ -121,7 +121,7 @@ class RuleOptimizer(Optimizer):
                     self.state[p][rule.torch.counted] = _new_count(int(count), rule)
 
     def take_step(self, closure: Callable[[], Any] | None, grads: Any) -> Any:
-        """What a subclass's ``step`` does."""
+        """Take one step: the body of a subclass's ``step``."""
         loss = None
         if closure is not None:
             check_callable("step", closure, "closure")
@@ -160,10 +160,10 @@ class RuleOptimizer(Optimizer):
         return leaves
 
     def _row(self, group: dict[str, Any]) -> Row:
-        """The hyperparameters of a group, found again while they are what they were."""
+        """Return the hyperparameters of a group; the last object again if the options did not change."""
         given = self._options(group)
         try:
-            # No other options are kept, nor equal to such.
+            # Only options of plain types are kept, and no other value equals them.
             return self._rows[given]
         except (KeyError, TypeError):
             values = [option_of(group, kind) for kind in self.kind.rule.hyperparameters]
@@ -175,7 +175,7 @@ class RuleOptimizer(Optimizer):
         return row
 
     def _new_row(self, given: Sequence[Any]) -> Row:
-        """The hyperparameters as a step takes them: what is 0 is turned off."""
+        """Return the hyperparameters for a step; terms that are 0 are turned off."""
         on: list[Any] = []
         numbers = []
         for kind, value in zip(self.kind.rule.hyperparameters, given, strict=True):
@@ -201,7 +201,7 @@ class RuleOptimizer(Optimizer):
                 held, taken = _NOTHING_HELD if bare else self._held(p, row)
                 written += held
                 todo.append((p, gradient, held, taken, row))
-        # Before anything else refers to the values: what nothing refers to is in no graph.
+        # Note the writes before anything else refers to the values: a value that nothing refers to is in no graph.
         WRITES.note(written)
         gathered, tensor = stepper.gathered, TRACE.tracer_type
         new_slots: dict[int, Sequence[Any]] = {}
@@ -218,7 +218,7 @@ class RuleOptimizer(Optimizer):
                 self._advance(p, row, new_slots.get(i, ()))
 
     def _held(self, p: Any, row: Row) -> tuple[list[Any], int]:
-        """The slots of a parameter as tensors, begun where they are not there, and how many steps it has taken."""
+        """Return the slots of a parameter as tensors, made if they are missing, and its step count."""
         slots = row.structure.slots
         state = self.state[p] if slots else self.state.get(p, {})
         rule = self.kind.rule
@@ -239,36 +239,36 @@ class RuleOptimizer(Optimizer):
         return held, taken
 
     def _advance(self, p: Any, row: Row, slots: Sequence[Any]) -> None:
-        """Put back what is no array that was written in place: counts of steps and scalar slots."""
+        """Store the results that were not written in place: step counts and scalar slots."""
         self._count(p)
-        # Of what is written in place there is nothing to put back.
+        # Array slots were written in place already.
         for slot, value in zip(row.structure.slots, slots, strict=False):
             if slot.scalar:
                 self.state[p][slot.key] = TRACE.constant(np.asarray(value))
 
     def _count(self, p: Any) -> None:
-        """Note the step, where checkpoints keep their number."""
+        """Count the step, if checkpoints keep the count."""
         counted = self.kind.rule.torch.counted
         if counted is not None:
             count = self.state[p][counted]
             if self.kind.rule.torch.counted_in_tensors:
-                # In its memory, as PyTorch's.
+                # Write to the count's own memory, as PyTorch does.
                 count._value += 1
             else:
                 self.state[p][counted] = count + 1
 
     def _step_compiled(self, members: list[_Members]) -> None:
-        """Step all parameters that are JAX's by one compiled update, which takes the memory of the old values."""
+        """Step all JAX parameters by one compiled update, which reuses the memory of the old values."""
         WRITES.note([p for _, _, pairs in members for p, _ in pairs])
         values = [[p._value for p, _ in pairs] for _, _, pairs in members]
         grads = [[g._value if is_tensor(g) else g for _, g in pairs] for _, _, pairs in members]
-        # In the 64-bit mode what JAX holds stays there: outside, wide results would come back in NumPy.
+        # Stay in the 64-bit mode: outside of it, wide results would come back as NumPy arrays.
         with engine_scope(values[0]):
             new, state = self.compiled_update(grads, self._state_of(members, tensors=False), values)
         self._put_back(members, new, state, set_value)
 
     def _step_recorded(self, group: dict[str, Any], row: Row, pairs: list[_Pair]) -> None:
-        """Step on the tensors themselves; each parameter takes over the history of its new value."""
+        """Step the tensors themselves. Each parameter takes over the history of its new value."""
         members = [(group, row, pairs)]
         with recorded(True):
             values = [[p.clone() for p, _ in pairs]]
@@ -281,7 +281,10 @@ class RuleOptimizer(Optimizer):
         self._put_back(members, new, state, put)
 
     def _state_of(self, members: list[_Members], tensors: bool) -> State:
-        """Groups and slots as the state of the functions: hyperparameters are lists with one for each group."""
+        """Return groups and slots as a state of the functions.
+
+        Hyperparameters are lists with one value for each group.
+        """
         rule = self.kind.rule
         rows = [row for _, row, _ in members]
         hypers, numbers = _laid_out(rule, rows)
@@ -329,7 +332,7 @@ def _pairs(params: Sequence[Any], given: Iterator[Any] | None) -> tuple[list[_Pa
 
 
 def _new_count(taken: int, rule: Rule) -> Any:
-    """A number of steps as PyTorch keeps it."""
+    """Return a step count in PyTorch's form."""
     return TRACE.constant(np.array(taken, np.float32)) if rule.torch.counted_in_tensors else taken
 
 
@@ -350,12 +353,12 @@ def _begun(slot: Slot, value: Any, row: Row) -> Any:
 
 
 def _arrays_of(value: Any, slots: Sequence[Any], row: Row) -> tuple[Any, ...]:
-    """The memory of a parameter and of those of its slots that are arrays."""
+    """Return the memory of a parameter and of its array slots."""
     return (value, *[x for x, scalar in zip(slots, row.structure.scalars, strict=True) if not scalar])
 
 
 def _laid_out(rule: Rule, rows: Sequence[Row]) -> tuple[Prefixes, list[float]]:
-    """The hyperparameters of the groups as those of a state."""
+    """Return the hyperparameters of the groups as those of a state."""
     treedef = structure([0] * len(rows))
     numbers: list[float] = []
     rest = [iter(row.numbers) for row in rows]
@@ -373,7 +376,7 @@ def _laid_out(rule: Rule, rows: Sequence[Row]) -> tuple[Prefixes, list[float]]:
 
 
 def _reader(rule: Rule) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
-    """What finds the options that the hyperparameters are, in a tuple."""
+    """Return a function that reads the hyperparameters from the options, as a tuple."""
     kinds = rule.hyperparameters
     names = dict.fromkeys([x.option[0] if type(x) is Number and x.option else x.name for x in kinds])
     return operator.itemgetter(*names) if len(names) > 1 else lambda options: tuple([options[x] for x in names])

@@ -1,4 +1,4 @@
-"""State and groups of an optimizer as plain dicts, in PyTorch's layout, and back."""
+"""Conversion between an optimizer's state and plain dicts in PyTorch's layout."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Groups = list[dict[str, Any]]
 
 
 def _numbers(groups: Groups) -> dict[int, int]:
-    """The number of each parameter, by identity: in the order of the groups."""
+    """Return the number of each parameter by its id, in the order of the groups."""
     numbers: dict[int, int] = {}
     start = 0
     for group in groups:
@@ -31,7 +31,7 @@ def _numbers(groups: Groups) -> dict[int, int]:
 
 
 def pack_groups(groups: Groups) -> Groups:
-    """The groups with numbers in the place of parameters."""
+    """Return the groups with numbers instead of parameters."""
     numbers = _numbers(groups)
     return [
         {
@@ -43,13 +43,13 @@ def pack_groups(groups: Groups) -> Groups:
 
 
 def pack_state(state: Mapping[Any, Any], groups: Groups) -> dict[Any, Any]:
-    """The state by parameter number; what belongs to no parameter under its own key."""
+    """Return the state by parameter number; entries of no parameter keep their key."""
     numbers = _numbers(groups)
     return {numbers[id(key)] if is_tensor(key) else key: value for key, value in state.items()}
 
 
 def load_groups(saved: Groups, groups: Groups) -> Groups:
-    """Saved groups with this optimizer's parameters."""
+    """Return saved groups with this optimizer's parameters."""
     if len(groups) != len(saved):
         raise ValueError("loaded state dict has a different number of parameter groups")
     if any(len(new["params"]) != len(old["params"]) for new, old in zip(saved, groups, strict=True)):
@@ -66,7 +66,7 @@ def load_groups(saved: Groups, groups: Groups) -> Groups:
 
 
 def load_state(saved: Mapping[str, Any], groups: Groups) -> defaultdict[Any, Any]:
-    """Saved state by parameter, converted to each one's dtype and device; the rest as it is."""
+    """Return saved state by parameter, converted to each one's dtype and device; other entries unchanged."""
     numbers = [number for group in saved["param_groups"] for number in group["params"]]
     params = dict(zip(numbers, [p for group in groups for p in group["params"]], strict=True))
     state: defaultdict[Any, Any] = defaultdict(dict)
@@ -82,7 +82,7 @@ def _converted(value: Any, p: Any, key: Any = None) -> Any:
     value = array_of(value) if is_torchs(value) else value
     array = value._value if is_tensor(value) else value
     if is_tensor(value) or isinstance(array, np.ndarray):
-        # A count of steps is no value like the parameter's, nor is a number for the whole of it.
+        # A step count has no dtype of the parameter, and neither has a number for the whole parameter.
         alone = key == "step" or (array.ndim == 0 and p.ndim != 0)
         return rebuild(np.array(array) if alone else _like(array, p), False)
     if isinstance(value, dict):
@@ -94,11 +94,11 @@ def _converted(value: Any, p: Any, key: Any = None) -> Any:
 
 
 def _like(value: Any, p: Any) -> Any:
-    """A copy of a value, with dtype and device of the parameter where that is floating."""
+    """Return a copy of a value, with the dtype and device of the parameter if that is floating-point."""
     # A real number kept for a complex parameter stays real.
     converts = is_inexact(p.dtype) and (p.dtype.kind != "c" or value.dtype.kind == "c")
     dtype = p.dtype if converts else value.dtype
     if is_engine_value(p._value):
-        # Zeros on the parameter's device take the sum there.
+        # Adding to zeros on the parameter's device puts the sum there.
         return add_p(zeros_like(cast(p._value, dtype)), cast(value, dtype)) if value.shape == p.shape else value
     return np.array(value, dtype)
