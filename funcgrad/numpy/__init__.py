@@ -9,7 +9,7 @@ from funcgrad.numpy._base.rest import of_numpys as _of_numpys
 from funcgrad.numpy._array import attach as _protocols, ufunc_methods as _ufunc_methods
 from funcgrad.numpy import fft as fft, linalg as linalg
 
-# Unformatted, because one name a line would be 300 lines.
+# The imports are unformatted, because one name per line would take 300 lines.
 # fmt: off
 from funcgrad.numpy._choose.at import at as at
 from funcgrad.numpy._reduce.calculus import (

@@ -1,6 +1,6 @@
-"""What the rest of the library builds on, beside NumPy's functions themselves: the only door to this room's insides.
+"""Names for other rooms of the library, besides NumPy's functions. Other rooms import no other internals of this room.
 
-What is exported here may be relied upon by other parts of the library; `funcgrad.extend` names what others may.
+Other parts of the library may use everything here. `funcgrad.extend` has the names for users' own extensions.
 """
 
 from funcgrad._public import publish

@@ -1,6 +1,7 @@
-"""Fits and roots of ``numpy.polynomial``, which NumPy computes by LAPACK: here they carry derivatives.
+"""Fits and roots of ``numpy.polynomial``, with derivatives. NumPy computes them by LAPACK, which has none.
 
-All else of ``numpy.polynomial`` takes traced values as it is. The classes are NumPy's, but for ``fit`` and ``roots``.
+All other functions of ``numpy.polynomial`` take traced values. The classes are NumPy's except for ``fit`` and
+``roots``.
 
 Example:
     >>> import numpy as np
@@ -62,7 +63,10 @@ Function = Callable[..., Any]
 
 
 def _least_squares(name: str, vander: Function, points: tuple[Any, Any, Any], deg: Any, rcond: Any, full: bool) -> Any:
-    """As ``numpy.polynomial.polyutils._fit``: columns of one length, and what was not fitted is zero."""
+    """Fit by least squares as ``numpy.polynomial.polyutils._fit``.
+
+    With scaled columns, and zero for terms not fitted.
+    """
     x, y, w = points
     degrees = np.asarray(deg)
     _check(name, x, y, w, degrees)
@@ -108,7 +112,7 @@ def _check(name: str, x: Any, y: Any, w: Any, degrees: np.ndarray) -> None:
 
 
 def _functions(numpys: ModuleType, prefix: str) -> tuple[Function, Function]:
-    """``chebfit`` and ``chebroots``, say."""
+    """Return functions such as ``chebfit`` and ``chebroots``."""
     family = numpys.__name__.rpartition(".")[2]
     vander, companion = (getattr(numpys, prefix + function) for function in ("vander", "companion"))
 
@@ -123,7 +127,7 @@ def _functions(numpys: ModuleType, prefix: str) -> tuple[Function, Function]:
         c = inexact(without_zeros(c, f"polynomial.{family}.{prefix}roots", "b"))
         if c.shape[0] < 2:
             return np.array([], c.dtype)
-        # Of objects it is computed without a word. Turned around it has smaller errors.
+        # LAPACK would take objects without an error and compute wrong numbers. The turned matrix has smaller errors.
         matrix = companion(elements(c) if isinstance(c, Tracer) else c)
         return sort(eigvals(as_array(matrix)[::-1, ::-1]))
 
@@ -142,7 +146,7 @@ def _functions(numpys: ModuleType, prefix: str) -> tuple[Function, Function]:
 
 
 def _kind(name: str, fit: Function, roots: Function) -> Any:
-    """NumPy's class, which finds its functions under these names."""
+    """Return NumPy's class with our functions."""
     parent = getattr(np.polynomial, name)
     return type(
         name,

@@ -22,7 +22,6 @@ RIDDLE = re.compile(r"(What|Whatever|Of|Who|Whose|Where|By|So many|Beside|Such|T
 ALLOWED = {
     "_transforms": 32,
     "autograd": 36,
-    "numpy": 77,
     "optim": 17,
 }
 

@@ -1,1 +1,1 @@
-"""What makes a tracer an array."""
+"""The array interface of tracers."""

@@ -1,4 +1,4 @@
-"""What makes a tracer an array: NumPy's protocols, the operators and the methods, attached in one place."""
+"""The array interface of tracers: NumPy's protocols, the operators and the methods, attached in one place."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, **opt
             and self.dtype.kind in direct[1]
             and (len(inputs) == 1 or _is_prepared(self, inputs[inputs[0] is self]))
         ):
-            # Nothing to convert, as for an operator: this spares a fifth of what the operation costs.
+            # No operand needs a conversion. This path saves a fifth of the operation's time.
             y = self._owner.apply(direct[0], inputs, NO_PARAMS)
             if self.shape:
                 return y if type(y) is not _NDARRAY else writable(y)
@@ -69,7 +69,7 @@ def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, **opt
 
 
 def _is_prepared(x: Tracer, other: Any) -> bool:
-    """Whether an operand needs no conversion beside a traced one."""
+    """Return whether an operand of a traced array needs no conversion."""
     kind = type(other)
     return (
         kind is float
@@ -80,7 +80,7 @@ def _is_prepared(x: Tracer, other: Any) -> bool:
 
 
 def _by_method(ufunc: np.ufunc, method: str, inputs: tuple, options: dict) -> Any:
-    """``ufunc.at``, ``ufunc.reduce`` and so on."""
+    """Apply a method of a ufunc, such as ``ufunc.at`` or ``ufunc.reduce``."""
     if method == "at":
         return ufunc_at(ufunc, *inputs)
     function = ufunc_methods.get((ufunc, method)) or fold(ufunc, method)
@@ -97,29 +97,29 @@ def _array_function(self: Tracer, function: Callable[..., Any], types: Any, args
         y = ours(*args, **kwargs)
     except BARE as error:
         retell(error, function, args, kwargs)
-    # Of what does not depend on its operands (np.sign, np.round) too, an array that takes traced values.
+    # A result that does not depend on its operands (np.sign, np.round) must take traced values too.
     return writable(y) if type(y) is _NDARRAY else y
 
 
 def _on_plain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """What NumPy computes by a function that we lack, of places that hold plain numbers; else it is refused."""
+    """Let NumPy compute a function that we lack, if all tracers hold plain numbers; else refuse it."""
     if any(isinstance(settled(x), Tracer) for x in tree.leaves((args, kwargs))):
-        # SciPy's public name may be that of a function around the ufunc.
+        # SciPy's public function may be a wrapper of the ufunc.
         special = getattr(sys.modules.get("scipy.special._ufuncs"), getattr(function, "__name__", ""), None)
         refuse(function, "scipy.special" if special is function else getattr(function, "__module__", None) or "numpy")
-    # NumPy gets what it can only read: what it wrote, names and views would not learn.
+    # NumPy gets read-only arrays: other names and views would not see a write.
     args, kwargs = tree.map(lambda x: np.asarray(x) if isinstance(x, Tracer) else x, (args, kwargs))
     return function(*args, **kwargs)
 
 
 def _jax_array(self: Tracer) -> NoReturn:
-    """JAX looks for this attribute on operands: to look is refused, since its functions never get as far as a call.
+    """Refuse JAX, which looks up this attribute on operands: its functions cannot take our tracers.
 
-    JAX's operators (``jax_array * tracer``) are told that there is none, whereupon they defer to ours.
+    For JAX's operators (``jax_array * tracer``) the attribute is missing, so that they defer to ours.
     """
     if sys._getframe(1).f_globals.get("__name__", "").endswith("array_methods"):
         raise AttributeError("__jax_array__")
-    # No TypeError: jax.jit would put a message of its own in its place.
+    # The class is not TypeError, because jax.jit would replace its message.
     raise errors.UnsupportedFunctionError(
         f"a jax.numpy function met a traced value {self.aval} of funcgrad, whose derivative it would lose. "
         "Use numpy or funcgrad.numpy here, or wrap the JAX function with fg.from_jax."
@@ -129,7 +129,7 @@ def _jax_array(self: Tracer) -> NoReturn:
 def astype(
     self: Tracer, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
 ) -> Any:
-    """``x.astype(dtype)``; of objects, an array with each element as a traced value of its own."""
+    """Return ``x.astype(dtype)``. For dtype object, each element becomes a traced value of its own."""
     if np.dtype(dtype) == object:
         return object_arrays.to_array(self)
     return creation.astype_method(self, dtype, order, casting, subok, copy)
@@ -144,7 +144,7 @@ _TWO_NAMESPACES = (
 
 
 def _array_namespace(self: Tracer, api_version: Any = None) -> Any:
-    """The Array API's functions; SciPy's, which ask for them, need more than these."""
+    """Return the functions of the Array API. SciPy asks for them, but needs more functions than these."""
     object_arrays.refuse_to_scipy(sys._getframe(1), ("scipy.fft",))
     if self._owner.note is None:
         self._owner.note = _TWO_NAMESPACES, "Multiple namespaces"
@@ -168,7 +168,7 @@ def _round(self: Tracer, decimals: int = 0, out: Any = None) -> Any:
     return writable(rounding.round_(self, decimals, out))
 
 
-# NumPy's loops over object arrays call these by name on each element, a 0-d tracer.
+# NumPy's loops over object arrays call these methods by name on each element, which is a 0-d tracer.
 _ELEMENTS = (
     t.exp, t.exp2, t.expm1, e.log, t.log2, t.log10, t.log1p, e.sqrt, t.cbrt, t.square, t.reciprocal, t.fabs,
     t.sin, t.cos, t.tan, t.arcsin, t.arccos, t.arctan, t.arctan2, t.sinh, t.cosh, t.tanh, t.arcsinh, t.arccosh,
@@ -241,7 +241,7 @@ METHODS: dict[str, Any] = {
     "__array_function__": _array_function,
     "__array__": object_arrays.to_array,
     "__array_namespace__": _array_namespace,
-    # pandas leaves an operation to what has a greater number than its own: 2,000 to 4,000.
+    # pandas has the numbers 2,000 to 4,000, and leaves the operation to an operand with a greater one.
     "__pandas_priority__": 10_000,
     "__repr__": text.to_text,
     "__str__": text.to_text,

@@ -1,4 +1,4 @@
-"""``fg.intercept()``: NumPy's makers of arrays, and SciPy's functions, for code that cannot be edited."""
+"""``fg.intercept()``: replaces NumPy's makers of arrays, and SciPy's functions, for code that cannot be edited."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from funcgrad.numpy._layout import creation, makers
 Maker = Callable[..., Any]
 
 _inside: ContextVar[bool] = ContextVar("funcgrad_intercept", default=False)
-# What compiles, computes and differentiates: to them NumPy is what it is.
+# Packages that compile, compute or differentiate. For them NumPy's functions stay unchanged.
 _OTHERS = frozenset(
     {"funcgrad", "jax", "jaxlib", "llvmlite", "ml_dtypes", "numba", "numpy", "opt_einsum", "optree", "torch"}
 )
@@ -29,27 +29,28 @@ _OTHERS = frozenset(
 
 @contextlib.contextmanager
 def intercept() -> Iterator[None]:
-    """Have NumPy's own makers of arrays give arrays that traced values can be written into, while a transform runs.
+    """Make NumPy's makers of arrays return arrays that traced values can be written into, while a transform runs.
 
-    NumPy tells nobody of ``np.zeros(n)``: it is a plain array, and a traced value cannot be written into it. Where the
-    code can be edited, write ``np.zeros(n, like=x)`` or ``fnp.zeros(n)``. Where it cannot, call it inside of this:
-    ``zeros``, ``ones``, ``empty``, ``full``, ``eye``, ``identity``, ``tri``, ``arange``, ``linspace``, ``logspace``,
-    ``geomspace``, ``array``, ``asarray`` and its like, ``copy``, ``fromiter`` and its like, ``loadtxt`` and the
-    ``_like`` s then make such arrays, and ``asarray(x)`` of a traced ``x`` is ``x``. They are replaced in ``numpy``,
-    and under their own names in modules that imported them from there, until the last of these contexts is left.
-    ``np.ndarray(n)`` is not replaced, because it is the type that others compare with: write ``np.empty(n)``.
+    NumPy does not report a call of ``np.zeros(n)``. Its result is a plain array, and a traced value cannot be written
+    into it. In code that can be edited, write ``np.zeros(n, like=x)`` or ``fnp.zeros(n)``. Other code can be called
+    inside of this context. Then these functions make arrays that take traced values: ``zeros``, ``ones``, ``empty``,
+    ``full``, ``eye``, ``identity``, ``tri``, ``arange``, ``linspace``, ``logspace``, ``geomspace``, ``array``,
+    ``asarray`` and its variants, ``copy``, ``fromiter`` and its variants, ``loadtxt`` and the ``_like`` functions.
+    ``asarray(x)`` of a traced ``x`` returns ``x``. The functions are replaced in ``numpy``, and in modules that
+    imported them under their own names, until the last of these contexts ends.
+    ``np.ndarray(n)`` is not replaced, because code uses it as a type in ``isinstance``: write ``np.empty(n)``.
 
-    SciPy's own functions and distributions, which do not take traced values (``scipy.linalg.cho_factor``,
-    ``scipy.stats.norm.logpdf``), are those of ``funcgrad.scipy`` inside, for traced arguments.
+    SciPy's functions and distributions that do not take traced values (``scipy.linalg.cho_factor``,
+    ``scipy.stats.norm.logpdf``) are replaced by those of ``funcgrad.scipy`` for traced arguments.
 
-    The fits and roots of ``numpy.polynomial`` are those of ``funcgrad.numpy.polynomial``.
+    The fits and roots of ``numpy.polynomial`` are replaced by those of ``funcgrad.numpy.polynomial``.
 
-    It holds in the thread and context that enter it. Elsewhere, outside of transforms, and when called by NumPy itself
-    or by JAX, PyTorch and Numba, the makers do what they always do. It may be nested, goes around a transform or into
-    it, and is a decorator as well.
+    The context holds in the thread and context that enter it. Elsewhere, outside of transforms, and in calls by NumPy,
+    JAX, PyTorch or Numba, the makers do what they always do. The context may be nested, and may enclose a transform or
+    be inside one.
 
     Returns:
-        A context manager, which is a decorator too.
+        A context manager that is also a decorator.
 
     Example:
         >>> import numpy as np
@@ -78,12 +79,12 @@ def intercept() -> Iterator[None]:
 
 
 def is_intercepted() -> bool:
-    """Whether this runs inside of `intercept` and of a transform."""
+    """Return whether the code runs inside of `intercept` and of a transform."""
     return _inside.get() and active_trace() is not None
 
 
 def _stand_in(function: Maker, ours: Maker) -> Maker:
-    """What stands under the name of a maker: NumPy's, unless called from inside, under a transform, by other code."""
+    """Return a replacement for a maker. It calls NumPy's function unless other code calls it inside a transform."""
 
     @functools.wraps(function)
     def make(*args: Any, **kwargs: Any) -> Any:
@@ -92,20 +93,21 @@ def _stand_in(function: Maker, ours: Maker) -> Maker:
         return function(*args, **kwargs)
 
     if function in functions:
-        # Where NumPy meets ``like=x``, it says which function was called by the name that this stands under.
+        # For ``like=x``, NumPy identifies the function by the object that has its name, so the replacement is
+        # registered too.
         functions[make] = functions[function]
     return make
 
 
 def _is_apart(asking: FrameType) -> bool:
     module = str(asking.f_globals.get("__name__", ""))
-    # Sparse matrices compute in C. An example in a docstring has the name of the module that it stands in.
+    # Sparse matrices compute in C. An example in a docstring has the name of the module that contains it.
     apart = module.partition(".")[0] in _OTHERS or module.startswith("scipy.sparse")
     return apart and not asking.f_code.co_filename.startswith("<doctest")
 
 
 def _of_plain(function: Maker) -> Maker:
-    """A maker whose arguments are plain."""
+    """Return a maker that gets plain arguments."""
 
     def make(*args: Any, **kwargs: Any) -> Any:
         y = function(*args, **kwargs)
@@ -128,26 +130,26 @@ def _ours() -> Iterator[tuple[str, Maker]]:
 
 
 class StandIns:
-    """Functions, and what stands in their places in all modules while there is a context anywhere."""
+    """Functions and their replacements in all modules, while a context exists anywhere."""
 
     def __init__(self, pairs: Iterable[tuple[str, Maker, Maker]] = ()) -> None:
         self.lock = threading.Lock()
         self.entered = 0
         self.pairs: dict[str, list[tuple[Maker, Maker]]] = {}
-        # Modules that were looked through, and where they have one of the functions under its name.
+        # Modules that were searched, and the places where a module has one of the functions under its name.
         self.known: set[str] = set()
         self.places: dict[Any, tuple[dict[str, Any], str, tuple[Maker, Maker]]] = {}
         for pair in pairs:
             self.add(*pair)
 
     def add(self, name: str, function: Maker, make: Maker) -> None:
-        """Have ``make`` stand in the places of a function from the next context on."""
+        """Replace a function by ``make`` from the next context on."""
         with self.lock:
             self.pairs.setdefault(name, []).append((function, make))
             self.known.clear()
 
     def enter(self) -> None:
-        """Put them in their places."""
+        """Put the replacements in place."""
         with self.lock:
             self.entered += 1
             self._find()
@@ -156,19 +158,19 @@ class StandIns:
                     names[name] = make
 
     def leave(self) -> None:
-        """Put the functions back, when the last context is left."""
+        """Restore the functions when the last context ends."""
         with self.lock:
             self.entered -= 1
             if self.entered:
                 return
-            # A module that was imported meanwhile has what stood there then.
+            # A module that was imported meanwhile has imported the replacements.
             self._find()
             for names, name, (function, make) in self.places.values():
                 if names.get(name) is make:
                     names[name] = function
 
     def _find(self) -> None:
-        """Look through the modules that are new; names come and go in the one that a user works in."""
+        """Search new modules. The names of the user's own module may change at any time, so it is searched again."""
         new = sys.modules.keys() - self.known
         self.known |= new
         for key in (*new, "__main__"):
@@ -189,14 +191,14 @@ _FAMILIES = {
     "hermite": "herm",
     "hermite_e": "herme",
 }
-# The modules of NumPy's in which functions are replaced.
+# NumPy's modules in which functions are replaced.
 _NUMPYS = frozenset({"numpy", *[f"numpy.polynomial.{family}" for family in _FAMILIES]})
 _polynomial = LazyModule("funcgrad.numpy.polynomial")
 
 
 @functools.cache
 def _take_fits_in() -> None:
-    """What ``numpy.polynomial`` computes by LAPACK: no traced value gets there."""
+    """Replace the functions of ``numpy.polynomial`` that use LAPACK, which cannot read traced values."""
     for family, prefix in _FAMILIES.items():
         module = sys.modules[f"numpy.polynomial.{family}"]
         for name in (f"{prefix}fit", f"{prefix}roots"):
@@ -209,5 +211,5 @@ def _of_polynomial(name: str, *args: Any, **kwargs: Any) -> Any:
 
 
 _STAND_INS = StandIns((name, getattr(np, name), _stand_in(getattr(np, name), ours)) for name, ours in _ours())
-# It knows our functions for SciPy's, in the modules of SciPy that somebody has imported.
+# This module finds our function for each SciPy function in the imported modules of SciPy.
 _redirect = LazyModule("funcgrad.scipy._redirect")

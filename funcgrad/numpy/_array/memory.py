@@ -1,4 +1,4 @@
-"""What of ``ndarray`` speaks of the memory that an array lies in: a traced array has none that could be shown."""
+"""Attributes of ``ndarray`` about its memory, for traced arrays, which have no memory to show."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from funcgrad.numpy._base.concrete import innermost, refuse
 
 
 def device(self: Tracer) -> Any:
-    """``x.device``: that of the value; NumPy's own word is ``"cpu"``."""
+    """Return ``x.device``, the device of the value; ``"cpu"`` for NumPy's."""
     value = innermost(self)
     return value.device if is_engine_value(value) else "cpu"
 
 
 def to_device(self: Tracer, device: Any, /, *, stream: None = None) -> Tracer:
-    """``x.to_device``: to the one where it is."""
+    """Return ``x.to_device(device)`` for the device where it is; refuse others."""
     del stream
     if device != self.device:
         raise ValueError(
@@ -35,7 +35,7 @@ def to_device(self: Tracer, device: Any, /, *, stream: None = None) -> Tracer:
 def dlpack(
     self: Tracer, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
 ) -> Any:
-    """``x.__dlpack__``: of plain numbers alone, which other libraries get as a copy."""
+    """Return ``x.__dlpack__`` of plain numbers, which other libraries get as a copy; refuse traced values."""
     plain = settled(self)
     if isinstance(plain, Tracer):
         raise TracerArrayConversionError(
@@ -46,13 +46,13 @@ def dlpack(
 
 
 def dlpack_device(self: Tracer) -> tuple[int, int]:
-    """``x.__dlpack_device__``: NumPy's."""
+    """Return ``x.__dlpack_device__``: NumPy's."""
     return np.empty(0).__dlpack_device__()
 
 
 def _hidden(name: str, remedy: str) -> Callable[[Tracer], NoReturn]:
     def attribute(self: Tracer) -> NoReturn:
-        # To hasattr and getattr with a default there is none: libraries look for these to get at the memory.
+        # hasattr, and getattr with a default, must find no attribute: libraries use them to look for memory.
         raise AttributeError(
             f"x.{name}: a traced array {self.aval} has no memory of its own that could be shown. {remedy}"
         )
@@ -61,7 +61,7 @@ def _hidden(name: str, remedy: str) -> Callable[[Tracer], NoReturn]:
 
 
 def getfield(self: Tracer, *_: Any, **__: Any) -> NoReturn:
-    """``x.getfield``: refused."""
+    """Refuse ``x.getfield``."""
     raise UnsupportedFunctionError(
         f"x.getfield: it reads the bytes of a traced array {self.aval}, which have no derivative. Use x.real, x.imag "
         "or x.astype."

@@ -1,6 +1,6 @@
-"""The operators of tracers, in one table: the common cases go straight to the trace, the others to NumPy's function.
+"""The operators of tracers, in one table. Common cases go straight to the trace, the others to NumPy's function.
 
-Rules of derivatives, in the rooms below, write ``*`` and ``+`` as well: what these do on tracers is said here.
+Derivative rules in the rooms below use ``*`` and ``+`` on tracers, and get these operators.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from funcgrad.numpy._math import elementwise as e
 from funcgrad.numpy._math import logic, rounding
 
 Function = Callable[[Any, Any], Any]
-# What stands for ``x op y`` where the tracer is ``x``, and where it is ``y``.
+# The methods for ``x op y`` with the tracer as ``x``, and with the tracer as ``y``.
 Methods = tuple[Function, Function]
 
 
 def _arithmetic(primitive: Primitive, function: Function) -> Methods:
-    """Of an operator that is a primitive.
+    """Return the methods of an operator that is a primitive.
 
-    A Python int or float beside an inexact tracer, and an array or tracer of its dtype, need neither promotion nor a
-    search for the innermost trace: leaving both out saves 0.4 us of the 1.2 that an operation costs.
+    Two cases need neither promotion nor a search for the innermost trace: a Python int or float with an inexact tracer,
+    and an array or tracer of the same dtype. Leaving both out saves 0.4 us of the 1.2 us of an operation.
     """
     function = e.by_operator(function)
 
@@ -58,12 +58,12 @@ def _arithmetic(primitive: Primitive, function: Function) -> Methods:
 
 
 def _counted(other: Any, x: Tracer) -> Any:
-    """A Python bool as the integer that it is beside another of Python's numbers; beside an array it is NumPy's."""
+    """Return a Python bool as an integer if the tracer is a weak number. Combined with an array, NumPy decides."""
     return int(other) if type(other) is bool and x.aval.weak else other
 
 
 def _power(primitive: Primitive, function: Function) -> Methods:
-    """Of ``**``, where an exponent that is a Python integer is a parameter of its own primitive."""
+    """Return the methods of ``**``. An exponent that is a Python integer is a parameter of its own primitive."""
 
     def method(self: Tracer, other: Any, /) -> Any:
         if type(other) is int and self.dtype.kind in "fc":
@@ -75,7 +75,7 @@ def _power(primitive: Primitive, function: Function) -> Methods:
 
 
 def _unary(primitive: Primitive, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The method of an operator of one operand that is a primitive."""
+    """Return the method of an operator of one operand that is a primitive."""
     function = e.by_operator(function)
 
     def method(self: Tracer, /) -> Any:
@@ -85,7 +85,7 @@ def _unary(primitive: Primitive, function: Callable[[Any], Any]) -> Callable[[An
 
 
 def _product(primitive: Primitive, function: Function) -> Methods:
-    """Of ``@``: vectors and matrices of one dtype need no preparation."""
+    """Return the methods of ``@``. Vectors and matrices of one dtype need no preparation."""
 
     def method(self: Tracer, other: Any, /) -> Any:
         kind = type(other)
@@ -102,7 +102,7 @@ def _product(primitive: Primitive, function: Function) -> Methods:
 
 
 def _other(function: Function) -> Methods:
-    """Of another operator of two operands."""
+    """Return the methods of any other operator of two operands."""
     function = e.by_operator(function)
 
     def method(self: Tracer, other: Any, /) -> Any:
@@ -116,9 +116,9 @@ def _reflected(function: Function) -> Function:
 
 
 def _comparison(function: Function, unlike: bool | None = None) -> Function:
-    """Compare; no element of an array is equal to what is no number (``x == None``), as in NumPy.
+    """Return the method of a comparison. As in NumPy, no element equals an object that is no number (``x == None``).
 
-    Of Python's numbers alone the result is Python's bool, which counts where it is added.
+    The result of Python's numbers alone is a Python bool, which counts as an integer in a sum.
     """
 
     def compare(self: Tracer, other: Any) -> Any:

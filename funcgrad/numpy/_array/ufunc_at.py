@@ -1,4 +1,4 @@
-"""``np.add.at(x, indices, v)``: a ufunc applied in place, of equal indices one after the other."""
+"""``np.add.at(x, indices, v)``: a ufunc applied in place, once for each of several equal indices."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from funcgrad.numpy._reduce.cumulative import flat
 
 
 def ufunc_at(ufunc: np.ufunc, x: Any, indices: Any, *operands: Any) -> None:
-    """``ufunc.at``: unbuffered, so what is selected twice is computed twice.
+    """Apply ``ufunc.at``, unbuffered: an element that is selected twice is computed twice.
 
     Raises:
         TracerAssignmentError: the array takes no traced values, or those of this dtype.
-        UnsupportedFunctionError: which indices are equal is not known, and the ufunc is no sum.
+        UnsupportedFunctionError: equal indices are not known, and the ufunc is no sum.
     """
     name = f"{ufunc.__name__}.at"
     if ufunc.signature or ufunc.nout > 1:
@@ -57,7 +57,7 @@ def ufunc_at(ufunc: np.ufunc, x: Any, indices: Any, *operands: Any) -> None:
 
 
 def _spread(v: Any, shape: tuple[int, ...]) -> Any:
-    """An operand in the shape of what is selected."""
+    """Return an operand in the shape of the selected elements."""
     given = v.shape
     extra = len(given) - len(shape)
     if extra > 0 and set(given[:extra]) == {1}:
@@ -70,7 +70,7 @@ def _spread(v: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _is_sum_in(ufunc: np.ufunc, x: Any, v: Any) -> bool:
-    """Whether the sum is computed in the array's own dtype, and so is one of all that meets in a place."""
+    """Return whether the sum is computed in the array's own dtype, so that equal places can be added first."""
     like = (np.ones(0, aval_of(x).dtype), np.ones(0, aval_of(v).dtype))
     return x.dtype.kind != "b" and all(a.dtype == x.dtype for a in operands_for(ufunc, like))
 
@@ -78,7 +78,7 @@ def _is_sum_in(ufunc: np.ufunc, x: Any, v: Any) -> bool:
 def _rounds(
     ufunc: np.ufunc, x: Any, index: Index, arrays: tuple, shape: tuple[int, ...]
 ) -> list[tuple[Any, tuple[Index, tuple]]]:
-    """Which operands are taken at once, and where in the array: no place twice."""
+    """Yield operands and places that are processed together, no place twice."""
     if not arrays or index.unique:
         return [(None, (index, arrays))]
     known = [innermost(a) for a in arrays]
@@ -91,7 +91,7 @@ def _rounds(
     places = np.arange(x.size).reshape(x.shape)[index.filled(tuple(known))].ravel()
     if not places.size:
         return []
-    # How many equal ones stand before each.
+    # Count the equal indices before each index.
     order = np.argsort(places, kind="stable")
     counted = np.arange(places.size)
     begins = np.r_[True, np.diff(places[order]) != 0]

@@ -1,4 +1,4 @@
-"""``reduce``, ``accumulate`` and ``reduceat`` of ufuncs without a reduction of their own: one step after the other."""
+"""``reduce``, ``accumulate`` and ``reduceat`` of ufuncs without their own reduction: one step after the other."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from funcgrad.numpy._base.dispatch import in_numpys_mode, ufunc_methods, ufuncs
 from funcgrad.numpy._base.out import takes_out
 from funcgrad.numpy._reduce.reductions import as_array, summand
 
-# Of these halves may be folded on their own: log2(n) steps instead of n.
+# For these the two halves can be folded separately: log2(n) steps instead of n.
 _ASSOCIATIVE = frozenset(
     {np.fmax, np.fmin, np.hypot, np.logaddexp2, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.logical_xor}
 )
-# NumPy refuses several axes for the others: their order would matter.
+# NumPy refuses several axes for the other ufuncs, because the order would matter.
 _REORDERABLE = _ASSOCIATIVE - {np.hypot}
-# NumPy's own loops (2.4) give something else than one step after the other on some processors.
+# On some processors NumPy's own loops (2.4) give other results than one step after the other.
 _UNSPECIFIED = frozenset({np.power, np.float_power, np.arctan2})
 
 
 def fold(ufunc: np.ufunc, method: str) -> Callable[..., Any] | None:
-    """What stands for a method of a ufunc of two operands; ``None`` where nothing does."""
+    """Return our function for a method of a ufunc of two operands; ``None`` if there is none."""
     if ufunc not in ufuncs or ufunc.nin != 2 or ufunc.nout != 1 or ufunc.signature:
         return None
     function = _METHODS.get(method)
@@ -51,7 +51,7 @@ def fold(ufunc: np.ufunc, method: str) -> Callable[..., Any] | None:
 
 
 def _operand(ufunc: np.ufunc, array: Any, dtype: Any) -> Any:
-    """The array in the dtype in which the ufunc computes, which is that of its results."""
+    """Return the array in the ufunc's dtype of computation, which is the dtype of its results."""
     x = as_array(array)
     if dtype is not None:
         x = cast(x, np.dtype(dtype))
@@ -103,12 +103,12 @@ def _reduce(  # noqa: PLR0917  (NumPy's arguments)
         one = y.shape[i] == 1
         y = _folded(ufunc, y, i)
         if one and ufunc.identity is not None:
-            # From there NumPy starts, which makes a difference for one negative number in hypot.
+            # NumPy starts from this value, which matters for a single negative number in hypot.
             y = ufuncs[ufunc](np.asarray(ufunc.identity).astype(x.dtype), y)
     if initial is not None:
         y = ufuncs[ufunc](as_value(initial), y)
     elif all(x.shape[i] == 1 for i in axes) and (ufunc.identity is None or not axes):
-        # Nothing was computed, and what NumPy returns is new.
+        # There was no step to compute. NumPy returns a new array here.
         y = copy(y)
     if not keepdims:
         return y
@@ -161,7 +161,7 @@ def _reduceat(
     ufunc: np.ufunc, array: Any, indices: Any, axis: int | None = 0, dtype: Any = None, out: Any = None
 ) -> Any:
     x = as_array(array)
-    # NumPy takes None for the only axis.
+    # For the only axis, NumPy accepts None.
     axis = normalize_axis(0 if axis is None and len(x.shape) == 1 else axis, len(x.shape))
     n = x.shape[axis]
     starts = np.asarray(concrete_value(as_value(indices), f"numpy.{ufunc.__name__}.reduceat"), INDEX_DTYPE)
@@ -185,7 +185,7 @@ def _reduceat(
 
 
 def _sums(x: Any, axis: int, starts: np.ndarray, ends: np.ndarray) -> Any:
-    """The sums of parts that follow each other."""
+    """Return the sums of consecutive parts."""
     places = np.repeat(np.arange(len(starts), dtype=INDEX_DTYPE), ends - starts)
     x = _at(x, axis, slice(int(starts[0]), None))
     whole = broadcast_to(places.reshape((-1,) + (1,) * (len(x.shape) - axis - 1)), x.shape)

@@ -24,7 +24,7 @@ from funcgrad.numpy._reduce.statistics import inexact
 
 
 def _reduce(ufunc: np.ufunc, function: Callable[..., Any], *, takes_dtype: bool) -> None:
-    """Let ``ufunc.reduce`` be the function; its axis is the first unless said otherwise."""
+    """Register the function as ``ufunc.reduce``, with the first axis as the default."""
 
     @takes_out
     def reduce(
@@ -58,13 +58,13 @@ def _running_extremum(primitive: Any) -> Callable[..., Any]:
 
 @takes_out
 def _log_sum_exp(a: Any, axis: Axis, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """The logarithm of the sum of exponentials, measured from the greatest so that none overflows."""
+    """Return the logarithm of the sum of exponentials, relative to the greatest element, so that none overflows."""
     a = inexact(a, dtype) if dtype is not None else operands_for(np.logaddexp, (as_array(a),) * 2)[0]
     axes = normalize_axes(axis, len(a.shape))
     if any(a.shape[i] == 0 for i in axes):
         return sum_(a, axes, keepdims=keepdims) - np.inf
     greatest = reduce_max(a, axes, True)
-    # Where all are -inf (or one is inf), the difference would be NaN.
+    # If all elements are -inf, or one is inf, the difference would be NaN.
     infinite = bind(eq_p, (greatest - greatest, 0), NO_PARAMS)
     shift = select(infinite, greatest, 0)
     total = sum_(bind(exp_p, (a - shift,), NO_PARAMS), axes, keepdims=keepdims)

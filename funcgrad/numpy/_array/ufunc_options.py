@@ -31,7 +31,7 @@ Function = Callable[..., Any]
 
 
 def with_options(ufunc: np.ufunc, function: Function, inputs: tuple, options: dict[str, Any]) -> Any:
-    """Call what stands for a ufunc with the options that NumPy gave us; ``out`` is a tuple of arrays and ``None``."""
+    """Call our function for a ufunc with NumPy's options; ``out`` is a tuple of arrays and ``None``."""
     outs = options.get("out", (None,) * ufunc.nout)
     if len(options) == len(outs) == 1 and is_object_array(outs[0]):
         return put_elements(outs[0], function(*inputs))
@@ -58,7 +58,7 @@ def with_options(ufunc: np.ufunc, function: Function, inputs: tuple, options: di
 
 
 def _cast(ufunc: np.ufunc, inputs: tuple, dtype: Any, casting: Any) -> tuple:
-    """Return the operands in the dtypes of the loop whose results have this dtype; NumPy refuses others."""
+    """Return the operands in the dtypes of the ufunc's loop with results of this dtype; NumPy refuses other dtypes."""
     values = [as_value(x) for x in inputs]
     options: dict[str, Any] = {"casting": casting}
     if dtype is not None:
@@ -70,18 +70,18 @@ def _cast(ufunc: np.ufunc, inputs: tuple, dtype: Any, casting: Any) -> tuple:
     return tuple([assigned(x, each) for x, each in zip(values, dtypes, strict=False)])
 
 
-# The options that products of vectors and matrices have beside those of all ufuncs.
+# The options of products of vectors and matrices, besides those of all ufuncs.
 _AXES = frozenset({"axis", "axes", "keepdims"})
 
 
 def _along(ufunc: np.ufunc, function: Function, options: dict[str, Any]) -> Function:
-    """Return the function of a product along other axes than the last: they are moved there, and back."""
+    """Return the function of a product along other axes than the last ones: it moves the axes there and back."""
     if not options:
         return function
 
     def product(*inputs: Any) -> Any:
         arrays = [as_value(x) for x in inputs]
-        # NumPy checks the options, and says what shape the result has.
+        # NumPy checks the options and computes the shape of the result.
         like = ufunc(*[np.broadcast_to(0.0, aval_of(x).shape) for x in arrays], **options)
         axes = _core_axes(ufunc, arrays, options)
         moved = [moveaxis(x, each, range(-len(each), 0)) for x, each in zip(arrays, axes, strict=False)]
@@ -94,7 +94,7 @@ def _along(ufunc: np.ufunc, function: Function, options: dict[str, Any]) -> Func
 
 
 def _core_axes(ufunc: np.ufunc, arrays: list[Any], options: dict[str, Any]) -> list[tuple[int, ...]]:
-    """The axes that are multiplied, of each operand, and those of the result where they are given."""
+    """Return the multiplied axes of each operand, and those of the result if they are given."""
     if "axis" in options:
         return [(options["axis"],)] * len(arrays)
     if "axes" in options:
@@ -103,12 +103,12 @@ def _core_axes(ufunc: np.ufunc, arrays: list[Any], options: dict[str, Any]) -> l
 
 
 def _delivered(ufunc: np.ufunc, results: Any, inputs: tuple, outs: tuple, casting: Any) -> Any:
-    """The results, each written into its array where there is one."""
+    """Return the results, each written into its array if there is one."""
     several = ufunc.nout > 1
     pairs = list(zip(results if several else (results,), outs, strict=True))
     for y, out in pairs:
         if out is not None:
-            # All are looked at before any is written.
+            # All results are checked before any is written.
             check_cast(out, y, ufunc, inputs, casting)
             _check_shape(ufunc, out.shape, getattr(y, "shape", ()))
     given = tuple([y if out is None else deliver(out, y, ufunc.__name__, ufunc, inputs, casting) for y, out in pairs])
@@ -116,7 +116,7 @@ def _delivered(ufunc: np.ufunc, results: Any, inputs: tuple, outs: tuple, castin
 
 
 def _check_shape(ufunc: np.ufunc, shape: tuple[int, ...], needed: tuple[int, ...]) -> None:
-    """Refuse an array that the operands do not broadcast to; that of a product has the shape of the result."""
+    """Refuse an array that the operands do not broadcast to. For a product it must have the shape of the result."""
     reached = np.broadcast_shapes(shape, needed)
     if reached != shape or (ufunc.signature and shape != needed):
         raise ValueError(
@@ -126,7 +126,7 @@ def _check_shape(ufunc: np.ufunc, shape: tuple[int, ...], needed: tuple[int, ...
 
 
 def _where(ufunc: np.ufunc, function: Function, inputs: tuple, where: Any, outs: tuple, casting: Any) -> Any:
-    """Of the elements that a mask selects; the others stay what they are, and are not computed."""
+    """Compute the elements that a mask selects. The others keep their values, and are not computed."""
     if any(out is None for out in outs):
         raise UnsupportedFunctionError(
             f"numpy.{ufunc.__name__}: where= without out= leaves what is not selected undefined. Say what it is: "
@@ -165,7 +165,7 @@ def _where(ufunc: np.ufunc, function: Function, inputs: tuple, where: Any, outs:
 
 
 def _made_safe(ufunc: np.ufunc, inputs: tuple, mask: Any) -> list[Any]:
-    """The operands with a harmless number where the mask is false: a derivative there may not be finite."""
+    """Return the operands with a harmless number where the mask is false: the derivative may be infinite there."""
     operands = operands_for(ufunc, inputs)
     return [
         x
@@ -177,11 +177,11 @@ def _made_safe(ufunc: np.ufunc, inputs: tuple, mask: Any) -> list[Any]:
 
 @functools.cache
 def _harmless(ufunc: np.ufunc) -> float:
-    """A number at which the function is smooth: a half, but for those that begin at 1."""
+    """Return a number at which the function is smooth: 0.5, or 2 for functions with a domain from 1 on."""
     with np.errstate(all="ignore"):
         try:
             finite = np.all(np.isfinite(ufunc(*[0.5] * ufunc.nin)))
         except TypeError:
-            # An operand is an integer.
+            # The operand is an integer.
             finite = True
     return 0.5 if finite else 2.0

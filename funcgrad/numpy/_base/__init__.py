@@ -1,1 +1,1 @@
-"""What all of NumPy's surface stands on: conversion, dispatch, axes, and plain values."""
+"""The base of the NumPy room: conversion, dispatch, axes, and plain values."""

@@ -1,4 +1,4 @@
-"""Axis numbers as NumPy takes them."""
+"""Axis numbers in NumPy's forms."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 Axis = int | tuple[int, ...] | None
 
-# ``range`` and ``tuple`` for the axes of every array cost 0.2 us; NumPy has at most 64 dimensions.
+# A table, because ``range`` and ``tuple`` take 0.2 us for each array. NumPy has at most 64 dimensions.
 ALL_AXES = tuple(tuple(range(ndim)) for ndim in range(65))
 
 
 def normalize_axis(axis: Any, ndim: int) -> int:
-    """The axis as a non-negative number."""
+    """Return the axis as a non-negative number."""
     axis = operator.index(axis)
     if not -ndim <= axis < ndim:
         raise np.exceptions.AxisError(axis, ndim)
@@ -22,7 +22,7 @@ def normalize_axis(axis: Any, ndim: int) -> int:
 
 
 def normalize_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
-    """The axes as non-negative numbers, sorted; all of them for ``None``."""
+    """Return the axes as non-negative numbers, sorted; all axes for ``None``."""
     if axis is None:
         return ALL_AXES[ndim]
     if type(axis) is int and 0 <= axis < ndim:
@@ -31,7 +31,7 @@ def normalize_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
 
 
 def given_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
-    """The axes as non-negative numbers in the order they are given in, which other arguments refer to."""
+    """Return the axes as non-negative numbers in the given order, which other arguments refer to."""
     if axis is None:
         return ALL_AXES[ndim]
     if isinstance(axis, int | np.integer):
@@ -43,12 +43,12 @@ def given_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
 
 
 def reduction_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
-    """The same for what NumPy reduces with a ufunc: of an array without axes it takes 0 and -1 for none."""
+    """Return the axes of a ufunc's reduction. For an array without axes NumPy accepts 0 and -1, and reduces no axis."""
     if type(axis) is int and 0 <= axis < ndim:
         return (axis,)
     return () if is_axis_of_scalar(axis, ndim) else normalize_axes(axis, ndim)
 
 
 def is_axis_of_scalar(axis: Any, ndim: int) -> bool:
-    """Whether this is an axis which an array has not that has none, and which NumPy takes all the same."""
+    """Return whether an array without axes is asked for an axis that NumPy accepts nevertheless."""
     return not ndim and isinstance(axis, int | np.integer) and int(axis) in (-1, 0)

@@ -1,4 +1,4 @@
-"""What turns a tracer into a plain value: refused where the derivative would be lost, given where none is at stake."""
+"""Conversion of tracers to plain values: refused if a derivative would be lost, allowed otherwise."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STAGED_REMEDY = (
 
 
 def innermost(x: Any) -> Any:
-    """The bare value beneath tracers; a staged tracer where there is none."""
+    """Return the bare value beneath tracers, or a staged tracer if there is none."""
     x = settled(x)
     while isinstance(x, Tracer) and x._owner.concrete:
         x = x._value
@@ -33,17 +33,17 @@ def innermost(x: Any) -> Any:
 
 
 def no_number(y: Any) -> Any:
-    """A result that NumPy makes as an array, which can be written to, also where it has no axes."""
+    """Return a result as a writable array, even if it has no axes, where NumPy makes an array."""
     if isinstance(y, np.generic):
         return np.asarray(y)
     if not isinstance(y, Tracer) or not is_number(y):
         return y
-    # What Python sees the number of holds an array from here on; of a staged value it has to be written down.
+    # A value with known numbers becomes an array here. For a staged value an equation has to record it.
     return bind(reshape_p, (y,), {"shape": ()}) if isinstance(innermost(y), np.generic) else new_place(y, owned=False)
 
 
 def concrete_value(x: Any, asked: str) -> Any:
-    """The bare value, for results that carry no derivative; refused where it is not known yet."""
+    """Return the bare value, for results that carry no derivative; refuse a value that is not known yet."""
     value = innermost(x)
     if isinstance(value, Tracer):
         raise ConcretizationTypeError(
@@ -54,7 +54,10 @@ def concrete_value(x: Any, asked: str) -> Any:
 
 
 def known_value(x: Any) -> np.ndarray | None:
-    """The numbers as a NumPy array, for what may be looked at; ``None`` where they are not known yet."""
+    """Return the numbers as a NumPy array, or ``None`` if they are not known yet.
+
+    The caller uses them without derivative.
+    """
     value = innermost(x)
     return None if isinstance(value, Tracer) or is_abstract(value) else np.asarray(value)
 
@@ -65,7 +68,7 @@ def _place() -> str:
 
 
 def to_bool(self: Tracer) -> bool:
-    """``bool(x)``: the branch that the number takes; which one it is carries no derivative."""
+    """Return ``bool(x)``, which selects a branch and carries no derivative."""
     value = innermost(self)
     if isinstance(value, Tracer):
         if value._owner.follows:
@@ -86,7 +89,10 @@ def refuse(
     error: type[ConcretizationTypeError] = ConcretizationTypeError,
     follow: str = "",
 ) -> Any:
-    """A conversion that would cut the derivative silently; of a place that holds plain numbers it is none."""
+    """Return a method that refuses a conversion which would lose the derivative.
+
+    A place with plain numbers is converted.
+    """
 
     def convert(self: Tracer, *args: Any) -> Any:
         value = innermost(self)

@@ -1,4 +1,4 @@
-"""Constants and dtypes, so that ``funcgrad.numpy`` stands where ``numpy`` stands."""
+"""Constants and dtypes, so that ``funcgrad.numpy`` can replace ``numpy``."""
 
 import numpy as np
 
@@ -30,5 +30,5 @@ iinfo = np.iinfo
 isdtype = np.isdtype
 issubdtype = np.issubdtype
 
-# By these the Array API's namespaces are asked about themselves; NumPy 2.0 lacks some.
+# Code asks Array API namespaces about themselves by these functions. NumPy 2.0 lacks some.
 array_api = {name: vars(np)[name] for name in ("__array_api_version__", "__array_namespace_info__") if name in vars(np)}

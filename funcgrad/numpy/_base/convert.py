@@ -1,4 +1,4 @@
-"""What comes in: lists, object arrays of tracers, scalars; and the dtypes NumPy's ufuncs would compute in."""
+"""Conversion of arguments (lists, object arrays of tracers, scalars), and the dtypes of NumPy's ufuncs."""
 
 from __future__ import annotations
 
@@ -27,11 +27,13 @@ from funcgrad.tree import leaves
 
 
 def as_value(x: Any) -> Any:
-    """``x`` as something a primitive takes: arrays, numbers and tracers as they are, all else as one array of numbers.
+    """Return ``x`` as a value for primitives.
 
-    This is the door for what a user hands to our functions. What is no array of numbers, and none can be made of it
-    (text, an object array with something else than numbers), comes back as NumPy's array of it: among bare values it is
-    NumPy's affair, and beside a traced one no common dtype is found, or `cast` refuses.
+    Arrays, numbers and tracers unchanged, anything else as an array of numbers.
+
+    Our functions convert their arguments by this function. Text, or an object array with other objects than numbers,
+    becomes NumPy's array of it. Among bare values NumPy handles such an array. Combined with a traced value it has no
+    common dtype, or `cast` refuses it.
 
     >>> import numpy as np
     >>> from funcgrad import extend
@@ -51,16 +53,16 @@ def as_value(x: Any) -> Any:
 
 
 def from_sequence(xs: Sequence[Any]) -> Any:
-    """Nested lists in which tracers or arrays of another engine stand, as one array."""
+    """Return nested lists that contain tracers or arrays of another engine as one array."""
     values = [as_value(x) for x in xs]
     # In a list a Python float is as strong as any float64: np.array([np.float32(1), 1.0]) is float64.
     return stack(list(promote(*values)), 0)
 
 
 def from_objects(x: np.ndarray) -> Any:
-    """An object array as what it stands for: one traced array of its tracers, or the array of its numbers.
+    """Convert an object array to one traced array of its tracers, or to an array of its numbers.
 
-    Where there is something else in it, it is refused beside a tracer, and stays as it is otherwise.
+    An array with other objects is refused if it contains a tracer, and unchanged otherwise.
     """
     found = list(np.asarray(x).flat)
     elements = [_element(each) for each in found]
@@ -72,12 +74,12 @@ def from_objects(x: np.ndarray) -> Any:
     if any(hasattr(element, "aval") or is_engine_value(element) for element in elements):
         return reshape(from_sequence(elements), x.shape)
     y = np.array(elements)
-    # Integers beyond 64 bits are objects to NumPy.
+    # NumPy stores integers beyond 64 bits as objects.
     return (y.astype(float) if y.dtype.kind == "O" else y).reshape(x.shape)
 
 
 def _element(x: Any) -> Any:
-    """An element of an object array as a number or a 0-d array; ``None`` where it is no single number."""
+    """Return an element of an object array as a number or a 0-d array; ``None`` if it is no single number."""
     if isinstance(x, np.ndarray):
         x = as_value(x) if x.ndim == 0 else None
     elif not is_value(x):
@@ -94,7 +96,7 @@ def _refuse_elements(x: np.ndarray, element: Any) -> NoReturn:
 
 
 def promote(*values: Any) -> tuple:
-    """Values as arrays of their common dtype; a Python number is an array of its own, and no weaker than others.
+    """Return values as arrays of their common dtype. A Python number counts as an array of its own dtype.
 
     Example:
         >>> import numpy as np
@@ -108,20 +110,20 @@ def promote(*values: Any) -> tuple:
 
 
 def promote_weakly(*values: Any) -> tuple:
-    """Values as arrays of their common dtype; Python numbers are weak, as in ufuncs (NEP 50)."""
+    """Return values as arrays of their common dtype. Python numbers are weak, as in ufuncs (NEP 50)."""
     dtype = result_dtype(*values)
-    # A number needs no primitive to be cast by, which would take ten times as long.
+    # A Python number is converted without a primitive, which would take ten times as long.
     return tuple([dtype.type(x) if type(x) in PYTHON_NUMBERS else cast(x, dtype) for x in values])
 
 
 def strong(x: Any) -> Any:
-    """A value as NumPy's ``asarray`` has it: of a Python number an array, whose dtype others do not narrow."""
+    """Return a value as NumPy's ``asarray`` does: a Python number becomes an array, whose dtype is not weak."""
     x = array_of(as_value(x))
     return cast_p(x, dtype=x.dtype) if isinstance(x, Tracer) and x.aval.weak else x
 
 
 def assigned(x: Any, dtype: np.dtype) -> Any:
-    """A value in the dtype of the array that it is put into: a number, alone or in lists, has room there."""
+    """Return a value in the dtype of the array that it is put into. A number must fit, alone or in lists."""
     if is_integer(dtype):
         for number in leaves(x) if isinstance(x, list | tuple) else (x,):
             if type(number) in _ROOMED or (number is not x and isinstance(number, np.number)):
@@ -129,12 +131,12 @@ def assigned(x: Any, dtype: np.dtype) -> Any:
     return cast(array_of(as_value(x)), dtype)
 
 
-# Of Python's numbers those that are put into arrays of integers.
+# The types of Python's numbers that are checked before they go into arrays of integers.
 _ROOMED = frozenset({int, float})
 
 
 def dtype_of(x: Any) -> np.dtype:
-    """The dtype; for a Python scalar the one it has on its own.
+    """Return the dtype of a value; for a Python scalar the one it has on its own.
 
     >>> from funcgrad import extend
     >>> extend.dtype_of(1.5)
@@ -144,7 +146,7 @@ def dtype_of(x: Any) -> np.dtype:
 
 
 def kind_of(x: Any) -> Any:
-    """What stands for ``x`` in NumPy's dtype resolution: its dtype, or the Python type of a weak scalar."""
+    """Return what NumPy's dtype resolution takes for ``x``: its dtype, or the Python type of a weak scalar."""
     aval = aval_of(x)
     if aval.weak:
         return {"i": int, "f": float, "c": complex}[aval.dtype.kind]
@@ -155,14 +157,14 @@ _resolved: dict[tuple[Any, ...], tuple[np.dtype, ...]] = {}
 
 
 def operands_for(ufunc: np.ufunc, values: tuple) -> tuple:
-    """The operands cast to the dtypes in which NumPy's ufunc would compute (NEP 50), Python scalars left weak.
+    """Return the operands cast to the dtypes of NumPy's ufunc (NEP 50). Python scalars stay weak.
 
-    bfloat16 and the other floats of ml_dtypes stay what they are beside a Python number, as float16 does. NumPy knows
-    too little of these types for it, and makes float32 of a bare ``x * 2.0``.
+    bfloat16 and the other floats of ml_dtypes keep their dtype when they are combined with a Python number, as float16
+    does. NumPy knows too little of these types, and makes float32 of a bare ``x * 2.0``.
 
     Args:
-        ufunc: a ufunc of NumPy's or SciPy's, which says what dtypes there are.
-        values: as a user hands them in: arrays of either engine, tracers, numbers, lists.
+        ufunc: a ufunc of NumPy's or SciPy's, which defines the possible dtypes.
+        values: arguments of a user: arrays of either engine, tracers, numbers, lists.
 
     Example:
         >>> import numpy as np
@@ -192,7 +194,7 @@ _COMPARISONS = frozenset({np.equal, np.not_equal, np.less, np.less_equal, np.gre
 
 
 def _comparable(x: Any, y: Any) -> tuple[Any, Any]:
-    """Integers that are compared with a Python integer need not have room for it."""
+    """Prepare integers for a comparison with a Python integer, which their dtype need not hold."""
     first, second = aval_of(x), aval_of(y)
     if first.weak == second.weak or (first.dtype.kind + second.dtype.kind) not in ("ii", "iu", "ui"):
         return x, y
@@ -200,13 +202,13 @@ def _comparable(x: Any, y: Any) -> tuple[Any, Any]:
         return _comparable(y, x)[::-1]
     room = np.iinfo(first.dtype)
     if type(y) is int:
-        # Beyond all integers of a dtype is as good as infinite.
+        # A number beyond all integers of the dtype compares like infinity.
         return (x, y) if room.min <= y <= room.max else (cast(x, np.dtype(float)), np.copysign(np.inf, y))
     return (cast(x, second.dtype), y) if first.dtype.itemsize < second.dtype.itemsize else (x, y)
 
 
 def _operand(x: Any, dtype: np.dtype, alone: bool) -> Any:
-    """A value in the dtype of the computation; a Python number weak, though of the kind that the computation has."""
+    """Return a value in the dtype of the computation; a Python number stays weak, but of that dtype's kind."""
     if type(x) not in PYTHON_NUMBERS or dtype.kind == "V":
         weak = alone and isinstance(x, Tracer) and x.aval.weak and x.dtype != dtype
         return weak_cast_p(x, dtype=dtype) if weak else cast(x, dtype)
@@ -217,7 +219,7 @@ _PYTHON_KINDS: dict[str, Any] = {"f": float, "c": complex}
 
 
 def _resolve(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype, ...]:
-    """The dtypes of operands and results, by their dtypes and the types of Python numbers."""
+    """Return the dtypes of operands and results, from the dtypes of operands and the types of Python numbers."""
     results = [None] * ufunc.nout
     strong = [kind for kind in kinds if isinstance(kind, np.dtype)]
     if any(kind.kind == "V" for kind in strong):
@@ -225,22 +227,22 @@ def _resolve(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype, ...]:
             common = np.result_type(*strong)
             return ufunc.resolve_dtypes((*[common if kind in (int, float) else kind for kind in kinds], *results))
         except TypeError:
-            # No number beside an array: an integer array, or the exponent of ldexp.
+            # An operand needs no common dtype: it is an integer array, or the exponent of ldexp.
             pass
     if not strong and ufunc in _COMPARISONS:
-        # Of Python's ints alone NumPy answers with its loop for objects.
+        # For Python's ints alone, NumPy would choose its loop for objects.
         kinds = tuple([np.dtype(kind) for kind in kinds])
     return ufunc.resolve_dtypes((*kinds, *results))
 
 
 def _is_numpys(values: tuple) -> bool:
-    """Whether a ufunc of these is NumPy's affair: object arrays and guests, and nothing traced or of another engine."""
+    """Return whether NumPy computes the ufunc itself: for object arrays and foreign arrays without traced values."""
     arrays = all(is_value(x) or is_foreign_array(x) for x in values)
     return arrays and not any(isinstance(x, Tracer) or is_engine_value(x) or holds_tracer(x) for x in values)
 
 
 def _without_numbers(ufunc: np.ufunc, values: tuple, dtypes: tuple[np.dtype, ...]) -> tuple:
-    """Operands of a ufunc that computes with objects, dates or text: refused where one of them is traced."""
+    """Return the operands of a ufunc that computes with objects, dates or text; refuse traced ones."""
     if any(isinstance(x, Tracer) for x in values):
         given = ", ".join(str(aval_of(x)) for x in values)
         raise ForeignArrayError(
@@ -251,7 +253,7 @@ def _without_numbers(ufunc: np.ufunc, values: tuple, dtypes: tuple[np.dtype, ...
 
 
 def _with_foreign_arrays(primitive: Primitive, operands: tuple, params: dict) -> Any:
-    """Guests beside traced values are taken as arrays, or refused; among themselves NumPy computes with them."""
+    """Convert foreign arrays to plain arrays if a traced value is present, or refuse them; else let NumPy compute."""
     if any(isinstance(x, Tracer) or is_engine_value(x) for x in operands):
         return bind(primitive, tuple([x if is_value(x) else as_value(x) for x in operands]), params)
     for x in operands:

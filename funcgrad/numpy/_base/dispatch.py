@@ -1,4 +1,4 @@
-"""The tables by which NumPy's protocols find our functions, and the decorator that fills them."""
+"""The tables in which NumPy's protocols find our functions, and the decorator that fills them."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 functions: dict[Callable[..., Any], Callable[..., Any]] = {}
 ufuncs: dict[np.ufunc, Callable[..., Any]] = {}
-# Of ufuncs that are a primitive: which one, and the dtype kinds that need no conversion.
+# The ufuncs that are one primitive each, with the dtype kinds that need no conversion.
 direct_ufuncs: dict[np.ufunc, tuple[Any, str]] = {}
-# Per method name ("reduce", "accumulate", "outer"): what stands for ``ufunc.method``.
+# Our functions for ``ufunc.method``, by ufunc and method name ("reduce", "accumulate", "outer").
 ufunc_methods: dict[tuple[np.ufunc, str], Callable[..., Any]] = {}
-# Ours for the ufuncs of scipy.special, by name: loading that module takes 0.15 s, and only who uses it should wait.
+# Our functions for the ufuncs of scipy.special, by name: importing that module takes 0.15 s, so we do not import it.
 special_functions: dict[str, Callable[..., Any]] = {}
-# Ours for functions of modules that NumPy loads when they are first used, by their full names: 11 ms of polynomials.
+# Our functions for modules that NumPy imports late, by full name: importing numpy.polynomial takes 11 ms.
 late_functions: dict[str, Callable[..., Any]] = {}
 
 
 def implements(*numpy_functions: Callable[..., Any]) -> Callable[[F], F]:
-    """Register a function as ours for each given NumPy function or ufunc.
+    """Register a function as our implementation of each given NumPy function or ufunc.
 
     Args:
-        numpy_functions: functions of NumPy, or ufuncs, SciPy's too. Where one of them meets a traced array, the
-            decorated function is called in its place, with the same arguments.
+        numpy_functions: functions of NumPy, or ufuncs of NumPy or SciPy. If one of them gets a traced array, the
+            decorated function is called instead, with the same arguments.
 
     Returns:
-        The decorator; it leaves the function as it is.
+        The decorator, which returns the function unchanged.
 
     Example:
         >>> import numpy as np
@@ -64,9 +64,9 @@ def implements(*numpy_functions: Callable[..., Any]) -> Callable[[F], F]:
 
 
 def in_numpys_mode(function: F) -> F:
-    """Let a function that computes with operators do so in JAX's 64-bit mode on ``jax.Array`` s.
+    """Run a function that computes with operators in JAX's 64-bit mode on ``jax.Array`` s.
 
-    Outside of it JAX's own operators would cut float64 to float32. (Primitives enter the mode by themselves.)
+    Outside of this mode JAX's own operators would cut float64 to float32. (Primitives enter the mode by themselves.)
     """
 
     @functools.wraps(function)
@@ -100,7 +100,7 @@ def find_special(ufunc: np.ufunc) -> Callable[..., Any] | None:
 
 
 def find_late(function: Any) -> Callable[..., Any] | None:
-    """Return our function for one of a module that NumPy loads late, and enter it into the table of functions."""
+    """Return our function for one in a module that NumPy imports late, and enter it into the table of functions."""
     module = str(getattr(function, "__module__", ""))
     _load_room(module)
     ours = late_functions.get(f"{module}.{getattr(function, '__name__', '')}")
@@ -110,13 +110,13 @@ def find_late(function: Any) -> Callable[..., Any] | None:
 
 
 def _load_room(module: str) -> None:
-    """Load the room that implements a module of NumPy's or SciPy's, if there is one."""
+    """Load our room for a module of NumPy or SciPy, if there is one."""
     room = implementing_rooms.get(module)
     if room is not None:
         load(room)
 
 
-# What does the same, or what is meant: names of other functions that merely look alike would lead astray.
+# The alternative for a function that we lack. Functions with a similar name could mislead.
 _ALTERNATIVES = {
     "copyto": "numpy.where, or fnp.at(x)[index].set(value)",
     "place": "numpy.where",
@@ -127,14 +127,14 @@ _ALTERNATIVES = {
 
 
 def is_covered(function: Any) -> bool:
-    """Tell whether a function takes traced arrays: ours, or one of NumPy's or SciPy's that calls ours."""
+    """Return whether a function takes traced arrays: one of ours, or one of NumPy or SciPy that calls ours."""
     if isinstance(function, np.ufunc):
         return function in ufuncs or function in direct_ufuncs or find_special(function) is not None
     return function in functions or function in origins or find_late(function) is not None
 
 
 def refuse(function: Any, module: str = "numpy") -> NoReturn:
-    """Refuse a NumPy function that we lack, naming what stands for it where there is something."""
+    """Refuse a NumPy function that we lack, and name an alternative if there is one."""
     name = getattr(function, "__name__", str(function))
     instead = _ALTERNATIVES.get(name)
     remedy = f"Use {instead}" if instead else "Write it with functions that there are, dir(funcgrad.numpy)"
@@ -145,5 +145,5 @@ def refuse(function: Any, module: str = "numpy") -> NoReturn:
 
 
 def refuse_option(name: str, option: str, remedy: str) -> NoReturn:
-    """Refuse an option that we lack, saying what to do instead."""
+    """Refuse an option that we lack, and say what to do instead."""
     raise UnsupportedFunctionError(f"numpy.{name}: the option {option} is not supported on traced arrays. {remedy}")

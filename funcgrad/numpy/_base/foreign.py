@@ -1,7 +1,7 @@
-"""Guests: what is no array of numbers and meets one. Numbers of other kinds, subclasses of ``ndarray``, other arrays.
+"""Foreign arrays and numbers: numbers of other kinds, subclasses of ``ndarray``, arrays of other libraries.
 
-One rule for all: a guest that stands for plain numbers is taken as the array of them, a guest that computes by rules of
-its own (a mask, units, matrix products) is refused by name, since no derivative knows of these rules.
+There is one rule for all. A foreign array that stands for plain numbers is converted to an array of these. A foreign
+array with rules of its own (a mask, units, matrix products) is refused, because derivatives do not follow these rules.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from funcgrad._core.aval import is_inexact, is_integral
 from funcgrad._core.bind import NUMPY_TYPES, Tracer, is_value
 from funcgrad.errors import ForeignArrayError
 
-# Their arithmetic is NumPy's but for labels, which traced arrays do not have.
+# The arithmetic of these libraries is NumPy's except for labels, which traced arrays do not have.
 _LABELLED = frozenset({"pandas", "xarray"})
 _OPERATORS = ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow")
 _RULES = ("__array_ufunc__", "__array_function__", *[f"__{r}{name}__" for name in _OPERATORS for r in ("", "r")])
 
 
 def number_of(x: Any) -> Any:
-    """``x`` as a Python or NumPy number; ``None`` where it is none. ``Fraction`` and ``Decimal`` become floats."""
+    """Return ``x`` as a Python or NumPy number; ``None`` if it is none. ``Fraction`` and ``Decimal`` become floats."""
     if isinstance(x, bool | int | float | complex):
         return x
     if isinstance(x, np.generic):
@@ -38,23 +38,26 @@ def number_of(x: Any) -> Any:
 
 
 def is_number_dtype(dtype: np.dtype) -> bool:
-    """Whether arrays of this dtype hold numbers: no objects, text, dates or records."""
+    """Return whether arrays of this dtype hold numbers rather than objects, text, dates or records."""
     return is_integral(dtype) or is_inexact(dtype)
 
 
 def is_object_array(x: Any) -> bool:
-    """Whether this is an array of Python objects."""
+    """Return whether a value is an array of Python objects."""
     return isinstance(x, np.ndarray) and x.dtype.kind == "O"
 
 
 def is_foreign_array(x: Any) -> bool:
-    """Whether this is an array to others: a subclass of ``ndarray``, or what NumPy would make an array of."""
+    """Return whether a value is a foreign array.
+
+    A subclass of ``ndarray``, or an object that NumPy converts to an array.
+    """
     return not is_value(x) and (hasattr(type(x), "__array__") or hasattr(type(x), "__array_ufunc__"))
 
 
 @functools.cache
 def computes_its_own_way(kind: type) -> bool:
-    """Whether operations on this type may mean something else than on the array of its numbers."""
+    """Return whether operations on this type may differ from those on the array of its numbers."""
     if issubclass(kind, np.ndarray):
         own = kind.__mro__[: kind.__mro__.index(np.ndarray)]
         return any(name in vars(each) for each in own for name in _RULES)
@@ -62,9 +65,9 @@ def computes_its_own_way(kind: type) -> bool:
 
 
 def defers_to(x: Any) -> bool:
-    """Whether a tracer's operator leaves the operation to the other operand first, as NumPy's arrays do.
+    """Return whether a tracer's operator leaves the operation to the other operand first, as NumPy's arrays do.
 
-    Both orders then end in the same method. pandas leaves it to us (``__pandas_priority__``).
+    Both orders of the operands then call the same method. pandas leaves it to us (``__pandas_priority__``).
     """
     kind = type(x)
     if kind in NUMPY_TYPES or isinstance(x, Tracer):
@@ -73,7 +76,7 @@ def defers_to(x: Any) -> bool:
 
 
 def hosted(x: Any) -> Any:
-    """What is no value as a number or an array, of objects if need be; refused where it computes in its own way."""
+    """Return a foreign value as a number or an array, perhaps of objects; refuse types with rules of their own."""
     number = number_of(x)
     if number is not None:
         return number
@@ -81,18 +84,18 @@ def hosted(x: Any) -> Any:
     if is_sparse(x) or computes_its_own_way(kind):
         refuse(x)
     data = getattr(x, "data", None)
-    # xarray keeps a tracer whole; an array made of it would not.
+    # xarray keeps a tracer whole. np.asarray would split it.
     return data if isinstance(data, Tracer) else np.asarray(x)
 
 
 def is_sparse(x: Any) -> bool:
-    """Whether this is a sparse matrix or array of SciPy's."""
+    """Return whether a value is a sparse matrix or array of SciPy's."""
     module = sys.modules.get("scipy.sparse")
     return module is not None and not isinstance(x, np.ndarray) and bool(module.issparse(x))
 
 
 def holds_tracer(x: Any) -> bool:
-    """Whether tracers stand inside of a guest, an object array or nested lists."""
+    """Return whether a foreign array, an object array or nested lists contain tracers."""
     if isinstance(x, Tracer):
         return True
     if isinstance(x, list | tuple):
@@ -101,7 +104,7 @@ def holds_tracer(x: Any) -> bool:
         return x.dtype.kind == "O" and any(map(holds_tracer, np.asarray(x).flat))
     if not is_foreign_array(x):
         return False
-    # The names under which the libraries keep what they wrap: xarray, pint. Of a PyTorch tensor it is a tensor again.
+    # xarray and pint keep the wrapped array under these names. For a PyTorch tensor the result is a tensor again.
     found = [getattr(x, name, None) for name in ("data", "magnitude")]
     wrapped = [y for y in found if type(y) is not type(x)]
     return any(map(holds_tracer, wrapped)) or (_root(type(x)) == "pandas" and holds_tracer(np.asarray(x)))
@@ -112,7 +115,7 @@ def _root(kind: type) -> str:
 
 
 def refuse(x: Any) -> NoReturn:
-    """Refuse a guest that computes by rules of its own, with what to write instead."""
+    """Refuse a foreign array with rules of its own, and say what to write instead."""
     kind = type(x)
     raise ForeignArrayError(
         f"a {kind.__module__}.{kind.__qualname__} met a traced value, or a function of funcgrad. "

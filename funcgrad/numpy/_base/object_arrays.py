@@ -1,7 +1,7 @@
-"""``np.asarray(x)`` and ``np.array([x[0], f(x)])``: NumPy offers tracers no hook, so their elements are handed over.
+"""``np.asarray(x)`` and ``np.array([x[0], f(x)])``: NumPy has no hook for tracers here, so it gets their elements.
 
-An object array of 0-d tracers computes with their operators and methods. It is stacked back into one traced array where
-it meets one of our functions or leaves a transform.
+An object array of 0-d tracers computes with their operators and methods. It is stacked into one traced array again when
+one of our functions takes it or when it leaves a transform.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from funcgrad.errors import (
 from funcgrad.numpy._base.concrete import concrete_value
 
 MAX_OBJECTS = 4096
-# NumPy has no hook where it refuses such an array: the error that comes out of it is told what to do instead.
+# NumPy has no hook where it refuses such an array, so the error gets this note.
 _NOTE = (
     "Before this, NumPy (or pandas) made an array of objects of traced values, by np.array([...]), np.asarray(x) or "
     "df @ x. Operators and NumPy's own functions of single elements work on it; linear algebra, SciPy's functions and "
@@ -53,20 +53,20 @@ _READ_ONLY = (
 
 
 def refuse_to_scipy(asking: FrameType, through: tuple[str, ...] = ()) -> None:
-    """Refuse a function of SciPy's that reads plain numbers, and for which there is one of ours: by its name.
+    """Refuse a SciPy function that reads plain numbers if we have one for it, and name ours.
 
     Args:
         asking: the frame that asks for an array or a namespace.
-        through: modules of SciPy that may have what they ask for.
+        through: modules of SciPy that may have their request.
     """
     found = None
     frame: FrameType | None = asking
     while frame is not None and frame.f_globals.get("__name__", "").startswith(("scipy.", "numpy.", "funcgrad.")):
         if frame.f_globals["__name__"].startswith("funcgrad._transforms."):
-            # SciPy called a transform, as of ``jac=fg.grad(rosen)``: traced values are inside of that alone.
+            # SciPy called a transform, as with ``jac=fg.grad(rosen)``: the traced values exist only inside that call.
             break
         name = scipys_name(frame)
-        # The outermost one is what was called.
+        # The outermost function is the one that the user called.
         known = name is not None and name[0] not in through and (has_ours(*name) or instead(*name))
         found = name if known else found
         frame = frame.f_back
@@ -75,7 +75,7 @@ def refuse_to_scipy(asking: FrameType, through: tuple[str, ...] = ()) -> None:
 
 
 def _refuse_as_index(x: Tracer, asking: FrameType) -> NoReturn:
-    """Say what to write where a plain array meets a traced index: to write into it, or to read from it."""
+    """Say what to write if a plain array gets a traced index, for a write and for a read."""
     transform = x._owner.transform
     if asking.f_code.co_code[asking.f_lasti] == _STORE:
         raise TracerAssignmentError(
@@ -94,15 +94,15 @@ def _refuse_as_index(x: Tracer, asking: FrameType) -> NoReturn:
     )
 
 
-# NumPy's own functions are told from a user's function of the same name by their code objects.
+# Code objects distinguish NumPy's own functions from a user's function of the same name.
 _AS_STRIDED = np.lib.stride_tricks.as_strided.__code__
 _STATISTICS = {vars(_methods)[f"_{name}"].__code__: name for name in ("mean", "var", "std")}
 
 
 def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-    """What NumPy gets when it makes an array of a tracer: an object array of its elements, or a place's plain numbers.
+    """Return an object array of a tracer's elements for NumPy, or the plain numbers of a place.
 
-    In NumPy ``np.asarray(x)`` is ``x``, where this is a copy: unless one was asked for, it cannot be written to.
+    In NumPy ``np.asarray(x)`` returns ``x``. This is a copy, so it is read-only unless a copy was asked for.
     """
     plain = settled(self)
     if not isinstance(plain, Tracer):
@@ -114,7 +114,7 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
         return _for_sparse(self, asking.f_code.co_name) if module.startswith("scipy") else _compared(self, dtype, copy)
     _refuse_in_c(self, asking)
     _refuse_by_lapack(self, asking)
-    # NumPy would read the object array with the strides of numbers: at addresses that are no pointers.
+    # NumPy would read the object array with the strides of numbers, at addresses that are no pointers.
     if asking.f_code is _AS_STRIDED:
         raise UnsupportedFunctionError(
             f"numpy.lib.stride_tricks.as_strided: it met a traced array {self.aval}, whose memory has no "
@@ -123,7 +123,7 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
     if not is_inexact(self.dtype) and _at_subscript(asking):
         _refuse_as_index(self, asking)
     if self.dtype == bool:
-        # Objects that are bools are added by "or", where NumPy counts.
+        # Objects that are bools would be added by "or", and NumPy counts them.
         raise TracerArrayConversionError(
             f"numpy.asarray: a traced value {self.aval} was to become an array of objects under "
             f"{self._owner.transform}, whose sums would not count. Write np.stack([...]) or fnp.asarray(x) instead."
@@ -159,13 +159,13 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
         ObjectArrayWarning,
         stacklevel=caller_level(),
     )
-    # NumPy's polynomials make floats of integers, which they tell by a dtype that an array of objects has not.
+    # NumPy's polynomials convert integers to floats if the dtype is an integer one, which that of objects is not.
     whole = asking.f_globals.get("__name__", "").startswith("numpy.polynomial.") and is_integral(self.dtype)
     return _locked(elements(cast(self, np.dtype(float)) if whole else self), copy)
 
 
 def _compared(self: Tracer, dtype: Any, copy: bool | None) -> np.ndarray:
-    """The numbers, for an assertion of ``numpy.testing``: as for ``assert x > 0``, none of it carries a derivative."""
+    """Return the numbers for an assertion of ``numpy.testing``. As in ``assert x > 0``, no derivative is lost."""
     return _locked(np.array(concrete_value(self, "numpy.testing"), dtype), copy)
 
 
@@ -181,7 +181,7 @@ def _locked(array: np.ndarray, copy: bool | None) -> np.ndarray:
 
 
 def elements(x: Tracer) -> np.ndarray:
-    """A traced array as an array of objects: each element a traced value of its own."""
+    """Return a traced array as an array of objects, each element a traced value of its own."""
     shape = x.shape
     size = int(np.prod(shape))
     objects = np.empty(size, object)
@@ -192,13 +192,13 @@ def elements(x: Tracer) -> np.ndarray:
 
 
 def put_elements(out: np.ndarray, y: Any) -> np.ndarray:
-    """Write a result into an array of objects, element by element: ``c[i:j] -= t`` of such a ``c``."""
+    """Write a result into an array of objects, element by element, as in ``c[i:j] -= t``."""
     out[...] = elements(y) if isinstance(y, Tracer) else y
     return out
 
 
 def refuse_pickling(self: Tracer) -> NoReturn:
-    """A traced value ends with its transform: a file, or another process, would have nothing of it."""
+    """Refuse to pickle a traced value, which ends with its transform."""
     raise UnsupportedFunctionError(
         f"pickle: it met a traced value {self.aval} under {self._owner.transform}, which ends with the transform; "
         "needed plain numbers. Pickle the results outside of it, or fg.stop_gradient(x), the plain values of x."
@@ -206,17 +206,17 @@ def refuse_pickling(self: Tracer) -> NoReturn:
 
 
 def _asking(frame: FrameType) -> FrameType:
-    """Who asks for the array: not what stands in the place of a function of NumPy's, and calls it."""
+    """Return the frame that asks for the array, without the frame of a replacement by `intercept`."""
     is_stand_in = frame.f_globals.get("__name__") == "funcgrad.numpy._array.intercept"
     return frame.f_back if is_stand_in and frame.f_back is not None else frame
 
 
-# What numpy.polynomial computes by LAPACK, which takes no objects.
+# The functions of numpy.polynomial that use LAPACK, which takes no objects.
 _BY_LAPACK = ("fit", "roots")
 
 
 def _refuse_in_c(self: Tracer, asking: FrameType) -> None:
-    """Refuse objects to filters of SciPy's: their loops in C would read them as if they were numbers."""
+    """Refuse SciPy's filters: their loops in C would read the objects as numbers."""
     if asking.f_globals.get("__name__", "").startswith("scipy.ndimage"):
         raise TracerArrayConversionError(
             f"scipy.ndimage: a function of SciPy's met a traced value {self.aval} under {self._owner.transform}; its "
@@ -226,7 +226,7 @@ def _refuse_in_c(self: Tracer, asking: FrameType) -> None:
 
 
 def _refuse_by_lapack(self: Tracer, asking: FrameType | None) -> None:
-    """Refuse a fit, or the roots of more than a line, where ``numpy.polynomial`` asks for an array."""
+    """Refuse a fit of ``numpy.polynomial``, or the roots of more than a line."""
     while asking is not None and asking.f_globals.get("__name__", "").startswith("numpy.polynomial."):
         name, module = asking.f_code.co_name, asking.f_globals["__name__"]
         for end in _BY_LAPACK:
@@ -242,7 +242,7 @@ def _refuse_by_lapack(self: Tracer, asking: FrameType | None) -> None:
 
 
 def _for_sparse(self: Tracer, asking: str) -> np.ndarray:
-    """What SciPy's sparse matrices get: a product of theirs leaves what becomes a 0-d object to our ``__rmatmul__``."""
+    """Return a 0-d object for SciPy's sparse matrices, so that their product is left to our ``__rmatmul__``."""
     if asking != "_matmul_dispatch":
         raise ForeignArrayError(
             f"an operation of scipy.sparse other than a product with @ met a traced value {self.aval}, whose elements "
@@ -255,7 +255,7 @@ def _for_sparse(self: Tracer, asking: str) -> np.ndarray:
     return whole
 
 
-# From Python 3.14 on an index is one of the operators of BINARY_OP, told by the argument.
+# From Python 3.14 on, an index is an operator of BINARY_OP, identified by the argument.
 _SUBSCRIPTS = {opcode.opmap.get(name) for name in ("BINARY_SUBSCR", "STORE_SUBSCR", "DELETE_SUBSCR")}
 _OPERATOR = opcode.opmap["BINARY_OP"]
 _OPERATORS = [name for name, *_ in getattr(opcode, "_nb_ops", ())]
@@ -264,6 +264,6 @@ _STORE = opcode.opmap["STORE_SUBSCR"]
 
 
 def _at_subscript(frame: FrameType) -> bool:
-    """Whether a frame stands at ``array[i]``: NumPy would refuse the object array that it asks for."""
+    """Return whether a frame is at ``array[i]``: NumPy would refuse an object array as an index."""
     operation, argument = frame.f_code.co_code[frame.f_lasti : frame.f_lasti + 2]
     return operation in _SUBSCRIPTS or (operation == _OPERATOR and argument == _SUBSCRIPT_ARGUMENT)

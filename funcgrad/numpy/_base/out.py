@@ -1,4 +1,4 @@
-"""``out=``: a result that is written whole into an array that there is."""
+"""``out=``: writes a whole result into an existing array."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def takes_out(function: F) -> F:
-    """Give a function its argument ``out``: the result is computed without it, and then written into the array.
+    """Give a function the argument ``out``: the result is computed without it, and then written into the array.
 
-    The function declares ``out`` in its signature, so that NumPy's calls fit, and need not read it: it always gets the
-    default. ``out`` is an array, ``...`` for a result that is never a plain number, or, as in a ufunc's protocol, a
-    tuple of one of them. A call with it returns the array itself.
+    The function declares ``out`` in its signature, so that NumPy's calls fit, but always gets the default. ``out`` is
+    an array, ``...`` for a result that is never a plain number, or a tuple of one of these, as in a ufunc's protocol. A
+    call with it returns the array itself.
 
     Raises:
         TracerAssignmentError: ``out`` is a plain array, which cannot take a traced value.
-        ValueError: its shape is not that of the result.
-        TypeError: it is no array, or of a dtype that the result may not be cast to.
+        ValueError: the shape of ``out`` is not that of the result.
+        TypeError: ``out`` is no array, or has a dtype that the result may not be cast to.
     """
     code = function.__code__
     position = code.co_varnames.index("out")
@@ -50,7 +50,7 @@ def takes_out(function: F) -> F:
 
 
 def _into(function: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a function without its argument ``out``, and write the result into that array."""
+    """Call a function without ``out``, and write the result into that array."""
     bound = inspect.signature(function).bind(*args, **kwargs)
     out = bound.arguments.pop("out")
     if type(out) is tuple and len(out) != 1:
@@ -60,7 +60,7 @@ def _into(function: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs
     given = bound.arguments
     if array is not None and array is not Ellipsis:
         check_out(array, name)
-        # A sum along axes: its first argument is the array. The arguments of einsum have no names.
+        # Sums along axes have the array as first argument. The arguments of einsum have no names.
         if function.__code__.co_argcount and "dtype" in given and given["dtype"] is None:
             given["dtype"] = _computed_in(next(iter(given.values())), array)
     y = function(*bound.args, **bound.kwargs)
@@ -70,14 +70,14 @@ def _into(function: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs
 
 
 def _computed_in(x: Any, out: Any) -> np.dtype | None:
-    """The dtype of sums into an array: one that is wider than theirs widens them."""
+    """Return the dtype of a sum into an array: a wider array widens the sum."""
     dtype = dtype_of(as_value(x))
     wider = np.result_type(dtype, out.dtype)
     return wider if is_inexact(dtype) and wider != dtype else None
 
 
 def check_out(out: Any, name: str) -> None:
-    """Refuse what is no array."""
+    """Refuse an ``out`` that is no array."""
     if not isinstance(out, Tracer | np.ndarray):
         raise TypeError(f"numpy.{name}: out= is a {type(out).__name__}; return arrays must be of ArrayType.")
 
@@ -95,7 +95,7 @@ def _written(out: Any, y: Any, name: str, casting: Any) -> Any:
 def deliver(
     out: Any, y: Any, name: str, ufunc: np.ufunc | None = None, operands: tuple = (), casting: Any = "same_kind"
 ) -> Any:
-    """Write a result into what ``out=`` names, traced or not, and return it."""
+    """Write a result into the array of ``out=``, traced or not, and return it."""
     if isinstance(out, Tracer):
         return assign(out, y, ufunc, operands, f"numpy.{name} with out=", casting)
     if isinstance(y, Tracer):
@@ -108,7 +108,7 @@ def deliver(
 
 
 def assign(x: Any, y: Any, ufunc: np.ufunc | None, operands: tuple, asked: str, casting: Any = "same_kind") -> Any:
-    """Write a result whole, as ``out=`` does: its dtype may be of the same kind; returns ``x``."""
+    """Write a whole result, as ``out=`` does, and return ``x``. The dtype may be any of the same kind."""
     check_cast(x, y, ufunc, operands, casting, asked)
     y = cast(y, x.dtype)
     shape = getattr(y, "shape", ())
@@ -124,11 +124,11 @@ def assign(x: Any, y: Any, ufunc: np.ufunc | None, operands: tuple, asked: str, 
 def check_cast(
     x: Any, y: Any, ufunc: np.ufunc | None, operands: tuple, casting: Any = "same_kind", asked: str = "out="
 ) -> None:
-    """Refuse a result whose dtype the array does not take, and one whose derivative it would cut."""
+    """Refuse a result with a dtype that the array does not accept, or with a derivative that it would lose."""
     source = aval_of(y).dtype
     if not np.can_cast(source, x.dtype, casting):
         if ufunc is not None:
-            # NumPy says it, with the error that it has for it.
+            # NumPy raises its own error here.
             like = [np.ones(0, aval_of(each).dtype) for each in operands]
             ufunc(*like, out=(np.empty(0, x.dtype),) * ufunc.nout, casting=casting)
         raise TypeError(f"Cannot cast array data from {source!r} to {x.dtype!r} according to the rule {casting!r}")

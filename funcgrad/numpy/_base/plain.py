@@ -1,4 +1,4 @@
-"""Functions that leave calls with plain arguments to NumPy, whose function they stand for."""
+"""Functions that leave calls with plain arguments to NumPy's functions."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from funcgrad.numpy._base.foreign import holds_tracer, is_object_array
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Functions that tell plain arguments apart themselves.
+# Functions that test for plain arguments themselves.
 _beside: set[Any] = set()
 
 
 def beside_numpys(*numpy_functions: Callable[..., Any]) -> Callable[[F], F]:
-    """Register a function for what is traced or of another engine; all else goes to the first of NumPy's functions."""
+    """Register a function for traced values and other engines; all other calls go to the first NumPy function."""
     numpys = numpy_functions[0]
 
     def register(function: F) -> F:
@@ -45,7 +45,7 @@ def beside_numpys(*numpy_functions: Callable[..., Any]) -> Callable[[F], F]:
 
 
 def is_ours(x: Any) -> bool:
-    """Whether an argument is traced or of another engine, or a list in which something is."""
+    """Return whether an argument is traced or of another engine, or a list that contains such a value."""
     kind = type(x)
     if kind in NUMPY_TYPES or kind is str or x is None:
         return is_object_array(x) and holds_tracer(x)
@@ -54,12 +54,12 @@ def is_ours(x: Any) -> bool:
     return holds_tracer(x) or is_engine_value(x)
 
 
-# The numbers of NumPy's own dtypes, but for that of objects: 16-bit floats of other packages follow rules of ours.
+# NumPy's own dtypes of numbers, without objects: 16-bit floats of other packages follow our rules.
 _DTYPES = frozenset(np.dtype(letter).num for letter in np.typecodes["All"] if letter != "O")
 _ARRAY = np.ndarray
-# Lists that are looked at one by one.
+# Lists up to this length are tested element by element.
 _FEW = 4
-# Known by its identity, which takes half of the time.
+# Compared by identity, which takes half the time.
 _FLOAT64 = np.dtype(np.float64)
 _PLAIN = {each for each in NUMPY_TYPES if issubclass(each, np.generic)} | {
     *(bool, int, float, complex, str, type, type(None)),
@@ -67,7 +67,10 @@ _PLAIN = {each for each in NUMPY_TYPES if issubclass(each, np.generic)} | {
 
 
 def is_plain(x: Any) -> bool:
-    """Whether an argument is of NumPy's and Python's own: an array of numbers, a number, an option, a list of these."""
+    """Return whether an argument is NumPy's or Python's own.
+
+    An array of numbers, a number, an option, or a list of these.
+    """
     kind = type(x)
     if kind is _ARRAY:
         return x.dtype.num in _DTYPES
@@ -77,24 +80,24 @@ def is_plain(x: Any) -> bool:
         return True
     try:
         for each in x:
-            # Without a call for what there is most.
+            # The most common types are tested without a call.
             kind = type(each)
             if not (kind is float or (kind is _ARRAY and each.dtype is _FLOAT64)) and not is_plain(each):
                 return False
     except RecursionError:
-        # Lists without end are refused where they are read.
+        # An endless list is refused by the function that reads it.
         return False
     return True
 
 
 def _by_protocol(ours: Any, ufunc: np.ufunc, args: tuple, options: dict[str, Any]) -> Any:
-    """A ufunc with ``out=``, ``where=``, ``dtype=`` or ``casting=``, which its protocol handles for traced values."""
+    """Call a ufunc with ``out=``, ``where=``, ``dtype=`` or ``casting=``; its protocol handles traced values."""
     if any(map(holds_tracer, args)) or any(map(holds_tracer, options.values())):
         return ufunc(*[as_value(x) for x in args[: ufunc.nin]], *args[ufunc.nin :], **options)
     return ours(*args, **options)
 
 
-# One for each number of arguments that a call must have: what tells them apart one by one costs half of a small sum.
+# One function for each number of required arguments: a loop over the arguments takes half the time of a small sum.
 def _of_none(ours: Any, numpys: Any) -> Any:
     def call(*args: Any, **options: Any) -> Any:
         try:
@@ -145,7 +148,7 @@ def _of_two(ours: Any, numpys: Any) -> Any:
     return call
 
 
-# The files of what makes arrays, or copies them: while a transform runs, such as take traced values.
+# The files of functions that make or copy arrays: while a transform runs, their results take traced values.
 _MAKERS = ("creation", "makers")
 
 
@@ -169,7 +172,7 @@ def _maker_of_one(ours: Any, numpys: Any) -> Any:
             if active_trace() is None:
                 kind = type(a)
                 if kind is list and not args and not options and len(a) <= _FEW:
-                    # Numbers, without a call to tell what they are.
+                    # Numbers are tested without a call.
                     for each in a:
                         if not (type(each) is float or type(each) is int):
                             break
@@ -192,21 +195,21 @@ _MAKERS_BY_COUNT = (_maker_of_none, _maker_of_one)
 
 
 def shortcut(ours: F, numpys: Callable[..., Any]) -> F:
-    """Ours for users to call: plain arguments go straight to NumPy's function, which gives what ours would.
+    """Return our function for users: plain arguments go straight to NumPy's function, which gives the same result.
 
-    NumPy's protocols, which have looked at the arguments already, call ours itself.
+    NumPy's protocols have tested the arguments already, and call our function directly.
     """
     makes = ours.__module__.rpartition(".")[2] in _MAKERS
     if isinstance(numpys, np.ufunc):
         names: tuple[str, ...] = ("x1", "x2")[: numpys.nin]
     else:
-        # Those without a default; ``inspect.signature`` of all functions would take longer than their modules.
+        # The arguments without a default. ``inspect.signature`` of all functions would take longer than importing them.
         declared: Any = inspect.unwrap(ours)
         names = declared.__code__.co_varnames[: declared.__code__.co_argcount - len(declared.__defaults__ or ())]
     forms = _MAKERS_BY_COUNT if makes else _BY_COUNT
     call = forms[min(len(names), len(forms) - 1)](ours, numpys)
     count = call.__code__.co_argcount
-    # The arguments have ours' names, by which they may be given.
+    # The arguments get the names of our function's, so that calls by keyword work.
     code: CodeType = call.__code__
     code = code.replace(co_varnames=(*names[:count], *code.co_varnames[count:]))
     named: Any = FunctionType(code, call.__globals__, call.__name__, None, call.__closure__)
@@ -215,9 +218,9 @@ def shortcut(ours: F, numpys: Callable[..., Any]) -> F:
 
 
 def shortcuts(public: dict[str, Any]) -> dict[str, Callable[..., Any]]:
-    """Of a module's public functions, by their names, those that stand for NumPy's with a shortcut to these.
+    """Return shortcuts for those of a module's public functions that implement a NumPy function.
 
-    What was registered by `beside_numpys` needs none.
+    Functions registered by `beside_numpys` need none.
     """
     found = {}
     for name, ours in public.items():

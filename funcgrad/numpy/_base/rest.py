@@ -1,4 +1,4 @@
-"""What ``numpy`` has beside what is written out in ``funcgrad.numpy``: types, constants, windows, files, printing."""
+"""The names of ``numpy`` that ``funcgrad.numpy`` does not write out: types, constants, windows, files, printing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _special = LazyModule("funcgrad.scipy.special._array_api")
 
 @functools.cache
 def of_numpys(name: str) -> Any:
-    """What stands under a public name of NumPy's: our function for its makers of arrays, else what NumPy has.
+    """Return the value of a public name of NumPy's: our function for its makers of arrays, else NumPy's object.
 
     Raises:
         AttributeError: NumPy has no such name either.
@@ -27,6 +27,6 @@ def of_numpys(name: str) -> Any:
     if name not in np.__all__:
         raise AttributeError(f"module 'funcgrad.numpy' has no attribute {name!r}, and numpy has no public one.")
     found = getattr(np, name)
-    # Of traced arguments NumPy's protocols tell us, but where an array is made.
+    # For traced arguments NumPy's protocols call our functions, except where an array is made.
     ours = functions.get(found) if callable(found) and not hasattr(found, "_implementation") else None
     return found if ours is None else functools.update_wrapper(shortcut(ours, found), found)

@@ -1,4 +1,4 @@
-"""How tracers print."""
+"""The text of tracers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from funcgrad.numpy._base.dispatch import implements
 
 
 def to_text(self: Tracer) -> str:
-    """``Traced<f64[3]> by grad, value=array([...])``; without the value where there is none yet."""
+    """Return ``Traced<f64[3]> by grad, value=array([...])``, without the value if it is not known yet."""
     self = settled(self)
     if not isinstance(self, Tracer):
         return f"Traced<{aval_of(self)}> by no transform yet, value={self!r}"
@@ -24,13 +24,13 @@ def to_text(self: Tracer) -> str:
 
 @implements(np.array_repr, np.array_str, np.array2string)
 def array_repr(x: Tracer, *args: Any, **kwargs: Any) -> str:
-    """``numpy.array_repr`` and its like: a tracer prints in one way."""
+    """Return ``numpy.array_repr`` and its variants: a tracer has one text."""
     del args, kwargs
     return to_text(x)
 
 
 def to_format(self: Tracer, spec: str) -> str:
-    """Text in an f-string; a format such as ``.3f`` is applied to the number."""
+    """Return the text for an f-string. A format such as ``.3f`` is applied to the number."""
     if not spec:
         return str(self)
     value = concrete_value(self, f"the format {spec!r}")

@@ -30,9 +30,9 @@ from funcgrad.numpy._choose.indexing import getitem, parse
 
 
 def setitem(self: Tracer, key: Any, value: Any, /) -> None:
-    """``x[key] = value``, as NumPy's."""
+    """Assign ``x[key] = value``, as NumPy does."""
     if type(value) is Place and value._viewed is self and _shows(value, key):
-        # What ``x[key] += v`` ends with: it has been written.
+        # The statement ``x[key] += v`` ends with this call. The value has been written already.
         return
     _check_asking(self, value, sys._getframe(1))
     _check_assignable(self)
@@ -49,7 +49,7 @@ def setitem(self: Tracer, key: Any, value: Any, /) -> None:
 
 
 def _shows(view: Any, key: Any) -> bool:
-    """Whether a view was taken by this very key, or by the same traced integers."""
+    """Return whether a view was taken by this key, or by the same traced integers."""
     step = view._viewed_by
     entries = key if type(key) is tuple else (key,)
     if isinstance(step, ByNumbers):
@@ -63,10 +63,10 @@ def _shows(view: Any, key: Any) -> bool:
 
 
 def _check_asking(x: Tracer, value: Any, asking: FrameType) -> None:
-    """Refuse ``np.random.shuffle`` of rows: it exchanges views, of which one is overwritten before it is read.
+    """Refuse ``np.random.shuffle`` of rows: it exchanges views, and one is overwritten before it is read.
 
-    NumPy does this in C, without a hook. So a write of a view that is no statement ``x[i] = v`` is refused. A shuffle
-    of single elements exchanges numbers and is right.
+    NumPy does this in C, without a hook. So a write of a view outside a statement ``x[i] = v`` is refused. A shuffle of
+    single elements exchanges numbers, and is right.
     """
     if not isinstance(value, Tracer) or not shows_part(value):
         return
@@ -85,13 +85,13 @@ _STORE = opcode.opmap["STORE_SUBSCR"]
 
 
 def _check_assignable(x: Tracer) -> None:
-    """Refuse a number: it is no array, and NumPy's cannot be assigned into."""
+    """Refuse a number: NumPy's numbers cannot be assigned into."""
     if not x.shape and is_number(x):
         raise TypeError(f"'{x.dtype.name}' object does not support item assignment")
 
 
 def _as_assigned(x: Tracer, value: Any) -> Any:
-    """A value in the dtype of the array that it goes into; a traced one is not cut."""
+    """Return a value in the dtype of the array that it is written to; refuse a traced one that would lose a part."""
     dtype = x.dtype
     if type(value) in PYTHON_NUMBERS or type(value) is bool:
         return dtype.type(value)
@@ -104,9 +104,9 @@ def _as_assigned(x: Tracer, value: Any) -> Any:
 
 
 def _with_mask(x: Tracer, key: Any, value: Any) -> tuple[Any, Any] | None:
-    """For a mask whose numbers are not known, alone or among slices: what to write, and into which part of ``x``.
+    """For a mask with unknown numbers, alone or among slices, return the values to write and the part of ``x``.
 
-    What such a mask selects has no shape, but can be written to.
+    The selection of such a mask has no known shape, but can be written to.
     """
     entries = key if type(key) is tuple else (key,)
     found = [i for i, entry in enumerate(entries) if isinstance(entry, Tracer) and _is_traced_mask(entry)]
@@ -136,12 +136,15 @@ def _is_traced_mask(entry: Tracer) -> bool:
 
 
 def _set_apart(entries: tuple, i: int) -> bool:
-    """Whether something stands between an integer and the mask: NumPy puts what they select first, then."""
+    """Return whether other entries are between an integer and the mask. NumPy then puts the selected axes first."""
     return "-" in "".join("i" if type(entry) is int or j == i else "-" for j, entry in enumerate(entries)).strip("-")
 
 
 def _masked(x: Any, mask: Any, value: Any, axis: int) -> Any:
-    """``x`` with a value where the mask of its axes from ``axis`` on is true; it may differ along the other axes."""
+    """Return ``x`` with a value where the mask of its axes from ``axis`` on is true.
+
+    Other axes may have other values.
+    """
     rank = len(mask.shape)
     if mask.shape != x.shape[axis : axis + rank]:
         raise IndexError(
@@ -167,7 +170,7 @@ def _masked(x: Any, mask: Any, value: Any, axis: int) -> Any:
 
 
 def in_place(ufunc: np.ufunc, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Return the method of an operator such as ``+=``: it writes into the array, whatever other names the array has."""
+    """Return the method of an operator such as ``+=``. It writes into the array, so all names of it see the result."""
     asked = f"x {_SIGNS[ufunc]} y"
 
     def method(self: Tracer, other: Any, /) -> Any:

@@ -1,4 +1,4 @@
-"""``x.at[index].set(v)``: what stands for assignment into an array that is not to change."""
+"""``x.at[index].set(v)``: returns a changed copy instead of assigning into the array."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from funcgrad.numpy._math import elementwise
 
 
 class At:
-    """Stands before the brackets in ``x.at[index]``."""
+    """The object ``x.at``, which takes an index in brackets."""
 
     __slots__ = ("_x",)
 
@@ -34,8 +34,8 @@ class At:
 class Selection:
     """Some elements of an array. Each method returns a new array that differs from the old one in those elements.
 
-    Where an index array selects an element several times, ``add`` and ``subtract`` count each; of several values that
-    are ``set`` the last one stays (on XLA, any one of them).
+    If an index array selects an element several times, ``add`` and ``subtract`` apply each value, and ``set`` keeps the
+    last value (on XLA, any one of them).
     """
 
     __slots__ = ("_arrays", "_index", "_shape", "_x")
@@ -45,43 +45,43 @@ class Selection:
         self._x, self._index, self._arrays = parse(x, key)
 
     def get(self) -> Any:
-        """The elements, ``x[index]``."""
+        """Return the elements, ``x[index]``."""
         return index_p(self._x, *self._arrays, index=self._index)
 
     def set(self, value: Any) -> Any:
-        """The array with other elements in their place."""
+        """Return the array with other elements in their place."""
         return self._updated(scatter_set_p, "set", value)
 
     def add(self, value: Any) -> Any:
-        """The array with a value added to the elements."""
+        """Return the array with a value added to the elements."""
         return self._updated(scatter_add_p, "add", value)
 
     def subtract(self, value: Any) -> Any:
-        """The array with a value subtracted from the elements."""
+        """Return the array with a value subtracted from the elements."""
         return self._updated(scatter_add_p, "subtract", elementwise.negative(value))
 
     def multiply(self, value: Any, *, unique_indices: bool = False) -> Any:
-        """The array with the elements multiplied."""
+        """Return the array with the elements multiplied."""
         return self._combined(elementwise.multiply, "multiply", value, unique_indices)
 
     def divide(self, value: Any, *, unique_indices: bool = False) -> Any:
-        """The array with the elements divided."""
+        """Return the array with the elements divided."""
         return self._combined(elementwise.divide, "divide", value, unique_indices)
 
     def power(self, value: Any, *, unique_indices: bool = False) -> Any:
-        """The array with the elements raised to a power."""
+        """Return the array with the elements raised to a power."""
         return self._combined(elementwise.power, "power", value, unique_indices)
 
     def min(self, value: Any, *, unique_indices: bool = False) -> Any:
-        """The array with the smaller of element and value."""
+        """Return the array with the smaller of element and value."""
         return self._combined(elementwise.minimum, "min", value, unique_indices)
 
     def max(self, value: Any, *, unique_indices: bool = False) -> Any:
-        """The array with the greater of element and value."""
+        """Return the array with the greater of element and value."""
         return self._combined(elementwise.maximum, "max", value, unique_indices)
 
     def apply(self, function: Callable[[Any], Any], *, unique_indices: bool = False) -> Any:
-        """The array with a function of the elements in their place."""
+        """Return the array with a function applied to the elements."""
         self._check_distinct("apply", unique_indices)
         return self.set(function(self.get()))
 
@@ -119,14 +119,14 @@ def _are_distinct(index: Index, arrays: tuple, shape: tuple[int, ...]) -> bool:
 
 
 def at(x: Any) -> At:
-    """Select elements of any array for a functional update; traced and JAX arrays have it as the property ``.at``.
+    """Select elements of any array for a functional update. Traced and JAX arrays have it as the property ``.at``.
 
     Args:
         x: an array of either engine, or a tracer.
 
     Returns:
-        What to index: ``at(x)[index]`` has the methods ``set``, ``add``, ``subtract``, ``multiply``, ``divide``,
-        ``power``, ``min``, ``max``, ``apply`` and ``get``; none changes ``x``.
+        An object to index: ``at(x)[index]`` has the methods ``set``, ``add``, ``subtract``, ``multiply``, ``divide``,
+        ``power``, ``min``, ``max``, ``apply`` and ``get``. None of them changes ``x``.
 
     Example:
         >>> import numpy as np

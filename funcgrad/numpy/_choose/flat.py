@@ -1,4 +1,4 @@
-"""``x.flat``: the elements in C order, whatever the memory's; and writes by such places."""
+"""``x.flat``: reads and writes elements by their position in C order, for any memory order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from funcgrad.numpy._math.rounding import floor_divide, remainder
 
 
 class Flat:
-    """What ``x.flat`` is: it reads copies of the elements of an array, and writes into the array itself."""
+    """The object ``x.flat``. Reading copies elements of the array, and writing changes the array itself."""
 
     __slots__ = ("base", "index")
 
@@ -55,19 +55,19 @@ class Flat:
         write_flat(self.base, positions, value)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """What NumPy makes of it: an array of the elements, each traced for itself."""
+        """Return an array of the elements for NumPy, each traced separately."""
         return np.asarray(self.copy(), dtype)
 
     def copy(self) -> Any:
-        """The elements as an array of one axis."""
+        """Return the elements as an array of one axis."""
         return reshape(settled(self.base), (len(self),)) if self.base.shape else reshape(settled(self.base), (1,))
 
 
 def _flat_key(key: Any) -> Any:
-    """What stands between brackets: one index, as NumPy has it here."""
+    """Return the index in brackets, which must be one index, as in NumPy."""
     if isinstance(key, tuple):
         if len(key) != 1:
-            # NumPy refuses it, in its words.
+            # NumPy raises its own error here.
             np.empty(1).flat[(0,) * len(key)]
         (key,) = key or (Ellipsis,)
     if isinstance(key, list):
@@ -79,18 +79,18 @@ def _flat_key(key: Any) -> Any:
 
 
 def write_flat(x: Any, positions: Any, values: Any) -> None:
-    """Write values at places that count the elements in C order; they are repeated where there are too few.
+    """Write values at positions in C order. Too few values are repeated.
 
     Args:
         x: a traced array.
-        positions: integers, within the bounds where they are known.
-        values: as many as there are places; fewer begin anew, more are left out.
+        positions: integers, within the bounds if they are known.
+        values: one for each position; fewer are repeated, and surplus ones are left out.
     """
     shape = aval_of(positions).shape
     count = math.prod(shape)
     values = cycled(values, count)
     if not x.shape:
-        # Each place is the one element there is, which holds what is written last.
+        # All positions are the only element, which keeps the last value.
         if count:
             setitem(x, (), index(values, (count - 1,)))
         return
@@ -99,7 +99,7 @@ def write_flat(x: Any, positions: Any, values: Any) -> None:
 
 
 def cycled(values: Any, n: int) -> Any:
-    """``n`` values: the first of them, or all again and again."""
+    """Return ``n`` values: the first ``n``, or all of them repeated."""
     values = strong(values)
     flat = reshape(values, (math.prod(values.shape),))
     given = flat.shape[0]
@@ -112,7 +112,7 @@ def cycled(values: Any, n: int) -> Any:
 
 @implements(np.resize)
 def resize(a: Any, new_shape: Any) -> Any:
-    """``numpy.resize``: the elements in C order, again and again."""
+    """Return ``numpy.resize``: the elements in C order, repeated."""
     a, shape = strong(a), to_shape(new_shape)
     if min(shape, default=0) < 0:
         raise ValueError("all elements of `new_shape` must be non-negative")
@@ -122,7 +122,7 @@ def resize(a: Any, new_shape: Any) -> Any:
 
 
 def unravelled(positions: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """The index of places that count the elements in C order."""
+    """Return the index for positions in C order."""
     if len(shape) == 1:
         return (positions,)
     if not isinstance(positions, Tracer):
@@ -135,7 +135,7 @@ def unravelled(positions: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
 
 
 def bounded(positions: Any, size: int, mode: str) -> Any:
-    """Places between 0 and ``size``, by NumPy's modes; beyond the bounds those that are known are refused."""
+    """Return positions between 0 and ``size``, by NumPy's modes; refuse known positions out of bounds."""
     positions = as_value(positions)
     if 0 in aval_of(positions).shape:
         return np.zeros(0, np.intp)

@@ -1,4 +1,4 @@
-"""What stands between brackets: NumPy's indexing rules on tracers, and iteration."""
+"""NumPy's indexing rules for tracers, and iteration."""
 
 from __future__ import annotations
 

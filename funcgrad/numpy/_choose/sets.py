@@ -1,4 +1,4 @@
-"""Arrays as sets: which elements are chosen is found with plain numbers, the chosen ones carry derivatives."""
+"""Arrays as sets. Plain numbers decide which elements are chosen, and the chosen elements carry derivatives."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def unique(
     axis: int | None = None,
     **options: Any,
 ) -> Any:
-    """``numpy.unique``: of equal elements the first carries the derivative. The numbers have to be known."""
+    """Return ``numpy.unique``. The first of equal elements carries the derivative. The numbers have to be known."""
     x = as_array(ar)
     numbers = _known(x, "unique")
     found = np.unique(
@@ -47,13 +47,13 @@ def unique(
 
 
 def _first_places(numbers: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Where each of the values stands first among the numbers, flattened."""
+    """Return the first position of each value among the flattened numbers."""
     sorted_values, places = np.unique(numbers, return_index=True, equal_nan=False)
     return places[np.searchsorted(sorted_values, values)]
 
 
 def _array_api(name: str) -> Any:
-    """The functions of the array API, whose results have names."""
+    """Return a function of the Array API, with a named tuple as result."""
     numpys = getattr(np, name)
 
     @beside_numpys(numpys)
@@ -88,7 +88,7 @@ def union1d(ar1: Any, ar2: Any) -> Any:
 
 @beside_numpys(np.intersect1d)
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
-    """``numpy.intersect1d``: what is in both is taken from the first; see `unique`."""
+    """Return ``numpy.intersect1d``; the elements come from the first array. See `unique`."""
     a, b = _together(ar1, ar2)
     known = _known(a, "intersect1d"), _known(b, "intersect1d")
     _, first, second = np.intersect1d(known[0], known[1], assume_unique, return_indices=True)

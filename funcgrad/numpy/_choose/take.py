@@ -1,4 +1,4 @@
-"""Functions that select elements: take and its relatives, diagonals, triangles."""
+"""Functions that select elements: take and similar functions, diagonals, triangles."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: M
     if not is_integer(dtype_of(indices)):
         raise TypeError(f"numpy.take: the indices are of dtype {dtype_of(indices)}; needed integers.")
     if axis is None or not aval_of(a).shape:
-        # A number has one axis here, as in NumPy.
+        # As in NumPy, a number has one axis here.
         a, axis = ravel(a), axis or 0
     axis = normalize_axis(axis, len(a.shape))
     if mode != "raise":
@@ -45,9 +45,9 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: M
         return copy(index_p(a, index=Index((*entries, indices))))
     taken = index_p(a, indices, index=Index((*entries, SLOT)))
     if type(taken) is np.ndarray and not taken.flags.c_contiguous:
-        # NumPy's function puts elements in C order, its indexing those of the first axis last.
+        # NumPy's function puts elements in C order. Its indexing puts those of the first axis last.
         return taken.copy()
-    # At one place NumPy's indexing gives a view.
+    # With a single position NumPy's indexing gives a view.
     return taken if aval_of(indices).shape else copy(taken)
 
 
@@ -69,7 +69,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
 
 
 def along_axis(arr: Any, indices: Any, axis: int) -> tuple[Any, ...]:
-    """The index arrays that stand for one along an axis."""
+    """Return the index arrays for an index array along one axis."""
     indices = as_value(indices)
     ndim = len(arr.shape)
     if not is_integer(dtype_of(indices)):
@@ -104,7 +104,8 @@ def choose(a: Any, choices: Any, out: Any = None, mode: Mode = "raise") -> Any:
     a = as_value(a)
     values = [as_value(choice) for choice in choices]
     dtype = result_dtype(*values)
-    # Python's numbers are weak in the choice of the dtype; then they are arrays, and -1 is the greatest unsigned one.
+    # Python's numbers are weak in the choice of the dtype. After that they are arrays, and -1 is the greatest unsigned
+    # one.
     values = [cast(strong(value), dtype) for value in values]
     if mode != "raise":
         a = _bounded(a, len(values), mode)
@@ -119,7 +120,7 @@ def choose_method(self: Any, *choices: Any, out: Any = None, mode: Mode = "raise
 
 @implements(np.diag)
 def diag(v: Any, k: int = 0) -> Any:
-    """``numpy.diag``: the matrix with a diagonal, or the diagonal of a matrix."""
+    """Return ``numpy.diag``: the matrix with a diagonal, or the diagonal of a matrix."""
     v = as_value(v)
     if len(v.shape) == 1:
         size = v.shape[0] + abs(k)

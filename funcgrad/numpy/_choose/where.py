@@ -33,14 +33,14 @@ _MISSING: Any = getattr(np, "_NoValue", None)
 def _truth(condition: Any) -> Any:
     condition = as_value(condition)
     if isinstance(condition, np.ndarray) and not is_number_dtype(condition.dtype):
-        # Of text and objects it is Python's truth: None != 0, and yet it is false.
+        # The truth of text and objects is Python's: None != 0, but None is false.
         return condition.astype(bool)
     return strong(condition) if dtype_of(condition).kind == "b" else not_equal(condition, 0)
 
 
 @implements(np.where)
 def where(condition: Any, x: Any = _MISSING, y: Any = _MISSING, /) -> Any:
-    """``numpy.where``; with a condition alone its non-zero indices, which need its values."""
+    """Return ``numpy.where``. With a condition alone it returns indices, and the condition has to be known."""
     if x is _MISSING and y is _MISSING:
         return np.nonzero(np.asarray(concrete_value(as_value(condition), "numpy.where of one argument")))
     if x is _MISSING or y is _MISSING:
@@ -54,7 +54,10 @@ def _chosen(condition: Any, x: Any, y: Any) -> Any:
 
 
 def _wrapped(x: Any, y: Any) -> tuple:
-    """The operands of ``where``: a Python int that the other's integer dtype does not hold is cast, as by NumPy."""
+    """Prepare the operands of ``where``.
+
+    A Python int that the other's integer dtype cannot hold is cast, as by NumPy.
+    """
     if type(x) is int and type(y) is not int:
         return _wrapped(y, x)[::-1]
     if type(y) is int and type(x) is not int and is_integer(dtype_of(x)):
@@ -66,7 +69,7 @@ def _wrapped(x: Any, y: Any) -> tuple:
 
 @implements(np.select)
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
-    """``numpy.select``: of each element the choice of the first condition that holds."""
+    """Return ``numpy.select``: each element is the choice of the first condition that holds."""
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
     if len(condlist) == 0:
@@ -79,7 +82,8 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
             )
     values = [as_value(choice) for choice in (*choicelist, default)]
     dtype = result_dtype(*values)
-    # Python's numbers are weak in the choice of the dtype; then they are arrays, and -1 is the greatest unsigned one.
+    # Python's numbers are weak in the choice of the dtype. After that they are arrays, and -1 is the greatest unsigned
+    # one.
     *choices, result = [cast(strong(value), dtype) for value in values]
     for condition, choice in zip(condlist[::-1], choices[::-1], strict=True):
         result = _chosen(condition, choice, result)
@@ -88,7 +92,10 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 @implements(np.piecewise)
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
-    """``numpy.piecewise``: each function sees the elements of its condition, and 1 in the places of the others."""
+    """Return ``numpy.piecewise``.
+
+    Each function gets the elements of its condition, and 1 in the places of the others.
+    """
     x = strong(x)
     conditions = _conditions(x, condlist)
     functions = list(funclist)
@@ -104,7 +111,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
 
 def _conditions(x: Any, condlist: Any) -> list[Any]:
-    """A single condition may stand without its list."""
+    """Return the list of conditions. A single condition may be given without a list."""
     if np.isscalar(condlist):
         return [condlist]
     conditions: Any = condlist
@@ -120,7 +127,7 @@ def _none_of(conditions: Sequence[Any]) -> Any:
 
 
 def _piece(function: Any, x: Any, condition: Any, args: tuple, kw: dict) -> Any:
-    # Outside its condition a function may have no finite value, whose derivative would reach x as NaN.
+    # Outside its condition a function may be infinite, and the derivative would reach x as NaN.
     return function(_chosen(condition, x, 1), *args, **kw) if callable(function) else function
 
 
@@ -136,7 +143,7 @@ def clip(
     max: Any = _MISSING,  # noqa: A002  (NumPy's name)
     **options: Any,
 ) -> Any:
-    """``numpy.clip``: a value that is equal to a bound shares its derivative with it, as in ``numpy.minimum``."""
+    """Return ``numpy.clip``. A value equal to a bound shares its derivative with the bound, as in ``numpy.minimum``."""
     if unknown := options.keys() - {"dtype", "casting", "order", "subok"}:
         refuse_option("clip", next(iter(unknown)), "Leave it out, and choose with np.where.")
     low = _given(min if a_min is _MISSING else a_min)
@@ -145,15 +152,15 @@ def clip(
 
 
 def clamp(x: Any, low: Any, high: Any) -> Any:
-    """PyTorch's ``clamp``: a value that is equal to a bound has the whole derivative."""
+    """Return PyTorch's ``clamp``: a value equal to a bound gets the whole derivative."""
     return _bounded(logic.clamp_p, x, _given(low), _given(high))
 
 
 def _bounded(primitive: Primitive, a: Any, low: Any, high: Any, **options: Any) -> Any:
-    # The array's own method does the work in NumPy: a Python number that is clipped is no weaker than its bounds.
+    # NumPy calls the array's own method, so a Python number that is clipped is not weak.
     x = strong(a)
     if is_integer(x.dtype):
-        # A Python number that the dtype does not reach bounds nothing.
+        # A Python number beyond the dtype's range is no bound.
         low = None if type(low) is int and low <= np.iinfo(x.dtype).min else low
         high = None if type(high) is int and high >= np.iinfo(x.dtype).max else high
     bounds = [bound for bound in (low, high) if bound is not None]
@@ -181,7 +188,7 @@ def clip_method(
 def _clipped_dtype(
     wide: np.dtype, dtype: Any = None, casting: Any = "same_kind", order: Any = None, subok: Any = None
 ) -> np.dtype:
-    """The dtype in which values are clipped: what ``dtype=`` asks for, where ``casting=`` allows that."""
+    """Return the dtype in which values are clipped: that of ``dtype=``, if ``casting=`` allows it."""
     del order, subok
     asked = wide if dtype is None else np.dtype(dtype)
     if not np.can_cast(wide, asked, casting):
@@ -199,7 +206,7 @@ def _given(bound: Any) -> Any:
 def nan_to_num(
     x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Any:
-    """``numpy.nan_to_num``: what replaces a NaN or an infinity is a constant."""
+    """Return ``numpy.nan_to_num``. The replacement of a NaN or an infinity is a constant."""
     x = as_value(x)
     if not copy and isinstance(x, Tracer) and x.shape:
         write(x, nan_to_num(settled(x), True, nan, posinf, neginf), WHOLE, (), "numpy.nan_to_num")
@@ -212,7 +219,7 @@ def nan_to_num(
     info = (ml_dtypes if x.dtype.kind == "V" else np).finfo(x.dtype)
     highest = float(info.max) if posinf is None else posinf
     lowest = float(info.min) if neginf is None else neginf
-    # The replacements do not widen the result: NumPy copies them in.
+    # The replacements do not widen the result, because NumPy copies them in.
     nan, highest, lowest = [cast(v, x.dtype) if hasattr(v, "dtype") else v for v in (nan, highest, lowest)]
     y = _chosen(arithmetic.eq_p(x, np.inf), highest, _chosen(arithmetic.eq_p(x, -np.inf), lowest, x))
     return _chosen(logic.isnan_p(x), nan, y)

@@ -1,4 +1,4 @@
-"""NumPy's functions that write into their first argument, on traced arrays; and the methods that do."""
+"""NumPy's functions and methods that write into an array, for traced arrays."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from funcgrad.numpy._reduce.sorting import partition, sort
 
 
 def check_target(x: Any, name: str) -> None:
-    """Refuse to write into what takes no traced values, or is no array."""
+    """Refuse to write into an array that takes no traced values, or into a value that is no array."""
     if not isinstance(x, Tracer):
         raise TracerAssignmentError(
             f"numpy.{name}: a traced value was to be written into an array {aval_of(as_value(x))} of plain numbers, "
@@ -51,7 +51,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     check_target(dst, "copyto")
     src = as_value(src)
     if type(src) in PYTHON_NUMBERS or type(src) is bool:
-        # NumPy says which numbers go into which dtype.
+        # NumPy decides which numbers a dtype accepts.
         number = np.empty((), dst.dtype)
         np.copyto(number, src, casting=casting)
         src = number
@@ -64,12 +64,12 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
 
 
 def _chosen(x: Tracer, mask: Any, values: Any) -> Any:
-    """The values where a mask is true, else what is in the array."""
+    """Return the values where a mask is true, else the elements of the array."""
     return select(broadcast_to(settled(mask), x.shape), values, broadcast_to(settled(x), x.shape))
 
 
 def _prepared(x: Tracer, values: Any, name: str) -> Any:
-    """Values in the dtype of the array, to which NumPy cuts them; those that are traced it may not."""
+    """Return values in the dtype of the array; refuse traced values that would lose a part."""
     values = settled(strong(values))
     check_kept(x, values, f"numpy.{name}")
     return cast(values, x.dtype)
@@ -77,7 +77,7 @@ def _prepared(x: Tracer, values: Any, name: str) -> Any:
 
 @implements(np.put)
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
-    """``numpy.put``: values at places that count the elements in C order."""
+    """Write values at positions in C order: ``numpy.put``."""
     check_target(a, "put")
     if not math.prod(a.shape) and math.prod(aval_of(as_value(ind)).shape):
         raise IndexError(f"put: cannot replace elements of an empty array, {aval_of(a)}. Leave the call out.")
@@ -103,7 +103,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -
 
 @implements(np.putmask)
 def putmask(a: Any, mask: Any, values: Any) -> None:
-    """``numpy.putmask``: of each element its own value, from values that are repeated to the array's size."""
+    """Write where a mask is true: ``numpy.putmask``. Values are repeated to the array's size, one for each element."""
     check_target(a, "putmask")
     mask = truth(mask)
     if math.prod(mask.shape) != math.prod(a.shape):
@@ -116,7 +116,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
 
 @implements(np.place)
 def place(arr: Any, mask: Any, vals: Any) -> None:
-    """``numpy.place``: the values one after the other where the mask is true, repeated as needed."""
+    """Write values one after the other where the mask is true, repeated as needed: ``numpy.place``."""
     check_target(arr, "place")
     mask = flat(truth(mask))
     if mask.shape[0] != math.prod(arr.shape):
@@ -128,7 +128,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
         if known is not None and not np.any(known):
             return
         raise ValueError("Cannot insert from an empty array!")
-    # The first that is true takes the first; what stands before it is not chosen.
+    # The first true element takes the first value. The count before it is not used.
     turns = (cumsum(mask) - 1) % n
     chosen = reshape(index(values, (SLOT,), (turns,)), arr.shape)
     write(arr, _chosen(arr, reshape(mask, arr.shape), chosen), WHOLE, (), "numpy.place")
@@ -185,12 +185,12 @@ def set_imag(self: Tracer, value: Any) -> None:
 
 
 def set_flat(self: Tracer, value: Any) -> None:
-    """``x.flat = v``: the values one after the other, repeated as needed."""
+    """Assign ``x.flat = v``: the values one after the other, repeated as needed."""
     write_flat(self, np.arange(math.prod(self.shape)), value)
 
 
 def refused_method(name: str, remedy: str) -> Callable[..., NoReturn]:
-    """A method that changes what a traced array cannot change."""
+    """Return a method that refuses a change which a traced array cannot make."""
 
     def method(self: Tracer, *_: Any, **__: Any) -> NoReturn:
         raise TracerAssignmentError(f"x.{name}: it changes a traced array {self.aval} in place. {remedy}")

@@ -17,27 +17,27 @@ from funcgrad.numpy._base.convert import promote
 from funcgrad.numpy._base.plain import beside_numpys
 from funcgrad.numpy._layout.shape import as_array
 
-# The numbers by which NumPy knows the modes.
+# NumPy's numbers for the modes.
 _MODES = {0: "valid", 1: "same", 2: "full", "valid": "valid", "same": "same", "full": "full"}
 
 
 @beside_numpys(np.convolve)
 def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
-    """``numpy.convolve``: of two vectors, in the modes full, same and valid."""
+    """Return ``numpy.convolve`` of two vectors, in the modes full, same and valid."""
     a, v, mode = _vectors("convolve", a, v, mode)
-    # The operation commutes, and the middle is that of the longer one.
+    # The operation commutes. The mode "same" refers to the longer vector.
     return _convolved(v, a, mode) if v.shape[0] > a.shape[0] else _convolved(a, v, mode)
 
 
 @beside_numpys(np.correlate)
 def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
-    """``numpy.correlate``: of two vectors, of which the second is conjugated, in the modes valid, same and full."""
+    """Return ``numpy.correlate`` of two vectors, in the modes valid, same and full. The second is conjugated."""
     a, v, mode = _vectors("correlate", a, v, mode)
     turned = flip(bind(conj_p, (v,), NO_PARAMS) if v.dtype.kind == "c" else v, (0,))
     if a.shape[0] >= v.shape[0]:
         return _convolved(a, turned, mode)
     if mode == "same":
-        # NumPy exchanges the vectors and turns the result, whose middle is counted from the other end.
+        # NumPy exchanges the vectors and reverses the result, so its middle is counted from the other end.
         start = a.shape[0] // 2
         return slice_axis(_convolved(turned, a, "full"), 0, start, start + v.shape[0])
     return _convolved(turned, a, mode)
@@ -62,9 +62,9 @@ def _vectors(name: str, a: Any, v: Any, mode: Any) -> tuple[Any, Any, str]:
 
 
 def _convolved(a: Any, v: Any, mode: str) -> Any:
-    """Of a vector and one that is not longer."""
+    """Convolve a vector with one that is not longer."""
     if a.dtype.kind == "b":
-        # Sums of bools are what some of them are.
+        # A sum of bools is true if any product is.
         whole = _convolved(cast(a, np.dtype(np.int64)), cast(v, np.dtype(np.int64)), mode)
         return bind(ne_p, (whole, 0), NO_PARAMS)
     if mode == "valid":

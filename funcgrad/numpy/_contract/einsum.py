@@ -1,4 +1,4 @@
-"""Contractions by labelled axes: einsum, and all that is most plainly said in its terms."""
+"""Contractions by labelled axes: einsum, and other products expressed by it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Term = tuple[Any, Labels]
 
 @lru_cache(maxsize=4096)
 def _pair_plan(x: Labels, y: Labels, out: Labels) -> tuple[Pair, Pair, Labels]:
-    """Contract and batch axes, and the labels of the result as ``dot_general`` orders it."""
+    """Return the contracted and the batch axes, and the labels of the result in the order of ``dot_general``."""
     shared = [label for label in x if label in y]
     batch = [label for label in shared if label in out]
     contract = [label for label in shared if label not in out]
@@ -39,10 +39,10 @@ def _pair_plan(x: Labels, y: Labels, out: Labels) -> tuple[Pair, Pair, Labels]:
 
 
 def contract_labelled(x: Any, x_labels: Labels, y: Any, y_labels: Labels, out: Labels) -> Any:
-    """The product of two arrays, summed over the labels that both have and ``out`` lacks."""
+    """Return the product of two arrays, summed over the labels that both have and ``out`` lacks."""
     contract, batch, labels = _pair_plan(x_labels, y_labels, out)
     if labels != out:
-        # The other order of the operands may give the order of axes that is asked for.
+        # The other order of the operands may give the desired order of axes.
         turned_contract, turned_batch, turned = _pair_plan(y_labels, x_labels, out)
         if turned == out:
             return dot_general(y, x, turned_contract, turned_batch)
@@ -50,14 +50,14 @@ def contract_labelled(x: Any, x_labels: Labels, y: Any, y_labels: Labels, out: L
 
 
 def arranged(x: Any, labels: Labels, out: Labels) -> Any:
-    """The axes in the order of ``out``."""
+    """Return the array with its axes in the order of ``out``."""
     return x if labels == out else transpose(x, tuple([labels.index(label) for label in out]))
 
 
 def contract_stacks(x: Any, y: Any, core: tuple[str, str, str]) -> Any:
-    """The product described by ``core`` (labels of the last axes of x, y and result), over stacks that broadcast.
+    """Return the product described by ``core`` (labels of the last axes of x, y and result) of stacks that broadcast.
 
-    Only axes that both stacks have are matched; none is repeated.
+    Only axes that both stacks have are matched. None is repeated.
     """
     x_stack = x.shape[: len(x.shape) - len(core[0])]
     y_stack = y.shape[: len(y.shape) - len(core[1])]
@@ -69,7 +69,7 @@ def contract_stacks(x: Any, y: Any, core: tuple[str, str, str]) -> Any:
 
 
 def _own_axes(x: Any, own: tuple[int, ...], stack: tuple[int, ...]) -> tuple[Any, Labels]:
-    """``x`` without the axes in which it would be repeated, and the labels of the stack's axes that it keeps."""
+    """Return ``x`` without the axes along which it would be repeated, and the labels of its other axes."""
     offset = len(stack) - len(own)
     labels = tuple(i for i, n in enumerate(own, offset) if n == stack[i])
     return reshape(x, (*(stack[i] for i in labels), *x.shape[len(own) :])), labels
@@ -78,7 +78,7 @@ def _own_axes(x: Any, own: tuple[int, ...], stack: tuple[int, ...]) -> tuple[Any
 @implements(np.einsum)
 @takes_out
 def einsum(*operands: Any, out: Any = None, dtype: Any = None, optimize: Any = "auto", **_: Any) -> Any:
-    """``numpy.einsum``; the order of contraction is opt_einsum's."""
+    """Return ``numpy.einsum``. opt_einsum chooses the order of contraction."""
     subscripts, values = _subscripts_and_values(operands)
     values = list(promote(*values))
     if dtype is not None:
@@ -96,7 +96,7 @@ def einsum(*operands: Any, out: Any = None, dtype: Any = None, optimize: Any = "
 
 
 def _contract_terms(terms: list[Term], rest: list[Term], result: Labels) -> Term:
-    """The product of terms, pair by pair, summed over the labels that neither the rest nor the result has."""
+    """Multiply terms pair by pair, and sum over the labels that neither the other terms nor the result have."""
     product = terms.pop()
     while terms:
         term = terms.pop()
@@ -115,7 +115,7 @@ def _all_labels(terms: list[Term]) -> Labels:
 
 
 def _summed(x: Any, labels: Labels, needed: set) -> Term:
-    """The sum over the labels that are not needed."""
+    """Return the sum over the labels that are not needed."""
     axes = tuple([i for i, label in enumerate(labels) if label not in needed])
     if not axes:
         return x, labels
@@ -123,7 +123,7 @@ def _summed(x: Any, labels: Labels, needed: set) -> Term:
 
 
 def _prepared(x: Any, labels: Labels, sizes: dict, take: Callable[[Any], Any]) -> Term:
-    """A term without axes that only broadcast, and with each label once: repeated ones are diagonals."""
+    """Return a term without axes that only broadcast, and with each label once: repeated labels become diagonals."""
     own = tuple([i for i, label in enumerate(labels) if x.shape[i] == sizes[label]])
     if len(own) != len(labels):
         x, labels = reshape(x, tuple([x.shape[i] for i in own])), tuple([labels[i] for i in own])
@@ -138,7 +138,7 @@ def _prepared(x: Any, labels: Labels, sizes: dict, take: Callable[[Any], Any]) -
 
 
 def _subscripts_and_values(operands: tuple) -> tuple[str, list[Any]]:
-    """The subscripts as a string without blanks, and the operands; axes given as lists become letters."""
+    """Return the subscripts as a string without blanks, and the operands. Axes given as lists become letters."""
     if isinstance(operands[0], str):
         return operands[0].replace(" ", ""), [as_value(x) for x in operands[1:]]
     pairs, rest = operands[: len(operands) // 2 * 2], operands[len(operands) // 2 * 2 :]
@@ -152,7 +152,7 @@ def _letters(labels: Sequence[Any]) -> str:
 
 
 def _path_option(optimize: Any) -> Any:
-    """NumPy's ``optimize`` as opt_einsum's: every order gives the same numbers, up to rounding."""
+    """Convert NumPy's ``optimize`` to opt_einsum's. Every order gives the same numbers, up to rounding."""
     if isinstance(optimize, str):
         return optimize
     if isinstance(optimize, bool):
@@ -163,8 +163,8 @@ def _path_option(optimize: Any) -> Any:
 
 @lru_cache(maxsize=1024)
 def _plan(subscripts: str, shapes: tuple, path: Any) -> tuple[list[Labels], Labels, dict, list]:
-    """Labels of the operands and of the result, the length of each label, and which terms each step takes."""
-    # opt_einsum reads shapes only; views of nothing stand for the operands.
+    """Return the labels of operands and result, the length of each label, and the terms of each step."""
+    # opt_einsum reads only shapes, so it gets views of a single number.
     stand_ins = [np.broadcast_to(np.float64(0), shape) for shape in shapes]
     inputs, result, _ = einsum_parser.parse_einsum_input((subscripts, *stand_ins))
     labels = [tuple(term) for term in inputs.split(",")]
@@ -194,7 +194,7 @@ def _check_lengths(subscripts: str, term: Labels, shape: tuple[int, ...], sizes:
 
 @beside_numpys(np.einsum_path)
 def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
-    """``numpy.einsum_path``: it looks at shapes alone."""
+    """Return ``numpy.einsum_path``, which reads only shapes."""
     shown: list[Any] = [x if isinstance(x, str | list | tuple) else _of_this_type(x) for x in operands]
     options: dict[str, Any] = {"optimize": optimize, "einsum_call": einsum_call}
     return np.einsum_path(*shown, **options)

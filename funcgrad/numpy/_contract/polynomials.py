@@ -1,4 +1,4 @@
-"""Polynomials by their coefficients: ``numpy.polyval`` and the functions beside it."""
+"""Polynomials by their coefficients: ``numpy.polyval`` and similar functions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from funcgrad.numpy._layout.shape import as_array
 
 @in_numpys_mode
 def polyval2d(x: Any, y: Any, c: Any) -> Any:
-    """``numpy.polynomial.polynomial.polyval2d``: it has a hook, unlike the functions beside it."""
+    """Return ``numpy.polynomial.polynomial.polyval2d``, which has a hook, unlike its neighbours."""
     x, y = as_array(as_value(x)), as_array(as_value(y))
     if x.shape != y.shape:
         raise ValueError(f"polyval2d: x, y are incompatible: {aval_of(x)} and {aval_of(y)}; needed one shape.")
@@ -34,19 +34,19 @@ def polyval2d(x: Any, y: Any, c: Any) -> Any:
 
 @in_numpys_mode
 def polygrid2d(x: Any, y: Any, c: Any) -> Any:
-    """``numpy.polynomial.polynomial.polygrid2d``: it has a hook, unlike the functions beside it."""
+    """Return ``numpy.polynomial.polynomial.polygrid2d``, which has a hook, unlike its neighbours."""
     return _series(as_array(as_value(y)), _series(as_array(as_value(x)), _table(c), tensor=True), tensor=True)
 
 
 def _table(c: Any) -> Any:
-    """Coefficients of at least one power, as floats."""
+    """Return coefficients as floats, with at least one power."""
     c = as_array(as_value(c))
     c = cast(c, np.dtype(float)) if is_integral(c.dtype) else c
     return c if c.shape else reshape(c, (1,))
 
 
 def _series(x: Any, c: Any, *, tensor: bool) -> Any:
-    """Horner's rule with coefficients from the lowest power on, along the first axis of ``c``."""
+    """Apply Horner's rule to coefficients from the lowest power on, along the first axis of ``c``."""
     if not c.shape:
         c = reshape(c, (1,))
     if tensor:
@@ -62,7 +62,7 @@ for _function in (polyval2d, polygrid2d):
 
 
 def coefficients(p: Any) -> Any:
-    """Of a polynomial, or an array or a number as it is, as an array of at least one axis."""
+    """Return a polynomial's coefficients, or an array or a number, as an array of at least one axis."""
     p = as_array(p.coeffs if isinstance(p, np.poly1d) else p)
     return p if p.shape else reshape(p, (1,))
 
@@ -72,12 +72,12 @@ def _inexact(p: Any) -> Any:
 
 
 def _as_given(result: Any, *given: Any) -> Any:
-    """A polynomial where one was given, else the array of its coefficients."""
+    """Return a polynomial if one was given, else the array of its coefficients."""
     return np.poly1d(result) if any(isinstance(p, np.poly1d) for p in given) else result
 
 
 def without_zeros(p: Any, name: str, trim: str = "f") -> Any:
-    """A vector without the zeros in front, or at both ends; how many there are has to be known."""
+    """Return a vector without leading zeros, or without zeros at both ends. Their count has to be known."""
     known = np.asarray(concrete_value(p, f"numpy.{name}, whose result depends on which coefficients are zero,"))
     places = np.flatnonzero(known)
     start, stop = (int(places[0]), int(places[-1]) + 1) if len(places) else (0, 0)
@@ -86,7 +86,7 @@ def without_zeros(p: Any, name: str, trim: str = "f") -> Any:
 
 @beside_numpys(np.trim_zeros)
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
-    """``numpy.trim_zeros``, of a vector whose numbers are known."""
+    """Return ``numpy.trim_zeros`` of a vector with known numbers."""
     x = as_array(filt)
     if len(x.shape) != 1 or axis not in (None, 0, -1):
         raise ValueError(
@@ -100,7 +100,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
 
 @beside_numpys(np.polyval)
 def polyval(p: Any, x: Any) -> Any:
-    """``numpy.polyval``: by Horner's rule, from the highest power on."""
+    """Return ``numpy.polyval``, by Horner's rule from the highest power on."""
     p = as_array(p.coeffs if isinstance(p, np.poly1d) else p)
     if isinstance(x, np.poly1d):
         y: Any = 0
@@ -108,7 +108,7 @@ def polyval(p: Any, x: Any) -> Any:
         x = as_array(x)
         y = zeros_like(x)
         if p.shape[0]:
-            # JAX's operators would promote otherwise: an integer and a float32 to float32.
+            # JAX's operators would promote differently: an integer and a float32 to float32.
             p, x, y = promote(p, x, y)
     for i in range(p.shape[0]):
         y = y * x + p[i]
@@ -128,7 +128,7 @@ def polysub(a1: Any, a2: Any) -> Any:
 
 
 def _aligned(a1: Any, a2: Any) -> tuple[Any, Any]:
-    """The coefficients of both, with zeros in front of the shorter."""
+    """Return the coefficients of both, with leading zeros for the shorter one."""
     a, b = promote(coefficients(a1), coefficients(a2))
     missing = b.shape[0] - a.shape[0]
     return _after_zeros(a, missing), _after_zeros(b, -missing)
@@ -140,9 +140,9 @@ def _after_zeros(x: Any, count: int) -> Any:
 
 @beside_numpys(np.polymul)
 def polymul(a1: Any, a2: Any) -> Any:
-    """``numpy.polymul``: without zeros in front, where the numbers are known.
+    """Return ``numpy.polymul``, without leading zeros if the numbers are known.
 
-    Under ``jit`` they are not: there the result keeps such zeros, as that of ``numpy.convolve`` does.
+    Under ``jit`` they are not known, and the result keeps leading zeros, as ``numpy.convolve`` does.
     """
     a, b = (_of_its_degree(p) for p in (a1, a2))
     return _as_given(convolve(a, b), a1, a2)
@@ -158,9 +158,9 @@ def _of_its_degree(p: Any) -> Any:
 
 @beside_numpys(np.polydiv)
 def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
-    """``numpy.polydiv``: quotient and remainder; the latter without zeros in front, where the numbers are known.
+    """Return ``numpy.polydiv``: quotient and remainder. The remainder has no leading zeros if the numbers are known.
 
-    Under ``jit`` they are not: there the remainder has one coefficient fewer than the divisor.
+    Under ``jit`` they are not known, and the remainder has one coefficient fewer than the divisor.
     """
     r, b = promote(_inexact(coefficients(u)), _inexact(coefficients(v)))
     n = b.shape[0]
@@ -172,7 +172,7 @@ def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
         r = concatenate([r[:k], r[k : k + n] - d * b, r[k + n :]], 0)
     q = stack(quotient, 0) if quotient else np.zeros(1, r.dtype)
     known = known_value(r)
-    # What was divided out is zero but for rounding.
+    # These coefficients were divided out, so they are zero except for rounding.
     known = np.ones(max(n - 1, 1)) if known is None else known
     while len(known) > 1 and np.allclose(known[0], 0, rtol=1e-14):
         known = known[1:]
@@ -218,7 +218,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 
 @beside_numpys(np.vander)
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # noqa: N803  (NumPy's name)
-    """``numpy.vander``: the powers of a vector as columns."""
+    """Return ``numpy.vander``: the powers of a vector as columns."""
     x = as_array(x)
     if len(x.shape) != 1:
         raise ValueError(f"vander: x is {aval_of(x)} and must be a one-dimensional array or sequence. Use x.ravel().")

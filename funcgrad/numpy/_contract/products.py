@@ -1,4 +1,4 @@
-"""Products summed over axes: matmul and its relatives, tensordot, inner, outer, kron, cross, trace."""
+"""Products summed over axes: matmul and similar functions, tensordot, inner, outer, kron, cross, trace."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def matmul(x: Any, y: Any, /) -> Any:
         if x.dtype is y.dtype and 0 < len(x.shape) < 3 and 0 < len(y.shape) < 3:
             return bind(matmul_p, (x, y), NO_PARAMS)
     except AttributeError:
-        # A list or a Python number.
+        # An operand is a list or a Python number.
         pass
     x, y = _arrays("matmul", x, y)
     x_ndim, y_ndim = len(x.shape), len(y.shape)
@@ -46,12 +46,12 @@ def matmul(x: Any, y: Any, /) -> Any:
     return contract_stacks(x, y, _MATMUL_CORES[x_ndim > 1, y_ndim > 1])
 
 
-# By whether each operand has rows and columns.
+# The labels of the axes, by whether each operand has rows and columns.
 _MATMUL_CORES = {(True, True): ("mk", "kn", "mn"), (False, True): ("k", "kn", "n"), (True, False): ("mk", "k", "m")}
 
 
 def _arrays(name: str, x: Any, y: Any) -> tuple[Any, Any]:
-    """Both operands in their common dtype, scalars refused."""
+    """Return both operands in their common dtype; refuse scalars."""
     x, y = promote(as_value(x), as_value(y))
     if not x.shape or not y.shape:
         raise ValueError(
@@ -71,7 +71,7 @@ def _core_product(name: str, core: tuple[str, str, str], *, conjugate: bool) -> 
                 )
         summed = y.shape[-2] if core[1] == "kn" and len(y.shape) > 1 else y.shape[-1]
         if x.shape[-1] != summed:
-            # Of no products at all too.
+            # The lengths must agree even if there are no products at all.
             raise ValueError(
                 f"{name}: the operands are {aval_of(x)} and {aval_of(y)}, with a mismatch in its core dimension; "
                 f"needed as many elements in both, {x.shape[-1]}. Transpose one of them, or slice it."
@@ -80,7 +80,7 @@ def _core_product(name: str, core: tuple[str, str, str], *, conjugate: bool) -> 
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``numpy.{name}``."
-    # matvec and vecmat came with NumPy 2.2.
+    # NumPy has matvec and vecmat from 2.2 on.
     return implements(getattr(np, name))(function) if hasattr(np, name) else function
 
 
@@ -91,12 +91,12 @@ _vecdot = _core_product("vecdot", ("k", "k", ""), conjugate=True)
 
 @implements(np.vecdot, np.linalg.vecdot)
 def vecdot(x: Any, y: Any, /, *, axis: int = -1) -> Any:
-    """``numpy.vecdot``: conjugates its first operand."""
+    """Return ``numpy.vecdot``, which conjugates its first operand."""
     return _vecdot(x, y) if axis == -1 else _vecdot(_axis_last(as_value(x), axis), _axis_last(as_value(y), axis))
 
 
 def conjugated(x: Any) -> Any:
-    """The complex conjugate; a real array as it is."""
+    """Return the complex conjugate; a real array unchanged."""
     return conj_p(x) if x.dtype.kind == "c" else x
 
 
@@ -120,7 +120,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
 
 @implements(np.vdot)
 def vdot(a: Any, b: Any, /) -> Any:
-    """``numpy.vdot``: conjugates its first operand."""
+    """Return ``numpy.vdot``, which conjugates its first operand."""
     a, b = promote(as_value(a), as_value(b))
     return bind(matmul_p, (conjugated(_flat(a)), _flat(b)), NO_PARAMS)
 
@@ -141,7 +141,10 @@ def inner(a: Any, b: Any, /) -> Any:
 
 
 def _summed_once(a: Any, b: Any) -> Any:
-    """Products by a number. NumPy hands those of vectors and matrices to BLAS, which adds to zeros: none is -0."""
+    """Multiply by a number.
+
+    NumPy computes products of vectors and matrices by BLAS, which adds to zeros: none is -0.
+    """
     y = bind(mul_p, (a, b), NO_PARAMS)
     shape = a.shape or b.shape
     if y.dtype.kind not in "fc" or len(shape) not in (1, 2) or math.prod(shape) == 1:
@@ -151,7 +154,7 @@ def _summed_once(a: Any, b: Any) -> Any:
 
 @implements(np.linalg.outer)
 def outer_of_vectors(x1: Any, x2: Any, /) -> Any:
-    """``numpy.linalg.outer``: `outer` of vectors, and of nothing else."""
+    """Return ``numpy.linalg.outer``: `outer` of vectors alone."""
     x1, x2 = as_value(x1), as_value(x2)
     if len(aval_of(x1).shape) != 1 or len(aval_of(x2).shape) != 1:
         raise ValueError(
@@ -204,7 +207,7 @@ def _interleaved(xs: tuple[int, ...], ys: tuple[int, ...]) -> tuple[int, ...]:
 @implements(np.cross)
 @in_numpys_mode
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
-    """``numpy.cross``; as in NumPy, vectors of two components lie in a plane, and are deprecated."""
+    """Return ``numpy.cross``. As in NumPy, vectors of two components lie in a plane, and are deprecated."""
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = promote(as_value(a), as_value(b))
@@ -239,14 +242,14 @@ def _component(x: Any, i: int) -> Any:
 
 
 def _in_space(x: Any) -> Any:
-    """Vectors of two components with a third one, 0."""
+    """Return vectors of two components with a third one, 0."""
     axis = len(x.shape) - 1
     return x if x.shape[-1] == 3 else concatenate([x, zeros_like(slice_axis(x, axis, 0, 1))], axis)
 
 
 @implements(np.linalg.cross)
 def linalg_cross(a: Any, b: Any, /, *, axis: int = -1) -> Any:
-    """``numpy.linalg.cross``: of vectors of three components."""
+    """Return ``numpy.linalg.cross`` of vectors of three components."""
     a, b = as_value(a), as_value(b)
     if a.shape[axis] != 3 or b.shape[axis] != 3:
         raise ValueError(
@@ -257,7 +260,7 @@ def linalg_cross(a: Any, b: Any, /, *, axis: int = -1) -> Any:
 
 
 def _rolled(x: Any, shift: int) -> Any:
-    """The three components of the last axis, ``shift`` places on."""
+    """Return the three components of the last axis, rolled by ``shift``."""
     axis = len(x.shape) - 1
     return concatenate([slice_axis(x, axis, shift, 3), slice_axis(x, axis, 0, shift)], axis)
 
@@ -269,7 +272,7 @@ def diagonal_(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 
 def diagonal_of(x: Any, offset: int, axis1: int, axis2: int, show: Callable[[Any, int], Any]) -> Any:
-    """The diagonal of two axes, by what shows that of the last two."""
+    """Return the diagonal of two axes, by a function for the last two axes."""
     x = as_value(x)
     ndim = len(x.shape)
     if ndim < 2:

@@ -16,7 +16,7 @@ from funcgrad.numpy._layout.shape import transpose
 
 
 def matmul_or_sparse(x: Any, y: Any, /) -> Any:
-    """``x @ y``, of which one may be sparse."""
+    """Return ``x @ y``. One of the operands may be sparse."""
     if is_sparse(x):
         return _product(x, as_value(y), turned=False)
     if is_sparse(y):
@@ -26,7 +26,7 @@ def matmul_or_sparse(x: Any, y: Any, /) -> Any:
 
 
 def elements(a: Any) -> tuple[Any, tuple[Any, Any, Any]]:
-    """The elements of a sparse matrix of any format row by row, and their rows, columns and the starts of rows."""
+    """Return the elements of a sparse matrix row by row, with their rows, columns and the starts of rows."""
     with untraced():
         stored = a.tocsr()
     return stored.data, (_rows(stored.indptr), stored.indices, stored.indptr)
@@ -37,7 +37,7 @@ def _rows(starts: np.ndarray) -> np.ndarray:
 
 
 def _product(a: Any, x: Any, *, turned: bool) -> Any:
-    """A sparse matrix, or its transpose, times a vector or a matrix."""
+    """Multiply a sparse matrix, or its transpose, by a vector or a matrix."""
     if len(a.shape) != 2 or not 0 < len(x.shape) < 3 or x.shape[0] != a.shape[not turned]:
         raise ValueError(
             f"matmul: a sparse operand has shape {a.shape} and the other, transposed where it stands on the left, is "

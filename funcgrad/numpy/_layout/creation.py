@@ -39,10 +39,10 @@ triu_indices = np.triu_indices
 
 
 def taking(y: Any) -> Any:
-    """A plain array that was made just now, as one that takes traced values while a transform runs."""
+    """Return a newly made plain array as one that takes traced values while a transform runs."""
     if type(y) is not np.ndarray or not is_number_dtype(y.dtype):
         return y
-    # What lies in memory that is not its own may be read by others: it is copied by the first write.
+    # If the memory belongs to another array, other code may read it, so the first write copies it.
     return new_place(y, owned=y.base is None)
 
 
@@ -116,7 +116,7 @@ def full_like(
 def zeros_like(
     a: Any, dtype: Any = None, order: Order = "K", subok: bool = True, shape: Any = None, *, device: None = None
 ) -> Any:
-    """``numpy.zeros_like``: of the engine of ``a``, and a constant."""
+    """Return ``numpy.zeros_like``: a constant of the engine of ``a``."""
     return full_like(a, 0, dtype, order, subok, shape, device=device)
 
 
@@ -124,7 +124,7 @@ def zeros_like(
 def ones_like(
     a: Any, dtype: Any = None, order: Order = "K", subok: bool = True, shape: Any = None, *, device: None = None
 ) -> Any:
-    """``numpy.ones_like``: of the engine of ``a``, and a constant."""
+    """Return ``numpy.ones_like``: a constant of the engine of ``a``."""
     return full_like(a, 1, dtype, order, subok, shape, device=device)
 
 
@@ -132,7 +132,7 @@ def ones_like(
 def empty_like(
     prototype: Any, dtype: Any = None, order: Order = "K", subok: bool = True, shape: Any = None, *, device: None = None
 ) -> Any:
-    """``numpy.empty_like``: zeros, as nothing could be written into it."""
+    """Return ``numpy.empty_like``, with zeros: arbitrary numbers would not be reproducible."""
     return full_like(prototype, 0, dtype, order, subok, shape, device=device)
 
 
@@ -149,7 +149,7 @@ def linspace(
     axis: int = 0,
     device: None = None,
 ) -> Any:
-    """``numpy.linspace``, differentiable by its ends."""
+    """Return ``numpy.linspace``, differentiable by its ends."""
     del device
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
@@ -158,7 +158,7 @@ def linspace(
         start, stop = cast(strong(start), np.dtype(float)), cast(strong(stop), np.dtype(float))
     start, stop = broadcast_arrays(*promote_weakly(start, stop))
     parts = num - 1 if endpoint else num
-    # As NumPy computes it, to the last bit: the last element is the end itself.
+    # NumPy computes it in this way, to the last bit: the last element is the end itself.
     step = (stop - start) / max(parts, 1)
     numbers = np.arange(num).reshape((num,) + (1,) * len(start.shape))
     y = cast(numbers, start.dtype) * step + start
@@ -167,7 +167,7 @@ def linspace(
     if axis != 0:
         y = moveaxis(y, 0, axis)
     if dtype is not None:
-        # Of integers the lesser, where a cast would go towards zero.
+        # For integers NumPy rounds down. A cast would round towards zero.
         y = cast(bind(floor_p, (y,), NO_PARAMS) if is_integer(np.dtype(dtype)) else y, np.dtype(dtype))
     y = taking(y)
     return (y, step if parts else np.nan) if retstep else y
@@ -198,19 +198,19 @@ def _as_asked(y: Any, axis: int, dtype: Any) -> Any:
 
 @beside_numpys(np.geomspace)
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
-    """``numpy.geomspace``, differentiable by its ends; between complex ones the angle turns evenly too."""
+    """Return ``numpy.geomspace``, differentiable by its ends. Between complex ends the angle changes evenly too."""
     first, last = broadcast_arrays(*promote(as_array(start) * 1.0, as_array(stop) * 1.0))
     known = [known_value(x) for x in (first, last)]
     if any(x is not None and np.any(x == 0) for x in known):
         raise ValueError("Geometric sequence cannot include zero: an end is 0. Use linspace, or leave zero out.")
     computed = np.result_type(first.dtype, np.empty((), dtype).dtype)
     first, last = cast(first, computed), cast(last, computed)
-    # The first is turned to the positive numbers, and all are turned back in the end.
+    # The first end is rotated to the positive numbers, and the result is rotated back.
     sign = first / cast(abs_p(first), computed) if computed.kind == "c" else bind(sign_p, (first,), NO_PARAMS)
     first, last = first / sign, last / sign
     ends = [bind(log10_p, (x,), NO_PARAMS) for x in (first, last)]
     y = logspace(ends[0], ends[1], num, endpoint, base=10.0)
-    # The ends are what was given, to the last bit.
+    # The ends are the given ones, to the last bit.
     numbers = np.arange(num).reshape((num,) + (1,) * len(first.shape))
     y = select(numbers == 0, broadcast_op(first, y.shape), y)
     if num > 1 and endpoint:
@@ -259,12 +259,12 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
 def may_share_memory(a: Any, b: Any, /, max_work: int | None = None) -> bool:
     """``numpy.may_share_memory``."""
     del max_work
-    # What NumPy made of a traced array, as `rng.permutation(x)` does, counts as the array itself.
+    # An array that NumPy made from a traced array, as in `rng.permutation(x)`, counts as the array itself.
     return not isinstance(a, Tracer) or not isinstance(b, Tracer) or _memory_of(a) is _memory_of(b)
 
 
 def _memory_of(x: Tracer) -> Any:
-    """What stands for the memory that an array lies in."""
+    """Return an object that identifies the memory of an array."""
     while shows_part(x) and x._viewed is not None:
         x = x._viewed
     if type(x) is Place:

@@ -23,7 +23,7 @@ Sections = int | Sequence[int]
 
 
 def _common(arrays: Any, dtype: Any = None) -> list[Any]:
-    """The elements of a sequence (or the rows of an array) as arrays of one dtype."""
+    """Return the elements of a sequence (or the rows of an array) as arrays of one dtype."""
     values = [as_array(x) for x in arrays]
     if not values:
         raise ValueError("need at least one array to concatenate")
@@ -200,7 +200,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 
 
 if hasattr(np, "unstack"):
-    # From NumPy 2.1 on.
+    # NumPy has it from 2.1 on.
     implements(np.unstack)(unstack)
 
 

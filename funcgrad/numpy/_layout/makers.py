@@ -1,7 +1,7 @@
-"""NumPy's makers of arrays: while a transform runs, what they make takes traced values.
+"""NumPy's makers of arrays. While a transform runs, their results take traced values.
 
-They are what ``funcgrad.numpy`` has under these names, what NumPy's ``like=x`` calls where ``x`` is traced, and what
-`funcgrad.intercept` puts in the place of NumPy's own.
+``funcgrad.numpy`` has them under these names. NumPy calls them for ``like=x`` with a traced ``x``, and
+`funcgrad.intercept` puts them in the place of NumPy's own.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from funcgrad.numpy._layout.shape import as_array, copied, memory_order, to_shap
 
 
 def maker(function: Callable[..., Any], by: Callable[..., Any] | None = None) -> Any:
-    """Ours for a function of NumPy that makes an array of plain arguments.
+    """Return our function for a NumPy function that makes an array of plain arguments.
 
     Args:
-        function: NumPy's.
-        by: what makes it, unless ``function`` does.
+        function: NumPy's function.
+        by: the function that makes the array, if it is another one.
     """
     made_by = by or function
 
@@ -43,7 +43,7 @@ def maker(function: Callable[..., Any], by: Callable[..., Any] | None = None) ->
     name = function.__name__
     make.__name__ = make.__qualname__ = name
     with contextlib.suppress(ValueError):
-        # Functions in C have one in newer releases of NumPy alone.
+        # Functions in C have a signature only in newer releases of NumPy.
         vars(make)["__signature__"] = inspect.signature(function)
     make.__doc__ = f"``numpy.{name}``; while a transform runs, an array that traced values can be written into."
     return implements(function)(make)
@@ -51,7 +51,7 @@ def maker(function: Callable[..., Any], by: Callable[..., Any] | None = None) ->
 
 zeros = maker(np.zeros)
 ones = maker(np.ones)
-# What is in it is never the same twice, and would be a constant of a graph.
+# The contents of an empty array differ in each call, and would become a constant of a graph.
 empty = maker(np.empty, by=np.zeros)
 eye = maker(np.eye)
 identity = maker(np.identity)
@@ -75,19 +75,19 @@ def asarray(
     copy: bool | None = None,
     like: Any = None,
 ) -> Any:
-    """``numpy.asarray`` that keeps derivatives: tracers, and nested lists in which they stand, become traced arrays.
+    """Return ``numpy.asarray`` with derivatives: tracers, and nested lists with tracers, become traced arrays.
 
     Args:
         a: an array of either engine, a tracer, a number, or a nested list of these.
-        dtype: the dtype of the result; that of ``a`` unless given.
+        dtype: the dtype of the result; by default that of ``a``.
         order: the memory order of a ``numpy.ndarray``; a traced array keeps its own.
-        device: NumPy's; there is one.
-        copy: whether to copy an array; only if needed, unless given.
-        like: NumPy's; the result is the same.
+        device: NumPy's argument; there is one device.
+        copy: whether to copy an array; by default only if needed.
+        like: NumPy's argument; the result is the same.
 
     Returns:
-        An array of the same engine, or a traced one. Of a list, while a transform runs, an array that traced values can
-        be written into; an array that is there already stays itself.
+        An array of the same engine, or a traced one. While a transform runs, a list becomes an array that traced values
+        can be written into. An existing array is returned itself.
 
     Example:
         >>> import funcgrad as fg
@@ -96,18 +96,18 @@ def asarray(
         3.0
     """
     del device, like
-    # SciPy says it by NumPy's private enumeration.
+    # SciPy passes a member of NumPy's private enumeration.
     order = memory_order(order)
     copy = None if getattr(copy, "name", None) == "IF_NEEDED" else copy
     value = as_array(a) if dtype is None or hasattr(a, "dtype") else assigned(a, np.dtype(dtype))
     if isinstance(value, np.ndarray | np.generic):
         y = np.array(value, dtype, order=order or "K", copy=copy)
-        # Of an array that was there before, a plain one: its memory is not ours to write to.
+        # An existing array stays plain, because its memory belongs to the user.
         return taking(y) if copy or isinstance(a, list | tuple | int | float | complex) else y
     y = value if dtype is None else cast(value, np.dtype(dtype))
     if (copy and y is a) or (order in ("C", "F") and not in_one_piece(y, order)):
         y = copied(y, order or "K")
-    # NumPy makes an array of a number, which can be written to.
+    # NumPy turns a number into an array, which is writable.
     return y if y.shape else no_number(y)
 
 
@@ -125,13 +125,13 @@ def array(
     """``numpy.array`` that keeps derivatives, as `asarray` does.
 
     Args:
-        object: what to make an array of.
-        dtype: the dtype of the result; the common one of what is there unless given.
+        object: the value to convert to an array.
+        dtype: the dtype of the result; by default the common dtype of the elements.
         copy: whether to copy an array.
         order: the memory order of a ``numpy.ndarray``; a traced array keeps its own.
-        subok: NumPy's; no subclasses are kept.
-        ndmin: axes of length 1 are put first until there are as many.
-        like: NumPy's; the result is the same.
+        subok: NumPy's argument; subclasses are not kept.
+        ndmin: the least number of axes. Axes of length 1 are added in front.
+        like: NumPy's argument; the result is the same.
 
     Returns:
         An array; while a transform runs, one that traced values can be written into.
@@ -162,7 +162,7 @@ def asanyarray(
 
 @implements(np.ascontiguousarray)
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
-    """``numpy.ascontiguousarray``: the array itself, if its rows lie one after the other."""
+    """Return ``numpy.ascontiguousarray``: the array itself if its rows are contiguous."""
     del like
     y = _one_axis(asarray(a, dtype))
     if not isinstance(y, Tracer):
@@ -172,7 +172,7 @@ def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
 
 @implements(np.asfortranarray)
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
-    """``numpy.asfortranarray``: the array itself, if its columns lie one after the other."""
+    """Return ``numpy.asfortranarray``: the array itself if its columns are contiguous."""
     del like
     y = _one_axis(asarray(a, dtype))
     if not isinstance(y, Tracer):
@@ -191,7 +191,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     y = asarray(a, dtype)
     if not isinstance(y, Tracer):
         return np.require(y, None, requirements)
-    # NumPy refuses words that it does not know, and gives the long ones their letters.
+    # NumPy refuses unknown words, and abbreviates the long ones.
     flags = np.require(np.empty(y.shape, y.dtype), None, requirements).flags
     asked = {requirements} if isinstance(requirements, str) else set(requirements or ())
     if asked & {"F", "FORTRAN", "F_CONTIGUOUS"} and flags.f_contiguous:
@@ -203,15 +203,17 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
 
 @implements(np.from_dlpack)
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
-    """``numpy.from_dlpack``: an array that shares memory; a traced one stays itself, and keeps its derivative.
+    """Return ``numpy.from_dlpack``: an array that shares memory.
+
+    A traced array is returned itself, with its derivative.
 
     Args:
-        x: an array of any library that has the protocol.
-        device: NumPy's; there is one, ``"cpu"``.
-        copy: whether to copy; only if needed, unless given.
+        x: an array of any library that supports the protocol.
+        device: NumPy's argument; there is one device, ``"cpu"``.
+        copy: whether to copy; by default only if needed.
 
     Returns:
-        A NumPy array, or the traced one, of which a copy is made only if asked for.
+        A NumPy array, or the traced array, copied only if asked for.
 
     Example:
         >>> import numpy as np

@@ -28,7 +28,7 @@ from funcgrad.numpy._base.dispatch import implements, refuse_option
 from funcgrad.numpy._base.foreign import is_object_array
 from funcgrad.numpy._layout.shape import as_array, broadcast_to, moveaxis, ravel
 
-# Modes whose padding is a choice of elements: NumPy itself pads the positions.
+# Modes that repeat elements. NumPy itself pads the positions.
 _CHOOSING = ("edge", "reflect", "symmetric", "wrap")
 _OPTIONS = {
     "constant": {"constant_values"},
@@ -42,7 +42,7 @@ _OPTIONS = {
 
 @implements(np.pad)
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
-    """``numpy.pad``, in all its modes; not with a function, which would write into what is padded."""
+    """Return ``numpy.pad``, in all modes except a function, which would write into the array."""
     array = as_array(array)
     widths = _widths(pad_width, len(array.shape))
     if not array.shape and isinstance(mode, str) and mode in _OPTIONS:
@@ -66,7 +66,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
 
 
 def _pad_axis(x: Any, axis: int, pair: tuple[int, int], mode: str, options: dict[str, Any]) -> Any:
-    """An axis that is not empty, padded in a mode other than with constants."""
+    """Pad an axis that is not empty, in a mode other than with constants."""
     n = x.shape[axis]
     if mode in _CHOOSING and (options.get("reflect_type", "even") == "even" or n == 1):
         return index_p(x, np.pad(np.arange(n), pair, mode), index=Index((*(FULL,) * axis, SLOT)))
@@ -79,7 +79,10 @@ def _pad_axis(x: Any, axis: int, pair: tuple[int, int], mode: str, options: dict
 
 
 def _reflected_oddly(x: Any, axis: int, pair: tuple[int, int], mode: Any) -> Any:
-    """Twice the edge less what is reflected: linear in the elements, by the matrix that NumPy makes of ones."""
+    """Return twice the edge minus the reflection.
+
+    It is linear in the elements, by the matrix that NumPy makes of ones.
+    """
     n = x.shape[axis]
     factors = np.pad(np.eye(n), (pair, (0, 0)), mode, reflect_type="odd")
     dtype = x.dtype if is_inexact(x.dtype) else np.dtype(np.int64)
@@ -91,12 +94,12 @@ def _reflected_oddly(x: Any, axis: int, pair: tuple[int, int], mode: Any) -> Any
 
 
 def _pairs(values: Any, ndim: int) -> Any:
-    """A value for each side of each axis."""
+    """Return a value for each side of each axis."""
     return broadcast_to(values, (ndim, 2))
 
 
 def _ramps(x: Any, axis: int, pair: tuple[int, int], mode: str, options: dict[str, Any]) -> list[Any]:
-    """From the end values to the edges, which are not among them."""
+    """Return ramps from the end values to the edges, without the edges."""
     del mode
     n, ends = x.shape[axis], _pairs(options.get("end_values", 0), len(x.shape))
     sides = []
@@ -115,7 +118,7 @@ def _ramps(x: Any, axis: int, pair: tuple[int, int], mode: str, options: dict[st
 
 
 def _statistics(x: Any, axis: int, pair: tuple[int, int], mode: str, options: dict[str, Any]) -> list[Any]:
-    """A statistic of the elements next to each side."""
+    """Return a statistic of the elements next to each side."""
     n = x.shape[axis]
     given = options.get("stat_length")
     given = np.broadcast_to(n if given is None else given, (len(x.shape), 2))[axis]
@@ -143,13 +146,13 @@ def _median(x: Any, axis: int, count: int) -> Any:
     floats = x if is_inexact(x.dtype) else cast(x, np.dtype(float))
     middle = slice_axis(sort(floats, axis), axis, (count - 1) // 2, count // 2 + 1)
     y = _mean(middle, axis, middle.shape[axis])
-    # NaN stands last.
+    # NaN is last.
     last = slice_axis(sort(floats, axis), axis, count - 1, count)
     return _as_padded(select(bind(ne_p, (last, last), NO_PARAMS), np.nan, y), x.dtype)
 
 
 def _as_padded(y: Any, dtype: np.dtype) -> Any:
-    """Among integers a statistic is rounded to one."""
+    """Round a statistic of integers to an integer."""
     return cast(y if is_inexact(dtype) else bind(rint_p, (y,), NO_PARAMS), dtype)
 
 
@@ -182,7 +185,7 @@ def _pad_constant(x: Any, widths: tuple[tuple[int, int], ...], values: Any) -> A
     y = fresh(pad_op(x, widths), x)
     if isinstance(values, int | float) and values == 0:
         return y
-    # NumPy puts them in as numbers of Python's, whatever they were.
+    # NumPy inserts them as Python's numbers, for every dtype.
     values = values.tolist() if isinstance(values, np.ndarray | np.generic) else values
     pairs = broadcast_to(assigned(values, y.dtype), (len(widths), 2))
     for axis, (low, high) in enumerate(widths):
@@ -209,12 +212,12 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
 @implements(np.insert)
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """``numpy.insert``."""
-    # An array of objects has room for every number.
+    # An array of objects holds every number.
     roomy = is_object_array(arr)
     arr, axis = _along(arr, axis)
     values = as_array(values) if roomy else assigned(values, arr.dtype)
     ndim, length = len(arr.shape), arr.shape[axis]
-    # NumPy's own `insert` below needs plain places: it would find this function again by a traced array of them.
+    # The positions must be plain: NumPy's own `insert` below would call this function again for a traced array of them.
     places = np.arange(*obj.indices(length)) if isinstance(obj, slice) else _plain_places(obj, "numpy.insert")
     if len(values.shape) < ndim:
         values = broadcast_to(values, (1,) * (ndim - len(values.shape)) + values.shape)
@@ -228,7 +231,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
 
 
 def _plain_places(obj: Any, asked: str) -> np.ndarray:
-    """Return the indices, or the mask, as a plain array; a list without elements is one of integers."""
+    """Return the indices, or the mask, as a plain array. An empty list counts as integers."""
     places = np.asarray(concrete_value(as_value(obj), asked))
     return places.astype(int) if isinstance(obj, list | tuple) and not places.size else places
 

@@ -1,4 +1,4 @@
-"""Places in arrays by one number or by one for each axis; they carry no derivative."""
+"""Positions in arrays, as one number or as one number per axis. They carry no derivative."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INDEX = np.dtype(np.intp)
 
 
 def _steps(shape: tuple[int, ...], order: Order) -> list[int]:
-    """How far apart neighbours along each axis are."""
+    """Return the distance between neighbours along each axis."""
     order = memory_order(order, "CF")
     ahead = [shape[i + 1 :] if order != "F" else shape[:i] for i in range(len(shape))]
     return [math.prod(lengths) for lengths in ahead]
@@ -44,7 +44,10 @@ def _within(x: Any, length: int) -> Any:
 
 @beside_numpys(np.unravel_index)
 def unravel_index(indices: Any, shape: Any, order: Order = "C") -> tuple[Any, ...]:
-    """``numpy.unravel_index``; where the numbers are not known, what is out of bounds counts as the nearest place."""
+    """Return ``numpy.unravel_index``.
+
+    If the numbers are not known, an index out of bounds counts as the nearest one.
+    """
     x, lengths = _places("unravel_index", indices), to_shape(shape)
     size = math.prod(lengths)
     known = known_value(x)
@@ -58,7 +61,7 @@ def unravel_index(indices: Any, shape: Any, order: Order = "C") -> tuple[Any, ..
 
 @beside_numpys(np.ravel_multi_index)
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: Order = "C") -> Any:
-    """``numpy.ravel_multi_index``; in the mode 'raise' the numbers have to be known."""
+    """Return ``numpy.ravel_multi_index``. In the mode 'raise' the numbers have to be known."""
     lengths = to_shape(dims)
     modes = (mode,) * len(lengths) if isinstance(mode, str) else tuple(mode)
     if not isinstance(multi_index, tuple | list):
@@ -111,5 +114,5 @@ def triu_indices_from(arr: Any, k: int = 0) -> tuple[np.ndarray, ...]:
 
 
 def _of_shape(x: Any) -> np.ndarray:
-    """A plain array of a shape, in the memory of one element."""
+    """Return a plain array of a shape, in the memory of one element."""
     return np.broadcast_to(np.empty(()), as_array(x).shape)

@@ -26,7 +26,7 @@ def flip(m: Any, axis: Axes | None = None) -> Any:
     m = as_array(m)
     ndim = len(m.shape)
     if not ndim and axis is None:
-        # As NumPy's index by no slices, which takes the number out.
+        # NumPy indexes with no slices here, which makes a number of a 0-d array.
         return index(m, ())
     return ops.flip(m, tuple(range(ndim)) if axis is None else normalize_tuple(axis, ndim))
 
@@ -101,16 +101,16 @@ def tile(A: Any, reps: Axes) -> Any:  # noqa: N803  (NumPy's name)
     repeated = tuple(n for pair in zip(counts, lengths, strict=True) for n in pair)
     whole = tuple(count * length for count, length in zip(counts, lengths, strict=True))
     tiled = apart(ops.reshape(broadcast_to(ops.reshape(a, paired), repeated), whole))
-    # Of one copy it would be a view.
+    # With one copy it would be a view.
     return no_number(copy(tiled)) if repeated == paired else tiled
 
 
 @implements(np.repeat)
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
-    """``numpy.repeat``; the numbers of repeats decide the shape, so they must be known."""
+    """Return ``numpy.repeat``. The numbers of repeats decide the shape, so they must be known."""
     a = as_array(a)
     if axis is None or not a.shape:
-        # A number has one axis here, as in NumPy.
+        # As in NumPy, a number has one axis here.
         a, axis = ravel(a), axis or 0
     axis = normalize_axis(axis, len(a.shape))
     counts = np.asarray(concrete_value(as_value(repeats), "numpy.repeat"))

@@ -27,13 +27,16 @@ Order = Literal["C", "F", "A", "K"]
 
 
 def as_array(x: Any) -> Any:
-    """``x`` as a value that has a shape and a dtype: Python numbers become 0-d arrays, traced ones no longer weak."""
+    """Return ``x`` as a value with shape and dtype.
+
+    Python numbers become 0-d arrays, and traced ones are no longer weak.
+    """
     x = as_value(x)
     return x if getattr(x, "shape", ()) else strong(x)
 
 
 def normalize_tuple(axis: Axes, ndim: int, name: str = "axis") -> tuple[int, ...]:
-    """The axes as distinct non-negative numbers, in the order given."""
+    """Return the axes as distinct non-negative numbers, in the given order."""
     axes = (axis,) if isinstance(axis, int | np.integer) else tuple(axis)
     normalized = tuple([normalize_axis(operator.index(i), ndim) for i in axes])
     if len(set(normalized)) != len(normalized):
@@ -42,7 +45,7 @@ def normalize_tuple(axis: Axes, ndim: int, name: str = "axis") -> tuple[int, ...
 
 
 def memory_order(order: Any, allowed: str = "CFAK") -> Any:
-    """Return a memory order as a capital letter; NumPy takes small letters too, and ``None`` for the default."""
+    """Return a memory order as a capital letter. NumPy also accepts small letters, and ``None`` for the default."""
     if order is None or order in tuple(allowed):
         return order
     capital = order.upper() if isinstance(order, str) else order
@@ -54,14 +57,14 @@ def memory_order(order: Any, allowed: str = "CFAK") -> Any:
 
 
 def to_shape(shape: Axes) -> tuple[int, ...]:
-    """A shape from an integer or a sequence of integers."""
+    """Return a shape from an integer or a sequence of integers."""
     lengths: Any = shape if isinstance(shape, Iterable) and getattr(shape, "shape", None) != () else (shape,)
     return tuple(map(operator.index, lengths))
 
 
 @implements(np.reshape)
 def reshape(a: Any, /, shape: Axes, order: Order = "C", *, copy: bool | None = None) -> Any:
-    """``numpy.reshape``; order 'F' is read and written with the first axis changing fastest."""
+    """Return ``numpy.reshape``. Order 'F' reads and writes with the first axis changing fastest."""
     if copy is False:
         refuse_option("reshape", "copy=False", "Leave it out: it is a view wherever it can be one.")
     if copy:
@@ -85,17 +88,17 @@ def reshape_method(self: Any, *shape: Any, order: Order = "C", copy: bool | None
 
 
 def _reshaped(self: Tracer, shape: Any) -> Any:
-    """The common case, straight to the trace: half of what a reshape costs otherwise."""
+    """Reshape in the common case, straight by the trace, in half the time."""
     lengths = tuple(map(operator.index, shape)) if type(shape) is tuple else to_shape(shape)
     whole = _completed(lengths, math.prod(self.shape))
     if whole != self.shape:
         return view(self, ops.reshape_p, {"shape": whole})
-    # Of a Python number it is an array.
+    # A Python number becomes an array.
     return self if whole else strong(self)
 
 
 def _completed(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
-    """The shape with its one ``-1``, if any, computed."""
+    """Return the shape with its ``-1``, if any, computed."""
     known = math.prod(shape)
     if known == size and min(shape, default=0) >= 0:
         return shape
@@ -116,7 +119,7 @@ def ravel(a: Any, order: Order = "C") -> Any:
     """``numpy.ravel``."""
     a = as_array(a)
     if isinstance(a, np.ndarray):
-        # A copy of what does not lie in one piece, where reshape gives a view of one axis.
+        # NumPy copies an array that is not contiguous, and our reshape would return a view.
         return a.ravel(order)
     turned = transpose(a, axes_in_order(a, order))
     y = reshape(turned, (math.prod(a.shape),))
@@ -126,7 +129,7 @@ def ravel(a: Any, order: Order = "C") -> Any:
 
 
 def axes_in_order(a: Any, order: Order | None) -> tuple[int, ...]:
-    """The axes by how slowly they change in a memory order; 'K' is that of the array, and C where there is none."""
+    """Return the axes from the slowest to the fastest in a memory order. 'K' is the array's own order, C by default."""
     order = memory_order(order)
     axes = tuple(range(len(a.shape)))
     if order == "K" and len(axes) > 1:
@@ -136,7 +139,7 @@ def axes_in_order(a: Any, order: Order | None) -> tuple[int, ...]:
 
 
 def copied(a: Any, order: Order | None) -> Any:
-    """A copy laid out in a memory order."""
+    """Return a copy in a memory order."""
     axes = axes_in_order(a, order)
     if axes == tuple(range(len(axes))):
         return copy_op(a)
@@ -179,7 +182,7 @@ permute_dims = transpose
 
 @implements(np.matrix_transpose, np.linalg.matrix_transpose)
 def matrix_transpose(x: Any, /) -> Any:
-    """``numpy.matrix_transpose``: the last two axes exchanged."""
+    """Return ``numpy.matrix_transpose``: the last two axes exchanged."""
     x = as_array(x)
     if len(x.shape) < 2:
         raise ValueError(f"Input array must be at least 2-dimensional, but it is {len(x.shape)}")

@@ -23,7 +23,7 @@ from funcgrad.numpy._layout.shape import as_array, moveaxis
 def sliding_window_view(
     x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
 ) -> Any:
-    """``numpy.lib.stride_tricks.sliding_window_view``: of a traced array a copy, which nobody can tell from a view."""
+    """Return ``numpy.lib.stride_tricks.sliding_window_view``. Windows of a traced array are a copy, and read-only."""
     del subok
     x = as_array(x)
     if writeable:
@@ -55,7 +55,10 @@ def sliding_window_view(
 
 @beside_numpys(np.apply_along_axis)
 def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
-    """``numpy.apply_along_axis``: calls the function once for each vector; ``fg.vmap`` does all at once."""
+    """Return ``numpy.apply_along_axis``.
+
+    It calls the function once for each vector; ``fg.vmap`` handles all at once.
+    """
     arr = as_array(arr)
     axis = normalize_axis(axis, len(arr.shape))
     vectors = moveaxis(arr, axis, -1)
@@ -66,7 +69,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
             f"{axis}. Leave out what is empty."
         )
     results = [as_array(func1d(vectors[place], *args, **kwargs)) for place in np.ndindex(lead)]
-    # The first result says what all are.
+    # The first result decides the dtype and shape of all.
     whole = stack([cast(y, results[0].dtype) for y in results], 0)
     shape = results[0].shape
     whole = reshape(whole, (*lead, *shape))

@@ -32,7 +32,7 @@ conjugate = named(of_numbers(_conjugate), np.conjugate)
 
 
 def conjugate_method(self: Tracer) -> Any:
-    """``x.conj()``; of a real array the array itself."""
+    """Return ``x.conj()``; a real array is returned itself."""
     return _conjugate(self) if self.dtype.kind == "c" else self
 
 
@@ -52,20 +52,20 @@ def imag(val: Any) -> Any:
     x = as_value(val)
     if dtype_of(x).kind == "c":
         return imag_p(x)
-    # Of a Python number it is one.
+    # The imaginary part of a Python number is a Python number.
     return dtype_of(x).type(0).item() if is_weak(x) else zeros_like(x)
 
 
 @implements(np.angle)
 @in_numpys_mode
 def angle(z: Any, deg: bool = False) -> Any:
-    """``numpy.angle``: the argument of a complex number, in radians or degrees."""
+    """Return ``numpy.angle``: the argument of a complex number, in radians or degrees."""
     (z,) = promote(as_value(z))
     if z.dtype.kind == "c":
         result = arctan2_p(imag_p(z), real_p(z))
     else:
         z = operands_for(np.arctan2, (0, z))[1]
-        # The arc tangent of 0 and z, without a derivative that is NaN at z = 0.
+        # The result equals arctan2(0, z), but has no derivative, which would be NaN at z = 0.
         result = select(signbit_p(z), math.pi, zeros_like(z))
         result = select(ne_p(z, z), np.nan, result)
     return result * (180 / math.pi) if deg else result
@@ -73,7 +73,7 @@ def angle(z: Any, deg: bool = False) -> Any:
 
 @beside_numpys(np.real_if_close)
 def real_if_close(a: Any, tol: float = 100) -> Any:
-    """``numpy.real_if_close``: whether the imaginary parts are small has to be known."""
+    """Return ``numpy.real_if_close``. The imaginary parts have to be known."""
     x = as_value(a)
     if dtype_of(x).kind != "c":
         return x

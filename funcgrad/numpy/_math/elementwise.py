@@ -25,13 +25,13 @@ from funcgrad.numpy._base.dispatch import direct_ufuncs, implements, ufuncs
 
 
 def _fast_kinds(ufunc: np.ufunc) -> str:
-    """The dtype kinds for which the ufunc computes in the very dtype it is given, so that nothing is to be resolved."""
+    """Return the dtype kinds for which the ufunc computes in the dtype of its operand, without dtype resolution."""
     loops = [loop.partition("->")[0] for loop in ufunc.types]
     return "".join(kind for kind, letter in (("f", "f"), ("c", "F")) if letter * ufunc.nin in loops)
 
 
 def unary(ufunc: np.ufunc, primitive: Primitive) -> Callable[[Any], Any]:
-    """Our function for a ufunc of one operand."""
+    """Return our function for a ufunc of one operand."""
     kinds = _fast_kinds(ufunc)
 
     def function(x: Any, /) -> Any:
@@ -39,7 +39,7 @@ def unary(ufunc: np.ufunc, primitive: Primitive) -> Callable[[Any], Any]:
             if x.dtype.kind in kinds:
                 return bind(primitive, (x,), NO_PARAMS)
         except AttributeError:
-            # A Python scalar or a list.
+            # The operand is a Python scalar or a list.
             pass
         return bind(primitive, operands_for(ufunc, (x,)), NO_PARAMS)
 
@@ -47,9 +47,9 @@ def unary(ufunc: np.ufunc, primitive: Primitive) -> Callable[[Any], Any]:
 
 
 def binary(ufunc: np.ufunc, primitive: Primitive) -> Callable[[Any, Any], Any]:
-    """Our function for a ufunc of two operands.
+    """Return our function for a ufunc of two operands.
 
-    The common cases (one dtype, or a Python int or float beside inexact values) need no resolution; it costs 2 us.
+    Dtype resolution takes 2 us. The common cases (one dtype, or a Python int or float with inexact values) skip it.
     """
     kinds = _fast_kinds(ufunc)
 
@@ -64,7 +64,7 @@ def binary(ufunc: np.ufunc, primitive: Primitive) -> Callable[[Any, Any], Any]:
             elif x.dtype is y.dtype and x.dtype.kind in kinds:
                 return bind(primitive, (x, y), NO_PARAMS)
         except AttributeError:
-            # A Python complex or bool, or a list.
+            # An operand is a Python complex or bool, or a list.
             pass
         return bind(primitive, operands_for(ufunc, (x, y)), NO_PARAMS)
 
@@ -78,12 +78,12 @@ def _direct(function: Callable[..., Any], ufunc: np.ufunc, primitive: Primitive,
 
 
 def numpys_number(y: Any) -> Any:
-    """A result of a ufunc: of Python's numbers alone it is NumPy's number, which is not weak."""
+    """Return the result of a ufunc. For Python's numbers alone it is NumPy's number, which is not weak."""
     return cast_p(y, dtype=y.dtype) if isinstance(y, Tracer) and not y.shape and y.aval.weak else y
 
 
 def of_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The ufunc for which a Python operator stands, too; that one, of which numbers stay weak, is ``by_operator``."""
+    """Return the ufunc of a function that is also a Python operator; see `by_operator` for the operator."""
 
     def ufunc(*operands: Any) -> Any:
         return numpys_number(function(*operands))
@@ -94,12 +94,12 @@ def of_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def by_operator(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What a Python operator does of which a function is the ufunc."""
+    """Return the Python operator's function for a ufunc."""
     return getattr(function, "by_operator", function)
 
 
 _POSITIONAL = inspect.Parameter.POSITIONAL_ONLY
-# By how many operands there are.
+# Signatures by the number of operands.
 _SIGNATURES = {
     names.count("x"): inspect.Signature([inspect.Parameter(name, _POSITIONAL) for name in names.split()])
     for names in ("x", "x1 x2")
@@ -114,7 +114,7 @@ def named(function: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
 
 
 def outer(ufunc: np.ufunc, x: Any, y: Any) -> Any:
-    """``ufunc.outer``: the function of every pair of elements."""
+    """Return ``ufunc.outer``: the function of every pair of elements."""
     x, y = strong(x), strong(y)
     if y.shape:
         x = reshape(x, x.shape + (1,) * len(y.shape))
@@ -142,7 +142,7 @@ _general_power = binary(np.power, ops.pow_p)
 
 
 def _power(x: Any, y: Any, /) -> Any:
-    """An exponent that is a Python number keeps its own, cheaper primitive."""
+    """Return the power. An exponent that is a Python number has its own, cheaper primitive."""
     if (type(y) is int or type(y) is float) and isinstance(x, Tracer) and x.dtype.kind in "fc":
         return x._owner.apply(ops.power_p, (x,), {"exponent": y})
     if type(y) is not int and type(y) is not float and not hasattr(y, "dtype"):
@@ -150,7 +150,7 @@ def _power(x: Any, y: Any, /) -> Any:
     if type(y) is int or type(y) is float:
         x = as_value(x)
         if type(x) in PYTHON_NUMBERS:
-            # Of Python's numbers alone too the ufunc gives NumPy's number.
+            # For Python's numbers alone the ufunc returns NumPy's number too.
             return np.power(x, y)
         if getattr(x, "dtype", np.dtype(object)).kind not in "fc":
             (x, _) = operands_for(np.power, (x, y))
@@ -163,7 +163,7 @@ def _power(x: Any, y: Any, /) -> Any:
         and not is_abstract(y)
         and is_integer(dtype_of(x))
     ):
-        # NumPy looks for itself, and a program's call does; JAX computes as if there were a power.
+        # NumPy checks for negative powers itself, and so does a compiled program's call. JAX would compute a number.
         least = int(np.min(np.asarray(y), initial=0))
         if least < 0:
             refuse_exponent(least)
@@ -175,13 +175,13 @@ power = named(of_numbers(_power), np.power)
 
 
 def power_by_operator(x: Any, y: Any, /) -> Any:
-    """``x ** y``: as NumPy's operator does it, a square is ``np.square``, of booleans an int8."""
+    """Return ``x ** y`` as NumPy's operator does: a square is ``np.square``, which makes int8 of booleans."""
     return ufuncs[np.square](x) if type(y) is int and y == 2 and dtype_of(x).kind == "b" else _power(x, y)
 
 
 @implements(np.sign)
 def sign(x: Any, /) -> Any:
-    """``numpy.sign``: of a complex number, the number divided by its size."""
+    """Return ``numpy.sign``: a complex number is divided by its absolute value."""
     (x,) = operands_for(np.sign, (x,))
     if dtype_of(x).kind != "c":
         return bind(ops.sign_p, (x,), NO_PARAMS)
@@ -194,15 +194,15 @@ def sign(x: Any, /) -> Any:
     finite = make_complex(*[select(infinite, 1, part) / safe for part in (real, imag)])
     by_real, by_imag = ops.abs_p(real) == np.inf, ops.abs_p(imag) == np.inf
     direction = make_complex(select(by_real, ops.sign_p(real), 0), select(by_imag, ops.sign_p(imag), 0))
-    # Between two infinite parts there is no direction.
+    # Two infinite parts have no direction.
     direction = select(by_real & by_imag, x.dtype.type(complex(np.nan, np.nan)), direction)
     return select(zero, 0, select(infinite, direction, finite))
 
 
 def _positive(x: Any, /) -> Any:
-    """The same numbers, in an array of their own."""
+    """Return the same numbers in a new array."""
     y = fresh(operands_for(np.positive, (x,))[0], x)
-    # Of an array without axes a ufunc makes a number.
+    # A ufunc makes a number of an array without axes.
     return index(y, ()) if isinstance(y, Tracer) and not y.shape and not is_number(y) else y
 
 
@@ -211,17 +211,17 @@ positive = named(of_numbers(_positive), np.positive)
 
 @implements(np.float_power)
 def float_power(x: Any, y: Any, /) -> Any:
-    """``numpy.float_power``: a power in double precision at least."""
+    """Return ``numpy.float_power``: a power in at least double precision."""
     dtypes = np.float_power.resolve_dtypes((dtype_of(as_value(x)), dtype_of(as_value(y)), None))
     return _general_power(cast(as_value(x), dtypes[0]), cast(as_value(y), dtypes[1]))
 
 
 @implements(np.divmod)
 def divmod_(x: Any, y: Any, /) -> tuple[Any, Any]:
-    """``numpy.divmod``: quotient and remainder, rounded down."""
+    """Return ``numpy.divmod``: quotient and remainder, rounded down."""
     return ufuncs[np.floor_divide](x, y), ufuncs[np.remainder](x, y)
 
 
 def divmod_by_operator(x: Any, y: Any, /) -> tuple[Any, Any]:
-    """``divmod(x, y)``, which of Python's numbers alone gives such numbers."""
+    """Return ``divmod(x, y)``. For Python's numbers alone the results are weak."""
     return by_operator(ufuncs[np.floor_divide])(x, y), by_operator(ufuncs[np.remainder])(x, y)

@@ -1,4 +1,4 @@
-"""Common divisors and multiples, and the bits of integers: they carry no derivative."""
+"""Common divisors and multiples, and the bits of integers. They carry no derivative."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BYTE = np.dtype(np.uint8)
 
 @beside_numpys(np.packbits)
 def packbits(a: Any, /, axis: int | None = None, bitorder: BitOrder = "big") -> Any:
-    """``numpy.packbits``: eight elements, each zero or not, as the bits of a byte."""
+    """Return ``numpy.packbits``: eight elements, each zero or not, as the bits of a byte."""
     a = strong(as_value(a))
     if not is_integral(a.dtype):
         raise TypeError(
@@ -49,7 +49,7 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: BitOrder = "big") -> 
 
 @beside_numpys(np.unpackbits)
 def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bitorder: BitOrder = "big") -> Any:
-    """``numpy.unpackbits``: the bits of bytes as elements of their own."""
+    """Return ``numpy.unpackbits``: the bits of bytes as elements."""
     a = strong(as_value(a))
     if a.dtype != _BYTE:
         raise TypeError(
@@ -77,7 +77,7 @@ def _places(name: str, bitorder: BitOrder) -> np.ndarray:
 
 
 def _last(x: Any, axis: int | None) -> tuple[Any, tuple[int, ...]]:
-    """The array with an axis last, or flat; and the order of axes that brings it back."""
+    """Return the array with an axis last, or flat, and the order of axes that restores it."""
     if axis is None:
         return reshape(x, (int(np.prod(x.shape)),)), (0,)
     axis = normalize_axis(axis, len(x.shape))

@@ -1,4 +1,4 @@
-"""Tests of values, logical and bitwise operations, and comparisons of whole arrays: they carry no derivative."""
+"""Tests of values, logical and bitwise operations, and comparisons of whole arrays. They carry no derivative."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ heaviside = binary(np.heaviside, logic.heaviside_p)
 
 
 def _logical(ufunc: np.ufunc, primitive: Primitive) -> Callable[..., Any]:
-    """Our function for a ufunc of truth values: operands of any dtype, each on its own."""
+    """Return our function for a ufunc of truth values. Operands may have different dtypes."""
 
     def function(*xs: Any) -> Any:
         return bind(primitive, tuple([strong(x) for x in xs]), NO_PARAMS)
@@ -74,26 +74,26 @@ def isneginf(x: Any, out: Any = None) -> Any:
 
 @implements(np.iscomplexobj)
 def iscomplexobj(x: Any) -> bool:
-    """``numpy.iscomplexobj``: whether the dtype is complex."""
+    """Return ``numpy.iscomplexobj``: whether the dtype is complex."""
     return dtype_of(as_value(x)).kind == "c"
 
 
 @implements(np.isrealobj)
 def isrealobj(x: Any) -> bool:
-    """``numpy.isrealobj``: whether the dtype is not complex."""
+    """Return ``numpy.isrealobj``: whether the dtype is not complex."""
     return not iscomplexobj(x)
 
 
 @implements(np.iscomplex)
 def iscomplex(x: Any) -> Any:
-    """``numpy.iscomplex``: where the imaginary part is not zero."""
+    """Return ``numpy.iscomplex``: true where the imaginary part is not zero."""
     x = as_value(x)
     return not_equal(imag_p(x) if iscomplexobj(x) else zeros_like(x), 0)
 
 
 @implements(np.isreal)
 def isreal(x: Any) -> Any:
-    """``numpy.isreal``: where the imaginary part is zero."""
+    """Return ``numpy.isreal``: true where the imaginary part is zero."""
     return logical_not(iscomplex(x))
 
 
@@ -102,9 +102,9 @@ def isreal(x: Any) -> Any:
 def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
     """``numpy.isclose``."""
     a, b = as_value(a), as_value(b)
-    # The second operand decides in which precision the tolerance is computed.
+    # The tolerance is computed in the precision of the second operand.
     b = cast(b, np.result_type(b.dtype, 1.0)) if hasattr(b, "dtype") else b * 1.0
-    # Infinities of one sign have no difference; they are equal, or not close to anything.
+    # Infinities of one sign have no difference: they are equal. Other values are not close to infinity.
     finite = isfinite(b)
     center = select(finite, b, 0) if hasattr(b, "dtype") else b if finite else 0.0
     near = logical_and(less_equal(absolute(subtract(a, center)), atol + rtol * abs(center)), finite)

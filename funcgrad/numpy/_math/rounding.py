@@ -32,13 +32,16 @@ _ldexp = binary(np.ldexp, rounding.ldexp_p)
 
 @implements(np.ldexp)
 def ldexp(x: Any, exponent: Any, /) -> Any:
-    """``numpy.ldexp``; a Python number among its operands, which differ in kind, takes its dtype from NumPy's."""
+    """Return ``numpy.ldexp``.
+
+    The operands differ in kind, so a Python number takes its dtype from NumPy's resolution.
+    """
     x, exponent = as_value(x), as_value(exponent)
     if type(x) not in PYTHON_NUMBERS and type(exponent) not in PYTHON_NUMBERS:
         return _ldexp(x, exponent)
     dtype = np.ldexp(*[np.ones(1, v.dtype) if hasattr(v, "dtype") else v for v in (x, exponent)]).dtype
     if type(exponent) in PYTHON_NUMBERS:
-        # Beyond 32 bits every exponent is the same; the floats of ml_dtypes have no loop for more.
+        # All exponents beyond 32 bits give the same result. The floats of ml_dtypes have no loop for wider integers.
         exponent = np.intc(min(max(exponent, -(2**31)), 2**31 - 1))
     return bind(rounding.ldexp_p, (cast(x, dtype), exponent), NO_PARAMS)
 
@@ -46,7 +49,7 @@ def ldexp(x: Any, exponent: Any, /) -> Any:
 @implements(np.round, np.around)
 @takes_out
 def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
-    """``numpy.round``: half to even; it carries no derivative."""
+    """Return ``numpy.round``: half to even, without derivative."""
     x = as_value(a)
     if dtype_of(x).kind == "b":
         x = cast(x, np.dtype(np.float16))
@@ -62,25 +65,25 @@ around = round_
 @implements(np.fix)
 @takes_out
 def fix(x: Any, out: Any = None) -> Any:
-    """``numpy.fix``: rounded towards zero."""
+    """Return ``numpy.fix``: rounding towards zero."""
     return trunc(x)
 
 
 @implements(np.modf)
 @in_numpys_mode
 def modf(x: Any, /) -> tuple[Any, Any]:
-    """``numpy.modf``: fractional and integral part; the derivative goes with the fraction."""
+    """Return ``numpy.modf``: the fractional and the integral part. The fraction carries the derivative."""
     (x,) = operands_for(np.modf, (x,))
     whole = bind(rounding.trunc_p, (x,), NO_PARAMS)
     infinite = logic.isinf_p(x)
     above, below = select(infinite, 0, x - whole), select(infinite, 0, whole - x)
-    # The fraction has the sign of the number, also where it is 0.
+    # The fraction has the sign of the number, even if it is 0.
     return select(rounding.signbit_p(x), -below, above), whole
 
 
 @implements(np.frexp)
 def frexp(x: Any, /) -> tuple[Any, Any]:
-    """``numpy.frexp``: mantissa and exponent; the derivative goes with the mantissa."""
+    """Return ``numpy.frexp``: mantissa and exponent. The mantissa carries the derivative."""
     (x,) = operands_for(np.frexp, (x,))
     exponent = bind(rounding.exponent_p, (x,), NO_PARAMS)
     return bind(rounding.ldexp_p, (x, -exponent), NO_PARAMS), exponent

@@ -62,7 +62,7 @@ radians, degrees = deg2rad, rad2deg
 
 @implements(np.sinc)
 def sinc(x: Any) -> Any:
-    """``numpy.sinc``, with derivatives of any order that are right at 0 too."""
+    """Return ``numpy.sinc``, with right derivatives of any order at 0 too."""
     x = as_value(x)
     if dtype_of(x).kind not in "fc":
         x = cast(x, np.dtype(float))
@@ -71,13 +71,13 @@ def sinc(x: Any) -> Any:
 
 @implements(np.i0)
 def i0(x: Any) -> Any:
-    """``numpy.i0``: the modified Bessel function of order 0."""
+    """Return ``numpy.i0``: the modified Bessel function of order 0."""
     x = as_value(x)
     if dtype_of(x).kind == "c":
         raise TypeError(
             f"numpy.i0: the argument is of dtype {dtype_of(x)}; i0 not supported for complex values. Take its .real."
         )
-    # SciPy's function has no halves; NumPy's gives back what it took.
+    # SciPy's function has no half precision. NumPy's returns the dtype of its argument.
     half = dtype_of(x) == np.float16
     if half or dtype_of(x).kind != "f":
         x = cast(x, np.dtype(np.float32 if half else float))

@@ -53,7 +53,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
 
 def _end(x: Any, shape: tuple[int, ...], axis: int) -> Any:
-    """What is put before or after: a scalar stands for one row of it."""
+    """Return the values to put before or after. A scalar stands for one row."""
     x = as_array(x)
     if x.shape:
         return x
@@ -71,7 +71,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 
 
 def _end_step(x: Any, dtype: np.dtype) -> Any:
-    """What is put before or after differences has their dtype, or is refused, as by NumPy."""
+    """Return the values to put before or after differences, in their dtype; refuse others, as NumPy does."""
     x = flat(as_array(x))
     if not np.can_cast(x.dtype, dtype, "same_kind"):
         raise TypeError(
@@ -94,7 +94,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 
 def _widths(x: Any, ndim: int, axis: int) -> Any:
-    """The distances between the points, along the axis of the values."""
+    """Return the distances between the points along the axis of the values."""
     if len(x.shape) != 1:
         return diff(x, axis=axis)
     steps = diff(x)
@@ -122,7 +122,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
 
 
 def _in_dtype_of(f: Any, slope: Any) -> Any:
-    """The slope in the dtype of the values, also where the spacings are of a wider one, as NumPy has it."""
+    """Return the slope in the dtype of the values, even if the spacings have a wider one, as NumPy does."""
     if slope.dtype.kind == "c" and f.dtype.kind != "c":
         raise TypeError(
             f"gradient: a spacing is complex and the values are {aval_of(f)}: the imaginary part of the slope would be "
@@ -142,7 +142,7 @@ def _slope(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
         inner = (slice_axis(f, axis, 2, n) - slice_axis(f, axis, 0, n - 2)) / (2.0 * spacing)
         first, last = _slope_ahead(values, [spacing] * 2), _slope_behind(mirrored, [spacing] * 2)
     else:
-        # Points of an unsigned dtype would have differences modulo 256 and so on.
+        # Points of an unsigned dtype would have differences modulo a power of two.
         steps = _widths(inexact(spacing), len(f.shape), axis)
         widths = [slice_axis(steps, axis, i, i + 1) for i in range(n - 1)[:2]]
         mirrored_widths = [slice_axis(steps, axis, n - 2 - i, n - 1 - i) for i in range(n - 1)[:2]]
@@ -152,7 +152,7 @@ def _slope(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
 
 
 def _uneven_slope(f: Any, steps: Any, axis: int) -> Any:
-    """The slope of second order between points that stand unevenly."""
+    """Return the slope of second order between unevenly spaced points."""
     n = f.shape[axis]
     before, after = slice_axis(steps, axis, 0, n - 2), slice_axis(steps, axis, 1, n - 1)
     return (
@@ -163,7 +163,7 @@ def _uneven_slope(f: Any, steps: Any, axis: int) -> Any:
 
 
 def _slope_ahead(values: list[Any], widths: list[Any]) -> Any:
-    """The one-sided slope at the first point, of as many points as there are values."""
+    """Return the one-sided slope at the first point, from as many points as there are values."""
     if len(values) == 2:
         return (values[1] - values[0]) / widths[0]
     f0, f1, f2 = values
@@ -172,7 +172,7 @@ def _slope_ahead(values: list[Any], widths: list[Any]) -> Any:
 
 
 def _slope_behind(values: list[Any], widths: list[Any]) -> Any:
-    """The one-sided slope at the last point; values and widths from there on. It is added up as NumPy does it."""
+    """Return the one-sided slope at the last point. Values and widths start there; the sum has NumPy's order."""
     if len(values) == 2:
         return (values[0] - values[1]) / widths[0]
     f0, f1, f2 = values
@@ -183,7 +183,7 @@ def _slope_behind(values: list[Any], widths: list[Any]) -> Any:
 @implements(np.interp)
 @in_numpys_mode
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: float | None = None) -> Any:
-    """``numpy.interp``: differentiable by ``x``, ``xp`` and ``fp``."""
+    """Return ``numpy.interp``, differentiable by ``x``, ``xp`` and ``fp``."""
     x, xp = promote(inexact(x), inexact(xp), np.float64(0))[:2]
     fp = cast(as_array(fp), result_dtype(as_array(fp), np.float64(0)))
     if len(xp.shape) != 1 or xp.shape != fp.shape or not xp.shape[0]:
@@ -201,7 +201,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         after = bind(min_p, (bind(max_p, (place, 1), NO_PARAMS), n - 1), NO_PARAMS)
         x0, x1, y0, y1 = (_picked(v, i) for v in (xp, fp) for i in (after - 1, after))
         with np.errstate(all="ignore"):
-            # NumPy's function, which is no ufunc, does not warn.
+            # NumPy's function is no ufunc, so it does not warn.
             y = _between(x, x0, x1, y0, y1)
     y = select(place == 0, _picked_edge(fp, 0) if left is None else cast(as_value(left), fp.dtype), y)
     beyond = bind(gt_p, (x, _picked_edge(xp, n - 1)), NO_PARAMS)
@@ -209,7 +209,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
 
 def _interp_complex(x: Any, xp: Any, fp: Any, left: Any, right: Any) -> Any:
-    """Real and imaginary parts, each interpolated alone; at NaN the imaginary part is 0."""
+    """Interpolate real and imaginary parts separately. At NaN the imaginary part is 0."""
     ends = [None if end is None else cast(as_value(end), fp.dtype) for end in (left, right)]
     real, imag = (
         interp(x, xp, part(fp), *[None if end is None else part(end) for end in ends]) for part in (real_p, imag_p)
@@ -218,9 +218,9 @@ def _interp_complex(x: Any, xp: Any, fp: Any, left: Any, right: Any) -> Any:
 
 
 def _between(x: Any, x0: Any, x1: Any, y0: Any, y1: Any) -> Any:
-    """On the line through two points, from one of them: where that is no number, from the other, as in NumPy.
+    """Return the value on the line through two points, from the first; from the other if that is NaN, as in NumPy.
 
-    At the points themselves the value is theirs, and the slope still that of the line.
+    At the points themselves the value is theirs, and the slope is still that of the line.
     """
     slope = (y1 - y0) / (x1 - x0)
     at_start, at_end = eq_p(x, x0), eq_p(x, x1)
@@ -234,7 +234,7 @@ def _between(x: Any, x0: Any, x1: Any, y0: Any, y1: Any) -> Any:
 
 
 def _unrolled(x: Any, xp: Any, fp: Any, period: float) -> tuple[Any, Any, Any]:
-    """One period of points in order, with a neighbour from the period before and the one after."""
+    """Return one period of sorted points, with a neighbour from the period before and one from the period after."""
     x, xp = (bind(remainder_p, (v, period), NO_PARAMS) for v in (x, xp))
     order = argsort(xp, 0)
     xp, fp = _picked(xp, order), _picked(fp, order)
@@ -245,7 +245,7 @@ def _unrolled(x: Any, xp: Any, fp: Any, period: float) -> tuple[Any, Any, Any]:
 
 
 def _picked(x: Any, places: Any) -> Any:
-    """The elements of a vector at the given places, in their shape."""
+    """Return the elements of a vector at the given positions, in the shape of the positions."""
     shape = getattr(places, "shape", ())
     return reshape(gather_along_axis(x, reshape(places, (math.prod(shape),)), 0), shape)
 
@@ -256,7 +256,7 @@ def _picked_edge(x: Any, i: int) -> Any:
 
 @beside_numpys(np.unwrap)
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Any:
-    """``numpy.unwrap``: adds multiples of the period, whose number has derivative zero."""
+    """Return ``numpy.unwrap``: adds multiples of the period. Their number has derivative zero."""
     p = as_array(p)
     axis = normalize_axis(axis, len(p.shape))
     steps = diff(p, axis=axis)

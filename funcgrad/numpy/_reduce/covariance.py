@@ -35,7 +35,7 @@ def cov(  # noqa: PLR0917  (NumPy's arguments)
     *,
     dtype: Any = None,
 ) -> Any:
-    """``numpy.cov``: in at least double precision, unless a dtype is given."""
+    """Return ``numpy.cov``, in at least double precision unless a dtype is given."""
     if ddof is not None and ddof != int(ddof):
         raise ValueError(f"cov: ddof is {ddof} and must be integer. Leave it out for the unbiased estimate.")
     given = [as_array(x) for x in (m, y) if x is not None]
@@ -97,7 +97,7 @@ def _refuse(error: type[Exception], name: str, w: Any, what: str) -> NoReturn:
 
 
 def _positive(left: Any) -> Any:
-    """The degrees of freedom; 0 where none is left."""
+    """Return the degrees of freedom; 0 if none is left."""
     known = known_value(left)
     if known is None:
         return select(left > 0, left, 0)
@@ -109,7 +109,7 @@ def _positive(left: Any) -> Any:
 
 @beside_numpys(np.corrcoef)
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
-    """``numpy.corrcoef``: in at least double precision, unless a dtype is given."""
+    """Return ``numpy.corrcoef``, in at least double precision unless a dtype is given."""
     c = cov(as_array(x), y, rowvar, dtype=dtype)
     if not c.shape:
         return c / c
@@ -125,5 +125,5 @@ def _real(x: Any) -> Any:
 
 
 def _clipped(x: Any) -> Any:
-    """Rounding may lead beyond 1."""
+    """Clip to the interval from -1 to 1, which rounding may leave."""
     return bind(min_p, (bind(max_p, (x, -1), NO_PARAMS), 1), NO_PARAMS)

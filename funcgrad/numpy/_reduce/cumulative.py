@@ -18,12 +18,15 @@ from funcgrad.numpy._reduce.reductions import as_array, summand
 
 
 def flat(x: Any) -> Any:
-    """The elements along one axis."""
+    """Return the elements along one axis."""
     return reshape(x, (math.prod(x.shape),))
 
 
 def along(a: Any, axis: int | None) -> tuple[Any, int]:
-    """The array and the axis to run along; for ``None`` the elements along one, as for a number and its axis 0."""
+    """Return the array and the axis to run along.
+
+    ``None`` means all elements along one axis; so does a number's axis 0.
+    """
     if axis is None or is_axis_of_scalar(axis, len(a.shape)):
         return flat(a), 0
     return a, normalize_axis(axis, len(a.shape))

@@ -1,4 +1,4 @@
-"""Counts and sums by bins: which bin an element falls into carries no derivative, its weight and the edges do."""
+"""Counts and sums by bins. The choice of a bin carries no derivative; weights and edges do."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def histogram(
     density: Any = None,
     weights: Any = None,
 ) -> tuple[Any, Any]:
-    """``numpy.histogram``: linear in the weights; edges between the least and the greatest element have derivatives."""
+    """Return ``numpy.histogram``: linear in the weights. Edges between the extreme elements have derivatives."""
     a = flat(_numbers(a))
     w = None if weights is None else _weights("histogram", weights, a)
     edges = _edges(a, bins, range, w)
@@ -50,7 +50,7 @@ def histogram(
 
 @beside_numpys(np.histogram_bin_edges)
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:  # noqa: A002  (NumPy's name)
-    """``numpy.histogram_bin_edges``: differentiable by the least and the greatest element, and by a given range."""
+    """Return ``numpy.histogram_bin_edges``: differentiable by the extreme elements, and by a given range."""
     a = flat(_numbers(a))
     return _edges(a, bins, range, None if weights is None else _weights("histogram_bin_edges", weights, a))
 
@@ -113,7 +113,7 @@ def _given_edges(edges: Any) -> Any:
 
 
 def _limits(a: Any, limits: Any) -> tuple[Any, Any]:
-    """The outer edges: as given, or the least and the greatest element; half before and after where they are one."""
+    """Return the outer edges: the given ones, or the extreme elements. Equal ones are moved apart by a half each."""
     if limits is None and not a.shape[0]:
         return 0, 1
     first, last = limits if limits is not None else (reduce_min(a, (0,), False), reduce_max(a, (0,), False))
@@ -127,7 +127,7 @@ def _limits(a: Any, limits: Any) -> tuple[Any, Any]:
 
 
 def _edge_dtype(edge: Any, a: Any) -> np.dtype:
-    """The dtype of an outer edge after half is added: of an integer float64, of a Python number that of the values."""
+    """Return the dtype of an outer edge plus a half: float64 for an integer, that of the values for a Python number."""
     dtype = dtype_of(a if isinstance(edge, int | float) else edge)
     return np.dtype(float) if is_integral(dtype) else dtype
 
@@ -143,10 +143,13 @@ def _check_limits(first: np.ndarray, last: np.ndarray, *, given: bool) -> None:
 
 
 def _places(a: Any, edges: Any) -> tuple[Any, Any]:
-    """The bin of each element, 0 for what is in none; and which are in one. The last bin has its right edge."""
+    """Return the bin of each element (0 if it is in none), and whether it is in one.
+
+    The last bin includes its right edge.
+    """
     n = edges.shape[0] - 1
     a, edges = promote(a, edges)
-    # NumPy looks at numbers; the derivatives of comparisons are zero.
+    # NumPy compares plain numbers; the derivatives of comparisons are zero.
     right = searchsorted(edges, a, "right") - 1
     last = bind(eq_p, (a, edges[n]), NO_PARAMS)
     inside = (a >= edges[0]) & (a <= edges[n])
@@ -154,14 +157,14 @@ def _places(a: Any, edges: Any) -> tuple[Any, Any]:
 
 
 def _sums(places: Any, inside: Any, weights: Any, n: int) -> Any:
-    """For each of ``n`` places the sum of the weights there, or the count."""
+    """Return the sum of the weights, or the count, for each of ``n`` bins."""
     w = cast(inside, _INT) if weights is None else select(inside, weights, weights.dtype.type(0))
     return scatter_along_axis(w, places, 0, n)
 
 
 @beside_numpys(np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
-    """``numpy.bincount``: linear in the weights, of which it makes float64. The greatest number has to be known."""
+    """Return ``numpy.bincount``: linear in the weights, as float64. The greatest number has to be known."""
     places = np.asarray(
         concrete_value(as_array(x), "numpy.bincount, whose result has the length of its greatest number,")
     )
@@ -179,7 +182,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
 
 @beside_numpys(np.digitize)
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
-    """``numpy.digitize``; the result carries no derivative. Which way the bins run has to be known."""
+    """Return ``numpy.digitize``, without derivative. The direction of the bins has to be known."""
     x, edges = as_array(x), as_array(bins)
     if x.dtype.kind == "c":
         raise TypeError(f"digitize: x is {aval_of(x)} and may not be complex. Take its real part.")
@@ -202,7 +205,7 @@ def histogramdd(
     density: Any = None,
     weights: Any = None,
 ) -> tuple[Any, Any]:
-    """``numpy.histogramdd``: linear in the weights; see `histogram`."""
+    """Return ``numpy.histogramdd``: linear in the weights; see `histogram`."""
     columns = _columns(sample)
     count = len(columns)
     bins = [bins] * count if _is_number(bins) else list(bins)
@@ -230,7 +233,7 @@ def histogramdd(
 
 
 def _columns(sample: Any) -> list[Any]:
-    """The columns of a matrix, or the vectors of a list."""
+    """Return the columns of a matrix, or the vectors of a list."""
     if isinstance(sample, list | tuple):
         vectors = [as_array(x) for x in sample]
         return vectors if vectors and vectors[0].shape else [flat(as_array(sample))]
@@ -247,7 +250,7 @@ def histogram2d(
     density: Any = None,
     weights: Any = None,
 ) -> tuple[Any, Any, Any]:
-    """``numpy.histogram2d``: linear in the weights; see `histogram`."""
+    """Return ``numpy.histogram2d``: linear in the weights; see `histogram`."""
     x, y = as_array(x), as_array(y)
     if x.shape != y.shape:
         raise ValueError(f"histogram2d: x is {aval_of(x)} and y {aval_of(y)}; x and y must have the same length.")

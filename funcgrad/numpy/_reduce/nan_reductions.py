@@ -1,4 +1,4 @@
-"""Reductions that leave NaN out; what is left out has derivative zero."""
+"""Reductions that leave NaN out. The elements left out have derivative zero."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from funcgrad.numpy._reduce.statistics import inexact
 
 
 def _present(a: Any) -> Any:
-    """Which elements are numbers: NaN alone differs from itself."""
+    """Return which elements are numbers: only NaN differs from itself."""
     return bind(eq_p, (a, a), NO_PARAMS)
 
 
 def _filled(name: str, plain: Callable[..., Any], fill: int) -> Callable[..., Any]:
-    """The reduction with a number in place of NaN."""
+    """Return a reduction with a number in place of NaN."""
 
     @takes_out
     def function(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, **options: Any) -> Any:
@@ -53,7 +53,7 @@ def _extremum(name: str, plain: Callable[..., Any], fill: float) -> Callable[...
             return plain(a, axis, None, keepdims, **options)
         present = _present(a)
         y = plain(select(present, a, fill), axis, None, keepdims, **options)
-        # Of complex numbers that are not there the parts are told: those of the first.
+        # For complex NaN, NumPy returns the parts of the first element.
         nothing = plain(a, axis, None, keepdims, **options) if a.dtype.kind == "c" else np.nan
         return select(reductions.any_(present, axis, None, keepdims), y, nothing)
 
@@ -125,10 +125,10 @@ def nanvar(
     a = as_array(a)
     counted = _counted(a, where)
     axes = normalize_axes(axis, len(a.shape))
-    # NaN is taken out before the difference, and not after: a zero cotangent times NaN would be NaN again.
+    # NaN is removed before the difference: after it, a zero cotangent times NaN would be NaN again.
     total, count = statistics.squares(select(counted, a, 0), axes, keepdims, counted, mean, dtype)
     left = count - statistics.delta(ddof, correction)
-    # NumPy's answer where no degree of freedom is left, where `var` divides by zero; the divisor is 1 there.
+    # NumPy returns NaN if no degree of freedom is left, and `var` divides by zero. The divisor is 1 here to avoid that.
     none = left <= 0
     return select(none, np.nan, total / select(none, 1, left))
 

@@ -1,4 +1,4 @@
-"""Medians, quantiles and percentiles: of all elements, and of those that are not NaN."""
+"""Medians, quantiles and percentiles, of all elements or of those that are not NaN."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def median(a: Any, axis: Axis = None, out: Any = None, overwrite_input: bool = F
 
 
 def _sorted_last(a: Any, axis: Axis, keepdims: bool) -> tuple[Any, tuple[int, ...]]:
-    """The array sorted over ``axis``, which becomes the last; and the shape of a reduction over it."""
+    """Return the array sorted over ``axis``, which becomes the last axis, and the shape of a reduction over it."""
     x, shape = _moved_last(a, axis, keepdims)
     return ops.sort(x, len(x.shape) - 1), shape
 
 
 def _moved_last(a: Any, axis: Axis, keepdims: bool) -> tuple[Any, tuple[int, ...]]:
-    """The array with ``axis`` as the last; and the shape of a reduction over it."""
+    """Return the array with ``axis`` last, and the shape of a reduction over it."""
     axes = normalize_axes(axis, len(a.shape))
     shape = reduced_shape(a.shape, axes, keepdims)
     order = (*(i for i in range(len(a.shape)) if i not in axes), *axes)
@@ -69,7 +69,7 @@ def _moved_last(a: Any, axis: Axis, keepdims: bool) -> tuple[Any, tuple[int, ...
 
 
 def _nan_where_any(y: Any, x: Any) -> Any:
-    """NaN, a constant, where a sorted ``x`` holds one: it stands last."""
+    """Return a constant NaN where a sorted ``x`` contains NaN, which is last."""
     if not is_inexact(x.dtype):
         return y
     axis, n = len(x.shape) - 1, x.shape[-1]
@@ -77,7 +77,8 @@ def _nan_where_any(y: Any, x: Any) -> Any:
     return select(bind(ne_p, (last, last), NO_PARAMS), np.nan, y)
 
 
-# Where the quantile lies among n sorted elements: q * n + alpha + q * (1 - alpha - beta) - 1 (Hyndman and Fan, 1996).
+# The position of the quantile among n sorted elements is q * n + alpha + q * (1 - alpha - beta) - 1 (Hyndman and Fan,
+# 1996).
 _CONTINUOUS = {
     "interpolated_inverted_cdf": (0.0, 1.0),
     "hazen": (0.5, 0.5),
@@ -87,16 +88,16 @@ _CONTINUOUS = {
 }
 
 
-# Where it is one of the elements.
+# Methods that choose one of the elements.
 _ROUNDED = {"lower": floor_p, "higher": ceil_p, "nearest": rint_p}
-# The first element, or the one beside, at which the share of what is not greater reaches q.
+# Methods that choose the first element, or a neighbour, at which the share of elements that are not greater reaches q.
 _STEPS = ("inverted_cdf", "closest_observation")
 _ELEMENTS = frozenset({*_ROUNDED, *_STEPS})
 _METHODS = (*_STEPS, "averaged_inverted_cdf", *_CONTINUOUS, *_ROUNDED, "midpoint")
 
 
 def _virtual_place(q: Any, n: Any, method: str) -> Any:
-    """Between 0 and n - 1, or beyond: there it is the first or the last element."""
+    """Return a position between 0 and n - 1, or beyond, where the first or the last element counts."""
     if method in _CONTINUOUS:
         alpha, beta = _CONTINUOUS[method]
         return n * q + (alpha + q * (1 - alpha - beta)) - 1
@@ -131,13 +132,13 @@ def quantile(
     keepdims: bool = False,
     weights: Any = None,
 ) -> Any:
-    """``numpy.quantile``; of weights it is a step function, and has no derivative by them."""
+    """Return ``numpy.quantile``. With weights it is a step function, and has no derivative by them."""
     del overwrite_input
     return _quantile(a, q, 1, axis, method=method, weights=weights, keepdims=keepdims)
 
 
 def _quantile(a: Any, q: Any, whole: float, axis: Axis, *, method: str, weights: Any, keepdims: bool) -> Any:
-    """The quantiles by fractions of ``whole``, which is 100 for percentiles."""
+    """Return the quantiles by fractions of ``whole``, which is 100 for percentiles."""
     a = strong(a)
     q, dtype = _fractions(q, a.dtype, method, whole)
     if weights is not None:
@@ -148,7 +149,7 @@ def _quantile(a: Any, q: Any, whole: float, axis: Axis, *, method: str, weights:
 
 
 def _computed(a: Any, dtype: np.dtype | None) -> Any:
-    """The elements as they are interpolated: integers as floats, since their differences may have no room."""
+    """Return the elements for interpolation: integers as floats, because their differences may overflow."""
     if dtype is not None and a.dtype.kind == "b":
         raise TypeError(
             f"quantile: the array is {aval_of(a)}; needed numbers, since there is nothing between False and True. Cast "
@@ -158,20 +159,20 @@ def _computed(a: Any, dtype: np.dtype | None) -> Any:
 
 
 def _shaped(y: Any, shape: tuple[int, ...]) -> Any:
-    """A result with its axes; without any it is a number, and no view of one."""
+    """Return a result with its axes; without any it is a number, and no view."""
     return reshape(y, shape) if shape else index(y, (0,) * len(y.shape))
 
 
 def _first(y: Any, shape: tuple[int, ...]) -> Any:
-    """The last axis, which has the fractions, before the others."""
+    """Return the last axis, which has the fractions, before the others."""
     last = len(y.shape) - 1
     return _shaped(transpose(y, (last, *range(last))), shape)
 
 
 def _fractions(q: Any, dtype: np.dtype, method: str, whole: float) -> tuple[Any, np.dtype | None]:
-    """The fractions as floats, and the dtype of the result; ``None`` where it is that of the elements.
+    """Return the fractions as floats, and the dtype of the result; ``None`` if it is that of the elements.
 
-    A Python number does not widen the dtype of the elements, an array of fractions does.
+    A Python number does not widen the dtype of the elements, but an array of fractions does.
     """
     if dtype.kind == "c":
         raise TypeError(f"quantile: the array is of dtype {dtype}; a must be an array of real numbers. Take its .real.")
@@ -191,7 +192,7 @@ def _fractions(q: Any, dtype: np.dtype, method: str, whole: float) -> tuple[Any,
 
 
 def _interpolated(element: Callable[[Any], Any], n: Any, q: Any, method: str, dtype: np.dtype | None) -> Any:
-    """Between the elements of ``n`` that are sorted, at each of the fractions ``q``."""
+    """Interpolate between the elements of ``n`` sorted ones, at each fraction ``q``."""
     place = _virtual_place(q, n, method)
     below = bind(floor_p, (place,), NO_PARAMS)
     a = element(below)
@@ -201,18 +202,18 @@ def _interpolated(element: Callable[[Any], Any], n: Any, q: Any, method: str, dt
     if method == "averaged_inverted_cdf":
         t = 1 - 0.5 * cast(t == 0, t.dtype)
     step, t = b - a, cast(t, dtype)
-    # From the nearer end, as NumPy does: t = 1 gives b exactly.
+    # Interpolation starts from the nearer end, as in NumPy: t = 1 gives b exactly.
     return select(t >= 0.5, b - step * (1 - t), a + step * t)
 
 
 def _element(x: Any, place: Any) -> Any:
-    """The element of the last axis at each of the places, which are whole numbers; beyond an end, the one there."""
+    """Return the element of the last axis at each position, a whole number; beyond an end, the first or last one."""
     place = bind(max_p, (cast(place, ops.INDEX_DTYPE), 0), NO_PARAMS)
     return index(x, (Ellipsis, SLOT), (bind(min_p, (place, x.shape[-1] - 1), NO_PARAMS),))
 
 
 def _weighted(name: str, a: Any, q: Any, weights: Any, method: str, *, axis: Axis, keepdims: bool) -> Any:
-    """The first element at which the share of the weights of what is not greater reaches ``q``."""
+    """Return the first element at which the share of the weights of elements that are not greater reaches ``q``."""
     if method != "inverted_cdf":
         raise ValueError(
             f"{name}: Only method 'inverted_cdf' supports weights. Got: {method}. Pass method='inverted_cdf', or leave "
@@ -235,7 +236,7 @@ def _weighted(name: str, a: Any, q: Any, weights: Any, method: str, *, axis: Axi
     if known is not None and not skips and not np.all(np.isfinite(known) & (known != 0)):
         raise ValueError(f"{name}: Weights included NaN, inf or were all zero. Leave such elements out.")
     share = cast(share / total, q.dtype)
-    # What weighs nothing is no first element.
+    # An element with weight 0 is never the first one.
     share = select(share == 0, -1, share)
     fractions = flat(q)
     below = reshape(share, (*x.shape[:-1], 1, x.shape[-1])) < reshape(fractions, (fractions.shape[0], 1))
@@ -245,7 +246,7 @@ def _weighted(name: str, a: Any, q: Any, weights: Any, method: str, *, axis: Axi
 
 
 def _weights_like(name: str, a: Any, weights: Any, axis: Axis) -> Any:
-    """The weights in the shape of the array; given along the axes alone, they are the same everywhere else."""
+    """Return the weights in the shape of the array. Weights along the axes alone are repeated along the others."""
     w = strong(weights)
     known = known_value(w)
     if known is not None and np.any(known < 0):
@@ -298,13 +299,13 @@ def nanmedian(a: Any, axis: Axis = None, out: Any = None, overwrite_input: bool 
     n = _count(x)
     low, high = (n - 1) // 2, n // 2
     pair = concatenate([_element_of_rows(x, place, n) for place in (low, high)], len(x.shape) - 1)
-    # One element is no mean of two, which may be infinite.
+    # A single element must not be averaged with itself, because the sum may overflow.
     middle = select(low == high, slice_axis(pair, len(x.shape) - 1, 0, 1), mean(pair, -1, keepdims=True))
     return _shaped(_nan_where_none(middle, n), shape)
 
 
 def _count(x: Any) -> Any:
-    """How many elements of the last axis are numbers; that axis stays."""
+    """Return how many elements of the last axis are numbers; the axis stays."""
     present = bind(eq_p, (x, x), NO_PARAMS)
     n = reduce_sum(cast(present, ops.INDEX_DTYPE), (len(x.shape) - 1,), True)
     known = known_value(n)
@@ -318,7 +319,7 @@ def _nan_where_none(y: Any, n: Any) -> Any:
 
 
 def _element_of_rows(x: Any, place: Any, n: Any) -> Any:
-    """The elements of the last axis at the places of each row, of which the first ``n`` count."""
+    """Return the elements of the last axis at the positions of each row, whose first ``n`` elements count."""
     place = bind(min_p, (cast(place, ops.INDEX_DTYPE), n - 1), NO_PARAMS)
     place = bind(max_p, (place, 0), NO_PARAMS)
     whole = broadcast_to(place, (*x.shape[:-1], place.shape[-1]))
@@ -344,7 +345,7 @@ def nanquantile(
 
 
 def _nanquantile(a: Any, q: Any, whole: float, axis: Axis, *, method: str, weights: Any, keepdims: bool) -> Any:
-    """The quantiles of what is not NaN, by fractions of ``whole``, which is 100 for percentiles."""
+    """Return the quantiles of the elements that are not NaN, by fractions of ``whole`` (100 for percentiles)."""
     a = strong(a)
     if not math.prod(a.shape):
         return nanmean(a, axis, keepdims=keepdims)

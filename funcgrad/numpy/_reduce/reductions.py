@@ -1,4 +1,4 @@
-"""Reductions."""
+"""Reductions: sums, products, extreme values and truth values along axes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def sum_(
 
 
 def summand(x: Any, dtype: Any) -> Any:
-    """``x`` as an array in the dtype in which NumPy adds and multiplies: small integers in the platform's."""
+    """Return ``x`` as an array in NumPy's dtype of sums and products: small integers in the platform's integer."""
     x = as_value(x)
     if dtype is None and is_integral(dtype_of(x)):
         dtype = np.add.reduce(np.empty(0, dtype_of(x))).dtype
@@ -55,18 +55,18 @@ def summand(x: Any, dtype: Any) -> Any:
 
 
 def as_array(x: Any) -> Any:
-    """``x`` as something with a shape and a dtype, which a Python number has as an array of its own."""
+    """Return ``x`` as a value with a shape and a dtype; a Python number becomes an array."""
     x = as_value(x)
     return x if getattr(x, "shape", ()) else strong(x)
 
 
 def masked(x: Any, where: Any, fill: Any) -> Any:
-    """``x`` where a mask that broadcasts against it is true, ``fill`` elsewhere."""
+    """Return ``x`` where a mask that broadcasts to it is true, and ``fill`` elsewhere."""
     return select(truth(where), x, fill)
 
 
 def _start(initial: Any, dtype: np.dtype) -> Any:
-    """The value from which a reduction starts, in the dtype of its result, as in NumPy."""
+    """Return the start value of a reduction in the dtype of its result, as in NumPy."""
     initial = initial.item() if isinstance(initial, np.generic) and is_integer(dtype) else initial
     aval = aval_of(as_value(initial))
     given = aval.dtype
@@ -132,7 +132,7 @@ min_ = _extremum("min", ops.reduce_min, min_p)
 @in_numpys_mode
 @takes_out
 def ptp(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Any:
-    """``numpy.ptp``: the greatest element less the least."""
+    """Return ``numpy.ptp``: the greatest element minus the least."""
     return max_(a, axis, None, keepdims) - min_(a, axis, None, keepdims)
 
 
@@ -171,7 +171,7 @@ def _truth(name: str, reduce: Callable[..., Any], neutral: bool) -> Callable[...
 
 
 def truth(a: Any) -> Any:
-    """Which elements are not zero."""
+    """Return which elements are not zero."""
     a = as_array(a)
     return a if a.dtype.kind == "b" else bind(ne_p, (a, 0), NO_PARAMS)
 

@@ -1,4 +1,4 @@
-"""Sorting, searching, and the order statistics that rest on it."""
+"""Sorting, searching, and order statistics."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, 
 
 @implements(np.argsort)
 def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: bool | None = None) -> Any:
-    """``numpy.argsort``: always stable; the result carries no derivative."""
+    """Return ``numpy.argsort``, always stable. The result carries no derivative."""
     a = as_array(a)
     _check_kind(a, kind, order, stable)
     return ops.argsort(*along(a, axis))
@@ -37,26 +37,26 @@ def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, 
 
 @implements(np.partition)
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> Any:
-    """``numpy.partition``: sorts, which is a partition at every place."""
+    """Return ``numpy.partition``, by sorting, which is a partition at every position."""
     _check_places("partition", *_along(a, axis), kth, kind)
     return sort(a, axis, order=order)
 
 
 @implements(np.argpartition)
 def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> Any:
-    """``numpy.argpartition``: sorts, which is a partition at every place."""
+    """Return ``numpy.argpartition``, by sorting, which is a partition at every position."""
     _check_places("argpartition", *_along(a, axis), kth, kind)
     return argsort(a, axis, order=order)
 
 
 def _check_kind(a: Any, kind: Any, order: Any, stable: bool | None) -> None:
-    """Let NumPy refuse options that it does not take: they change no result here."""
+    """Let NumPy refuse options that it does not accept. They change no result here."""
     if kind is not None or order is not None or stable is not None:
         np.sort(np.empty(0, a.dtype), kind=kind, order=order, stable=stable)
 
 
 def _check_places(name: str, a: Any, axis: int, kth: Any, kind: Any) -> None:
-    """Raise NumPy's errors for places that are not on the axis, as far as their numbers are known."""
+    """Raise NumPy's errors for known positions that are not on the axis."""
     known = known_value(as_array(kth))
     length = a.shape[axis]
     np.partition(np.empty(1), 0, kind=kind or "introselect")
@@ -97,7 +97,10 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
 
 @beside_numpys(np.lexsort)
 def lexsort(keys: Any, axis: int = -1) -> Any:
-    """``numpy.lexsort``: by the last key, among equals by the one before; the result carries no derivative."""
+    """Return ``numpy.lexsort``: by the last key, and among equals by the one before.
+
+    The result carries no derivative.
+    """
     rows = [as_array(key) for key in keys]
     axis = normalize_axis(axis, len(rows[0].shape))
     order = ops.argsort(rows[0], axis)
@@ -108,7 +111,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 
 @beside_numpys(np.sort_complex)
 def sort_complex(a: Any) -> Any:
-    """``numpy.sort_complex``: complex128, but of complex64 and of small integers."""
+    """Return ``numpy.sort_complex``: complex128, or complex64 for complex64 and small integers."""
     y = sort(a)
     if y.dtype.kind == "c":
         return y

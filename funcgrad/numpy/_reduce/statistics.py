@@ -38,7 +38,7 @@ def mean(
     if dtype is not None or not isinstance(a, Tracer) or a.dtype.kind not in "fc":
         a = inexact(a, dtype)
     if a.dtype.char == "e" and dtype is None:
-        # As in NumPy, the sum of half-precision numbers may be too great for one.
+        # The sum of half-precision numbers may overflow, so it is computed in single precision, as in NumPy.
         return cast(mean(cast(a, SINGLE), axis, keepdims=keepdims, where=where), a.dtype)
     axes = ALL_AXES[len(a.shape)] if axis is None else normalize_axes(axis, len(a.shape))
     if where is not True:
@@ -52,7 +52,7 @@ def mean(
 
 
 def inexact(a: Any, dtype: Any = None) -> Any:
-    """``a`` as an array in ``dtype``; without one, integers and booleans as float64."""
+    """Return ``a`` as an array in ``dtype``; by default, integers and booleans as float64."""
     a = as_array(a)
     if dtype is None:
         return cast(a, DOUBLE) if is_integral(a.dtype) else a
@@ -60,14 +60,14 @@ def inexact(a: Any, dtype: Any = None) -> Any:
 
 
 def _sum(a: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-    """The sum from which a mean is taken: of half precision it is added up in single, as in NumPy."""
+    """Return the sum for a mean. Half precision is summed in single precision, as in NumPy."""
     if a.dtype.itemsize > 2:
         return bind_one(reduce_sum_p, a, {"axes": axes, "keepdims": bool(keepdims)})
     return cast(reduce_sum(cast(a, SINGLE), axes, bool(keepdims)), a.dtype)
 
 
 def count(a: Any, axes: tuple[int, ...], keepdims: bool, where: Any) -> Any:
-    """How many elements a mask selects, in the dtype of ``a``."""
+    """Return how many elements a mask selects, in the dtype of ``a``."""
     selected = broadcast_to(truth(where), a.shape)
     return cast(reduce_sum(cast(selected, real_dtype(a.dtype)), axes, bool(keepdims)), a.dtype)
 
@@ -87,7 +87,7 @@ def var(
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
-    """``numpy.var``; of complex numbers the mean squared distance."""
+    """Return ``numpy.var``; for complex numbers the mean squared distance."""
     dtype = inexact_dtype("var", dtype)
     a = inexact(a) if dtype is None else as_array(a)
     axes = normalize_axes(axis, len(a.shape))
@@ -97,14 +97,14 @@ def var(
 
 
 def inexact_dtype(name: str, dtype: Any) -> np.dtype | None:
-    """The dtype in which a variance is computed; NumPy cuts off the fractions in those of integers."""
+    """Return the dtype in which a variance is computed; refuse integers, for which NumPy would cut off fractions."""
     if dtype is None or is_inexact(np.dtype(dtype)):
         return None if dtype is None else np.dtype(dtype)
     raise TypeError(f"{name}: dtype is {np.dtype(dtype)}; needed a float or complex one. Cast the result instead.")
 
 
 def delta(ddof: float, correction: float | None) -> float:
-    """The number that is taken off the count, which may be given by either name."""
+    """Return the number subtracted from the count, which has two names."""
     if correction is None:
         return ddof
     if isinstance(ddof, int | float) and ddof:
@@ -118,9 +118,9 @@ def delta(ddof: float, correction: float | None) -> float:
 def squares(
     a: Any, axes: tuple[int, ...], keepdims: bool, where: Any, center: Any = None, dtype: np.dtype | None = None
 ) -> tuple[Any, Any]:
-    """The sum of squared distances from the mean, or from another centre, and of how many elements.
+    """Return the sum of squared distances from the mean, or from another centre, and the number of elements.
 
-    With a dtype the mean and the sum are computed in it, as in NumPy; a complex one is that of the sum too.
+    With a dtype, the mean and the sum are computed in it, as in NumPy. A complex dtype is that of the sum too.
     """
     apart = squared(a - (mean(a, axes, dtype, keepdims=True, where=where) if center is None else center))
     apart = apart if dtype is None else cast(apart, dtype)
@@ -130,7 +130,7 @@ def squares(
 
 
 def squared(x: Any) -> Any:
-    """The square of the absolute value."""
+    """Return the square of the absolute value."""
     if x.dtype.kind == "c":
         return squared(bind(real_p, (x,), NO_PARAMS)) + squared(bind(imag_p, (x,), NO_PARAMS))
     return bind(power_p, (x,), {"exponent": 2})
@@ -173,7 +173,7 @@ def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = Fal
 
 
 def _spread_weights(a: Any, weights: Any, axis: Axis, axes: tuple[int, ...]) -> Any:
-    """Weights of the shape of ``a``; given along the averaged axes alone, they are repeated along the others."""
+    """Return weights of the shape of ``a``. Weights along the averaged axes alone are repeated along the others."""
     if weights.shape == a.shape:
         return weights
     if axis is None:

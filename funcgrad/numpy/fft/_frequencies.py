@@ -1,4 +1,4 @@
-"""What goes with transforms: the frequencies, and the one that puts frequency 0 in the middle."""
+"""The frequencies of transforms, and shifts of frequency 0 to the middle."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _Axes = int | Sequence[int] | None
 
 
 def fftshift(x: Any, axes: _Axes = None) -> Any:
-    """``numpy.fft.fftshift``: frequency 0, which stands first, to the middle of each axis."""
+    """Return ``numpy.fft.fftshift``: frequency 0 moves from the start to the middle of each axis."""
     return _shifted(x, axes, 1)
 
 
@@ -41,16 +41,16 @@ def _shifted(x: Any, axes: _Axes, sign: int) -> Any:
 
 @in_numpys_mode
 def fftfreq(n: int, d: Any = 1.0, device: Any = None) -> Any:
-    """``numpy.fft.fftfreq``: the frequencies of `fft` for ``n`` samples a time ``d`` apart."""
+    """Return ``numpy.fft.fftfreq``: the frequencies of `fft` for ``n`` samples at intervals ``d``."""
     return _spaced(np.fft.fftfreq(n, 1.0, device) * n, n, d)
 
 
 @in_numpys_mode
 def rfftfreq(n: int, d: Any = 1.0, device: Any = None) -> Any:
-    """``numpy.fft.rfftfreq``: the frequencies of `rfft` for ``n`` samples a time ``d`` apart."""
+    """Return ``numpy.fft.rfftfreq``: the frequencies of `rfft` for ``n`` samples at intervals ``d``."""
     return _spaced(np.fft.rfftfreq(n, 1.0, device) * n, n, d)
 
 
 def _spaced(cycles: np.ndarray, n: int, d: Any) -> Any:
-    """Whole numbers of cycles over the time of all samples."""
+    """Convert whole cycles over all samples to frequencies."""
     return multiply(np.rint(cycles).astype(int), divide(1.0, multiply(n, as_value(d))))

@@ -1,4 +1,4 @@
-"""The transforms of ``numpy.fft``: lengths and axes as NumPy takes them, and the primitives."""
+"""The transforms of ``numpy.fft``: NumPy's lengths and axes, and the primitives."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from funcgrad.numpy._base.out import takes_out
 from funcgrad.numpy._layout.shape import as_array
 from funcgrad.numpy._math.complex import conjugate
 
-# How one axis is transformed: ``run(x, n, axis, norm)``, with ``n`` for the length of the result, or of the values of
-# which it is half a spectrum.
+# The transform of one axis, ``run(x, n, axis, norm)``. ``n`` is the length of the result, or of the values of a half
+# spectrum.
 _Along = Callable[[Any, int, int, ops.Norm], Any]
 
 
 def _fit(x: Any, axis: int, n: int) -> Any:
-    """The axis cut to ``n`` elements, or filled with zeros up to that."""
+    """Return the axis cut to ``n`` elements, or padded with zeros."""
     length = x.shape[axis]
     if length >= n:
         return x if length == n else slice_axis(x, axis, 0, n)
@@ -35,7 +35,7 @@ def _fit(x: Any, axis: int, n: int) -> Any:
 
 
 def _as_complex(x: Any) -> Any:
-    """In the dtype in which NumPy transforms: half and single precision in single, integers in double."""
+    """Return the array in NumPy's dtype of transforms: half and single precision in single, integers in double."""
     return cast(x, np.result_type(x.dtype, 1j))
 
 
@@ -99,7 +99,7 @@ def _publish(function: Callable[..., Any], name: str, text: str) -> Callable[...
 
 
 def _one(name: str, along: _Along, text: str, *, from_half: bool = False) -> Callable[..., Any]:
-    """A function of one axis; where ``n`` is not given it is what the axis has, or has of a whole spectrum."""
+    """Return a function of one axis. The default of ``n`` is the axis's length, or that of the whole spectrum."""
 
     @takes_out
     def function(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Any:
@@ -125,7 +125,7 @@ _Axes = Sequence[int] | None
 
 
 def _lengths_and_axes(name: str, x: Any, s: Any, axes: _Axes, *, from_half: bool) -> tuple[list[int], list[int]]:
-    """The lengths and the axes they belong to, in the order in which NumPy has them; an axis may stand there twice."""
+    """Return the lengths and their axes in NumPy's order. An axis may occur twice."""
     ndim = len(x.shape)
     if axes is None:
         axes = range(ndim) if s is None else range(-len(s), 0)
@@ -143,7 +143,7 @@ def _lengths_and_axes(name: str, x: Any, s: Any, axes: _Axes, *, from_half: bool
 
 
 def _over(x: Any, lengths: Sequence[int], axes: Sequence[int], norm: ops.Norm, *, inverse: bool) -> Any:
-    """The transform of complex values over several axes."""
+    """Return the transform of complex values over several axes."""
     if not axes:
         return x
     x = _as_complex(x)
@@ -171,7 +171,7 @@ def _from_half_over(x: Any, lengths: Sequence[int], axes: Sequence[int], norm: o
 
 
 def _many(name: str, over: Callable[..., Any], text: str, *, default: _Axes, half: str = "") -> Callable[..., Any]:
-    """A function of several axes; ``half`` says on which side of a real transform half a spectrum stands."""
+    """Return a function of several axes. ``half`` says which side of a real transform is half a spectrum."""
 
     @takes_out
     def function(a: Any, s: Any = None, axes: _Axes = default, norm: str | None = None, out: Any = None) -> Any:

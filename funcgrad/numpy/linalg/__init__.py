@@ -14,7 +14,7 @@ from funcgrad.numpy.linalg._eigen import cond, eig, eigh, eigvals, eigvalsh, lst
 from funcgrad.numpy.linalg._norms import matrix_norm, norm, vector_norm
 from funcgrad.numpy.linalg._systems import cholesky, det, inv, matrix_power, slogdet, solve, tensorinv, tensorsolve
 
-# What is handed in is looked at by those that they are made of, which know nothing of the call.
+# These functions get errors in our words: the functions that they are made of do not know the user's call.
 cross, diagonal, trace, matmul, multi_dot, outer, vecdot, tensorinv, tensorsolve = map(
     told, (cross, diagonal, trace, matmul, multi_dot, outer, vecdot, tensorinv, tensorsolve)
 )

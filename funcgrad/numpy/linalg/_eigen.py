@@ -1,6 +1,6 @@
-"""Eigenvalues, singular values, orthonormal columns, and what follows from them: ``numpy.linalg``'s.
+"""Eigenvalues, singular values, orthonormal columns and functions of these, as in ``numpy.linalg``.
 
-Where eigenvalues or singular values are equal, their vectors have no derivative: it is NaN.
+If eigenvalues or singular values are equal, the derivative of their vectors is NaN.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ Triangle = Literal["L", "U", "l", "u"]
 
 @implements(np.linalg.eigh)
 def eigh(a: Any, UPLO: Triangle = "L") -> Any:  # noqa: N803  (NumPy's name)
-    """``numpy.linalg.eigh``: of each matrix one triangle is read.
+    """Return ``numpy.linalg.eigh``, which reads one triangle of each matrix.
 
-    The derivative is that of a Hermitian matrix, by all elements, as PyTorch's; that of the vectors is NaN where
-    eigenvalues are equal.
+    The derivative is that of a Hermitian matrix, by all elements, as in PyTorch. The derivative of the vectors is NaN
+    if eigenvalues are equal.
     """
     return _EighResult(*_eigh("linalg.eigh", a, UPLO))
 
 
 @implements(np.linalg.eigvalsh)
 def eigvalsh(a: Any, UPLO: Triangle = "L") -> Any:  # noqa: N803  (NumPy's name)
-    """``numpy.linalg.eigvalsh``: of each matrix one triangle is read; see `eigh`."""
+    """Return ``numpy.linalg.eigvalsh``, which reads one triangle of each matrix; see `eigh`."""
     return _eigh("linalg.eigvalsh", a, UPLO)[0]
 
 
@@ -70,10 +70,10 @@ def _eigh(name: str, a: Any, triangle: str) -> tuple[Any, Any]:
 
 @beside_numpys(np.linalg.eig)
 def eig(a: Any) -> Any:
-    """``numpy.linalg.eig``; of real matrices where the numbers are known, as NumPy's dtype depends on them.
+    """Return ``numpy.linalg.eig``. Real matrices have to be known, because NumPy's dtype depends on the eigenvalues.
 
-    The vectors are LAPACK's, of length 1 and with a real largest component; where eigenvalues are equal their
-    derivative is NaN. Under ``jit`` write ``a.astype(complex)``. XLA has it on CPUs.
+    The vectors are LAPACK's, of length 1 and with a real largest component. If eigenvalues are equal, their derivative
+    is NaN. Under ``jit`` write ``a.astype(complex)``. XLA supports it on CPUs.
     """
     return _EigResult(*_eig("linalg.eig", a))
 
@@ -97,10 +97,10 @@ def _eig(name: str, a: Any) -> tuple[Any, Any]:
 
 @implements(np.linalg.svd)
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    """``numpy.linalg.svd``: of matrices that are not square, with ``full_matrices=False`` or without the vectors.
+    """Return ``numpy.linalg.svd``. Matrices that are not square need ``full_matrices=False`` or no vectors.
 
-    The further vectors that complete a basis are not unique, and have no derivative. That of the vectors is NaN where
-    singular values are equal.
+    The additional vectors that complete a basis are not unique, and have no derivative. The derivative of the vectors
+    is NaN if singular values are equal.
     """
     a = matrices("linalg.svd", a)
     _refuse_hermitian("linalg.svd", hermitian)
@@ -128,13 +128,13 @@ def svdvals(x: Any, /) -> Any:
 
 @implements(np.linalg.qr)
 def qr(a: Any, mode: str = "reduced") -> Any:
-    """``numpy.linalg.qr``: in the modes 'reduced' and 'r', and 'complete' where that is the same as 'reduced'."""
+    """Return ``numpy.linalg.qr`` in the modes 'reduced' and 'r', and 'complete' if that is the same as 'reduced'."""
     a = matrices("linalg.qr", a)
     rows, columns = a.shape[-2:]
     if mode not in ("reduced", "r") and not (mode == "complete" and rows <= columns):
         refuse_option("linalg.qr", f"mode={mode!r}", "Use 'reduced' or 'r'.")
     if rows < columns:
-        # The columns beyond the square take no part in the choice of q.
+        # The columns beyond the square do not influence q.
         axis = len(a.shape) - 1
         q, r = orthogonal.qr(slice_axis(a, axis, 0, rows))
         r = concatenate([r, product(adjoint(q), slice_axis(a, axis, rows, columns))], axis)
@@ -145,7 +145,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
 @implements(np.linalg.pinv)
 def pinv(a: Any, rcond: float | None = None, hermitian: bool = False, *, rtol: Any = _UNSET) -> Any:
-    """``numpy.linalg.pinv``, with one cutoff for all matrices; its derivative holds while the rank does not change."""
+    """Return ``numpy.linalg.pinv``, with one cutoff for all matrices. The derivative assumes a constant rank."""
     a = matrices("linalg.pinv", a)
     _refuse_hermitian("linalg.pinv", hermitian)
     if rcond is not None and rtol is not _UNSET:
@@ -159,17 +159,17 @@ def pinv(a: Any, rcond: float | None = None, hermitian: bool = False, *, rtol: A
 
 
 def _precision(a: Any) -> float:
-    """NumPy's cutoff for what counts as zero beside the greatest singular value."""
+    """Return NumPy's cutoff, relative to the greatest singular value, below which a value counts as zero."""
     return max(a.shape[-2:]) * float(np.finfo(a.dtype).eps)
 
 
 @implements(np.linalg.lstsq)
 @in_numpys_mode
 def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, Any, Any, Any]:
-    """``numpy.linalg.lstsq``: the solution by the pseudoinverse, sums of squared residuals, rank and singular values.
+    """Return ``numpy.linalg.lstsq``: the solution, sums of squared residuals, rank and singular values.
 
-    NumPy leaves the sums out where the rank is less than the number of columns. Where the numbers are not known, as
-    under ``jit``, the length of the result cannot depend on them: there the sums are NaN then.
+    NumPy leaves the sums out if the rank is less than the number of columns. If the numbers are not known, as under
+    ``jit``, the length of the result cannot depend on them, and the sums are NaN instead.
     """
     a, b = promote(matrices("linalg.lstsq", a), numbers("linalg.lstsq", b, "b"))
     if len(a.shape) != 2 or len(b.shape) not in (1, 2) or a.shape[0] != b.shape[0]:
@@ -195,7 +195,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, Any, Any, An
 @implements(np.linalg.matrix_rank)
 @in_numpys_mode
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:  # noqa: N803  (NumPy's name)
-    """``numpy.linalg.matrix_rank``; a count, which carries no derivative."""
+    """Return ``numpy.linalg.matrix_rank``, a count without derivative."""
     if tol is not None and rtol is not None:
         raise ValueError("linalg.matrix_rank: both tol and rtol were given; needed one of them.")
     _refuse_hermitian("linalg.matrix_rank", hermitian)
@@ -212,7 +212,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
 
 
 def _column(x: Any) -> Any:
-    """A number for each matrix, to be compared with each of its singular values."""
+    """Return a number for each matrix, for comparison with each of its singular values."""
     x = as_array(x)
     return expand_dims(x, (len(x.shape),))
 
@@ -220,7 +220,10 @@ def _column(x: Any) -> Any:
 @implements(np.linalg.cond)
 @in_numpys_mode
 def cond(x: Any, p: Any = None) -> Any:
-    """``numpy.linalg.cond``; of a singular matrix on NumPy it is infinite for the orders 2 and -2, else an error."""
+    """Return ``numpy.linalg.cond``.
+
+    For a singular matrix it is infinite for the orders 2 and -2, else an error on NumPy.
+    """
     x = matrices("linalg.cond", x, "x")
     if not x.shape[-2] or not x.shape[-1]:
         raise np.linalg.LinAlgError(
@@ -231,6 +234,6 @@ def cond(x: Any, p: Any = None) -> Any:
     values = spectral.svd(x)[1]
     greatest, least = max_(values, -1), min_(values, -1)
     ratio = least / greatest if p == -2 else greatest / least
-    # Where the ratio of infinities is NaN and the matrix has none, NumPy says that it is singular.
+    # The ratio of infinities is NaN. If the matrix has no NaN, NumPy calls it singular.
     known = all_(bind(eq_p, (x, x), NO_PARAMS), (-2, -1))
     return select(known & bind(ne_p, (ratio, ratio), NO_PARAMS), np.inf, ratio)

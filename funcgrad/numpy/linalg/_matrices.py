@@ -16,7 +16,7 @@ _LAPACK_DTYPES = frozenset(map(np.dtype, ("float32", "float64", "complex64", "co
 
 
 def matrices(name: str, x: Any, argument: str = "a") -> Any:
-    """``x`` as a stack of matrices; integers become float64."""
+    """Return ``x`` as a stack of matrices; integers become float64."""
     x = numbers(name, x, argument)
     if len(x.shape) < 2:
         raise np.linalg.LinAlgError(
@@ -27,7 +27,7 @@ def matrices(name: str, x: Any, argument: str = "a") -> Any:
 
 
 def numbers(name: str, x: Any, argument: str) -> Any:
-    """``x`` as an array in a dtype that LAPACK has."""
+    """Return ``x`` as an array in a dtype of LAPACK."""
     x = inexact(x)
     if x.dtype not in _LAPACK_DTYPES:
         raise TypeError(
@@ -38,7 +38,7 @@ def numbers(name: str, x: Any, argument: str) -> Any:
 
 
 def squares(name: str, x: Any, argument: str = "a") -> Any:
-    """``x`` as a stack of square matrices."""
+    """Return ``x`` as a stack of square matrices."""
     x = matrices(name, x, argument)
     if x.shape[-1] != x.shape[-2]:
         raise np.linalg.LinAlgError(
@@ -49,7 +49,7 @@ def squares(name: str, x: Any, argument: str = "a") -> Any:
 
 
 def systems(name: str, a: Any, b: Any) -> tuple[Any, Any, bool]:
-    """Square matrices and right sides of one dtype and one leading shape; and whether ``b`` was a vector."""
+    """Return square matrices and right sides of one dtype and one leading shape, and whether ``b`` was a vector."""
     a, b = promote(squares(name, a), numbers(name, b, "b"))
     vector = len(b.shape) == 1
     if vector:

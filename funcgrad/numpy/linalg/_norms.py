@@ -1,4 +1,4 @@
-"""Norms of vectors and matrices: ``numpy.linalg``'s."""
+"""Norms of vectors and matrices, as in ``numpy.linalg``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from funcgrad.numpy._reduce.statistics import inexact, squared
 
 @implements(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Any:  # noqa: A002  (NumPy's name)
-    """``numpy.linalg.norm``: of vectors of any order, of matrices of all that NumPy has."""
+    """Return ``numpy.linalg.norm``: of vectors in any order, of matrices in all orders of NumPy."""
     x = inexact(x)
     ndim = len(x.shape)
     if axis is None:
@@ -66,7 +66,7 @@ def _matrix_norm(x: Any, order: Any, axes: tuple[int, int], keepdims: bool) -> A
         return _spectral_norm(x, order, axes, keepdims)
     if order not in (1, -1, np.inf, -np.inf):
         raise ValueError(f"norm: the order is {order!r}; needed 'fro', 'nuc', 1, -1, 2, -2, inf or -inf for matrices.")
-    # Of the sums over rows (order 1) or columns (infinity), the greatest or the least.
+    # The greatest or the least of the sums over rows (order 1) or columns (infinity).
     summed = axes[0] if abs(order) == 1 else axes[1]
     other = axes[1] if abs(order) == 1 else axes[0]
     sums = sum_(bind(abs_p, (x,), NO_PARAMS), summed, keepdims=True)
@@ -76,13 +76,13 @@ def _matrix_norm(x: Any, order: Any, axes: tuple[int, int], keepdims: bool) -> A
 
 
 def _greatest(sizes: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-    """The greatest of numbers that are not negative; of none it is 0."""
+    """Return the greatest of numbers that are not negative; 0 if there are none."""
     empty = any(sizes.shape[i] == 0 for i in axes)
     return max_(sizes, axes, keepdims=keepdims, initial=0 if empty else None)
 
 
 def _spectral_norm(x: Any, order: Any, axes: tuple[int, int], keepdims: bool) -> Any:
-    """The greatest, the least or the sum of the singular values."""
+    """Return the greatest, the least or the sum of the singular values."""
     rest = tuple([i for i in range(len(x.shape)) if i not in axes])
     _, values, _ = svd(transpose(x, (*rest, *axes)))
     last = (len(values.shape) - 1,)
@@ -104,6 +104,6 @@ def vector_norm(x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: An
 
 @implements(np.linalg.matrix_norm)
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:  # noqa: A002  (NumPy's name)
-    """``numpy.linalg.matrix_norm``: of the last two axes."""
+    """Return ``numpy.linalg.matrix_norm`` of the last two axes."""
     x = inexact(x)
     return _matrix_norm(x, ord, (len(x.shape) - 2, len(x.shape) - 1), keepdims)

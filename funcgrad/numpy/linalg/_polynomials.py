@@ -1,4 +1,4 @@
-"""Polynomials by linear algebra: fits, and between roots and coefficients."""
+"""Polynomials by linear algebra: fits, and conversions between roots and coefficients."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from funcgrad.numpy.linalg._systems import inv
 def polyfit(  # noqa: PLR0917  (NumPy's arguments)
     x: Any, y: Any, deg: Any, rcond: float | None = None, full: bool = False, w: Any = None, cov: Any = False
 ) -> Any:
-    """``numpy.polyfit``: by least squares, whose derivative holds while the rank does not change."""
+    """Return ``numpy.polyfit``, by least squares. The derivative assumes a constant rank."""
     order = int(deg) + 1
     x, y = inexact(x), inexact(y)
     _check(x, y, order)
@@ -43,7 +43,7 @@ def polyfit(  # noqa: PLR0917  (NumPy's arguments)
                 "Give each point one weight."
             )
         left, right = left * w[:, None], right * (w[:, None] if len(y.shape) == 2 else w)
-    # The columns are made equally long, which makes the system better conditioned.
+    # Columns of equal length make the system better conditioned.
     scale = sqrt(sum_(left * left, 0))
     left = left / scale
     c, residuals, rank, values = lstsq(left, right, cutoff)
@@ -83,7 +83,10 @@ def _covariance(left: Any, scale: Any, residuals: Any, y: Any, cov: Any) -> Any:
 
 @beside_numpys(np.roots)
 def roots(p: Any) -> Any:
-    """``numpy.roots``: eigenvalues of a matrix of the coefficients, which have to be known; see `numpy.linalg.eig`."""
+    """Return ``numpy.roots``: eigenvalues of a matrix of the coefficients, which have to be known.
+
+    See `numpy.linalg.eig`.
+    """
     p = coefficients(p)
     if len(p.shape) != 1:
         raise ValueError(f"roots: p is {aval_of(p)}. Input must be a rank-1 array. Use fg.vmap for more polynomials.")
@@ -100,7 +103,10 @@ def roots(p: Any) -> Any:
 
 @beside_numpys(np.poly)
 def poly(seq_of_zeros: Any) -> Any:
-    """``numpy.poly``: the coefficients of the polynomial with these roots, or of a matrix's characteristic one."""
+    """Return ``numpy.poly``.
+
+    The coefficients of the polynomial with these roots, or of a matrix's characteristic one.
+    """
     found = coefficients(seq_of_zeros)
     if len(found.shape) == 2 and found.shape[0] == found.shape[1]:
         found = eigvals(found)

@@ -1,7 +1,7 @@
-"""Linear systems, Cholesky factors, inverses and determinants: ``numpy.linalg``'s.
+"""Linear systems, Cholesky factors, inverses and determinants, as in ``numpy.linalg``.
 
-On NumPy a singular matrix, or one that is not positive definite, is a ``LinAlgError``, as in NumPy. On XLA, where a
-program cannot stop for one, the result is infinite or NaN, as in JAX.
+On NumPy a singular matrix, or one that is not positive definite, raises ``LinAlgError``, as in NumPy. On XLA, where a
+program cannot raise, the result is infinite or NaN, as in JAX.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _SlogdetResult = type(np.linalg.slogdet(np.ones((1, 1))))
 
 @implements(np.linalg.cholesky)
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
-    """``numpy.linalg.cholesky``: of each matrix the triangle that is returned is read.
+    """Return ``numpy.linalg.cholesky``, which reads the triangle of each matrix that it returns.
 
-    The derivative is that of a Hermitian matrix, by all elements, as PyTorch's. A matrix that is not positive definite
-    is a ``LinAlgError`` on NumPy, and NaN on XLA.
+    The derivative is that of a Hermitian matrix, by all elements, as in PyTorch. A matrix that is not positive definite
+    raises ``LinAlgError`` on NumPy, and gives NaN on XLA.
     """
     a = squares("linalg.cholesky", a)
     return adjoint(factor.cholesky(adjoint(a))) if upper else factor.cholesky(a)
@@ -45,7 +45,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
 
 @implements(np.linalg.solve)
 def solve(a: Any, b: Any) -> Any:
-    """``numpy.linalg.solve``; a singular matrix is a ``LinAlgError`` on NumPy, and infinite or NaN on XLA."""
+    """Return ``numpy.linalg.solve``. A singular matrix raises ``LinAlgError`` on NumPy, and gives inf or NaN on XLA."""
     a, b, vector = systems("linalg.solve", a, b)
     y = ops.solve(a, b)
     return reshape(y, y.shape[:-1]) if vector else y
@@ -53,26 +53,26 @@ def solve(a: Any, b: Any) -> Any:
 
 @implements(np.linalg.inv)
 def inv(a: Any) -> Any:
-    """``numpy.linalg.inv``; a singular matrix is a ``LinAlgError`` on NumPy, and infinite or NaN on XLA."""
+    """Return ``numpy.linalg.inv``. A singular matrix raises ``LinAlgError`` on NumPy, and gives inf or NaN on XLA."""
     a = squares("linalg.inv", a)
     return ops.solve(a, identity_like(a))
 
 
 @implements(np.linalg.det)
 def det(a: Any) -> Any:
-    """``numpy.linalg.det``; its first and second derivatives are there for singular matrices too."""
+    """Return ``numpy.linalg.det``. Its first and second derivatives exist for singular matrices too."""
     return linalg_cofactors.det(squares("linalg.det", a))
 
 
 @implements(np.linalg.slogdet)
 def slogdet(a: Any) -> Any:
-    """``numpy.linalg.slogdet``: the pair (sign, logabsdet)."""
+    """Return ``numpy.linalg.slogdet``: the pair (sign, logabsdet)."""
     return _SlogdetResult(*linalg_determinant.slogdet(squares("linalg.slogdet", a)))
 
 
 @implements(np.linalg.matrix_power)
 def matrix_power(a: Any, n: int) -> Any:
-    """``numpy.linalg.matrix_power``: by repeated squaring; of the inverse where ``n`` is negative."""
+    """Return ``numpy.linalg.matrix_power``, by repeated squaring, of the inverse if ``n`` is negative."""
     n = operator.index(n)
     a = as_array(a) if n >= 0 else inv(a)
     if len(a.shape) < 2 or a.shape[-1] != a.shape[-2]:
@@ -91,7 +91,7 @@ def matrix_power(a: Any, n: int) -> Any:
 
 @implements(np.linalg.tensorsolve)
 def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
-    """``numpy.linalg.tensorsolve``: ``x`` with ``tensordot(a, x, x.ndim) = b``."""
+    """Return ``numpy.linalg.tensorsolve``: ``x`` with ``tensordot(a, x, x.ndim) = b``."""
     a, b = as_value(a), as_array(b)
     ndim = len(a.shape)
     if axes is not None:
@@ -106,7 +106,7 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
 
 @implements(np.linalg.tensorinv)
 def tensorinv(a: Any, ind: int = 2) -> Any:
-    """``numpy.linalg.tensorinv``: the inverse of ``a`` as a map from its last axes to its first ``ind``."""
+    """Return ``numpy.linalg.tensorinv``: the inverse of ``a`` as a map from its last axes to its first ``ind``."""
     if ind <= 0:
         raise ValueError(f"linalg.tensorinv: ind is {ind}; needed the number of the first axes, at least 1.")
     a = as_value(a)
