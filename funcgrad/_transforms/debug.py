@@ -1,4 +1,4 @@
-"""``debug_nans``: name the operation that first makes a NaN or an infinity."""
+"""``debug_nans``: names the first operation that makes a NaN or an infinity."""
 
 from __future__ import annotations
 
@@ -17,29 +17,30 @@ from funcgrad.tree import leaves
 if TYPE_CHECKING:
     from funcgrad._core.primitive import Primitive
 
-# How many contexts are open, in any thread.
+# The number of open contexts, in all threads.
 _open = [0]
 _opening = threading.Lock()
 
 
 @contextlib.contextmanager
 def debug_nans(infinities: bool = True) -> Iterator[None]:
-    """Raise where an operation makes a NaN or an infinity out of finite numbers, and say which and at what line.
+    """Raise an error if an operation makes a NaN or an infinity out of finite numbers, and name it and its line.
 
-    A NaN of the data may pass forward; where a gradient meets it on the way back, that operation is named.
+    A NaN in the data may pass forward. The operation in which a gradient meets it is named.
 
-    Forward and backward, under every transform, for tensors too. What a compiled function returns is looked at, and its
-    program is run again, operation by operation, where that is not finite: so inside of a compiled function counts what
-    reaches its results. Compiled functions inside of a gradient run operation by operation. Arrays that no transform
-    traces are NumPy's affair: ``np.errstate``.
+    The checks work forward and backward, under every transform, and for tensors. The results of a compiled function are
+    checked, and if they are not finite, its program runs again operation by operation. So only values that reach its
+    results count. Compiled functions inside of a gradient run operation by operation. For arrays that no transform
+    traces, use ``np.errstate``.
 
-    It costs a look at each result: 1 to 2 us an operation, in all less than as much time again.
+    A check takes 1 to 2 us for each operation, which less than doubles the time.
 
     Args:
-        infinities: whether an infinity counts, or NaN alone.
+        infinities: whether an infinity counts as well as NaN.
 
     Raises:
-        NonFiniteError: by what runs inside; the message names the operation, its line, and what it read.
+        NonFiniteError: raised by the code inside. The message names the operation, its line, and the values that it
+            read.
 
     Example:
         >>> import numpy as np
@@ -55,7 +56,7 @@ def debug_nans(infinities: bool = True) -> Iterator[None]:
     """
     before, opened = checks.get(), False
     try:
-        # Inside: Ctrl-C may come after each line.
+        # The setup is inside the try block, because Ctrl-C may come after each line.
         checks.set(Checks(infinities, _inside))
         with _opening:
             opened = True
@@ -78,17 +79,17 @@ def debug_nans(infinities: bool = True) -> Iterator[None]:
 def checked_call(
     call: Callable[..., Any], function: Callable[..., Any], stage: Callable[..., Any], args: tuple, kwargs: dict
 ) -> Any:
-    """Call a compiled function; where its results are not finite, find out why by its graph.
+    """Call a compiled function. If its results are not finite, find the reason by its graph.
 
-    A graph does not tell derivatives from other numbers. Where there was a NaN or an infinity in the data, the function
-    itself runs once more, operation by operation, and raises where it does so without compilation.
+    A graph does not mark derivatives. If the data contained a NaN or an infinity, the function itself runs once more,
+    operation by operation, and raises the error that it would raise without compilation.
 
     Args:
         call: the compiled function.
         function: the function that was compiled.
-        stage: gives the graph, and as its third value the numbers that go into it.
-        args: the arguments.
-        kwargs: those by name.
+        stage: returns the graph, and as its third value the arrays for its inputs.
+        args: the positional arguments.
+        kwargs: the keyword arguments.
     """
     asked = checks.get()
     assert asked is not None
@@ -109,13 +110,16 @@ def checked_call(
 
 
 def evaluated(graph: Graph, args: Sequence[Any]) -> list[Any]:
-    """Run the linear program of a derivative: its constants are the derivative's own, and looked at as its results."""
+    """Run the linear program of a derivative.
+
+    Its constants belong to the derivative, and are checked as its results.
+    """
     asked = checks.get() if onlookers else None
     return graph.evaluate(*args) if asked is None else _evaluate(asked, graph, args, linear=True)
 
 
 def _evaluate(asked: Checks, graph: Graph, args: Sequence[Any], *, linear: bool = False) -> list[Any]:
-    """Run a graph, with a look at each result."""
+    """Run a graph and check each result."""
     fixed = {var for var, _ in graph.constants}
     values: dict[Any, Any] = dict(graph.constants)
     values.update(zip(graph.inputs, args, strict=True))
@@ -130,7 +134,7 @@ def _evaluate(asked: Checks, graph: Graph, args: Sequence[Any], *, linear: bool 
 
 
 def _inside(asked: Checks, primitive: Primitive, operands: Sequence[Any], params: dict) -> None:
-    """Run the program that an operation holds once more, with a look at each of its results."""
+    """Run the program inside an operation once more, and check each of its results."""
     if any(x is None for x in operands):
         return
     for held in params.values():

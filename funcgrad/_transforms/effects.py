@@ -1,4 +1,4 @@
-"""``debug_print`` and ``breakpoint``: numbers shown where a program runs, under every transform and on every engine."""
+"""``debug_print`` and ``breakpoint``: show numbers when a program runs, under every transform and on every engine."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from funcgrad._ops.program.effect import effect_p
 from funcgrad._transforms.base.arguments import taken
 from funcgrad.tree import TreeDef, flatten, unflatten
 
-# Stands in a pytree where a value comes that is known when the program runs.
+# A mark in a pytree for a value that is known only when the program runs.
 _COMES = object()
 
 
 class _Show(NamedTuple):
-    """An effect: a function of a pytree, of which some leaves are known beforehand and the others come as arrays."""
+    """An effect: a function of a pytree. Some leaves are known beforehand, and the others arrive as arrays."""
 
     show: Callable[[Any], None]
     name: str
@@ -30,7 +30,7 @@ class _Show(NamedTuple):
     leaves: tuple[Any, ...]
 
     def __call__(self, *xs: np.ndarray) -> None:
-        # Of their own: a program may write its next numbers there.
+        # The arrays are copied, because a program may write its next numbers into them.
         coming = iter([np.array(x)[()] for x in xs])
         self.show(unflatten(self.treedef, [next(coming) if leaf is _COMES else leaf for leaf in self.leaves]))
 
@@ -43,7 +43,7 @@ def _bind(show: Callable[[Any], None], name: str, tree: Any, ordered: bool) -> N
 
 
 class _Check(string.Formatter):
-    """Looks whether a template and its arguments belong together, and formats nothing."""
+    """Checks whether a template and its arguments match, and formats nothing."""
 
     def __init__(self, template: str) -> None:
         self._template = template
@@ -75,7 +75,7 @@ class _Check(string.Formatter):
 
 
 def _check(template: str, args: tuple, kwargs: dict) -> None:
-    """Refuse what could not be printed when the program runs."""
+    """Refuse a template or argument that could not be printed when the program runs."""
     check = _Check(template)
     try:
         list(check.parse(template))
@@ -95,21 +95,22 @@ def _check(template: str, args: tuple, kwargs: dict) -> None:
 
 @folded
 def debug_print(template: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
-    """Print values where the program runs, rather than where it is traced: ``print(template.format(...))``.
+    """Print values when the program runs, rather than when it is traced: ``print(template.format(...))``.
 
-    Compiled functions print in each call, loops in each step; under `vmap` each element of the batch is printed on its
-    own. A derivative prints where the function does, on the way forward; what is computed again (`checkpoint`) prints
-    again. Whether results need the values makes no difference.
+    Compiled functions print in each call, and loops in each step. Under `vmap` each element of the batch is printed
+    separately. A derivative prints where the function does, in the forward pass, and a recomputed part (`checkpoint`)
+    prints again. Prints happen even if no result needs the values.
 
     Args:
-        template: as for ``str.format``; not an f-string, which would be filled in when the function is traced.
-        *args: pytrees of arrays, and whatever else is printed.
-        ordered: whether XLA has to keep to the order of the prints, for which its programs wait; the others do.
+        template: as for ``str.format``; not an f-string, which would be formatted when the function is traced.
+        *args: pytrees of arrays, or any other objects.
+        ordered: whether XLA must keep the order of the prints, which makes its programs wait. Other engines always keep
+            it.
         **kwargs: the same by name.
 
     Raises:
         TypeError: ``template`` is no string.
-        ValueError: it has a place without an argument, or an argument is without place.
+        ValueError: the template has a field without an argument, or an argument has no field.
 
     Example:
         >>> import numpy as np
@@ -145,15 +146,15 @@ class _Printed(NamedTuple):
 
 @folded
 def breakpoint(*, ordered: bool = False, **values: Any) -> None:  # noqa: A001  (Python's name for what it does)
-    """Stop where the program runs, and look at values with Python's debugger: ``breakpoint()`` for traced values.
+    """Stop when the program runs, and inspect values in Python's debugger: ``breakpoint()`` for traced values.
 
-    The debugger stands at the line of the call, in a frame whose local variables are the values, as NumPy arrays. It is
-    what ``breakpoint()`` would start: ``PYTHONBREAKPOINT`` chooses another one, or none. What is assigned there changes
-    nothing in the program. Compiled functions stop in each call, loops in each step, `vmap` at each element.
+    The debugger stops at the line of the call, in a frame whose local variables are the values, as NumPy arrays. It is
+    the debugger of ``breakpoint()``: ``PYTHONBREAKPOINT`` selects another one, or none. Assignments there change
+    nothing in the program. Compiled functions stop in each call, loops in each step, and `vmap` at each element.
 
     Args:
-        ordered: whether XLA has to keep to the order of these calls and of prints; the other engines do.
-        **values: pytrees of arrays, by the names they get; without any, the local variables of the caller.
+        ordered: whether XLA must keep the order of these calls and of prints. Other engines always keep it.
+        **values: pytrees of arrays, by name; by default the local variables of the caller.
 
     Example:
         >>> import numpy as np
@@ -179,14 +180,14 @@ def _user_frame() -> FrameType:
 
 
 class _Place(NamedTuple):
-    """A line of the user's, where the debugger stops."""
+    """A line of the user's code, where the debugger stops."""
 
     function: str
     line: Line
     globals: dict[str, Any]
 
     def __call__(self, values: dict[str, Any]) -> None:
-        # Code that stands where the user's does: the debugger shows what is around it.
+        # The compiled code has the user's file and line, so the debugger shows the code around it.
         source = "\n" * (self.line.number - 1) + "__import__('sys').breakpointhook()"
         code = compile(source, self.line.path, "exec").replace(co_name=self.function, co_qualname=self.function)
         exec(code, {**self.globals}, values)

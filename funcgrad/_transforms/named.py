@@ -1,4 +1,4 @@
-"""``named``: blocks of a program that graphs know by name."""
+"""``named``: gives a block of a program a name in graphs."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ T = TypeVar("T")
 
 
 class named:  # noqa: N801  (called as a function, and entered as a context)
-    """Name a block of a program: what it does stands together under that name in graphs, forward and backward.
+    """Name a block of a program. Graphs show its operations together under this name, forward and backward.
 
-    Numbers, compiled programs and the speed of what has no names are as before. Blocks nest, each call is a block of
-    its own, and transforms keep them: the equations of a gradient belong to the block whose derivative they are.
+    Names change neither numbers nor compiled programs, and cost nothing where there are none. Blocks nest, each call is
+    a new block, and transforms keep them: the equations of a gradient belong to the block of the function they
+    differentiate.
 
     Args:
-        name: what to call it.
+        name: the name of the block.
 
     Returns:
-        What makes of a function one whose calls bear the name; ``with fg.named(name):`` does the same for statements.
+        A decorator that names each call of a function; ``with fg.named(name):`` names statements.
 
     Raises:
-        TypeError: ``name`` is no string, or what is to be named is no function.
+        TypeError: ``name`` is no string, or the decorated object is no function.
 
     Example:
         >>> import numpy as np
@@ -56,11 +57,11 @@ class named:  # noqa: N801  (called as a function, and entered as a context)
                 "hand over the function: fg.named('attention')(f)."
             )
         self.name = name
-        # One for each time that it was entered and not left.
+        # A token for each time that it was entered and not left.
         self._tokens: list[Token[tuple[Block, ...]]] = []
 
     def __getstate__(self) -> str:
-        """Pickle the name alone: blocks are left where they were entered."""
+        """Pickle the name alone: blocks end where they began."""
         return self.name
 
     def __setstate__(self, name: str) -> None:
@@ -68,7 +69,7 @@ class named:  # noqa: N801  (called as a function, and entered as a context)
 
     @picklable
     def __call__(self, f: Callable[P, T]) -> Callable[P, T]:
-        """The same function, whose calls bear the name."""
+        """Return the same function with named calls."""
         if not callable(f):
             raise TypeError(
                 f"named: what is named {self.name!r} is a {type(f).__name__}; needed a function. Hand over the "

@@ -1,4 +1,4 @@
-"""``tap`` and ``taps``: values and cotangents inside a function, read from outside."""
+"""``tap`` and ``taps``: read values and cotangents inside a function from outside."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from funcgrad.tree import flatten, key_paths, unflatten
 
 
 def tap(name: str, x: Any) -> Any:
-    """Mark a value, which passes as it is: `taps` tells what it was, and what cotangent came back to it.
+    """Mark a value and return it unchanged. `taps` reads the value and its cotangent.
 
-    Nothing happens where no `taps` is open: no operation is recorded or compiled.
+    Without an open `taps` nothing happens: no operation is recorded or compiled.
 
     Args:
-        name: what to call it. Of a pytree of several leaves each is called by ``name`` and its path: ``name['w']``.
+        name: the name of the mark. The leaves of a pytree are named by ``name`` and their paths: ``name['w']``.
         x: a pytree of arrays.
 
     Returns:
@@ -56,11 +56,11 @@ def tap(name: str, x: Any) -> Any:
 
 
 class Taps(Mapping[str, Seen]):
-    """What came by the marked places, by name: the last value and the last cotangent, as NumPy arrays of their own."""
+    """The marked values by name: the last value and the last cotangent, as copied NumPy arrays."""
 
     def __init__(self) -> None:
         self.found: dict[str, Seen] = {}
-        # Compiled functions that were called meanwhile, and the same compiled anew with their marks.
+        # Compiled functions that were called meanwhile, and their versions compiled with marks.
         self.compiled: dict[Any, Any] = {}
 
     def __getitem__(self, name: str) -> Seen:
@@ -84,17 +84,17 @@ class Taps(Mapping[str, Seen]):
         return f"Taps({', '.join(self)})"
 
 
-# Those that are open; the last one counts for compiled functions.
+# The open contexts. The last one counts for compiled functions.
 open_taps: list[Taps] = []
 
 
 @contextlib.contextmanager
 def taps() -> Iterator[Taps]:
-    """Read what `tap` marks, while the context is open and after it: ``seen[name]`` is ``(value, cotangent)``.
+    """Read the values that `tap` marks, inside the context and after it: ``seen[name]`` is ``(value, cotangent)``.
 
-    Functions compiled by `funcgrad.jit` that are called inside are compiled anew, with their marks; so are the bodies
-    of loops, of which the last step is seen. Under `vmap` the whole batch is. What a program does not need for its
-    results is not computed, and not seen.
+    Functions compiled by `funcgrad.jit` that are called inside are compiled anew, with their marks, and so are the
+    bodies of loops, whose last step is seen. Under `vmap` the whole batch is seen. Values that a program does not need
+    for its results are not computed, and not seen.
 
     Example:
         >>> import numpy as np
@@ -112,7 +112,7 @@ def taps() -> Iterator[Taps]:
     def look(_: object) -> None: ...
 
     try:
-        # Inside: Ctrl-C may come after each line.
+        # The setup is inside the try block, because Ctrl-C may come after each line.
         open_for(seen.found)
         open_taps.append(seen)
         onlookers.append(look)

@@ -1,4 +1,4 @@
-"""``vmap``: a function of single values, run once on a batch of them."""
+"""``vmap``: runs a function of single values once on a batch of them."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def vmap(f: F, in_axes: Any = 0, out_axes: Any = 0) -> F:
 
     Args:
         f: a function of pytrees of arrays.
-        in_axes: which axis of each argument to map over; an int for all, or a tuple with an int, ``None`` (the argument
+        in_axes: the axis of each argument to map over: an int for all, or a tuple with an int, ``None`` (the argument
             is the same for all) or a pytree prefix for each positional argument. Keyword arguments are mapped over
             their axis 0.
-        out_axes: where the mapped axis stands in the results; an int, ``None`` (a result that is the same for all) or
-            a pytree prefix.
+        out_axes: the position of the mapped axis in the results: an int, ``None`` (the result is the same for all) or a
+            pytree prefix.
 
     Returns:
         A function of batched arguments.
 
     Raises:
-        ValueError: nothing is mapped, an axis is out of bounds, or a result that is mapped has None in ``out_axes``.
+        ValueError: nothing is mapped, an axis is out of bounds, or a mapped result has None in ``out_axes``.
         TreeMismatchError: mapped axes differ in length, or a prefix does not fit its tree.
         TracerBoolConversionError: ``f`` branches on a batched value.
 
@@ -81,7 +81,7 @@ def vmap(f: F, in_axes: Any = 0, out_axes: Any = 0) -> F:
 
 
 def mapped(f: Callable[..., Any], in_axes: Any, out_axes: Any, beside: Sequence[Any] = ()) -> Any:
-    """`vmap`; ``beside`` are values that the function closes over, where they decide what results are handed out as."""
+    """Return `vmap`; ``beside`` are closed-over values, which decide how results are returned."""
 
     @folded
     @functools.wraps(f)
@@ -91,7 +91,7 @@ def mapped(f: Callable[..., Any], in_axes: Any, out_axes: Any, beside: Sequence[
         axes = _axes_of(f, in_axes, args, kwargs, in_tree)
         trace = BatchTrace(_size_of(f, arguments, axes, in_tree))
         pairs = zip(arguments, axes, strict=True)
-        # What is the same for all may be indexed by what is not, and be written to.
+        # Unmapped arguments may be indexed by mapped ones, and written to.
         inputs = [own_place(x, trace) if axis is None else trace.input(_to_front(x, axis)) for x, axis in pairs]
         new_args, new_kwargs = unflatten(in_tree, inputs)
         with trace:
@@ -106,7 +106,7 @@ def mapped(f: Callable[..., Any], in_axes: Any, out_axes: Any, beside: Sequence[
 
 
 def _stacked(results: list, places: list, arguments: list) -> list:
-    """The results as a loop would stack them, in new arrays; those without axis are what the function returned."""
+    """Return the results as a loop would stack them, in new arrays; results without axis unchanged."""
     mapped = iter(
         owned([y for y, place in zip(results, places, strict=True) if place is not None], arguments, views=True)
     )
@@ -173,7 +173,7 @@ def _refuse_axis(f: Callable[..., Any], x: Any, axis: int, path: Any) -> NoRetur
 
 
 def _argument(f: Callable[..., Any], path: Any) -> str:
-    """An argument's leaf, by the path to it in ``(args, kwargs)``."""
+    """Describe an argument's leaf by its path in ``(args, kwargs)``."""
     steps = path.path
     rest = key_path_str(path[2:])
     what = argument_name(f, steps[1]) if steps[0] == 0 else f"argument {steps[1]} of {name_of(f)}"

@@ -1,4 +1,4 @@
-"""The imperative layer: tensors that record what is done to them, and ``backward``, with PyTorch's contract."""
+"""The imperative layer: tensors that record operations, and ``backward``, with PyTorch's contract."""
 
 from funcgrad._public import publish
 from funcgrad.autograd._creation import tensor

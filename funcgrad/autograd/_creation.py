@@ -1,4 +1,4 @@
-"""``tensor``: what a tensor is made of."""
+"""``tensor``: makes a tensor from data."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """Make a tensor, a leaf, from a copy of data.
 
     Args:
-        data: a number, nested lists of numbers, an array or a tensor, PyTorch's too. Python floats become
+        data: a number, nested lists of numbers, an array or a tensor, also one of PyTorch. Python floats become
             float32, as in PyTorch; arrays keep their dtype.
-        dtype: another dtype, in NumPy's terms.
+        dtype: another dtype, one of NumPy's.
         requires_grad: whether operations on it are recorded, for `backward`.
 
     Returns:
-        A tensor of NumPy's values; of JAX's where ``data`` is a ``jax.Array``.
+        A tensor with NumPy values, or with JAX values if ``data`` is a ``jax.Array``.
 
     Raises:
         RuntimeError: a gradient is required of an integer or boolean dtype.
@@ -67,19 +67,19 @@ def _copied(data: Any, dtype: np.dtype | None) -> Any:
             )
         return array if dtype is None else array.astype(dtype, copy=False)
     made = cast(data, data.dtype if dtype is None else dtype)
-    # An array of JAX cannot change, but a step may take its memory.
+    # A JAX array cannot change, but a donated step may take its memory.
     return made.copy() if made is data and is_engine_value(data) else made
 
 
 def _plain(data: Any) -> Any:
-    """Nested lists with tensors replaced by their values."""
+    """Replace the tensors in nested lists by their values."""
     if isinstance(data, list | tuple):
         return [_plain(x) for x in data]
     return np.asarray(data._value) if isinstance(data, TensorBase) else data
 
 
 def _has_strong(data: Any) -> bool:
-    """Whether nested lists hold arrays, whose dtypes count."""
+    """Return whether nested lists contain arrays, whose dtypes count."""
     if isinstance(data, list | tuple):
         return any(_has_strong(x) for x in data)
     return hasattr(data, "dtype")

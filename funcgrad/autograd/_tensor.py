@@ -1,4 +1,4 @@
-"""``Tensor``: an array value with PyTorch's attributes and methods, over the surface that every tracer has."""
+"""``Tensor``: an array value with PyTorch's attributes and methods, on top of those of every tracer."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from funcgrad.tree import register_leaf
 
 @register_leaf
 class Tensor(TensorBase):
-    """An array value that remembers how it was computed, where a gradient is required.
+    """An array value that records how it was computed, if a gradient is required.
 
-    Operators, array methods and NumPy functions (``np.exp(t)``) work on it as on every traced value, and give tensors.
-    `tensor` makes one. It cannot be subclassed.
+    Operators, array methods and NumPy functions (``np.exp(t)``) work on it as on every traced value, and return
+    tensors. `tensor` makes one. It cannot be subclassed.
 
     Example:
         >>> import numpy as np
@@ -46,7 +46,7 @@ class Tensor(TensorBase):
     __slots__ = ()
 
     if TYPE_CHECKING:
-        # What the surface attaches to every tracer.
+        # The attributes of every tracer.
         def __getattr__(self, name: str) -> Any: ...
 
         __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __pow__ = Any
@@ -60,7 +60,7 @@ class Tensor(TensorBase):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether gradients by this tensor, or through it, are recorded; can be set on leaves."""
+        """Whether operations on this tensor are recorded for gradients. It can be set on leaves."""
         return self._node is not None or self._owner.requires_grad(self)
 
     @requires_grad.setter
@@ -103,7 +103,7 @@ class Tensor(TensorBase):
 
     @property
     def grad(self) -> Any:
-        """The gradient that `backward` has accumulated, a tensor; ``None`` before the first time."""
+        """The gradient that `backward` has accumulated, a tensor; ``None`` before the first pass."""
         return getattr(self, "_gradient", None)
 
     @grad.setter
@@ -126,7 +126,7 @@ class Tensor(TensorBase):
         self._gradient = gradient
 
     def retain_grad(self) -> None:
-        """Have `backward` fill ``grad`` of this tensor although it is no leaf."""
+        """Make `backward` fill ``grad`` of this tensor although it is no leaf."""
         node = self._owner.node_of(self)
         if node is None:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
@@ -135,18 +135,18 @@ class Tensor(TensorBase):
 
     @property
     def retains_grad(self) -> bool:
-        """Whether this tensor is no leaf and has its ``grad`` filled."""
+        """Whether this tensor is no leaf and `backward` fills its ``grad``."""
         node = self._owner.node_of(self)
         return node is not None and retained.get(node) is self
 
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
-        """Have each pass that computes the gradient by this tensor call a function with it.
+        """Register a function that each pass calls with the gradient by this tensor.
 
         Args:
-            hook: gets the gradient, a tensor; what it returns takes its place, unless that is ``None``.
+            hook: gets the gradient, a tensor. Its result replaces the gradient, unless it is ``None``.
 
         Returns:
-            What removes the hook, by ``remove()``.
+            A handle whose ``remove()`` removes the hook.
 
         Raises:
             RuntimeError: the tensor requires no gradient.
@@ -176,11 +176,11 @@ class Tensor(TensorBase):
         """Compute the gradient of this tensor by the leaves and add it to their ``grad``: `autograd.backward`.
 
         Args:
-            gradient: the cotangent to start from, of this tensor's shape (a tensor, an array or a list of numbers);
-                for a scalar 1, unless given.
-            retain_graph: keep the graph for another pass.
-            create_graph: record the pass itself.
-            inputs: the tensors whose ``grad`` is filled; all leaves, unless given.
+            gradient: the seed, of this tensor's shape (a tensor, an array or a list of numbers); 1 by default for a
+                scalar.
+            retain_graph: whether to keep the graph for another pass.
+            create_graph: whether to record the pass itself.
+            inputs: the tensors whose ``grad`` is filled; by default all leaves.
         """
         if gradient is None and inputs is None and not create_graph:
             backward_from(self, retain=bool(retain_graph))
@@ -198,7 +198,7 @@ class Tensor(TensorBase):
         return made
 
     def detach_(self) -> Tensor:
-        """Forget the history, in place.
+        """Remove the history, in place.
 
         Raises:
             RuntimeError: the tensor is a view of another.
@@ -211,7 +211,7 @@ class Tensor(TensorBase):
 
     @property
     def data(self) -> Tensor:
-        """The value without history; assigning to it changes this tensor's value and nothing else.
+        """The value without history. Assigning to it changes only this tensor's value.
 
         Raises:
             RuntimeError: a value of another shape or dtype was assigned, and the tensor is the result of an operation.
@@ -239,17 +239,17 @@ class Tensor(TensorBase):
 
     @property
     def size(self) -> Size:
-        """The number of elements; called, the shape or one of its lengths."""
+        """The number of elements. Calling it returns the shape or one of its lengths."""
         return size_of(self.shape, math.prod(self.shape))
 
     @property
     def _version(self) -> int:
-        """How often the memory was written to in place, through whichever tensor."""
+        """The number of in-place writes to the memory, through any tensor."""
         return WRITES.version(self._value)
 
     @property
     def device(self) -> Any:
-        """Where the value is: ``"cpu"`` for NumPy's, a ``jax.Device`` for JAX's."""
+        """The device of the value: ``"cpu"`` for NumPy's, a ``jax.Device`` for JAX's."""
         return getattr(self._value, "device", "cpu")
 
     def numel(self) -> int:
@@ -299,10 +299,10 @@ class Tensor(TensorBase):
     def __reduce__(self) -> Any:
         if not self.is_leaf:
             raise RuntimeError("a Tensor with a history cannot be pickled. Pickle tensor.detach() instead.")
-        # As an array of NumPy's in any case: JAX would read float64 back as float32, unless it is told otherwise.
+        # The pickle holds a NumPy array: without 64-bit mode, JAX would read float64 back as float32.
         return rebuild, (np.asarray(self._value), self.requires_grad, getattr(self, "_is_parameter", False))
 
-    # As in PyTorch a number comes second, which `grad_fn` shows.
+    # As in PyTorch, a number is the second operand, which `grad_fn` shows.
     __radd__: Any = vars(Tracer)["__add__"]
     __rmul__: Any = vars(Tracer)["__mul__"]
     __array_function__ = array_function
@@ -322,13 +322,13 @@ for _methods in (METHODS, elements.METHODS, selected.METHODS, scatter_reduce.MET
 for _room in (elements, selected, scatter_reduce, drawn, in_place):
     for _name, _method in _room.IN_PLACE.items():
         setattr(Tensor, _name, _method)
-# The tape that all tensors are on.
+# The tape of all tensors.
 TRACE = TensorTrace(Tensor)
 lasting_traces.append(TRACE)
 
 
 def rebuild(value: Any, requires_grad: bool, is_parameter: bool = False) -> Tensor:
-    """A leaf around a value, which is not copied."""
+    """Return a leaf with a value, which is not copied."""
     made = TRACE.constant(owned_array(value))
     made._source = None
     if requires_grad:

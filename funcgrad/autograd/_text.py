@@ -1,4 +1,4 @@
-"""How a tensor prints: as PyTorch prints it, with four digits, in columns, the middle of large ones left out."""
+"""The text of a tensor, as PyTorch prints it: four digits, in columns, large ones shortened in the middle."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Format = Callable[[Any], str]
 
 
 def tensor_text(value: np.ndarray, suffix: str) -> str:
-    """``tensor([1., 2.], requires_grad=True)``."""
+    """Return ``tensor([1., 2.], requires_grad=True)``."""
     prefix = "tensor("
     suffixes = []
     if value.size == 0:
@@ -51,7 +51,7 @@ def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
 
 def _contents(value: np.ndarray, indent: int) -> str:
     if value.dtype.kind == "V":
-        # bfloat16 and its like.
+        # The dtype is bfloat16 or a similar one.
         value = value.astype(np.float32)
     summarized = value.size > THRESHOLD
     shown = _edges(value) if summarized else value
@@ -68,7 +68,7 @@ def _contents(value: np.ndarray, indent: int) -> str:
 
 
 def _edges(value: np.ndarray) -> np.ndarray:
-    """The elements that are shown of a large array."""
+    """Return the elements that are shown of a large array."""
     for axis, n in enumerate(value.shape):
         if n > 2 * EDGE_ITEMS:
             value = value.take([*range(EDGE_ITEMS), *range(n - EDGE_ITEMS, n)], axis)
@@ -76,7 +76,7 @@ def _edges(value: np.ndarray) -> np.ndarray:
 
 
 def _format(value: np.ndarray) -> tuple[Format, int]:
-    """How each element is written, and how wide: fixed point, scientific, or as integers with a point."""
+    """Return the format of the elements and its width: fixed point, scientific, or integers with a point."""
     if value.dtype.kind != "f":
         width = max((len(str(x)) for x in value.ravel().tolist()), default=1)
         return lambda x: str(x).rjust(width), width

@@ -1,4 +1,4 @@
-"""PyTorch's tensors, where somebody hands them in: their values. PyTorch is used where it is loaded, never imported."""
+"""The values of PyTorch's tensors, given as arguments. PyTorch is used if it is loaded, and never imported."""
 
 from __future__ import annotations
 
@@ -13,22 +13,25 @@ _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 
 def is_torchs(x: Any) -> bool:
-    """Whether a value is one of PyTorch's tensors."""
+    """Return whether a value is a PyTorch tensor."""
     torch: Any = sys.modules.get("torch")
     return torch is not None and isinstance(x, torch.Tensor)
 
 
 def array_of(x: Any) -> np.ndarray:
-    """A copy of the value of one of PyTorch's tensors, wherever it is."""
+    """Return a copy of the value of a PyTorch tensor on any device."""
     torch: Any = sys.modules["torch"]
     plain = x.detach().cpu().resolve_conj().resolve_neg()
-    # NumPy has no bfloat16 of its own, so the bits are handed over.
+    # NumPy has no bfloat16 of its own, so the bits are copied.
     is_short = plain.dtype is torch.bfloat16
     return np.array(plain.view(torch.int16).numpy().view(_BFLOAT16) if is_short else plain.numpy())
 
 
 def converted(tree: Any) -> Any:
-    """Dicts, lists and tuples with the values of PyTorch's tensors as arrays; where there are none, what was given."""
+    """Replace the PyTorch tensors in dicts, lists and tuples by arrays.
+
+    Return the argument itself if there are none.
+    """
     if "torch" not in sys.modules:
         return tree
     if is_torchs(tree):

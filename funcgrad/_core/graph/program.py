@@ -136,10 +136,9 @@ class Program:
         comes from. Primitives that are no NumPy functions are written out as functions.
 
         Raises:
-            UnsupportedFunctionError: the program holds something that cannot be written out, which the message names:
-                calls
-                of Python (`call_numpy`, `debug_print`, `tap`), functions written in JAX, or pytrees of the user's own
-            classes.
+            UnsupportedFunctionError: a part of the program cannot be written out, and the message names it: a call of
+                Python (`call_numpy`, `debug_print`, `tap`), a function written in JAX, or a pytree of the user's own
+                class.
 
         Example:
             >>> import numpy as np

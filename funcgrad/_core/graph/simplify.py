@@ -223,7 +223,7 @@ def partition(graph: Graph, known: int, count: int) -> tuple[Graph, Graph]:
 
     Returns:
         ``first`` computes the first outputs and the residuals from the known inputs. ``second`` computes the other
-            outputs from the residuals and the other inputs.
+        outputs from the residuals and the other inputs.
     """
     unknown: set[Any] = set(graph.inputs[known:])
     first, second = [], []

@@ -1,1 +1,1 @@
-"""What every transform stands on: arguments, staged bodies, one way to record."""
+"""The base of all transforms: arguments, staged bodies, and one way to record."""

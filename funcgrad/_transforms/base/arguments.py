@@ -1,4 +1,4 @@
-"""What the transforms share: arguments taken apart, checked and named in errors."""
+"""Arguments of transforms: they are flattened, checked, and named in errors."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _NDARRAY = np.ndarray
 
 
 def name_of(f: Callable[..., Any]) -> str:
-    """The name of a function as it stands in messages and graphs."""
+    """Return the name of a function for messages and graphs."""
     return getattr(f, "__name__", None) or type(f).__name__
 
 
 def check_callable(transform: str, f: Any, role: str = "f") -> None:
-    """Refuse what is no function: mostly the result of one."""
+    """Refuse an object that is no function, which is often the result of one."""
     if not callable(f):
         raise TypeError(
             f"{transform}: {role} is a {type(f).__name__}; needed a function. "
@@ -40,7 +40,7 @@ def check_callable(transform: str, f: Any, role: str = "f") -> None:
 
 
 def checked_argnums(transform: str, f: Callable[..., Any], argnums: Any, option: str = "argnums") -> Any:
-    """``argnums`` as an int, or a tuple of different ones; what is neither is refused."""
+    """Return ``argnums`` as an int or a tuple of different ints; refuse other values."""
     check_callable(transform, f)
     if hasattr(argnums, "__index__"):
         return operator.index(argnums)
@@ -62,7 +62,7 @@ def checked_argnums(transform: str, f: Callable[..., Any], argnums: Any, option:
 
 
 def refuse_repeated(transform: str, f: Callable[..., Any], numbers: Sequence[int], option: str = "argnums") -> None:
-    """Refuse the same argument twice: it can be traced once, and the first of its derivatives would be zero."""
+    """Refuse the same argument twice: it can be traced only once, and the first of its derivatives would be zero."""
     if len(set(numbers)) < len(numbers):
         raise ValueError(
             f"{transform}: {option} of {name_of(f)} is {tuple(numbers)}, where an argument stands twice; needed each "
@@ -75,7 +75,7 @@ def _shown(value: Any) -> str:
 
 
 def _position(f: Callable[..., Any], name: Any, option: str) -> str:
-    """What to write instead of a parameter's name."""
+    """Say what to write instead of a parameter's name."""
     names = _positional_names(f)
     if isinstance(name, str) and name in names:
         return f" Write {option}={names.index(name)} for {name}."
@@ -94,21 +94,21 @@ def _takes_any_number(f: Callable[..., Any]) -> bool:
 
 
 def argument_name(f: Callable[..., Any], number: int) -> str:
-    """``argument 0 (x) of f``, without the parenthesis where the signature does not say."""
+    """Return ``argument 0 (x) of f``, without the parenthesis if the signature has no name for it."""
     names = _positional_names(f)
     label = f" ({names[number]})" if number < len(names) else ""
     return f"argument {number}{label} of {name_of(f)}"
 
 
 def taken(x: Any) -> Any:
-    """A leaf of an argument: object arrays and guests as arrays of numbers, or refused; all else as it is."""
+    """Convert a leaf of an argument: object arrays and foreign arrays become arrays of numbers, or are refused."""
     if isinstance(x, Tracer):
         return settled(x)
     return as_value(x) if is_object_array(x) or is_foreign_array(x) else x
 
 
 def returned(transform: str, name: str, y: Any) -> Any:
-    """A leaf of what a function returned. No object array leaves a transform, nor what may hide a tracer."""
+    """Check a leaf of a function's result. Object arrays may not leave a transform, because they may hide a tracer."""
     y = taken(y)
     if is_object_array(y):
         raise ForeignArrayError(
@@ -119,16 +119,16 @@ def returned(transform: str, name: str, y: Any) -> Any:
 
 
 def differentiable_leaves(transform: str, f: Callable[..., Any], number: int, arg: Any) -> tuple[list[Any], TreeDef]:
-    """An argument taken apart; leaves that are no arrays, or of integer or boolean dtype, are refused by their path.
+    """Flatten an argument. Leaves that are no arrays, or have integer or boolean dtype, are refused by their path.
 
-    Python's floats become numbers of NumPy's arithmetic here.
+    Python's floats become NumPy's numbers here.
     """
     leaves, treedef = flatten(arg)
     for i, leaf in enumerate(leaves):
         if type(leaf) is np.ndarray and leaf.dtype.kind in "fc":
             continue
         if isinstance(leaf, np.ndarray) and is_foreign_array(leaf):
-            # A subclass of ndarray with attributes of its own, or one that is refused.
+            # The leaf is a subclass of ndarray with its own attributes, or will be refused.
             return differentiable_leaves(transform, f, number, unflatten(treedef, map(taken, leaves)))
         if not is_value(leaf) or not is_inexact(aval_of(leaf).dtype):
             _refuse(transform, f, number, arg)
@@ -155,7 +155,10 @@ def _refuse(transform: str, f: Callable[..., Any], number: int, arg: Any) -> NoR
 
 
 def require_inexact(transform: str, f: Callable[..., Any], outputs: Iterable[Any]) -> None:
-    """Refuse an output of integer or boolean dtype: zeros for its derivative would hide where the function was cut."""
+    """Refuse an output of integer or boolean dtype.
+
+    Zero derivatives would hide the place where the function was cut.
+    """
     for y in outputs:
         aval = aval_of(y)
         if not is_inexact(aval.dtype):
@@ -167,7 +170,7 @@ def require_inexact(transform: str, f: Callable[..., Any], outputs: Iterable[Any
 
 
 def number_like(x: Any, needed: Aval, what: str) -> Any:
-    """A tangent or cotangent given as a Python number, or a list, in the dtype that is needed."""
+    """Return a tangent or cotangent that was given as a Python number or a list, in the needed dtype."""
     if x is not None and not isinstance(x, str | bytes):
         try:
             return np.asarray(x, needed.dtype)[()]
@@ -180,11 +183,10 @@ def number_like(x: Any, needed: Aval, what: str) -> Any:
 
 
 def owned(results: Iterable[Any], others: Iterable[Any], *, views: bool = False) -> list[Any]:
-    """The results, each in memory of its own: what a transform computes, the caller may write into.
+    """Return the results, each in memory of its own: the caller may write into what a transform computes.
 
-    Views are copied without a search for what they share, unless ``views`` says that they are of results, if not of
-    ``others``. Of what stands for an array in an outer transform there is a copy where the memory is that of another
-    result or of one of ``others``.
+    Views are always copied, unless ``views`` says that they show only results and not ``others``. A tracer of an outer
+    transform is copied if its memory is that of another result or of one of ``others``.
     """
     given = list(others)
     seen = set(map(memory_of, given))
@@ -192,16 +194,19 @@ def owned(results: Iterable[Any], others: Iterable[Any], *, views: bool = False)
 
 
 def own(y: Any, dtype: np.dtype, seen: set[int]) -> Any:
-    """The same for one cotangent: in this dtype, in memory that is not in ``seen``, where it is entered."""
+    """Do the same for one cotangent: in this dtype, in memory that is not in ``seen``.
+
+    Its memory is added to ``seen``.
+    """
     if type(y) is _NDARRAY and y.base is None and y.dtype is dtype and id(y) not in seen:
-        # Nearly every one, so without a search.
+        # This is the case for nearly every cotangent, so it needs no search.
         seen.add(id(y))
         return y
     return _apart(cast(y, dtype), seen, views=False)
 
 
 def memory_of(x: Any) -> int:
-    """The identity of the memory that a value lies in, or of what it stands for."""
+    """Return the id of the memory of a value, or of the value that a tracer stands for."""
     return id(_owner(x))
 
 
@@ -215,9 +220,9 @@ def _apart(y: Any, seen: set[int], *, views: bool) -> Any:
 
 
 def _owner(x: Any) -> Any:
-    """The array whose memory a value lies in, or the one it stands for; ``None`` of what is never written to."""
+    """Return the array that owns a value's memory; ``None`` if nothing ever writes to it."""
     while isinstance(x := settled(x), Tracer):
-        # What a staged value will be is known by its variable.
+        # A staged value is identified by its variable.
         x = x._variable if type(x) is StagedTracer else x._value
     if not isinstance(x, np.ndarray):
         return x if type(x) is Var else None
@@ -236,7 +241,7 @@ def _checked_names(f: Callable[..., Any], names: Any) -> tuple[str, ...]:
 
 
 class StaticArguments:
-    """Which arguments of a function are static: hashable values that are part of what is compiled."""
+    """The static arguments of a function: hashable values that are part of the compiled program."""
 
     def __init__(self, f: Callable[..., Any], numbers: int | Sequence[int], names: str | Sequence[str]) -> None:
         self._function = f
@@ -247,7 +252,7 @@ class StaticArguments:
             self._complete()
 
     def _complete(self) -> None:
-        """A static argument may be passed by position or by name: know it by both, where the signature says."""
+        """Know each static argument by position and by name, if the signature has both."""
         try:
             parameters = list(inspect.signature(self._function).parameters.values())
         except (TypeError, ValueError):
@@ -267,7 +272,7 @@ class StaticArguments:
         self.names = tuple(dict.fromkeys((*self.names, *by_number)))
 
     def refuse_donated(self, donated: Sequence[int]) -> None:
-        """Refuse donated arguments that are not there, or are static."""
+        """Refuse donated arguments that do not exist or are static."""
         names = _positional_names(self._function)
         if names and not _takes_any_number(self._function):
             self._refuse_absent("donate_argnums", [i for i in donated if not -len(names) <= i < len(names)])
@@ -285,20 +290,20 @@ class StaticArguments:
             )
 
     def dynamic(self, numbers: Sequence[int], count: int) -> list[int]:
-        """Which of so many arguments these are when the static ones are left out."""
+        """Return the positions of these arguments when the static ones are left out."""
         rest = self.others(count)
         return [rest.index(i % count) for i in numbers if -count <= i < count]
 
     def others(self, count: int) -> list[int]:
-        """The positions, of so many, that are not static."""
+        """Return the positions that are not static."""
         return [i for i in range(count) if i not in self.numbers and i - count not in self.numbers]
 
     def options(self) -> dict[str, Any]:
-        """The options of ``jax.jit`` that say the same."""
+        """Return the same settings as options of ``jax.jit``."""
         return {"static_argnums": self.numbers or None, "static_argnames": self.names or None}
 
     def bind(self, args: tuple, kwargs: dict) -> tuple[Callable[..., Any], tuple, dict, Any]:
-        """The function of the dynamic arguments alone, those arguments, and the static values as a key."""
+        """Return the function of the dynamic arguments, these arguments, and the static values as a key."""
         if not self.numbers and not self.names:
             return self._function, args, kwargs, None
         numbers = {i % len(args) for i in self.numbers if -len(args) <= i < len(args)}

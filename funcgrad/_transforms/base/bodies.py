@@ -1,4 +1,4 @@
-"""Bodies of loops and branches: functions of pytrees staged once, with what they close over made explicit."""
+"""Bodies of loops and branches: functions of pytrees, staged once, with their closed-over values as operands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from funcgrad.tree import TreeDef, flatten
 
 
 class Body(NamedTuple):
-    """A staged function: its graph takes what it closed over first; and the structure of its result."""
+    """A staged function: its graph, which takes the closed-over values first, and the structure of its result."""
 
     graph: Graph
     captured: list[Any]
@@ -38,11 +38,11 @@ def stage_body(
 ) -> Body:
     """Stage a function of flat values that returns a pytree.
 
-    A body that was staged before comes back as the graph that it was then, with what was compiled for it: eager loops
-    do not compile again. What decides is the staged program and not the function, so that what the function closes
-    over may change between calls; arrays among it are operands, whose numbers compile nothing anew.
+    If the body was staged before, the earlier graph is returned with its compiled programs, so eager loops do not
+    compile again. The key is the staged program and not the function, so closed-over values may change between calls.
+    Arrays among them are operands, and their numbers compile nothing anew.
 
-    ``wanted`` are types that the first results should have: a result that stems from Python numbers alone is cast.
+    ``wanted`` are types for the first results: a result of Python numbers alone is cast to its type.
     """
     trace = StagingTrace(transform, copies=True)
     inputs: list[Any] = [trace.input(aval) for aval in avals]
@@ -73,9 +73,9 @@ def _in_type(y: Any, wanted: Aval | None) -> Any:
 
 
 def _lifted(graph: Graph) -> tuple[Graph, list[Any]]:
-    """The constants become inputs, before the others: tracers, and arrays, which may be others at the next call.
+    """Turn constants into the first inputs: tracers, and arrays, which may differ in the next call.
 
-    So do NumPy's scalars, which are results of computations; Python's numbers stay part of the program.
+    NumPy's scalars become inputs too, because they are results of computations. Python's numbers stay constants.
     """
     captured: list[tuple[Var, Any]] = list(graph.constants)
 
@@ -109,9 +109,9 @@ def stage_loop_body(
     init: tuple[Sequence[Any], TreeDef, Sequence[str]],
     others: Sequence[Aval],
 ) -> tuple[Body, list[Any]]:
-    """Stage the body of a loop and fit its carry: the body, and the initial carry in the types it settles on.
+    """Stage the body of a loop and fit its carry: return the body, and the initial carry in its final types.
 
-    ``flat`` takes the leaves of the carry and the others, and returns ``(carry, rest)``. A carry that starts as a
+    ``flat`` takes the leaves of the carry and the other leaves, and returns ``(carry, rest)``. A carry that starts as a
     Python number takes the dtype that the body gives it.
     """
     leaves, carry_tree, paths = init
@@ -132,12 +132,12 @@ def stage_loop_body(
 
 
 def in_type(x: Any, aval: Aval) -> Any:
-    """A value as an array or scalar of this dtype."""
+    """Return a value as an array or scalar of this dtype."""
     return cast(x, aval.dtype) if hasattr(x, "dtype") else aval.dtype.type(x)
 
 
 def _fit(transform: str, name: str, before: Aval, after: Aval, path: str) -> Aval:
-    """The type of one leaf of the carry, given what went into the body and what came out."""
+    """Return the type of one leaf of the carry, from the types that go into the body and come out."""
     if before.shape == after.shape:
         if before.dtype == after.dtype:
             return Aval(before.shape, before.dtype, before.weak and after.weak)

@@ -1,4 +1,4 @@
-"""Functions that transforms made, as values that can be pickled: by the transform and what it was called with."""
+"""Functions made by transforms, as values that can be pickled by the transform and its arguments."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Transformed(functools.partial):
-    """A function that a transform made. Pickled, it is the transform with its arguments, to be called again.
+    """A function that a transform made. Its pickle holds the transform and its arguments, and calls it again.
 
-    A closure cannot be pickled. A ``partial`` is called without a frame of Python's, so tracebacks do not show it.
+    A closure cannot be pickled. A ``partial`` is called without a Python frame, so tracebacks do not show it.
     """
 
     made_by: tuple[Callable[..., Any], tuple, dict[str, Any]]
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        """By its name, where it stands under it, as a function."""
+        """Pickle by name, as a function, if the module has it under this name."""
         name = self.__dict__.get("__qualname__", "")
         if getattr(sys.modules.get(self.__dict__.get("__module__", "")), name, None) is self:
             return name
@@ -44,7 +44,7 @@ class Transformed(functools.partial):
 
 
 def picklable(transform: F) -> F:
-    """Make the functions that a transform returns such that they can be pickled."""
+    """Wrap a transform so that the functions that it returns can be pickled."""
 
     @folded
     @functools.wraps(transform)
@@ -54,7 +54,7 @@ def picklable(transform: F) -> F:
             return function
         result = Transformed(function)
         functools.update_wrapper(result, function)
-        # What decorators ask for is the user's function, as of the function that was made.
+        # ``__wrapped__`` is the user's function, as it is for the function that was made.
         result.__dict__["__wrapped__"] = function.__dict__.get("__wrapped__", function)
         result.made_by = made, args, kwargs
         return result
@@ -63,5 +63,5 @@ def picklable(transform: F) -> F:
 
 
 def _again(transform: Callable[..., Any], args: tuple, options: dict[str, Any]) -> Any:
-    """Return what a transform makes of what it was called with before."""
+    """Call a transform again with the pickled arguments."""
     return transform(*args, **options)

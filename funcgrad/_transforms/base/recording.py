@@ -1,4 +1,4 @@
-"""A function's run on a tape and the passes back over it: what all of reverse mode stands on."""
+"""A function's run on a tape and the passes back over it, which all of reverse mode uses."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _FLOAT64 = np.float64
 
 
 class Recording:
-    """A run of a function on a tape.
+    """The run of a function on a tape.
 
     Args:
         trace: the trace, which has ended.
-        inputs: of each argument that is differentiated the tracers, and their structure.
-        out: what the function returned, with tracers, until the first pass.
+        inputs: the tracers and the structure of each differentiated argument.
+        out: the function's result, with tracers, until the first pass.
     """
 
     __slots__ = ("inputs", "out", "trace")
@@ -44,7 +44,7 @@ class Recording:
 
     @property
     def primals(self) -> list[ReverseTracer]:
-        """The leaves of the arguments by which it differentiates."""
+        """The leaves of the differentiated arguments."""
         return [x for tracers, _ in self.inputs for x in tracers]
 
     def pull(
@@ -55,17 +55,17 @@ class Recording:
         *,
         sparse: bool = False,
     ) -> list[Any]:
-        """The cotangent of each argument, of its structure and dtypes, in memory of its own.
+        """Return the cotangent of each argument, with its structure and dtypes, in memory of its own.
 
         Args:
-            seeds: nodes with their cotangents; an iterator holds on to nothing that it has handed out.
-            given: what the caller holds, from which the results lie apart.
-            scope: the mode in which the engine works on these values, where it needs one.
-            sparse: whether what is known in some rows may stay so.
+            seeds: nodes with their cotangents. An iterator keeps no reference to the pairs it has yielded.
+            given: arrays of the caller; the results do not share their memory.
+            scope: the mode in which the engine works on these values, if it needs one.
+            sparse: whether row-sparse cotangents may stay row-sparse.
         """
         if self.trace.watched is not None:
             self.trace.watched.check()
-        # From here on nobody but the pass holds on to the tape, so it goes as the pass does.
+        # From here on only the pass refers to the tape, so the tape is freed while the pass runs.
         self.out = None
         if scope is None:
             bars = backward_pass(seeds, sparse=sparse)
@@ -81,13 +81,13 @@ class Recording:
         ]
 
     def taken_apart(self, y: Any) -> tuple[Any, Node | None]:
-        """The value of a leaf of what was returned, and its node if it has one."""
+        """Return the value of a leaf of the function's result, and its node if it has one."""
         if type(y) is ReverseTracer and y._owner is self.trace:
             return plain(y._value), y._node
         return y, None
 
     def untraced(self, tree: Any) -> Any:
-        """A pytree in which the tracers of this run are replaced by their values."""
+        """Replace the tracers of this run in a pytree by their values."""
         leaves, treedef = flatten(tree)
         pairs = [(leaf, self.taken_apart(leaf)[0]) for leaf in leaves]
         return unflatten(treedef, [leaf if value is leaf else lasting(value) for leaf, value in pairs])
@@ -121,7 +121,7 @@ def _trace_argument(
             f"{transform}: {argument_name(f, number)} is to be differentiated, but the call has {len(args)} positional "
             "arguments. Pass it by position, or change argnums."
         ) from None
-    # One differentiable leaf, as most arguments are: no tree is looked for, which costs 1.8 us.
+    # Most arguments are one differentiable leaf. They are not flattened, which would take 1.8 us.
     kind = type(arg)
     if (
         (kind is _NDARRAY and arg.dtype.kind in "fc")
@@ -137,9 +137,9 @@ def _trace_argument(
 
 
 def _without_object_arrays(tree: Any) -> Any:
-    """A pytree whose object arrays of tracers are stacked back into traced arrays, while their trace is running.
+    """Stack object arrays of tracers in a pytree into traced arrays, while their trace is running.
 
-    Object arrays of numbers become those numbers. What else is no array may be auxiliary data, and stays.
+    Object arrays of numbers become arrays of numbers. Other objects may be auxiliary data, and stay.
     """
     leaves, treedef = flatten(tree)
     return unflatten(treedef, [as_value(x) if is_object_array(x) or _hides_tracer(x) else settled(x) for x in leaves])
@@ -150,12 +150,12 @@ def _hides_tracer(x: Any) -> bool:
 
 
 def _cotangent(x: ReverseTracer, bars: dict[Any, Any], seen: set[int], given: Sequence[Any]) -> Any:
-    """The cotangent of one leaf: zeros where nothing depends on it."""
+    """Return the cotangent of one leaf, zeros if no output depends on it."""
     bar = bars.get(x._node)
     if type(bar) is _NDARRAY:
         return own(bar, x.dtype, seen)
     if type(bar) is _FLOAT64 and type(x._value) is _FLOAT64:
-        # A number has no memory.
+        # A number shares no memory.
         return bar
     if bar is None:
         return zeros_like(x._value)

@@ -1,4 +1,4 @@
-"""``ShapeDtype``: the type of an array that is not there."""
+"""``ShapeDtype``: the type of an array, without the array."""
 
 from __future__ import annotations
 
@@ -18,18 +18,20 @@ from funcgrad.tree import register_leaf
 @register_leaf
 @published_as("funcgrad")
 class ShapeDtype:
-    """The shape and dtype of an array, for what needs no more: `make_graph`, and ``lower`` and ``graph`` of `jit`.
+    """The shape and dtype of an array, for functions that need no numbers.
+
+    These are `make_graph`, and ``lower`` and ``graph`` of `jit`.
 
     Args:
         shape: the length of each axis, or one number for one axis.
-        dtype: what ``np.dtype`` takes: ``np.float32``, ``"int64"``, ``ml_dtypes.bfloat16``.
+        dtype: any argument of ``np.dtype``: ``np.float32``, ``"int64"``, ``ml_dtypes.bfloat16``.
 
     Attributes:
         ndim: the number of axes.
         size: the number of elements.
 
     Raises:
-        TypeError: a length is no integer, or there is no such dtype of numbers.
+        TypeError: a length is no integer, or the dtype is none of numbers.
         ValueError: a length is negative.
 
     Example:
@@ -42,7 +44,7 @@ class ShapeDtype:
         >>> [str(x.aval) for x in graph.outputs]
         ['f32[64]']
 
-    Source: ``jax.ShapeDtypeStruct``, which every function here takes in its place.
+    Source: ``jax.ShapeDtypeStruct``, which every function here also accepts.
     """
 
     __slots__ = ("dtype", "shape")

@@ -1,4 +1,4 @@
-"""Staging: ``make_graph`` and what ``jit`` builds on."""
+"""Staging: ``make_graph``, and the functions that ``jit`` uses."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def make_graph(f: Callable[P, Any], *, paths: bool = False) -> Callable[P, Graph
             with a guard for each branch, and it evaluates only where its guards give the same answers.
 
     Returns:
-        A function of the arguments of ``f``, of which only shapes and dtypes are used (`ShapeDtype` will do) unless
+        A function of the arguments of ``f``, which uses only shapes and dtypes (`ShapeDtype` is enough) unless
         ``paths`` is set. It returns the `Graph`, which evaluates when called with arrays of these types.
 
     Raises:
-        ConcretizationTypeError: ``f`` needs a number where only a type is known (a branch on a value).
+        ConcretizationTypeError: ``f`` needs a number, and only the type is known (a branch on a value).
         GraphError: when the graph of a path is called: its arguments take another path.
 
     Example:
@@ -75,7 +75,7 @@ def make_graph(f: Callable[P, Any], *, paths: bool = False) -> Callable[P, Graph
 
 
 def is_stageable(leaf: Any) -> bool:
-    """Whether a leaf becomes an input of the graph: arrays, numbers and what has a shape and a dtype."""
+    """Return whether a leaf becomes an input of the graph: an array, a number, or an object with shape and dtype."""
     return (hasattr(leaf, "shape") and hasattr(leaf, "dtype")) or is_value(leaf)
 
 
@@ -86,7 +86,10 @@ def stage_leaves(
     is_dynamic: Callable[[Any], bool],
     transform: str = "make_graph",
 ) -> tuple[Graph, TreeDef]:
-    """Run ``f`` on abstract values of the dynamic leaves (the others as they are); its graph and output structure."""
+    """Run ``f`` on abstract values of the dynamic leaves, with the other leaves unchanged.
+
+    Return graph and output tree.
+    """
     trace = StagingTrace(transform, copies=True)
     inputs = [trace.input(abstract(leaf)) if is_dynamic(leaf) else leaf for leaf in leaves]
     args, kwargs = unflatten(in_tree, inputs)
@@ -130,7 +133,7 @@ def stage_path(
 
 
 def stage_flat(f: Callable[..., Sequence[Any]], avals: Sequence[Aval], name: str) -> Graph:
-    """The graph of a function of flat arrays that returns a flat list."""
+    """Return the graph of a function of flat arrays that returns a flat list."""
     trace = StagingTrace()
     inputs = [trace.input(aval) for aval in avals]
     with trace:
@@ -138,7 +141,7 @@ def stage_flat(f: Callable[..., Sequence[Any]], avals: Sequence[Aval], name: str
 
 
 def abstract(leaf: Any) -> Aval:
-    """What is known of an argument before its numbers are."""
+    """Return the aval of an argument; refuse arrays that hold no numbers."""
     aval = aval_of(leaf) if is_value(leaf) else Aval(tuple(leaf.shape), np.dtype(leaf.dtype))
     if not is_number_dtype(aval.dtype):
         raise ForeignArrayError(

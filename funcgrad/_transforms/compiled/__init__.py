@@ -1,1 +1,1 @@
-"""Functions that are compiled: ``jit``."""
+"""Compiled functions: ``jit``."""

@@ -1,4 +1,4 @@
-"""``jit``: a function staged once per types of its arguments, simplified, and compiled.
+"""``jit``: stages a function once for each combination of argument types, simplifies the graph, and compiles it.
 
 On XLA the call path is ``jax.jit``'s own (``xla_function.py``); the other engines write the program as source
 (``source_function.py``). Both have a form that follows branches (``paths.py``). A jitted function that meets one of our
@@ -66,48 +66,48 @@ def jit(
     """Compile a function of pytrees of arrays, written with NumPy.
 
     The function runs once for each combination of argument structures, shapes, dtypes and static values, on abstract
-    values: Python side effects happen then only, and a branch on a traced value is an error. dtypes are NumPy's:
-    float64 stays float64, without touching JAX's global flag. Arrays that the function closes over are read once,
-    when it runs: what is written to them later is not seen.
+    values. Python side effects happen only then, and a branch on a traced value is an error. dtypes are NumPy's:
+    float64 stays float64, without a change of JAX's global flag. Arrays that the function closes over are read once,
+    when it runs; later writes to them have no effect.
 
     Args:
         f: the function; without it, ``jit`` returns a decorator.
         static_argnums: positions of arguments that are hashable values rather than arrays; each value compiles anew.
-        static_argnames: names of such keyword arguments.
+        static_argnames: names of static keyword arguments.
         donate_argnums: positions of arguments whose buffers the result may reuse; they must not be used afterwards.
-            With ``engine="numpy"`` and ``"numba"`` the program writes over donated arrays, so whoever still holds one,
-            or a view of one, sees other numbers in it, also where the call fails halfway.
-        in_shardings: how the positional arguments that are not static are spread over devices: a sharding of JAX's, a
-            ``PartitionSpec`` where a mesh is set (``jax.set_mesh``), or ``None``, as they are; or a prefix of the tuple
-            of these arguments with such leaves. On XLA only.
-        out_shardings: the same for the result; ``None`` is left to the compiler. What is handed through lies as it did.
-            In a program of which the function is a part, as inside `grad`, both are the program's affair.
-        engine: ``"xla"``, by way of ``jax.jit``, on CPU, GPU or TPU; ``"numpy"``, straight-line NumPy code without
-            JAX; or ``"numba"``, the same with loops compiled by Numba, to be installed with
-            ``pip install 'funcgrad[numba]'``. Its numbers are those of ``"numpy"`` to the last bit, but for sums over
-            rows of large arrays, which are added up block by block; its loops give no warnings of arithmetic.
+            With ``engine="numpy"`` and ``"numba"`` the program writes over donated arrays. Other references to such an
+            array, or to a view of it, see other numbers in it, also if the call fails halfway.
+        in_shardings: the distribution of the positional arguments that are not static over devices: a sharding of
+            JAX's, a ``PartitionSpec`` if a mesh is set (``jax.set_mesh``), or ``None`` for no change; or a prefix of
+            the tuple of these arguments with such leaves. On XLA only.
+        out_shardings: the same for the result; ``None`` leaves the choice to the compiler. An argument that is returned
+            unchanged stays where it is. Both are ignored if the function is part of another program, as inside `grad`.
+        engine: ``"xla"``, by ``jax.jit``, on CPU, GPU or TPU; ``"numpy"``, straight-line NumPy code without JAX; or
+            ``"numba"``, the same with loops compiled by Numba, which ``pip install 'funcgrad[numba]'`` installs.
+            Numba's numbers equal those of ``"numpy"`` to the last bit, except for sums over rows of large arrays, which
+            are computed block by block. Its loops give no warnings of arithmetic.
         paths: the most ways through the branches of ``f`` that are compiled, for arguments of the same types. With 1, a
             branch on a traced value is an error. With more, ``if``, ``while``, ``int()`` and indices follow the numbers
             of the call: each new way is staged once, as a straight program. A call beyond runs without compilation. A
             call on XLA donates nothing then.
 
     Returns:
-        A function like ``f``. On XLA its results are ``jax.Array`` s, but for those of 64 bits: outside JAX's 64-bit
-        mode, where the next operation would make 32 of them, they are NumPy arrays, and an argument handed through is
-        the object that it was.
+        A function like ``f``. On XLA its results are ``jax.Array`` s, except for those of 64 bits. Outside JAX's 64-bit
+        mode these are NumPy arrays, because the next JAX operation would cut them to 32 bits. An argument that is
+        returned unchanged is the same object.
 
     Raises:
         ValueError: there is no ``engine`` of that name, or it has no shardings; ``paths`` is below 1; shardings are no
             prefix of the arguments or of the result. When called on the NumPy or the Numba engine: a donated array is
             read-only or shares memory with another argument.
-        ModuleNotFoundError: what the engine compiles with is not installed.
-        ConcretizationTypeError: ``f`` needs a number where only a type is known.
+        ModuleNotFoundError: the engine's compiler is not installed.
+        ConcretizationTypeError: ``f`` needs a number, and only the type is known.
         TypeError: ``paths`` is no integer.
 
     Warns:
         PathsWarning: once for each function, when a call takes a path beyond ``paths`` and runs eagerly.
-        LargeProgramWarning: once for each function whose program for XLA has more than 8,000 equations, as that of a
-            long loop that is unrolled; `scan` compiles the body of a loop once.
+        LargeProgramWarning: once for each function whose XLA program has more than 8,000 equations, as a long unrolled
+            loop has; `scan` compiles the body of a loop once.
 
     Example:
         >>> import numpy as np
@@ -151,7 +151,7 @@ def jit(
         jitted = XlaFunction(f, static, on, donate_argnums, (in_shardings, out_shardings))
     else:
         jitted = SourceFunction(f, static, on, donate_argnums)
-    # Not f's attributes: those of a wrapper around a jitted function are that function's, its program among them.
+    # f's attributes are not copied: those of a wrapper around a jitted function belong to that function.
     return functools.update_wrapper(jitted, f, updated=())
 
 

@@ -1,4 +1,4 @@
-"""What the compiled functions of all engines share: staging, and the call under tracers."""
+"""The common part of the compiled functions of all engines: staging, and the call under tracers."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from funcgrad.tree import TreeDef, flatten, leaves, unflatten
 
 
 class Jitted:
-    """What all engines share: staging, and the call under tracers."""
+    """Base class of compiled functions: staging, and the call under tracers."""
 
-    # Whether this one was compiled for taps.
+    # Whether this function was compiled for taps.
     for_taps = False
 
     def __init__(
@@ -44,10 +44,10 @@ class Jitted:
         raise NotImplementedError
 
     def _call_looked_at(self, args: tuple, kwargs: dict) -> Any:
-        """One call while somebody looks on; `MISS` where nobody looks at this one.
+        """Call the function under checks or taps; return `MISS` if neither applies to this call.
 
-        For checks traced values go through it operation by operation, and nothing is donated, which may have to be read
-        again. For taps it is compiled anew, with its marks.
+        Checks run traced values through the function operation by operation, and donate nothing, because arguments may
+        be read again. For taps the function is compiled anew, with its marks.
         """
         if checks.get() is not None:
             if any(isinstance(leaf, Tracer) for leaf in leaves((args, kwargs))):
@@ -64,21 +64,21 @@ class Jitted:
 
     @functools.cached_property
     def _keeping(self) -> Jitted:
-        """The same without donation."""
+        """Return the same function without donation."""
         return self._with_donated(()) if self._donated else self
 
     def _with_donated(self, numbers: Sequence[int]) -> Jitted:
         return type(self)(self._function, self._static, self._engine, numbers)
 
     def __copy__(self) -> Jitted:
-        """Itself, as a function is its own copy."""
+        """Return the function itself, which is its own copy."""
         return self
 
     def __deepcopy__(self, memo: dict) -> Jitted:
         return self
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        """By its name, where it stands under it, as a function; else by the function it compiles."""
+        """Pickle by name, as a function, if the module has it under this name; else by the function it compiles."""
         name = getattr(self, "__qualname__", "")
         if getattr(sys.modules.get(getattr(self, "__module__", "")), name, None) is self:
             return name
@@ -94,12 +94,12 @@ class Jitted:
 
     @folded
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
-        """The simplified graph for arguments of these types."""
+        """Return the simplified graph for arguments of these types."""
         graph, in_tree, _, out_tree = self._stage(args, kwargs)
         return graph.with_trees(in_tree, out_tree)
 
     def _stage(self, args: tuple, kwargs: dict) -> tuple[Graph, TreeDef, list[Any], TreeDef]:
-        """The graph for these arguments, staged if it is new, with the dynamic leaves."""
+        """Return the graph for these arguments, staged if it is new, with the dynamic leaves."""
         return self._stage_bound(*self._static.bind(args, kwargs))
 
     def _stage_bound(
@@ -118,7 +118,7 @@ class Jitted:
         return cached[0], in_tree, dynamic, cached[1]
 
     def _call_general(self, args: tuple, kwargs: dict) -> Any:
-        """One call primitive for the whole function; inside a staged function simply its equations."""
+        """Apply the whole function as one call primitive; inside a staged function, apply its equations."""
         trace = active_trace()
         if trace is not None and not trace.concrete:
             return self._function(*args, **kwargs)
@@ -134,12 +134,12 @@ class Jitted:
 
 
 def is_lasting(value: Any) -> bool:
-    """Whether a constant of a graph is more than a tracer, ours or JAX's, that ends with its transform."""
+    """Return whether a constant of a graph outlives a transform, unlike tracers of ours or JAX's."""
     return not isinstance(value, Tracer) and not is_abstract(value)
 
 
 def _again(kind: type[Jitted], f: Callable[..., Any], numbers: Any, names: Any, engine: str, *rest: Any) -> Jitted:
-    """A compiled function as it was pickled; its programs are made anew."""
+    """Restore a pickled compiled function. Its programs are compiled again."""
     made = kind(f, StaticArguments(f, numbers, names), engine_named(engine), *rest)
     functools.update_wrapper(made, f, updated=())
     return made

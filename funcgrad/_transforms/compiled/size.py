@@ -1,4 +1,4 @@
-"""What is said of programs so large that XLA takes long to compile them."""
+"""The warning about programs so large that XLA takes long to compile them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from funcgrad._core.graph.ir import Graph
 from funcgrad._core.tracebacks import caller_level
 from funcgrad.errors import LargeProgramWarning
 
-# XLA compiles some 200 equations a second, of small matrices; fewer, the more there are.
+# XLA compiles about 200 equations of small matrices per second, and fewer in large programs.
 MANY_EQUATIONS = 8000
 
 
 def warn_if_large(graph: Graph, name: str) -> bool:
-    """Warn of a program of so many equations, and of the line that most of them are from; whether that was done."""
+    """Warn of a large program and name the line with the most equations; return whether it warned."""
     count = len(graph.equations)
     if count <= MANY_EQUATIONS:
         return False

@@ -1,4 +1,4 @@
-"""``fg.jit`` on engines that write a program's source: for each signature one generated function, guard and all."""
+"""``fg.jit`` on engines that generate source code: one generated function for each signature, including its guard."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from funcgrad._transforms.compiled.jitted import Jitted, is_lasting
 from funcgrad.tree import flatten_with_path, key_path_str, leaves
 from funcgrad.tree import map as map_tree
 
-# So many programs are tried before the arguments are looked up: a guard that objects does so at its first lines.
+# The number of programs that are tried before a lookup by the arguments: a guard refuses in its first lines.
 _TRIED = 8
 
 Program = Callable[[tuple, dict], Any]
 
 
 class SourceFunction(Jitted):
-    """A function of which the engine writes the program."""
+    """A function whose program the engine writes as source."""
 
     def __init__(
         self, f: Callable[..., Any], static: StaticArguments, engine: Engine, donate_argnums: int | Sequence[int]
     ) -> None:
         super().__init__(f, static, engine, donate_argnums)
-        # By graph, and by the classes of leaves and static values, which guards look at.
+        # The programs by graph, and by the classes of leaves and static values, which guards check.
         self._programs: dict[Any, Program] = {}
-        # Those that ran last.
+        # The programs that ran last.
         self._recent: tuple[Program, ...] = ()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -55,7 +55,7 @@ class SourceFunction(Jitted):
             raise
 
     def _call_anew(self, args: tuple, kwargs: dict, written: Callable[..., tuple[Program, str]]) -> Any:
-        """Call the program for these arguments, made if it is new; a miss where they are not bare."""
+        """Call the program for these arguments, made if it is new; return a miss if they are not bare."""
         found = leaves(self._static.bind(args, kwargs)[1:3])
         if not all((is_plain(leaf) and taken(leaf) is leaf) or not is_stageable(leaf) for leaf in found):
             return MISS
@@ -72,7 +72,7 @@ class SourceFunction(Jitted):
         return program(args, kwargs)
 
     def _signed(self, args: tuple, kwargs: dict) -> tuple[Graph, Signature]:
-        """The graph for these arguments, and what they have in common with others that it is for."""
+        """Return the graph for these arguments, and the signature of all calls that it serves."""
         function, given, named, static = self._static.bind(args, kwargs)
         graph, in_tree, _, out_tree = self._stage_bound(function, given, named, static)
         fixed = self._static.numbers, self._static.names
@@ -81,7 +81,9 @@ class SourceFunction(Jitted):
 
     @folded
     def source(self, *args: Any, **kwargs: Any) -> str:
-        """The code that runs for arguments of these types: the guard, the program, the results put together.
+        """Return the code that runs for arguments of these types.
+
+        The guard, the program, and the construction of the result.
 
         Example:
             >>> import numpy as np
@@ -128,7 +130,7 @@ def donations(
 
 
 def _as_array(x: Any) -> Any:
-    """What stands for an array by its shape and dtype, as one."""
+    """Return an object with shape and dtype as an array of this type."""
     if is_plain(x) or not (hasattr(x, "shape") and hasattr(x, "dtype")):
         return x
     return np.broadcast_to(np.zeros((), x.dtype), x.shape)

@@ -13,7 +13,7 @@ R = TypeVar("R")
 
 
 class Compiled(Generic[F]):
-    """A function that is called as one of type ``F``, and has what `jit` adds to it.
+    """A function that is called like one of type ``F``, and has the methods that `jit` adds.
 
     It exists for type checkers only. Objects that `jit` returns are of the class `Jitted`.
     """
@@ -33,7 +33,7 @@ class Compiled(Generic[F]):
     ) -> Callable[P, R]: ...
     def __get__(self, instance: object, owner: type | None = None) -> Any: ...
 
-    # Each is for arguments of these types. The engines "numpy" and "numba" have `source`, and "xla" has `lower`.
+    # Each method takes arguments of these types. The engines "numpy" and "numba" have `source`, and "xla" has `lower`.
     def graph(self, *args: Any, **kwargs: Any) -> Graph: ...
     def source(self, *args: Any, **kwargs: Any) -> str: ...
     def lower(self, *args: Any, **kwargs: Any) -> Any: ...

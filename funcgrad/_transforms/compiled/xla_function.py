@@ -1,8 +1,8 @@
 """Functions that ``jax.jit`` compiles: the class behind ``fg.jit`` on XLA.
 
-JAX's own call path runs: our Python runs when it traces, on a cache miss only. There the function runs on abstract
-values of all array arguments, since JAX's tracers would refuse NumPy's functions, and the graph that it leaves is
-evaluated on JAX's tracers.
+A call goes through ``jax.jit``, and our Python code runs only on a cache miss, when JAX traces. The function then runs
+on abstract values of all array arguments, because JAX's tracers would refuse NumPy's functions. The graph is evaluated
+on JAX's tracers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ClosedOverTracerError(Exception):
 
 
 class XlaFunction(Jitted):
-    """A function compiled by ``jax.jit``, which traces it: it asks for the names in `Tracing`."""
+    """A function compiled by ``jax.jit``. `Tracing` has the names of the engine that it uses."""
 
     def __init__(
         self,
@@ -49,19 +49,19 @@ class XlaFunction(Jitted):
         shardings: tuple[Any, Any] = (None, None),
     ) -> None:
         super().__init__(f, static, engine, donate_argnums)
-        # Of arguments and results.
+        # The shardings of arguments and of results.
         self._shardings = shardings
         assert engine.tracing is not None
         self._tracing: Tracing = engine.tracing
         self._fixed = bool(static.numbers or static.names)
-        # By JAX's structure of the arguments and by the static values.
+        # The programs, by JAX's structure of the arguments and by the static values.
         self._programs: dict[Any, XlaProgram] = {}
-        # The last one, with the structure it is for: to compare takes a third of looking it up.
+        # The last program and the structure that it serves: comparing takes a third of a lookup's time.
         self._last: tuple[Any, XlaProgram | None] = None, None
         self._names: Any = None
         self._told = False
 
-    # Each call of a function in its place would cost a tenth of the call.
+    # All steps are in this one function: each further call would take a tenth of the time.
     def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: C901  (see above)
         around = active_trace()
         try:
@@ -71,7 +71,7 @@ class XlaFunction(Jitted):
             _, given, named, static = self._static.bind(args, kwargs) if self._fixed else (None, args, kwargs, None)
             found, in_tree = flatten((given, named))
             if _MATRIX in map(type, args):
-                # JAX takes it for an array, alone of all subclasses.
+                # JAX accepts this subclass of ndarray, alone of all, as an array.
                 raise TypeError("numpy.matrix")
             before = enter()
             try:
@@ -94,7 +94,7 @@ class XlaFunction(Jitted):
                 raise ours from None
         except BaseException as error:
             if isinstance(error, SystemError | RecursionError):
-                # A pytree without end, of which JAX says nothing: ours are refused by name.
+                # The pytree may be endless. JAX's error does not say so, and ours names it.
                 leaves((args, kwargs))
             let_out(error, around)
             raise
@@ -107,15 +107,15 @@ class XlaFunction(Jitted):
             raise
 
     def _looked_up(self) -> tuple[Any, ...]:
-        """What each call asks of the engine, which is loaded here."""
+        """Return the engine's functions for a call. The engine is loaded at the first call."""
         xla = self._tracing
         self._names = xla.flatten, xla.enter, xla.leave, xla.WIDE_LAST
         return self._names
 
     def _instead(self, args: tuple, kwargs: dict) -> Callable[[tuple, dict], Any] | None:
-        """What is done with arguments that JAX refused; ``None`` where it was right.
+        """Return another way to call with arguments that JAX refused; ``None`` if JAX is right.
 
-        It refuses our tracers, which is how they are noticed without a look at each.
+        JAX refuses our tracers. So calls without tracers need no check of each argument.
         """
         found = leaves((args, kwargs))
         if any(map(is_foreign_array, found)) or any(map(is_object_array, found)):
@@ -123,12 +123,15 @@ class XlaFunction(Jitted):
         return self._call_general if any(isinstance(leaf, Tracer) for leaf in found) else None
 
     def _call_on_numbers(self, args: tuple, kwargs: dict) -> Any:
-        """JAX has no words for guests: they are taken as arrays of numbers, or refused in ours."""
+        """Convert foreign arrays to arrays of numbers, or refuse them in our words.
+
+        JAX's error would not explain them.
+        """
         args, kwargs = map_tree(_as_numbers, (args, kwargs))
         return self(*args, **kwargs)
 
     def _made(self, args: tuple, kwargs: dict, found: Sequence[Any], in_tree: Any) -> XlaProgram:
-        """The program for arguments of this structure, of which these are the leaves."""
+        """Make the program for arguments of this structure, with these leaves."""
         function, _, _, static = self._static.bind(args, kwargs)
 
         def stage(tracers: Sequence[Any]) -> tuple[Graph, Sequence[Any], TreeDef]:
@@ -156,7 +159,7 @@ class XlaFunction(Jitted):
         return self._programs.setdefault((in_tree, static), program)
 
     def _placed(self, in_tree: Any) -> list[Any]:
-        """How each leaf is to be spread, of arguments of this structure; those by name lie as they are."""
+        """Return the sharding of each leaf of arguments of this structure; arguments by name stay where they are."""
         given, named = in_tree.unflatten(range(in_tree.num_leaves))
         return [*self._tracing.spread_over(self._shardings[0], given), *[None] * len(leaves(named))]
 
@@ -164,7 +167,7 @@ class XlaFunction(Jitted):
         return type(self)(self._function, self._static, self._engine, numbers, self._shardings)
 
     def _donation(self, args: tuple, kwargs: dict) -> tuple[Order | None, set[int]]:
-        """The order of arguments by which JAX pairs them with results, and those handed through, which need no pair."""
+        """Return the order of arguments in which JAX pairs them with results, and those returned unchanged."""
         if not self._donated or self._fixed:
             return None, set()
         graph, _, dynamic, out_tree = self._stage(args, kwargs)
@@ -181,7 +184,7 @@ class XlaFunction(Jitted):
         return graph, dynamic, out_tree
 
     def _in_our_words(self, args: tuple, kwargs: dict) -> TypeError | None:
-        """Where JAX refused an argument that is no array: which it is, and what becomes of things of its kind."""
+        """Return an error for an argument that is no array and that JAX refused: its name, and what to do with it."""
         f, static = self._function, self._static
         fixed = {i % len(args) for i in static.numbers if -len(args) <= i < len(args)}
         dynamic = [(argument_name(f, i), x) for i, x in enumerate(args) if i not in fixed]
@@ -196,9 +199,9 @@ class XlaFunction(Jitted):
 
     @folded
     def lower(self, *args: Any, **kwargs: Any) -> Any:
-        """``jax.jit``'s ``lower``: the program for these arguments, to be inspected or compiled ahead of time.
+        """Return the program for these arguments, to inspect or compile it ahead of time, as ``jax.jit``'s ``lower``.
 
-        In their place types will do (`ShapeDtype`).
+        The arguments may be types (`ShapeDtype`).
         """
         xla = self._tracing
         with xla.scope():
@@ -220,7 +223,7 @@ class XlaFunction(Jitted):
             return jitted.lower(*(args if order is None else reordered(args, order)), **kwargs)
 
     def _typed(self, asked: Any, args: tuple) -> tuple:
-        """Arguments for `lower` by their types, in the places that are asked."""
+        """Return the types of arguments for `lower`, with the shardings that were asked for."""
         numbers = self._static.others(len(args))
         found, in_tree = self._tracing.flatten(tuple([args[i] for i in numbers]))
         pairs = zip(found, self._tracing.spread_over(asked, in_tree.unflatten(found)), strict=True)
@@ -248,6 +251,6 @@ def _remedy(inside: bool, leaf: Any) -> str:
 def _as_numbers(x: Any) -> Any:
     y = taken(x)
     if is_object_array(y):
-        # It refuses what is no array of numbers.
+        # `abstract` refuses arrays of other objects than numbers.
         abstract(y)
     return y

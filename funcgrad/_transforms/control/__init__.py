@@ -1,1 +1,1 @@
-"""Loops, branches and what is computed again."""
+"""Loops, branches and recomputation."""

@@ -1,4 +1,4 @@
-"""``checkpoint``: memory for time."""
+"""``checkpoint``: saves memory by computing values again."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @picklable
 def checkpoint(f: F) -> F:
-    """Make a function of which reverse mode keeps the arguments alone: the rest is computed again when it is needed.
+    """Make a function for which reverse mode keeps only the arguments. Other values are computed again when needed.
 
     A chain of ``n`` steps cut into ``sqrt(n)`` checkpointed pieces needs memory for about ``2 * sqrt(n)`` steps instead
-    of ``n``, and one more forward pass of time. Under a transform the function runs on types alone, as under `jit`.
+    of ``n``, and the time of one more forward pass. Under a transform the function runs on types alone, as under `jit`.
 
     Args:
-        f: a function of pytrees; what is no array in them is handed on as it is.
+        f: a function of pytrees. Leaves that are no arrays are passed on unchanged.
 
     Returns:
         A function with the same values and derivatives.
 
     Raises:
-        ConcretizationTypeError: under a transform ``f`` needs a number where only a type is known.
+        ConcretizationTypeError: under a transform ``f`` needs a number, and only the type is known.
 
     Example:
         >>> import numpy as np

@@ -36,7 +36,7 @@ def scan(
     reverse: bool = False,
     unroll: int = 1,
 ) -> tuple[Any, Any]:
-    """Loop over leading axes while carrying state along; the body is staged once per call, and compiled once.
+    """Loop over leading axes with a carried state. The body is staged once per call, and compiled once.
 
     In Python's terms::
 
@@ -45,23 +45,23 @@ def scan(
             ys.append(y)
         return carry, np.stack(ys)
 
-    On XLA the loop is one program. Called again, it is not compiled again if the body does the same: Python numbers are
-    part of the program, while arrays and NumPy scalars that it closes over may be others.
+    On XLA the loop is one program. A further call does not compile again if the body does the same. Python numbers are
+    part of the program, while arrays and NumPy scalars that the body closes over may change.
 
     Args:
         f: takes ``(carry, x)`` and returns ``(carry, y)``, pytrees of arrays; the carry keeps its shapes and dtypes.
         init: the first carry.
-        xs: a pytree of arrays with one leading axis length; ``None`` where there is nothing to map over.
-        length: the number of steps, where ``xs`` does not say.
+        xs: a pytree of arrays with one leading axis length; ``None`` if there are none.
+        length: the number of steps, needed if ``xs`` has no arrays.
         reverse: whether to go from the last step to the first.
-        unroll: how many steps XLA puts into one turn of its loop.
+        unroll: the number of steps in one iteration of XLA's loop.
 
     Returns:
-        ``(carry, ys)``: the last carry, and what the steps gave, stacked.
+        ``(carry, ys)``: the last carry, and the stacked results of the steps.
 
     Raises:
         TracerBoolConversionError: ``f`` branches on a value; it runs on types alone.
-        TypeError: the carry changes its shape or dtype on the way.
+        TypeError: the carry changes its shape or dtype.
         TreeMismatchError: the carry changes its structure.
 
     Example:
@@ -104,7 +104,7 @@ def _described(out: Any) -> str:
 
 
 def _carry(transform: str, init: Any) -> tuple[list[Any], TreeDef, list[str]]:
-    """The leaves of an initial carry, its structure, and the path of each leaf for messages."""
+    """Return the leaves of an initial carry, its structure, and the path of each leaf for messages."""
     pairs, treedef = flatten_with_path(init)
     paths = [key_path_str(path) for path, _ in pairs]
     for path, (_, x) in zip(paths, pairs, strict=True):
@@ -147,16 +147,16 @@ def _checked_length(length: Any) -> int:
 
 @folded
 def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any) -> Any:
-    """Loop over integers while carrying state along.
+    """Loop over integers with a carried state.
 
-    In Python's terms: ``for i in range(lower, upper): carry = body(i, carry)``. Where both bounds are known integers it
-    is a `scan`, and reverse mode goes through it; a bound that is traced makes it a `while_loop`.
+    In Python's terms: ``for i in range(lower, upper): carry = body(i, carry)``. If both bounds are known integers, it
+    is a `scan`, and reverse mode works. A traced bound makes it a `while_loop`.
 
     Args:
         lower: the first integer.
         upper: the integer to stop before.
-        body: takes ``(i, carry)`` and returns the new carry, of the same structure, shapes and dtypes. ``i`` takes part
-            in promotion as a Python integer does.
+        body: takes ``(i, carry)`` and returns the new carry, with the same structure, shapes and dtypes. ``i`` is
+            promoted as a Python integer is.
         init: the first carry.
 
     Returns:
@@ -203,7 +203,7 @@ _INDEX = np.dtype(np.int64)
 
 
 def _bounds(lower: Any, upper: Any) -> tuple[tuple[Any, Any], bool]:
-    """The bounds, as integers where both are known."""
+    """Return the bounds, as integers if both are known."""
     try:
         return (operator.index(lower), operator.index(upper)), True
     except TypeError:
@@ -219,9 +219,9 @@ def _bounds(lower: Any, upper: Any) -> tuple[tuple[Any, Any], bool]:
 
 @folded
 def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any) -> Any:
-    """Loop for as long as a condition holds.
+    """Loop as long as a condition holds.
 
-    In Python's terms: ``while cond(carry): carry = body(carry)``. Forward mode goes through it, reverse mode does not.
+    In Python's terms: ``while cond(carry): carry = body(carry)``. Forward mode works, reverse mode does not.
 
     Args:
         cond: takes the carry and returns a boolean scalar.
@@ -232,7 +232,7 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
         The last carry.
 
     Raises:
-        NotDifferentiableError: reverse mode is asked through it.
+        NotDifferentiableError: reverse mode reaches the loop.
 
     Example:
         >>> import funcgrad as fg
@@ -258,23 +258,23 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
 
 @folded
 def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
-    """Apply one of two functions, as a boolean says.
+    """Apply one of two functions, chosen by a boolean.
 
-    Where the boolean's value is there (eager code), only that function runs, on the values as they are. Where it is
-    traced, both are staged, and the program decides.
+    If the boolean's value is known (eager code), only the chosen function runs, on the given values. If it is traced,
+    both functions are staged, and the program decides.
 
     Args:
         pred: a boolean scalar; another number counts as true unless it is zero.
         true_fun: a function of the operands.
-        false_fun: another; its results must have the same structure, shapes and dtypes.
+        false_fun: another function; its results must have the same structure, shapes and dtypes.
         operands: pytrees of arrays.
 
     Returns:
-        What the chosen function returns.
+        The result of the chosen function.
 
     Raises:
-        TypeError: the results of the two differ in shape or dtype.
-        TreeMismatchError: they differ in structure.
+        TypeError: the results of the two functions differ in shape or dtype.
+        TreeMismatchError: the results differ in structure.
 
     Example:
         >>> import numpy as np
@@ -309,7 +309,7 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
 
 
 def _run_branch(f: Callable[..., Any], operands: tuple) -> Any:
-    """The chosen function on the values as they are; what it writes to them stays with it."""
+    """Run the chosen function on the given values. It gets copies of what it may write to."""
     if active_trace() is None:
         return f(*[tree_map(_copied, x) for x in operands])
     with _Branch() as trace:
@@ -322,7 +322,7 @@ def _copied(x: Any) -> Any:
 
 
 class _Branch(Trace):
-    """A branch that runs eagerly: without tracers of its own, but what is made inside is told from what was outside."""
+    """A branch that runs eagerly. It has no tracers, but distinguishes values made inside from values made outside."""
 
     transform = "cond"
 
@@ -332,7 +332,10 @@ def _with_inputs(graph: Graph, inputs: list[Var]) -> Graph:
 
 
 def _branches(functions: tuple[Callable[..., Any], ...], avals: list[Aval], in_tree: TreeDef) -> list[Body]:
-    """Both functions staged, with results of the same types: what stems from Python numbers alone gives way."""
+    """Stage both functions, with results of the same types.
+
+    A result of Python numbers alone takes the other's dtype.
+    """
 
     def stage(f: Callable[..., Any], wanted: list[Aval]) -> Body:
         return stage_body("cond", lambda values: f(*unflatten(in_tree, values)), avals, name_of(f), wanted)
@@ -358,7 +361,7 @@ def _common(true: Body, false: Body, a: Aval, b: Aval) -> Aval:
 
 
 def _truth(x: Any) -> Any:
-    """Whether a real scalar differs from zero; what is none is left to the check."""
+    """Return whether a real scalar differs from zero; leave other values to the check."""
     aval = aval_of(x) if is_value(x) else None
     return x != 0 if aval and not aval.shape and is_real(aval.dtype) and aval.dtype.kind != "b" else x
 

@@ -1,1 +1,1 @@
-"""Functions with rules of their own, black boxes and implicit roots."""
+"""Functions with their own derivative rules, black boxes and implicit roots."""

@@ -1,4 +1,4 @@
-"""``call_numpy``: a function that no transform looks into."""
+"""``call_numpy``: calls a function that no transform traces."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from funcgrad.tree import flatten, flatten_up_to, unflatten
 
 @folded
 def call_numpy(f: Callable[..., Any], result_shape_dtype: Any, *xs: Any) -> Any:
-    """Call a pure function of plain NumPy arrays, as a black box: no transform looks into it.
+    """Call a pure function of plain NumPy arrays as a black box, which no transform traces.
 
-    Under `jit` on XLA it is called when the program runs (``jax.pure_callback``). It has no derivative of its own: call
-    it inside a function declared with `custom_vjp` or `custom_jvp`.
+    Under `jit` on XLA it is called when the program runs (``jax.pure_callback``). It has no derivative: call it inside
+    a function declared with `custom_vjp` or `custom_jvp`.
 
     Args:
         f: takes NumPy arrays in the pytrees of ``xs`` and returns arrays; it must have no side effects.
-        result_shape_dtype: the result's pytree, with anything that has a shape and a dtype for each array
+        result_shape_dtype: the result's pytree, with an object that has a shape and a dtype for each array
             (`ShapeDtype`, or an array of that type).
         xs: pytrees of arrays.
 
     Returns:
-        What ``f`` returns.
+        The result of ``f``.
 
     Raises:
-        NotDifferentiableError: a derivative is asked through it.
+        NotDifferentiableError: a derivative of it is needed.
         ValueError: ``f`` returns another shape, or a dtype that cannot be cast.
 
     Example:

@@ -1,4 +1,4 @@
-"""One call of a function with a derivative of its own: the user's functions of pytrees as functions of flat lists."""
+"""One call of a function with its own derivative: the user's functions of pytrees as functions of flat lists."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from funcgrad.tree import TreeDef, flatten, flatten_up_to, unflatten
 
 
 class CustomCall:
-    """A call taken apart: its array leaves, and how arguments are put together again."""
+    """A call, flattened: its array leaves, and the way to rebuild the arguments."""
 
     out_tree: TreeDef
-    # The level of the trace that takes the call, where the user's rule runs at once, below it.
+    # The level of the trace that takes the call. The user's rule runs at once, below this trace.
     level: int | None = None
 
     def __init__(self, f: Callable[..., Any], args: tuple, kwargs: dict, nondiff: Sequence[int]) -> None:
@@ -48,25 +48,25 @@ class CustomCall:
                 )
 
     def apply(self, f: Callable[..., Any], xs: Sequence[Any]) -> Any:
-        """A function of the original arguments, at other leaves."""
+        """Apply a function of the original arguments to other leaves."""
         dynamic = iter(unflatten(self.in_tree, xs))
         return f(*[self.fixed[i] if i in self.fixed else next(dynamic) for i in range(self._count)], **self._kwargs)
 
     def stage(self) -> Graph:
-        """The graph of the function itself."""
+        """Return the graph of the function itself."""
         return staged(lambda xs: self.settle(self.apply(self.function, xs)), self.leaves, self.name)
 
     def settle(self, out: Any) -> list[Any]:
-        """The leaves of the function's result, as arrays; its structure is remembered."""
+        """Return the leaves of the function's result as arrays, and store its structure."""
         found, self.out_tree = flatten(out)
         return [as_array(returned("a custom rule", self.name, x)) for x in found]
 
     def value(self, xs: Sequence[Any]) -> list[Any]:
-        """The result at other leaves that no trace takes: of tensors outside of recording."""
+        """Return the result for other leaves that no trace takes, such as tensors outside of recording."""
         return run(lambda leaves: self.settle(self.apply(self.function, leaves)), xs, self.name)
 
     def check_closure(self, values: Sequence[Any], xs: Sequence[Any]) -> None:
-        """Refuse results that depend on the running trace, where no argument does: they came by a closure."""
+        """Refuse results that depend on the running trace although no argument does: they came from a closure."""
         if self.level is not None and self._are_traced(values) and not self._are_traced(xs):
             raise NotDifferentiableError(
                 f"{self.name}: the function or its rule closes over a value that is being differentiated; a custom "
@@ -74,23 +74,23 @@ class CustomCall:
             )
 
     def _are_traced(self, values: Sequence[Any]) -> bool:
-        # The level of tensors is 0, which is what `level_of` says of bare values too.
+        # The level of tensors is 0, and `level_of` returns 0 for bare values too.
         return any(isinstance(x, Tracer) and x._owner.level >= (self.level or 0) for x in values)
 
 
 def as_array(x: Any) -> Any:
-    """A result leaf as something with a shape and a dtype."""
+    """Return a result leaf as a value with a shape and a dtype."""
     x = as_value(x)
     return x if hasattr(x, "dtype") else np.asarray(x)[()]
 
 
 def _own(fitted: Any, y: Any) -> Any:
-    """A derivative in memory of its own: what the user's rule returns may be an array that somebody holds on to."""
+    """Return a derivative in memory of its own: the user's rule may return an array that other code refers to."""
     return fresh(fitted, y) if type(y) is np.ndarray else fitted
 
 
 def staged(f: Callable[[list], list], xs: Sequence[Any], name: str) -> Graph:
-    """The graph of a function of a flat list, for values like these."""
+    """Return the graph of a function of a flat list, for values like these."""
     trace = StagingTrace(name, copies=True)
     inputs: list[Any] = [trace.input(aval_of(x)) for x in xs]
     with trace:
@@ -98,17 +98,17 @@ def staged(f: Callable[[list], list], xs: Sequence[Any], name: str) -> Graph:
 
 
 def run(f: Callable[[list], list], xs: Sequence[Any], name: str) -> list:
-    """The user's function; by way of its graph where values of another engine, bare, would meet NumPy's functions."""
+    """Run the user's function. If NumPy's functions in it would get bare values of another engine, run its graph."""
     if any(is_engine_value(x) for x in xs):
         return staged(f, xs, name).evaluate(*xs)
-    # What is handed through may come back as a place, of which nobody who takes results apart knows.
+    # An argument that is returned unchanged may be a place, which code that flattens results does not expect.
     return [settled(y) for y in f(list(xs))]
 
 
 class VjpOfCall:
-    """The pair of functions of ``custom_vjp`` on the flat lists of one call."""
+    """The pair of functions of ``custom_vjp``, on the flat lists of one call."""
 
-    # It belongs to one call: no program that holds it is the same as another.
+    # It belongs to one call, so a program that holds it equals no other.
     __hash__: Any = None
 
     def __init__(
@@ -151,7 +151,7 @@ class VjpOfCall:
                 "(out, residuals). Return both, None where no residuals are needed."
             )
         found, self._residual_tree = flatten(pair[1])
-        # Residuals that are no arrays (an axis, a function) stay beside the tape's values.
+        # Residuals that are no arrays (an axis, a function) are stored outside of the tape.
         self._constants = [_MOVED if is_value(x) else x for x in found]
         return self._call.settle(pair[0]), [x for x in found if is_value(x)]
 
@@ -171,7 +171,7 @@ class VjpOfCall:
         return [next(found) if present else None for present in mask]
 
     def _checked(self, bars: Any) -> list:
-        """A cotangent or ``None`` per leaf, in the types of the leaves."""
+        """Return a cotangent or ``None`` per leaf, in the types of the leaves."""
         subtrees = self._call.in_tree.children()
         if not isinstance(bars, tuple | list) or len(bars) != len(subtrees):
             arrived = f"{len(bars)} values" if isinstance(bars, tuple | list) else f"a {type(bars).__name__}"
@@ -202,9 +202,9 @@ _MOVED = object()
 
 
 class JvpOfCall:
-    """The rule of ``custom_jvp`` on the flat lists of one call."""
+    """The rule of ``custom_jvp``, on the flat lists of one call."""
 
-    # It belongs to one call: no program that holds it is the same as another.
+    # It belongs to one call, so a program that holds it equals no other.
     __hash__: Any = None
 
     def __init__(self, call: CustomCall, push: Callable[..., Any]) -> None:

@@ -1,4 +1,4 @@
-"""Functions whose derivative the user declares: ``custom_vjp`` for reverse mode, ``custom_jvp`` for both modes."""
+"""Functions with a derivative declared by the user: ``custom_vjp`` for reverse mode, ``custom_jvp`` for both modes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Rule = Callable[..., Any]
 
 
 def called(call: CustomCall, bind: Callable[..., list[Any]]) -> Any:
-    """The result of a call with tracers among its leaves, bound by its rules."""
+    """Return the result of a call with tracers among its leaves, bound with its rules."""
     trace = top_trace(call.leaves)
     if trace is not None and trace.concrete:
         call.level = trace.level
@@ -35,10 +35,10 @@ def called(call: CustomCall, bind: Callable[..., list[Any]]) -> Any:
 
 
 class _Custom(Generic[P, R]):
-    """A function with rules of its own: for reverse mode, for forward mode, or one for each."""
+    """A function with derivative rules of its own, for reverse mode, for forward mode, or for both."""
 
     transform = "custom"
-    # What to write where no rule is there.
+    # The call that declares a missing rule, for messages.
     declaration = ""
     _forward: Rule | None = None
     _backward: Rule | None = None
@@ -60,7 +60,7 @@ class _Custom(Generic[P, R]):
 
     @folded
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """The function; under a transform its derivative is the declared one."""
+        """Call the function. Under a transform its derivative is the declared one."""
         positional, named = tuple(args), dict(kwargs)
         if self._signature is not None:
             bound = self._signature.bind(*args, **kwargs)
@@ -74,7 +74,7 @@ class _Custom(Generic[P, R]):
         return called(call, self._ruled(call))
 
     def _ruled(self, call: CustomCall) -> Callable[..., list[Any]]:
-        """The primitive that calls the function by what was declared of it."""
+        """Return the primitive that calls the function with the declared rules."""
         push = None if self._push is None else JvpOfCall(call, self._push)
         if self._forward is not None and self._backward is not None:
             return functools.partial(custom_vjp_p, rule=VjpOfCall(call, self._forward, self._backward, push))
@@ -90,9 +90,10 @@ class _Custom(Generic[P, R]):
         """Declare the derivative for reverse mode.
 
         Args:
-            fwd: takes what the function takes and returns ``(out, residuals)``, any pytree of what ``bwd`` needs.
-            bwd: takes the nondifferentiable arguments, then ``residuals`` and the cotangent of the output; returns a
-                tuple with a cotangent for each differentiable argument, ``None`` where it is zero.
+            fwd: takes the arguments of the function and returns ``(out, residuals)``; ``bwd`` gets the residuals, any
+                pytree.
+            bwd: takes the nondifferentiable arguments, then ``residuals`` and the cotangent of the output. It returns a
+                tuple with a cotangent for each differentiable argument, ``None`` for zero.
         """
         check_callable("defvjp", fwd, "fwd")
         check_callable("defvjp", bwd, "bwd")
@@ -102,11 +103,11 @@ class _Custom(Generic[P, R]):
     def defjvp(self, jvp: Rule) -> Rule:
         """Declare the derivative for forward mode; may be used as a decorator.
 
-        Reverse mode takes the transpose, unless it has a rule of its own.
+        Reverse mode uses the transpose, unless it has a rule of its own.
 
         Args:
-            jvp: takes the nondifferentiable arguments, then a tuple of primals and a tuple of tangents; returns
-                ``(out, out_dot)``, where ``out_dot`` is linear in the tangents.
+            jvp: takes the nondifferentiable arguments, then a tuple of primals and a tuple of tangents. It returns
+                ``(out, out_dot)``; ``out_dot`` is linear in the tangents.
         """
         check_callable("defjvp", jvp, "jvp")
         self._push = jvp
@@ -116,8 +117,8 @@ class _Custom(Generic[P, R]):
         """Declare the derivative argument by argument.
 
         Args:
-            jvps: for each argument ``jvp(x_dot, out, *primals)``, the tangent of the output that the tangent of this
-                argument causes; ``None`` where it is zero.
+            jvps: for each argument ``jvp(x_dot, out, *primals)``, which returns the tangent of the output that the
+                tangent of this argument causes; ``None`` for zero.
         """
         if self._nondiff:
             raise TypeError(
@@ -143,14 +144,14 @@ def _is_jax_tracer(x: Any) -> bool:
 
 
 class CustomVjp(_Custom[P, R]):
-    """What `custom_vjp` returns."""
+    """The result of `custom_vjp`."""
 
     transform = "custom_vjp"
     declaration = "defvjp(fwd, bwd)"
 
 
 class CustomJvp(_Custom[P, R]):
-    """What `custom_jvp` returns."""
+    """The result of `custom_jvp`."""
 
     transform = "custom_jvp"
     declaration = "defjvp(jvp)"
@@ -158,16 +159,16 @@ class CustomJvp(_Custom[P, R]):
 
 @folded
 def custom_vjp(f: Callable[P, R], nondiff_argnums: Sequence[int] = ()) -> CustomVjp[P, R]:
-    """Give a function a rule of its own for reverse mode.
+    """Give a function its own rule for reverse mode.
 
     Args:
         f: a function of pytrees of arrays that returns one.
-        nondiff_argnums: positions of arguments that are no arrays to be differentiated (functions, options): they are
-            handed to ``bwd`` before the residuals.
+        nondiff_argnums: positions of arguments that are no differentiable arrays (functions, options). ``bwd`` gets
+            them before the residuals.
 
     Returns:
         The function, with a method ``defvjp(fwd, bwd)`` that declares the rule. Forward mode is refused, unless
-        ``defjvp(jvp)`` or ``defjvps(*jvps)`` declares one for it too, as in `custom_jvp`.
+        ``defjvp(jvp)`` or ``defjvps(*jvps)`` declares a rule for it too, as in `custom_jvp`.
 
     Example:
         >>> import numpy as np
@@ -189,15 +190,15 @@ def custom_vjp(f: Callable[P, R], nondiff_argnums: Sequence[int] = ()) -> Custom
 
 @folded
 def custom_jvp(f: Callable[P, R], nondiff_argnums: Sequence[int] = ()) -> CustomJvp[P, R]:
-    """Give a function a rule of its own for forward mode, of which reverse mode takes the transpose.
+    """Give a function its own rule for forward mode. Reverse mode uses the transpose of the rule.
 
     Args:
         f: a function of pytrees of arrays that returns one.
-        nondiff_argnums: positions of arguments that are no arrays to be differentiated (functions, options): they are
-            handed to the rule before the primals.
+        nondiff_argnums: positions of arguments that are no differentiable arrays (functions, options). The rule gets
+            them before the primals.
 
     Returns:
-        The function, with methods ``defjvp(jvp)`` and ``defjvps(*jvps)`` that declare the rule; ``defvjp(fwd, bwd)``
+        The function, with methods ``defjvp(jvp)`` and ``defjvps(*jvps)`` that declare the rule. ``defvjp(fwd, bwd)``
         declares one for reverse mode instead of the transpose, as in `custom_vjp`.
 
     Example:

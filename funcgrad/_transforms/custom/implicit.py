@@ -1,4 +1,4 @@
-"""``implicit_root``: what an equation determines, differentiated without a look at how it was found."""
+"""``implicit_root``: differentiates the solution of an equation without differentiating the solver."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ Solver = Callable[[Callable[[np.ndarray], np.ndarray], np.ndarray], Any]
 
 @folded
 def implicit_root(residual: Callable[..., Any], guess: Any, *args: Any, solver: Solver | None = None) -> Any:
-    """Find ``x`` with ``residual(x, *args) = 0``; differentiable by ``args``, in both modes and to any order.
+    """Find ``x`` with ``residual(x, *args) = 0``. It is differentiable by ``args``, in both modes and to any order.
 
-    The root is found on plain NumPy arrays, by a solver that no transform looks into (under `jit` on XLA it is called
-    when the program runs). The derivative comes from one linear solve at the root::
+    A solver that no transform traces finds the root on plain NumPy arrays; under `jit` on XLA it is called when the
+    program runs. The derivative comes from one linear solve at the root::
 
         x_dot = -(d residual / d x)^-1 (d residual / d args) args_dot
 
     Args:
-        residual: takes ``x`` and ``args``, and returns an array of the shape of ``x``; written with NumPy. What it
-            closes over has no derivative here.
-        guess: f64[...]: where the search begins; it has no derivative.
+        residual: takes ``x`` and ``args``, and returns an array of the shape of ``x``; written with NumPy. Values that
+            it closes over have no derivative here.
+        guess: f64[...]: the start of the search; it has no derivative.
         args: pytrees of arrays.
-        solver: takes ``f(x)``, which is the residual, and the guess, and returns the root, all of them NumPy arrays;
+        solver: takes ``f(x)``, which is the residual, and the guess, and returns the root, all as NumPy arrays.
             ``None`` is ``scipy.optimize.root`` with the Jacobian from `jacfwd`.
 
     Returns:
@@ -51,7 +51,7 @@ def implicit_root(residual: Callable[..., Any], guess: Any, *args: Any, solver: 
     Raises:
         TypeError: the guess is not a real float array.
         NotDifferentiableError: the residual closes over a traced value.
-        TreeMismatchError: the residual has another shape than the guess.
+        TreeMismatchError: the shape of the residual differs from that of the guess.
         RuntimeError: SciPy does not converge (under `jit`, as an error of the program that runs).
 
     Example:
@@ -126,7 +126,7 @@ def _check(residual: Callable[..., Any], guess: Aval, x: Any, y: Any) -> None:
 
 
 def _by_scipy(f: Callable[[np.ndarray], np.ndarray], guess: np.ndarray) -> np.ndarray:
-    """Powell's hybrid method, whose unknowns are one float64 vector."""
+    """Find the root by Powell's hybrid method, with all unknowns in one float64 vector."""
     size = guess.size
 
     def flat(x: np.ndarray) -> np.ndarray:
@@ -134,7 +134,7 @@ def _by_scipy(f: Callable[[np.ndarray], np.ndarray], guess: np.ndarray) -> np.nd
 
     start = np.asarray(guess, np.float64).reshape(size)
     found = optimize.root(flat, start, jac=jacfwd(flat), tol=1e-13)
-    # At the limits of precision SciPy may report slow progress where there is nothing left to gain.
+    # At the limits of precision SciPy may report slow progress although the root is found.
     if not found.success and not np.allclose(found.fun, 0, atol=1e-9):
         why = " ".join(found.message.split()).rstrip(".")
         raise RuntimeError(f"implicit_root: SciPy found no root ({why}). Give a nearer guess, or a solver.")

@@ -13,7 +13,7 @@ def stop_gradient(x: Any) -> Any:
     """Return the argument as a constant: no derivative flows through it, in any transform.
 
     Args:
-        x: a pytree of arrays; other leaves pass as they are.
+        x: a pytree of arrays; other leaves are returned unchanged.
 
     Returns:
         The same values. Under eager `grad` and `jvp` they are plain arrays.

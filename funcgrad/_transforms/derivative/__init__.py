@@ -1,1 +1,1 @@
-"""Derivatives: forward, reverse and of higher order."""
+"""Derivatives: forward mode, reverse mode, and higher orders."""

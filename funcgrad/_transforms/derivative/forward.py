@@ -102,7 +102,7 @@ def _primal_and_tangent(leaf: Any, trace: ForwardTrace) -> tuple[Any, Any]:
 
 
 class Linearized:
-    """The derivative at a point as a function of the tangents; its ``graph`` is the program it runs."""
+    """The derivative at a point, as a function of the tangents. Its ``graph`` is the program it runs."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -112,7 +112,7 @@ class Linearized:
 
     @folded
     def __call__(self, *tangents: Any) -> Any:
-        """The tangent of the output, for one tangent per primal, with its structure, shapes and dtypes."""
+        """Return the tangent of the output, for one tangent per primal with the same structure, shapes and dtypes."""
         assert self.graph.trees is not None
         in_tree, out_tree = self.graph.trees
         dots = flatten_up_to(in_tree, tangents, f"linearize: the tuple of tangents of {self.graph.name}")
@@ -137,7 +137,7 @@ class Linearized:
 def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """Compute a function and its derivative at a point, as a linear function of tangents.
 
-    The function runs once: where many tangents are pushed through at one point, this is cheaper than `jvp` for each.
+    The function runs once. For many tangents at one point this is cheaper than a `jvp` for each.
 
     Args:
         f: a function of as many arguments as there are primals.
@@ -145,7 +145,7 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tu
         has_aux: whether ``f`` returns ``(out, aux)``.
 
     Returns:
-        ``(out, f_jvp)``, with ``aux`` as a third where ``has_aux``; ``f_jvp(*tangents)`` is the tangent of the output.
+        ``(out, f_jvp)``, and ``aux`` as a third with ``has_aux``; ``f_jvp(*tangents)`` is the tangent of the output.
 
     Raises:
         NotDifferentiableError: a primal is of integer or boolean dtype.
@@ -179,6 +179,6 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tu
 
 
 def _ended(tree: Any) -> Any:
-    """A pytree in which the tracers of an ended forward pass are replaced by their values."""
+    """Replace the tracers of an ended forward pass in a pytree by their values."""
     found, treedef = flatten(tree)
     return unflatten(treedef, [x._value if type(x) is ForwardTracer and not x._owner.alive else x for x in found])

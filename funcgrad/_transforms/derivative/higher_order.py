@@ -1,4 +1,4 @@
-"""What is built on forward and reverse mode: Jacobians, Hessians and their products."""
+"""Jacobians, Hessians and their products, built on forward and reverse mode."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from funcgrad.tree import flatten, leaves, unflatten
 
 P = ParamSpec("P")
 
-# How many numbers a batch of unit vectors and of their results has, where there are several: 2 MiB of doubles.
+# The greatest number of elements in one of several batches of unit vectors and of their results: 2 MiB of doubles.
 _BATCH = 1 << 18
-# So few are pushed one after the other: a batch of two or three takes longer than they do.
+# Up to this number, unit vectors are pushed one by one: a batch of two or three takes longer.
 _FEW = 3
 
 
@@ -46,13 +46,13 @@ def jacfwd(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> 
 
     Args:
         f: a function of pytrees of arrays that returns one; with ``has_aux`` it returns ``(out, aux)``.
-        argnums: by which positional arguments, of float dtype, to differentiate.
-        has_aux: whether ``f`` returns auxiliary data beside the output.
+        argnums: the positional arguments, of float dtype, to differentiate by.
+        has_aux: whether ``f`` also returns auxiliary data.
 
     Returns:
-        A function of the arguments of ``f``. Its result has the structure of the output; in place of each leaf of
-        shape ``s`` it has a pytree like the argument (a tuple of them where ``argnums`` is a sequence) whose leaves
-        have shape ``s + shape of the argument's leaf``. ``(jacobian, aux)`` with ``has_aux``.
+        A function of the arguments of ``f``. Its result has the structure of the output. Each leaf of shape ``s`` is
+        replaced by a pytree like the argument (a tuple of these if ``argnums`` is a sequence), whose leaves have shape
+        ``s + shape of the argument's leaf``. With ``has_aux`` the result is ``(jacobian, aux)``.
 
     Raises:
         NotDifferentiableError: an argument is not of float dtype, or an output is of integer or boolean dtype.
@@ -116,7 +116,7 @@ def jacrev(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> 
 def _pulled(
     transform: str, f: Callable[..., Any], argnums: Argnums, has_aux: bool, args: tuple, kwargs: dict
 ) -> tuple[list[Any], Any, Any, list[Any]]:
-    """The arguments by which to differentiate, the output, its pullback, and what is auxiliary in a list."""
+    """Return the differentiated arguments, the output, its pullback, and the auxiliary data in a list."""
     g, chosen = _of_chosen(transform, f, argnums, args, kwargs)
     out, pullback, *aux = vjp(g, *chosen, has_aux=has_aux)
     return chosen, out, pullback, aux
@@ -139,24 +139,24 @@ def _by_rows(transform: str, f: Callable[..., Any], argnums: Argnums, pulled: tu
 def jacobian(
     f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, *, mode: str | None = None
 ) -> Callable[P, Any]:
-    """Make the function that computes the Jacobian, by the mode that takes fewer passes.
+    """Make the function that computes the Jacobian, by the mode that needs fewer passes.
 
     Args:
         f: as for `jacfwd`.
         argnums: as for `jacfwd`.
         has_aux: as for `jacfwd`.
         mode: ``"forward"`` (a column for each element of the arguments, `jacfwd`) or ``"reverse"`` (a row for each
-            element of the outputs, `jacrev`); without it forward mode where the arguments have fewer elements than the
-            outputs and ``f`` has it, reverse mode otherwise. Complex outputs take forward mode, complex arguments
+            element of the outputs, `jacrev`). By default it is forward mode if the arguments have fewer elements than
+            the outputs and ``f`` supports it, else reverse mode. Complex outputs need forward mode, complex arguments
             reverse mode.
 
     Returns:
         As for `jacfwd`.
 
     Raises:
-        NotDifferentiableError: an argument or an output is of integer or boolean dtype, or the mode cannot take its
-            complex numbers.
-        ValueError: the mode is another one.
+        NotDifferentiableError: an argument or an output is of integer or boolean dtype, or the mode does not support
+            its complex numbers.
+        ValueError: the mode is unknown.
 
     Example:
         >>> import numpy as np
@@ -164,7 +164,7 @@ def jacobian(
         >>> fg.jacobian(lambda x: np.outer(x, x)[0])(np.array([1.0, 2.0]))
         array([[2., 0.], [2., 1.]])
 
-    ``f`` runs once more where its outputs turn out to be many.
+    ``f`` runs once more if it has many outputs.
     """
     if mode not in (None, "forward", "reverse"):
         raise ValueError(
@@ -184,7 +184,7 @@ def jacobian(
         if any(aval.dtype.kind == "c" for aval in outs):
             return forward(*args, **kwargs)
         if columns and not any(aval.dtype.kind == "c" for aval in inputs):
-            # What has a rule for reverse mode only is left to that.
+            # A function with a rule for reverse mode only falls through to reverse mode.
             with contextlib.suppress(NotDifferentiableError):
                 return forward(*args, **kwargs)
         return _by_rows("jacobian", f, argnums, pulled)
@@ -197,13 +197,13 @@ def hessian(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) ->
     """Make the function that computes the Hessian, by forward mode over reverse mode.
 
     Args:
-        f: as for `jacfwd`; mostly its output is a scalar.
+        f: as for `jacfwd`; its output is usually a scalar.
         argnums: as for `jacfwd`.
         has_aux: as for `jacfwd`.
 
     Returns:
-        A function of the arguments of ``f``: the structure of the output, with the argument's structure twice in place
-        of each leaf.
+        A function of the arguments of ``f``. Its result has the structure of the output, with the argument's structure
+        twice in place of each leaf.
 
     Example:
         >>> import numpy as np
@@ -233,12 +233,12 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any] | None = None, tangents: S
         tangents: one per primal, with its structure, shapes and dtypes: the direction.
 
     Returns:
-        The product, a pytree like the primal; a tuple of them where there are several primals. Without a point, the
-        function of ``(primals, tangents)`` that computes it.
+        The product, a pytree like the primal; a tuple of these for several primals. Without a point, the function of
+        ``(primals, tangents)`` that computes it.
 
     Raises:
         NonScalarOutputError: the output is not a real scalar.
-        TypeError: one of the two is missing, or is no tuple.
+        TypeError: only one of primals and tangents is given, or one is no tuple.
 
     Example:
         >>> import numpy as np
@@ -249,8 +249,9 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any] | None = None, tangents: S
         >>> product((np.array([1.0, 2.0]),), (np.array([0.0, 1.0]),))
         array([ 0., 12.])
 
-    Reverse mode goes over forward mode: the other way round would compute the gradient as well (measured: 6.5 times the
-    function's own time instead of 3.7, for an MLP). A function that has a rule for reverse mode only takes that way.
+    It applies reverse mode to forward mode. The opposite order would compute the gradient as well (for an MLP it takes
+    6.5 times the function's own time instead of 3.7). A function with a rule for reverse mode only takes the opposite
+    order.
 
     Source: Pearlmutter, *Fast Exact Multiplication by the Hessian*, Neural Computation 6 (1994).
     """
@@ -284,7 +285,7 @@ def _each_given(f: Callable[..., Any], name: str, values: Any) -> Sequence[Any]:
 def _of_chosen(
     transform: str, f: Callable[..., Any], argnums: Argnums, args: tuple, kwargs: dict
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """``f`` as a function of the arguments in ``argnums`` alone, and those arguments."""
+    """Return ``f`` as a function of the arguments in ``argnums`` alone, and these arguments."""
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     for number in numbers:
         if not -len(args) <= number < len(args):
@@ -319,7 +320,7 @@ def _refuse_complex(transform: str, what: str, remedy: str, tree: Any) -> None:
 
 
 def _basis(avals: Sequence[Aval], start: int, stop: int) -> list[np.ndarray]:
-    """Unit vectors of a space of several arrays, those of these numbers: for each array all of them, stacked."""
+    """Return the unit vectors with these numbers in a space of several arrays, stacked for each array."""
     stacked, before = [], 0
     for aval in avals:
         block = np.zeros((stop - start, aval.size), aval.dtype)
@@ -331,10 +332,11 @@ def _basis(avals: Sequence[Aval], start: int, stop: int) -> list[np.ndarray]:
 
 
 def _each(push: Callable[[list], list], values: Sequence[Any], like: Sequence[Any], axis: int) -> list[Any]:
-    """The results of ``push`` for every unit vector of the space of ``values``, along the first axis or the last.
+    """Return the results of ``push`` for every unit vector of the space of ``values``, stacked along an axis.
 
-    They are pushed in one batched pass. Of what is large, outside of other transforms, in several, whose batches take
-    little memory: the first Jacobian of 5,000 by 5,000 numbers takes 0.5 s instead of 1.3, in which memory was had.
+    The unit vectors are pushed in one batch. Outside of other transforms a large space is split into several small
+    batches: the first Jacobian of 5,000 by 5,000 numbers takes 0.5 s instead of 1.3 s, which went into allocating
+    memory.
     """
     avals, results = list(map(aval_of, values)), list(map(aval_of, like))
     count = sum(aval.size for aval in avals)
@@ -353,7 +355,10 @@ def _each(push: Callable[[list], list], values: Sequence[Any], like: Sequence[An
 
 
 def _split(stacked: Any, x: Any, spans: Sequence[Any], axis: int) -> list[Any]:
-    """What was stacked over several arrays, taken apart by them: output's shape first, input's last."""
+    """Split a result that was stacked over several arrays into one part for each.
+
+    First the output's shape, then the input's.
+    """
     parts, start = [], 0
     shape = aval_of(x).shape
     for aval in map(aval_of, spans):

@@ -49,12 +49,12 @@ def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Ca
     Args:
         f: returns a real scalar (shape ``[]``); its arguments may be pytrees of arrays. With ``has_aux`` it returns
             ``(scalar, aux)``.
-        argnums: by which positional arguments to differentiate.
-        has_aux: whether ``f`` returns auxiliary data beside the scalar.
+        argnums: the positional arguments to differentiate by.
+        has_aux: whether ``f`` also returns auxiliary data.
 
     Returns:
-        A function of the arguments of ``f`` that returns the gradient: a pytree like the argument, or a tuple of them
-        where ``argnums`` is a sequence; ``(gradient, aux)`` with ``has_aux``. Complex gradients follow JAX's
+        A function of the arguments of ``f`` that returns the gradient: a pytree like the argument, or a tuple of these
+        if ``argnums`` is a sequence. With ``has_aux`` it returns ``(gradient, aux)``. Complex gradients follow JAX's
         convention (the conjugate of the steepest-ascent direction).
 
     Raises:
@@ -74,7 +74,7 @@ def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Ca
 
     @functools.wraps(f)
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        # A door (see `folded`) without the call that one costs.
+        # An entry point (see `folded`), written out to save a call.
         before = active_trace()
         try:
             value, grads = compute(args, kwargs)
@@ -128,7 +128,7 @@ def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = Fals
 def _computation(
     f: Callable[..., Any], argnums: Argnums, has_aux: bool, transform: str
 ) -> Callable[[tuple, dict], tuple[Any, Any]]:
-    """What computes value and gradient for given arguments; the doors around it unpack them once."""
+    """Return the function that computes value and gradient. Each entry point takes what it needs from the pair."""
     argnums = checked_argnums(transform, f, argnums)
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
 
@@ -162,13 +162,13 @@ def split_aux(f: Callable[..., Any], out: Any) -> tuple[Any, Any]:
 
 
 def _aux(f: Callable[..., Any], recording: Recording) -> Any:
-    """The auxiliary data, without tracers; the output alone stays behind."""
+    """Return the auxiliary data without tracers, and keep only the output in the recording."""
     recording.out, aux = split_aux(f, recording.out)
     return recording.untraced(aux)
 
 
 def _seeded(f: Callable[..., Any], recording: Recording) -> tuple[Any, Iterator[tuple[Any, Any]]]:
-    """The value, and what the pass starts from; an iterator, since that holds on to nothing once it was used."""
+    """Return the value and the seeds of the pass, as an iterator, which keeps no reference to a seed after its use."""
     out = recording.out
     if type(out) is ReverseTracer and out._owner is recording.trace:
         if out.shape or out.dtype.kind == "c":
@@ -182,7 +182,7 @@ def _seeded(f: Callable[..., Any], recording: Recording) -> tuple[Any, Iterator[
     return out, iter(())
 
 
-# With it the way back begins.
+# The backward pass begins in this function.
 replays(_seeded, lambda frame, made_at: around(frame).back)
 
 
@@ -213,10 +213,10 @@ def _refuse_output(f: Callable[..., Any], out: Any) -> Any:
 
 
 class Pullback:
-    """The transposed derivative at a point: cotangents of the outputs in, cotangents of the primals out.
+    """The transposed derivative at a point: it takes cotangents of the outputs and returns those of the primals.
 
-    It may be called any number of times. Its ``graph`` is the program it runs, with what the forward pass kept as
-    constants.
+    It can be called any number of times. Its ``graph`` is the program it runs, with the values that the forward pass
+    kept as constants.
     """
 
     def __init__(self, f_name: str, recording: Recording, outputs: list[Any], out_tree: TreeDef) -> None:
@@ -230,7 +230,7 @@ class Pullback:
 
     @folded
     def __call__(self, cotangent: Any) -> tuple[Any, ...]:
-        """The cotangent of each primal, for a cotangent with the structure, shapes and dtypes of the output."""
+        """Return the cotangent of each primal, for a cotangent with the structure, shapes and dtypes of the output."""
         bars, treedef = flatten(cotangent)
         bars = [settled(bar) for bar in bars]
         if treedef != self._out_tree:
@@ -242,7 +242,7 @@ class Pullback:
 
     @property
     def graph(self) -> Graph:
-        """The pullback as a graph: its inputs are the cotangents."""
+        """The pullback as a graph. Its inputs are the cotangents."""
         avals = [aval_of(value) for value, _ in self._outputs]
         return stage_flat(lambda *bars: flatten(self._pull(list(bars)))[0], avals, f"vjp_{self._f_name}")
 
@@ -277,8 +277,8 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
         has_aux: whether ``f`` returns ``(out, aux)``.
 
     Returns:
-        ``(out, pullback)``, with ``aux`` as a third where ``has_aux``; ``pullback(out_bar)`` is a tuple with a
-        cotangent per primal, and ``pullback.graph`` is its graph.
+        ``(out, pullback)``, and ``aux`` as a third with ``has_aux``; ``pullback(out_bar)`` is a tuple with a cotangent
+        per primal, and ``pullback.graph`` is its graph.
 
     Raises:
         NotDifferentiableError: a primal is of integer or boolean dtype.
@@ -296,7 +296,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
     leaves, out_tree = flatten(recording.out)
     outputs = [recording.taken_apart(returned("vjp", name_of(f), y)) for y in leaves]
     given = recording.primals
-    # The tape keeps them, and the caller may write to what it gets.
+    # The tape keeps the values, and the caller may write to the returned ones.
     values = unflatten(out_tree, [lasting(frozen(value), given) for value, _ in outputs])
     result = values, Pullback(name_of(f), recording, outputs, out_tree)
     return (*result, aux) if has_aux else result

@@ -1,1 +1,1 @@
-"""Memory that tensors share: views of it, and writes to it."""
+"""The memory that tensors share: views of it, and writes to it."""

@@ -1,9 +1,9 @@
-"""In-place operations and the tape: what is refused, and which history a tensor, and the views of it, have afterwards.
+"""In-place operations and the tape: refusals, and the histories of a tensor and its views after a write.
 
-Memory is shared, and is written to. History is kept once for each memory: by the tensor that is no view, the *root*.
-A write to the root, or to a view of it, gives the root another node. A view knows how it shows its root
-(`remember_view`), so its own node is recorded anew when it is next read, if the root's history has changed since.
-Programs without such a write pay nothing for it: the first one sets the trace's ``histories`` and its ``refresh`` hook.
+Tensors share memory and write to it. The tensor that is no view, the *root*, keeps the history of the memory. A write
+to the root or to a view of it gives the root another node. A view knows the steps from its root (`remember_view`). If
+the root's history has changed, the view's own node is recorded anew before it is read again. Programs without such a
+write pay nothing for it: the first one sets the trace's ``histories`` and its ``refresh`` hook.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ _UNRECORDED = (
     "the view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or "
     "both outside (if you want the inplace to be tracked)."
 )
-# Whose derivatives read the result where PyTorch's read the operands.
+# Primitives whose derivatives read the result, while PyTorch's read the operands.
 _KEEPING_RESULTS = (abs_p, div_p, max_p, min_p)
 
 
 def base_of(x: Any) -> Any:
-    """The tensor of which a tensor shows a part in the same memory; ``None`` for a root."""
+    """Return the tensor whose memory a view shows; ``None`` for a root."""
     base = getattr(x, "_viewed", None)
     return base if base is not None and owner_of(base._value) is owner_of(x._value) else None
 
 
 def root_of(x: Any) -> Any:
-    """The tensor that is no view, of which a tensor shows a part."""
+    """Return the root of a tensor: the tensor that is no view."""
     while (base := base_of(x)) is not None:
         x = base
     return x
 
 
 def steps_of(x: Any) -> list[Step]:
-    """The way from the root to a tensor."""
+    """Return the steps from the root to a tensor."""
     steps: list[Step] = []
     while (base := base_of(x)) is not None:
         steps.append((x._viewed_by, x._viewed_at))
@@ -61,7 +61,7 @@ def steps_of(x: Any) -> list[Step]:
 
 
 def _serial(x: Any) -> int:
-    """When the history of a view was recorded, or would have been."""
+    """Return the serial number of a view's recording, or of the time when it would have been recorded."""
     return x._node[0] if x._node is not None else abs(getattr(x, "_seen", 0))
 
 
@@ -86,7 +86,7 @@ def _renew(x: Any) -> None:
 
 
 def _set_node(x: Any, node: Any) -> None:
-    """Give a tensor another node; it goes on retaining its gradient."""
+    """Give a tensor another node. It continues to retain its gradient."""
     if x._node is not None and retained.get(x._node) is x:
         del retained[x._node]
         if node is not None:
@@ -102,7 +102,7 @@ class _Histories:
             for x in operands:
                 if type(x) is trace.tracer_type:
                     self.renew(x)
-        # A renewed tensor is still a tensor of this trace.
+        # A renewed tensor still belongs to this trace.
         return False
 
     def renew(self, x: TensorBase) -> None:
@@ -117,7 +117,7 @@ _HISTORIES = _Histories()
 
 
 def rebase(root: Any, node: Any, title: str) -> None:
-    """Give a root the node of what it holds after a write."""
+    """Give a root the node of its value after a write."""
     node.value_id, node.title = id(root._value), title
     node.last_title = last = getattr(root._node, "last_title", [title])
     last[0] = title
@@ -129,14 +129,14 @@ def rebase(root: Any, node: Any, title: str) -> None:
 
 
 def begin(x: Any) -> None:
-    """Make a tensor a leaf; as in PyTorch views from before belong to it if they were written to since."""
+    """Make a tensor a leaf. As in PyTorch, older views belong to it if they were written to since."""
     x._node = LeafNode(x)
     if (written := WRITES.latest(x._value)) and base_of(x) is None:
         _change(x, written)
 
 
 def _change(root: Any, serial: int) -> None:
-    """Have views from before a serial number renewed when they are read."""
+    """Mark views from before a serial number, so that they are renewed when they are read."""
     root._changed = serial
     if root._owner.histories is None:
         root._owner.histories = _HISTORIES
@@ -144,19 +144,19 @@ def _change(root: Any, serial: int) -> None:
 
 
 def keeps_more(node: Any) -> bool:
-    """Whether an operation keeps its result where PyTorch's does not: there the result may be overwritten."""
+    """Return whether an operation keeps its result and PyTorch's does not: then the result may be overwritten."""
     return type(node) is not LeafNode and primitive_of(node) in _KEEPING_RESULTS
 
 
 def remember_copy(node: Any, copy: Any) -> None:
-    """Have a node know a copy of its value that is kept."""
+    """Tell a node that a copy of its value is kept."""
     if not hasattr(node, "copies"):
         node.copies = []
     node.copies.append(weakref.ref(copy))
 
 
 def exchange(node: Any, old: Any, new: Any) -> None:
-    """Have a node keep another array instead of one."""
+    """Replace an array that a node keeps by another one."""
     first = 2 + parent_counts[node[1]]
     node[first:] = [_exchanged(one, old, new) for one in node[first:]]
 
@@ -168,7 +168,7 @@ def _exchanged(kept: Any, old: Any, new: Any) -> Any:
 
 
 def _spare(root: Any) -> None:
-    """Before a result is overwritten, have its operation keep a copy where PyTorch's would do without."""
+    """Copy a result before it is overwritten, if its operation keeps it and PyTorch's operation does not."""
     node = root._node
     if node is None or not keeps_more(node) or getattr(node, "lost", False):
         return
@@ -182,23 +182,23 @@ def note(x: Any, *, is_recorded: bool) -> None:
     """Note that a tensor's memory was written to."""
     WRITES.note((x,), count=True)
     if not is_recorded and (root := root_of(x)) is not x and root._node is not None:
-        # As in PyTorch other views no longer lead back through this one, but straight to the root.
+        # As in PyTorch, other views now lead straight to the root, and no longer through this one.
         _change(root, next_serial())
 
 
 def check_in_place(x: Any, others: Iterable[Any], asked: str, *, part: bool = False) -> bool:
-    """Whether an in-place operation is to be recorded; refused where PyTorch refuses, in its words.
+    """Return whether an in-place operation is recorded; refuse it where PyTorch does, in PyTorch's words.
 
     Args:
         x: the tensor.
-        others: what is written, or read for it.
-        asked: what the user wrote, for errors.
-        part: whether a view of the tensor is written to, which needs no tensor of its own.
+        others: the values that are written, or read for the write.
+        asked: the user's operation, for errors.
+        part: whether a view of the tensor is written to, without a tensor for the view.
 
     Raises:
-        RuntimeError: the tensor is a leaf that requires a gradient, or a view of one, or one of several views, or was
-            made in ``no_grad``.
-        TracerAssignmentError: a value of a transform is to be written, or a transform runs.
+        RuntimeError: the tensor is a leaf that requires a gradient, a view of one, one of several views, or was made in
+            ``no_grad``.
+        TracerAssignmentError: the value belongs to a transform, or a transform is running.
     """
     involved = False
     for other in others:
@@ -232,7 +232,7 @@ def check_in_place(x: Any, others: Iterable[Any], asked: str, *, part: bool = Fa
 
 
 def _refuse_special(x: Any, how: str) -> None:
-    """Refuse views that were made in ``no_grad``, or of which there are several."""
+    """Refuse views that were made in ``no_grad``, or that a function returned together with others."""
     one = x
     while base_of(one) is not None and not hasattr(one, "_several") and getattr(one, "_seen", 0) >= 0:
         one = base_of(one)

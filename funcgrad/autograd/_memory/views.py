@@ -1,8 +1,9 @@
-"""Views: which results share the memory of a tensor, and that none is the tensor itself where PyTorch gives another.
+"""Views: the results that share the memory of a tensor. As in PyTorch, a view is never the tensor itself.
 
-The surface that all tracers have leaves out what would change nothing: of a tracer nobody can tell. A tensor can be
-written to, and be told from another of the same memory. So a function that rearranges gives a further tensor in any
-case, one that computes gives one with memory of its own, and an element is a view, not a number.
+For other tracers, NumPy's functions return the argument itself if nothing changes, because nobody can see the
+difference. A tensor can be written to, and be compared with another one of the same memory. So a function that
+rearranges always returns another tensor, a function that computes returns one with its own memory, and an element is a
+view, not a number.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ from funcgrad.autograd._torch import array_of, is_torchs
 from funcgrad.numpy.extend import functions, normalize_axis
 from funcgrad.numpy.extend import getitem as index
 
-# What is attached to every tracer.
+# The method of all tracers.
 _array_function: Callable[..., Any] = vars(Tracer)["__array_function__"]
 
-# NumPy's functions whose results are views.
+# NumPy's functions that return views.
 _VIEWS = (
     "reshape ravel transpose matrix_transpose swapaxes moveaxis rollaxis squeeze expand_dims atleast_1d atleast_2d "
     "atleast_3d broadcast_arrays diagonal diag split array_split hsplit vsplit dsplit unstack real imag flip fliplr "
@@ -41,28 +42,28 @@ _NAMES = frozenset(_VIEWS.split())
 
 
 def shown(x: TensorBase, primitive: Primitive, params: dict) -> Any:
-    """A view."""
+    """Return a view."""
     y = x._owner.apply(primitive, (x,), params)
     remember_view(y, x, primitive, params)
     return y
 
 
 def alias(x: TensorBase) -> Any:
-    """Another tensor with the same memory, recorded as a view is."""
+    """Return another tensor with the same memory, recorded as a view."""
     made = shown(x, reshape_p, {"shape": x.shape})
-    # JAX hands back what does not change.
+    # JAX returns the same array if nothing changes.
     return hold(made, x._value.copy()) if made._value is x._value else made
 
 
 def copied(x: TensorBase) -> Any:
-    """A copy, through which gradients flow."""
+    """Return a copy, through which gradients flow."""
     made = cast_p(x, dtype=x.dtype)
-    # JAX does not copy what does not change, but a step may take its memory.
+    # JAX does not copy an array that does not change, but a donated step may take its memory.
     return hold(made, x._value.copy()) if made._value is x._value else made
 
 
 def hold(made: TensorBase, value: Any) -> Any:
-    """Give a new result an equal value, in other memory."""
+    """Give a new result an equal value in other memory."""
     made._value = value
     if made._node is not None:
         made._node.value_id = id(value)
@@ -70,7 +71,7 @@ def hold(made: TensorBase, value: Any) -> Any:
 
 
 def viewing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A method that rearranges: what it leaves as it is becomes another tensor of the same memory."""
+    """Wrap a method that rearranges: if it returns its argument, return another tensor of the same memory."""
 
     @functools.wraps(function)
     def method(self: Any, *args: Any, **options: Any) -> Any:
@@ -81,7 +82,7 @@ def viewing(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def copying(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A method that computes: what it leaves as it is becomes a copy."""
+    """Wrap a method that computes: if it returns its argument, return a copy."""
 
     @functools.wraps(function)
     def method(self: Any, *args: Any, **options: Any) -> Any:
@@ -92,8 +93,8 @@ def copying(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def expanded(x: Any, shape: tuple[int, ...]) -> Any:
-    """A view in which axes of length 1 repeat."""
-    # What repeats nothing can be written to.
+    """Return a view in which axes of length 1 are repeated."""
+    # If nothing is repeated, the view is writable.
     if math.prod(shape) == x.size:
         return hold(shown(x, reshape_p, {"shape": shape}), x._value.reshape(shape))
     y = shown(x, broadcast_to_p, {"shape": shape})
@@ -101,7 +102,10 @@ def expanded(x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def getitem(self: Any, key: Any, /) -> Any:
-    """``x[key]``; an element is a view of no axes, which the ellipsis at the end has NumPy give."""
+    """Return ``x[key]``.
+
+    An element is a view without axes, which NumPy gives for an ellipsis at the end of the index.
+    """
     entries = key if type(key) is tuple else (key,)
     entries = tuple([entry if type(entry) in _PLAIN else _entry(entry) for entry in entries])
     if len(entries) >= len(self.shape) and not any(entry is Ellipsis for entry in entries):
@@ -110,28 +114,28 @@ def getitem(self: Any, key: Any, /) -> Any:
 
 
 def _entry(entry: Any) -> Any:
-    """A tensor that is one integer counts as that: what it selects is a view."""
+    """Convert a tensor of one integer to the integer, which selects a view."""
     if is_tensor(entry) and not entry.shape and is_integer(entry.dtype):
         return int(entry._value)
     return array_of(entry) if is_torchs(entry) else entry
 
 
 def iterate(self: Any) -> Iterator[Any]:
-    """``iter(x)``, over the first axis; the elements are views."""
+    """Return ``iter(x)``, over the first axis. The elements are views."""
     if not self.shape:
         raise TypeError("iteration over a 0-d tensor")
     return (one_of("Unbind", i, getitem(self, i)) for i in range(self.shape[0]))
 
 
 def one_of(name: str, i: int, y: TensorBase) -> TensorBase:
-    """One of several views that a function of PyTorch's gives at once: none of them is written to in place."""
+    """Mark one of several views that a PyTorch function returns together. None of them can be written to in place."""
     if recording.get():
         y._several = name, i
     return y
 
 
 def unbind(self: Any, dim: int = 0) -> tuple[Any, ...]:
-    """The parts along an axis, without it, as views."""
+    """Return the parts along an axis, without it, as views."""
     if not self.shape:
         raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
     axis = normalize_axis(dim, len(self.shape))
@@ -140,7 +144,7 @@ def unbind(self: Any, dim: int = 0) -> tuple[Any, ...]:
 
 
 def split(self: Any, split_size: int | Sequence[int], dim: int = 0) -> tuple[Any, ...]:
-    """Parts of a length along an axis, the last one perhaps shorter, or of given lengths, as views."""
+    """Return parts of one length along an axis, with a shorter last one, or parts of given lengths, as views."""
     if not self.shape:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     axis = normalize_axis(dim, len(self.shape))
@@ -165,18 +169,18 @@ def split(self: Any, split_size: int | Sequence[int], dim: int = 0) -> tuple[Any
 
 
 def chunk(self: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
-    """At most so many parts along an axis, of one length but for the last, as views."""
+    """Return at most this many parts along an axis, of one length except for the last, as views."""
     if not self.shape:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     length = self.shape[normalize_axis(dim, len(self.shape))]
-    # Of nothing there are as many parts as were asked for.
+    # An axis of length 0 gives as many parts as asked for.
     return split(self, -(-length // chunks), dim) if length else split(self, [0] * chunks, dim)
 
 
 def array_function(self: Any, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
-    """NumPy's protocol, as of any tracer; then the results are looked at."""
+    """Apply NumPy's protocol as for any tracer, and then fix the memory of the results."""
     ours = functions.get(function)
     if ours is None:
         return _array_function(self, function, types, args, kwargs)
@@ -184,7 +188,7 @@ def array_function(self: Any, function: Any, types: Any, args: tuple, kwargs: di
     if len(args) == 1 and args[0] is self and y is not self and type(y) is type(self):
         value = y._value
         if type(value) is np.ndarray and value.base is None and value is not self._value:
-            # The common case: a result in memory of its own.
+            # The common case: a result with its own memory.
             return y
     if function is np.broadcast_to and is_tensor(y):
         return expanded(args[0], y.shape) if args and is_tensor(args[0]) else y
@@ -194,7 +198,7 @@ def array_function(self: Any, function: Any, types: Any, args: tuple, kwargs: di
 
 
 def _apart(y: Any, function: Any, args: tuple) -> Any:
-    """A result with the memory that NumPy's would have."""
+    """Return a result with the memory that NumPy's would have."""
     if not is_tensor(y):
         return y
     operands = list(_tensors(args))

@@ -1,7 +1,7 @@
-"""Writing into tensors: the value goes into the memory there is, and what was done goes on the tape.
+"""Writes into tensors: the value is written to the existing memory, and the operation is recorded on the tape.
 
-Everything is one of two: `compute` replaces a tensor by a function of itself, `put` writes a value to a part of it. Of
-NumPy's values memory is written to. JAX's never change: the tensor gets another one.
+There are two kinds of writes. `compute` replaces a tensor by a function of itself. `put` writes a value to a part of
+it. NumPy's memory is written to. A JAX array never changes, so the tensor gets another one.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ def compute(
 
     Args:
         x: the tensor.
-        function: gets a tensor with the value and the history that ``x`` has.
-        others: what else the function reads.
+        function: gets a tensor with the value and the history of ``x``.
+        others: other values that the function reads.
         title: PyTorch's name for the operation.
-        asked: what the user wrote, for errors.
-        keeps: whether derivatives of the function may read its argument: then they get a copy.
-        apart: whether what else is read has to lie in other memory.
-        out: the same on an array, written to that array; used where nothing is recorded.
+        asked: the user's operation, for errors.
+        keeps: whether derivatives of the function may read its argument, which is then a copy.
+        apart: whether the other values must not share memory with the tensor.
+        out: the same operation on an array, in place; used if nothing is recorded.
     """
     is_recorded = check_in_place(x, others, asked)
     foreign = is_engine_value(x._value)
@@ -95,7 +95,7 @@ def compute(
 
 
 def _is_written(x: Any, out: Callable[[np.ndarray], Any]) -> bool:
-    """Write in place; what NumPy refuses is refused elsewhere, in other words."""
+    """Write in place; return False if NumPy refuses, so that the refusal comes with our words."""
     try:
         out(x._value)
     except (ValueError, TypeError):
@@ -105,13 +105,13 @@ def _is_written(x: Any, out: Callable[[np.ndarray], Any]) -> bool:
 
 
 def _record(x: Any, y: Any, title: str) -> None:
-    """Have a tensor, whose memory holds a result by now, take its history over."""
+    """Move the history of a result to the tensor whose memory holds it now."""
     node = getattr(y, "_node", None)
     if node is None:
         _record_write(x, None, y, WHOLE, (), title)
         return
-    # The tape reads the result where it is now, and is refused to when that is overwritten; an operand that shared the
-    # memory is lost already.
+    # The tape reads the result at its present place, and refuses to read it once it is overwritten. An operand that
+    # shared the memory is lost already.
     kept = [a for a in arrays_in(kept_by(node)) if a is not y._value]
     node.lost = any(owner_of(a) is owner_of(x._value) for a in kept)
     if not node.lost:
@@ -129,7 +129,7 @@ def _record(x: Any, y: Any, title: str) -> None:
 
 
 def _record_write(x: Any, node: Any, v: Any, index: Index, arrays: tuple, title: str) -> None:
-    """Give the root of a tensor the history that it has after a value, with its node, was written to the tensor."""
+    """Give the root of a tensor its history after a value, with its node, was written to the tensor."""
     root, steps = root_of(x), steps_of(x)
     if root._node is None and node is None:
         return
@@ -141,7 +141,7 @@ def _record_write(x: Any, node: Any, v: Any, index: Index, arrays: tuple, title:
 
 
 def _record_functional(root: Any, steps: list, v: Any, index: Index, arrays: tuple) -> None:
-    """The same where a cotangent is not shown as the value is: the root is computed anew."""
+    """Do the same if the cotangent of the value is no view: compute the root anew."""
     old = root._owner.constant(root._value.copy())
     old._node = root._node
     y = replaced(old, steps, v, index, arrays)
@@ -150,13 +150,13 @@ def _record_functional(root: Any, steps: list, v: Any, index: Index, arrays: tup
 
 
 def put(x: Any, v: Any, index: Index, arrays: tuple, title: str, *, asked: str, source: Any = None) -> Any:
-    """Write a value to a part of a tensor of NumPy's, in place, converted to its dtype; return the tensor.
+    """Write a value to a part of a tensor with NumPy values, in place, in its dtype; return the tensor.
 
-    ``source`` is of what the value is a part, if it is.
+    ``source`` is the base of the value, if it is a view.
     """
     is_recorded = check_in_place(x, (v,), asked, part=title == _COPIED)
     if not any(entry is Ellipsis for entry in index.entries):
-        # So that an element is an array, too.
+        # The ellipsis makes an element an array too.
         index = Index((*index.entries, Ellipsis), index.unique)
     place = index.filled(arrays)
     check_memory(x._value if arrays else x._value[place], (v if source is None else source,), apart=bool(arrays))
@@ -188,19 +188,19 @@ def set_item(self: Any, key: Any, other: Any) -> None:
 
 
 def value_of(x: Any) -> Any:
-    """The value of a tensor, and of others what they are."""
+    """Return the value of a tensor; other values unchanged."""
     return x._value if is_tensor(x) else x
 
 
 def plain_value(x: Any) -> Any:
-    """What somebody hands in as a value: objects of other libraries as arrays."""
+    """Return a user's value; objects of other libraries become arrays."""
     if is_torchs(x):
         return array_of(x)
     return as_value(x) if is_foreign_array(x) else x
 
 
 def check_fits(x: TensorBase, shape: tuple[int, ...], dtype: Any) -> None:
-    """Refuse a result of another shape, or whose dtype is of a greater kind."""
+    """Refuse a result of another shape, or of a dtype of a greater kind."""
     if shape != x.shape:
         raise RuntimeError(f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(shape)}")
     if not np.can_cast(dtype, x.dtype, "same_kind"):
@@ -210,9 +210,9 @@ def check_fits(x: TensorBase, shape: tuple[int, ...], dtype: Any) -> None:
 
 
 def check_memory(memory: np.ndarray, others: Iterable[Any], *, apart: bool = False) -> None:
-    """Refuse memory that is written to twice, and operands that lie across it, in PyTorch's words.
+    """Refuse a memory that is written to twice, and operands that overlap with it, in PyTorch's words.
 
-    With ``apart`` they may not lie in just the same place either: what is written is read out of order.
+    With ``apart`` even operands in exactly the same place are refused, because the elements are read in another order.
     """
     if not memory.flags.writeable:
         raise RuntimeError(_SHARED)
@@ -223,7 +223,7 @@ def check_memory(memory: np.ndarray, others: Iterable[Any], *, apart: bool = Fal
 
 
 def _is_across(a: np.ndarray, b: np.ndarray, *, apart: bool) -> bool:
-    """Whether two dense arrays share a part of their memory, or all of it in another order."""
+    """Return whether two dense arrays share a part of their memory, or all of it in another order."""
     if a is b:
         return apart
     if not a.size or not b.size or not np.may_share_memory(a, b):
@@ -235,9 +235,9 @@ def _is_across(a: np.ndarray, b: np.ndarray, *, apart: bool) -> bool:
 
 
 def _give(x: Any, value: Any, asked: str) -> None:
-    """Give a tensor of JAX's values another one, and likewise the tensors of which it is the detached form.
+    """Give a tensor with a JAX value another one, and also the tensors that it was detached from.
 
-    So what PyTorch writes to memory that two tensors share is seen by the one that was cut off the other.
+    PyTorch's detached tensors share memory, so both see a write.
     """
     old = x._value
     sharing = [x]

@@ -1,1 +1,1 @@
-"""Methods of tensors, by name."""
+"""The methods of tensors."""

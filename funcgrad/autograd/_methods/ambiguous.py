@@ -1,4 +1,4 @@
-"""Methods whose name means one thing in NumPy and another in PyTorch: refused until the call says which is meant.
+"""Methods with different meanings in NumPy and PyTorch. They are refused unless the call says which one is meant.
 
 Functions (``np.std(t)``) have NumPy's meaning.
 """
@@ -55,7 +55,7 @@ def _spread(name: str) -> Callable[..., Any]:
 
 
 def repeat(self: Any, *repeats: Any, axis: Any = None) -> Any:
-    """Repeat elements along ``axis=``, which is to be given."""
+    """Repeat elements along ``axis=``, which must be given."""
     if axis is None or len(repeats) != 1:
         _refuse(
             self,

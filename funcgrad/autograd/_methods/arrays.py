@@ -1,4 +1,4 @@
-"""What PyTorch has of whole arrays and NumPy's arrays lack by that name: views, copies, products, measures."""
+"""PyTorch's methods of whole arrays that NumPy lacks by these names: views, copies, products, measures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FULL = slice(None)
 
 
 def _axis(x: Any, dim: Any) -> Any:
-    """An axis, or several, of a tensor that counts as a line where it has none; ``None`` for all."""
+    """Return one or several axes of a tensor, which counts as a vector if it has none; ``None`` for all."""
     dim = tuple(dim) or None if isinstance(dim, list | tuple) else dim
     if x.shape or dim is None:
         return dim
@@ -32,7 +32,7 @@ def _axis(x: Any, dim: Any) -> Any:
 
 
 def _over(function: Callable[..., Any]) -> Method:
-    """A function over some axes."""
+    """Return the method of a function over some axes."""
 
     def method(self: Any, dim: Any = (), keepdim: bool = False) -> Any:
         y = function(self, axis=_axis(self, dim), keepdims=keepdim)
@@ -53,7 +53,7 @@ def _part(self: Any, dim: int, entry: Any) -> Any:
 
 
 def _narrow(self: Any, dim: int, start: Any, length: int) -> Any:
-    """A part of a length along an axis, as a view."""
+    """Return a part of a length along an axis, as a view."""
     size = self.shape[normalize_axis(dim, len(self.shape))]
     start = int(start)
     first = start + size if start < 0 else start
@@ -65,14 +65,14 @@ def _narrow(self: Any, dim: int, start: Any, length: int) -> Any:
 
 
 def _select(self: Any, dim: int, index: int) -> Any:
-    """One place along an axis, as a view without it."""
+    """Return the element at one position along an axis, as a view without this axis."""
     if not self.shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     return _part(self, dim, int(index))
 
 
 def _unflatten(self: Any, dim: int, sizes: Any) -> Any:
-    """An axis as several, as a view."""
+    """Return the tensor with one axis split into several, as a view."""
     axis = normalize_axis(dim, len(self.shape))
     sizes, length = tuple(sizes), self.shape[axis]
     known = -int(np.prod(sizes)) if -1 in sizes else int(np.prod(sizes))
@@ -90,7 +90,7 @@ def _broadcast_to(self: Any, *shape: Any) -> Any:
 
 
 def _moved(self: Any, source: Any, destination: Any) -> Any:
-    """Axes in other places, as a view."""
+    """Return the tensor with axes at other positions, as a view."""
     if self.shape:
         return fnp.moveaxis(self, source, destination)
     for axes in (source, destination):
@@ -99,7 +99,7 @@ def _moved(self: Any, source: Any, destination: Any) -> Any:
 
 
 def _flip(self: Any, *axes: Any) -> Any:
-    """A copy in reverse order along axes."""
+    """Return a copy in reverse order along axes."""
     axes = dims_of(axes)
     if self.shape:
         return copied(fnp.flip(self, axes))
@@ -108,27 +108,27 @@ def _flip(self: Any, *axes: Any) -> Any:
 
 
 def _roll(self: Any, shifts: Any, dims: Any = None) -> Any:
-    """A copy in which elements go round along axes."""
+    """Return a copy with elements rolled along axes."""
     return fnp.roll(self, shifts, dims)
 
 
 def _diag(self: Any, diagonal: int = 0) -> Any:
-    """The matrix of a diagonal, or a copy of the diagonal of a matrix."""
+    """Return the matrix of a diagonal, or a copy of the diagonal of a matrix."""
     return copied(fnp.diag(self, diagonal))
 
 
 def _diff(self: Any, n: int = 1, dim: int = -1) -> Any:
-    """Differences along an axis."""
+    """Return the differences along an axis."""
     return fnp.diff(self, n, dim) if n else copied(self)
 
 
 def _where(self: Any, condition: Any, other: Any) -> Any:
-    """The elements where a condition is true, those of another tensor elsewhere."""
+    """Return the elements where a condition is true, and those of another tensor elsewhere."""
     return fnp.where(plain_value(condition), self, plain_value(other))
 
 
 def _equal(self: Any, other: Any) -> bool:
-    """Whether shape and elements are the same."""
+    """Return whether shape and elements are the same."""
     return bool(np.array_equal(self._value, value_of(plain_value(other))))
 
 
@@ -143,13 +143,13 @@ def _is_close(name: str) -> Method:
 
 
 def _logdet(self: Any) -> Any:
-    """The logarithm of the determinant; NaN where that is negative."""
+    """Return the logarithm of the determinant; NaN if the determinant is negative."""
     sign, logarithm = fnp.linalg.slogdet(self)
     return fnp.where(sign >= 0, logarithm, np.nan)
 
 
 def _count_nonzero(self: Any, dim: Any = None) -> Any:
-    """How many elements are not 0."""
+    """Return how many elements are not 0."""
     return self._owner.constant(np.count_nonzero(self._value, axis=_axis(self, dim)))
 
 
@@ -164,13 +164,13 @@ def _filled(name: str) -> Method:
 
 
 def _new_full(self: Any, size: Any, fill_value: Any, dtype: Any = None, requires_grad: bool = False) -> Any:
-    """A tensor of this dtype, unless another is given, full of a number."""
+    """Return a tensor filled with a number, of this dtype unless another one is given."""
     made = self._owner.constant(np.full(tuple(size), value_of(fill_value), dtype or self.dtype))
     return made.requires_grad_() if requires_grad else made
 
 
 def _is_contiguous(self: Any) -> bool:
-    """Whether the elements lie in memory in C order, without gaps."""
+    """Return whether the elements are in C order in memory, without gaps."""
     return not isinstance(self._value, np.ndarray) or self._value.flags.c_contiguous
 
 

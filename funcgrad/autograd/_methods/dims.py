@@ -1,6 +1,6 @@
-"""What a tensor computes along axes, by NumPy's or PyTorch's names of the arguments.
+"""Reductions and other methods along axes, with NumPy's or PyTorch's names of the arguments.
 
-As in PyTorch a tensor without axes counts as a line of one element where an axis is named: 0 and -1 are its axes.
+As in PyTorch, a tensor without axes counts as a vector of one element if an axis is named: it has the axes 0 and -1.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from funcgrad.numpy.extend import normalize_axes, normalize_axis
 
 
 def check_of_scalar(axes: Iterable[Any]) -> None:
-    """Refuse axes that a line of one element lacks."""
+    """Refuse axes that a vector of one element lacks."""
     for axis in axes:
         normalize_axis(axis, 1)
 
 
 def span(x: Any, start: int, end: int) -> tuple[int, int]:
-    """The first and the last of the axes from one to another."""
+    """Return the first and the last of the axes from one to another."""
     ndim = max(len(x.shape), 1)
     first, last = normalize_axis(start, ndim), normalize_axis(end, ndim)
     if first > last:
@@ -37,7 +37,7 @@ def span(x: Any, start: int, end: int) -> tuple[int, int]:
 
 
 def _axis(name: str, x: Any, dim: Any, axis: Any) -> Any:
-    """The axes as NumPy takes them; ``None`` for all, which PyTorch also writes as none of them."""
+    """Return the axes in NumPy's form: ``None`` for all axes, which PyTorch also writes as an empty tuple."""
     if dim is None:
         dim = axis
     elif axis is not None:
@@ -64,7 +64,7 @@ def _reduction(name: str) -> Callable[..., Any]:
         if keepdim:
             options["keepdims"] = True
         y = function(self, axis=_axis(name, self, dim, axis), **options)
-        # Over no axes there is nothing to add up.
+        # A reduction over no axes returns the same array.
         return hold(y, y._value.copy()) if y._value is self._value else y
 
     method.__name__ = name
@@ -81,7 +81,7 @@ def _running(name: str) -> Callable[..., Any]:
             return function(self, chosen, dtype)
         check_of_scalar((chosen,))
         if self.dtype.kind in "fc":
-            # Of a single number it is that number, and so is the derivative.
+            # The sum of a single number is the number itself, with the same derivative.
             return cast_p(self, dtype=np.dtype(dtype or self.dtype))
         return function(self, None, dtype).reshape()
 
@@ -91,14 +91,14 @@ def _running(name: str) -> Callable[..., Any]:
 
 
 def _one_line(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A method along one axis, of a tensor without axes too."""
+    """Wrap a method along one axis, so that it accepts a tensor without axes."""
 
     @functools.wraps(function)
     def method(self: Any, dim: Any) -> Any:
         if not self.shape:
             check_of_scalar((dim,))
             return function(self.reshape(1), 0).reshape()
-        # The softmax of nothing is nothing.
+        # The softmax of an empty tensor is empty.
         return function(self, normalize_axis(dim, len(self.shape))) if all(self.shape) else copied(self)
 
     return method
@@ -106,7 +106,7 @@ def _one_line(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @_one_line
 def log_softmax(x: Any, dim: int) -> Any:
-    """The logarithm of the softmax along an axis."""
+    """Return the logarithm of the softmax along an axis."""
     if not is_floating(x.dtype):
         raise RuntimeError(f"softmax: the tensor is {x.aval}; needed floating numbers. Convert it with t.float().")
     return bind(log_softmax_p, (x,), {"axes": (dim,)})
@@ -114,14 +114,14 @@ def log_softmax(x: Any, dim: int) -> Any:
 
 @_one_line
 def softmax(x: Any, dim: int) -> Any:
-    """The softmax along an axis."""
+    """Return the softmax along an axis."""
     return fnp.exp(log_softmax(x, dim))
 
 
 def norm(self: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
-    """The norm of the elements as of a vector: of order 2, unless 1, inf or -inf is asked for.
+    """Return the norm of the elements as a vector, of order 2 by default, or of order 1, inf or -inf.
 
-    Where it is 0 the derivative is 0, as in PyTorch.
+    If the norm is 0, the derivative is 0, as in PyTorch.
     """
     if not is_inexact(self.dtype):
         raise RuntimeError(f"norm: the tensor is {self.aval}; needed floating or complex numbers. Convert it first.")
@@ -132,18 +132,18 @@ def norm(self: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
         raise RuntimeError(f"norm: the order is {p!r} and the tensor {self.aval}; needed elements. Use order 2 or 1.")
     if p in (1, np.inf, -np.inf):
         return {1: fnp.sum, np.inf: fnp.max, -np.inf: fnp.min}[p](abs(self), axis=axes, keepdims=keepdim)
-    # PyTorch adds up in more digits too: squares of narrow numbers would overflow.
+    # As in PyTorch, the sum has more digits: squares of narrow floats would overflow.
     wide = cast(self, np.dtype(np.complex128 if self.dtype.kind == "c" else np.float64))
     squares = wide.real**2 + wide.imag**2 if self.dtype.kind == "c" else wide * wide
     total = fnp.sum(squares, axis=axes, keepdims=keepdim)
-    # The root's derivative at 0 is infinite, and would be multiplied by 0.
+    # The derivative of the root is infinite at 0, and would be multiplied by 0.
     is_zero = total == 0
     root = fnp.where(is_zero, 0, fnp.sqrt(fnp.where(is_zero, 1, total)))
     return cast(root, real_dtype(self.dtype))
 
 
 def argsort(self: Any, dim: Any = -1, *, axis: Any = None, **options: Any) -> Any:
-    """The order in which elements ascend along an axis."""
+    """Return the order in which elements ascend along an axis."""
     if self.shape:
         return fnp.argsort(self, dim if axis is None else axis, **options)
     check_of_scalar((dim,))

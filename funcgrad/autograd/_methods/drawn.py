@@ -1,4 +1,4 @@
-"""Random numbers, drawn into tensors in place."""
+"""Methods that fill tensors with random numbers, in place."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from funcgrad.autograd._methods.in_place import write_whole
 from funcgrad.autograd._tape.writes import type_name
 
 Method = Callable[..., Any]
-# What gives no integers.
+# Methods that need a floating dtype.
 _CONTINUOUS = frozenset({"normal_", "uniform_", "exponential_", "log_normal_", "cauchy_"})
 
 
 def _drawn(name: str, title: str, draw: Callable[..., Any]) -> Method:
-    """Random numbers of ``generator``, one of NumPy's; of NumPy's own stream (``np.random.seed``), unless given."""
+    """Return a method that draws from a NumPy ``generator``, by default from NumPy's own stream."""
 
     @functools.wraps(draw)
     def method(self: Any, *args: Any, generator: Any = None, **options: Any) -> Any:
@@ -39,14 +39,14 @@ def _normal(source: Any, aval: Aval, mean: float = 0.0, std: float = 1.0) -> Any
 
 
 def _uniform(source: Any, aval: Aval, low: float = 0.0, high: float = 1.0) -> Any:
-    """Fill with numbers distributed evenly between two bounds, in place."""
+    """Fill with uniformly distributed numbers between two bounds, in place."""
     if not low <= high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
     return source.uniform(low, high, aval.shape)
 
 
 def _bernoulli(source: Any, aval: Aval, p: Any = 0.5) -> Any:
-    """Fill with ones, as often as a probability says, and zeros, in place."""
+    """Fill with ones, with a given probability, and zeros, in place."""
     p = value_of(plain_value(p))
     if not np.all((np.asarray(p) >= 0) & (np.asarray(p) <= 1)):
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
@@ -68,21 +68,21 @@ def _log_normal(source: Any, aval: Aval, mean: float = 1.0, std: float = 2.0) ->
 
 
 def _geometric(source: Any, aval: Aval, p: float) -> Any:
-    """Fill with numbers of trials until one succeeds, in place."""
+    """Fill with the number of trials until the first success, in place."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
     return source.geometric(p, aval.shape)
 
 
 def _cauchy(source: Any, aval: Aval, median: float = 0.0, sigma: float = 1.0) -> Any:
-    """Fill with numbers of Cauchy's distribution, in place."""
+    """Fill with numbers of the Cauchy distribution, in place."""
     if not sigma > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
     return median + sigma * source.standard_cauchy(aval.shape)
 
 
 def _random(source: Any, aval: Aval, low: int = 0, high: int | None = None) -> Any:
-    """Fill with integers between two bounds, in place; with all that the dtype can tell apart, unless given."""
+    """Fill with integers between two bounds, in place; by default with all that the dtype represents exactly."""
     if high is not None:
         bounds = low, high
     elif low:

@@ -1,4 +1,4 @@
-"""Functions of the elements by PyTorch's names: each gives a new tensor, and with an underscore works in place."""
+"""Elementwise functions with PyTorch's names: each returns a new tensor, and works in place with an underscore."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Method = Callable[..., Any]
 
 
 class Row(NamedTuple):
-    """One function: what it computes, and what PyTorch calls its derivative.
+    """One elementwise function, and PyTorch's name of its derivative.
 
     Args:
-        function: of a tensor and arguments.
-        title: PyTorch's name in ``grad_fn``; that of the function with a capital, unless given.
-        with_tensor: the same where an argument is a tensor.
+        function: takes a tensor and arguments.
+        title: PyTorch's name in ``grad_fn``; by default the function's name with a capital.
+        with_tensor: the name if an argument is a tensor.
         keeps: whether derivatives may read the tensor itself.
-        in_place: whether PyTorch has it in place.
+        in_place: whether PyTorch has the in-place method.
     """
 
     function: Method
@@ -40,22 +40,22 @@ class Row(NamedTuple):
 
 
 def _sign(x: Any) -> Any:
-    # PyTorch's of NaN is 0, and NumPy has none of bools.
+    # PyTorch's sign of NaN is 0, and NumPy has no sign of bools.
     return copied(x) if x.dtype.kind == "b" else fnp.where(x == x, fnp.sign(x), x.dtype.type(0))  # noqa: PLR0124  (NaN)
 
 
 def _wide(x: Any, other: Any) -> Any:
-    """Another operand in the dtype that its sum with a tensor has."""
+    """Return another operand in the dtype of its sum with a tensor."""
     return cast(other, np.promote_types(x.dtype, other.dtype)) if is_tensor(other) else other
 
 
 def _lgamma(x: Any) -> Any:
-    # At minus infinity SciPy's has another limit.
+    # At minus infinity SciPy's function has another limit.
     return fnp.where(x == -np.inf, -x, special.gammaln(x))
 
 
 def _angle(x: Any) -> Any:
-    # PyTorch's of -0.0 is that of 0.0.
+    # PyTorch's angle of -0.0 is that of 0.0.
     return fnp.angle(x + 0)
 
 
@@ -88,7 +88,7 @@ def _lerp(x: Any, end: Any, weight: Any) -> Any:
 
 
 def _added(product: Callable[[Any, Any], Any]) -> Method:
-    """A product added to a tensor, each times a number."""
+    """Return a product added to a tensor, each multiplied by a number."""
 
     def function(x: Any, first: Any, second: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
         return beta * x + alpha * product(first, second)
@@ -112,14 +112,14 @@ def _sum_of_products(first: Any, second: Any) -> Any:
     return fnp.sum(first @ second, axis=0)
 
 
-# NumPy's functions by the same name.
+# NumPy's functions with the same name.
 _SAME = (
     "abs exp exp2 expm1 log log2 log10 sqrt sin cos tan sinh cosh tanh floor ceil trunc sinc i0 "
     "isnan isinf isfinite isneginf isposinf isreal signbit maximum minimum fmax fmin logaddexp "
     "logaddexp2 float_power nextafter copysign hypot fmod heaviside deg2rad rad2deg"
 )
 _NO_DERIVATIVE = "torch::autograd::NotImplemented"
-# What differs from the rows that are made of names alone.
+# Titles that differ from the rule for rows made of names alone.
 _TITLES: dict[str, tuple[str, str]] = {
     "deg2rad": ("Deg2RadBackward0", ""),
     "rad2deg": ("Rad2DegBackward0", ""),
@@ -127,7 +127,7 @@ _TITLES: dict[str, tuple[str, str]] = {
     "fmod": ("FmodBackward0", "FmodBackward1"),
     "heaviside": (_NO_DERIVATIVE, ""),
 }
-# As in PyTorch these give new tensors only.
+# As in PyTorch, these have no in-place form.
 _NEW = (
     "isnan isinf isfinite isneginf isposinf isreal signbit maximum minimum fmax fmin logaddexp "
     "logaddexp2 float_power positive"
@@ -162,7 +162,7 @@ FUNCTIONS: dict[str, Row] = {
     "relu": Row(lambda x: bind(relu_p, (x,), NO_PARAMS)),
     "sigmoid": Row(lambda x: bind(logistic_p, (x,), NO_PARAMS)),
     "rsqrt": Row(lambda x: 1 / fnp.sqrt(x)),
-    # NumPy's of integers is an integer.
+    # NumPy's reciprocal of integers is an integer.
     "reciprocal": Row(lambda x: 1 / x),
     "frac": Row(lambda x: x - fnp.trunc(x)),
     "conj_physical": Row(lambda x: fnp.conjugate(x), "ConjPhysicalBackward1"),
@@ -214,7 +214,7 @@ def _new(name: str, row: Row) -> Method:
 
     method.__name__, method.__qualname__ = name, f"Tensor.{name}"
     method.__doc__ = f"PyTorch's ``{name}``: a new tensor."
-    # Whose signature it has.
+    # ``inspect.signature`` follows this attribute.
     method.__wrapped__ = row.function  # pyright: ignore[reportFunctionMemberAccess]  (as of functools.wraps)
     return method
 
@@ -225,7 +225,7 @@ def _in_place(name: str, row: Row) -> Method:
     def method(self: Any, *args: Any, **options: Any) -> Any:
         given = tuple([plain_value(x) for x in args])
         others = (*given, *options.values())
-        # A weight of PyTorch's `lerp` is the last argument; of others there is one.
+        # The weight of PyTorch's `lerp` is the last argument. The other functions have one argument.
         title = row.with_tensor if row.with_tensor and others and is_tensor(others[-1]) else row.title or own
         return compute(
             self, lambda x: row.function(x, *given, **options), others, title, asked=f"{name}_", keeps=row.keeps
@@ -235,7 +235,7 @@ def _in_place(name: str, row: Row) -> Method:
     return method
 
 
-# What tensors have already, by NumPy's name or PyTorch's, stays.
+# Methods that tensors have already, by NumPy's or PyTorch's name, stay.
 METHODS: dict[str, Method] = {
     name: _new(name, row) for name, row in _ALL.items() if name not in NAMES and not hasattr(TensorBase, name)
 }

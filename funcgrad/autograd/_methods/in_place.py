@@ -1,4 +1,4 @@
-"""PyTorch's methods in place, by name: what each computes, and what PyTorch calls it in ``grad_fn``."""
+"""PyTorch's in-place methods: their functions, and PyTorch's names for them in ``grad_fn``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COPIED = "torch::autograd::CopyBackwards"
 
 
 def _binary(ufunc: np.ufunc, title: str, *, keeps: bool = True, other_title: str | None = None) -> Method:
-    """``other_title`` is the name with a tensor for the other operand, where that is another one."""
+    """Return an in-place method. ``other_title`` is the name if the other operand is a tensor, if it differs."""
     asked = f"an in-place {ufunc.__name__}"
     function = getattr(fnp, ufunc.__name__)
 
@@ -48,7 +48,7 @@ def _binary(ufunc: np.ufunc, title: str, *, keeps: bool = True, other_title: str
 
 
 def divided(x: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
-    """A quotient, perhaps rounded."""
+    """Return a quotient, optionally rounded."""
     other = plain_value(other)
     if rounding_mode not in (None, "floor", "trunc"):
         raise RuntimeError(
@@ -99,7 +99,7 @@ def write_whole(self: Any, value: Any, title: str, asked: str) -> Any:
         return put(self, value, WHOLE, (), title, asked=asked)
 
     def filled(x: Any) -> Any:
-        # In the shape of a value of JAX's, on its device.
+        # For JAX values the result has the shape of the tensor, on its device.
         join = fnp.logical_or if x.dtype.kind == "b" else fnp.add
         return join(zeros_like(x._value), cast(value if is_tensor(value) else np.asarray(value), x.dtype))
 
@@ -107,7 +107,7 @@ def write_whole(self: Any, value: Any, title: str, asked: str) -> Any:
 
 
 def _refuse_shape(x: Any, shape: tuple[int, ...], wide: tuple[int, ...] | None) -> None:
-    """Refuse a source of a shape that is none, or gives more, beside a tensor."""
+    """Refuse a source whose shape does not broadcast to that of the tensor."""
     if wide is not None:
         check_fits(x, wide, x.dtype)
     pairs = list(zip(reversed(x.shape), reversed(shape), strict=False))
@@ -119,7 +119,7 @@ def _refuse_shape(x: Any, shape: tuple[int, ...], wide: tuple[int, ...] | None) 
 
 
 def _copy(self: Any, source: Any) -> Any:
-    """Copy the elements of another tensor or array, in place, converted to this tensor's dtype."""
+    """Copy the elements of another tensor or array, in place, in this tensor's dtype."""
     source = plain_value(source)
     shape = np.shape(value_of(source))
     try:
@@ -151,7 +151,7 @@ IN_PLACE: dict[str, Method] = {
     **dict.fromkeys(("__ipow__", "pow_"), _pow),
     **dict.fromkeys(("__imod__", "remainder_"), _remainder),
     **dict.fromkeys(("__ifloordiv__", "floor_divide_"), _floor_divide),
-    # PyTorch has no product in place: the name gets a new tensor.
+    # PyTorch has no in-place product: the name gets a new tensor.
     "__imatmul__": lambda self, other: self @ other,
     "__iand__": _binary(np.bitwise_and, "AndBackward0"),
     "__ior__": _binary(np.bitwise_or, "OrBackward0"),

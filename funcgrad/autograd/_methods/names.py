@@ -1,6 +1,6 @@
-"""PyTorch's names for methods that NumPy's arrays have under other names, or lack: what training loops call.
+"""PyTorch's names for methods that NumPy's arrays lack or have under other names, as training loops use them.
 
-Where a name means something else in NumPy the call has to say which is meant: see ``ambiguous.py``.
+If a name has another meaning in NumPy, the call must say which one is meant: see ``ambiguous.py``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from funcgrad.numpy.extend import astype_method, clamp, diagonal_of, reshape_met
 
 
 class Size(int):
-    """The number of elements, as NumPy has it; called, the shape or one of its lengths, as PyTorch has it.
+    """The number of elements, as in NumPy. Calling it returns the shape or one length, as in PyTorch.
 
     Example:
         >>> from funcgrad.autograd import tensor
@@ -39,24 +39,24 @@ class Size(int):
     shape: tuple[int, ...]
 
     def __call__(self, dim: int | None = None) -> Any:
-        """The shape, or its length along an axis."""
+        """Return the shape, or its length along an axis."""
         return self.shape if dim is None else self.shape[dim]
 
 
 def size_of(shape: tuple[int, ...], count: int) -> Size:
-    """The size of a tensor of this shape."""
+    """Return the size of a tensor of this shape."""
     size = Size(count)
     size.shape = shape
     return size
 
 
 def dims_of(dims: tuple[Any, ...]) -> tuple[int, ...]:
-    """Lengths or axes, given one by one or as one sequence."""
+    """Return lengths or axes that were given one by one or as one sequence."""
     return tuple(dims[0]) if len(dims) == 1 and isinstance(dims[0], list | tuple) else dims
 
 
 def shape_of(asked: str, other: Any) -> tuple[int, ...]:
-    """The shape of the tensor that says how another is to be."""
+    """Return the shape of the tensor that another one should match."""
     if not isinstance(getattr(other, "shape", None), tuple):
         raise TypeError(
             f"{asked}: other is a {type(other).__name__}; needed a tensor or an array. Give lengths to expand or "
@@ -93,7 +93,7 @@ def _expand(self: Any, *lengths: Any) -> Any:
 
 
 def _transpose(self: Any, *axes: Any) -> Any:
-    # Two numbers are the axes to exchange, in PyTorch's way; for NumPy they would have to be a permutation of two.
+    # Two numbers are the axes to exchange, as in PyTorch. NumPy would need a permutation of two axes.
     if len(axes) == 2 and all(isinstance(axis, int) for axis in axes):
         return _swapped(self, *axes)
     return fnp.transpose(self, dims_of(axes) or None)

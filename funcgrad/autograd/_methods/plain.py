@@ -1,9 +1,9 @@
-"""Tensors turned into plain numbers and arrays, which carry no derivative.
+"""Conversion of tensors to plain numbers and arrays, which carry no derivative.
 
-``item``, ``tolist``, ``bool`` and formatting always give the number, as in PyTorch. ``numpy()`` and the conversions
+``item``, ``tolist``, ``bool`` and formatting always return the number, as in PyTorch. ``numpy()`` and the conversions
 that NumPy and C code call (``__array__``, ``__float__``, ``__int__``, ``__complex__``) are refused while the tensor is
-recorded: ``out[0] = t`` into a plain array calls ``__float__``, as ``float(t)`` does, and nothing tells the two apart.
-PyTorch gives the number there, with one warning in each process.
+recorded. The assignment ``out[0] = t`` into a plain array calls ``__float__``, as ``float(t)`` does, and the two calls
+cannot be distinguished. PyTorch returns the number there, with one warning in each process.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _REMEDY = (
 
 
 def numpy(self: Any, *, force: bool = False) -> np.ndarray:
-    """Return the value as an array; of a NumPy value it shares the memory.
+    """Return the value as an array, which shares the memory of a NumPy value.
 
-    ``force=True`` gives the array of a recorded tensor too.
+    ``force=True`` returns the array of a recorded tensor too.
 
     Raises:
-        RuntimeError: the tensor requires a gradient, which the array could not carry, and recording is on.
+        RuntimeError: the tensor requires a gradient, which the array would lose, and recording is on.
     """
     if not force and _is_recorded(self):
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
@@ -36,7 +36,7 @@ def numpy(self: Any, *, force: bool = False) -> np.ndarray:
 
 
 def to_array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-    """Return the array that NumPy's functions make of the tensor; refused as `numpy` is."""
+    """Return the array that NumPy's functions make of the tensor; it is refused as in `numpy`."""
     if _is_recorded(self):
         raise RuntimeError(
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. A tensor "
@@ -48,7 +48,7 @@ def to_array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarr
 
 
 def to_dlpack(self: Any, **options: Any) -> Any:
-    """``tensor.__dlpack__()``: the memory of the value, for other libraries to share.
+    """Return ``tensor.__dlpack__()``: the memory of the value, for other libraries to share.
 
     Raises:
         BufferError: the tensor requires a gradient.
@@ -59,7 +59,7 @@ def to_dlpack(self: Any, **options: Any) -> Any:
 
 
 def dlpack_device(self: Any) -> Any:
-    """``tensor.__dlpack_device__()``: where the memory is."""
+    """Return ``tensor.__dlpack_device__()``, the device of the memory."""
     return self._value.__dlpack_device__()
 
 
@@ -76,7 +76,7 @@ def tolist(self: Any) -> Any:
 
 
 def to_bool(self: Any) -> bool:
-    """``bool(tensor)``: the branch that the number takes, which carries no derivative."""
+    """Return ``bool(tensor)``, which selects a branch and carries no derivative."""
     if self.size != 1:
         many = "more than one value" if self.size else "no values"
         raise RuntimeError(f"Boolean value of Tensor with {many} is ambiguous")
@@ -84,14 +84,14 @@ def to_bool(self: Any) -> bool:
 
 
 def to_index(self: Any) -> int:
-    """``operator.index(tensor)``: integers carry no derivative."""
+    """Return ``operator.index(tensor)``. Integers carry no derivative."""
     if not is_integral(self.dtype) or self.size != 1:
         raise TypeError("only integer tensors of a single element can be converted to an index")
     return int(self.item())
 
 
 def to_text(self: Any, spec: str) -> str:
-    """``format(tensor, spec)``: that of the number where the tensor is one."""
+    """Return ``format(tensor, spec)``; for a single number, that of the number."""
     is_number = not self.shape and not getattr(self, "_is_parameter", False)
     return format(self.item(), spec) if spec or is_number else str(self)
 
@@ -116,5 +116,5 @@ to_complex = _conversion(complex)
 
 
 def _is_recorded(x: Any) -> bool:
-    """Whether what is computed with a tensor goes on the tape."""
+    """Return whether operations on a tensor are recorded."""
     return recording.get() and x.requires_grad

@@ -1,4 +1,4 @@
-"""``scatter_reduce``: the sum, product, mean, maximum or minimum of what a source sends to the places of a tensor."""
+"""``scatter_reduce``: reduces source elements with one target to their sum, product, mean, maximum or minimum."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 
 def _reduced(x: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
-    """Send the elements of a source to the places along an axis that an index names, and reduce what meets there."""
+    """Send source elements to the positions along an axis that an index names, and reduce those at one position."""
     if reduce not in _REDUCTIONS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     src = source_of("scatter", x, src)
@@ -44,7 +44,7 @@ def _reduced(x: Any, dim: int, index: Any, src: Any, reduce: str, *, include_sel
 
 
 def _multiplied(x: Any, sent: Any, places: np.ndarray) -> Any:
-    """Each place times what is sent there: one factor of each place at a time, so that zeros have their derivatives."""
+    """Multiply each position by its source elements, one factor at a time, so that zeros get their derivatives."""
     order = np.argsort(places, kind="stable")
     ordered = places[order]
     turns = np.empty(len(places), int)
@@ -57,7 +57,7 @@ def _multiplied(x: Any, sent: Any, places: np.ndarray) -> Any:
 
 
 def _extreme(x: Any, sent: Any, places: np.ndarray, counts_itself: np.ndarray, ufunc: np.ufunc) -> Any:
-    """The greatest or least at each place; of several that are, each gets an equal part of the cotangent."""
+    """Return the greatest or least element of each position. Equal ones share the cotangent equally."""
     values, own = value_of(sent), value_of(x)
     found = np.array(own)
     first, where = np.unique(places, return_index=True)
@@ -71,7 +71,7 @@ def _extreme(x: Any, sent: Any, places: np.ndarray, counts_itself: np.ndarray, u
     shares = values == found[places]
     number = np.maximum(own_share + np.bincount(places, shares, minlength=len(found)), 1).astype(x.dtype)
     mean = At(fnp.where(own_share, x, 0) / number)[places].add(fnp.where(shares, sent, 0) / number[places])
-    # The mean of equal numbers, but for its rounding; of NaN there is none.
+    # The mean of equal numbers may be off by rounding, which is added back; NaN and infinity have none.
     with np.errstate(invalid="ignore"):
         rounding = np.where(np.isfinite(found), found - value_of(mean), 0)
     return mean + np.where(np.isnan(found), found, rounding)

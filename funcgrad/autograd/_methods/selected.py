@@ -1,4 +1,4 @@
-"""What index arrays select, by PyTorch's names: read, written to in a new tensor, and written to in place."""
+"""Elements selected by index arrays, with PyTorch's names: read, written in a new tensor, and written in place."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _FULL = slice(None)
 
 
 class Chosen(NamedTuple):
-    """What is written where.
+    """A write to selected elements.
 
     Args:
         key: the index.
-        value: what is written there, or added.
+        value: the value to write or to add.
         title: PyTorch's name for the derivative.
-        adds: whether it is added, as often as an element is selected.
-        source: of what the value is a part.
+        adds: whether the value is added, once for each time that an element is selected.
+        source: the base of the value, if it is a view.
     """
 
     key: tuple[Any, ...]
@@ -44,7 +44,7 @@ def _array(index: Any) -> np.ndarray:
 
 
 def _along(x: Any, dim: int, index: Any) -> tuple[Any, ...]:
-    """The slices along an axis that an index names."""
+    """Return the index of the slices along an axis that an index tensor names."""
     axis, index = normalize_axis(dim, len(x.shape)), _array(index)
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
@@ -54,7 +54,7 @@ def _along(x: Any, dim: int, index: Any) -> tuple[Any, ...]:
 
 
 def _grid(x: Any, dim: int, index: np.ndarray) -> tuple[Any, ...]:
-    """The places ``x[..., index[i, j, ...], ...]`` along an axis."""
+    """Return the index ``x[..., index[i, j, ...], ...]`` along an axis."""
     axis = normalize_axis(dim, len(x.shape))
     if index.ndim != len(x.shape):
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
@@ -66,7 +66,7 @@ def _grid(x: Any, dim: int, index: np.ndarray) -> tuple[Any, ...]:
     return tuple(grid)
 
 
-# PyTorch's words for a source of another dtype than the tensor's.
+# PyTorch's words if the dtypes of source and tensor differ.
 _OTHER_DTYPE = {
     "index_put": (
         "Index put requires the source and destination dtypes match, got {} for the destination and {} for the source."
@@ -79,7 +79,10 @@ _OTHER_DTYPE = {
 
 
 def source_of(asked: str, x: Any, source: Any) -> Any:
-    """What is written or added: a tensor of this dtype; of arrays and numbers, which PyTorch does not take, any."""
+    """Return the value to write or to add.
+
+    A tensor of the same dtype, or any array or number, which PyTorch refuses.
+    """
     source = plain_value(source)
     if is_tensor(source) and source.dtype != x.dtype:
         raise RuntimeError(_OTHER_DTYPE[asked].format(type_name(x.dtype), type_name(source.dtype)))
@@ -128,20 +131,20 @@ def _index_fill(x: Any, dim: int, index: Any, value: Any) -> Chosen:
 
 
 def _scatter(x: Any, dim: int, index: Any, src: Any = None, *, value: Any = None) -> Chosen:
-    """Write the elements of a source, or a number, to the places along an axis that an index names."""
+    """Write source elements, or a number, to the positions along an axis that an index names."""
     src = plain_value(value) if src is None else source_of("scatter", x, src)
     title = f"ScatterBackward{int(not is_tensor(src))}"
     return Chosen(*scattered(x, dim, index, src), title, source=src)
 
 
 def _scatter_add(x: Any, dim: int, index: Any, src: Any) -> Chosen:
-    """Add the elements of a source to the places along an axis that an index names."""
+    """Add source elements to the positions along an axis that an index names."""
     src = source_of("scatter", x, src)
     return Chosen(*scattered(x, dim, index, src), "ScatterAddBackward0", True, src)
 
 
 def scattered(x: Any, dim: int, index: Any, src: Any) -> tuple[tuple[Any, ...], Any]:
-    """The places along an axis that an index names, and the part of a source that goes there."""
+    """Return the positions along an axis that an index names, and the part of the source for them."""
     index = np.atleast_1d(_array(index))
     sizes = getattr(src, "shape", None)
     _check_scattered(x.shape, normalize_axis(dim, len(x.shape)), index.shape, sizes)
@@ -150,7 +153,7 @@ def scattered(x: Any, dim: int, index: Any, src: Any) -> tuple[tuple[Any, ...], 
 
 
 def _check_scattered(shape: tuple[int, ...], axis: int, index: tuple[int, ...], src: tuple[int, ...] | None) -> None:
-    """Refuse an index of other axes than the tensor and the source have, or of more elements, in PyTorch's words."""
+    """Refuse an index with other axes than tensor and source, or with more elements, in PyTorch's words."""
     if 0 in index:
         return
     for name, other in (("self", shape), ("src", index if src is None else src or (1,))):
@@ -165,7 +168,7 @@ def _check_scattered(shape: tuple[int, ...], axis: int, index: tuple[int, ...], 
 
 
 def _masked_scatter(x: Any, mask: Any, source: Any) -> Chosen:
-    """Write the elements of a source, in order, to where a mask is true."""
+    """Write the elements of a source, in order, where a mask is true."""
     source, mask = plain_value(source), np.broadcast_to(_array(mask), x.shape)
     if getattr(source, "dtype", None) is None:
         raise TypeError(
@@ -186,7 +189,7 @@ def _masked_scatter(x: Any, mask: Any, source: Any) -> Chosen:
 
 
 def _put(x: Any, index: Any, source: Any, accumulate: bool = False) -> Chosen:
-    """Write, or add, to elements by their number in C order."""
+    """Write, or add, to elements by their position in C order."""
     source, index = source_of("put", x, source), _array(index)
     if isinstance(source, type) or not hasattr(source, "size"):
         source = np.asarray(source, x.dtype)
@@ -242,14 +245,14 @@ def _in_place(name: str, choose: Callable[..., Chosen]) -> Method:
     @functools.wraps(choose)
     def method(self: Any, *args: Any, **options: Any) -> Any:
         if not self.shape and name != "put_":
-            # As in PyTorch a line of one element.
+            # As in PyTorch, the tensor counts as a vector of one element.
             check_in_place(self, args, name)
             method(fnp.expand_dims(self, 0), *args, **options)
             return self
         try:
             chosen = choose(self, *args, **options)
         except (ValueError, IndexError, RuntimeError):
-            # What tensors may not be written to at all comes first.
+            # The refusal of any write to this tensor comes first.
             others = (*args, *options.values())
             check_in_place(self, others, name)
             if not is_engine_value(self._value):
@@ -261,7 +264,7 @@ def _in_place(name: str, choose: Callable[..., Chosen]) -> Method:
 
 
 def _fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
-    """Set the elements whose indices are all equal to a number, in place; going on after each block with ``wrap``."""
+    """Set the elements with equal indices to a number, in place; with ``wrap`` start again after each block."""
     if len(self.shape) < 2 or (len(self.shape) > 2 and len(set(self.shape)) > 1):
         raise RuntimeError(
             f"fill_diagonal_: the tensor has shape {list(self.shape)}; needed two axes or more, all of "
@@ -274,17 +277,17 @@ def _fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
 
 
 def _gather(self: Any, dim: int, index: Any) -> Any:
-    """The elements at the places along an axis that an index names."""
+    """Return the elements at the positions along an axis that an index names."""
     return getitem(self, _grid(self, dim, _array(index))) if self.shape else fnp.broadcast_to(self, np.shape(index))
 
 
 def _index_select(self: Any, dim: int, index: Any) -> Any:
-    """The slices along an axis that an index names."""
+    """Return the slices along an axis that an index names."""
     return getitem(self, _along(self, dim, index))
 
 
 def _masked_select(self: Any, mask: Any) -> Any:
-    """The elements where a mask is true, in one line."""
+    """Return the elements where a mask is true, as a vector."""
     x, mask = fnp.broadcast_arrays(self, _array(mask))
     return getitem(x, _array(mask))
 

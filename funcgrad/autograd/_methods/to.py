@@ -1,4 +1,4 @@
-"""``tensor.to``: dtypes are NumPy's, and a device is where the value is already."""
+"""``tensor.to``: converts to NumPy's dtypes. A device is accepted only if the value is there already."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from funcgrad._ops.elementwise.cast import cast
 from funcgrad.autograd._memory.views import copied
 from funcgrad.autograd._tape.base import is_tensor
 
-# What PyTorch's users write, and how JAX calls the platform.
+# PyTorch's names of devices, and JAX's names of the platforms.
 _PLATFORMS = {"cpu": "cpu", "cuda": "gpu", "gpu": "gpu", "tpu": "tpu", "mps": "gpu", "xpu": "gpu", "meta": "meta"}
 
 
 def number_dtype(name: str, dtype: Any) -> np.dtype:
-    """The dtype that is meant, of numbers; refused otherwise."""
+    """Return the dtype of numbers that was named; refuse others."""
     try:
         if dtype is None:
             raise TypeError
@@ -34,10 +34,10 @@ def number_dtype(name: str, dtype: Any) -> np.dtype:
 
 
 def to(self: Any, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False) -> Any:
-    """Return the tensor in another dtype, or in that of another tensor; the tensor itself where that changes nothing.
+    """Return the tensor in another dtype, or in that of another tensor; the tensor itself if nothing changes.
 
     Raises:
-        RuntimeError: a device was named where the value is not.
+        RuntimeError: the value is not on the named device.
         TypeError: the dtype is none of NumPy's.
     """
     for x in args:
@@ -60,7 +60,7 @@ def _is_device(x: Any) -> bool:
 
 
 def _check_device(x: Any, device: Any) -> None:
-    """Refuse a device on which the value is not: nothing is moved."""
+    """Refuse a device that does not hold the value, because nothing is moved."""
     own = getattr(x.device, "platform", "cpu")
     name = getattr(device, "platform", str(device).partition(":")[0] if isinstance(device, str) else "")
     if x.device is device or (_PLATFORMS.get(name) == own and not hasattr(device, "platform")):

@@ -1,1 +1,1 @@
-"""The tape that all tensors are on, its nodes, and passes over it."""
+"""The tape of all tensors, its nodes, and passes over it."""

@@ -50,19 +50,19 @@ def backward(
     grad_variables: Tensors | None = None,
     inputs: Tensors | None = None,
 ) -> None:
-    """Compute the gradient of the sum of given tensors by the leaves of the graph, and add it to their ``grad``.
+    """Compute the gradient of the sum of tensors by the leaves of the graph, and add it to their ``grad``.
 
     Args:
         tensors: a tensor or several; each requires a gradient.
-        grad_tensors: for each tensor the cotangent to start from, of its shape; ``None`` for a scalar means 1.
-        retain_graph: keep the graph for another pass; by default where ``create_graph`` is set.
-        create_graph: record the pass itself, so that the gradients can be differentiated.
+        grad_tensors: the seed for each tensor, of its shape; ``None`` means 1 for a scalar.
+        retain_graph: whether to keep the graph for another pass; by default the value of ``create_graph``.
+        create_graph: whether to record the pass itself, so that the gradients can be differentiated.
         grad_variables: deprecated name of ``grad_tensors``.
-        inputs: the tensors whose ``grad`` is filled; all leaves, unless given.
+        inputs: the tensors whose ``grad`` is filled; by default all leaves.
 
     Raises:
-        RuntimeError: a tensor requires no gradient, a cotangent is missing or of another shape, ``inputs`` is empty,
-            the graph was freed by an earlier pass, or a transform such as ``fg.grad`` is running. PyTorch's words.
+        RuntimeError: a tensor requires no gradient, a seed is missing or has another shape, ``inputs`` is empty, an
+            earlier pass has freed the graph, or a transform such as ``fg.grad`` is running. The messages are PyTorch's.
 
     Example:
         >>> from funcgrad.autograd import backward, tensor
@@ -97,7 +97,10 @@ def backward(
 
 
 def backward_from(x: TensorBase, *, retain: bool) -> None:
-    """``backward`` of one scalar, the common case: the general way costs a small network's step 2 us more, of 45."""
+    """Run ``backward`` for one scalar, the common case.
+
+    The general function takes 2 us more, of 45 for a small network.
+    """
     _refuse_inside_transforms("backward")
     _accumulate(_run([implicit_seed(0, x)], retain, None, None), set(), create=False)
 
@@ -112,23 +115,23 @@ def grad(  # noqa: PLR0917  (PyTorch's signature)
     allow_unused: bool | None = None,
     materialize_grads: bool = False,
 ) -> Any:
-    """Compute the gradient of the sum of outputs by inputs and return it; no ``grad`` is touched.
+    """Compute the gradient of the sum of outputs by inputs, and return it. No ``grad`` changes.
 
     Args:
         outputs: a tensor or several; each requires a gradient.
         inputs: a tensor, several, or a dict of them; leaves or results.
-        grad_outputs: for each output the cotangent to start from, of its shape; ``None`` for a scalar means 1.
-        retain_graph: keep the graph for another pass; by default where ``create_graph`` is set.
-        create_graph: record the pass itself, so that the gradients can be differentiated.
-        allow_unused: give ``None`` for an input that no output depends on, rather than refuse it; by default where
-            ``materialize_grads`` is set.
-        materialize_grads: give zeros for such an input.
+        grad_outputs: the seed for each output, of its shape; ``None`` means 1 for a scalar.
+        retain_graph: whether to keep the graph for another pass; by default the value of ``create_graph``.
+        create_graph: whether to record the pass itself, so that the gradients can be differentiated.
+        allow_unused: whether to return ``None`` for an input that no output depends on, instead of an error; by default
+            the value of ``materialize_grads``.
+        materialize_grads: whether to return zeros for such an input.
 
     Returns:
-        A tuple of gradients, one per input; a dict where ``inputs`` is one.
+        A tuple of gradients, one per input; a dict if ``inputs`` is one.
 
     Raises:
-        RuntimeError: as for `backward`; and an input is not used.
+        RuntimeError: as for `backward`, or an input is not used.
 
     Example:
         >>> from funcgrad.autograd import grad, tensor
@@ -152,7 +155,7 @@ def grad(  # noqa: PLR0917  (PyTorch's signature)
     retain = create_graph if retain_graph is None else retain_graph
     found = _run(seeds, retain, chosen[0]._owner if create_graph else None, chosen)
     taken = {memory_of(bar) for _, bar in seeds}
-    # What retains its gradient has it filled by any pass that comes through.
+    # A pass also fills the gradient of each tensor on its way that retains it.
     _accumulate([(x, bar) for x, bar in found if x.retains_grad], taken, create_graph)
     asked = {id(x) for x in chosen}
     bars = {id(x): _gradient(x, bar, taken, create_graph) for x, bar in found if id(x) in asked}
@@ -180,10 +183,10 @@ def _refuse_inside_transforms(name: str) -> None:
 def _run(
     seeds: list[Seed], retain: bool, trace: TensorTrace | None, inputs: Sequence[Any] | None
 ) -> list[tuple[Any, Any]]:
-    """The pass itself: the tensors that get a gradient, each with it.
+    """Run the pass, and return the tensors that get a gradient, each with its gradient.
 
-    With ``inputs`` these are the inputs, and what retains its gradient on the way to them. Where a trace is to record
-    the pass, the gradients are tensors.
+    With ``inputs`` these are the inputs, and the tensors on the way to them that retain their gradient. If a trace
+    records the pass, the gradients are tensors.
     """
     if trace is None:
         seeds = [(node, bar._value if is_tensor(bar) else bar) for node, bar in seeds]
@@ -220,13 +223,13 @@ def _pass(seeds: list[Seed], free: bool, visit: Visitor | None) -> dict[Any, Any
 
 
 def _receivers(leaves: dict[Any, Any]) -> list[tuple[Any, Any]]:
-    """The leaves that are still there, with their cotangents; refused where the pass ended on what was freed."""
+    """Return the leaves that still exist, with their cotangents; refuse if the pass ended at a freed node."""
     found = []
     for node, bar in leaves.items():
         if type(node) is not LeafNode:
             raise RuntimeError(_FREED)
         tensor = node.tensor()
-        # One that requires none any more gets none.
+        # A leaf that no longer requires a gradient gets none.
         if tensor is not None and tensor._node is not None:
             found.append((tensor, bar if tensor.dtype.kind != "c" else conjugated(bar)))
     return found
@@ -237,14 +240,14 @@ def _accumulate(found: list[tuple[Any, Any]], taken: set[int], create: bool) -> 
         old = getattr(tensor, "_gradient", None)
         if old is None:
             made = _gradient(tensor, bar, taken, create)
-            # What is recorded may be the gradient of others too, or a view.
+            # A recorded gradient may be that of other tensors too, or a view.
             tensor._gradient = made.clone() if create else made
         elif create or not tensor.is_leaf:
             with recorded(create):
                 tensor._gradient = old + (bar if is_tensor(bar) else tensor._owner.constant(bar))
             tensor._gradient._source = None
         else:
-            # It stays the tensor that it was, with its history.
+            # The gradient stays the same tensor, with its history.
             WRITES.note((old,))
             if type(old._value) is np.ndarray:
                 np.add(old._value, bar, out=old._value, casting="same_kind")
@@ -254,12 +257,12 @@ def _accumulate(found: list[tuple[Any, Any]], taken: set[int], create: bool) -> 
 
 
 def _gradient(x: TensorBase, bar: Any, taken: set[int], create: bool) -> TensorBase:
-    """A cotangent as a gradient: of the tensor's dtype, in memory of its own where it is no recorded value."""
+    """Return a cotangent as a gradient, in the tensor's dtype, and in its own memory unless it is recorded."""
     if create:
         bar = cast(bar, x.dtype)
         return bar if is_tensor(bar) else x._owner.constant(bar)
     made = x._owner.constant(own(bar, x.dtype, taken))
     if type(bar) is not np.ndarray:
-        # Of JAX's values another one is put into a tensor that is written to; nothing else stands on this one.
+        # A write to a tensor with a JAX value replaces the value, and no other tensor depends on this one.
         made._source = None
     return made

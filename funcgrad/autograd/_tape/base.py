@@ -1,7 +1,7 @@
-"""The tape at the bottom of the level stack: a trace that is always there, its nodes, and a tensor's data.
+"""The tape of tensors: a trace that always exists, at the lowest level, its nodes, and a tensor's data.
 
-A tensor is the tracer of a reverse trace of level 0, beneath every transform. So all that is known of operations, from
-NumPy's protocols to the derivative rules, is known of tensors, and the reverse pass is the one that ``grad`` runs.
+A tensor is the tracer of a reverse trace of level 0, beneath every transform. NumPy's protocols, the derivative rules
+and the reverse pass of ``grad`` therefore work for tensors too.
 """
 
 from __future__ import annotations
@@ -20,18 +20,17 @@ from funcgrad.autograd._tape.mode import recording
 
 
 class TensorNode(list):
-    """A node of this tape: a list, since it is freed, with an identity, since ``grad_fn`` shows it.
+    """A node of this tape. It is a list, because it is freed, and has an identity, because ``grad_fn`` shows it.
 
-    It remembers which value it gave, by identity too: see ``graph.py``; and PyTorch's name for it where that is not
-    told by the primitive, of operations in place. Where its value is overwritten, it knows the copies that are kept,
-    whether it was lost (where what it was computed from lay in the memory that it overwrote), and what the tensor's
-    last operation is called.
+    It keeps the id of its value: see ``graph.py``. An in-place operation also keeps PyTorch's name for it, because the
+    primitive does not tell it. If its value is overwritten, the node knows the copies that are kept, whether an operand
+    was lost (because it shared the overwritten memory), and the name of the tensor's last operation.
     """
 
     __slots__ = ("copies", "hooks", "last_title", "lost", "title", "value_id")
-    # What a pass calls with the cotangent: see ``hooks.py``.
+    # The hooks that a pass calls with the cotangent: see ``hooks.py``.
     hooks: Any
-    # By weak references: another array can have the identity of one that is gone.
+    # Weak references, because another array can have the id of a freed one.
     copies: list[weakref.ref[Any]]
     # In a list that all nodes of the tensor share.
     last_title: list[str]
@@ -41,7 +40,10 @@ class TensorNode(list):
 
 
 class LeafNode(TensorNode):
-    """Where gradients accumulate. The tensor holds its node; the node must not hold the tensor."""
+    """The node of a leaf, in which gradients accumulate.
+
+    The tensor refers to its node; the node must not refer back.
+    """
 
     __slots__ = ("tensor",)
 
@@ -51,13 +53,13 @@ class LeafNode(TensorNode):
 
     @property
     def value_id(self) -> int:
-        """The identity of the tensor's value; of nothing once the tensor is gone and has no use for a gradient."""
+        """Return the id of the tensor's value; that of no value once the tensor is freed."""
         tensor = self.tensor()
         return 0 if tensor is None else id(tensor._value)
 
 
 class TensorBase(ReverseTracer):
-    """What a tensor holds: its value, its node if it requires a gradient, and the gradient if it is a leaf."""
+    """The data of a tensor: its value, its node if it requires a gradient, and the gradient if it is a leaf."""
 
     __slots__ = ("__weakref__", "_changed", "_gradient", "_is_parameter", "_seen", "_several", "_source")
     _held = ()
@@ -66,22 +68,22 @@ class TensorBase(ReverseTracer):
     _node: TensorNode | None
     _gradient: TensorBase | None
     _is_parameter: bool
-    # The serial numbers of the last change to the history by a write (of a root), and of when a view without node was
-    # made, negative if nothing was recorded then; of one of several views by which function, and which one. All three
-    # are for ``_memory/history.py``, and mostly not set.
+    # Three fields of ``_memory/history.py``, which are usually not set: the serial number of the last write that
+    # changed a root's history; the serial number of a view without node, negative if nothing was recorded then; and for
+    # one of several views the function and its position.
     _changed: int
     _seen: int
     _several: tuple[str, int]
-    # With a value of JAX's: of which tensor this is the detached form, ``None`` for one that stands for itself. Results
-    # of operations have no source: they may be views, and writing into them is refused.
+    # For a JAX value: the tensor that this one was detached from, or ``None`` if it stands for itself. Results of
+    # operations have no source: they may be views, and writing into them is refused.
     _source: TensorBase | None
 
     def __init__(self, trace: TensorTrace, value: Any, node: Node) -> None:
-        # The result of a recorded operation.
+        # The value is the result of a recorded operation.
         own = TensorNode(node)
         if type(value) is not _NDARRAY and isinstance(value, np.generic):
             scalar, value = value, _asarray(value)
-            # What the node keeps of its result is the array, too.
+            # If the node keeps its result, it must keep the array as well.
             for slot, kept in enumerate(node):
                 if kept is scalar:
                     own[slot] = value
@@ -97,7 +99,7 @@ class Histories(Protocol):
     """The part of ``_memory/history.py`` that a trace calls once a write has changed a history."""
 
     def refresh(self, trace: Any, operands: tuple) -> bool:
-        """Renew the operands that are stale views, while recording; the ``refresh`` hook of the trace."""
+        """Renew the operands that are stale views, while recording. It is the ``refresh`` hook of the trace."""
         ...
 
     def renew(self, x: TensorBase) -> None:
@@ -105,16 +107,16 @@ class Histories(Protocol):
         ...
 
     def will_have_node(self, x: TensorBase) -> bool:
-        """Whether a tensor without a node is a stale view that gets one when it is renewed."""
+        """Return whether a tensor without a node is a stale view that gets one when it is renewed."""
         ...
 
 
 class TensorTrace(ReverseTrace):
-    """Records what happens to tensors that require gradients, as long as recording is on. It never ends."""
+    """Records operations on tensors that require gradients, while recording is on. It never ends."""
 
     transform = "backward"
     node_type = TensorNode
-    # Renews the nodes of views, from the first change of a history by a write on (``_memory/history.py``).
+    # Renews the nodes of views after a write has changed a history (``_memory/history.py``).
     histories: Histories | None = None
 
     def __init__(self, tracer_type: type[TensorBase]) -> None:
@@ -140,11 +142,11 @@ class TensorTrace(ReverseTrace):
         return made
 
     def keep(self, x: np.ndarray) -> np.ndarray:
-        """The array itself: a pass refuses to read what was overwritten, as PyTorch does (``_writes.py``)."""
+        """Return the array itself: a pass refuses to read an overwritten array, as PyTorch does (``_writes.py``)."""
         return x
 
     def constant(self, y: Any) -> Any:
-        """A tensor that requires no gradient."""
+        """Return a tensor that requires no gradient."""
         tensor = _new(self.tracer_type)
         ReverseTracer.__init__(tensor, self, y if type(y) is _NDARRAY else owned_array(y), None)
         tensor._gradient = None
@@ -154,38 +156,38 @@ class TensorTrace(ReverseTrace):
         return primals, active, params
 
     def node_of(self, x: TensorBase) -> TensorNode | None:
-        """The node of a tensor as it is now."""
+        """Return the present node of a tensor."""
         if self.histories is not None:
             self.histories.renew(x)
         return x._node
 
     def requires_grad(self, x: TensorBase) -> bool:
-        """Whether a tensor requires a gradient."""
+        """Return whether a tensor requires a gradient."""
         return x._node is not None or (self.histories is not None and self.histories.will_have_node(x))
 
 
-# Looked up at each operation otherwise.
+# Module names, because attribute lookups would be made at each operation.
 _record = ReverseTrace.apply
 _new = object.__new__
 _NDARRAY = np.ndarray
 _asarray = np.asarray
 
-# Tensors, not leaves, whose gradients are to be kept, by node.
+# The tensors, no leaves, that retain their gradients, by node.
 retained: weakref.WeakValueDictionary[TensorNode, TensorBase] = weakref.WeakValueDictionary()
 
 
 def is_tensor(x: Any) -> bool:
-    """Whether a value is a tensor."""
+    """Return whether a value is a tensor."""
     return isinstance(x, TensorBase)
 
 
 def owned_array(value: Any) -> Any:
-    """A value that a tensor may hold, which has memory to be shared and written to: numbers become arrays."""
+    """Return a value with memory that can be shared and written to: numbers become arrays."""
     return np.asarray(value) if isinstance(value, np.generic | int | float | complex) else value
 
 
 def set_value(tensor: TensorBase, value: Any) -> None:
-    """Give a tensor another value; it keeps its identity."""
+    """Give a tensor another value. The tensor stays the same object."""
     tensor._value = value = owned_array(value)
     if value.shape != tensor.shape or value.dtype is not tensor.dtype:
         tensor._shape, tensor._dtype = value.shape, value.dtype

@@ -1,4 +1,4 @@
-"""``grad_fn``: the view of a tape's node that PyTorch's users know."""
+"""``grad_fn``: shows a node of the tape as PyTorch does."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from funcgrad._core.trace.tape import is_joint, operands_of, parents_of, primitive_of
 from funcgrad.autograd._tape.base import LeafNode
 
-# Where PyTorch's name is not our primitive's.
+# PyTorch's names that differ from our primitives' names.
 _NAMES = {
     "reduce_sum": "Sum",
     "reduce_max": "Amax",
@@ -36,20 +36,20 @@ class Function:
         self._node = node
 
     def name(self) -> str:
-        """PyTorch's name for the operation: ``MulBackward0``; ``AccumulateGrad`` for a leaf."""
+        """Return PyTorch's name for the operation: ``MulBackward0``; ``AccumulateGrad`` for a leaf."""
         if type(self._node) is LeafNode:
             return "AccumulateGrad"
         if (title := getattr(self._node, "title", None)) is not None:
             return title
         name = primitive_of(self._node).name
         if name == "pow":
-            # PyTorch numbers its derivatives of one name: this is the one of two tensors.
+            # PyTorch numbers its derivatives with the same name: this is the one of two tensors.
             return "PowBackward1"
         return _NAMES.get(name, "".join(part.capitalize() for part in name.split("_"))) + "Backward0"
 
     @property
     def next_functions(self) -> tuple[tuple[Function | None, int], ...]:
-        """The operations, or leaves, whose results this one took; none once a pass has freed the graph.
+        """The operations, or leaves, whose results this one used; none after a pass has freed the graph.
 
         ``(None, 0)`` stands for an operand that requires no gradient.
         """

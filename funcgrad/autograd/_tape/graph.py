@@ -1,9 +1,9 @@
-"""Walks over the tape: what is needed for given inputs, and the tape anew for derivatives of derivatives.
+"""Walks over the tape: the nodes needed for given inputs, and the tape with tensors for higher derivatives.
 
-The tape keeps plain values, so a first derivative costs no more than it must. For a derivative that is itself to be
-differentiated the kept values have to be tensors again, with their history. Each node remembers the identity of the
-value it gave. A kept value was an operand or the result of its operation, and while that was recorded all of them were
-alive, so equal identities mean the same value. Nothing refers back up the tape, hence there is no reference cycle.
+The tape keeps plain values, so a first derivative costs no more than needed. To differentiate a derivative, the kept
+values have to be tensors again, with their history. Each node keeps the id of its value. A kept value was an operand or
+the result of its operation, and all of them existed while it was recorded. So equal ids mean the same value. A node
+refers only to its parents, so there is no reference cycle.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from funcgrad.autograd._tape.writes import WRITES
 
 
 def needed_nodes(roots: Iterable[TensorNode], inputs: set[TensorNode]) -> set[Any]:
-    """The nodes on the ways from the roots to the inputs, and those that an earlier pass has freed."""
+    """Return the nodes on the paths from the roots to the inputs, and those that an earlier pass has freed."""
     lowest = min(node[0] for node in inputs)
     found: dict[int, Any] = {}
     pending: list[Any] = list(roots)
@@ -40,12 +40,12 @@ def needed_nodes(roots: Iterable[TensorNode], inputs: set[TensorNode]) -> set[An
 
 
 class Visitor:
-    """What a reverse pass does at each node beside the plain work.
+    """The additional work of a reverse pass at each node.
 
     Args:
-        wanted: nodes whose cotangents are to be kept.
-        needed: the nodes to which the pass is confined; ``None`` for all.
-        trace: the trace that is to record the pass, if it is to be recorded.
+        wanted: nodes whose cotangents are kept.
+        needed: the only nodes that the pass visits; ``None`` for all.
+        trace: the trace that records the pass, if any.
     """
 
     def __init__(self, wanted: Any, needed: set[Any] | None, trace: TensorTrace | None) -> None:
@@ -56,12 +56,12 @@ class Visitor:
         self._pulls = pulls_in_use()
 
     def __call__(self, node: Any, y_bar: Any) -> list[tuple[Any, Any]]:
-        """The parents that the pass is to go on with, each with its cotangent."""
+        """Return the parents to go on with, each with its cotangent."""
         if hasattr(node, "hooks"):
             y_bar = _settled(y_bar) if isinstance(y_bar, Pieces) else y_bar
             y_bar = hooked(node, y_bar, is_recorded=self._trace is not None)
         if node in self._wanted:
-            # A cotangent in pieces goes on to be worked in.
+            # A cotangent in pieces will be added to, so it is copied here.
             self.captured[node] = _settled(y_bar) if isinstance(y_bar, Pieces) else y_bar
         needed = self._needed
         parents = parents_of(node)
@@ -85,7 +85,7 @@ def _settled(pieces: Pieces) -> Any:
 
 
 def _linked_node(trace: TensorTrace, node: Any) -> Any:
-    """The node with its kept values as tensors, where these have a history."""
+    """Return the node with its kept values as tensors, if these have a history."""
     parents = parents_of(node)
     sources = {}
     for parent in parents:
@@ -93,7 +93,7 @@ def _linked_node(trace: TensorTrace, node: Any) -> Any:
             sources[parent.value_id] = parent
             sources.update(dict.fromkeys(_copies(parent), parent))
     if hasattr(node, "title"):
-        # In place its result lies where the value of a parent was, which is kept nowhere but as a copy.
+        # After an in-place operation, the result has the id of the parent's value, which exists only as a copy.
         sources[node.value_id] = node
     else:
         sources.setdefault(node.value_id, node)
@@ -102,7 +102,7 @@ def _linked_node(trace: TensorTrace, node: Any) -> Any:
 
 
 def _copies(node: Any) -> list[int]:
-    """The identities of the copies of a node's value that are kept, since the value was overwritten."""
+    """Return the ids of the kept copies of a node's overwritten value."""
     return [id(copy) for reference in getattr(node, "copies", ()) if (copy := reference()) is not None]
 
 
@@ -113,14 +113,14 @@ def _linked(trace: TensorTrace, kept: Any, sources: dict[int, Any]) -> Any:
 
 
 def _tensor(trace: TensorTrace, value: Any, node: Any) -> TensorBase:
-    """The value as the result of a node that is on the tape already."""
+    """Return the value as the result of a node that is on the tape already."""
     tensor = trace.constant(value)
     tensor._node = node
     return tensor
 
 
 def _recorded_split(trace: TensorTrace, node: Any, y_bars: Any) -> Any:
-    """The cotangents of an operation whose rule may keep anything: it is run anew, on tensors."""
+    """Return the cotangents of an operation whose rule may keep anything: run it anew, on tensors."""
     primitive: Any = primitive_of(node)
     primals, active, params = kept_by(node)[2]
     operands = [

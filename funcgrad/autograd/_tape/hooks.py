@@ -1,4 +1,4 @@
-"""Hooks: functions that a pass calls with the gradient of a tensor, and that may give another in its place."""
+"""Hooks: functions that a pass calls with the gradient of a tensor, and that may replace it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Hook = Callable[[Any], Any]
 
 
 class Hooks:
-    """The hooks of one node, by number, in the order in which they were registered."""
+    """The hooks of one node by number, in the order of registration."""
 
     __slots__ = ("__weakref__", "by_number", "trace")
 
@@ -27,13 +27,13 @@ class Hooks:
         self.by_number: dict[int, Hook] = {}
 
 
-# Those of nodes that are still there: only where there are some does a pass look for them.
+# The hooks of existing nodes. A pass looks for hooks only if there are any.
 registered: weakref.WeakSet[Hooks] = weakref.WeakSet()
 _numbers = itertools.count()
 
 
 class RemovableHandle:
-    """What removes a hook; also at the end of a ``with``."""
+    """Removes a hook, by ``remove()`` or at the end of a ``with`` statement."""
 
     __slots__ = ("_hooks", "_number")
 
@@ -42,7 +42,7 @@ class RemovableHandle:
         self._number = number
 
     def remove(self) -> None:
-        """Call the hook no more."""
+        """Remove the hook."""
         hooks = self._hooks()
         if hooks is not None:
             hooks.by_number.pop(self._number, None)
@@ -55,7 +55,7 @@ class RemovableHandle:
 
 
 def register(node: TensorNode, trace: TensorTrace, hook: Hook) -> RemovableHandle:
-    """Have passes call a function with the cotangent of a node."""
+    """Register a function that passes call with the cotangent of a node."""
     hooks = getattr(node, "hooks", None)
     if hooks is None:
         node.hooks = hooks = Hooks(trace)
@@ -66,13 +66,13 @@ def register(node: TensorNode, trace: TensorTrace, hook: Hook) -> RemovableHandl
 
 
 def hooked(node: Any, bar: Any, *, is_recorded: bool) -> Any:
-    """A cotangent as the hooks of its node leave it."""
+    """Return a cotangent after the hooks of its node."""
     hooks = getattr(node, "hooks", None)
     if hooks is None or not hooks.by_number:
         return bar
     gradient = conjugated(bar)
     if not is_tensor(gradient):
-        # The array may be in use elsewhere, and hooks may write to it.
+        # Other code may use the array, and hooks may write to it.
         gradient = hooks.trace.constant(np.array(gradient) if isinstance(gradient, np.ndarray) else gradient)
     with recorded(is_recorded):
         for hook in tuple(hooks.by_number.values()):
@@ -87,7 +87,7 @@ def hooked(node: Any, bar: Any, *, is_recorded: bool) -> Any:
 
 
 def _check(hook: Hook, gradient: Any, found: Any) -> None:
-    """Refuse what is no gradient of the tensor, in PyTorch's words."""
+    """Refuse a result that is no gradient of the tensor, in PyTorch's words."""
     name = getattr(hook, "__name__", type(hook).__name__)
     if not is_tensor(found):
         raise TypeError(f"expected Variable, but hook returned '{type(found).__name__}'")

@@ -1,4 +1,4 @@
-"""Whether operations on tensors are recorded: ``no_grad`` and its relatives, per thread and context."""
+"""Whether operations on tensors are recorded: ``no_grad`` and similar modes, per thread and context."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ def is_grad_enabled() -> bool:
 
 
 class recorded:  # noqa: N801  (a verb, as in ``with recorded(True)``)
-    """Record operations on tensors, or do not, inside a ``with``; what was before comes back, whatever is raised."""
+    """Record operations on tensors, or not, inside a ``with`` statement.
+
+    The mode before is restored even after an error.
+    """
 
     __slots__ = ("_before", "_flag")
 
@@ -49,7 +52,7 @@ class _Mode:
         return mode if function is None else mode(function)
 
     def __init__(self) -> None:
-        # Entered again while entered, it returns to where each entry came from.
+        # The outer mode of each entry: the object may be entered again while it is entered.
         self._outer: list[bool] = []
 
     def __enter__(self) -> None:
@@ -60,7 +63,7 @@ class _Mode:
         recording.set(self._outer.pop())
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Decorate a function, which then runs in this mode; a generator does between its yields."""
+        """Decorate a function, which then runs in this mode. A generator does so between its yields."""
         if inspect.isgeneratorfunction(function):
             return self._around_generator(function)
 
@@ -130,7 +133,7 @@ class enable_grad(_Mode):  # noqa: N801  (PyTorch's name)
 
 
 class set_grad_enabled(_Mode):  # noqa: N801  (PyTorch's name)
-    """Switch recording on or off from here on, and back where it is used in a ``with`` statement.
+    """Switch recording on or off from here on, and back at the end of a ``with`` statement.
 
     Args:
         mode: whether operations are recorded.
@@ -161,7 +164,7 @@ class set_grad_enabled(_Mode):  # noqa: N801  (PyTorch's name)
             self._before = None
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Decorate a function: the switch at construction is taken back."""
+        """Decorate a function, and undo the switch of the constructor."""
         if self._before is not None:
             recording.set(self._before)
         return super().__call__(function)

@@ -1,4 +1,4 @@
-"""What a pass starts from and is asked for: tensors and cotangents, checked, in PyTorch's words."""
+"""The seeds and inputs of a pass: tensors and cotangents, checked, in PyTorch's words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Seed = tuple[Any, Any]
 
 
 def sequence(tensors: Any, name: str) -> tuple[Any, ...]:
-    """The given tensors as a tuple: one, several, or the values of a dict."""
+    """Return the given tensors as a tuple: one, several, or the values of a dict."""
     if is_tensor(tensors):
         return (tensors,)
     if type(tensors) is dict:
@@ -47,13 +47,13 @@ def check_inputs(inputs: Iterable[Any], refusal: str) -> None:
     for x in inputs:
         if not is_tensor(x):
             raise RuntimeError(f"all inputs have to be Tensors, but got {type(x).__name__}")
-        # Of a view it may be another one by now.
+        # A view may have another node by now.
         if x._owner.node_of(x) is None:
             raise RuntimeError(refusal)
 
 
 def seeds_of(outputs: Sequence[Any], grads: Any) -> list[Seed]:
-    """The nodes to start from, with their cotangents."""
+    """Return the nodes to start from, with their cotangents."""
     if grads is None:
         given: tuple[Any, ...] = (None,) * len(outputs)
     elif is_tensor(grads) or isinstance(grads, np.ndarray):
@@ -92,12 +92,12 @@ def _refuse_constant(i: int) -> NoReturn:
 
 
 def conjugated(bar: Any) -> Any:
-    """A cotangent between the tape's convention (JAX's) and PyTorch's, whose gradients point where a loss ascends."""
+    """Convert a cotangent between JAX's convention, which the tape uses, and PyTorch's, the direction of ascent."""
     return fnp.conjugate(bar) if fnp.iscomplexobj(bar) else bar
 
 
 def implicit_seed(i: int, x: TensorBase) -> Seed:
-    """The node of a scalar, with the cotangent 1."""
+    """Return the node of a scalar, with the cotangent 1."""
     node = x._owner.node_of(x)
     if node is None:
         _refuse_constant(i)

@@ -1,11 +1,11 @@
-"""In-place writes: noted when they happen, so that a pass refuses to read what was overwritten.
+"""In-place writes: each is noted, so that a pass refuses to read overwritten values.
 
 The tape keeps values and no copies of them. A write through a tensor or an optimizer therefore draws a serial number
-from the counter that also numbers the nodes, and leaves it with the array that owns the memory. A node whose number is
-greater than that of the last write was recorded after all of them, and needs one comparison; only for older ones does
-a pass look at the values they keep. An array that nothing but its tensor refers to is in no graph, and its writes need
-no note: so it is in an ordinary training loop, where the pass has freed the graph when the optimizer steps. Writes to
-the memory by other ways (``tensor.numpy()[0] = 1``) go unnoticed, as in PyTorch.
+from the counter of the nodes, and stores it with the array that owns the memory. A node with a greater number than the
+last write was recorded after all writes, and one comparison shows this. For older nodes a pass checks the values that
+they keep. If only its tensor refers to an array, the array is in no graph, and its writes need no note. That holds in
+an ordinary training loop, because the pass has freed the graph before the optimizer's step. Other writes to the memory
+(``tensor.numpy()[0] = 1``) go unnoticed, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from funcgrad._core.trace.tape import is_joint, kept_by, next_serial, parents_of
 from funcgrad.autograd._tape.base import LeafNode, TensorBase, TensorNode
 from funcgrad.autograd._tape.function import Function
 
-# Of how many writes to an array the serial numbers are kept: they only serve the text of the error.
+# The number of writes to an array whose serial numbers are kept. They serve only the error's text.
 _REMEMBERED = 16
 
 _TYPE_NAMES: dict[str, str] = {
@@ -44,7 +44,7 @@ _TYPE_NAMES: dict[str, str] = {
 
 
 class _Record:
-    """The noted writes to one array: how many, the serial numbers of the last, and what was recorded last."""
+    """The noted writes to one array: their count, the last serial numbers, and the last operation."""
 
     __slots__ = ("array", "count", "serials", "title")
 
@@ -64,29 +64,29 @@ def _references(tensor: Any) -> int:
     return getrefcount(value)
 
 
-# The same for a value that nothing but its tensor refers to.
+# The count for a value that only its tensor refers to.
 _ALONE = _references(SimpleNamespace(_value=np.empty(0)))
 
 
 class Writes:
-    """The writes that were noted: what a pass asks before it reads what nodes keep."""
+    """The noted writes. A pass asks them before it reads kept values."""
 
     __slots__ = ("_records", "last")
 
     def __init__(self) -> None:
-        # The serial number of the last of them.
+        # The serial number of the last write.
         self.last = 0
-        # By the identity of the array that owns the memory.
+        # The records, by the id of the array that owns the memory.
         self._records: dict[int, _Record] = {}
 
     def __len__(self) -> int:
-        """To how many arrays that are still there, and that others looked at."""
+        """Return the number of existing arrays that were written to and that other code refers to."""
         return sum(bool(record.serials) for record in self._records.values())
 
     def note(self, tensors: Iterable[TensorBase], *, count: bool = False) -> None:
-        """Note that values are written to; or, of JAX's, that their memory is given away.
+        """Note that values are written to, or, for JAX values, that their memory is donated.
 
-        With ``count`` a value that nobody else refers to has its writes counted, too.
+        With ``count``, also count the writes to a value that nothing else refers to.
         """
         for tensor in tensors:
             value = tensor._value
@@ -104,28 +104,28 @@ class Writes:
     def _record(self, array: Any) -> _Record:
         record = self._records.get(id(array))
         if record is None:
-            # An array that dies takes its record along, before another one can have its identity.
+            # When an array is freed, its record is dropped, before another array can get its id.
             record = self._records[id(array)] = _Record(array, partial(self._records.pop, id(array)))
         return record
 
     def version(self, value: Any) -> int:
-        """How many writes to the memory of a value there were."""
+        """Return how many writes to the memory of a value there were."""
         record = self._records.get(id(owner_of(value)))
         return 0 if record is None else record.count
 
     def entitle(self, value: Any, title: str) -> None:
-        """Keep PyTorch's name for the operation that wrote to the memory of a value last, for errors."""
+        """Keep PyTorch's name for the last operation that wrote to the memory of a value, for errors."""
         if (record := self._records.get(id(owner_of(value)))) is not None:
             record.title = title
 
     def latest(self, value: Any) -> int:
-        """The serial number of the last noted write to the memory of a value; 0 where there was none."""
+        """Return the serial number of the last noted write to the memory of a value; 0 if there was none."""
         record = self._records.get(id(owner_of(value)))
         return record.serials[-1] if record is not None and record.serials else 0
 
     def check(self, node: Any) -> None:
-        """Refuse a node that keeps a value which was written to after the node was recorded; in PyTorch's words."""
-        # Of an operation as a whole, its operands are kept too, for who wants to record it anew.
+        """Refuse a node that keeps a value written to after the node was recorded, in PyTorch's words."""
+        # A joint operation keeps its operands too, in case that it is recorded anew.
         kept = kept_by(node)[:2] if is_joint(node) else kept_by(node)
         for value in arrays_in(kept):
             record = self._records.get(id(owner_of(value)))
@@ -140,7 +140,7 @@ class Writes:
 
 
 def owner_of(array: Any) -> Any:
-    """The array that owns the memory of a view; an array of JAX is none."""
+    """Return the array that owns the memory of a view; a JAX array owns its own."""
     if isinstance(array, np.ndarray):
         while isinstance(array.base, np.ndarray):
             array = array.base
@@ -148,12 +148,12 @@ def owner_of(array: Any) -> Any:
 
 
 def type_name(dtype: Any) -> str:
-    """PyTorch's name for a dtype in messages."""
+    """Return PyTorch's name for a dtype in messages."""
     return _TYPE_NAMES.get(str(dtype), str(dtype)).removesuffix("Tensor")
 
 
 def arrays_in(kept: Any) -> Iterator[Any]:
-    """The arrays, and what is none, among kept values, which may be nested."""
+    """Yield the arrays, and other objects, among kept values, which may be nested."""
     if isinstance(kept, tuple | list):
         for one in kept:
             yield from arrays_in(one)
@@ -162,15 +162,15 @@ def arrays_in(kept: Any) -> Iterator[Any]:
 
 
 def _origin(node: Any, value: np.ndarray, record: _Record) -> str:
-    """Which operation gave the value, where it was no leaf; of an operand the last that wrote to it.
+    """Return the operation that made the value, if it is no leaf; for an operand, the last one that wrote to it.
 
-    An operand that shared the memory of the result was lost as the operation wrote it.
+    An operand that shared the memory of the result was lost when the operation wrote to it.
     """
     for source in (node, *parents_of(node)):
         if isinstance(source, TensorNode) and source.value_id == id(value) and not isinstance(source, LeafNode):
             name = Function(source).name()
             if (source is not node or getattr(node, "lost", False)) and record.title is not None:
-                # Written to by a tensor with a history of its own, it keeps its name.
+                # The name stays if a tensor with its own history wrote to the memory.
                 name = getattr(source, "last_title", [name])[0] if record.array() is value else "AsStrided"
             return f", which is output 0 of {name.replace('Backward0', '').replace('Backward', '')},"
     return ""
