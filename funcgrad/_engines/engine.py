@@ -70,6 +70,7 @@ class Engine:
         written: ``written(graph, signature)`` returns a function of the user's arguments, check and results
             included, and its source; ``None`` if the engine writes no source, and calls use ``compile``.
         written_paths: ``written_paths(tree, signature, questions)`` returns the same for a tree of paths.
+        rolls_above: a program of more equations than this is rolled before it is compiled (`Graph.roll`).
         settle: waits for all Python functions that its programs call.
         is_tracing: returns whether the engine is tracing a function in this thread now.
         spreads: returns whether it has several devices, over which arrays can be sharded.
@@ -86,6 +87,7 @@ class Engine:
     tracing: Tracing | None
     written: Callable[[Graph, Signature], Written] | None
     written_paths: Callable[[PathTree, Signature, Questions], Written] | None
+    rolls_above: int
     settle: Callable[[], None]
     is_tracing: Callable[[], bool]
     spreads: Callable[[], bool]

@@ -19,11 +19,14 @@ from funcgrad._ops.elementwise.trigonometric import sin_p
 PACKAGE = Path(fg.__file__).parent
 
 
+NO_FUNCTIONS = ("name", "tracing", "written", "written_paths", "rolls_above")
+
+
 @pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
 def test_the_record_is_whole(engine: Engine) -> None:
     for field in dataclasses.fields(engine):
         assert field.default is dataclasses.MISSING, f"{field.name} may be left out"
-        assert callable(getattr(engine, field.name)) or field.name in ("name", "tracing", "written", "written_paths")
+        assert callable(getattr(engine, field.name)) or field.name in NO_FUNCTIONS
     assert engine_named(engine.name) is engine
 
 

@@ -46,6 +46,7 @@ ROOMS = {
         {"contract", "index", "fft", "random"},
         {"reduce"},
         {"linalg", "program"},
+        {"rolling"},
         {FRONT},
     ],
     "numpy": [
@@ -247,7 +248,8 @@ def test_each_part_with_rooms_has_an_order() -> None:
 @pytest.mark.parametrize("folder", [PACKAGE, "docs", "examples"])
 def test_no_folder_over_the_limit(folder: str) -> None:
     paths = [path.relative_to(ROOT) for path in (ROOT / folder).rglob("*") if path.suffix in {".py", ".md"}]
-    assert crowded(paths) == {}
+    # A list of dated pages that only grows.
+    assert crowded(path for path in paths if path.parent != Path("docs/decisions")) == {}
 
 
 def test_no_cycle_between_modules() -> None:

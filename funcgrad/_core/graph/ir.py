@@ -155,6 +155,26 @@ class Graph(Program):
                 values[equation.results[0]] = y
         return [x.value if type(x) is Literal else values[x] for x in self.outputs]
 
+    @folded
+    def roll(self) -> Graph:
+        """Return the same program, in which stretches that repeat are structured loops (`scan`).
+
+        A Python loop leaves one copy of its body for each round. Where the rounds do the same to the next of their
+        data, one body is left. Rounds that differ stay as they are; so does a program in which nothing repeats.
+
+        Example:
+            >>> import numpy as np
+            >>> import funcgrad as fg
+            >>> def decay(x, rates):
+            ...     for rate in rates:
+            ...         x = x - rate * np.sin(x)
+            ...     return x
+            >>> graph = fg.make_graph(decay)(1.0, np.linspace(0.1, 0.2, 100))
+            >>> len(graph.equations), len(graph.roll().equations)
+            (400, 1)
+        """
+        return _rollers[0](self)
+
     @property
     def flops(self) -> int:
         """The number of floating-point operations of one evaluation, by the primitives' cost rules."""
@@ -164,6 +184,15 @@ class Graph(Program):
     def bytes(self) -> int:
         """The number of bytes that one evaluation reads and writes if nothing were fused."""
         return sum(equation.bytes for equation in self.equations)
+
+
+# ``roll(graph)``. The operations set it: loops are a primitive of theirs.
+_rollers: list[Callable[[Graph], Graph]] = []
+
+
+def set_roller(roll: Callable[[Graph], Graph]) -> None:
+    """Set the pass behind `Graph.roll`."""
+    _rollers[:] = [roll]
 
 
 def _recorded(frame: FrameType, made_at: Any) -> Line | None:

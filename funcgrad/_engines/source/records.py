@@ -58,6 +58,8 @@ NUMPY = Engine(
     tracing=None,
     written=_written_numpy,
     written_paths=_written_paths_numpy,
+    # A line of the written program takes less time than a step of a loop.
+    rolls_above=20_000,
 )
 
 NUMBA = Engine(
@@ -76,4 +78,5 @@ NUMBA = Engine(
     tracing=None,
     written=_written_numba,
     written_paths=_written_paths_numba,
+    rolls_above=1000,
 )

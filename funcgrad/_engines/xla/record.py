@@ -101,4 +101,5 @@ XLA = Engine(
     tracing=xla,
     written=None,
     written_paths=None,
+    rolls_above=400,
 )

@@ -178,12 +178,14 @@ class IndexPieces(Pieces):
     traced or belong to another engine are collected for one scatter.
     """
 
-    __slots__ = ("buffer", "dtype", "pieces", "shape", "whole")
+    __slots__ = ("buffer", "dtype", "pieces", "shape", "traced", "whole")
 
     def __init__(self, y_bar: Any, shape: tuple[int, ...], dtype: np.dtype, index: Index, arrays: tuple) -> None:
         self.shape = shape
         self.dtype = dtype
         self.pieces: list[Piece] = [(y_bar, index, arrays)]
+        # The number of pieces at the front that were looked at and cannot be added to the buffer.
+        self.traced = 0
         self.buffer: np.ndarray | None = None
         self.whole: Any = None
 
@@ -212,16 +214,17 @@ class IndexPieces(Pieces):
 
     def _settle(self) -> None:
         """Add the bare pieces to the buffer."""
-        rest = []
-        for piece in self.pieces:
+        new = self.pieces[self.traced :]
+        del self.pieces[self.traced :]
+        for piece in new:
             if not _is_bare(piece):
-                rest.append(piece)
+                self.pieces.append(piece)
                 continue
             if self.buffer is None:
                 self.buffer = np.zeros(self.shape, self.dtype)
             v, index, arrays = piece
             accumulate(self.buffer, index, arrays, v)
-        self.pieces = rest
+        self.traced = len(self.pieces)
 
     @property
     def is_one_part(self) -> bool:
@@ -240,7 +243,7 @@ class IndexPieces(Pieces):
                 rest.append(piece)
         if self.buffer is not None:
             buffer += self.buffer
-        self.pieces, self.buffer = rest, None
+        self.pieces, self.traced, self.buffer = rest, len(rest), None
 
     def total(self) -> Any:
         self._settle()

@@ -9,8 +9,9 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import is_value
-from funcgrad._core.graph.ir import Graph
+from funcgrad._core.graph.ir import Graph, set_roller
 from funcgrad._core.graph.paths import Path
+from funcgrad._core.lazy import LazyModule
 from funcgrad._core.trace.path import PathTrace
 from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._core.tracebacks import folded
@@ -28,6 +29,9 @@ from funcgrad.random.extend import Watched
 from funcgrad.tree import TreeDef, flatten, unflatten
 
 P = ParamSpec("P")
+
+_rolling: Any = LazyModule("funcgrad._ops.rolling.roll")
+set_roller(lambda graph: _rolling.rolled(graph))
 
 
 @picklable

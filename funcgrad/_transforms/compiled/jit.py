@@ -39,6 +39,7 @@ def jit(
     out_shardings: Any = None,
     engine: str = "xla",
     paths: int = 1,
+    roll: bool = True,
 ) -> Compiled[F]: ...
 @overload
 def jit(
@@ -50,6 +51,7 @@ def jit(
     out_shardings: Any = None,
     engine: str = "xla",
     paths: int = 1,
+    roll: bool = True,
 ) -> Decorator: ...
 @folded
 def jit(
@@ -62,6 +64,7 @@ def jit(
     out_shardings: Any = None,
     engine: str = "xla",
     paths: int = 1,
+    roll: bool = True,
 ) -> Any:
     """Compile a function of pytrees of arrays, written with NumPy.
 
@@ -90,6 +93,9 @@ def jit(
             branch on a traced value is an error. With more, ``if``, ``while``, ``int()`` and indices follow the numbers
             of the call: each new way is staged once, as a straight program. A call beyond runs without compilation. A
             call on XLA donates nothing then.
+        roll: whether stretches of a long program that repeat, as a Python loop leaves them, are compiled as loops
+            (`Graph.roll`). The results are the same. A program of up to 400 equations on XLA, 1,000 on Numba and 20,000
+            on NumPy stays as it is.
 
     Returns:
         A function like ``f``. On XLA its results are ``jax.Array`` s, except for those of 64 bits. Outside JAX's 64-bit
@@ -137,6 +143,7 @@ def jit(
             out_shardings=out_shardings,
             engine=engine,
             paths=paths,
+            roll=roll,
         )
     _check_paths(f, paths)
     static = StaticArguments(f, static_argnums, static_argnames)
@@ -151,6 +158,7 @@ def jit(
         jitted = XlaFunction(f, static, on, donate_argnums, (in_shardings, out_shardings))
     else:
         jitted = SourceFunction(f, static, on, donate_argnums)
+    jitted.roll = roll
     # f's attributes are not copied: those of a wrapper around a jitted function belong to that function.
     return functools.update_wrapper(jitted, f, updated=())
 

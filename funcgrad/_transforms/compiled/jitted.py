@@ -28,6 +28,8 @@ class Jitted:
 
     # Whether this function was compiled for taps.
     for_taps = False
+    # Whether stretches that repeat become loops (`jit`'s option).
+    roll = True
 
     def __init__(
         self, f: Callable[..., Any], static: StaticArguments, engine: Engine, donate_argnums: int | Sequence[int]
@@ -112,6 +114,8 @@ class Jitted:
         cached = self._staged.get(key)
         if cached is None:
             graph, out_tree = stage_leaves(function, found, in_tree, is_stageable, "jit")
+            if self.roll and len(graph.equations) > self._engine.rolls_above:
+                graph = graph.roll()
             cached = simplify(graph), out_tree
             if all(is_lasting(value) for _, value in graph.constants):
                 self._staged[key] = cached

@@ -37,7 +37,9 @@ class SourcePaths(PathsFunction):
         self._recent = tuple([program for program in self._recent if program not in old])
 
     def _run(self, bound: Bound, args: tuple, kwargs: dict) -> Any:
-        if not all((is_plain(leaf) and taken(leaf) is leaf) or not is_stageable(leaf) for leaf in bound.found):
+        if self._engine.written_paths is None or not all(
+            (is_plain(leaf) and taken(leaf) is leaf) or not is_stageable(leaf) for leaf in bound.found
+        ):
             return self._call_general(args, kwargs)
         program, _ = self._program(bound.types, bound.found, args, kwargs)
         self._recent = (program, *[each for each in self._recent if each is not program])[:_TRIED]

@@ -139,7 +139,7 @@ def _without_masks(x: Any, values: list[Any]) -> tuple[Any, Index, tuple]:
             entries.append(SLOT if hasattr(value, "dtype") else value)
             arrays += [value] if hasattr(value, "dtype") else []
             continue
-        if value.ndim == 0:
+        if np.shape(value) == ():
             x = expand_dims(x, (axis,))
         else:
             _check_mask(value, x.shape, axis)

@@ -48,9 +48,9 @@ def chunks(begin: int, end: int) -> list[tuple[int, int, int, float]]:
 
 
 def beside_pytorch(first: int, count: int) -> list[tuple[Report, list[Found], int]]:
-    """Scripts of tensors, where PyTorch is there, schedules of SGD, programs that write, and functions that branch."""
+    """Scripts of tensors, where PyTorch is there; schedules of SGD; programs that write, branch or loop."""
     results = []
-    for kind in ("tensors", "schedules", "writes", "branches"):
+    for kind in ("tensors", "schedules", "writes", "branches", "loops"):
         if kind != "tensors" or tensors.peers() is not None:
             report, found = run_scripts(kind, range(first, first + count))
             say(f"{report.programs} {kind}")

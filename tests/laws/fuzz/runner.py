@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import jax
 
-from tests.laws.fuzz import branches, schedules, tensors, writing
+from tests.laws.fuzz import branches, loops, schedules, tensors, writing
 from tests.laws.fuzz.check import Finding, Report, run
 from tests.laws.fuzz.generate import program_of
 from tests.laws.fuzz.shrink import shrunk
@@ -48,11 +48,11 @@ def run_seeds(first: int, step: int, count: int, seconds: float) -> tuple[Report
 
 
 def run_scripts(kind: str, seeds: Iterable[int]) -> tuple[Report, list[Found]]:
-    """The same of tensor scripts, schedules, programs that write, or functions that branch."""
+    """The same of tensor scripts, schedules, programs that write, functions that branch, or functions that loop."""
     report, found = Report(), []
     if kind == "writes":
         return report, [Found(*each) for each in writing.checked(seeds, report)]
-    look = {"tensors": of_script, "schedules": of_schedule, "branches": of_branching}[kind]
+    look = {"tensors": of_script, "schedules": of_schedule, "branches": of_branching, "loops": of_looping}[kind]
     for seed in seeds:
         found += look(seed, report)
     return report, found
@@ -74,6 +74,12 @@ def of_branching(seed: int, report: Report) -> list[Found]:
     program = branches.branching_of(seed)
     found = branches.findings(program, report)[:1]
     return [Found(seed, f"branches: {what.partition(':')[0]}", f"# {what}\n{program.text()}") for what in found]
+
+
+def of_looping(seed: int, report: Report) -> list[Found]:
+    program = loops.looping_of(seed)
+    found = loops.findings(program, report)[:1]
+    return [Found(seed, f"loops: {what.partition(':')[0]}", f"# {what}\n{program.text()}") for what in found]
 
 
 def described(finding: Finding, reduce: bool = True) -> Found:

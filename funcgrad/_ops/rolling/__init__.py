@@ -1,0 +1,1 @@
+"""Rolling: stretches of a program that repeat become structured loops."""

@@ -1,0 +1,102 @@
+"""Find stretches of a program that repeat: by the kinds of equations alone, before it is known what each one reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from funcgrad._core.graph.ir import Equation, Literal
+from funcgrad._core.graph.key import params_key
+
+# A stretch has at least this many rounds, and this many equations in all.
+LEAST_ROUNDS = 4
+LEAST_EQUATIONS = 16
+# The distances between equal runs of equations that are tried as the length of a round, for each width of runs.
+_TRIED = 6
+_WIDEST = 64
+
+
+class Repeat(NamedTuple):
+    """Equations ``start`` to ``start + period * rounds`` are ``rounds`` rounds of ``period`` equations."""
+
+    start: int
+    period: int
+    rounds: int
+
+    @property
+    def end(self) -> int:
+        return self.start + self.period * self.rounds
+
+
+def kinds_of(equations: Iterable[Equation]) -> np.ndarray:
+    """Return a number for each equation, equal for equations of the same kind: primitive, parameters, and types."""
+    numbers: dict[Any, int] = {}
+    found = []
+    for equation in equations:
+        operands = tuple([(type(x.value), x.aval) if type(x) is Literal else x.aval for x in equation.operands])
+        results = tuple([var.aval for var in equation.results])
+        key = equation.primitive, params_key(equation.params), operands, results
+        try:
+            found.append(numbers.setdefault(key, len(numbers)))
+        except TypeError:
+            # A parameter that cannot be hashed: the equation is like no other.
+            found.append(numbers.setdefault(len(numbers) + 0.5, len(numbers)))
+        if equation.has_effect:
+            found[-1] = numbers.setdefault(("effect", len(found)), len(numbers))
+    return np.array(found, np.int64)
+
+
+def repeats(kinds: np.ndarray) -> list[Repeat]:
+    """Return stretches that do not overlap, in order; each is the one that covers most of what is left there."""
+    found: list[Repeat] = []
+    pending = [(0, len(kinds))]
+    while pending:
+        start, end = pending.pop()
+        best = _longest(kinds[start:end])
+        if best is not None:
+            best = best._replace(start=best.start + start)
+            found.append(best)
+            pending += [(start, best.start), (best.end, end)]
+    return sorted(found)
+
+
+def _longest(kinds: np.ndarray) -> Repeat | None:
+    if len(kinds) < LEAST_EQUATIONS:
+        return None
+    best: Repeat | None = None
+    for period in _distances(kinds):
+        equal = kinds[:-period] == kinds[period:]
+        # Runs of equal pairs: each of n pairs in a row covers n + period equations.
+        edges = np.flatnonzero(np.diff(np.concatenate(([0], equal.view(np.int8), [0]))))
+        if not len(edges):
+            continue
+        starts, ends = edges[::2], edges[1::2]
+        k = int(np.argmax(ends - starts))
+        count = (int(ends[k] - starts[k]) + period) // period
+        covered = count * period
+        if count < LEAST_ROUNDS or covered < LEAST_EQUATIONS:
+            continue
+        if best is None or covered > best.rounds * best.period + period:
+            best = Repeat(int(starts[k]), period, count)
+    return best
+
+
+def _distances(kinds: np.ndarray) -> Sequence[int]:
+    """Return likely lengths of a round, short ones first: frequent distances between equal runs of equations.
+
+    One equation alone may stand several times in a round; a long run of equations stands there once.
+    """
+    found: set[int] = set()
+    runs, width = kinds, 1
+    while len(runs) >= LEAST_ROUNDS and width <= _WIDEST:
+        order = np.argsort(runs, kind="stable")
+        same = runs[order][1:] == runs[order][:-1]
+        values, counts = np.unique(np.diff(order)[same], return_counts=True)
+        found.update(int(p) for p in values[np.argsort(-counts, kind="stable")][:_TRIED])
+        # Runs of twice the width, numbered anew.
+        pairs = runs[:-width] * (int(runs.max()) + 1) + runs[width:]
+        _, runs = np.unique(pairs, return_inverse=True)
+        width *= 2
+    return sorted(p for p in found if p <= len(kinds) // LEAST_ROUNDS)

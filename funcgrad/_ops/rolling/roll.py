@@ -1,0 +1,374 @@
+"""``Graph.roll()``: the same program with structured loops for stretches that repeat.
+
+    forward.py   reads of rows that were written get the rows; chains of writes become one write
+    repeats.py   stretches whose equations repeat, by their kinds
+    rounds.py    what each round reads: the same value, the next of many, a result of a round before
+    roll.py      a `scan` for each stretch; results of rounds are rows of what it stacks
+
+A program's own values decide: an equation is in a loop only where every round reads alike. What differs stays.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import Aval
+from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
+from funcgrad._core.graph.key import value_key
+from funcgrad._core.graph.simplify import drop_dead, simplify
+from funcgrad._ops.index.gather import index_p, scatter_p
+from funcgrad._ops.index.join import stack_p
+from funcgrad._ops.index.plan import SLOT, Index
+from funcgrad._ops.layout.shape import transpose_p
+from funcgrad._ops.program.scan import Loop, scan_p
+from funcgrad._ops.rolling.forward import forwarded
+from funcgrad._ops.rolling.repeats import LEAST_EQUATIONS, LEAST_ROUNDS, Repeat, kinds_of, repeats
+from funcgrad._ops.rolling.rounds import Before, Here, Rounds, Rows, Same, Source, Stretch
+from funcgrad._ops.rolling.rows import FIRST_AXIS, HOLE, Emitter, Row, entries_of, pattern_of
+
+# The most bytes of separate operands that are copied into one array, so that a loop can read them one by one.
+_COPIED_BYTES = 1 << 26
+# How many rounds that look alike are tried as one.
+_SEVERAL = (1, 2, 3, 4)
+# An operation on more operands than this that are rows of one array reads them at once.
+_MANY = 3
+
+
+class _Roller(Emitter):
+    """Rolls one program."""
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__()
+        self._graph = graph
+        # Row reads are not equations of the program here: each operand may be a row of an array.
+        self._rows: dict[Operand, Row] = {}
+        self._rest: list[Equation] = []
+        # One variable for each row, however often it is read.
+        read: dict[Row, Var] = {}
+        same: dict[Operand, Operand] = {}
+        for equation in graph.equations:
+            row = _row_read(equation)
+            if row is None:
+                operands = tuple([same.get(x, x) for x in equation.operands])
+                self._rest.append(
+                    Equation(equation.primitive, operands, equation.params, equation.results, equation.source)
+                )
+            else:
+                (result,) = equation.results
+                same[result] = read.setdefault(row, result)
+                self._rows[result] = row
+        self._places: dict[Operand, tuple[int, int]] = {
+            var: (i, k) for i, equation in enumerate(self._rest) for k, var in enumerate(equation.results)
+        }
+        self._parts_of: dict[Operand, list[Operand]] = {}
+        for x, row in self._rows.items():
+            self._parts_of.setdefault(row.base, []).append(x)
+        self._last_read = self._last_reads()
+        self._constants = list(graph.constants)
+        self.loops = 0
+
+    def _last_reads(self) -> dict[Operand, int]:
+        last: dict[Operand, int] = {}
+        for i, equation in enumerate(self._rest):
+            for x in equation.operands:
+                last[x] = i
+                if (row := self._rows.get(x)) is not None:
+                    last[row.base] = i
+        for x in self._graph.outputs:
+            for each in (x, self._rows[x].base) if x in self._rows else (x,):
+                last[each] = len(self._rest)
+        return last
+
+    def run(self) -> Graph:
+        """Return the program with loops; the given one if nothing repeats."""
+        graph = self._graph
+        rounds = Rounds(self._rest, self._rows, self._places)
+        found = [stretch for repeat in repeats(kinds_of(self._rest)) for stretch in self._stretches(rounds, repeat)]
+        i = 0
+        for stretch in found:
+            for equation in self._rest[i : stretch.repeat.start]:
+                self._straight(equation)
+            self._loop(stretch)
+            i = stretch.repeat.end
+        for equation in self._rest[i:]:
+            self._straight(equation)
+        if not self.loops:
+            return graph
+        outputs = [self.one(x, self._rows) for x in graph.outputs]
+        rolled = trusted_graph(graph.inputs, self._constants, self.equations, outputs, graph.name, graph.trees)
+        return drop_dead(rolled)
+
+    def _stretches(self, rounds: Rounds, repeat: Repeat) -> list[Stretch]:
+        """Return the parts of a repeated stretch whose rounds read alike, in order."""
+        if repeat.rounds < LEAST_ROUNDS or repeat.rounds * repeat.period < LEAST_EQUATIONS:
+            return []
+        for several in _SEVERAL:
+            # Rounds that look alike may read in turns, so several of them make one.
+            stretch = rounds.of(Repeat(repeat.start, repeat.period * several, repeat.rounds // several))
+            if stretch is not None and self._is_worth(stretch):
+                break
+        else:
+            half = repeat.rounds // 2
+            cut = repeat.start + half * repeat.period
+            first, last = repeat._replace(rounds=half), repeat._replace(start=cut, rounds=repeat.rounds - half)
+            return [*self._stretches(rounds, first), *self._stretches(rounds, last)]
+        before = (stretch.repeat.start - repeat.start) // repeat.period
+        after = (repeat.end - stretch.repeat.end) // repeat.period
+        first = repeat._replace(rounds=before)
+        last = repeat._replace(start=stretch.repeat.end, rounds=after)
+        return [*self._stretches(rounds, first), stretch, *self._stretches(rounds, last)]
+
+    def _is_worth(self, stretch: Stretch) -> bool:
+        """Return whether copying separate operands costs little."""
+        copied = {
+            source.parts
+            for sources in stretch.sources
+            for source in sources
+            if isinstance(source, Rows) and not self._is_even(source)
+        }
+        return sum(x.aval.nbytes for parts in copied for x in parts) <= _COPIED_BYTES
+
+    def _is_even(self, source: Rows) -> bool:
+        rows = [self._rows.get(x) for x in source.parts]
+        return rows[0] is not None and all(row is not None and row.base is rows[0].base for row in rows)
+
+    def _straight(self, equation: Equation) -> None:
+        """Keep an equation that is in no loop."""
+        self.source = equation.source
+        if len(equation.operands) > _MANY and equation.primitive is stack_p and self._of_rows(equation.operands):
+            self._stack(equation)
+        elif len(equation.operands) > _MANY and equation.primitive is scatter_p and self._scatter(equation):
+            return
+        else:
+            operands = tuple([self.one(x, self._rows) for x in equation.operands])
+            self.equations.append(
+                Equation(equation.primitive, operands, equation.params, equation.results, equation.source)
+            )
+
+    def _of_rows(self, operands: Sequence[Operand]) -> bool:
+        return sum(x in self._rows for x in operands) > len(operands) // 2
+
+    def _stack(self, equation: Equation) -> None:
+        (result,) = equation.results
+        y = self.stacked(equation.operands, self._rows)
+        axis = equation.params["axis"]
+        order = (*range(1, axis + 1), 0, *range(axis + 1, result.aval.ndim))
+        self.equations.append(Equation(transpose_p, (y,), {"permutation": order}, (result,), self.source))
+
+    def _scatter(self, equation: Equation) -> bool:
+        """Scatter many rows at once: each is added to zeros, at an integer.
+
+        Several may be added at one integer. The first of each integer are scattered together, then the second ones, so
+        that every sum keeps its order.
+        """
+        (result,) = equation.results
+        indices = equation.params["indices"]
+        if len(indices) != len(equation.operands) or not self._of_rows(equation.operands):
+            return False
+        layers: list[dict[int, Operand]] = []
+        counts: Counter[int] = Counter()
+        for x, index in zip(equation.operands, indices, strict=True):
+            found = pattern_of(index, result.aval.shape)
+            if found is None or found[0] != FIRST_AXIS:
+                return False
+            (key,) = found[1]
+            if counts[key] == len(layers):
+                layers.append({})
+            layers[counts[key]][key] = x
+            counts[key] += 1
+        operands: list[Operand] = []
+        places: list[Index] = []
+        for layer in layers:
+            keys = sorted(layer)
+            operands.append(self.stacked([layer[key] for key in keys], self._rows))
+            if keys == [*range(keys[0], keys[-1] + 1)]:
+                places.append(Index((slice(keys[0], keys[-1] + 1),)))
+            else:
+                operands.append(self._constant(np.array(keys)))
+                places.append(Index((SLOT,), unique=True))
+        params = {**equation.params, "indices": tuple(places)}
+        self.equations.append(Equation(scatter_p, tuple(operands), params, equation.results, equation.source))
+        return True
+
+    def _constant(self, value: np.ndarray) -> Var:
+        var = Var(Aval(value.shape, value.dtype))
+        value.flags.writeable = False
+        self._constants.append((var, value))
+        return var
+
+    def _loop(self, stretch: Stretch) -> None:
+        """Append a loop."""
+        repeat = stretch.repeat
+        self.source = self._rest[repeat.start].source
+        self.loops += 1
+        body = _Body(stretch, self._rest[repeat.start : repeat.start + repeat.period])
+        # Results that something after the loop reads: the last ones of a carry, or rows of a stack.
+        stacked: list[tuple[Here, Var]] = []
+        last: dict[Var, Var] = {}
+        for j in range(repeat.period):
+            for k, local in enumerate(body.results[j]):
+                made = [self._rest[repeat.start + r * repeat.period + j].results[k] for r in range(repeat.rounds)]
+                needed = [r for r, var in enumerate(made) if self._last_read.get(var, -1) >= repeat.end]
+                if not needed:
+                    continue
+                carry = body.carries_of(Here(j, k))
+                if all(repeat.rounds - r in carry for r in needed):
+                    last.update({carry[repeat.rounds - r]: made[r] for r in needed})
+                    continue
+                stack = Var(Aval((repeat.rounds, *local.aval.shape), local.aval.dtype))
+                stacked.append((Here(j, k), stack))
+                for r in needed:
+                    self._is_row(made[r], Row(stack, FIRST_AXIS, (r,)))
+        graph = body.graph([here for here, _ in stacked], self._graph.name)
+        operands = (
+            *[self.one(x, self._rows) for x in body.constants],
+            *[self._first(var, x) for var, x in body.carries],
+            *[self._along_rounds(parts) for parts in body.rows],
+        )
+        loop = Loop(graph, len(body.constants), len(body.carries), repeat.rounds)
+        results = [last.get(var) or Var(Aval(var.aval.shape, var.aval.dtype)) for var, _ in body.carries]
+        results += [stack for _, stack in stacked]
+        self.equations.append(Equation(scan_p, operands, {"loop": loop}, tuple(results), self.source))
+
+    def _is_row(self, x: Var, row: Row) -> None:
+        """Note that a variable is a row of a stack, and so its own parts are."""
+        self._rows[x] = row
+        for part in self._parts_of.get(x, ()):
+            _, pattern, key = self._rows[part]
+            self._rows[part] = Row(row.base, (HOLE, *pattern), (*row.key, *key))
+
+    def _first(self, var: Var, x: Operand) -> Operand:
+        """Return the first value of a carry."""
+        x = self.one(x, self._rows)
+        return Literal(var.aval.dtype.type(x.value)) if type(x) is Literal else x
+
+    def _along_rounds(self, parts: Sequence[Operand]) -> Operand:
+        """Return the array of which each round reads one row."""
+        if all(type(x) is Literal for x in parts):
+            dtype = parts[0].aval.dtype
+            return self._constant(np.array([x.value for x in parts if type(x) is Literal], dtype))
+        return self.stacked(parts, self._rows)
+
+
+class _Body:
+    """The body of a loop, from the equations of its first round.
+
+    Args:
+        stretch: what each operand is.
+        equations: the equations of one round.
+    """
+
+    def __init__(self, stretch: Stretch, equations: Sequence[Equation]) -> None:
+        # Inputs: operands that are the same in each round, carries with their first values, and rows.
+        self.constants: dict[Operand, Var] = {}
+        self.rows: dict[tuple[Operand, ...], Var] = {}
+        self._chains: dict[Here, list[tuple[list[Var], list[Operand]]]] = {}
+        self.results = [[Var(var.aval) for var in equation.results] for equation in equations]
+        self._equations: list[Equation] = []
+        self._parts: dict[Any, Var] = {}
+        for equation, sources, results in zip(equations, stretch.sources, self.results, strict=True):
+            self._source = equation.source
+            operands = tuple([self._operand(each, x) for each, x in zip(sources, equation.operands, strict=True)])
+            self._equations.append(
+                Equation(equation.primitive, operands, equation.params, tuple(results), equation.source)
+            )
+
+    @property
+    def carries(self) -> list[tuple[Var, Operand]]:
+        """The carries of the loop, with their first values."""
+        return [pair for chains in self._chains.values() for chain in chains for pair in zip(*chain, strict=True)]
+
+    def carries_of(self, here: Here) -> dict[int, Var]:
+        """Return the carries that hold a result after the loop, by how many rounds before its end it was made."""
+        chains = self._chains.get(here, [])
+        return dict(enumerate(chains[0][0], 1)) if chains else {}
+
+    def _operand(self, source: Source, x: Operand) -> Operand:
+        if isinstance(source, Same):
+            if type(source.x) is Literal:
+                return source.x
+            return self.constants.setdefault(source.x, Var(source.x.aval))
+        if isinstance(source, Rows):
+            return self.rows.setdefault(source.parts, Var(Aval(x.aval.shape, x.aval.dtype)))
+        if isinstance(source, Here):
+            return self.results[source.position][source.number]
+        if isinstance(source, Before):
+            return self._carry(source)
+        base = self._operand(source.of, self.results[source.of.position][source.of.number])
+        entry = base, source.pattern, source.key
+        if entry not in self._parts:
+            var = self._parts[entry] = Var(Aval(x.aval.shape, x.aval.dtype))
+            index = Index(entries_of(source.pattern, source.key))
+            self._equations.append(Equation(index_p, (base,), {"index": index}, (var,), self._source))
+        return self._parts[entry]
+
+    def _carry(self, source: Before) -> Var:
+        """Return the carry that holds a result of ``lag`` rounds before; ``first[q]`` is what round q reads."""
+        made = self.results[source.position][source.number].aval
+        chains = self._chains.setdefault(Here(source.position, source.number), [])
+        firsts = list(reversed(source.first))
+        for variables, known in chains:
+            if all(_is_equal(a, b) for a, b in zip(known, firsts, strict=False)):
+                for first in firsts[len(known) :]:
+                    variables.append(Var(Aval(made.shape, made.dtype)))
+                    known.append(first)
+                return variables[source.lag - 1]
+        variables = [Var(Aval(made.shape, made.dtype)) for _ in firsts]
+        chains.append((variables, firsts))
+        return variables[source.lag - 1]
+
+    def graph(self, stacked: Sequence[Here], name: str) -> Graph:
+        """Return the body as a graph, which is rolled and simplified itself."""
+        outputs: list[Operand] = []
+        for here, chains in self._chains.items():
+            for variables, _ in chains:
+                outputs += [self.results[here.position][here.number], *variables[:-1]]
+        outputs += [self.results[here.position][here.number] for here in stacked]
+        inputs = [*self.constants.values(), *[var for var, _ in self.carries], *self.rows.values()]
+        body = trusted_graph(inputs, [], self._equations, outputs, f"round of {name}")
+        return simplify(rolled(body) if len(self._equations) >= LEAST_EQUATIONS else body)
+
+
+def _is_equal(x: Operand, y: Operand) -> bool:
+    if type(x) is Literal and type(y) is Literal:
+        return value_key(x.value) == value_key(y.value)
+    return x is y
+
+
+@contextlib.contextmanager
+def _collection_paused() -> Iterator[None]:
+    """Pause Python's search for cycles: it would go through all equations again and again, and takes half of the time.
+
+    No code of the user's runs meanwhile.
+    """
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def rolled(graph: Graph) -> Graph:
+    """Return the same program with loops for what repeats; the given graph where nothing does."""
+    if len(graph.equations) < LEAST_EQUATIONS:
+        return graph
+    with _collection_paused():
+        found = _Roller(forwarded(graph)).run()
+    return found if any(equation.primitive is scan_p for equation in found.equations) else graph
+
+
+def _row_read(equation: Equation) -> Row | None:
+    if equation.primitive is not index_p or len(equation.operands) != 1 or type(equation.operands[0]) is not Var:
+        return None
+    found = pattern_of(equation.params["index"], equation.operands[0].aval.shape)
+    if found is None or equation.results[0].aval.weak:
+        return None
+    return Row(equation.operands[0], *found)

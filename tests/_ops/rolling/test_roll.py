@@ -1,0 +1,242 @@
+"""``Graph.roll``: stretches that repeat become loops, and every number stays."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import funcgrad as fg
+from benchmarks._loops import PROGRAMS
+from funcgrad._engines import ENGINES
+from tests.laws.fuzz.check import Report
+from tests.laws.fuzz.loops import findings, looping_of
+
+X = np.linspace(0.5, 1.5, 40)
+
+
+def loops_of(graph: fg.Graph) -> list[int]:
+    """The lengths of a program's loops."""
+    return [equation.params["loop"].length for equation in graph.equations if equation.primitive.name == "scan"]
+
+
+def assert_rolls(f: Any, *args: Any, loops: list[int] | None = None, most: int = 60) -> fg.Graph:
+    """Roll a program and compare every number; ``most`` is the largest number of equations left."""
+    graph = fg.make_graph(f)(*args)
+    rolled = graph.roll()
+    fg.extend.check_graph(rolled)
+    for a, b in zip(fg.tree.leaves(graph(*args)), fg.tree.leaves(rolled(*args)), strict=True):
+        np.testing.assert_array_equal(a, b)
+        assert np.asarray(a).dtype == np.asarray(b).dtype
+    if loops is not None:
+        assert loops_of(rolled) == loops
+    assert len(rolled.equations) <= most
+    return rolled
+
+
+# Products of matrices may be rounded otherwise where an operand lies in another order of axes.
+WITH_PRODUCTS = {"kalman", "descent"}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_programs_and_their_gradients(name: str) -> None:
+    program = PROGRAMS[name]
+    args = program.arguments(30)
+    for f in (program.f, fg.grad(program.f), fg.value_and_grad(program.f, argnums=tuple(range(len(args))))):
+        graph = fg.make_graph(f)(*args)
+        rolled = graph.roll()
+        fg.extend.check_graph(rolled)
+        assert len(rolled.equations) < 0.45 * len(graph.equations)
+        assert loops_of(rolled)
+        for a, b in zip(fg.tree.leaves(graph(*args)), fg.tree.leaves(rolled(*args)), strict=True):
+            if name in WITH_PRODUCTS:
+                np.testing.assert_allclose(a, b, 1e-10, 1e-12)
+            else:
+                np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_programs_do_not_grow_with_their_rounds(name: str) -> None:
+    program = PROGRAMS[name]
+
+    def left(rounds: int) -> int:
+        return len(fg.make_graph(fg.grad(program.f))(*program.arguments(rounds)).roll().equations)
+
+    if name == "residual_layers":
+        # Each layer's weights are arguments of their own, and are stacked.
+        assert left(40) - left(20) <= 4 * 20
+    else:
+        assert left(40) <= left(20) + 4
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", ["ar2", "tridiagonal", "odd_and_even"])
+def test_jit_rolls_long_programs(engine: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = PROGRAMS[name]
+    args = program.arguments(60)
+    gradient = fg.grad(program.f)
+    on = dataclasses.replace(ENGINES[engine], rolls_above=100)
+    monkeypatch.setitem(ENGINES, engine, on)
+    compiled = fg.jit(gradient, engine=engine)
+    assert loops_of(compiled.graph(*args))
+    np.testing.assert_allclose(compiled(*args), gradient(*args), 1e-12, 1e-14)
+    assert not loops_of(fg.jit(gradient, engine=engine, roll=False).graph(*args))
+
+
+def test_values_of_rounds_before() -> None:
+    def f(x: Any, a: Any) -> Any:
+        one, two, three = a, a * 2, a * 3
+        for t in range(len(x)):
+            one, two, three = np.sin(three) + x[t] * one, one, two
+        return one + two * three
+
+    assert_rolls(f, X, np.float64(0.3), loops=[40])
+
+
+def test_numbers_and_constants_that_differ_by_round() -> None:
+    weights = [np.full(3, 0.1 * t) for t in range(30)]
+
+    def f(x: Any) -> Any:
+        for t in range(30):
+            x = np.sin(x * (1.0 + t)) + weights[t] * 2.0**t
+        return x
+
+    assert_rolls(f, np.ones(3), loops=[30], most=2 + 30)
+
+
+def test_rounds_that_differ_stay_as_they_are() -> None:
+    def f(x: Any) -> Any:
+        for t in range(40):
+            x = np.sin(x) * 0.9 if t != 17 else np.cos(x) + 1.0
+        return x
+
+    assert_rolls(f, X[:3], loops=[17, 22])
+
+    def g(x: Any) -> Any:
+        for t in range(6):
+            x = [np.sin, np.cos, np.tanh, np.exp, np.sqrt, np.abs][t](x) + t
+        return x
+
+    graph = fg.make_graph(g)(X[:3])
+    assert graph.roll() is graph
+
+
+def test_rounds_of_other_shapes_stay_as_they_are() -> None:
+    def f(x: Any) -> Any:
+        for _ in range(12):
+            x = np.concatenate([x, x[:1]]) * 0.5
+        return np.sum(x)
+
+    graph = fg.make_graph(f)(X[:3])
+    assert graph.roll() is graph
+
+
+def test_reads_forward_backward_and_by_steps() -> None:
+    def f(x: Any, m: Any) -> Any:
+        total = 0.0
+        for t in range(20):
+            total = total * 0.9 + x[t] * x[39 - t] - x[2 * t] * m[1, t] + m[t % 2, 3]
+        return total
+
+    assert_rolls(f, X, np.outer([1.0, 2.0], X), most=20)
+
+
+def test_rows_that_are_written() -> None:
+    def f(x: Any) -> Any:
+        y = np.zeros((40, 3), like=x)
+        y[0] = x[:3]
+        for t in range(1, 40):
+            y[t] = np.sin(y[t - 1]) + x[t]
+            y[t, 1] = 0.5
+        return y
+
+    def g(x: Any) -> Any:
+        y = np.zeros(41, like=x)
+        for t in range(39, -1, -1):
+            y[t] = y[t + 1] * 0.5 + x[t]
+            y[t] *= 2.0
+        return y
+
+    assert_rolls(g, X, most=20)
+    assert_rolls(fg.grad(lambda x: np.sum(g(x) ** 2)), X, most=60)
+    graph = fg.make_graph(f)(X)
+    np.testing.assert_array_equal(graph.roll()(X), graph(X))
+
+
+def test_the_sign_of_zero_and_numbers_that_are_none() -> None:
+    def f(x: Any) -> Any:
+        y = np.zeros(20, like=x)
+        y[0] = x[0]
+        for t in range(1, 20):
+            y[t] = y[t - 1] * x[t]
+        return np.sum(y * y)
+
+    for x in (np.zeros(20), -np.zeros(20), np.full(20, np.inf), np.where(np.arange(20) == 7, np.nan, -0.0)):
+        graph = fg.make_graph(fg.grad(f))(x)
+        with np.errstate(all="ignore"):
+            a, b = graph(x), graph.roll()(x)
+        np.testing.assert_array_equal(a, b)
+        np.testing.assert_array_equal(np.signbit(a), np.signbit(b))
+
+
+def test_loops_in_loops_and_one_after_another() -> None:
+    def f(x: Any) -> Any:
+        total = 0.0
+        for i in range(20):
+            y = x[i]
+            for _ in range(8):
+                y = y - (y * y - 2.0) / (2.0 * y + 1.0)
+            total = total + y
+        for i in range(20, 40):
+            total = np.tanh(total) + x[i]
+        return total
+
+    rolled = assert_rolls(f, X)
+    outer = [equation for equation in rolled.equations if equation.primitive.name == "scan"]
+    assert any(loops_of(equation.params["loop"].body) for equation in outer)
+
+
+def test_effects_are_not_rolled(capsys: pytest.CaptureFixture[str]) -> None:
+    def f(x: Any) -> Any:
+        for t in range(20):
+            x = np.sin(x) * 0.9
+            fg.debug_print("{}", t)
+        return x
+
+    fg.make_graph(f)(0.5).roll()(0.5)
+    assert capsys.readouterr().out.split() == [str(t) for t in range(20)]
+
+
+def test_a_rolled_program_has_derivatives() -> None:
+    program = PROGRAMS["ar2"]
+    args = program.arguments(30)
+    rolled = fg.make_graph(program.f)(*args).roll()
+    np.testing.assert_allclose(fg.grad(rolled)(*args), fg.grad(program.f)(*args), 1e-12)
+    batch = np.stack([args[0], args[0] * 2])
+    np.testing.assert_allclose(
+        fg.vmap(rolled, in_axes=(0, None, None))(batch, *args[1:]), [program.f(x, *args[1:]) for x in batch], 1e-12
+    )
+
+
+def test_a_long_program_gives_no_warning() -> None:
+    program = PROGRAMS["ar2"]
+    args = program.arguments(1500)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        got = fg.jit(fg.grad(program.f))(*args)
+    np.testing.assert_allclose(got, fg.grad(program.f)(*args), 1e-11)
+
+
+@pytest.mark.parametrize("first", range(0, 150, 50))
+def test_random_programs(first: int) -> None:
+    report = Report()
+    found = [
+        f"{program.text()}\n{what}"
+        for program in map(looping_of, range(first, first + 50))
+        for what in findings(program, report)
+    ]
+    assert not found, "\n\n".join(found)
+    assert report.checks["loops: rolled"] > 50

@@ -1,0 +1,151 @@
+"""Random functions with Python loops, rolled and unrolled: the same numbers, bit for bit on NumPy.
+
+The rounds of a loop do alike, or almost: some programs change a round in the middle, a number, a type, or the array
+that is read. Loops stand one after another and in each other; they read and write rows, slices and lists, forward and
+backward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import funcgrad as fg
+from tests.laws.fuzz.check import Report
+from tests.laws.fuzz.faulty import judged
+
+ROUNDS = 9
+_VALUES = (
+    "v",
+    "v * a",
+    "np.sin(v)",
+    "w",
+    "v + w",
+    "0.5 * v - w",
+    "np.tanh(v * w)",
+    "v * 0.9 + 0.1",
+    "x[t]",
+    "x[t] * v",
+)
+_ROWS = (
+    "x[t]",
+    "x[t - 1]",
+    "x[-t - 1]",
+    "x[n - 1 - t]",
+    "m[t, 0]",
+    "m[t] @ m[0]",
+    "x[2]",
+    "np.sum(m[t])",
+    "np.sum(m[:, 1])",
+)
+
+
+@dataclass(frozen=True)
+class Looping:
+    """A function of vectors and a number, as source."""
+
+    seed: int
+    source: str
+
+    def text(self) -> str:
+        return f"# tests.laws.fuzz.loops.looping_of({self.seed})\n{self.source}"
+
+    def made(self) -> Callable[..., Any]:
+        scope: dict[str, Any] = {"np": np, "fg": fg, "n": ROUNDS}
+        exec(compile(self.source, f"<loops {self.seed}>", "exec"), scope)
+        return scope["f"]
+
+
+def looping_of(seed: int) -> Looping:
+    rng = Random(seed)
+    lines = ["def f(x, m, a):", "    v, w, ys, total = a * 0.5, x[0], [], 0.0", "    y = np.zeros(n, like=x)"]
+    lines += ["    z = m * 0.1", "    y[0] = x[0]"]
+    for _ in range(rng.randint(1, 3)):
+        lines += [f"    {line}" for line in _loop(rng, 0)]
+    results = ["v", "w", "total", "np.sum(y * y)", "y[n - 1]", "np.sum(z ** 2)", "np.sum(np.sin(y[1:4]))"]
+    lines += ["    if ys:", "        total = total + np.sum(np.stack(ys) ** 2)"]
+    return Looping(seed, "\n".join([*lines, f"    return {' + '.join(rng.sample(results, rng.randint(2, 5)))}"]) + "\n")
+
+
+def _loop(rng: Random, depth: int) -> list[str]:
+    ranges = ("range(1, n)", "range(1, n)", "range(n - 1, 0, -1)", "range(1, n - 1)", "range(2, n)", "range(1, n, 2)")
+    body: list[str] = []
+    for _ in range(rng.randint(1, 4)):
+        body += _statement(rng, depth)
+    return [f"for t in {rng.choice(ranges)}:", *[f"    {line}" for line in body]]
+
+
+def _value(rng: Random) -> str:
+    first = rng.choice((*_VALUES, *_ROWS))
+    return first if rng.random() < 0.5 else f"{first} * {rng.choice(('0.5', 'a', '0.25', 'w', '0.1 * t', '(1.0 / t)'))}"
+
+
+def _statement(rng: Random, depth: int) -> list[str]:
+    if depth < 1 and rng.random() < 0.06:
+        inner = [line for _ in range(rng.randint(1, 2)) for line in _statement(rng, depth + 1)]
+        return [f"for s in range({rng.randint(4, 6)}):", *[f"    {line}" for line in inner]]
+    (statement,) = rng.choices(_STATEMENTS, _WEIGHTS)
+    for mark in ("A", "B"):
+        statement = statement.replace(mark, _value(rng))
+    statement = statement.replace("OP", rng.choice(("+=", "*=", "-="))).replace("WHEN", rng.choice(_WHEN))
+    return statement.split("\n")
+
+
+# A and B stand for values, OP for an update, and WHEN for a condition on the round.
+_WEIGHTS, _STATEMENTS = zip(
+    (22, "v = np.tanh(A + B)"),
+    (10, "w, v = v, 0.5 * np.cos(w) + A * 0.1"),
+    (10, "total = total + A"),
+    (13, "y[t] = A + 0.3 * y[t - 1]"),
+    (7, "y[t] OP A"),
+    (8, "ys.append(A)"),
+    (6, "z[1:-1] = 0.5 * z[:-2] + 0.25 * z[2:] + 0.01 * A"),
+    (4, "z[t] = z[t - 1] * 0.5 + A"),
+    (4, "z = z @ (np.eye(3) + 0.01 * A)"),
+    (6, "if WHEN:\n    v = A * 0.7"),
+    (3, "w = np.sum(y) * 0.1"),
+    (2, "w = np.maximum(w, ys[-1]) if ys else w"),
+    strict=True,
+)
+_WHEN = ("t == 4", "t % 2", "t < 3", "t > 6")
+
+
+def findings(program: Looping, report: Report) -> list[str]:
+    """Return where a rolled program differs from the program."""
+    f = program.made()
+    rng = np.random.default_rng(program.seed)
+    args = rng.standard_normal(ROUNDS), rng.standard_normal((ROUNDS, 3)), np.float64(rng.standard_normal())
+    report.programs += 1
+    wrong = []
+    for name, g in (("value", f), ("gradient", fg.grad(f, argnums=(0, 1, 2)))):
+        report.checks[f"loops: {name}"] += 1
+        try:
+            graph = fg.make_graph(g)(*args)
+            expected = fg.tree.leaves(graph(*args))
+        except Exception as error:  # noqa: BLE001  (what the plain program refuses is not looked at here)
+            report.refusals["loops", type(error).__name__, ""] += 1
+            continue
+        try:
+            rolled, count = graph.roll(), len(expected)
+            fg.extend.check_graph(rolled)
+            found = fg.tree.leaves(rolled(*args))
+            if program.seed % 20 == 0:
+                found += fg.tree.leaves(fg.jit(rolled)(*args))
+                expected = expected * 2
+        except Exception as error:  # noqa: BLE001  (what is raised is what is looked at)
+            refusal, _ = judged(error)
+            wrong.append(f"{name}: raised {refusal.error} in {refusal.place}: {refusal.text}")
+            continue
+        report.checks["loops: rolled"] += rolled is not graph
+        for k, (a, b) in enumerate(zip(map(np.asarray, found), map(np.asarray, expected), strict=True)):
+            # Later results are of XLA. Products of matrices may be rounded otherwise.
+            exact = k < count and "@" not in program.source
+            if a.shape != b.shape or a.dtype != b.dtype:
+                wrong.append(f"{name}: type {a.dtype}{a.shape} for {b.dtype}{b.shape}")
+            elif not (np.array_equal(a, b, equal_nan=True) if exact else np.allclose(a, b, 1e-9, 1e-12, True)):
+                wrong.append(f"{name}: value: result {k} differs by {np.max(np.abs(a - b)):.2e}")
+    return wrong
