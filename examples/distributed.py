@@ -150,8 +150,10 @@ def start_here(given: argparse.Namespace) -> int:
             if all(process.poll() == 0 for process in running):
                 return 0
             time.sleep(0.02)
-        lost = next(i for i, process in enumerate(running) if process.poll() not in (None, 0))
-        print(f"process {lost} ended with status {running[lost].poll()}: the others are ended", file=sys.stderr)
+        # A process that notices the loss ends as well, maybe before it is looked at here: all are named.
+        lost = {i: process.poll() for i, process in enumerate(running) if process.poll() not in (None, 0)}
+        for i, status in lost.items():
+            print(f"process {i} ended with status {status}: the others are ended", file=sys.stderr)
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline and any(process.poll() is None for process in running):
             time.sleep(0.02)

@@ -169,7 +169,7 @@ class Graph(Program):
             ...     for rate in rates:
             ...         x = x - rate * np.sin(x)
             ...     return x
-            >>> graph = fg.make_graph(decay)(1.0, np.linspace(0.1, 0.2, 100))
+            >>> graph = fg.make_graph(decay)(np.ones(3), np.linspace(0.1, 0.2, 100))
             >>> len(graph.equations), len(graph.roll().equations)
             (400, 1)
         """

@@ -56,5 +56,5 @@ sum = sum + d**2, from initial_accumulator_value
 p = p - lr / (1 + (t - 1) * lr_decay) * d / (sqrt(sum) + eps)
 """,
     source="Duchi, Hazan and Singer, *Adaptive Subgradient Methods for Online Learning and Stochastic Optimization* "
-    "(2011), figure 1, as in ``torch.optim.Adagrad``. Of a gradient in rows it touches these rows alone.",
+    "(2011), figure 1, as in ``torch.optim.Adagrad``. A row-sparse gradient changes only its own rows.",
 )

@@ -67,6 +67,6 @@ momentum_buffer = momentum * momentum_buffer + d / (sqrt(v) + eps)
 p = p - lr * momentum_buffer                                        without momentum p - lr * d / (sqrt(v) + eps)
 """,
     source="Tieleman and Hinton, *Lecture 6.5: RMSProp* (2012); ``centered``: Graves, *Generating Sequences With "
-    "Recurrent Neural Networks* (2013), equations 38 to 45; both as in ``torch.optim.RMSprop``, where ``eps`` stands "
-    "beside the root.",
+    "Recurrent Neural Networks* (2013), equations 38 to 45; both as in ``torch.optim.RMSprop``, which adds ``eps`` to "
+    "the root.",
 )
