@@ -42,7 +42,7 @@ def _bind(show: Callable[[Any], None], name: str, tree: Any, ordered: bool) -> N
     effect_p(*filter(is_value, leaves), function=_Show(show, name, treedef, known), ordered=ordered)
 
 
-class _Check(string.Formatter):
+class _TemplateCheck(string.Formatter):
     """Checks whether a template and its arguments match, and formats nothing."""
 
     def __init__(self, template: str) -> None:
@@ -76,7 +76,7 @@ class _Check(string.Formatter):
 
 def _check(template: str, args: tuple, kwargs: dict) -> None:
     """Refuse a template or argument that could not be printed when the program runs."""
-    check = _Check(template)
+    check = _TemplateCheck(template)
     try:
         list(check.parse(template))
     except ValueError as error:
@@ -168,8 +168,8 @@ def breakpoint(*, ordered: bool = False, **values: Any) -> None:  # noqa: A001  
     Source: ``jax.debug.breakpoint``.
     """
     frame = _user_frame()
-    place = _Place(frame.f_code.co_name, Line(frame.f_code.co_filename, frame.f_lineno), frame.f_globals)
-    _bind(place, f"breakpoint {place.line}", values or dict(frame.f_locals), ordered)
+    stop = _Stop(frame.f_code.co_name, Line(frame.f_code.co_filename, frame.f_lineno), frame.f_globals)
+    _bind(stop, f"breakpoint {stop.line}", values or dict(frame.f_locals), ordered)
 
 
 def _user_frame() -> FrameType:
@@ -179,7 +179,7 @@ def _user_frame() -> FrameType:
     return frame
 
 
-class _Place(NamedTuple):
+class _Stop(NamedTuple):
     """A line of the user's code, where the debugger stops."""
 
     function: str

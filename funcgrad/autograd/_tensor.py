@@ -19,7 +19,8 @@ from funcgrad.autograd._methods.names import METHODS, Size, size_of
 from funcgrad.autograd._tape.backward import backward, backward_from
 from funcgrad.autograd._tape.base import LeafNode, TensorBase, TensorTrace, owned_array, retained, set_value
 from funcgrad.autograd._tape.function import Function
-from funcgrad.autograd._tape.hooks import RemovableHandle, register
+from funcgrad.autograd._tape.handles import RemovableHandle
+from funcgrad.autograd._tape.hooks import register
 from funcgrad.autograd._tape.writes import WRITES
 from funcgrad.autograd._text import tensor_text
 from funcgrad.numpy.extend import as_value, is_foreign_array

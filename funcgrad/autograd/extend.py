@@ -2,6 +2,7 @@
 
 from funcgrad._public import publish
 from funcgrad.autograd._tape.base import is_tensor, set_value
+from funcgrad.autograd._tape.handles import Hooks, RemovableHandle
 from funcgrad.autograd._tape.mode import recorded
 from funcgrad.autograd._tape.writes import WRITES
 from funcgrad.autograd._tensor import TRACE, rebuild
@@ -10,6 +11,8 @@ from funcgrad.autograd._torch import array_of, converted, is_torchs
 __all__ = [
     "TRACE",
     "WRITES",
+    "Hooks",
+    "RemovableHandle",
     "array_of",
     "converted",
     "is_tensor",

@@ -1,6 +1,7 @@
 """Optimizers: the rules as pure functions over immutable pytrees, and PyTorch's classes over them."""
 
 from funcgrad._public import publish
+from funcgrad.autograd.extend import RemovableHandle
 from funcgrad.optim import lr_scheduler, schedules
 from funcgrad.optim._average import EMAState, ema_init, ema_update
 from funcgrad.optim._gradients import clip_by_global_norm, clip_by_value, global_norm
@@ -62,7 +63,6 @@ from funcgrad.optim._torch.family import (
     sparse_adam_init,
     sparse_adam_update,
 )
-from funcgrad.optim._torch.hooks import RemovableHandle
 from funcgrad.optim._torch.optimizer import Optimizer, required
 from funcgrad.optim._wrap import AccumulateState, SkipState, accumulate, skip_nonfinite
 

@@ -29,7 +29,7 @@ _LIBRARIES = ("funcgrad.", "numpy.", "jax.", "scipy.")
 _GLOBAL = object()
 
 
-class Watched:
+class DrawCheck:
     """A context manager around the staging of ``f``. It warns at the end if ``f`` drew.
 
     Comparing the global state takes 0.2 ms. The bodies of loops (``is_body``) are staged at every call. So for these
@@ -69,7 +69,7 @@ class Watched:
         )
 
 
-_running: ContextVar[tuple[Watched, ...]] = ContextVar("funcgrad_numpys_random", default=())
+_running: ContextVar[tuple[DrawCheck, ...]] = ContextVar("funcgrad_numpys_random", default=())
 
 
 def _position(source: Any) -> Any:

@@ -28,7 +28,7 @@ from funcgrad._ops.program.custom import custom_jvp_p
 from funcgrad._ops.program.derived import staged_graph
 from funcgrad.errors import NotDifferentiableError
 from funcgrad.numpy.extend import as_value
-from funcgrad.random.extend import Watched
+from funcgrad.random.extend import DrawCheck
 from funcgrad.tree import flatten, unflatten
 
 # A function from flat values to a flat list of values, plain or traced.
@@ -128,7 +128,7 @@ def close(
     """
     staging = StagingTrace(name, copies=True)
     inputs = [staging.input(aval) for aval in avals]
-    with Watched(name, "its function", f, is_body=True), staging:
+    with DrawCheck(name, "its function", f, is_body=True), staging:
         try:
             out = f(*inputs, *args)
         except Warning:

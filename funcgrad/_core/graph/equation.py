@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.graph.line import Line
-from funcgrad._core.graph.program import Program
+from funcgrad._core.graph.program import GraphMethods
 
 if TYPE_CHECKING:
     from funcgrad._core.graph.ir import Graph
@@ -112,7 +112,7 @@ class Equation:
 
 def _holds_effect(param: Any) -> bool:
     """Return whether a parameter is a program with effects, or a record that holds one."""
-    if isinstance(param, Program):
+    if isinstance(param, GraphMethods):
         return cast("Graph", param).made(_has_effects)
     return isinstance(param, tuple) and any(map(_holds_effect, param))
 

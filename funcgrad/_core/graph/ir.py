@@ -18,7 +18,7 @@ from funcgrad._core.bind import bind, is_value
 from funcgrad._core.graph.check import check_graph, has_type
 from funcgrad._core.graph.equation import Equation, Literal, Operand, Var
 from funcgrad._core.graph.line import Line, around, replays, within
-from funcgrad._core.graph.program import Program
+from funcgrad._core.graph.program import GraphMethods
 from funcgrad._core.graph.show import show
 from funcgrad._core.tracebacks import folded
 from funcgrad._public import published_as
@@ -34,7 +34,7 @@ _ABSENT: Any = object()
 
 
 @published_as("funcgrad")
-class Graph(Program):
+class Graph(GraphMethods):
     """An immutable program. Calling it evaluates it on NumPy values, ``jax.Array`` s or tracers alike.
 
     Args:

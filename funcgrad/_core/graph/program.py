@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from funcgrad._core.graph.ir import Graph
 
 
-class Program:
+class GraphMethods:
     """The methods of graphs. The rooms that know primitives and engines produce the reports."""
 
     __slots__ = ()
@@ -183,7 +183,7 @@ class Program:
 
     def __eq__(self, other: object) -> bool:
         """Return whether the other graph computes the same, with the same constants. Names and lines do not count."""
-        return isinstance(other, Program) and same_program(cast("Graph", self), cast("Graph", other))
+        return isinstance(other, GraphMethods) and same_program(cast("Graph", self), cast("Graph", other))
 
     def __hash__(self) -> int:
         return cast("Graph", self).made(program_hash)
@@ -208,7 +208,7 @@ def _report(name: str, *args: Any, **options: Any) -> Any:
 
 
 def _check_picklable(where: str, name: str, value: Any) -> None:
-    if isinstance(value, str | int | float | complex | None | Program):
+    if isinstance(value, str | int | float | complex | None | GraphMethods):
         return
     try:
         pickle.dumps(value)

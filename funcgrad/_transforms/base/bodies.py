@@ -17,7 +17,7 @@ from funcgrad._ops.elementwise.cast import cast
 from funcgrad._transforms.base.arguments import name_of, returned
 from funcgrad.errors import TreeMismatchError
 from funcgrad.numpy.extend import as_value, is_number_dtype, is_object_array
-from funcgrad.random.extend import Watched
+from funcgrad.random.extend import DrawCheck
 from funcgrad.tree import TreeDef, flatten
 
 
@@ -46,7 +46,7 @@ def stage_body(
     """
     trace = StagingTrace(transform, copies=True)
     inputs: list[Any] = [trace.input(aval) for aval in avals]
-    with Watched(transform, name, f, is_body=True), trace:
+    with DrawCheck(transform, name, f, is_body=True), trace:
         found, out_tree = flatten(f(inputs))
         ys = [_result(transform, name, y) for y in found]
         ys = [_in_type(y, aval) for y, aval in zip(ys, [*wanted, *[None] * len(ys)], strict=False)]

@@ -25,7 +25,7 @@ from funcgrad._transforms.base.arguments import (
 from funcgrad._transforms.base.pickled import picklable
 from funcgrad.errors import ForeignArrayError
 from funcgrad.numpy.extend import innermost, is_number_dtype
-from funcgrad.random.extend import Watched
+from funcgrad.random.extend import DrawCheck
 from funcgrad.tree import TreeDef, flatten, unflatten
 
 P = ParamSpec("P")
@@ -97,7 +97,7 @@ def stage_leaves(
     trace = StagingTrace(transform, copies=True)
     inputs = [trace.input(abstract(leaf)) if is_dynamic(leaf) else leaf for leaf in leaves]
     args, kwargs = unflatten(in_tree, inputs)
-    with Watched(transform, name_of(f), f), trace:
+    with DrawCheck(transform, name_of(f), f), trace:
         out = f(*args, **kwargs)
         out_leaves, out_tree = flatten(out)
         graph = trace.graph([_settled(name_of(f), leaf) for leaf in out_leaves], name_of(f))
@@ -129,7 +129,7 @@ def stage_path(
     trace = PathTrace(transform, record_guard, answer_to, answers, effects)
     inputs = [trace.input_with(abstract(leaf), innermost(leaf)) if is_stageable(leaf) else leaf for leaf in leaves]
     args, kwargs = unflatten(in_tree, inputs)
-    with Watched(transform, name_of(f), f), trace:
+    with DrawCheck(transform, name_of(f), f), trace:
         out_leaves, out_tree = flatten(f(*args, **kwargs))
         settled = [_settled(name_of(f), leaf) for leaf in out_leaves]
         graph = trace.graph(settled, name_of(f))

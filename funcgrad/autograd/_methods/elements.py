@@ -21,7 +21,7 @@ from funcgrad.scipy import special
 Method = Callable[..., Any]
 
 
-class Row(NamedTuple):
+class ElementFunction(NamedTuple):
     """One elementwise function, and PyTorch's name of its derivative.
 
     Args:
@@ -135,61 +135,69 @@ _NEW = (
 _COMPARED = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
 _ARC = ("asin", "acos", "atan", "asinh", "acosh", "atanh")
 
-FUNCTIONS: dict[str, Row] = {
+FUNCTIONS: dict[str, ElementFunction] = {
     **{
-        name: Row(getattr(fnp, name), *_TITLES.get(name, ("", "")), in_place=name not in _NEW.split())
+        name: ElementFunction(getattr(fnp, name), *_TITLES.get(name, ("", "")), in_place=name not in _NEW.split())
         for name in _SAME.split()
     },
     **{
-        name: Row(getattr(fnp, f"arc{name[1:]}"), f"{name.capitalize()}Backward{int(name.endswith('h'))}")
+        name: ElementFunction(getattr(fnp, f"arc{name[1:]}"), f"{name.capitalize()}Backward{int(name.endswith('h'))}")
         for name in _ARC
     },
     **{
-        name: Row(getattr(fnp, ours), f"{name.capitalize()}Backward0", f"{name.capitalize()}Backward1", keeps=False)
+        name: ElementFunction(
+            getattr(fnp, ours), f"{name.capitalize()}Backward0", f"{name.capitalize()}Backward1", keeps=False
+        )
         for name, ours in _COMPARED.items()
     },
-    **{name: Row(getattr(fnp, name), "MulBackward0") for name in ("logical_and", "logical_or", "logical_xor")},
-    **{name: Row(getattr(fnp, name)) for name in ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not")},
-    "logical_not": Row(fnp.logical_not, "MulBackward0"),
-    "angle": Row(_angle, in_place=False),
-    "positive": Row(lambda x: x, in_place=False),
-    "neg": Row(fnp.negative, keeps=False),
-    "round": Row(lambda x, decimals=0: fnp.round(x, decimals)),
-    "log1p": Row(fnp.log1p, "Log1PBackward0"),
-    "square": Row(fnp.square, "PowBackward0"),
-    "sign": Row(_sign),
-    "sgn": Row(lambda x: fnp.sign(x) if x.dtype.kind == "c" else _sign(x)),
-    "relu": Row(lambda x: bind(relu_p, (x,), NO_PARAMS)),
-    "sigmoid": Row(lambda x: bind(logistic_p, (x,), NO_PARAMS)),
-    "rsqrt": Row(lambda x: 1 / fnp.sqrt(x)),
+    **{
+        name: ElementFunction(getattr(fnp, name), "MulBackward0")
+        for name in ("logical_and", "logical_or", "logical_xor")
+    },
+    **{
+        name: ElementFunction(getattr(fnp, name))
+        for name in ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not")
+    },
+    "logical_not": ElementFunction(fnp.logical_not, "MulBackward0"),
+    "angle": ElementFunction(_angle, in_place=False),
+    "positive": ElementFunction(lambda x: x, in_place=False),
+    "neg": ElementFunction(fnp.negative, keeps=False),
+    "round": ElementFunction(lambda x, decimals=0: fnp.round(x, decimals)),
+    "log1p": ElementFunction(fnp.log1p, "Log1PBackward0"),
+    "square": ElementFunction(fnp.square, "PowBackward0"),
+    "sign": ElementFunction(_sign),
+    "sgn": ElementFunction(lambda x: fnp.sign(x) if x.dtype.kind == "c" else _sign(x)),
+    "relu": ElementFunction(lambda x: bind(relu_p, (x,), NO_PARAMS)),
+    "sigmoid": ElementFunction(lambda x: bind(logistic_p, (x,), NO_PARAMS)),
+    "rsqrt": ElementFunction(lambda x: 1 / fnp.sqrt(x)),
     # NumPy's reciprocal of integers is an integer.
-    "reciprocal": Row(lambda x: 1 / x),
-    "frac": Row(lambda x: x - fnp.trunc(x)),
-    "conj_physical": Row(lambda x: fnp.conjugate(x), "ConjPhysicalBackward1"),
-    "nan_to_num": Row(_nan_to_num, "NanToNumBackward0"),
-    "erf": Row(special.erf),
-    "erfc": Row(special.erfc),
-    "erfinv": Row(special.erfinv),
-    "lgamma": Row(_lgamma),
-    "digamma": Row(special.digamma),
-    "logit": Row(_logit),
-    "xlogy": Row(special.xlogy, "XlogyBackward2", "XlogyBackward0"),
-    "atan2": Row(fnp.arctan2),
-    "clamp": Row(NAMES["clamp"], "ClampBackward1", "ClampBackward0"),
-    "clamp_min": Row(_clamp_min, "ClampMinBackward0", "ClampMinBackward1"),
-    "clamp_max": Row(_clamp_max, "ClampMaxBackward0", "ClampMaxBackward1"),
-    "tril": Row(lambda x, diagonal=0: fnp.tril(x, diagonal), keeps=False),
-    "triu": Row(lambda x, diagonal=0: fnp.triu(x, diagonal), keeps=False),
-    "cumsum": Row(NAMES["cumsum"], keeps=False),
-    "cumprod": Row(NAMES["cumprod"]),
-    "addcmul": Row(_addcmul),
-    "addcdiv": Row(_addcdiv),
-    "lerp": Row(_lerp, "LerpBackward0", "LerpBackward1"),
-    "addmm": Row(_added(fnp.matmul), keeps=False),
-    "addmv": Row(_added(fnp.matmul), keeps=False),
-    "baddbmm": Row(_added(fnp.matmul), keeps=False),
-    "addr": Row(_addr, keeps=False),
-    "addbmm": Row(_added(_sum_of_products), keeps=False),
+    "reciprocal": ElementFunction(lambda x: 1 / x),
+    "frac": ElementFunction(lambda x: x - fnp.trunc(x)),
+    "conj_physical": ElementFunction(lambda x: fnp.conjugate(x), "ConjPhysicalBackward1"),
+    "nan_to_num": ElementFunction(_nan_to_num, "NanToNumBackward0"),
+    "erf": ElementFunction(special.erf),
+    "erfc": ElementFunction(special.erfc),
+    "erfinv": ElementFunction(special.erfinv),
+    "lgamma": ElementFunction(_lgamma),
+    "digamma": ElementFunction(special.digamma),
+    "logit": ElementFunction(_logit),
+    "xlogy": ElementFunction(special.xlogy, "XlogyBackward2", "XlogyBackward0"),
+    "atan2": ElementFunction(fnp.arctan2),
+    "clamp": ElementFunction(NAMES["clamp"], "ClampBackward1", "ClampBackward0"),
+    "clamp_min": ElementFunction(_clamp_min, "ClampMinBackward0", "ClampMinBackward1"),
+    "clamp_max": ElementFunction(_clamp_max, "ClampMaxBackward0", "ClampMaxBackward1"),
+    "tril": ElementFunction(lambda x, diagonal=0: fnp.tril(x, diagonal), keeps=False),
+    "triu": ElementFunction(lambda x, diagonal=0: fnp.triu(x, diagonal), keeps=False),
+    "cumsum": ElementFunction(NAMES["cumsum"], keeps=False),
+    "cumprod": ElementFunction(NAMES["cumprod"]),
+    "addcmul": ElementFunction(_addcmul),
+    "addcdiv": ElementFunction(_addcdiv),
+    "lerp": ElementFunction(_lerp, "LerpBackward0", "LerpBackward1"),
+    "addmm": ElementFunction(_added(fnp.matmul), keeps=False),
+    "addmv": ElementFunction(_added(fnp.matmul), keeps=False),
+    "baddbmm": ElementFunction(_added(fnp.matmul), keeps=False),
+    "addr": ElementFunction(_addr, keeps=False),
+    "addbmm": ElementFunction(_added(_sum_of_products), keeps=False),
 }
 _ALIASES = {
     "absolute": "abs",
@@ -207,7 +215,7 @@ _ALIASES = {
 _ALL = FUNCTIONS | {alias: FUNCTIONS[name] for alias, name in _ALIASES.items()}
 
 
-def _new(name: str, row: Row) -> Method:
+def _new(name: str, row: ElementFunction) -> Method:
     def method(self: Any, *args: Any, **options: Any) -> Any:
         y = row.function(self, *map(plain_value, args), **options)
         return copied(self) if y is self else y
@@ -219,7 +227,7 @@ def _new(name: str, row: Row) -> Method:
     return method
 
 
-def _in_place(name: str, row: Row) -> Method:
+def _in_place(name: str, row: ElementFunction) -> Method:
     own = f"{_ALIASES.get(name, name).capitalize()}Backward0"
 
     def method(self: Any, *args: Any, **options: Any) -> Any:

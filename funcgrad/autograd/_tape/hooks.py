@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from funcgrad.autograd._tape.base import TensorNode, TensorTrace, is_tensor
+from funcgrad.autograd._tape.handles import RemovableHandle
 from funcgrad.autograd._tape.mode import recorded
 from funcgrad.autograd._tape.seeds import conjugated
 from funcgrad.autograd._tape.writes import type_name
@@ -24,34 +25,11 @@ class Hooks:
 
     def __init__(self, trace: TensorTrace) -> None:
         self.trace = trace
-        self.by_number: dict[int, Hook] = {}
+        self.by_number: OrderedDict[int, Hook] = OrderedDict()
 
 
 # The hooks of existing nodes. A pass looks for hooks only if there are any.
 registered: weakref.WeakSet[Hooks] = weakref.WeakSet()
-_numbers = itertools.count()
-
-
-class RemovableHandle:
-    """Removes a hook, by ``remove()`` or at the end of a ``with`` statement."""
-
-    __slots__ = ("_hooks", "_number")
-
-    def __init__(self, hooks: Hooks, number: int) -> None:
-        self._hooks = weakref.ref(hooks)
-        self._number = number
-
-    def remove(self) -> None:
-        """Remove the hook."""
-        hooks = self._hooks()
-        if hooks is not None:
-            hooks.by_number.pop(self._number, None)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.remove()
 
 
 def register(node: TensorNode, trace: TensorTrace, hook: Hook) -> RemovableHandle:
@@ -60,9 +38,7 @@ def register(node: TensorNode, trace: TensorTrace, hook: Hook) -> RemovableHandl
     if hooks is None:
         node.hooks = hooks = Hooks(trace)
         registered.add(hooks)
-    number = next(_numbers)
-    hooks.by_number[number] = hook
-    return RemovableHandle(hooks, number)
+    return RemovableHandle.register(hooks.by_number, hook)
 
 
 def hooked(node: Any, bar: Any, *, is_recorded: bool) -> Any:

@@ -13,9 +13,8 @@ from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import is_engine_value, is_value
 from funcgrad._core.words import shown
 from funcgrad._ops.layout.fill import zeros_like
-from funcgrad.autograd.extend import WRITES, is_tensor, rebuild
+from funcgrad.autograd.extend import WRITES, Hooks, RemovableHandle, is_tensor, rebuild
 from funcgrad.optim._torch.groups import UNORDERED, checked_group, required, typename
-from funcgrad.optim._torch.hooks import Hooks, RemovableHandle
 from funcgrad.optim._torch.state_dict import load_groups, load_state, pack_groups, pack_state
 from funcgrad.tree import TreeDef, flatten, unflatten
 

@@ -1,8 +1,9 @@
-"""Hooks that can be removed."""
+"""Hooks that can be removed: those of tensors, and those of optimizers."""
 
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Self
@@ -16,7 +17,8 @@ class RemovableHandle:
     """The result of registering a hook: ``remove()`` removes the hook, and so does the end of a ``with`` statement."""
 
     def __init__(self, hooks: Hooks, number: int) -> None:
-        self._hooks = hooks
+        # A handle must not keep the hooks, and the values that they close over, after their tensor or optimizer.
+        self._hooks = weakref.ref(hooks)
         self.id = number
 
     @classmethod
@@ -30,7 +32,9 @@ class RemovableHandle:
 
     def remove(self) -> None:
         """Remove the hook."""
-        self._hooks.pop(self.id, None)
+        hooks = self._hooks()
+        if hooks is not None:
+            hooks.pop(self.id, None)
 
     def __enter__(self) -> Self:
         return self
