@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator
 from types import EllipsisType, NoneType
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -119,7 +119,7 @@ def _array_entry(value: Any) -> Any:
     return value
 
 
-def _is_mask(value: Any) -> bool:
+def _is_mask(value: Any) -> TypeGuard[np.ndarray]:
     return hasattr(value, "dtype") and value.dtype.kind == "b"
 
 
@@ -139,7 +139,7 @@ def _without_masks(x: Any, values: list[Any]) -> tuple[Any, Index, tuple]:
             entries.append(SLOT if hasattr(value, "dtype") else value)
             arrays += [value] if hasattr(value, "dtype") else []
             continue
-        if np.shape(value) == ():
+        if not value.shape:
             x = expand_dims(x, (axis,))
         else:
             _check_mask(value, x.shape, axis)

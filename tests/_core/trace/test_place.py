@@ -337,7 +337,7 @@ def test_results_of_empty_arrays_are_written_to_under_two_transforms() -> None:
         y = np.sum(empty, axis=0)
         y[1:] = x
         y *= 0.5
-        z = np.zeros_like(x, dtype=complex)
+        z: Any = np.zeros_like(x, dtype=complex)
         z[3:] = np.sum(x)
         z *= 0.75
         return np.sum(y * y * y) + np.sum(z.real)
