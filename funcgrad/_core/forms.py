@@ -18,6 +18,7 @@ class Basic(Enum):
     BARRIER = "the operands as they are, kept apart from other operations or tied to a place"
     BROADCAST = "broadcast_to"
     CAST = "cast"
+    COND = "one of two programs, by a flag"
     COPY = "copy"
     DOT_GENERAL = "dot_general"
     EMBEDDING = "rows of a table"
@@ -27,10 +28,12 @@ class Basic(Enum):
     POWER = "a power with a known exponent"
     REDUCTION = "a ufunc's reduction over axes"
     RESHAPE = "reshape"
+    SCAN = "a program that is run for each row of arrays, and carries values along"
     SCATTER = "zeros, to which arrays are added at indices"
     SPLIT = "the numbers of a vector, one by one"
     STOP_GRADIENT = "the operand as it is"
     TRANSPOSE = "transpose"
+    WHILE = "a program that is run while a condition holds"
     WRITE = "x with other values at an index"
 
 

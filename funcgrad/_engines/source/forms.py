@@ -18,6 +18,7 @@ from funcgrad._core.forms import Basic
 from funcgrad._core.graph.ir import Equation, Literal, Var
 from funcgrad._engines.source.blocks import Blocks, Part
 from funcgrad._engines.source.buffers import same_type
+from funcgrad._engines.source.loops import cond, scan, while_loop
 
 if TYPE_CHECKING:
     from funcgrad._engines.source.writer import Writer
@@ -337,6 +338,7 @@ FORMS: dict[Basic, Form] = {
     Basic.BARRIER: _separate,
     Basic.BROADCAST: _broadcast,
     Basic.CAST: _cast,
+    Basic.COND: cond,
     Basic.COPY: _copy,
     Basic.DOT_GENERAL: _dot_general,
     Basic.FILL: _full,
@@ -345,9 +347,11 @@ FORMS: dict[Basic, Form] = {
     Basic.POWER: _power,
     Basic.REDUCTION: _reduction,
     Basic.RESHAPE: _reshape,
+    Basic.SCAN: scan,
     Basic.SCATTER: _scatter,
     Basic.SPLIT: _split,
     Basic.TRANSPOSE: _transpose,
+    Basic.WHILE: while_loop,
     Basic.WRITE: _write,
 }
 

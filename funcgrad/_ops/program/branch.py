@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from funcgrad._core.aval import Aval
+from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.graph.ir import Graph, Var, trusted_graph
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines import NUMPY
@@ -173,6 +174,7 @@ cond_p = Primitive(
     batch=_cond_batch,
     cost=lambda y, pred, *xs, branches: max(graph.flops for graph in branches),
     multiple_results=True,
+    forms=Forms(basic=Basic.COND),
 )
 
 
@@ -326,4 +328,5 @@ while_p = Primitive(
     # The cost of one step, because the number of steps is not known.
     cost=lambda y, *xs, loop: loop.condition.flops + loop.body.flops,
     multiple_results=True,
+    forms=Forms(basic=Basic.WHILE),
 )
