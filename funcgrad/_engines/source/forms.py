@@ -177,8 +177,14 @@ def _full(w: Writer, equation: Equation, i: int) -> list[str] | None:
 
 
 def _copy(w: Writer, equation: Equation, i: int) -> list[str] | None:
-    (x,) = equation.operands
-    return _made(w, equation, f"{w.name(x)}.copy()") if _is_array(x) else None
+    (x,), (result,) = equation.operands, equation.results
+    if not _is_array(x):
+        return None
+    if w.buffers.is_free_after(x, i) and x not in w.buffers.views:
+        # Nobody reads the operand again, so that its memory is the copy.
+        w.buffers.takes(result, x)
+        return [f"{w.new(result)} = {w.name(x)}"]
+    return _made(w, equation, f"{w.name(x)}.copy()")
 
 
 def _cast(w: Writer, equation: Equation, i: int) -> list[str] | None:
