@@ -180,7 +180,7 @@ def _copy(w: Writer, equation: Equation, i: int) -> list[str] | None:
     (x,), (result,) = equation.operands, equation.results
     if not _is_array(x):
         return None
-    if w.buffers.is_free_after(x, i) and x not in w.buffers.views:
+    if type(x) is Var and w.buffers.is_free_after(x, i) and x not in w.buffers.views:
         # Nobody reads the operand again, so that its memory is the copy.
         w.buffers.takes(result, x)
         return [f"{w.new(result)} = {w.name(x)}"]

@@ -102,9 +102,7 @@ def cond(w: Writer, equation: Equation, i: int) -> list[str] | None:
         lines = [*_taken(inside, w, graph.inputs, operands), *inside.body()]
         w.passed(inside)
         ways.append((inside, graph, lines))
-    own = [
-        all(_is_given(inside, graph.outputs, k) for inside, graph, _ in ways) for k in range(len(equation.results))
-    ]
+    own = [all(_is_given(inside, graph.outputs, k) for inside, graph, _ in ways) for k in range(len(equation.results))]
     _register(w, equation, equation.results, own)
     names = [w.new(var) for var in equation.results]
     for inside, graph, lines in ways:

@@ -109,11 +109,11 @@ class Writer:
         if type(x) is Literal or (var.aval.weak and x not in around.numbers):
             text = around.name(x)
             self.numbers.discard(var)
-            if var.aval.dtype == np.float64 if var.aval.weak else not isinstance(x.value, np.generic):
-                # Python raises on division by zero; NumPy's numbers do not.
-                text = f"{self.scalar(var.aval.dtype)}({text})"
-                self.numbers.add(var)
-            elif type(x) is Literal and isinstance(x.value, np.generic):
+            known = type(x) is Literal and isinstance(x.value, np.generic)
+            # Python raises on division by zero; NumPy's numbers do not.
+            if not known and (not var.aval.weak or var.aval.dtype == np.float64):
+                text, known = f"{self.scalar(var.aval.dtype)}({text})", True
+            if known:
                 self.numbers.add(var)
             lines.append(f"{self.new(var)} = {text}")
         else:
