@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.forms import NEW_MEMORY
+from funcgrad._core.forms import NEW_MEMORY, Basic, Forms
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import ByEdges, Edge, Multilinear
 from funcgrad._ops.index.gather import index_p
@@ -83,7 +83,7 @@ concatenate_p = Primitive(
     derivative=_ConcatenateDerivative(),
     batch=batch_all("axis"),
     cost=lambda y, *xs, **_: 0,
-    forms=NEW_MEMORY,
+    forms=Forms(basic=Basic.CONCATENATE, new_memory=True),
 )
 
 
@@ -102,7 +102,7 @@ stack_p = Primitive(
     derivative=_StackDerivative(),
     batch=batch_all("axis"),
     cost=lambda y, *xs, **_: 0,
-    forms=NEW_MEMORY,
+    forms=Forms(basic=Basic.STACK, new_memory=True),
 )
 
 

@@ -31,6 +31,9 @@ from funcgrad._engines.source.kernels.nodes import (
 # A write makes a copy of its array. For more elements NumPy's write in place is faster.
 _COPIED = 2048
 
+# A kernel writes a loop for each array that is joined.
+_PARTS = 16
+
 _scipy_special = LazyModule("scipy.special")
 
 
@@ -221,6 +224,24 @@ def _scattered(w: Lowering, equation: Equation) -> bool:
     return w.set(equation, made)
 
 
+def _joined(w: Lowering, equation: Equation) -> bool:
+    """Lower arrays that are joined: each is written to its part of the result."""
+    (result,), axis = equation.results, equation.params["axis"]
+    dtype, stacked = result.aval.dtype, equation.primitive.forms.basic is Basic.STACK
+    if len(equation.operands) > _PARTS or w.shape(result) != result.aval.shape:
+        return False
+    made, start = KernelMemory(dtype, result.aval.shape).whole(), 0
+    for operand in equation.operands:
+        x = w.access(operand, dtype)
+        if x is None or x.dtype != dtype:
+            return False
+        length = 1 if stacked else operand.aval.shape[axis]
+        entries = (*[slice(None)] * axis, start if stacked else slice(start, start + length))
+        w.written(_shown(made, lambda array, entries=entries: array[(*entries, ...)]), "{}", x)
+        start += length
+    return w.set(equation, made)
+
+
 def _reshaped(w: Lowering, x: StridedView, shape: Shape) -> StridedView:
     """Return the same elements in another shape, copied if the strides do not allow a view."""
     steps = [s for n, s in zip(x.shape, x.strides, strict=True) if n != 1 or isinstance(n, BlockRows)]
@@ -274,6 +295,7 @@ FORMS: dict[Basic | None, Form] = {
     Basic.BARRIER: _same,
     Basic.BROADCAST: _view,
     Basic.CAST: _cast,
+    Basic.CONCATENATE: _joined,
     Basic.COPY: _same,
     Basic.DOT_GENERAL: _dot_general,
     Basic.EMBEDDING: _picked,
@@ -285,6 +307,7 @@ FORMS: dict[Basic | None, Form] = {
     Basic.RESHAPE: _view,
     Basic.SCATTER: _scatter,
     Basic.SPLIT: _split,
+    Basic.STACK: _joined,
     Basic.STOP_GRADIENT: _same,
     Basic.TRANSPOSE: _view,
     Basic.WRITE: _write,
