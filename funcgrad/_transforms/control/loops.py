@@ -19,7 +19,7 @@ from funcgrad._engines import is_abstract
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._ops.program.branch import Branches, While
 from funcgrad._ops.program.scan import Loop
-from funcgrad._transforms.base.arguments import check_callable, name_of
+from funcgrad._transforms.base.arguments import check_callable, name_of, taken
 from funcgrad._transforms.base.bodies import Body, stage_body, stage_loop_body
 from funcgrad.errors import TreeMismatchError
 from funcgrad.numpy.extend import as_value
@@ -78,7 +78,7 @@ def scan(
     """
     check_callable("scan", f)
     rows, xs_tree = flatten(xs)
-    rows = [as_value(x) for x in rows]
+    rows = [as_value(taken(x)) for x in rows]
     steps = _length(f, rows, length)
     init_parts = _carry("scan", init)
     count = len(init_parts[0])
@@ -113,7 +113,7 @@ def _carry(transform: str, init: Any) -> tuple[list[Any], TreeDef, list[str]]:
                 f"{transform}: the initial carry{f' at {path}' if path else ''} is a {type(x).__name__}; needed arrays "
                 "or numbers. Put other things into a closure."
             )
-    return [as_value(x) for _, x in pairs], treedef, [f" at {path}" if path else "" for path in paths]
+    return [as_value(taken(x)) for _, x in pairs], treedef, [f" at {path}" if path else "" for path in paths]
 
 
 def _length(f: Callable[..., Any], rows: list[Any], length: int | None) -> int:
@@ -294,7 +294,7 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     if not isinstance(pred, Tracer) and not is_abstract(pred):
         return _run_branch(true_fun if pred else false_fun, operands)
     leaves, in_tree = flatten(operands)
-    leaves = [as_value(x) for x in leaves]
+    leaves = [as_value(taken(x)) for x in leaves]
     functions = true_fun, false_fun
     bodies = _branches(functions, [aval_of(x) for x in leaves], in_tree)
     captured = [x for body in bodies for x in body.captured]
