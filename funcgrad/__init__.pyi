@@ -24,6 +24,7 @@ from ._transforms.base.stage import make_graph as make_graph
 from ._transforms.compiled.jit import jit as jit
 from ._transforms.control.checkpoint import checkpoint as checkpoint
 from ._transforms.control.loops import cond as cond, fori_loop as fori_loop, scan as scan, while_loop as while_loop
+from ._transforms.control.switch import switch as switch
 from ._transforms.custom.callback import call_numpy as call_numpy
 from ._transforms.custom.decorators import custom_jvp as custom_jvp, custom_vjp as custom_vjp
 from ._transforms.custom.implicit import implicit_root as implicit_root
@@ -102,6 +103,7 @@ __all__ = [
     "sharding",
     "sparse",
     "stop_gradient",
+    "switch",
     "tap",
     "taps",
     "testing",
