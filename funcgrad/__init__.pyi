@@ -29,6 +29,7 @@ from ._transforms.custom.decorators import custom_jvp as custom_jvp, custom_vjp 
 from ._transforms.custom.implicit import implicit_root as implicit_root
 from ._transforms.custom.stop_gradient import stop_gradient as stop_gradient
 from ._transforms.debug import debug_nans as debug_nans
+from ._transforms.derivative.delta_method import delta_method as delta_method
 from ._transforms.derivative.forward import jvp as jvp, linearize as linearize
 from ._transforms.derivative.higher_order import (
     hessian as hessian,
@@ -67,6 +68,7 @@ __all__ = [
     "custom_vjp",
     "debug_nans",
     "debug_print",
+    "delta_method",
     "errors",
     "extend",
     "fori_loop",
