@@ -36,7 +36,7 @@ CORE_MODULES = (
 )
 MAX_CORE_LINES = 12_000
 # These modules stand beside the core. The first ones follow branches: only who works on ``fg.jit(f, paths=n)`` needs to
-# know them. No other module of the core imports the last one, a transform on top of the others.
+# know them. No other module of the core imports the last ones, transforms on top of the others.
 BESIDE_THE_CORE = (
     "funcgrad._core.graph.paths",
     "funcgrad._core.trace.path",
@@ -44,6 +44,9 @@ BESIDE_THE_CORE = (
     "funcgrad._transforms.compiled.source_paths",
     "funcgrad._transforms.compiled.xla_paths",
     "funcgrad._transforms.derivative.delta_method",
+    "funcgrad._transforms.derivative.directions",
+    "funcgrad._transforms.derivative.laplacian",
+    "funcgrad._transforms.derivative.laplacian_trace",
 )
 
 
