@@ -12,7 +12,7 @@ from funcgrad._core.bind import NUMPY_TYPES
 from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import Primitive, ViewPrimitive
 from funcgrad._core.trace.backward import Pieces
-from funcgrad._core.trace.derivative import ByEdges, Edge, NodeMaker, lasting
+from funcgrad._core.trace.derivative import ByEdges, Edge, LinearTogether, NodeMaker, lasting
 from funcgrad._core.trace.tape import Node, new_kind, next_serial
 from funcgrad._ops.index.batch import index_batch, scatter_batch
 from funcgrad._ops.index.plan import FULL, SLOT, Index, resolve
@@ -39,7 +39,7 @@ def _pull(y_bar: Any, node: Node) -> IndexPieces:
     return IndexPieces(y_bar, shape, dtype, Index(entries, unique), arrays)
 
 
-class _IndexDerivative:
+class _IndexDerivative(LinearTogether):
     """The derivative of indexing. The cotangents of all ``x[index]`` of one ``x`` are pieces of one array."""
 
     __slots__ = ()
@@ -126,7 +126,7 @@ def _scatter_numpy(*operands: Any, shape: tuple[int, ...], indices: tuple[Index,
     return buffer
 
 
-class _ScatterDerivative(ByEdges):
+class _ScatterDerivative(LinearTogether, ByEdges):
     """Linear in all pieces together. The transpose for each piece is the indexing that it came from."""
 
     __slots__ = ()

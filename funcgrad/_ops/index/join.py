@@ -10,7 +10,7 @@ import numpy as np
 from funcgrad._core.aval import Aval
 from funcgrad._core.forms import NEW_MEMORY, Basic, Forms
 from funcgrad._core.primitive import Primitive
-from funcgrad._core.trace.derivative import ByEdges, Edge, Multilinear
+from funcgrad._core.trace.derivative import ByEdges, Edge, LinearTogether, Multilinear
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import FULL, Index
 from funcgrad._ops.layout.broadcast import batch_all
@@ -20,7 +20,7 @@ from funcgrad._ops.layout.shape import expand_dims
 Widths = tuple[tuple[int, int], ...]
 
 
-class _JoinDerivative(ByEdges):
+class _JoinDerivative(LinearTogether, ByEdges):
     """Linear in all operands together; the cotangent of each is a part of the result's."""
 
     __slots__ = ()

@@ -12,7 +12,7 @@ import numpy as np
 from funcgrad._core.aval import Aval
 from funcgrad._core.forms import NEW_MEMORY, Basic, Forms
 from funcgrad._core.primitive import Primitive, View
-from funcgrad._core.trace.derivative import ByEdges, Edge
+from funcgrad._core.trace.derivative import ByEdges, Edge, LinearTogether
 from funcgrad._ops.elementwise.arithmetic import eq_p
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.batch import update_batch
@@ -36,7 +36,7 @@ def _scatter_set_numpy(x: Any, v: Any, *arrays: Any, index: Index) -> Any:
     return y if y.ndim else y[()]
 
 
-class _UpdateDerivative(ByEdges):
+class _UpdateDerivative(LinearTogether, ByEdges):
     """Linear in ``x`` and ``v`` together."""
 
     __slots__ = ()

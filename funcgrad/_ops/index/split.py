@@ -12,6 +12,7 @@ from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import Tracer, is_engine_value, is_value
 from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.derivative import LinearTogether
 from funcgrad._engines import is_abstract
 from funcgrad._ops.elementwise.arithmetic import mul_p
 from funcgrad._ops.index.gather import slice_axis
@@ -42,7 +43,7 @@ def _split_xla(lax: Any, x: Any, *, shapes: Shapes) -> list[Any]:
     ]
 
 
-class _SplitDerivative:
+class _SplitDerivative(LinearTogether):
     """Linear; the transpose is one concatenation."""
 
     __slots__ = ()

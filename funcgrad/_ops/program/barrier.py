@@ -9,7 +9,7 @@ from funcgrad._core.bind import NUMPY_TYPES
 from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.batch import Shared
-from funcgrad._core.trace.derivative import CONSTANT
+from funcgrad._core.trace.derivative import CONSTANT, LinearTogether
 from funcgrad._engines import on_several_devices
 from funcgrad._ops.layout.batching import batch_same
 
@@ -26,7 +26,7 @@ stop_gradient_p = Primitive(
 )
 
 
-class _IdentityDerivative:
+class _IdentityDerivative(LinearTogether):
     """Cotangents and tangents pass unchanged."""
 
     __slots__ = ()
@@ -67,7 +67,7 @@ separate_p = Primitive(
 )
 
 
-class _AlikeDerivative:
+class _AlikeDerivative(LinearTogether):
     """Cotangents and tangents of the first half pass unchanged; the second half only gives the sharding."""
 
     __slots__ = ()

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from funcgrad._core.aval import Aval
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.derivative import LinearTogether
 from funcgrad._engines import NUMPY
 from funcgrad._ops.layout.copy import unshared
 from funcgrad._ops.program.batch import batched_graph, shared
@@ -21,7 +22,7 @@ from funcgrad._ops.program.derived import (
 )
 
 
-class _BarrierDerivative:
+class _BarrierDerivative(LinearTogether):
     """The identity in both directions."""
 
     __slots__ = ()
