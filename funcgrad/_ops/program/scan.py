@@ -26,6 +26,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from funcgrad._core.aval import Aval
+from funcgrad._core.forms import Forms
 from funcgrad._core.graph.ir import Graph, Literal, trusted_graph
 from funcgrad._core.graph.simplify import drop_dead
 from funcgrad._core.primitive import Primitive
@@ -34,6 +35,7 @@ from funcgrad._ops.layout.broadcast import with_batch
 from funcgrad._ops.layout.copy import unshared
 from funcgrad._ops.layout.shape import transpose
 from funcgrad._ops.program.batch import batched_graph, shared
+from funcgrad._ops.program.depends import scanned
 from funcgrad._ops.program.derivative import Moves, ProgramDerivative
 from funcgrad._ops.program.derived import (
     Mask,
@@ -321,4 +323,5 @@ scan_p = Primitive(
     batch=_batch,
     cost=lambda y, *xs, loop: loop.length * loop.body.flops,
     multiple_results=True,
+    forms=Forms(depends=scanned),
 )
