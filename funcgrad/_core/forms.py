@@ -61,6 +61,8 @@ class Forms(NamedTuple):
         requires: a condition on the last operand, which XLA checks after the call.
         fold: gives the result if the types of the operands determine it. ``fold(operands, aval, **params)`` returns an
             operand, a number, or ``None``.
+        depends: says which elements of the operands each element of a result depends on. See its
+            module, ``_ops/layout/depends.py``.
     """
 
     basic: Basic | None = None
@@ -71,6 +73,7 @@ class Forms(NamedTuple):
     layout: Callable[..., Any] | None = None
     requires: Requirement | None = None
     fold: Callable[..., Any] | None = None
+    depends: Callable[..., Any] | None = None
 
 
 NO_FORMS = Forms()

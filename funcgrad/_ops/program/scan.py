@@ -35,6 +35,7 @@ from funcgrad._ops.layout.broadcast import with_batch
 from funcgrad._ops.layout.copy import unshared
 from funcgrad._ops.layout.shape import transpose
 from funcgrad._ops.program.batch import batched_graph, shared
+from funcgrad._ops.program.depends import scanned
 from funcgrad._ops.program.derivative import Moves, ProgramDerivative
 from funcgrad._ops.program.derived import (
     Mask,
@@ -326,5 +327,5 @@ scan_p = Primitive(
     batch=_batch,
     cost=lambda y, *xs, loop: loop.length * loop.body.flops,
     multiple_results=True,
-    forms=Forms(basic=Basic.SCAN),
+    forms=Forms(basic=Basic.SCAN, depends=scanned),
 )
