@@ -23,6 +23,7 @@ from funcgrad._ops.layout.diagonal import writable_diagonal
 from funcgrad.autograd._memory.views import chunk, copied, copying, expanded, hold, split, unbind, viewing
 from funcgrad.autograd._methods import ambiguous, dims
 from funcgrad.autograd._methods.to import to
+from funcgrad.autograd._tape.dtypes import default_dtype
 from funcgrad.numpy.extend import astype_method, clamp, diagonal_of, reshape_method
 
 
@@ -203,7 +204,7 @@ def _converted(dtype: Any) -> Callable[[Any], Any]:
 
 
 def _inexact(self: Any) -> Any:
-    return cast(self, np.dtype(np.float64)) if is_integral(self.dtype) else self
+    return cast(self, default_dtype()) if is_integral(self.dtype) else self
 
 
 def _itself(self: Any) -> Any:
