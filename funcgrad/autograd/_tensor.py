@@ -14,7 +14,19 @@ from funcgrad._core.bind import Tracer, lasting_traces
 from funcgrad._core.tracebacks import folded
 from funcgrad.autograd._memory.history import base_of, begin
 from funcgrad.autograd._memory.views import alias, array_function, copied, getitem, iterate
-from funcgrad.autograd._methods import arrays, drawn, elements, in_place, plain, scatter_reduce, selected
+from funcgrad.autograd._methods import (
+    arrays,
+    counted,
+    drawn,
+    elements,
+    in_place,
+    kinds,
+    matrices,
+    ordered,
+    plain,
+    scatter_reduce,
+    selected,
+)
 from funcgrad.autograd._methods.names import METHODS, Size, size_of
 from funcgrad.autograd._tape.backward import backward, backward_from
 from funcgrad.autograd._tape.base import LeafNode, TensorBase, TensorTrace, owned_array, retained, set_value
@@ -271,6 +283,21 @@ class Tensor(TensorBase):
         """The tensor with its last two axes exchanged."""
         return fnp.matrix_transpose(self)
 
+    @property
+    def H(self) -> Tensor:  # noqa: N802  (PyTorch's name)
+        """The matrix, conjugate and transposed."""
+        if len(self.shape) not in (0, 2):
+            raise RuntimeError(
+                f"tensor.H is only supported on matrices (2-D tensors). Got {len(self.shape)}-D tensor. For batches of "
+                "matrices, consider using tensor.mH"
+            )
+        return matrices.adjoint(self) if self.shape else fnp.conjugate(self)
+
+    @property
+    def mH(self) -> Tensor:  # noqa: N802  (PyTorch's name)
+        """The conjugate with its last two axes exchanged."""
+        return matrices.adjoint(self)
+
     def __copy__(self) -> Tensor:
         made = alias(self)
         if self.is_leaf:
@@ -315,14 +342,17 @@ class Tensor(TensorBase):
     __array__, __dlpack__, __dlpack_device__ = plain.to_array, plain.to_dlpack, plain.dlpack_device
 
 
-for _methods in (METHODS, elements.METHODS, selected.METHODS, scatter_reduce.METHODS, arrays.METHODS):
+_ROOMS = (arrays, counted, drawn, elements, in_place, kinds, matrices, ordered, scatter_reduce, selected)
+for _methods in (METHODS, *[vars(_room).get("METHODS", {}) for _room in _ROOMS]):
     for _name, _method in _methods.items():
         if not _method.__doc__:
             _method.__doc__ = f"PyTorch's ``{_name}``."
         setattr(Tensor, _name, _method)
-for _room in (elements, selected, scatter_reduce, drawn, in_place):
-    for _name, _method in _room.IN_PLACE.items():
+for _methods in [vars(_room).get("IN_PLACE", {}) for _room in _ROOMS]:
+    for _name, _method in _methods.items():
         setattr(Tensor, _name, _method)
+for _name, _flag in kinds.FLAGS.items():
+    setattr(Tensor, _name, _flag)
 # The tape of all tensors.
 TRACE = TensorTrace(Tensor)
 lasting_traces.append(TRACE)

@@ -1,6 +1,6 @@
 """PyTorch's names for methods that NumPy's arrays lack or have under other names, as training loops use them.
 
-If a name has another meaning in NumPy, the call must say which one is meant: see ``ambiguous.py``.
+Methods have PyTorch's meaning, NumPy's functions of tensors (``np.std(t)``) NumPy's.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.transcendental import logistic_p
 from funcgrad._ops.layout.diagonal import writable_diagonal
 from funcgrad.autograd._memory.views import chunk, copied, copying, expanded, hold, split, unbind, viewing
-from funcgrad.autograd._methods import ambiguous, dims
+from funcgrad.autograd._methods import dims
 from funcgrad.autograd._methods.to import to
 from funcgrad.autograd._tape.dtypes import default_dtype
 from funcgrad.numpy.extend import astype_method, clamp, diagonal_of, reshape_method
@@ -272,7 +272,6 @@ METHODS: dict[str, Callable[..., Any]] = {
     "cdouble": _converted(np.complex128),
     "bfloat16": _converted(ml_dtypes.bfloat16),
     **dims.METHODS,
-    **ambiguous.METHODS,
     "nelement": lambda self: int(self.size),
     "is_floating_point": lambda self: is_floating(self.dtype),
     "is_complex": lambda self: self.dtype.kind == "c",
