@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -66,10 +66,12 @@ class Tensor(TensorBase):
         __rpow__ = __matmul__ = __rmatmul__ = __floordiv__ = __mod__ = __neg__ = __abs__ = __len__ = Any
         __lt__ = __le__ = __gt__ = __ge__ = __and__ = __or__ = __xor__ = __invert__ = __setitem__ = Any
 
-    def __init_subclass__(cls) -> NoReturn:
-        raise TypeError(
-            "Tensor cannot be subclassed: operations would not know the subclass. Write functions of tensors."
-        )
+    def __init_subclass__(cls, *, around_traced: bool = False) -> None:
+        # Tensors around traced values are the only other kind: see ``_traced.py``.
+        if not around_traced:
+            raise TypeError(
+                "Tensor cannot be subclassed: operations would not know the subclass. Write functions of tensors."
+            )
 
     @property
     def requires_grad(self) -> bool:

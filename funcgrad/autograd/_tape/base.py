@@ -183,6 +183,11 @@ def is_tensor(x: Any) -> bool:
     return isinstance(x, TensorBase)
 
 
+def is_fixed(value: Any) -> bool:
+    """Return whether a tensor's value cannot be written to, because it is JAX's or traced."""
+    return not isinstance(value, np.ndarray)
+
+
 def owned_array(value: Any) -> Any:
     """Return a value with memory that can be shared and written to: numbers become arrays."""
     return np.asarray(value) if isinstance(value, np.generic | int | float | complex) else value
