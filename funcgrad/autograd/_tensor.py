@@ -28,6 +28,7 @@ from funcgrad.autograd._methods import (
     selected,
 )
 from funcgrad.autograd._methods.names import METHODS, Size, size_of
+from funcgrad.autograd._methods.to import CPU
 from funcgrad.autograd._tape.backward import backward, backward_from
 from funcgrad.autograd._tape.base import LeafNode, TensorBase, TensorTrace, owned_array, retained, set_value
 from funcgrad.autograd._tape.function import Function
@@ -264,8 +265,8 @@ class Tensor(TensorBase):
 
     @property
     def device(self) -> Any:
-        """The device of the value: ``"cpu"`` for NumPy's, a ``jax.Device`` for JAX's."""
-        return getattr(self._value, "device", "cpu")
+        """The device of the value: ``device("cpu")`` for NumPy's, a ``jax.Device`` for JAX's."""
+        return CPU if type(self._value) is np.ndarray else getattr(self._value, "device", CPU)
 
     def numel(self) -> int:
         """Return the number of elements."""

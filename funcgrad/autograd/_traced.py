@@ -11,13 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from funcgrad._core.bind import Trace, Tracer, bind, is_value, lasting_traces
-from funcgrad._core.numbers import PYTHON_NUMBERS
+from funcgrad._core.bind import Trace, bind, is_value, lasting_traces
 from funcgrad._core.primitive import Primitive
 from funcgrad._transforms.custom.stop_gradient import stop_gradient
 from funcgrad.autograd._tape.base import is_tensor, owned_array
 from funcgrad.autograd._tensor import Tensor
-from funcgrad.numpy.extend import as_value
 from funcgrad.tree import map as tree_map
 from funcgrad.tree import register_leaf
 
@@ -101,7 +99,7 @@ lasting_traces.append(TRACED)
 
 def lift(x: Any) -> Any:
     """Return a tensor around an array or a traced value; tensors and other objects as they are."""
-    if is_tensor(x) or type(x) in PYTHON_NUMBERS or not is_value(x):
+    if is_tensor(x) or isinstance(x, bool | int | float | complex) or not is_value(x):
         return x
     return TRACED.constant(x)
 

@@ -13,15 +13,16 @@ import pytest
 import funcgrad as fg
 from funcgrad.autograd import no_grad, tensor
 from tests._recorded import PyTorch
+from tests.laws.fuzz.table import words
 
-DTYPES = ("bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128").split()
+DTYPES = words("bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128")
 NUMBERS = (True, 2, 2.5, 1j)
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
     "mul": operator.mul,
     "truediv": operator.truediv,
 }
-UNARY = "exp sqrt tanh sigmoid abs square".split()
+UNARY = words("exp sqrt tanh sigmoid abs square")
 
 
 def made(module: Any, name: str, shape: tuple[int, ...]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -118,7 +119,9 @@ def _multinomial(self: Any, num_samples: int, replacement: bool = False, *, gene
     if weights.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if weights.dtype.kind in "biu":
-        raise RuntimeError("multinomial only supports floating-point dtypes for input, got: " + type_name(weights.dtype))
+        raise RuntimeError(
+            "multinomial only supports floating-point dtypes for input, got: " + type_name(weights.dtype)
+        )
     if num_samples <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > rows.shape[1]:
@@ -151,9 +154,7 @@ def _repeat(self: Any, *repeats: Any, axis: Any = None) -> Any:
         return fnp.repeat(self, repeats[0], axis)
     given = tuple(repeats[0]) if len(repeats) == 1 and isinstance(repeats[0], list | tuple) else repeats
     if len(given) < len(self.shape):
-        raise RuntimeError(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
-        )
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     if min(given, default=0) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(given)}: {list(given)}")
     y = fnp.tile(self, given)
@@ -175,7 +176,7 @@ def _tensor_split(self: Any, indices_or_sections: Any, dim: int = 0) -> tuple[An
         given = np.cumsum([short + (i < longer) for i in range(given)][:-1]).tolist()
     ends = [0, *given, length]
     before = (slice(None),) * axis
-    return tuple([getitem(self, (*before, slice(a, b))) for a, b in zip(ends[:-1], ends[1:], strict=True)])
+    return tuple([getitem(self, (*before, slice(a, b))) for a, b in itertools.pairwise(ends)])
 
 
 def _split_at(name: str, axis_of: Callable[[int], int]) -> Method:
@@ -245,7 +246,7 @@ def _bernoulli(self: Any, p: Any = None, *, generator: Any = None) -> Any:
     return self._owner.constant(np.asarray(source.binomial(1, chances, self.shape)).astype(self.dtype))
 
 
-_FIRST: Callable[[int], int] = lambda ndim: 0  # noqa: E731, ARG005  (a row of a table)
+_FIRST: Callable[[int], int] = lambda ndim: 0  # noqa: E731  (a row of a table)
 METHODS: dict[str, Method] = {
     "nonzero": nonzero,
     "argwhere": nonzero,
@@ -260,7 +261,7 @@ METHODS: dict[str, Method] = {
     "tensor_split": _tensor_split,
     "vsplit": _split_at("vsplit", _FIRST),
     "hsplit": _split_at("hsplit", lambda ndim: int(ndim > 1)),
-    "dsplit": _split_at("dsplit", lambda ndim: 2),  # noqa: ARG005  (a row of a table)
+    "dsplit": _split_at("dsplit", lambda ndim: 2),
     "unfold": _unfold,
     "new_tensor": _new_tensor,
     "quantile": _quantile("quantile"),

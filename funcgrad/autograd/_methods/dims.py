@@ -55,7 +55,7 @@ def _reduction(name: str) -> Callable[..., Any]:
     function = getattr(fnp, name)
 
     def method(self: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None, **options: Any) -> Any:
-        if dim is None is axis and keepdim is False and self.shape:
+        if dim is None is axis and keepdim is False and self.shape and self.dtype.kind != "u":
             return function(self, **options)
         if type(keepdim) is not bool:
             raise TypeError(
@@ -64,6 +64,8 @@ def _reduction(name: str) -> Callable[..., Any]:
             )
         if keepdim:
             options["keepdims"] = True
+        if self.dtype.kind == "u" and name in {"sum", "prod"}:
+            options.setdefault("dtype", np.int64)
         y = function(self, axis=_axis(name, self, dim, axis), **options)
         # A reduction over no axes returns the same array.
         return hold(y, y._value.copy()) if y._value is self._value else y
@@ -152,8 +154,8 @@ def _of_floats(mean: Callable[..., Any]) -> Callable[..., Any]:
         if (self.dtype if dtype is None else np.dtype(dtype)).kind in "biu":
             given = "Input" if dtype is None else "Optional"
             raise RuntimeError(
-                f"mean(): could not infer output dtype. {given} dtype must be either a floating point or complex dtype. "
-                f"Got: {type_name(self.dtype if dtype is None else np.dtype(dtype))}"
+                f"mean(): could not infer output dtype. {given} dtype must be either a floating point or complex "
+                f"dtype. Got: {type_name(self.dtype if dtype is None else np.dtype(dtype))}"
             )
         return mean(self, *args, **options)
 

@@ -1,7 +1,7 @@
 """Random numbers of tensors: PyTorch's generator, whose streams are PyTorch's on a CPU where its sources define them.
 
-The engine is the Mersenne Twister. ``uniform``, ``normal``, ``integers`` and ``permutation`` draw as PyTorch's kernels do,
-so a seed gives PyTorch's numbers. For the other distributions PyTorch may call MKL, whose stream is not public.
+The engine is the Mersenne Twister. ``uniform``, ``normal``, ``integers`` and ``permutation`` draw as PyTorch's kernels
+do, so a seed gives PyTorch's numbers. For the other distributions PyTorch may call MKL, whose stream is not public.
 
 Source: ``aten/src/ATen/core/DistributionsHelper.h``, ``aten/src/ATen/native/cpu/DistributionTemplates.h`` and
 ``randperm_cpu`` in ``aten/src/ATen/native/TensorFactories.cpp``.
@@ -53,11 +53,11 @@ class Generator:
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
             raise TypeError(f"manual_seed: the seed is {shown(seed)}; needed an integer. Pass one, such as 0.")
         if not -(2**63) <= seed < 2**64:
-            raise RuntimeError(f"Overflow when unpacking long: the seed {seed} has more than 64 bits")
+            raise ValueError(f"Overflow when unpacking long long: the seed {seed} has more than 64 bits")
         # A negative seed counts from 2**64, as in PyTorch.
         self._seed = int(seed) % 2**64
         self._twister = np.random.MT19937()
-        self._twister._legacy_seeding(self._seed % 2**32)
+        self._twister._legacy_seeding(self._seed % 2**32)  # noqa: SLF001  (NumPy offers PyTorch's seeding nowhere else)
         # The second of two normal numbers, for the next draw.
         self._kept: float | None = None
         return self
@@ -71,13 +71,26 @@ class Generator:
         self.manual_seed(secrets.randbits(63))
         return self._seed
 
-    def state(self) -> dict[str, Any]:
-        """Return the state of the stream, for `set`."""
-        return {"seed": self._seed, "twister": self._twister.state, "kept": self._kept}
+    def get_state(self) -> np.ndarray:
+        """Return the state of the stream as bytes, for `set_state`."""
+        inner = self._twister.state["state"]
+        kept = np.array([self._kept is not None, self._kept or 0.0])
+        parts = [np.array([self._seed], np.uint64), np.asarray(inner["key"], np.uint32), np.array([inner["pos"]]), kept]
+        return np.concatenate([np.ascontiguousarray(part).view(np.uint8) for part in parts])
 
-    def set(self, state: dict[str, Any]) -> None:
-        """Continue a stream from a state."""
-        self._seed, self._twister.state, self._kept = state["seed"], state["twister"], state["kept"]
+    def set_state(self, new_state: Any) -> Self:
+        """Continue a stream from a state, and return the generator."""
+        data = np.ascontiguousarray(np.asarray(new_state), np.uint8)
+        if data.size != 8 + 4 * 624 + 8 + 16:
+            raise RuntimeError("RNG state is wrong size")
+        ends = [8, 8 + 4 * 624, 16 + 4 * 624]
+        seed, key, position, kept = [part.copy() for part in np.split(data, ends)]
+        self._seed = int(seed.view(np.uint64)[0])
+        inner = {"key": key.view(np.uint32), "pos": int(position.view(np.int64)[0])}
+        self._twister.state = {"bit_generator": "MT19937", "state": inner}
+        flag, number = kept.view(np.float64).tolist()
+        self._kept = number if flag else None
+        return self
 
     def words(self, count: int) -> np.ndarray:
         """Return random integers of 32 bits."""
@@ -169,12 +182,12 @@ class Generator:
         """Return numbers of the Cauchy distribution."""
         return np.tan(np.pi * (self.random(shape) - 0.5))
 
-    def __getstate__(self) -> dict[str, Any]:
-        return self.state()
+    def __reduce__(self) -> Any:
+        return _restored, (self.get_state(),)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.device, self._twister = "cpu", np.random.MT19937()
-        self.set(state)
+
+def _restored(state: np.ndarray) -> Generator:
+    return Generator().set_state(state)
 
 
 def _normal_blocks(uniform: np.ndarray) -> np.ndarray:

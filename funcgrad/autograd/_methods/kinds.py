@@ -10,7 +10,6 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad.autograd._memory.views import split
 from funcgrad.autograd._methods.names import METHODS as NAMES
-from funcgrad.autograd._methods.to import number_dtype
 from funcgrad.autograd._tape.base import set_value
 from funcgrad.autograd._tape.writes import WRITES, type_name
 
@@ -114,15 +113,15 @@ METHODS: dict[str, Method] = {
     "share_memory_": _pin_memory,
     "cuda": _refuse_device("cuda"),
     "xpu": _refuse_device("xpu"),
-    "get_device": lambda self: -1,  # noqa: ARG005  (PyTorch's number of the CPU)
+    "get_device": lambda self: -1,
     "is_signed": lambda self: self.dtype.kind not in "bu",
     "is_nonzero": lambda self: bool(self),
     "is_same_size": lambda self, other: self.shape == other.shape,
-    "is_conj": lambda self: False,  # noqa: ARG005  (conjugates are computed at once)
-    "is_neg": lambda self: False,  # noqa: ARG005  (negatives are computed at once)
-    "is_pinned": lambda self: False,  # noqa: ARG005  (no memory is pinned)
-    "is_shared": lambda self: False,  # noqa: ARG005  (no memory is shared between processes)
-    "is_inference": lambda self: False,  # noqa: ARG005  (inference mode is no_grad here)
+    "is_conj": lambda self: False,
+    "is_neg": lambda self: False,
+    "is_pinned": lambda self: False,
+    "is_shared": lambda self: False,
+    "is_inference": lambda self: False,
     "resolve_conj": _pin_memory,
     "resolve_neg": _pin_memory,
     "split_with_sizes": split,
@@ -130,7 +129,7 @@ METHODS: dict[str, Method] = {
     "sum_to_size": _sum_to_size,
 }
 IN_PLACE: dict[str, Method] = {
-    f"{name}_": _shape_changed(name) for name in "squeeze unsqueeze transpose t swapaxes swapdims".split()
+    f"{name}_": _shape_changed(name) for name in ["squeeze", "unsqueeze", "transpose", "t", "swapaxes", "swapdims"]
 }
 # Attributes, which are the same for all tensors of a kind.
 FLAGS: dict[str, Any] = {

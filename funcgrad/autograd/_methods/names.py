@@ -94,7 +94,8 @@ def _expand(self: Any, *lengths: Any) -> Any:
     return expanded(self, shape)
 
 
-def _transpose(self: Any, *axes: Any) -> Any:
+def _transpose(self: Any, *axes: Any, **dims_: int) -> Any:
+    axes = (*axes, *[dims_[name] for name in ("dim0", "dim1") if name in dims_])
     # Two numbers are the axes to exchange, as in PyTorch. NumPy would need a permutation of two axes.
     if len(axes) == 2 and all(isinstance(axis, int) for axis in axes):
         return _swapped(self, *axes)
@@ -240,7 +241,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "view_as": viewing(lambda self, other: _view(self, shape_of("view_as", other))),
     "type_as": _type_as,
     "expand": _expand,
-    "permute": viewing(lambda self, *axes: fnp.transpose(self, dims_of(axes))),
+    "permute": viewing(lambda self, *axes, dims=(): fnp.transpose(self, dims_of(axes) or tuple(dims))),
     "transpose": viewing(_transpose),
     "swapaxes": viewing(_swapped),
     "t": viewing(_matrix_transposed),

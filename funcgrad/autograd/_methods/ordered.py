@@ -107,7 +107,9 @@ def sort(self: Any, dim: int = -1, descending: bool = False, stable: bool = Fals
     return _sorted(self, dim, descending)
 
 
-def argsort(self: Any, dim: int = -1, descending: bool = False, stable: bool = False, *, axis: int | None = None) -> Any:
+def argsort(
+    self: Any, dim: int = -1, descending: bool = False, stable: bool = False, *, axis: int | None = None
+) -> Any:
     """Return the indices that order the elements along an axis."""
     return sort(self, dim if axis is None else axis, descending, stable).indices
 

@@ -11,8 +11,9 @@ def _shown(self: Any) -> str:
     return f"torch.return_types.{type(self).__name__}(\n{parts})"
 
 
+_ORDERED = "max min median nanmedian mode sort topk kthvalue cummax cummin"
 _FIELDS = {
-    **dict.fromkeys("max min median nanmedian mode sort topk kthvalue cummax cummin".split(), "values indices"),
+    **dict.fromkeys(_ORDERED.split(), "values indices"),
     "aminmax": "min max",
     "frexp": "mantissa exponent",
     "histogram": "hist bin_edges",
@@ -32,6 +33,9 @@ _FIELDS = {
     "linalg_inv_ex": "inverse info",
     "linalg_solve_ex": "result info",
 }
-RETURN_TYPES: dict[str, Any] = {name: namedtuple(name, fields) for name, fields in _FIELDS.items()}
+RETURN_TYPES: dict[str, Any] = {
+    name: namedtuple(name, fields)  # noqa: PYI024  (the fields are rows of a table)
+    for name, fields in _FIELDS.items()
+}
 for _kind in RETURN_TYPES.values():
     _kind.__repr__ = _shown

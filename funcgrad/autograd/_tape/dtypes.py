@@ -33,7 +33,7 @@ def set_default_dtype(dtype: np.dtype) -> None:
     _default[0] = dtype
 
 
-def _complex(dtype: np.dtype) -> np.dtype:
+def complex_of(dtype: np.dtype) -> np.dtype:
     """Return the complex dtype of a floating dtype's digits; that of float32 for shorter ones."""
     return np.dtype(f"c{2 * max(dtype.itemsize, 4)}")
 
@@ -75,7 +75,7 @@ def _over(higher: np.dtype | None, lower: np.dtype | None) -> np.dtype | None:
         return higher
     if _rank(higher) == 2:
         # A real tensor with a complex number: the complex dtype of the tensor's digits.
-        return _complex(higher)
+        return complex_of(higher)
     return promoted(higher, lower)
 
 
@@ -84,14 +84,14 @@ def _number_dtype(x: Any) -> np.dtype:
     kind = np.dtype(type(x)).kind
     if kind in "biu":
         return np.dtype(bool) if kind == "b" else np.dtype(np.int64)
-    return _complex(default_dtype()) if kind == "c" else default_dtype()
+    return complex_of(default_dtype()) if kind == "c" else default_dtype()
 
 
 def result_dtype(values: Sequence[Any], ufunc: np.ufunc | None = None) -> np.dtype:
     """Return the dtype in which a function computes with tensors, arrays and numbers, by PyTorch's rules.
 
-    Tensors with axes decide. One without axes, and then a number, counts only if it is of a greater kind: bool, integer,
-    floating, complex. Integers become floats of the default dtype if the ufunc computes with floats.
+    Tensors with axes decide. One without axes, and then a number, counts only if it is of a greater kind: bool,
+    integer, floating, complex. Integers become floats of the default dtype if the ufunc computes with floats.
 
     Source: https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc.
     """
