@@ -31,6 +31,7 @@ from ._transforms.custom.decorators import custom_jvp as custom_jvp, custom_vjp 
 from ._transforms.custom.implicit import implicit_root as implicit_root
 from ._transforms.custom.stop_gradient import stop_gradient as stop_gradient
 from ._transforms.debug import debug_nans as debug_nans
+from ._transforms.derivative.delta_method import delta_method as delta_method
 from ._transforms.derivative.forward import jvp as jvp, linearize as linearize
 from ._transforms.derivative.higher_order import (
     hessian as hessian,
@@ -39,6 +40,7 @@ from ._transforms.derivative.higher_order import (
     jacobian as jacobian,
     jacrev as jacrev,
 )
+from ._transforms.derivative.laplacian import laplacian as laplacian
 from ._transforms.derivative.reverse import grad as grad, value_and_grad as value_and_grad, vjp as vjp
 from ._transforms.effects import breakpoint as breakpoint, debug_print as debug_print
 from ._transforms.named import named as named
@@ -80,6 +82,7 @@ __all__ = [
     "custom_vjp",
     "debug_nans",
     "debug_print",
+    "delta_method",
     "errors",
     "eval_shape",
     "extend",
@@ -99,6 +102,7 @@ __all__ = [
     "jacrev",
     "jit",
     "jvp",
+    "laplacian",
     "linear_operator",
     "linearize",
     "load",

@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import is_value
+from funcgrad._core.collection import rare_collection
 from funcgrad._core.graph.ir import Graph, set_roller
 from funcgrad._core.graph.paths import Path
 from funcgrad._core.lazy import LazyModule
@@ -128,7 +129,7 @@ def stage_leaves(
     trace = StagingTrace(transform, copies=True)
     inputs = [trace.input(abstract(leaf)) if is_dynamic(leaf) else leaf for leaf in leaves]
     args, kwargs = unflatten(in_tree, inputs)
-    with DrawCheck(transform, name_of(f), f), trace:
+    with DrawCheck(transform, name_of(f), f), rare_collection(), trace:
         out = f(*args, **kwargs)
         out_leaves, out_tree = flatten(out)
         graph = trace.graph([_settled(transform, name_of(f), leaf) for leaf in out_leaves], name_of(f))
