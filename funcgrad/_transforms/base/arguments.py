@@ -306,6 +306,33 @@ class StaticArguments:
                 "two, since a static argument has no buffer. Leave it out of donate_argnums."
             )
 
+    def donated_names(self, names: str | Sequence[str]) -> tuple[str, ...]:
+        """Return the names of donated arguments; refuse those that do not exist or are static."""
+        f = self._function
+        found = checked_argnames(self._transform, f, names, "donate_argnames")
+        try:
+            parameters = inspect.signature(f).parameters.values()
+        except (TypeError, ValueError):
+            return found
+        if inspect.Parameter.VAR_KEYWORD not in {p.kind for p in parameters}:
+            known = {p.name for p in parameters}
+            self._refuse_absent("donate_argnames", [name for name in found if name not in known])
+        for name in set(found) & set(self.names):
+            raise ValueError(
+                f"jit: argument {name} of {name_of(f)} is both in donate_argnames and static; needed one of the two, "
+                "since a static argument has no buffer. Leave it out of donate_argnames."
+            )
+        return found
+
+    def with_positions(self, numbers: int | Sequence[int], names: Sequence[str]) -> int | Sequence[int]:
+        """Return positions of donated arguments, with those of the named ones that can be passed by position."""
+        positional = _positional_names(self._function)
+        more = [positional.index(name) for name in names if name in positional]
+        if not more:
+            return numbers
+        found = checked_argnums(self._transform, self._function, numbers, "donate_argnums")
+        return tuple(dict.fromkeys([*((found,) if isinstance(found, int) else found), *more]))
+
     def _refuse_absent(self, option: str, absent: Sequence[Any]) -> None:
         if absent:
             raise ValueError(

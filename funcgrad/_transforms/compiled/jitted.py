@@ -30,6 +30,8 @@ class Jitted:
     for_taps = False
     # Whether stretches that repeat become loops (`jit`'s option).
     roll = True
+    # The names of donated arguments, for calls that pass them by name.
+    donated_names: tuple[str, ...] = ()
 
     def __init__(
         self, f: Callable[..., Any], static: StaticArguments, engine: Engine, donate_argnums: int | Sequence[int]
@@ -93,6 +95,27 @@ class Jitted:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Bind as a method does."""
         return self if instance is None else functools.partial(self.__call__, instance)
+
+    def cache_size(self) -> int:
+        """Return the number of programs that are kept: one for each combination of types and static values.
+
+        Example:
+            >>> import numpy as np
+            >>> import funcgrad as fg
+            >>> f = fg.jit(np.sin, engine="numpy")
+            >>> f(1.0), f(np.ones(2)), f(np.zeros(2))
+            (np.float64(0.8414709848078965), array([0.84147098, 0.84147098]), array([0., 0.]))
+            >>> f.cache_size()
+            2
+            >>> f.clear_cache()
+            >>> f.cache_size()
+            0
+        """
+        return len(self._staged)
+
+    def clear_cache(self) -> None:
+        """Forget all programs; the next call stages and compiles anew."""
+        self._staged.clear()
 
     @folded
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
