@@ -21,7 +21,7 @@ from funcgrad._ops.layout.copy import copy, holder
 from funcgrad._ops.random.bits import untyped
 from funcgrad.errors import ForeignArrayError, NotDifferentiableError
 from funcgrad.numpy.extend import as_value, is_foreign_array, is_object_array
-from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, unflatten
+from funcgrad.tree import KeyPath, TreeDef, flatten, flatten_with_path, key_path_str, unflatten
 
 _NDARRAY = np.ndarray
 
@@ -99,6 +99,21 @@ def argument_name(f: Callable[..., Any], number: int) -> str:
     names = _positional_names(f)
     label = f" ({names[number]})" if number < len(names) else ""
     return f"argument {number}{label} of {name_of(f)}"
+
+
+# A user's function, and the positions of its arguments that are not static; ``None`` if none is static.
+Named = tuple[Callable[..., Any], Sequence[int] | None]
+
+
+def leaf_name(f: Callable[..., Any], positions: Sequence[int] | None, path: KeyPath) -> str:
+    """Describe a leaf of the arguments by its path in ``(args, kwargs)`` without the static ones."""
+    part, which, *_ = path.path
+    rest = key_path_str(path[2:])
+    if part == 0:
+        name = argument_name(f, which if positions is None else positions[which])
+    else:
+        name = f"argument {which} of {name_of(f)}"
+    return f"{name} at {rest}" if rest else name
 
 
 def taken(x: Any) -> Any:

@@ -64,10 +64,12 @@ class SourceFunction(Jitted):
             return MISS
         _, _, _, static = self._static.bind(args, kwargs)
         values = [] if static is None else [value for part in static for _, value in part]
-        key = (graph, *map(type, found), *map(type, values))
+        # Equal graphs may belong to arguments of other structures, which a program checks.
+        key = (graph, signature.in_tree, *map(type, found), *map(type, values))
         program = self._programs.get(key)
         if program is None:
             program = self._programs[key] = written(graph, signature)[0]
+            self._log_compiled()
         self._recent = (program, *[each for each in self._recent if each is not program])[:_TRIED]
         return program(args, kwargs)
 

@@ -62,7 +62,7 @@ class XlaFunction(Jitted):
         self._told = False
 
     # All steps are in this one function: each further call would take a tenth of the time.
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: C901  (see above)
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: C901, PLR0912  (see above)
         around = active_trace()
         try:
             if onlookers and (y := self._call_looked_at(args, kwargs)) is not MISS:
@@ -99,6 +99,8 @@ class XlaFunction(Jitted):
             let_out(error, around)
             raise
         else:
+            if self._began is not None:
+                self._log_compiled()
             return program.results(out, found, before is wide)
         try:
             return instead(args, kwargs)
