@@ -44,6 +44,14 @@ from ._transforms.derivative.laplacian import laplacian as laplacian
 from ._transforms.derivative.reverse import grad as grad, value_and_grad as value_and_grad, vjp as vjp
 from ._transforms.effects import breakpoint as breakpoint, debug_print as debug_print
 from ._transforms.named import named as named
+from ._transforms.named_axis import (
+    all_gather as all_gather,
+    axis_index as axis_index,
+    pmax as pmax,
+    pmean as pmean,
+    pmin as pmin,
+    psum as psum,
+)
 from ._transforms.tap import tap as tap, taps as taps
 from ._transforms.vmap import vmap as vmap
 from .interop.jax import from_jax as from_jax, to_jax as to_jax
@@ -61,8 +69,10 @@ __all__ = [
     "SGDState",
     "ShapeDtype",
     "Tracer",
+    "all_gather",
     "associative_scan",
     "autograd",
+    "axis_index",
     "breakpoint",
     "call_numpy",
     "check_grads",
@@ -101,6 +111,10 @@ __all__ = [
     "nn",
     "numpy",
     "optim",
+    "pmax",
+    "pmean",
+    "pmin",
+    "psum",
     "random",
     "save",
     "scan",

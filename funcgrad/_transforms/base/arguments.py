@@ -21,7 +21,7 @@ from funcgrad._ops.layout.copy import copy, holder
 from funcgrad._ops.random.bits import untyped
 from funcgrad.errors import ForeignArrayError, NotDifferentiableError
 from funcgrad.numpy.extend import as_value, is_foreign_array, is_object_array
-from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, unflatten
+from funcgrad.tree import KeyPath, TreeDef, flatten, flatten_with_path, key_path_str, unflatten
 
 _NDARRAY = np.ndarray
 
@@ -99,6 +99,21 @@ def argument_name(f: Callable[..., Any], number: int) -> str:
     names = _positional_names(f)
     label = f" ({names[number]})" if number < len(names) else ""
     return f"argument {number}{label} of {name_of(f)}"
+
+
+# A user's function, and the positions of its arguments that are not static; ``None`` if none is static.
+Named = tuple[Callable[..., Any], Sequence[int] | None]
+
+
+def leaf_name(f: Callable[..., Any], positions: Sequence[int] | None, path: KeyPath) -> str:
+    """Describe a leaf of the arguments by its path in ``(args, kwargs)`` without the static ones."""
+    part, which, *_ = path.path
+    rest = key_path_str(path[2:])
+    if part == 0:
+        name = argument_name(f, which if positions is None else positions[which])
+    else:
+        name = f"argument {which} of {name_of(f)}"
+    return f"{name} at {rest}" if rest else name
 
 
 def taken(x: Any) -> Any:
@@ -235,25 +250,43 @@ def _owner(x: Any) -> Any:
     return holder(x)
 
 
-def _checked_names(f: Callable[..., Any], names: Any) -> tuple[str, ...]:
+def checked_argnames(
+    transform: str, f: Callable[..., Any], names: Any, option: str = "static_argnames"
+) -> tuple[str, ...]:
+    """Return names of arguments as a tuple; refuse other values."""
     found = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, Iterable) else (names,)
     for name in found:
         if not isinstance(name, str):
             raise TypeError(
-                f"jit: static_argnames of {name_of(f)} contains {_shown(name)}; needed names of arguments. "
-                "Use static_argnums for positions."
+                f"{transform}: {option} of {name_of(f)} contains {_shown(name)}; needed names of arguments. "
+                f"Use {option.replace('names', 'nums')} for positions."
             )
     return found
+
+
+def positions_of(transform: str, f: Callable[..., Any], names: Sequence[str], option: str) -> list[int]:
+    """Return the positions of arguments that are named; refuse a name that is no positional argument."""
+    positional = _positional_names(f)
+    for name in names:
+        if name not in positional:
+            raise ValueError(
+                f"{transform}: {option} of {name_of(f)} has {name!r}; needed names among {positional}. Name an "
+                "argument that can be passed by position."
+            )
+    return [positional.index(name) for name in names]
 
 
 class StaticArguments:
     """The static arguments of a function: hashable values that are part of the compiled program."""
 
-    def __init__(self, f: Callable[..., Any], numbers: int | Sequence[int], names: str | Sequence[str]) -> None:
+    def __init__(
+        self, f: Callable[..., Any], numbers: int | Sequence[int], names: str | Sequence[str], transform: str = "jit"
+    ) -> None:
         self._function = f
-        numbers = checked_argnums("jit", f, numbers, "static_argnums")
+        self._transform = transform
+        numbers = checked_argnums(transform, f, numbers, "static_argnums")
         self.numbers = (numbers,) if isinstance(numbers, int) else numbers
-        self.names = _checked_names(f, names)
+        self.names = checked_argnames(transform, f, names)
         if self.numbers or self.names:
             self._complete()
 
@@ -288,11 +321,38 @@ class StaticArguments:
                 "two, since a static argument has no buffer. Leave it out of donate_argnums."
             )
 
+    def donated_names(self, names: str | Sequence[str]) -> tuple[str, ...]:
+        """Return the names of donated arguments; refuse those that do not exist or are static."""
+        f = self._function
+        found = checked_argnames(self._transform, f, names, "donate_argnames")
+        try:
+            parameters = inspect.signature(f).parameters.values()
+        except (TypeError, ValueError):
+            return found
+        if inspect.Parameter.VAR_KEYWORD not in {p.kind for p in parameters}:
+            known = {p.name for p in parameters}
+            self._refuse_absent("donate_argnames", [name for name in found if name not in known])
+        for name in set(found) & set(self.names):
+            raise ValueError(
+                f"jit: argument {name} of {name_of(f)} is both in donate_argnames and static; needed one of the two, "
+                "since a static argument has no buffer. Leave it out of donate_argnames."
+            )
+        return found
+
+    def with_positions(self, numbers: int | Sequence[int], names: Sequence[str]) -> int | Sequence[int]:
+        """Return positions of donated arguments, with those of the named ones that can be passed by position."""
+        positional = _positional_names(self._function)
+        more = [positional.index(name) for name in names if name in positional]
+        if not more:
+            return numbers
+        found = checked_argnums(self._transform, self._function, numbers, "donate_argnums")
+        return tuple(dict.fromkeys([*((found,) if isinstance(found, int) else found), *more]))
+
     def _refuse_absent(self, option: str, absent: Sequence[Any]) -> None:
         if absent:
             raise ValueError(
-                f"jit: {option} of {name_of(self._function)} has {absent[0]!r}, and there is no such argument; the "
-                f"signature is {inspect.signature(self._function)}. Name an argument that it has."
+                f"{self._transform}: {option} of {name_of(self._function)} has {absent[0]!r}, and there is no such "
+                f"argument; the signature is {inspect.signature(self._function)}. Name an argument that it has."
             )
 
     def dynamic(self, numbers: Sequence[int], count: int) -> list[int]:
@@ -324,6 +384,7 @@ class StaticArguments:
                 *[fixed[i] if i in fixed else next(rest) for i in range(len(args))], **named, **fixed_names
             )
 
+        partial.__name__ = name_of(self._function)
         key = tuple(fixed.items()), tuple(sorted(fixed_names.items(), key=lambda item: item[0]))
         dynamic = tuple(x for i, x in enumerate(args) if i not in fixed)
         return partial, dynamic, {name: x for name, x in kwargs.items() if name not in fixed_names}, key
@@ -333,7 +394,7 @@ class StaticArguments:
             hash(value)
         except TypeError:
             raise ValueError(
-                f"jit: a static argument of {name_of(self._function)} is a {type(value).__name__}, which cannot be "
-                "hashed; static values are part of the cache key. Pass a tuple or another hashable value, or make the "
-                "argument dynamic."
+                f"{self._transform}: a static argument of {name_of(self._function)} is a {type(value).__name__}, which "
+                "cannot be hashed; static values are part of the cache key. Pass a tuple or another hashable value, or "
+                "make the argument dynamic."
             ) from None

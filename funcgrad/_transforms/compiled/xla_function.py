@@ -62,7 +62,7 @@ class XlaFunction(Jitted):
         self._told = False
 
     # All steps are in this one function: each further call would take a tenth of the time.
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: C901  (see above)
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: C901, PLR0912  (see above)
         around = active_trace()
         try:
             if onlookers and (y := self._call_looked_at(args, kwargs)) is not MISS:
@@ -99,6 +99,8 @@ class XlaFunction(Jitted):
             let_out(error, around)
             raise
         else:
+            if self._began is not None:
+                self._log_compiled()
             return program.results(out, found, before is wide)
         try:
             return instead(args, kwargs)
@@ -143,6 +145,7 @@ class XlaFunction(Jitted):
         order, handed = self._donation(args, kwargs)
         of_args, of_names = spans(in_tree)
         donated = [i for k in self._static.dynamic(self._donated, len(args)) for i in of_args[k]]
+        donated += [i for name, span in of_names.items() if name in self.donated_names for i in span]
         donated = [i for i in donated if id(found[i]) not in handed]
         arranged = [i for k in order or range(len(of_args)) for i in of_args[k]]
         asked, out_shardings = self._shardings
@@ -150,13 +153,18 @@ class XlaFunction(Jitted):
             stage,
             name_of(self._function),
             self._tracing,
-            [*arranged, *of_names],
+            [*arranged, *[i for span in of_names.values() for i in span]],
             donated,
             found,
             placed=() if asked is None else self._placed(in_tree),
             out_shardings=out_shardings,
         )
         return self._programs.setdefault((in_tree, static), program)
+
+    def clear_cache(self) -> None:
+        super().clear_cache()
+        self._last = None, None
+        self._programs.clear()
 
     def _placed(self, in_tree: Any) -> list[Any]:
         """Return the sharding of each leaf of arguments of this structure; arguments by name stay where they are."""
@@ -219,6 +227,7 @@ class XlaFunction(Jitted):
                 options["out_shardings"] = out_shardings
             if asked is not None:
                 args = self._typed(asked, args)
+            options["donate_argnames"] = self.donated_names
             jitted = xla.compile_function(evaluated, donate_argnums=donated, **options)
             return jitted.lower(*(args if order is None else reordered(args, order)), **kwargs)
 

@@ -12,6 +12,7 @@ import numpy as np
 from funcgrad._core.aval import Aval, aval_of, is_integer, is_real
 from funcgrad._core.bind import is_value
 from funcgrad._core.tracebacks import folded
+from funcgrad._core.words import shown
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._ops.program.branch import Branches, While
 from funcgrad._ops.program.scan import Loop
@@ -36,7 +37,7 @@ def scan(
     xs: Any = None,
     length: int | None = None,
     reverse: bool = False,
-    unroll: int = 1,
+    unroll: int | bool = 1,
     *,
     checkpoint: int | None = None,
 ) -> tuple[Any, Any]:
@@ -58,7 +59,8 @@ def scan(
         xs: a pytree of arrays with one leading axis length; ``None`` if there are none.
         length: the number of steps, needed if ``xs`` has no arrays.
         reverse: whether to go from the last step to the first.
-        unroll: the number of steps in one iteration of XLA's loop.
+        unroll: the number of steps in one iteration of XLA's loop; ``True`` for all of them. The other engines take no
+            notice.
         checkpoint: the number of steps of a piece. Reverse mode keeps the carry before each piece, and computes the
             values of its steps again; without it, reverse mode keeps what the rules read of every step.
 
@@ -106,13 +108,13 @@ def scan(
 
     row_avals = [Aval(x.shape[1:], x.dtype) for x in rows]
     body, carry = stage_loop_body("scan", f, flat, init_parts, row_avals)
-    loop = Loop(body.graph, len(body.captured), count, steps, reverse, unroll)
+    loop = Loop(body.graph, len(body.captured), count, steps, reverse, _unrolled("scan", unroll, steps))
     results = loop(*body.captured, *carry, *rows)
     return unflatten(init_parts[1], results[:count]), unflatten(body.out_tree.children()[1], results[count:])
 
 
 def _piece(
-    f: Callable[[Any, Any], tuple[Any, Any]], reverse: bool, unroll: int, carry: Any, xs: Any, length: int
+    f: Callable[[Any, Any], tuple[Any, Any]], reverse: bool, unroll: int | bool, carry: Any, xs: Any, length: int
 ) -> tuple[Any, Any]:
     """Scan some of the rows."""
     return scan(f, carry, xs, length, reverse, unroll)
@@ -165,7 +167,7 @@ def _checked_length(length: Any) -> int:
 
 
 @folded
-def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any) -> Any:
+def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any, *, unroll: int | bool = 1) -> Any:
     """Loop over integers with a carried state.
 
     In Python's terms: ``for i in range(lower, upper): carry = body(i, carry)``. If both bounds are known integers, it
@@ -177,9 +179,13 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
         body: takes ``(i, carry)`` and returns the new carry, with the same structure, shapes and dtypes. ``i`` is
             promoted as a Python integer is.
         init: the first carry.
+        unroll: as for `scan`. Both bounds must be known integers then.
 
     Returns:
         The last carry.
+
+    Raises:
+        ValueError: ``unroll`` was given, and a bound is traced.
 
     Example:
         >>> import numpy as np
@@ -200,6 +206,11 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
 
     (first, last), static = _bounds(lower, upper)
     if not static:
+        if unroll is not False and unroll != 1:
+            raise ValueError(
+                f"fori_loop: unroll is {unroll!r}, and a bound is known only when the program runs; needed integer "
+                "bounds. Leave unroll out."
+            )
         start = (first, last, init)
 
         def below_upper(state: Any) -> Any:
@@ -214,8 +225,21 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
     leaves, carry_tree, paths = carry_parts
     counted = [first, *leaves], structure((0, init)), [" (the counter)", *paths]
     staged, carry = stage_loop_body("fori_loop", body, flat, counted, [])
-    loop = Loop(staged.graph, len(staged.captured), len(carry), max(last - first, 0))
+    steps = max(last - first, 0)
+    loop = Loop(staged.graph, len(staged.captured), len(carry), steps, False, _unrolled("fori_loop", unroll, steps))
     return unflatten(carry_tree, loop(*staged.captured, *carry)[1:])
+
+
+def _unrolled(transform: str, unroll: Any, steps: int) -> int:
+    """Return the number of steps in one iteration."""
+    if isinstance(unroll, bool):
+        return max(steps, 1) if unroll else 1
+    if not hasattr(unroll, "__index__") or operator.index(unroll) < 1:
+        raise ValueError(
+            f"{transform}: unroll is {shown(unroll)}; needed an integer from 1 on, or a bool. Leave it out for one "
+            "step in each iteration."
+        )
+    return operator.index(unroll)
 
 
 _INDEX = np.dtype(np.int64)
