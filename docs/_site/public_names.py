@@ -29,6 +29,7 @@ CHAPTERS = {
     "Tensors and networks": ("funcgrad.autograd", "funcgrad.nn"),
     "Trees and files": ("funcgrad.tree", "funcgrad.sparse", "funcgrad.io"),
     "Other libraries": ("funcgrad.interop",),
+    "JAX's names": ("funcgrad.jax",),
     "Errors, checks, extension": (
         "funcgrad.errors",
         "funcgrad.testing",
@@ -58,8 +59,9 @@ GROUPS = {
         "_choose": "Choosing and indexing",
     },
 }
-# Functions that NumPy or SciPy name: what they compute is said there, and what is said here is made by calling them.
-MIRRORS = ("funcgrad.numpy", "funcgrad.scipy")
+# Functions that NumPy, SciPy or JAX name. The pages of these libraries say what they
+# compute; what is said here is made by calling them.
+MIRRORS = ("funcgrad.numpy", "funcgrad.scipy", "funcgrad.jax")
 
 
 @dataclass

@@ -29,7 +29,7 @@ LAYERS = [
     {"nn", "sparse"},
     {"optim"},
     {"interop", "io", "sharding", "testing"},
-    {"extend"},
+    {"extend", "jax"},
     {""},  # funcgrad/__init__.py
 ]
 RANKS = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
@@ -66,6 +66,7 @@ ROOMS = {
     "random": [{FILES}, {FRONT}, {"extend"}],
     "autograd": [{"_torch"}, {"_tape"}, {"_memory"}, {"_methods"}, {FILES}, {FRONT}, {"extend"}],
     "interop": [{FILES}, {"autograd"}, {FRONT}],
+    "jax": [{FILES}, {"numpy"}, {"lax"}, {"nn", "scipy"}, {FRONT}],
     "optim": [
         *({"_rules"}, {"_run", "_state"}, {FILES}, {"_torch"}, {"_lr_scheduler"}, {"lr_scheduler"}),
         *({FRONT}, {"extend"}),
