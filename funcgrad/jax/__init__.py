@@ -18,11 +18,13 @@ from funcgrad.jax import (
     random as random,
     tree as tree,
     tree_util as tree_util,
+    typing as typing,
 )
 from funcgrad.jax._array import Array as Array
 from funcgrad.jax._compiled import (
     block_until_ready as block_until_ready,
     config as config,
+    copy_to_host_async as copy_to_host_async,
     debug_nans as debug_nans,
     default_backend as default_backend,
     device_count as device_count,
@@ -64,9 +66,21 @@ from funcgrad.jax._transforms import (
     vmap as vmap,
 )
 
-__dir__, _missing = _publish(__name__, arrays=False, later=("scipy",))
-
-
-def __getattr__(name: str) -> object:
-    # SciPy's modules take long to load, and JAX's own package loads them late as well.
-    return _load("funcgrad.jax.scipy") if name == "scipy" else _missing(name)
+# SciPy's modules take long to load, and JAX's own package loads them late as well.
+__dir__, __getattr__ = _publish(
+    __name__,
+    arrays=False,
+    later={"scipy": lambda: _load("funcgrad.jax.scipy")},
+    jaxs=(
+        *("Device", "NamedSharding", "P", "Shard", "default_device", "default_matmul_precision", "distributed"),
+        *(
+            "effects_barrier",
+            "make_mesh",
+            "print_environment_info",
+            "process_indices",
+            "profiler",
+            "set_mesh",
+            "sharding",
+        ),
+    ),
+)

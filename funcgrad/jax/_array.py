@@ -179,7 +179,8 @@ class Immutable:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         with immutable():
-            return self.f(*args, **kwargs)
+            # A transform may call the function with plain arrays of NumPy's, in which x += y would write.
+            return self.f(*tree_of_arrays(args), **tree_of_arrays(kwargs))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Immutable) and self.f == other.f

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -53,8 +54,12 @@ def _hashable(x: Any) -> Any:
 def _function(path: str, names: tuple[str, ...], fixed: tuple) -> Callable[..., Any]:
     function = jax_names.lookup(path)
 
+    signature = inspect.signature(function)
+
     def apply(*arrays: Any) -> Any:
-        return function(**dict(zip(names, arrays, strict=True)), **dict(fixed))
+        given = dict(zip(names, arrays, strict=True))
+        bound = inspect.BoundArguments(signature, OrderedDict({**given, **dict(fixed)}))
+        return function(*bound.args, **bound.kwargs)
 
     apply.__name__ = path.rpartition(".")[2]
     return from_jax(apply)

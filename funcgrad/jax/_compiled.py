@@ -153,6 +153,14 @@ def block_until_ready(x: Any) -> Any:
     return x
 
 
+def copy_to_host_async(x: Any) -> Any:
+    """``jax.copy_to_host_async``: begin to copy the arrays of a pytree to the host's memory."""
+    for leaf in leaves(x):
+        if hasattr(leaf, "copy_to_host_async"):
+            leaf.copy_to_host_async()
+    return x
+
+
 def device_get(x: Any) -> Any:
     """``jax.device_get``: the arrays of a pytree as NumPy's."""
     return tree_map(lambda leaf: np.asarray(leaf) if hasattr(leaf, "dtype") else leaf, x)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
+from funcgrad._engines.xla.record import jax_names
 from funcgrad._public import publish
 from funcgrad.jax._absent import ABSENT, NEVER
 from funcgrad.jax._array import with_arrays
@@ -16,21 +17,23 @@ _made: set[Any] = set()
 
 
 def publish_as_jax(
-    name: str, *, arrays: bool = True, later: Sequence[str] = ()
+    name: str, *, arrays: bool = True, later: Mapping[str, Callable[[], Any]] | None = None, jaxs: Sequence[str] = ()
 ) -> tuple[Callable[[], list[str]], Callable[[str], Any]]:
     """Publish the names of a module of `funcgrad.jax`. To be called at the module's end.
 
     Args:
         name: the module's ``__name__``.
         arrays: whether its functions are to take and return `Array` s.
-        later: names that the module loads when they are first used.
+        later: names that are loaded when they are first used, and how.
+        jaxs: names of types and settings that are JAX's own. They are loaded from JAX when they are first used.
 
     Returns:
         The module's ``__dir__`` and ``__getattr__``.
     """
     module = sys.modules[name]
     names = vars(module).get("__all__") or [each for each in vars(module) if not each.startswith("_")]
-    module.__all__ = sorted({*names, *later})
+    loaders = {**(later or {}), **{each: _from_jax(name, each) for each in jaxs}}
+    vars(module)["__all__"] = sorted({*names, *loaders})
     for each in names if arrays else ():
         value = getattr(module, each)
         if callable(value) and not isinstance(value, type) and value not in _made:
@@ -38,10 +41,15 @@ def publish_as_jax(
             _made.add(made)
             setattr(module, each, made)
 
-    def missing(attribute: str) -> NoReturn:
-        refuse(name, attribute)
+    def load(attribute: str) -> Any:
+        return loaders[attribute]() if attribute in loaders else refuse(name, attribute)
 
-    return publish(name), missing
+    return publish(name), load
+
+
+def _from_jax(module: str, name: str) -> Callable[[], Any]:
+    path = f"{module}.{name}".removeprefix("funcgrad.jax.")
+    return lambda: jax_names.lookup(path)
 
 
 def _renamed(f: Any, name: str, module: str) -> Any:

@@ -29,6 +29,7 @@ __all__ = [
     "map",
     "map_with_path",
     "reduce",
+    "reduce_associative",
     "structure",
     "transpose",
     "unflatten",
@@ -38,6 +39,12 @@ __all__ = [
 def leaves_with_path(tree: Any, is_leaf: Any = None) -> list[tuple[Any, Any]]:
     """``jax.tree.leaves_with_path``: the leaves with their key paths."""
     return flatten_with_path(tree, is_leaf)[0]
+
+
+def reduce_associative(operation: Any, tree: Any, *, identity: Any = None, is_leaf: Any = None) -> Any:
+    """``jax.tree.reduce_associative``: combine all leaves; ``identity`` if there are none."""
+    found = leaves(tree, is_leaf)
+    return reduce(operation, found) if found or identity is None else identity
 
 
 __dir__, __getattr__ = publish_as_jax(__name__, arrays=False)

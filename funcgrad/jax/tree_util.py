@@ -35,17 +35,20 @@ __all__ = [
     "tree_map",
     "tree_map_with_path",
     "tree_reduce",
+    "tree_reduce_associative",
     "tree_structure",
     "tree_transpose",
     "tree_unflatten",
     "treedef_children",
     "treedef_is_leaf",
+    "treedef_tuple",
 ]
 
 tree_all, tree_broadcast, tree_flatten, tree_leaves = names.all, names.broadcast, names.flatten, names.leaves
 tree_map, tree_reduce, tree_structure, tree_transpose = names.map, names.reduce, names.structure, names.transpose
 tree_unflatten, tree_map_with_path = names.unflatten, names.map_with_path
 tree_flatten_with_path, tree_leaves_with_path = names.flatten_with_path, names.leaves_with_path
+tree_reduce_associative = names.reduce_associative
 register_pytree_node_class = register_pytree_with_keys_class = register_node
 
 
@@ -70,7 +73,7 @@ def register_pytree_node(
     unflatten_func: Callable[[Any, Any], T],
     flatten_with_keys_func: Callable[[T], tuple[Any, Any]] | None = None,
 ) -> None:
-    """``jax.tree_util.register_pytree_node``: make a class a pytree node, by functions that take it apart and make it."""
+    """``jax.tree_util.register_pytree_node``: make a class a pytree node, by two functions."""
     register_node(nodetype, flatten_func, unflatten_func, flatten_with_keys_func)
 
 
@@ -99,6 +102,11 @@ def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
 def treedef_is_leaf(treedef: PyTreeDef) -> bool:
     """``jax.tree_util.treedef_is_leaf``: whether it is the structure of one leaf."""
     return treedef.is_leaf()
+
+
+def treedef_tuple(treedefs: Sequence[PyTreeDef]) -> PyTreeDef:
+    """``jax.tree_util.treedef_tuple``: the structure of a tuple of trees of these structures."""
+    return tree.structure(tuple([tree.unflatten(each, [0] * each.num_leaves) for each in treedefs]))
 
 
 __dir__, __getattr__ = publish_as_jax(__name__, arrays=False)

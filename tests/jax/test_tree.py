@@ -28,6 +28,7 @@ ROWS: dict[str, Row] = {
     "tree.map": lambda m: m.tree.map(lambda x, y: x - 2 * y, TREE, TREE),
     "tree.map_with_path": lambda m: m.tree.map_with_path(lambda path, x: x * len(path), TREE),
     "tree.reduce": lambda m: m.tree.reduce(operator.add, TREE, 10.0),
+    "tree.reduce_associative": lambda m: m.tree.reduce_associative(operator.add, TREE),
     "tree.structure": lambda m: m.tree.structure(TREE).num_leaves,
     "tree.transpose": lambda m: m.tree.transpose(
         m.tree.structure([0, 0]), m.tree.structure({"a": 0}), [{"a": 1}, {"a": 2}]
@@ -44,12 +45,18 @@ ROWS: dict[str, Row] = {
     "tree_util.tree_map": lambda m: m.tree_util.tree_map(lambda x: x + 1, TREE),
     "tree_util.tree_map_with_path": lambda m: m.tree_util.tree_map_with_path(lambda path, x: x * len(path), TREE),
     "tree_util.tree_reduce": lambda m: m.tree_util.tree_reduce(operator.mul, TREE),
+    "tree_util.tree_reduce_associative": lambda m: m.tree_util.tree_reduce_associative(
+        operator.add, TREE, identity=2.0
+    ),
     "tree_util.tree_structure": lambda m: m.tree_util.tree_structure(TREE).num_leaves,
     "tree_util.tree_transpose": lambda m: m.tree_util.tree_transpose(
         m.tree.structure([0, 0]), m.tree.structure({"a": 0}), [{"a": 1}, {"a": 2}]
     ),
     "tree_util.tree_unflatten": lambda m: m.tree_util.tree_unflatten(m.tree.structure(TREE), [1, 2, 3, 4]),
     "tree_util.treedef_children": lambda m: len(m.tree_util.treedef_children(m.tree.structure(TREE))),
+    "tree_util.treedef_tuple": lambda m: m.tree.unflatten(
+        m.tree_util.treedef_tuple([m.tree.structure({"a": 0}), m.tree.structure(0)]), [1, 2]
+    ),
     "tree_util.treedef_is_leaf": lambda m: m.tree_util.treedef_is_leaf(m.tree.structure(3.0)),
 }
 

@@ -7,7 +7,8 @@ from funcgrad.jax.lax import linalg as linalg
 # fmt: off
 from funcgrad.jax.lax._control import (
     associative_scan as associative_scan, cond as cond, fori_loop as fori_loop, map as map,
-    optimization_barrier as optimization_barrier, scan as scan, stop_gradient as stop_gradient, switch as switch,
+        optimization_barrier as optimization_barrier, platform_dependent as platform_dependent, scan as scan,
+    stop_gradient as stop_gradient, switch as switch,
     while_loop as while_loop,
 )
 from funcgrad.jax.lax._elementwise import (
@@ -17,15 +18,24 @@ from funcgrad.jax.lax._elementwise import (
     rsqrt as rsqrt,
     shift_right_logical as shift_right_logical,
 )
+from funcgrad.jax.lax._of_jax import (
+    approx_max_k as approx_max_k, approx_min_k as approx_min_k,
+    conv_general_dilated_local as conv_general_dilated_local,
+    conv_general_dilated_patches as conv_general_dilated_patches, fft as fft, gather as gather,
+    igamma_grad_a as igamma_grad_a, mulhi as mulhi,
+    reduce_precision as reduce_precision, scatter as scatter, scatter_add as scatter_add, scatter_max as scatter_max,
+    scatter_min as scatter_min, scatter_mul as scatter_mul, scatter_sub as scatter_sub,
+)
 from funcgrad.jax.lax._shapes import (
     argmax as argmax, argmin as argmin, batch_matmul as batch_matmul, broadcast as broadcast,
-    broadcast_in_dim as broadcast_in_dim, broadcast_to_rank as broadcast_to_rank,
+    broadcast_in_dim as broadcast_in_dim, broadcast_like as broadcast_like, broadcast_to_rank as broadcast_to_rank,
     broadcasted_iota as broadcasted_iota, collapse as collapse, concatenate as concatenate, conj as conj,
     cumlogsumexp as cumlogsumexp, cummax as cummax, cummin as cummin, cumprod as cumprod, cumsum as cumsum, dot as dot,
     dot_general as dot_general, dtype as dtype, empty as empty, expand_dims as expand_dims, full as full,
     full_like as full_like, iota as iota, pad as pad, reduce as reduce, reduce_and as reduce_and,
     reduce_max as reduce_max, reduce_min as reduce_min, reduce_or as reduce_or, reduce_prod as reduce_prod,
-    reduce_sum as reduce_sum, reshape as reshape, rev as rev, select as select, select_n as select_n, sort as sort,
+        reduce_sum as reduce_sum, reduce_xor as reduce_xor, reshape as reshape, rev as rev, select as select,
+    select_n as select_n, sort as sort,
     sort_key_val as sort_key_val, split as split, squeeze as squeeze, tile as tile, top_k as top_k,
     transpose as transpose,
 )
@@ -59,4 +69,6 @@ from funcgrad.scipy.special import (
 )
 # fmt: on
 
-__dir__, __getattr__ = _publish(__name__)
+__dir__, __getattr__ = _publish(
+    __name__, jaxs=("FftType", "GatherDimensionNumbers", "GatherScatterMode", "ScatterDimensionNumbers")
+)

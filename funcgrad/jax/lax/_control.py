@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from funcgrad._engines.xla.record import jax_names
 from funcgrad._transforms.control import associative, loops
 from funcgrad._transforms.control import switch as switches
 from funcgrad._transforms.custom import stop_gradient as constants
@@ -69,6 +70,19 @@ def map(f: Callable[..., Any], xs: Any, *, batch_size: int | None = None) -> Any
 def stop_gradient(x: Any) -> Any:
     """``jax.lax.stop_gradient``: the value, which counts as a constant."""
     return tree_of_arrays(constants.stop_gradient(x))
+
+
+def platform_dependent(
+    *args: Any, default: Callable[..., Any] | None = None, **per_platform: Callable[..., Any]
+) -> Any:
+    """``jax.lax.platform_dependent``: call the function for the platform of JAX's default devices."""
+    chosen = per_platform.get(jax_names.lookup("default_backend")(), default)
+    if chosen is None:
+        raise NotImplementedError(
+            f"platform_dependent: there are functions for {', '.join(per_platform)}, and this is another platform. "
+            "Give a function for it, or default."
+        )
+    return chosen(*args)
 
 
 def optimization_barrier(operand: Any) -> Any:

@@ -248,3 +248,13 @@ def dtype(x: Any) -> np.dtype:
 def conj(x: Any) -> Any:
     """``jax.lax.conj``: the complex conjugate, complex for real numbers too."""
     return fnp.conj(x) if dtype_of(x).kind == "c" else fnp.conj(fnp.asarray(x) + 0j)
+
+
+def broadcast_like(arr: Any, like_arr: Any) -> Any:
+    """``jax.lax.broadcast_like``: the array repeated to the shape of another one."""
+    return fnp.broadcast_to(arr, fnp.shape(like_arr))
+
+
+def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
+    """``jax.lax.reduce_xor``: combine the bits of the elements along axes by exclusive or."""
+    return reduce(operand, 0, fnp.bitwise_xor, axes)

@@ -5,11 +5,29 @@ from __future__ import annotations
 from typing import Any
 
 from funcgrad import numpy as fnp
+from funcgrad.jax._bridge import of_jax
 from funcgrad.jax._names import publish_as_jax
 from funcgrad.numpy import linalg
 from funcgrad.scipy import linalg as scipys
 
-__all__ = ["cholesky", "eigh", "qr", "svd", "symmetric_product", "triangular_solve", "tridiagonal_solve"]
+__all__ = [
+    "cholesky",
+    "cholesky_update",
+    "eig",
+    "eigh",
+    "hessenberg",
+    "householder_product",
+    "lu",
+    "lu_pivots_to_permutation",
+    "qdwh",
+    "qr",
+    "schur",
+    "svd",
+    "symmetric_product",
+    "triangular_solve",
+    "tridiagonal",
+    "tridiagonal_solve",
+]
 
 
 def _symmetric(x: Any, symmetrize: bool) -> Any:
@@ -82,5 +100,16 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any) -> Any:
     bands = fnp.stack([fnp.concatenate([zero, du[..., :-1]], -1), d, fnp.concatenate([dl[..., 1:], zero], -1)], -2)
     return scipys.solve_banded((1, 1), bands, b)
 
+
+# JAX's own functions.
+cholesky_update = of_jax("lax.linalg.cholesky_update", "r_matrix", "w_vector")
+eig = of_jax("lax.linalg.eig", "x")
+hessenberg = of_jax("lax.linalg.hessenberg", "a")
+householder_product = of_jax("lax.linalg.householder_product", "a", "taus")
+lu = of_jax("lax.linalg.lu", "x")
+lu_pivots_to_permutation = of_jax("lax.linalg.lu_pivots_to_permutation", "pivots")
+qdwh = of_jax("lax.linalg.qdwh", "x")
+schur = of_jax("lax.linalg.schur", "x")
+tridiagonal = of_jax("lax.linalg.tridiagonal", "a")
 
 __dir__, __getattr__ = publish_as_jax(__name__)

@@ -19,6 +19,7 @@ __all__ = [
     "dirichlet",
     "expon",
     "gamma",
+    "gennorm",
     "geom",
     "gumbel_l",
     "gumbel_r",
@@ -37,6 +38,7 @@ __all__ = [
     "truncnorm",
     "uniform",
     "vonmises",
+    "wrapcauchy",
 ]
 
 
@@ -55,6 +57,22 @@ class Distribution:
 
     def __dir__(self) -> list[str]:
         return [name for name in dir(self._found) if not name.startswith("_")]
+
+
+class DistributionOfJax:
+    """A distribution of ``jax.scipy.stats``, whose functions are JAX's own."""
+
+    def __init__(self, name: str, methods: dict[str, tuple[str, ...]]) -> None:
+        self.__doc__ = f"``jax.scipy.stats.{name}``: JAX's own."
+        self._methods = {key: with_arrays(of_jax(f"scipy.stats.{name}.{key}", *args)) for key, args in methods.items()}
+
+    def __getattr__(self, method: str) -> Any:
+        if method in vars(self).get("_methods", {}):
+            return self._methods[method]
+        raise AttributeError(f"{self.__doc__} It has no {method!r}; there are {', '.join(self.__dir__())}.")
+
+    def __dir__(self) -> list[str]:
+        return sorted(vars(self).get("_methods", {}))
 
 
 bernoulli = Distribution("bernoulli")
@@ -82,6 +100,8 @@ truncnorm = Distribution("truncnorm")
 uniform = Distribution("uniform")
 vonmises = Distribution("vonmises")
 # JAX's own functions.
+gennorm = DistributionOfJax("gennorm", dict.fromkeys(("cdf", "logpdf", "pdf"), ("x", "beta")))
+wrapcauchy = DistributionOfJax("wrapcauchy", dict.fromkeys(("logpdf", "pdf"), ("x", "c")))
 mode = of_jax("scipy.stats.mode", "a")
 rankdata = of_jax("scipy.stats.rankdata", "a")
 sem = of_jax("scipy.stats.sem", "a")

@@ -139,9 +139,56 @@ ROWS: dict[str, Row] = {
     "zeta": call("zeta", P + 2, P + 1),
     "cumsum.reverse": call("cumsum", X, 1, reverse=True),
 }
+_GATHERED = np.array([[0], [2]])
+
+
+def _gathered(m: Any) -> Any:
+    numbers = m.GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,))
+    return m.gather(Z[:, 0].T, _GATHERED, numbers, (1, 2))
+
+
+def _scattered(name: str) -> Row:
+    def scatter(m: Any) -> Any:
+        numbers = m.ScatterDimensionNumbers((1,), (0,), (0,))
+        return getattr(m, name)(Z[0], _GATHERED, Z[1, :2] + 1, numbers)
+
+    return scatter
+
+
+ROWS |= {
+    **{name: _scattered(name) for name in names("scatter scatter_add scatter_max scatter_min scatter_mul scatter_sub")},
+    "approx_max_k": call("approx_max_k", V, 2),
+    "approx_min_k": call("approx_min_k", V, 2),
+    "broadcast_like": call("broadcast_like", V[:3], X),
+    "conv_general_dilated_local": call(
+        "conv_general_dilated_local",
+        IMAGE[:, :, :4, :3],
+        np.ones((2, 4 * 3 * 2, 2 * 2)).reshape(2, 24, 2, 2),
+        (1, 1),
+        "VALID",
+        (3, 2),
+    ),
+    "conv_general_dilated_patches": call("conv_general_dilated_patches", IMAGE, (3, 2), (2, 1), "VALID"),
+    "fft": lambda m: m.fft(X + 0j, m.FftType.FFT, (3,)),
+    "gather": _gathered,
+    "igamma_grad_a": call("igamma_grad_a", P, P + 1),
+    "mulhi": call("mulhi", np.int32([1 << 20, -5]), np.int32([1 << 20, 7])),
+    "platform_dependent": lambda m: m.platform_dependent(X, default=m.sin),
+    "reduce_precision": call("reduce_precision", X, 5, 4),
+    "reduce_xor": call("reduce_xor", I, (0,)),
+}
 LINALG: dict[str, Row] = {
     "cholesky": call("cholesky", S),
     "eigh": lambda m: [abs(each) for each in m.eigh(S)],
+    "cholesky_update": call("cholesky_update", np.linalg.cholesky(S).T, V[:3]),
+    "eig": lambda m: np.sort(np.asarray(m.eig(S)[0]).real),
+    "hessenberg": call("hessenberg", S),
+    "householder_product": lambda m: m.householder_product(*m.hessenberg(S)),
+    "lu": call("lu", S),
+    "lu_pivots_to_permutation": call("lu_pivots_to_permutation", np.int32([2, 2, 2]), 4),
+    "qdwh": lambda m: m.qdwh(S)[:2],
+    "schur": lambda m: [abs(each) for each in m.schur(S)],
+    "tridiagonal": call("tridiagonal", S),
     "qr": lambda m: [abs(each) for each in m.qr(X.T, full_matrices=False)],
     "svd": lambda m: [abs(each) for each in m.svd(X, full_matrices=False)],
     "symmetric_product": call("symmetric_product", S, S, alpha=2.0, beta=0.5),
@@ -157,4 +204,6 @@ OPS: dict[str, Row] = {
     "segment_max.integers": call("segment_max", np.arange(6), IDS[:4].repeat(2)[:6], num_segments=4),
     "segment_sum.count": call("segment_sum", V, IDS[:4]),
 }
-VALUES = frozenset({"dtype", "linalg"})
+VALUES = frozenset(
+    {"FftType", "GatherDimensionNumbers", "GatherScatterMode", "ScatterDimensionNumbers", "dtype", "linalg"}
+)
