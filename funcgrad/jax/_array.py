@@ -104,7 +104,8 @@ class Array(np.ndarray, metaclass=_Kind):
 
     def __repr__(self) -> str:
         text = np.array2string(plain(self), separator=", ", prefix="Array(")
-        return f"Array({text}, dtype={self.dtype.name})"
+        shape = "" if self.size else f" shape={self.shape},"
+        return f"Array({text},{shape} dtype={self.dtype.name})"
 
     def __format__(self, spec: str) -> str:
         return format(self.item() if not self.ndim else plain(self), spec)
