@@ -31,6 +31,7 @@ from ._transforms.custom.decorators import custom_jvp as custom_jvp, custom_vjp 
 from ._transforms.custom.implicit import implicit_root as implicit_root
 from ._transforms.custom.stop_gradient import stop_gradient as stop_gradient
 from ._transforms.debug import debug_nans as debug_nans
+from ._transforms.derivative.delta_method import delta_method as delta_method
 from ._transforms.derivative.forward import jvp as jvp, linearize as linearize
 from ._transforms.derivative.higher_order import (
     hessian as hessian,
@@ -39,9 +40,18 @@ from ._transforms.derivative.higher_order import (
     jacobian as jacobian,
     jacrev as jacrev,
 )
+from ._transforms.derivative.laplacian import laplacian as laplacian
 from ._transforms.derivative.reverse import grad as grad, value_and_grad as value_and_grad, vjp as vjp
 from ._transforms.effects import breakpoint as breakpoint, debug_print as debug_print
 from ._transforms.named import named as named
+from ._transforms.named_axis import (
+    all_gather as all_gather,
+    axis_index as axis_index,
+    pmax as pmax,
+    pmean as pmean,
+    pmin as pmin,
+    psum as psum,
+)
 from ._transforms.tap import tap as tap, taps as taps
 from ._transforms.vmap import vmap as vmap
 from .interop.jax import from_jax as from_jax, to_jax as to_jax
@@ -59,8 +69,10 @@ __all__ = [
     "SGDState",
     "ShapeDtype",
     "Tracer",
+    "all_gather",
     "associative_scan",
     "autograd",
+    "axis_index",
     "breakpoint",
     "call_numpy",
     "check_grads",
@@ -70,6 +82,7 @@ __all__ = [
     "custom_vjp",
     "debug_nans",
     "debug_print",
+    "delta_method",
     "errors",
     "eval_shape",
     "extend",
@@ -89,6 +102,7 @@ __all__ = [
     "jacrev",
     "jit",
     "jvp",
+    "laplacian",
     "linear_operator",
     "linearize",
     "load",
@@ -97,6 +111,10 @@ __all__ = [
     "nn",
     "numpy",
     "optim",
+    "pmax",
+    "pmean",
+    "pmin",
+    "psum",
     "random",
     "save",
     "scan",

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import is_engine_value, is_value
-from funcgrad._core.trace.batch import BatchTrace, BatchTracer
+from funcgrad._core.trace.batch import BatchTrace, BatchTracer, named_size
 from funcgrad._core.trace.place import own_place
 from funcgrad._core.tracebacks import folded
+from funcgrad._core.words import shown
 from funcgrad._ops.layout.broadcast import with_batch
 from funcgrad._ops.layout.shape import transpose
 from funcgrad._ops.random.bits import untyped
@@ -32,7 +34,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 @picklable
-def vmap(f: F, in_axes: Any = 0, out_axes: Any = 0) -> F:
+def vmap(
+    f: F, in_axes: Any = 0, out_axes: Any = 0, *, axis_name: Hashable | None = None, axis_size: int | None = None
+) -> F:
     """Make the function that maps ``f`` over an axis of its arguments, in batched operations rather than a loop.
 
     Args:
@@ -42,6 +46,9 @@ def vmap(f: F, in_axes: Any = 0, out_axes: Any = 0) -> F:
             their axis 0.
         out_axes: the position of the mapped axis in the results: an int, ``None`` (the result is the same for all) or a
             pytree prefix.
+        axis_name: a name for the mapped axis, by which `psum`, `pmean`, `pmax`, `pmin`, `all_gather` and `axis_index`
+            inside of ``f`` refer to it.
+        axis_size: the length of the mapped axis. It is needed only if no argument is mapped.
 
     Returns:
         A function of batched arguments.
@@ -75,13 +82,34 @@ def vmap(f: F, in_axes: Any = 0, out_axes: Any = 0) -> F:
         >>> np.round(fg.vmap(train)(np.array([0.0, 0.01, 0.1])), 3)
         array([1.   , 0.122, 0.   ])
 
+        Each element of a batch with the batch's mean and variance:
+
+        >>> def normalized(x):
+        ...     mean = fg.pmean(x, "batch")
+        ...     return (x - mean) / np.sqrt(fg.pmean((x - mean) ** 2, "batch"))
+        >>> fg.vmap(normalized, axis_name="batch")(np.array([1.0, 2.0, 3.0, 4.0])).round(3)
+        array([-1.342, -0.447,  0.447,  1.342])
+
     Source: the signature is ``jax.vmap``'s.
     """
     check_callable("vmap", f)
-    return mapped(f, in_axes, out_axes)
+    if axis_size is not None and not (hasattr(axis_size, "__index__") and operator.index(axis_size) >= 0):
+        raise ValueError(
+            f"vmap: axis_size of {name_of(f)} is {shown(axis_size)}; needed a length from 0 on. Pass an integer, or "
+            "leave it out if an argument is mapped."
+        )
+    return mapped(f, in_axes, out_axes, axis_name=axis_name, axis_size=axis_size)
 
 
-def mapped(f: Callable[..., Any], in_axes: Any, out_axes: Any, beside: Sequence[Any] = ()) -> Any:
+def mapped(
+    f: Callable[..., Any],
+    in_axes: Any,
+    out_axes: Any,
+    beside: Sequence[Any] = (),
+    *,
+    axis_name: Hashable | None = None,
+    axis_size: int | None = None,
+) -> Any:
     """Return `vmap`; ``beside`` are closed-over values, which decide how results are returned."""
 
     @folded
@@ -91,7 +119,8 @@ def mapped(f: Callable[..., Any], in_axes: Any, out_axes: Any, beside: Sequence[
         # A typed key of JAX stays one until the mapped axis is known: its data has one axis more.
         arguments = [x if is_engine_value(x) else taken(x) for x in arguments]
         axes = _axes_of(f, in_axes, args, kwargs, in_tree)
-        trace = BatchTrace(_size_of(f, arguments, axes, in_tree))
+        size = _size_of(f, arguments, axes, in_tree, axis_size)
+        trace = BatchTrace(size if axis_name is None else named_size(axis_name, size))
         pairs = zip(arguments, axes, strict=True)
         # Unmapped arguments may be indexed by mapped ones, and written to.
         inputs = [
@@ -144,7 +173,7 @@ def _check_axes(name: str, f: Callable[..., Any], axes: Any) -> None:
             )
 
 
-def _size_of(f: Callable[..., Any], found: list, axes: list, in_tree: TreeDef) -> int:
+def _size_of(f: Callable[..., Any], found: list, axes: list, in_tree: TreeDef, axis_size: int | None = None) -> int:
     sizes: dict[Any, int] = {}
     for i, (x, axis) in enumerate(zip(found, axes, strict=True)):
         if axis is None:
@@ -160,12 +189,19 @@ def _size_of(f: Callable[..., Any], found: list, axes: list, in_tree: TreeDef) -
             f"vmap: the mapped axes of the arguments of {name_of(f)} have lengths that differ: {' and '.join(texts)}. "
             "Make them equal, or pass None in in_axes for what is not mapped."
         )
-    if not sizes:
+    if axis_size is None and not sizes:
         raise ValueError(
             f"vmap: in_axes maps no argument of {name_of(f)}; needed at least one. Give an argument with arrays an "
-            "axis to map over."
+            "axis to map over, or pass axis_size."
         )
-    return next(iter(sizes))
+    size = next(iter(sizes)) if axis_size is None else operator.index(axis_size)
+    if sizes and size not in sizes:
+        (other, i), *_ = sizes.items()
+        raise TreeMismatchError(
+            f"vmap: axis_size is {size}, and axis {axes[i]} of {_argument(f, in_tree.accessors()[i])} has length "
+            f"{other}; needed one length. Leave axis_size out, or change it."
+        )
+    return size
 
 
 def _refuse_axis(f: Callable[..., Any], x: Any, axis: int, path: Any) -> NoReturn:

@@ -78,10 +78,6 @@ _LAX = {
     **dict.fromkeys(("after_all", "create_token"), _TOKENS),
     **dict.fromkeys(("all_to_all", "pbroadcast", "pcast", "ppermute", "precv", "psend", "pshuffle"), _COLLECTIVE),
     **dict.fromkeys(("psum_scatter", "pswapaxes", "ragged_all_to_all"), _COLLECTIVE),
-    **dict.fromkeys(
-        ("all_gather", "axis_index", "axis_size", "pmax", "pmean", "pmin", "psum"),
-        "jax.vmap has no axis names here. Write the sum over the axis of the batch outside of jax.vmap.",
-    ),
     **dict.fromkeys(("composite", "dce_sink", "stage", "shape_as_value"), _INSIDE),
     **dict.fromkeys(
         ("conv_general_permutations", "conv_general_shape_tuple", "conv_shape_tuple", "conv_transpose_shape_tuple"),

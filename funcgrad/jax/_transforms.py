@@ -35,7 +35,9 @@ def _of(transform: Callable[..., Any]) -> Any:
     def made(fun: Callable[..., Any], *args: Any, **options: Any) -> Any:
         return returning_arrays(transform(immutably(fun), *args, **options))
 
-    return picklable(made)
+    function = picklable(made)
+    function.__module__ = __name__
+    return function
 
 
 grad = _of(reverse.grad)

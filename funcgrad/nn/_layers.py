@@ -11,21 +11,19 @@ import numpy as np
 
 from funcgrad._core.bind import is_engine_value
 from funcgrad.autograd import tensor
-from funcgrad.autograd.extend import is_tensor
+from funcgrad.autograd.extend import default_generator, is_tensor
 from funcgrad.nn import _activations as activations
 from funcgrad.nn._linear import linear
 from funcgrad.nn._module import Module
 from funcgrad.nn._parameter import Parameter
 from funcgrad.numpy.extend import normalize_axis
 
-_generators = [np.random.default_rng()]
-
 
 def manual_seed(seed: int) -> None:
-    """Seed the random numbers that initialize modules from now on.
+    """Seed the random numbers that initialize modules from now on, as ``torch.manual_seed`` does.
 
     Args:
-        seed: any integer; the numbers differ from those of PyTorch for the same seed.
+        seed: any integer; the numbers are those of PyTorch for the same seed.
 
     Example:
         >>> from funcgrad import nn
@@ -35,10 +33,7 @@ def manual_seed(seed: int) -> None:
         >>> bool((nn.Linear(2, 1).weight == first).all())
         True
     """
-    if not isinstance(seed, int | np.integer):
-        raise TypeError(f"manual_seed: the seed is {seed!r}; needed an integer. Pass one, such as 0.")
-    # A negative seed counts from 2**64, as in PyTorch.
-    _generators[0] = np.random.default_rng(int(seed) % 2**64)
+    default_generator.manual_seed(seed)
 
 
 class Linear(Module):
@@ -87,7 +82,8 @@ def _length(name: str, argument: str, value: Any) -> int:
 
 def _uniform(shape: tuple[int, ...], fan_in: int, dtype: Any) -> Any:
     bound = 1 / math.sqrt(fan_in) if fan_in else 0.0
-    return tensor(_generators[0].uniform(-bound, bound, shape), dtype=np.float32 if dtype is None else dtype)
+    dtype = np.dtype(np.float32 if dtype is None else dtype)
+    return tensor(default_generator.uniform(-bound, bound, shape, dtype), dtype=dtype)
 
 
 class Sequential(Module):

@@ -57,7 +57,22 @@ def test_other_names_of_an_array_keep_the_old_value(way: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul", "iand", "ior", "ixor", "ilshift", "irshift"]
+    "name",
+    [
+        "iadd",
+        "isub",
+        "imul",
+        "itruediv",
+        "ifloordiv",
+        "imod",
+        "ipow",
+        "imatmul",
+        "iand",
+        "ior",
+        "ixor",
+        "ilshift",
+        "irshift",
+    ],
 )
 def test_every_operator_in_place_makes_a_new_array(name: str) -> None:
     kind = int if name in {"iand", "ior", "ixor", "ilshift", "irshift"} else float

@@ -29,7 +29,7 @@ LAYERS = [
     {"nn", "sparse"},
     {"optim"},
     {"interop", "io", "sharding", "testing"},
-    {"extend", "jax"},
+    {"extend", "torch", "jax"},
     {""},  # funcgrad/__init__.py
 ]
 RANKS = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}

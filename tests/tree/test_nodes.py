@@ -33,7 +33,7 @@ class Scaled:
 fg.tree.register_node(
     Scaled,
     lambda node: ([node.x], node.unit),
-    lambda unit, children: Scaled(*children, unit),
+    lambda unit, children: Scaled(children[0], unit),
     lambda node: ([(jax.tree_util.GetAttrKey("x"), node.x)], node.unit),
 )
 

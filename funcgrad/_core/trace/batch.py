@@ -56,12 +56,48 @@ class Shared:
         self.value = value
 
 
+class NamedAxis:
+    """The axis that one call of ``vmap`` with an ``axis_name`` maps over. Another call has another axis.
+
+    Args:
+        name: the name.
+        size: the length.
+    """
+
+    __slots__ = ("name", "size")
+
+    def __init__(self, name: Any, size: int) -> None:
+        self.name = name
+        self.size = size
+
+    def __repr__(self) -> str:
+        return f"{self.name}[{self.size}]"
+
+
+class NamedSize(int):
+    """The length of a named axis, with the axis. Batching rules hand it on to the programs that they map."""
+
+    axis: NamedAxis
+
+
+def named_size(name: Any, size: int) -> NamedSize:
+    """Return the length of a new axis of this name."""
+    made = NamedSize(size)
+    made.axis = NamedAxis(name, size)
+    return made
+
+
+def axis_of(size: int) -> NamedAxis | None:
+    """Return the axis of a length; ``None`` if it has no name."""
+    return size.axis if type(size) is NamedSize else None
+
+
 class BatchTrace(Trace):
     """Runs each primitive once on whole batches, by its batching rule.
 
     A rule ``batch(size, operands, batched, params)`` gets the operands unchanged. Those flagged in ``batched`` have the
-    batch as their leading axis. The rule returns the result with the batch leading, or a list of results, in which
-    those that are the same for the whole batch are wrapped in `Shared`.
+    batch as their leading axis. The rule returns the result with the batch leading, or a list of results. A
+    result that is the same for the whole batch is wrapped in `Shared`.
     """
 
     transform = "vmap"
@@ -92,4 +128,4 @@ class BatchTrace(Trace):
         results = primitive.batch(primitive, self.size, tuple(values), tuple(batched), params)
         if primitive.multiple_results:
             return [y.value if type(y) is Shared else BatchTracer(self, y) for y in results]
-        return BatchTracer(self, results)
+        return results.value if type(results) is Shared else BatchTracer(self, results)

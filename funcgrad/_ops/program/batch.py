@@ -8,7 +8,7 @@ from typing import Any
 from funcgrad._core.aval import Aval
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.graph.simplify import simplify
-from funcgrad._core.trace.batch import BatchTrace, BatchTracer, Shared
+from funcgrad._core.trace.batch import BatchTrace, BatchTracer, NamedAxis, Shared, axis_of
 from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._ops.layout.broadcast import with_batch
 from funcgrad._ops.program.derived import Mask
@@ -28,14 +28,16 @@ def batched_graph(graph: Graph, size: int, batched: Mask, wanted: Mask | None = 
 
     Outputs flagged in ``wanted`` always have it.
     """
-    return graph.made(_stage, size, batched, wanted or (False,) * len(graph.outputs))
+    return graph.made(_stage, size, axis_of(size), batched, wanted or (False,) * len(graph.outputs))
 
 
-def _stage(graph: Graph, size: int, batched: Mask, wanted: Mask) -> tuple[Graph, Mask]:
+def _stage(graph: Graph, size: int, axis: NamedAxis | None, batched: Mask, wanted: Mask) -> tuple[Graph, Mask]:
+    # The axis is a part of the key: lengths of two axes are equal as numbers.
+    del axis
     staging = StagingTrace()
     with staging:
         pairs = zip([var.aval for var in graph.inputs], batched, strict=True)
-        xs = [staging.input(Aval((size, *aval.shape), aval.dtype) if flag else aval) for aval, flag in pairs]
+        xs = [staging.input(Aval((int(size), *aval.shape), aval.dtype) if flag else aval) for aval, flag in pairs]
         ys, flags = mapped(graph.evaluate, size, xs, batched)
         whole = [with_batch(y, size, flag) if ask else y for y, flag, ask in zip(ys, flags, wanted, strict=True)]
         staged = simplify(staging.graph(whole, f"vmap_{graph.name}"))

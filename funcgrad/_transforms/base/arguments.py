@@ -235,25 +235,43 @@ def _owner(x: Any) -> Any:
     return holder(x)
 
 
-def _checked_names(f: Callable[..., Any], names: Any) -> tuple[str, ...]:
+def checked_argnames(
+    transform: str, f: Callable[..., Any], names: Any, option: str = "static_argnames"
+) -> tuple[str, ...]:
+    """Return names of arguments as a tuple; refuse other values."""
     found = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, Iterable) else (names,)
     for name in found:
         if not isinstance(name, str):
             raise TypeError(
-                f"jit: static_argnames of {name_of(f)} contains {_shown(name)}; needed names of arguments. "
-                "Use static_argnums for positions."
+                f"{transform}: {option} of {name_of(f)} contains {_shown(name)}; needed names of arguments. "
+                f"Use {option.replace('names', 'nums')} for positions."
             )
     return found
+
+
+def positions_of(transform: str, f: Callable[..., Any], names: Sequence[str], option: str) -> list[int]:
+    """Return the positions of arguments that are named; refuse a name that is no positional argument."""
+    positional = _positional_names(f)
+    for name in names:
+        if name not in positional:
+            raise ValueError(
+                f"{transform}: {option} of {name_of(f)} has {name!r}; needed names among {positional}. Name an "
+                "argument that can be passed by position."
+            )
+    return [positional.index(name) for name in names]
 
 
 class StaticArguments:
     """The static arguments of a function: hashable values that are part of the compiled program."""
 
-    def __init__(self, f: Callable[..., Any], numbers: int | Sequence[int], names: str | Sequence[str]) -> None:
+    def __init__(
+        self, f: Callable[..., Any], numbers: int | Sequence[int], names: str | Sequence[str], transform: str = "jit"
+    ) -> None:
         self._function = f
-        numbers = checked_argnums("jit", f, numbers, "static_argnums")
+        self._transform = transform
+        numbers = checked_argnums(transform, f, numbers, "static_argnums")
         self.numbers = (numbers,) if isinstance(numbers, int) else numbers
-        self.names = _checked_names(f, names)
+        self.names = checked_argnames(transform, f, names)
         if self.numbers or self.names:
             self._complete()
 
@@ -291,8 +309,8 @@ class StaticArguments:
     def _refuse_absent(self, option: str, absent: Sequence[Any]) -> None:
         if absent:
             raise ValueError(
-                f"jit: {option} of {name_of(self._function)} has {absent[0]!r}, and there is no such argument; the "
-                f"signature is {inspect.signature(self._function)}. Name an argument that it has."
+                f"{self._transform}: {option} of {name_of(self._function)} has {absent[0]!r}, and there is no such "
+                f"argument; the signature is {inspect.signature(self._function)}. Name an argument that it has."
             )
 
     def dynamic(self, numbers: Sequence[int], count: int) -> list[int]:
@@ -324,6 +342,7 @@ class StaticArguments:
                 *[fixed[i] if i in fixed else next(rest) for i in range(len(args))], **named, **fixed_names
             )
 
+        partial.__name__ = name_of(self._function)
         key = tuple(fixed.items()), tuple(sorted(fixed_names.items(), key=lambda item: item[0]))
         dynamic = tuple(x for i, x in enumerate(args) if i not in fixed)
         return partial, dynamic, {name: x for name, x in kwargs.items() if name not in fixed_names}, key
@@ -333,7 +352,7 @@ class StaticArguments:
             hash(value)
         except TypeError:
             raise ValueError(
-                f"jit: a static argument of {name_of(self._function)} is a {type(value).__name__}, which cannot be "
-                "hashed; static values are part of the cache key. Pass a tuple or another hashable value, or make the "
-                "argument dynamic."
+                f"{self._transform}: a static argument of {name_of(self._function)} is a {type(value).__name__}, which "
+                "cannot be hashed; static values are part of the cache key. Pass a tuple or another hashable value, or "
+                "make the argument dynamic."
             ) from None

@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import is_value
+from funcgrad._core.collection import rare_collection
 from funcgrad._core.graph.ir import Graph, set_roller
 from funcgrad._core.graph.paths import Path
 from funcgrad._core.lazy import LazyModule
@@ -17,6 +18,7 @@ from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._core.tracebacks import folded
 from funcgrad._ops.program.guard import answer_to, record_guard
 from funcgrad._transforms.base.arguments import (
+    StaticArguments,
     check_callable,
     name_of,
     returned,
@@ -36,13 +38,22 @@ set_roller(lambda graph: _rolling.rolled(graph))
 
 
 @picklable
-def make_graph(f: Callable[P, Any], *, paths: bool = False) -> Callable[P, Graph]:
+def make_graph(
+    f: Callable[P, Any],
+    *,
+    paths: bool = False,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+) -> Callable[P, Graph]:
     """Make the function that stages ``f``: it returns the graph of the primitives that ``f`` applies.
 
     Args:
         f: a function of pytrees of arrays.
         paths: whether to follow branches. The graph is then that of the path that the numbers of the arguments take,
             with a guard for each branch, and it evaluates only where its guards give the same answers.
+        static_argnums: positions of arguments that are values rather than arrays, as for `jit`. The graph takes the
+            other arguments.
+        static_argnames: names of such arguments.
 
     Returns:
         A function of the arguments of ``f``, which uses only shapes and dtypes (`ShapeDtype` is enough) unless
@@ -65,9 +76,11 @@ def make_graph(f: Callable[P, Any], *, paths: bool = False) -> Callable[P, Graph
         ['gt', 'guard']
     """
     check_callable("make_graph", f)
+    static = StaticArguments(f, static_argnums, static_argnames, "make_graph")
 
     @folded
     def staged(*args: Any, **kwargs: Any) -> Graph:
+        f, args, kwargs, _ = static.bind(args, kwargs)
         leaves, in_tree = flatten((args, kwargs))
         leaves = [taken(x) for x in leaves]
         if paths:
@@ -128,7 +141,7 @@ def stage_leaves(
     trace = StagingTrace(transform, copies=True)
     inputs = [trace.input(abstract(leaf)) if is_dynamic(leaf) else leaf for leaf in leaves]
     args, kwargs = unflatten(in_tree, inputs)
-    with DrawCheck(transform, name_of(f), f), trace:
+    with DrawCheck(transform, name_of(f), f), rare_collection(), trace:
         out = f(*args, **kwargs)
         out_leaves, out_tree = flatten(out)
         graph = trace.graph([_settled(transform, name_of(f), leaf) for leaf in out_leaves], name_of(f))

@@ -12,6 +12,7 @@ import numpy as np
 from funcgrad._core.aval import Aval, aval_of, is_integer, is_real
 from funcgrad._core.bind import is_value
 from funcgrad._core.tracebacks import folded
+from funcgrad._core.words import shown
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._ops.program.branch import Branches, While
 from funcgrad._ops.program.scan import Loop
@@ -35,7 +36,7 @@ def scan(
     xs: Any = None,
     length: int | None = None,
     reverse: bool = False,
-    unroll: int = 1,
+    unroll: int | bool = 1,
 ) -> tuple[Any, Any]:
     """Loop over leading axes with a carried state. The body is staged once per call, and compiled once.
 
@@ -55,7 +56,8 @@ def scan(
         xs: a pytree of arrays with one leading axis length; ``None`` if there are none.
         length: the number of steps, needed if ``xs`` has no arrays.
         reverse: whether to go from the last step to the first.
-        unroll: the number of steps in one iteration of XLA's loop.
+        unroll: the number of steps in one iteration of XLA's loop; ``True`` for all of them. The other engines take no
+            notice.
 
     Returns:
         ``(carry, ys)``: the last carry, and the stacked results of the steps.
@@ -95,7 +97,7 @@ def scan(
 
     row_avals = [Aval(x.shape[1:], x.dtype) for x in rows]
     body, carry = stage_loop_body("scan", f, flat, init_parts, row_avals)
-    loop = Loop(body.graph, len(body.captured), count, steps, reverse, unroll)
+    loop = Loop(body.graph, len(body.captured), count, steps, reverse, _unrolled("scan", unroll, steps))
     results = loop(*body.captured, *carry, *rows)
     return unflatten(init_parts[1], results[:count]), unflatten(body.out_tree.children()[1], results[count:])
 
@@ -147,7 +149,7 @@ def _checked_length(length: Any) -> int:
 
 
 @folded
-def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any) -> Any:
+def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any, *, unroll: int | bool = 1) -> Any:
     """Loop over integers with a carried state.
 
     In Python's terms: ``for i in range(lower, upper): carry = body(i, carry)``. If both bounds are known integers, it
@@ -159,9 +161,13 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
         body: takes ``(i, carry)`` and returns the new carry, with the same structure, shapes and dtypes. ``i`` is
             promoted as a Python integer is.
         init: the first carry.
+        unroll: as for `scan`. Both bounds must be known integers then.
 
     Returns:
         The last carry.
+
+    Raises:
+        ValueError: ``unroll`` was given, and a bound is traced.
 
     Example:
         >>> import numpy as np
@@ -182,6 +188,11 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
 
     (first, last), static = _bounds(lower, upper)
     if not static:
+        if unroll is not False and unroll != 1:
+            raise ValueError(
+                f"fori_loop: unroll is {unroll!r}, and a bound is known only when the program runs; needed integer "
+                "bounds. Leave unroll out."
+            )
         start = (first, last, init)
 
         def below_upper(state: Any) -> Any:
@@ -196,8 +207,21 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
     leaves, carry_tree, paths = carry_parts
     counted = [first, *leaves], structure((0, init)), [" (the counter)", *paths]
     staged, carry = stage_loop_body("fori_loop", body, flat, counted, [])
-    loop = Loop(staged.graph, len(staged.captured), len(carry), max(last - first, 0))
+    steps = max(last - first, 0)
+    loop = Loop(staged.graph, len(staged.captured), len(carry), steps, False, _unrolled("fori_loop", unroll, steps))
     return unflatten(carry_tree, loop(*staged.captured, *carry)[1:])
+
+
+def _unrolled(transform: str, unroll: Any, steps: int) -> int:
+    """Return the number of steps in one iteration."""
+    if isinstance(unroll, bool):
+        return max(steps, 1) if unroll else 1
+    if not hasattr(unroll, "__index__") or operator.index(unroll) < 1:
+        raise ValueError(
+            f"{transform}: unroll is {shown(unroll)}; needed an integer from 1 on, or a bool. Leave it out for one "
+            "step in each iteration."
+        )
+    return operator.index(unroll)
 
 
 _INDEX = np.dtype(np.int64)

@@ -12,7 +12,13 @@ from funcgrad._core.graph.simplify import lift_tracers
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines import is_abstract
 from funcgrad._ops.program.custom import custom_jvp_p, custom_vjp_p
-from funcgrad._transforms.base.arguments import check_callable, checked_argnums, name_of
+from funcgrad._transforms.base.arguments import (
+    check_callable,
+    checked_argnames,
+    checked_argnums,
+    name_of,
+    positions_of,
+)
 from funcgrad._transforms.custom.calls import CustomCall, JvpOfCall, VjpOfCall
 from funcgrad.tree import map as tree_map
 from funcgrad.tree import unflatten
@@ -44,15 +50,20 @@ class _Custom(Generic[P, R]):
     _backward: Rule | None = None
     _push: Rule | None = None
 
-    def __init__(self, f: Callable[P, R], nondiff_argnums: Sequence[int]) -> None:
+    def __init__(
+        self, f: Callable[P, R], nondiff_argnums: Sequence[int], nondiff_argnames: str | Sequence[str]
+    ) -> None:
         self._function: Callable[..., Any] = f
         numbers = checked_argnums(type(self).transform, f, nondiff_argnums, "nondiff_argnums")
+        names = checked_argnames(type(self).transform, f, nondiff_argnames, "nondiff_argnames")
         self._nondiff = (numbers,) if isinstance(numbers, int) else numbers
         functools.update_wrapper(self, f)
         try:
             self._signature = inspect.signature(f)
         except (TypeError, ValueError):
             self._signature = None
+        positions = positions_of(type(self).transform, f, names, "nondiff_argnames")
+        self._nondiff = tuple(dict.fromkeys((*self._nondiff, *positions)))
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Bind as a method does."""
@@ -158,13 +169,16 @@ class CustomJvp(_Custom[P, R]):
 
 
 @folded
-def custom_vjp(f: Callable[P, R], nondiff_argnums: Sequence[int] = ()) -> CustomVjp[P, R]:
+def custom_vjp(
+    f: Callable[P, R], nondiff_argnums: Sequence[int] = (), nondiff_argnames: str | Sequence[str] = ()
+) -> CustomVjp[P, R]:
     """Give a function its own rule for reverse mode.
 
     Args:
         f: a function of pytrees of arrays that returns one.
         nondiff_argnums: positions of arguments that are no differentiable arrays (functions, options). ``bwd`` gets
             them before the residuals.
+        nondiff_argnames: names of such arguments.
 
     Returns:
         The function, with a method ``defvjp(fwd, bwd)`` that declares the rule. Forward mode is refused, unless
@@ -185,17 +199,20 @@ def custom_vjp(f: Callable[P, R], nondiff_argnums: Sequence[int] = ()) -> Custom
 
     Source: the signatures are those of ``jax.custom_vjp``.
     """
-    return CustomVjp(f, nondiff_argnums)
+    return CustomVjp(f, nondiff_argnums, nondiff_argnames)
 
 
 @folded
-def custom_jvp(f: Callable[P, R], nondiff_argnums: Sequence[int] = ()) -> CustomJvp[P, R]:
+def custom_jvp(
+    f: Callable[P, R], nondiff_argnums: Sequence[int] = (), nondiff_argnames: str | Sequence[str] = ()
+) -> CustomJvp[P, R]:
     """Give a function its own rule for forward mode. Reverse mode uses the transpose of the rule.
 
     Args:
         f: a function of pytrees of arrays that returns one.
         nondiff_argnums: positions of arguments that are no differentiable arrays (functions, options). The rule gets
             them before the primals.
+        nondiff_argnames: names of such arguments.
 
     Returns:
         The function, with methods ``defjvp(jvp)`` and ``defjvps(*jvps)`` that declare the rule. ``defvjp(fwd, bwd)``
@@ -213,4 +230,4 @@ def custom_jvp(f: Callable[P, R], nondiff_argnums: Sequence[int] = ()) -> Custom
 
     Source: the signatures are those of ``jax.custom_jvp``.
     """
-    return CustomJvp(f, nondiff_argnums)
+    return CustomJvp(f, nondiff_argnums, nondiff_argnames)

@@ -32,16 +32,19 @@ from funcgrad.tree import flatten, flatten_up_to, unflatten
 
 
 @folded
-def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+def jvp(
+    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
+) -> tuple[Any, ...]:
     """Compute a function and its derivative along a direction, the product of the Jacobian with a tangent.
 
     Args:
         f: a function of as many arguments as there are primals.
         primals: pytrees of float or complex arrays, the point.
         tangents: one per primal, with its structure, shapes and dtypes: the direction.
+        has_aux: whether ``f`` returns ``(out, aux)``.
 
     Returns:
-        ``(out, out_dot)``, both with the structure of the output.
+        ``(out, out_dot)``, both with the structure of the output, and ``aux`` as a third with ``has_aux``.
 
     Raises:
         NotDifferentiableError: a primal is of integer or boolean dtype.
@@ -76,11 +79,12 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
         args.append(unflatten(treedef, [trace.input(x, x_dot) for x, x_dot in pairs]))
         given += [value for pair in pairs for value in pair]
     with trace:
-        out = f(*args)
+        out, aux = split_aux(f, f(*args), "jvp") if has_aux else (f(*args), None)
         leaves, out_tree = flatten(out)
         pairs = [_primal_and_tangent(returned("jvp", name_of(f), y), trace) for y in leaves]
     out_dots = owned([x_dot for _, x_dot in pairs], [*given, *[x for x, _ in pairs]])
-    return unflatten(out_tree, [lasting(x, given) for x, _ in pairs]), unflatten(out_tree, out_dots)
+    result = unflatten(out_tree, [lasting(x, given) for x, _ in pairs]), unflatten(out_tree, out_dots)
+    return (*result, _ended(aux)) if has_aux else result
 
 
 def _checked(f: Callable[..., Any], number: int, x: Any, x_dot: Any) -> Any:

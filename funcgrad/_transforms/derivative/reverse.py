@@ -43,7 +43,9 @@ _ONE = np.float64(1)
 
 
 @picklable
-def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
+def grad(
+    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[P, Any]:
     """Make the function that computes the gradient of a scalar-valued function.
 
     Args:
@@ -51,6 +53,8 @@ def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Ca
             ``(scalar, aux)``.
         argnums: the positional arguments to differentiate by.
         has_aux: whether ``f`` also returns auxiliary data.
+        holomorphic: whether ``f`` is a holomorphic function of complex arguments with a complex scalar result. The
+            gradient is then its complex derivative.
 
     Returns:
         A function of the arguments of ``f`` that returns the gradient: a pytree like the argument, or a tuple of these
@@ -59,18 +63,21 @@ def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Ca
 
     Raises:
         NotDifferentiableError: an argument, or the output, is of integer or boolean dtype.
-        NonScalarOutputError: the output is not a real scalar.
+        NonScalarOutputError: the output is not a real scalar; with ``holomorphic``, not a complex one.
+        TypeError: with ``holomorphic``, an argument is real.
 
     Example:
         >>> import numpy as np
         >>> import funcgrad as fg
         >>> fg.grad(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
         array([2., 4.])
+        >>> print(fg.grad(lambda z: z**3, holomorphic=True)(1.0 + 1.0j))
+        6j
 
     Source: Griewank and Walther, *Evaluating Derivatives*, 2nd edition (2008), chapter 3. The signature is
     ``jax.grad``'s.
     """
-    compute = _computation(f, argnums, has_aux, "grad")
+    compute = _computation(f, argnums, has_aux, "grad", holomorphic)
 
     @functools.wraps(f)
     def gradient(*args: Any, **kwargs: Any) -> Any:
@@ -88,13 +95,16 @@ def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Ca
 
 
 @picklable
-def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, tuple[R, Any]]:
+def value_and_grad(
+    f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[P, tuple[R, Any]]:
     """Make the function that computes a scalar-valued function and its gradient together.
 
     Args:
         f: as for `grad`.
         argnums: as for `grad`.
         has_aux: as for `grad`.
+        holomorphic: as for `grad`.
 
     Returns:
         A function that returns ``(value, gradient)``; ``((value, aux), gradient)`` with ``has_aux``.
@@ -110,7 +120,7 @@ def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = Fals
         >>> float(value), gradient
         (5.0, array([2., 4.]))
     """
-    compute = _computation(f, argnums, has_aux, "value_and_grad")
+    compute = _computation(f, argnums, has_aux, "value_and_grad", holomorphic)
 
     @functools.wraps(f)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
@@ -126,7 +136,7 @@ def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = Fals
 
 
 def _computation(
-    f: Callable[..., Any], argnums: Argnums, has_aux: bool, transform: str
+    f: Callable[..., Any], argnums: Argnums, has_aux: bool, transform: str, holomorphic: bool
 ) -> Callable[[tuple, dict], tuple[Any, Any]]:
     """Return the function that computes value and gradient. Each entry point takes what it needs from the pair."""
     argnums = checked_argnums(transform, f, argnums)
@@ -139,7 +149,7 @@ def _computation(
             refuse_repeated(transform, f, [number % max(len(args), 1) for number in numbers])
         recording = record("grad", f, args, kwargs, numbers)
         aux = _aux(f, recording) if has_aux else None
-        value, seeds = _seeded(f, recording)
+        value, seeds = _seeded_holomorphic(transform, f, recording) if holomorphic else _seeded(f, recording)
         if type(value) is np.float64:
             grads = recording.pull(seeds, sparse=True)
         else:
@@ -151,11 +161,11 @@ def _computation(
     return compute
 
 
-def split_aux(f: Callable[..., Any], out: Any) -> tuple[Any, Any]:
+def split_aux(f: Callable[..., Any], out: Any, transform: str = "grad") -> tuple[Any, Any]:
     if isinstance(out, tuple | list) and len(out) == 2:
         return out[0], out[1]
     raise TypeError(
-        f"grad: with has_aux=True, {name_of(f)} must return a pair (value, aux). It returned "
+        f"{transform}: with has_aux=True, {name_of(f)} must return a pair (value, aux). It returned "
         f"{f'{len(out)} values' if isinstance(out, tuple | list) else f'a {type(out).__name__}'}. "
         "Return the pair, or leave out has_aux."
     )
@@ -182,8 +192,28 @@ def _seeded(f: Callable[..., Any], recording: Recording) -> tuple[Any, Iterator[
     return out, iter(())
 
 
-# The backward pass begins in this function.
-replays(_seeded, lambda frame, made_at: around(frame).back)
+def _seeded_holomorphic(transform: str, f: Callable[..., Any], recording: Recording) -> tuple[Any, Iterator[Any]]:
+    """Do the same for a complex scalar. A complex-linear rule multiplies its seed, 1, by the complex derivative."""
+    for x in recording.primals:
+        if aval_of(x).dtype.kind != "c":
+            raise TypeError(
+                f"{transform}: with holomorphic=True an argument of {name_of(f)} is {aval_of(x)}; needed a complex "
+                "dtype. Convert it with .astype(complex), or leave holomorphic out."
+            )
+    out = recording.out
+    if not is_value(out) or aval_of(out).shape or aval_of(out).dtype.kind != "c":
+        what = str(aval_of(out)) if is_value(out) else f"a {type(out).__name__}"
+        raise NonScalarOutputError(
+            f"{transform}: with holomorphic=True {name_of(f)} must return a complex scalar. Its output is {what}; "
+            "needed c128[]. Leave holomorphic out for a real result."
+        )
+    value, node = recording.taken_apart(out)
+    return plain(value), iter(() if node is None else [(node, ones_like(value))])
+
+
+# The backward pass begins in these functions.
+for _begins in (_seeded, _seeded_holomorphic):
+    replays(_begins, lambda frame, made_at: around(frame).back)
 
 
 def _is_real_scalar(out: Any) -> bool:

@@ -6,7 +6,8 @@ from funcgrad.jax.lax import linalg as linalg
 # The imports are unformatted, because one name per line would take 200 lines.
 # fmt: off
 from funcgrad.jax.lax._control import (
-    associative_scan as associative_scan, cond as cond, fori_loop as fori_loop, map as map,
+    all_gather as all_gather, associative_scan as associative_scan, axis_index as axis_index, axis_size as axis_size,
+    pmax as pmax, pmean as pmean, pmin as pmin, psum as psum, cond as cond, fori_loop as fori_loop, map as map,
         optimization_barrier as optimization_barrier, platform_dependent as platform_dependent, scan as scan,
     stop_gradient as stop_gradient, switch as switch,
     while_loop as while_loop,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from funcgrad._engines.xla.record import jax_names
+from funcgrad._transforms import named_axis as axes
 from funcgrad._transforms.control import associative, loops
 from funcgrad._transforms.control import switch as switches
 from funcgrad._transforms.custom import stop_gradient as constants
@@ -83,6 +84,41 @@ def platform_dependent(
             "Give a function for it, or default."
         )
     return chosen(*args)
+
+
+def psum(x: Any, axis_name: Any) -> Any:
+    """``jax.lax.psum``: the sum over a named axis of `vmap`."""
+    return tree_of_arrays(axes.psum(x, axis_name))
+
+
+def pmean(x: Any, axis_name: Any) -> Any:
+    """``jax.lax.pmean``: the mean over a named axis of `vmap`."""
+    return tree_of_arrays(axes.pmean(x, axis_name))
+
+
+def pmax(x: Any, axis_name: Any) -> Any:
+    """``jax.lax.pmax``: the greatest value over a named axis of `vmap`."""
+    return tree_of_arrays(axes.pmax(x, axis_name))
+
+
+def pmin(x: Any, axis_name: Any) -> Any:
+    """``jax.lax.pmin``: the smallest value over a named axis of `vmap`."""
+    return tree_of_arrays(axes.pmin(x, axis_name))
+
+
+def all_gather(x: Any, axis_name: Any, **options: Any) -> Any:
+    """``jax.lax.all_gather``: the values of all elements of a named axis of `vmap`."""
+    return tree_of_arrays(axes.all_gather(x, axis_name, **options))
+
+
+def axis_index(axis_name: Any) -> Any:
+    """``jax.lax.axis_index``: the place of this element along a named axis of `vmap`."""
+    return axes.axis_index(axis_name)
+
+
+def axis_size(axis_name: Any) -> Any:
+    """``jax.lax.axis_size``: the length of a named axis of `vmap`."""
+    return axes.psum(1, axis_name)
 
 
 def optimization_barrier(operand: Any) -> Any:

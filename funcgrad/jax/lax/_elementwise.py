@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad.numpy.extend import known_value
 from funcgrad.scipy import special
 
 
@@ -51,8 +52,13 @@ def integer_pow(x: Any, y: int) -> Any:
 
 
 def polygamma(m: Any, x: Any) -> Any:
-    """``jax.lax.polygamma``: a derivative of `digamma`, the one of the order ``m``."""
-    return special.polygamma(fnp.asarray(m).astype(int), x)
+    """``jax.lax.polygamma``: a derivative of `digamma`, the one of the order ``m``, which is known."""
+    orders = np.asarray(known_value(m)).astype(int)
+    first, *others = np.unique(orders).tolist()
+    y = special.polygamma(first, x)
+    for order in others:
+        y = fnp.where(orders == order, special.polygamma(order, x), y)
+    return y
 
 
 def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Any:  # noqa: A001  (JAX's name)

@@ -102,3 +102,19 @@ def test_types_of_results() -> None:
         fg.eval_shape(lambda x: "text", 1.0)
     with pytest.raises(TypeError, match="eval_shape: f is a float"):
         fg.eval_shape(1.0)  # pyright: ignore[reportArgumentType]  (refused)
+
+
+def test_graphs_with_static_arguments() -> None:
+    def power(x: Any, n: int) -> Any:
+        return x**n if n > 0 else x
+
+    for graph in (
+        fg.make_graph(power, static_argnums=1)(2.0, 3),
+        fg.make_graph(power, static_argnames="n")(2.0, n=3),
+        fg.make_graph(power, static_argnums=1, paths=True)(2.0, 3),
+    ):
+        assert (graph.name, graph(4.0)) == ("power", 64.0)
+    with pytest.raises(ValueError, match="make_graph: static_argnums of power has 3, and there is no such argument"):
+        fg.make_graph(power, static_argnums=3)
+    with pytest.raises(ValueError, match="make_graph: a static argument of power is a list, which cannot be hashed"):
+        fg.make_graph(power, static_argnums=1)(2.0, [])

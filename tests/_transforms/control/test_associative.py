@@ -80,4 +80,4 @@ def test_what_is_refused() -> None:
     with pytest.raises(TypeError, match=r"returned f64\[\] for elements f64\[1\]"):
         fg.associative_scan(lambda a, b: (a + b).sum(), x)
     with pytest.raises(TypeError, match="needed a function"):
-        fg.associative_scan(x, x)
+        fg.associative_scan(x, x)  # pyright: ignore[reportArgumentType]  (refused)

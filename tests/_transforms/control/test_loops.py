@@ -344,3 +344,22 @@ def test_constants_are_not_stacked() -> None:
     constants = [value for _, value in pullback.graph.constants]
     assert max(np.size(x) for x in constants) == 50 * 50
     assert sum(np.size(x) for x in constants) < 3 * 50 * 50
+
+
+@pytest.mark.parametrize("engine", [None, "numpy", "xla"])
+@pytest.mark.parametrize("unroll", [1, 2, 5, 100, True, False])
+def test_unrolled_loops(unroll: Any, engine: str | None) -> None:
+    def total(x: Any) -> Any:
+        by_scan = fg.scan(lambda c, x: (c + x, c), 0.0, x, unroll=unroll)[0]
+        return by_scan + fg.fori_loop(0, 5, lambda i, c: c + i, 0.0, unroll=unroll)
+
+    f = total if engine is None else fg.jit(total, engine=engine)
+    assert (float(f(np.arange(5.0))), float(f(np.arange(0.0)))) == (20.0, 10.0)
+
+
+def test_unroll_is_checked() -> None:
+    for unroll in (0, -1, 1.5, "2"):
+        with pytest.raises(ValueError, match=r"scan: unroll is .* needed an integer from 1 on, or a bool"):
+            fg.scan(lambda c, x: (c, x), 0.0, np.ones(3), unroll=unroll)  # pyright: ignore[reportArgumentType]  (refused)
+    with pytest.raises(ValueError, match="fori_loop: unroll is 2, and a bound is known only when the program runs"):
+        fg.jit(lambda n: fg.fori_loop(0, n, lambda i, c: c + i, 0, unroll=2), engine="numpy")(3)

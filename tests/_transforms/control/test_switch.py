@@ -99,6 +99,6 @@ def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="switch: branches is empty"):
         fg.switch(0, [])
     with pytest.raises(TypeError, match="branches is a function; needed a list"):
-        fg.switch(0, lambda: 1)
+        fg.switch(0, lambda: 1)  # pyright: ignore[reportArgumentType]  (refused)
     with pytest.raises(TypeError, match="switch: branch 1 is a float; needed a function"):
-        fg.switch(0, [np.sin, 1.0], 1.0)
+        fg.switch(0, [np.sin, 1.0], 1.0)  # pyright: ignore[reportArgumentType]  (refused)

@@ -306,3 +306,18 @@ def test_rules_around_rules_that_hand_their_argument_through(f: Any) -> None:
     for g in (ruled(f), ruled(ruled(f)), pulled(ruled(ruled(f))), ruled(ruled(ruled(f))), pulled(pulled(f))):
         np.testing.assert_array_equal(along(g), along(f))
         np.testing.assert_array_equal(along(fg.jit(g, engine="numpy")), along(f))
+
+
+def test_nondifferentiable_arguments_by_name() -> None:
+    @partial(fg.custom_vjp, nondiff_argnames="n")
+    def power(x: Any, n: int) -> Any:
+        return x**n
+
+    power.defvjp(lambda x, n: (x**n, x), lambda n, x, y_bar: (100 * n * y_bar,))
+    assert fg.grad(power)(2.0, 3) == fg.grad(lambda x: power(x, n=3))(2.0) == 300.0
+    with pytest.raises(
+        ValueError, match=r"nondiff_argnames of <lambda> has 'm'; needed names among \['x'\]"
+    ):
+        fg.custom_jvp(lambda x: x, nondiff_argnames=["m"])
+    with pytest.raises(TypeError, match=r"nondiff_argnames of <lambda> contains .* Use nondiff_argnums"):
+        fg.custom_jvp(lambda x: x, nondiff_argnames=[0])  # pyright: ignore[reportArgumentType]  (refused)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,7 @@ ROWS: dict[str, Row] = {
     "pad": call("pad", X, 2.0, ((1, 0, 1), (-1, 2, 0))),
     "pad.cut": call("pad", X, 2.0, ((0, -1, 2), (1, -2, 1))),
     "padtype_to_pads": call("padtype_to_pads", (7, 6), (3, 2), (2, 1), "SAME"),
-    "polygamma": call("polygamma", np.full((2, 3), 2.0), P),
+    "polygamma": call("polygamma", np.array([[0.0, 1.0, 2.0], [3.0, 1.0, 1.0]]), P),
     "population_count": call("population_count", np.int32([1, 0, -5, 1000])),
     "pow": call("pow", P, Y),
     "imag": call("imag", X + 1j * Y),
@@ -155,7 +156,22 @@ def _scattered(name: str) -> Row:
     return scatter
 
 
+def _over_axis(f: Any) -> Row:
+    def call(lax: Any) -> Any:
+        module = sys.modules[lax.__name__.removesuffix(".lax")]
+        return module.vmap(lambda x: f(lax, x), axis_name="i")(X)
+
+    return call
+
+
 ROWS |= {
+    "psum": _over_axis(lambda m, x: x / m.psum(x, "i")),
+    "pmean": _over_axis(lambda m, x: x - m.pmean(x, "i")),
+    "pmax": _over_axis(lambda m, x: x - m.pmax(x, "i")),
+    "pmin": _over_axis(lambda m, x: x - m.pmin(x, "i")),
+    "all_gather": _over_axis(lambda m, x: m.all_gather(x, "i") * x),
+    "axis_index": _over_axis(lambda m, x: x * m.axis_index("i")),
+    "axis_size": _over_axis(lambda m, x: x * m.axis_size("i")),
     **{name: _scattered(name) for name in names("scatter scatter_add scatter_max scatter_min scatter_mul scatter_sub")},
     "approx_max_k": call("approx_max_k", V, 2),
     "approx_min_k": call("approx_min_k", V, 2),
