@@ -134,7 +134,9 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
     return names.named(name or fun.__name__)(fun)
 
 
-named_scope = names.named
+def named_scope(name: str) -> Any:
+    """``jax.named_scope``: a context, or a decorator, that names a block of a program."""
+    return names.named(name)
 
 
 def pure_callback(
