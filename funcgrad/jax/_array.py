@@ -157,7 +157,20 @@ def arrays(y: Any) -> Any:
 
 def tree_of_arrays(y: Any) -> Any:
     """Return a pytree with NumPy's arrays and scalars as `Array` s."""
-    return tree_map(_leaf, y)
+    kind = type(y)
+    # Python's own containers need no registry.
+    if kind is tuple:
+        return tuple([tree_of_arrays(each) for each in y])
+    if kind is list:
+        return [tree_of_arrays(each) for each in y]
+    if kind is dict:
+        return {key: tree_of_arrays(each) for key, each in y.items()}
+    if kind in _LEAVES or issubclass(kind, Tracer):
+        return y
+    return arrays(y) if isinstance(y, np.ndarray | np.generic) else tree_map(_leaf, y)
+
+
+_LEAVES = frozenset({Array, bool, int, float, complex, str, type(None)})
 
 
 def _leaf(y: Any) -> Any:

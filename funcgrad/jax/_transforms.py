@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
 from funcgrad._transforms import vmap as batches
@@ -14,7 +16,7 @@ from funcgrad._transforms.base.pickled import picklable
 from funcgrad._transforms.control import checkpoint as checkpoints
 from funcgrad._transforms.custom import decorators
 from funcgrad._transforms.derivative import forward, higher_order, reverse
-from funcgrad.jax._array import immutably, tree_of_arrays
+from funcgrad.jax._array import Array, immutably, tree_of_arrays
 from funcgrad.tree import map as tree_map
 
 
@@ -23,7 +25,8 @@ def returning_arrays(f: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return tree_of_arrays(f(*args, **kwargs))
+        # An `Array` within a container is converted by the transform.
+        return tree_of_arrays(f(*[x.view(np.ndarray) if type(x) is Array else x for x in args], **kwargs))
 
     return call
 
