@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, NoReturn, Self, TypeVar
+from typing import Any, NoReturn, Self, TypeVar, cast
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class Array(np.ndarray, metaclass=_Kind):
 
     __setitem__ = _refuse_write
     # ``x += y`` is ``x = x + y``: another name of the array keeps the old value.
-    __iadd__ = np.ndarray.__add__
+    __iadd__ = np.ndarray.__add__  # pyright: ignore[reportAssignmentType]  (it makes a new array)
     __isub__ = np.ndarray.__sub__
     __imul__ = np.ndarray.__mul__
     __itruediv__ = np.ndarray.__truediv__
@@ -89,7 +89,7 @@ class Array(np.ndarray, metaclass=_Kind):
     def copy_to_host_async(self) -> None:
         """Do nothing: the array is in the host's memory."""
 
-    def sort(self, axis: int = -1, **options: Any) -> Any:
+    def sort(self, axis: int = -1, **options: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]  (JAX's)
         """Return the sorted array. NumPy's method would sort the array itself."""
         y = np.sort(plain(self), axis=axis)
         return arrays(np.flip(y, axis) if options.get("descending") else y)
@@ -181,7 +181,7 @@ def immutably(f: F) -> F:
     """Return a function in which ``x += y`` makes a new array, traced or not: the function that a transform calls."""
     if not callable(f) or isinstance(f, Immutable):
         return f
-    return Immutable(f)  # pyright: ignore[reportReturnType]  (it is called as the function is)
+    return cast("F", Immutable(f))
 
 
 class Immutable:
@@ -216,7 +216,7 @@ def with_arrays(f: F) -> F:
         y = f(*[x.view(np.ndarray) if type(x) is Array else x for x in args], **options)
         return arrays(y if kind is None else y.astype(kind))
 
-    return call  # pyright: ignore[reportReturnType]  (it is called as the function is)
+    return cast("F", call)
 
 
 def _parameters(f: Callable[..., Any]) -> frozenset[str]:

@@ -9,7 +9,6 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad.jax._names import publish_as_jax
-from funcgrad.numpy.extend import known_value
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
 
@@ -18,7 +17,7 @@ def _placed(data: Any, segment_ids: Any, num_segments: int | None) -> tuple[Any,
     """Return the data, the row of each element, and how many rows there are; strays go into one more row."""
     data, ids = fnp.asarray(data), fnp.asarray(segment_ids)
     if num_segments is None:
-        num_segments = int(known_value(fnp.max(ids))) + 1
+        num_segments = int(fnp.max(ids)) + 1
     ids = fnp.where(fnp.logical_and(ids >= 0, ids < num_segments), ids, num_segments)
     return data, ids, num_segments
 

@@ -32,7 +32,7 @@ def ours(name: str) -> str:
     return "\n".join(lines)
 
 
-def run(text: str, name: str) -> list[np.ndarray]:
+def run(text: str, name: str) -> list[Any]:
     """Run a program and return the leaves of its results."""
     space: dict[str, Any] = {"__name__": "program"}
     exec(compile(text, f"<{name}>", "exec"), space)

@@ -82,7 +82,7 @@ def _pair(m: Any, how: str) -> Any:
             return (("a", self.a), ("b", self.b)), self.name
 
         @classmethod
-        def tree_unflatten(cls, name: str, children: Any) -> Pair:
+        def tree_unflatten(cls, name: str, children: tuple[Any, Any]) -> Pair:
             return cls(*children, name)
 
     match how:

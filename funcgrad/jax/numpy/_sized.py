@@ -129,7 +129,7 @@ def unique(
     found = _sized_unique(fnp.asarray(ar), size, fill_value)
     asked = (True, return_index, return_inverse, return_counts)
     chosen = tuple([each for each, wanted in zip(found, asked, strict=True) if wanted])
-    return chosen if len(chosen) > 1 else chosen[0]
+    return chosen if len(chosen) > 1 else found.values
 
 
 def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:

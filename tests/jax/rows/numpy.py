@@ -265,9 +265,9 @@ LINALG: dict[str, Row] = {
         )
     },
     "cross": call("cross", X, Y),
-    "eig": lambda m: np.sort(np.asarray(m.eig(S)[0]).real),
+    "eig": lambda m: np.sort(np.real(m.eig(S)[0])),
     "eigh": lambda m: (m.eigh(S)[0], abs(m.eigh(S).eigenvectors)),
-    "eigvals": lambda m: np.sort(np.asarray(m.eigvals(S)).real),
+    "eigvals": lambda m: np.sort(np.real(m.eigvals(S))),
     "lstsq": lambda m: m.lstsq(X.T, V[:3])[0],
     "matmul": call("matmul", X, S),
     "matrix_power": call("matrix_power", S, 3),
