@@ -29,7 +29,7 @@ LAYERS = [
     {"nn", "sparse"},
     {"optim"},
     {"interop", "io", "sharding", "testing"},
-    {"extend", "torch"},
+    {"extend", "torch", "jax"},
     {""},  # funcgrad/__init__.py
 ]
 RANKS = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
@@ -67,6 +67,7 @@ ROOMS = {
     "autograd": [{"_torch"}, {"_tape"}, {"_memory"}, {"_methods"}, {FILES}, {FRONT}, {"extend"}],
     "nn": [{"_functions"}, {"functional"}, {FILES}, {"utils"}, {"_modules"}, {FRONT}],
     "interop": [{FILES}, {"autograd"}, {FRONT}],
+    "jax": [{FILES}, {"numpy"}, {"lax"}, {"nn", "scipy"}, {FRONT}],
     "optim": [
         *({"_rules"}, {"_run", "_state"}, {FILES}, {"_torch"}, {"_lr_scheduler"}, {"lr_scheduler"}),
         *({FRONT}, {"extend"}),
