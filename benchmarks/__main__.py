@@ -30,6 +30,7 @@ SUITES = (
     "adam",
     "imperative",
     "scipy",
+    "sparse",
 )
 
 
