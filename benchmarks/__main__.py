@@ -31,6 +31,7 @@ SUITES = (
     "adam",
     "imperative",
     "scipy",
+    "sparse",
 )
 
 
