@@ -29,8 +29,9 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import Trace, Tracer, bind, keeps, next_serial
-from funcgrad._core.graph.same import same_value
+from funcgrad._core.graph.same import NUMBERS, same_value
 from funcgrad._core.trace.derivative import CONSTANT, is_linear_in
+from funcgrad._core.trace.kept import SMALL, Watched
 from funcgrad.tree import register_leaf
 
 if TYPE_CHECKING:
@@ -43,16 +44,16 @@ Coefficients = Callable[[int], Sequence[Any]]
 class Series:
     """The coefficients of one value. Each is computed when it is first read; ``None`` is zero."""
 
-    __slots__ = ("_known", "_slope", "_source")
+    __slots__ = ("_slope", "_source", "known")
 
     def __init__(self, known: Sequence[Any], source: Callable[[int], Any] | None = None) -> None:
         """``source`` returns coefficient ``k``; without it the coefficients after ``known`` are zero."""
-        self._known = list(known)
+        self.known = list(known)
         self._source = source
         self._slope: Series | None = None
 
     def __getitem__(self, k: int) -> Any:
-        known = self._known
+        known = self.known
         while len(known) <= k:
             known.append(None if self._source is None else self._source(len(known)))
         return known[k]
@@ -60,21 +61,21 @@ class Series:
     def up_to(self, k: int) -> list[Any]:
         """Return the coefficients from 0 to ``k``."""
         self[k]
-        return self._known if len(self._known) == k + 1 else self._known[: k + 1]
+        return self.known if len(self.known) == k + 1 else self.known[: k + 1]
 
     @property
     def is_constant(self) -> bool:
         """Whether all coefficients that are known are zero, but for the first, and there are no others."""
-        return self._source is None and all(x is None for x in self._known[1:])
+        return self._source is None and all(x is None for x in self.known[1:])
 
     @property
     def order(self) -> int:
         """The highest order of the coefficients that are known."""
-        return len(self._known) - 1
+        return len(self.known) - 1
 
     def ended(self) -> Series:
         """Return the series of the known coefficients alone."""
-        return Series(self._known)
+        return Series(self.known)
 
     def slope(self, zeros_like: Callable[[Any], Any]) -> Series:
         """Return the series of the derivative by ``t``."""
@@ -136,6 +137,8 @@ class JetTrace(Trace):
         self._scope_of = scope_of
         # The applications of one operation of the function, and of those in the rules that it needs.
         self._seen: list[_Application] | None = None
+        # The plain arrays that rules read later. A rule of the user may write to them.
+        self._watched = Watched(self.transform)
 
     def input(self, value: Any, terms: Sequence[Any]) -> JetTracer:
         return JetTracer(self, Series([value, *terms]))
@@ -155,12 +158,16 @@ class JetTrace(Trace):
                 application = self._application(primitive, operands, params)
                 for series, k in itertools.product(application.results, range(1, self.order + 1)):
                     series[k]
+            self._watched.check()
         finally:
             self._seen = None
         return self._results(primitive, application)
 
     def _owns(self, x: Any) -> bool:
         return type(x) is JetTracer and x._owner is self
+
+    def _kept(self, x: np.ndarray) -> np.ndarray:
+        return x.copy() if x.nbytes <= SMALL else self._watched.keep(x)
 
     def _results(self, primitive: Primitive, application: _Application) -> Any:
         whole = self._seen is None
@@ -172,6 +179,8 @@ class JetTrace(Trace):
         """Return the application, the same one for the same operands."""
         assert self._seen is not None
         series = [x._series if self._owns(x) else None for x in operands]
+        if self._seen:
+            operands = tuple([self._kept(x) if type(x) is np.ndarray else x for x in operands])
         application = _Application(self, primitive, operands, series, params)
         for other in self._seen:
             if application.is_same(other):
@@ -206,7 +215,7 @@ class _Application:
     def _is_same_operand(series: Series | None, other: Series | None, x: Any, y: Any) -> bool:
         if series is not None or other is not None:
             return series is other
-        return x is y or (isinstance(x, bool | int | float | complex) and same_value(x, y))
+        return x is y or (isinstance(x, (*NUMBERS, np.ndarray)) and same_value(x, y))
 
     def begin(self, order: int) -> None:
         """Compute the values of the results, and choose the rule for their coefficients.

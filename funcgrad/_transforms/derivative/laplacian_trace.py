@@ -14,6 +14,7 @@ from funcgrad._core.bind import Trace, Tracer, bind, keeps, next_serial
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import CONSTANT, is_linear_in
 from funcgrad._core.trace.forward import ForwardTrace, ForwardTracer
+from funcgrad._core.trace.kept import SMALL, Watched
 from funcgrad._engines import engine_scope
 from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum
 from funcgrad._ops.layout.fill import ones_like
@@ -78,6 +79,8 @@ class LaplacianTrace(Trace):
         super().__init__()
         # The number of elements of the input.
         self.total = total
+        # The plain arrays that are read when derivatives are computed. The function may write to them.
+        self.watched = Watched(self.transform)
 
     def input(self, value: Any, first: int) -> LaplacianTracer:
         aval = aval_of(value)
@@ -94,7 +97,7 @@ class LaplacianTrace(Trace):
                 return bind(primitive, primals, params)
             # The fields are read now: a later write to an operand turns the tracer into a place.
             fields = {i: (x._directions, x._laplacian) for i, x in enumerate(operands) if mine[i]}
-            application = _Application(primitive, primals, fields, params, self.total)
+            application = _Application(primitive, primals, fields, params, self)
             carried = _rule_for(application)(application)
         found = [y if spread is None else LaplacianTracer(self, y, *spread) for y, spread in carried]
         return found if primitive.multiple_results else found[0]
@@ -114,7 +117,7 @@ class _Application(NamedTuple):
     primals: tuple
     active: dict[int, tuple[Directions, Any]]
     params: dict
-    total: int
+    trace: LaplacianTrace
 
     def run(self, values: Sequence[Any]) -> list[Any]:
         """Apply the primitive, with these values in place of the active operands."""
@@ -124,6 +127,16 @@ class _Application(NamedTuple):
     def _whole(self, values: Sequence[Any], others: Sequence[Any]) -> list[Any]:
         given = dict(zip(self.active, values, strict=True))
         return [given.get(i, x) for i, x in enumerate(others)]
+
+    def kept(self) -> _Application:
+        """Return the same with constants that a later write to them does not change, or not unnoticed."""
+        primals = [
+            x if i in self.active or type(x) is not np.ndarray else self._kept(x) for i, x in enumerate(self.primals)
+        ]
+        return self._replace(primals=tuple(primals))
+
+    def _kept(self, x: np.ndarray) -> np.ndarray:
+        return x.copy() if x.nbytes <= SMALL else self.trace.watched.keep(x)
 
     def push(self, ys: Sequence[Any], x_dots: Sequence[Any]) -> list[Any]:
         """Return the tangent of each result; ``None`` is zero."""
@@ -159,10 +172,10 @@ class _Application(NamedTuple):
         """Return the derivatives of the active operands: in one pattern if the result can have it, else dense."""
         parts = [directions.rows for directions, _ in self.active.values()]
         if self.primitive.elementwise:
-            return aligned(parts, shape, self.total) if len(parts) > 1 else parts
+            return aligned(parts, shape, self.trace.total) if len(parts) > 1 else parts
         if len(parts) == 1 and self.pattern(parts[0], shape) is not None:
             return parts
-        return [dense(rows, self.total) for rows in parts]
+        return [dense(rows, self.trace.total) for rows in parts]
 
     def spread(self, shape: tuple[int, ...]) -> _Application:
         """Return the same with the active operands of an elementwise operation broadcast, as their derivatives are."""
@@ -189,12 +202,14 @@ def _linear(application: _Application) -> _Carried:
     """Push derivatives and Laplacians as tangents, because the second derivative is zero."""
     ys = application.run(application.values)
     shape = aval_of(ys[0]).shape
+    application = application.kept()
 
     @functools.cache
     def pushed() -> list[Rows]:
+        application.trace.watched.check()
         parts = [directions.rows for directions, _ in application.active.values()]
         if is_sum(application.primitive) and parts[0].inputs is not None:
-            return [summed(parts[0], application.total, **application.params)]
+            return [summed(parts[0], application.trace.total, **application.params)]
         parts = application.rows(shape)
         pattern = application.pattern(parts[0], shape)
         return [Rows(values, pattern) for values in application.push_rows(ys, parts)]

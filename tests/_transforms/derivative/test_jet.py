@@ -14,7 +14,7 @@ import scipy.special
 from jax.experimental.jet import jet as jet_of_jax
 
 import funcgrad as fg
-from funcgrad.errors import NotDifferentiableError, TreeMismatchError
+from funcgrad.errors import NonFiniteError, NotDifferentiableError, OverwrittenError, TreeMismatchError
 
 RNG = np.random.default_rng(5)
 X = RNG.uniform(0.3, 0.8, 4)
@@ -266,6 +266,44 @@ def test_effects_happen_once(capsys: pytest.CaptureFixture[str]) -> None:
 
     fg.jet(f, (X,), (TERMS[:3],))
     assert capsys.readouterr().out.split().count("loop") == 2
+
+
+def test_a_rule_may_write_to_its_plain_arrays() -> None:
+    """Coefficients are computed after the rule has returned, from the numbers that it had used."""
+
+    def rule_with(size: int) -> Callable[..., Any]:
+        @fg.custom_jvp
+        def f(x: Any) -> Any:
+            return 6 * x**2
+
+        def rule(xs: Any, x_dots: Any) -> Any:
+            factor, y_dot = np.zeros(size), 0
+            for i in range(3):
+                factor[:] = i + 1
+                y_dot = y_dot + 2 * xs[0] * factor * x_dots[0]
+            return f(xs[0]), y_dot
+
+        f.defjvp(rule)
+        return f
+
+    assert_series(fg.jet(rule_with(4), (X,), (TERMS[:3],))[1], fg.jet(lambda x: 6 * x**2, (X,), (TERMS[:3],))[1])
+    with pytest.raises(OverwrittenError, match="jet: an array"):
+        fg.jet(rule_with(2000), (np.ones(2000),), ([np.ones(2000), 0],))
+
+
+def test_primitives_of_users() -> None:
+    cube_p = fg.extend.elementwise(
+        "cube_of_a_test", "x", numpy=lambda x: x**3, xla="cbrt", maps=[lambda t, x: 3 * x * x * t]
+    )
+    assert_series(fg.jet(cube_p, (X,), (TERMS,))[1], fg.jet(lambda x: x**3, (X,), (TERMS,))[1])
+
+
+def test_debug_nans_looks_at_the_coefficients() -> None:
+    zero = np.zeros(2)
+    with np.errstate(all="ignore"), pytest.raises(NonFiniteError), fg.debug_nans():
+        fg.jet(np.sqrt, (zero,), ([np.ones(2), 0],))
+    with np.errstate(all="ignore"), pytest.raises(NonFiniteError, match="the derivative of mul"), fg.debug_nans():
+        fg.jet(lambda x: x * np.full(2, 1e200), (zero,), ([np.ones(2), np.full(2, 1e300)],))
 
 
 def test_order_eight_takes_less_time_than_five_nested_jvp() -> None:
