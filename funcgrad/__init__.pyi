@@ -20,10 +20,12 @@ from ._core.bind import Tracer as Tracer, is_traced as is_traced
 from ._core.graph.ir import Graph as Graph
 from ._core.tracebacks import full_tracebacks as full_tracebacks
 from ._transforms.base.shape_dtype import ShapeDtype as ShapeDtype
-from ._transforms.base.stage import make_graph as make_graph
+from ._transforms.base.stage import eval_shape as eval_shape, make_graph as make_graph
 from ._transforms.compiled.jit import jit as jit
+from ._transforms.control.associative import associative_scan as associative_scan
 from ._transforms.control.checkpoint import checkpoint as checkpoint
 from ._transforms.control.loops import cond as cond, fori_loop as fori_loop, scan as scan, while_loop as while_loop
+from ._transforms.control.switch import switch as switch
 from ._transforms.custom.callback import call_numpy as call_numpy
 from ._transforms.custom.decorators import custom_jvp as custom_jvp, custom_vjp as custom_vjp
 from ._transforms.custom.implicit import implicit_root as implicit_root
@@ -60,6 +62,7 @@ __all__ = [
     "SGDState",
     "ShapeDtype",
     "Tracer",
+    "associative_scan",
     "autograd",
     "breakpoint",
     "call_numpy",
@@ -72,6 +75,7 @@ __all__ = [
     "debug_print",
     "delta_method",
     "errors",
+    "eval_shape",
     "extend",
     "fori_loop",
     "from_jax",
@@ -108,6 +112,7 @@ __all__ = [
     "sharding",
     "sparse",
     "stop_gradient",
+    "switch",
     "tap",
     "taps",
     "testing",

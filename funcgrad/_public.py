@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 import lazy_loader
 
 T = TypeVar("T", bound=type)
+# Public packages that offer what other rooms have by another library's names.
+_NAMESPACES = ("funcgrad.jax", "funcgrad.torch")
 
 # The module that defines each published function or class: doctest and the reference find sources and examples by it.
 origins: dict[Any, str] = {}
@@ -79,6 +81,9 @@ def _publish(module: ModuleType, name: str) -> None:
     if not isinstance(value, FunctionType | type) or not value.__module__.startswith("funcgrad"):
         return
     if value in origins and len(value.__module__) <= len(module.__name__):
+        return
+    if module.__name__.startswith(_NAMESPACES) and not value.__module__.startswith(_NAMESPACES):
+        # Another library's namespace does not rename what other rooms have.
         return
     origins.setdefault(value, value.__module__)
     value.__module__ = module.__name__

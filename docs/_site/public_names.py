@@ -21,13 +21,14 @@ from funcgrad._public import origins
 
 # Chapters of the reference, each with the modules whose names begin so; the longest beginning decides.
 CHAPTERS = {
-    "Transforms": ("funcgrad",),
+    "Transforms": ("funcgrad", "funcgrad.sparse"),
     "NumPy": ("funcgrad.numpy",),
     "SciPy": ("funcgrad.scipy",),
     "Random numbers": ("funcgrad.random",),
     "Optimizers": ("funcgrad.optim", "funcgrad.sharding"),
     "Tensors and networks": ("funcgrad.autograd", "funcgrad.nn"),
-    "Trees and files": ("funcgrad.tree", "funcgrad.sparse", "funcgrad.io"),
+    "PyTorch's namespace": ("funcgrad.torch",),
+    "Trees and files": ("funcgrad.tree", "funcgrad.io"),
     "Other libraries": ("funcgrad.interop",),
     "Errors, checks, extension": (
         "funcgrad.errors",
@@ -59,7 +60,7 @@ GROUPS = {
     },
 }
 # Functions that NumPy or SciPy name: what they compute is said there, and what is said here is made by calling them.
-MIRRORS = ("funcgrad.numpy", "funcgrad.scipy")
+MIRRORS = ("funcgrad.numpy", "funcgrad.scipy", "funcgrad.torch")
 
 
 @dataclass
@@ -149,7 +150,7 @@ def mirrored(value: Any, module: str) -> str:
     if not module.startswith(MIRRORS):
         return ""
     said = inspect.getdoc(value) or ""
-    if said.startswith(("``numpy.", "``scipy.")):
+    if said.startswith(("``numpy.", "``scipy.", "``torch.")):
         return said.split("``")[1]
     theirs, name = module.removeprefix("funcgrad."), getattr(value, "__name__", "")
     there = importlib.util.find_spec(theirs) is not None and hasattr(importlib.import_module(theirs), name)

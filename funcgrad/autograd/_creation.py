@@ -11,6 +11,7 @@ from funcgrad._core.bind import is_engine_value
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad.autograd._methods.to import number_dtype
 from funcgrad.autograd._tape.base import TensorBase
+from funcgrad.autograd._tape.dtypes import default_dtype
 from funcgrad.autograd._tensor import Tensor, rebuild
 from funcgrad.autograd._torch import converted
 from funcgrad.numpy.extend import as_value, is_foreign_array
@@ -60,7 +61,7 @@ def _copied(data: Any, dtype: np.dtype | None) -> Any:
         strong = hasattr(data, "dtype")
         array = np.array(_plain(data))
         if dtype is None and not strong and not _has_strong(data):
-            dtype = {"f": np.dtype(np.float32), "c": np.dtype(np.complex64)}.get(array.dtype.kind)
+            dtype = _default_of(array.dtype.kind)
         if not is_integral(array.dtype) and not is_inexact(array.dtype):
             raise TypeError(
                 f"tensor: data is a {type(data).__name__} that makes no array of numbers. Pass numbers or arrays."
@@ -69,6 +70,14 @@ def _copied(data: Any, dtype: np.dtype | None) -> Any:
     made = cast(data, data.dtype if dtype is None else dtype)
     # A JAX array cannot change, but a donated step may take its memory.
     return made.copy() if made is data and is_engine_value(data) else made
+
+
+def _default_of(kind: str) -> np.dtype | None:
+    """Return the dtype of tensors of Python floats or complex numbers; ``None`` for other numbers."""
+    if kind not in "fc":
+        return None
+    real = default_dtype()
+    return real if kind == "f" else np.result_type(real, np.complex64) if real.kind == "f" else np.dtype(np.complex64)
 
 
 def _plain(data: Any) -> Any:

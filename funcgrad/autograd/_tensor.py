@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,8 +14,21 @@ from funcgrad._core.bind import Tracer, lasting_traces
 from funcgrad._core.tracebacks import folded
 from funcgrad.autograd._memory.history import base_of, begin
 from funcgrad.autograd._memory.views import alias, array_function, copied, getitem, iterate
-from funcgrad.autograd._methods import arrays, drawn, elements, in_place, plain, scatter_reduce, selected
+from funcgrad.autograd._methods import (
+    arrays,
+    counted,
+    drawn,
+    elements,
+    in_place,
+    kinds,
+    matrices,
+    ordered,
+    plain,
+    scatter_reduce,
+    selected,
+)
 from funcgrad.autograd._methods.names import METHODS, Size, size_of
+from funcgrad.autograd._methods.to import CPU
 from funcgrad.autograd._tape.backward import backward, backward_from
 from funcgrad.autograd._tape.base import LeafNode, TensorBase, TensorTrace, owned_array, retained, set_value
 from funcgrad.autograd._tape.function import Function
@@ -54,10 +67,12 @@ class Tensor(TensorBase):
         __rpow__ = __matmul__ = __rmatmul__ = __floordiv__ = __mod__ = __neg__ = __abs__ = __len__ = Any
         __lt__ = __le__ = __gt__ = __ge__ = __and__ = __or__ = __xor__ = __invert__ = __setitem__ = Any
 
-    def __init_subclass__(cls) -> NoReturn:
-        raise TypeError(
-            "Tensor cannot be subclassed: operations would not know the subclass. Write functions of tensors."
-        )
+    def __init_subclass__(cls, *, around_traced: bool = False) -> None:
+        # Tensors around traced values are the only other kind: see ``_traced.py``.
+        if not around_traced:
+            raise TypeError(
+                "Tensor cannot be subclassed: operations would not know the subclass. Write functions of tensors."
+            )
 
     @property
     def requires_grad(self) -> bool:
@@ -250,8 +265,8 @@ class Tensor(TensorBase):
 
     @property
     def device(self) -> Any:
-        """The device of the value: ``"cpu"`` for NumPy's, a ``jax.Device`` for JAX's."""
-        return getattr(self._value, "device", "cpu")
+        """The device of the value: ``device("cpu")`` for NumPy's, a ``jax.Device`` for JAX's."""
+        return CPU if type(self._value) is np.ndarray else getattr(self._value, "device", CPU)
 
     def numel(self) -> int:
         """Return the number of elements."""
@@ -270,6 +285,21 @@ class Tensor(TensorBase):
     def mT(self) -> Tensor:  # noqa: N802  (NumPy's and PyTorch's name)
         """The tensor with its last two axes exchanged."""
         return fnp.matrix_transpose(self)
+
+    @property
+    def H(self) -> Tensor:  # noqa: N802  (PyTorch's name)
+        """The matrix, conjugate and transposed."""
+        if len(self.shape) not in (0, 2):
+            raise RuntimeError(
+                f"tensor.H is only supported on matrices (2-D tensors). Got {len(self.shape)}-D tensor. For batches of "
+                "matrices, consider using tensor.mH"
+            )
+        return matrices.adjoint(self) if self.shape else fnp.conjugate(self)
+
+    @property
+    def mH(self) -> Tensor:  # noqa: N802  (PyTorch's name)
+        """The conjugate with its last two axes exchanged."""
+        return matrices.adjoint(self)
 
     def __copy__(self) -> Tensor:
         made = alias(self)
@@ -315,14 +345,17 @@ class Tensor(TensorBase):
     __array__, __dlpack__, __dlpack_device__ = plain.to_array, plain.to_dlpack, plain.dlpack_device
 
 
-for _methods in (METHODS, elements.METHODS, selected.METHODS, scatter_reduce.METHODS, arrays.METHODS):
+_ROOMS = (arrays, counted, drawn, elements, in_place, kinds, matrices, ordered, scatter_reduce, selected)
+for _methods in (METHODS, *[vars(_room).get("METHODS", {}) for _room in _ROOMS]):
     for _name, _method in _methods.items():
         if not _method.__doc__:
             _method.__doc__ = f"PyTorch's ``{_name}``."
         setattr(Tensor, _name, _method)
-for _room in (elements, selected, scatter_reduce, drawn, in_place):
-    for _name, _method in _room.IN_PLACE.items():
+for _methods in [vars(_room).get("IN_PLACE", {}) for _room in _ROOMS]:
+    for _name, _method in _methods.items():
         setattr(Tensor, _name, _method)
+for _name, _flag in kinds.FLAGS.items():
+    setattr(Tensor, _name, _flag)
 # The tape of all tensors.
 TRACE = TensorTrace(Tensor)
 lasting_traces.append(TRACE)

@@ -4,15 +4,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-PRECISION = 4
-THRESHOLD = 1000
-EDGE_ITEMS = 3
-LINE_WIDTH = 80
-DEFAULT_DTYPES = frozenset(np.dtype(name) for name in ("float32", "complex64", "int64", "bool"))
+from funcgrad.autograd._tape.dtypes import complex_of, default_dtype
+
+
+@dataclass
+class Options:
+    """How tensors are printed: PyTorch's options and their default values.
+
+    Args:
+        precision: digits after the point.
+        threshold: the number of elements above which the middle is left out.
+        edgeitems: how many elements are shown at each end then.
+        linewidth: characters in a line.
+        sci_mode: whether numbers are written with exponents; ``None`` decides by their size.
+    """
+
+    precision: int = 4
+    threshold: float = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
+
+
+# The options of the process, which ``torch.set_printoptions`` changes.
+OPTIONS = Options()
+DEFAULT_DTYPES = frozenset(np.dtype(name) for name in ("int64", "bool"))
 
 Format = Callable[[Any], str]
 
@@ -25,11 +46,11 @@ def tensor_text(value: np.ndarray, suffix: str) -> str:
         contents = "[]"
         if value.ndim != 1:
             suffixes.append(f"size={value.shape}")
-        if value.dtype != np.float32:
+        if value.dtype != default_dtype():
             suffixes.append(f"dtype={value.dtype.name}")
     else:
         contents = _contents(value, len(prefix))
-        if value.dtype not in DEFAULT_DTYPES:
+        if value.dtype not in (*DEFAULT_DTYPES, default_dtype(), complex_of(default_dtype())):
             suffixes.append(f"dtype={value.dtype.name}")
     if suffix:
         suffixes.append(suffix)
@@ -40,7 +61,7 @@ def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
     parts = [text]
     length = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
-        if length + len(suffix) + 2 > LINE_WIDTH:
+        if length + len(suffix) + 2 > OPTIONS.linewidth:
             parts.append(",\n" + " " * indent + suffix)
             length = indent + len(suffix)
         else:
@@ -53,7 +74,7 @@ def _contents(value: np.ndarray, indent: int) -> str:
     if value.dtype.kind == "V":
         # The dtype is bfloat16 or a similar one.
         value = value.astype(np.float32)
-    summarized = value.size > THRESHOLD
+    summarized = value.size > OPTIONS.threshold
     shown = _edges(value) if summarized else value
     if value.dtype.kind != "c":
         return _nested(value, indent, summarized, *_format(shown))
@@ -70,8 +91,8 @@ def _contents(value: np.ndarray, indent: int) -> str:
 def _edges(value: np.ndarray) -> np.ndarray:
     """Return the elements that are shown of a large array."""
     for axis, n in enumerate(value.shape):
-        if n > 2 * EDGE_ITEMS:
-            value = value.take([*range(EDGE_ITEMS), *range(n - EDGE_ITEMS, n)], axis)
+        if n > 2 * OPTIONS.edgeitems:
+            value = value.take([*range(OPTIONS.edgeitems), *range(n - OPTIONS.edgeitems, n)], axis)
     return value
 
 
@@ -85,14 +106,17 @@ def _format(value: np.ndarray) -> tuple[Format, int]:
     if not finite.size:
         return lambda x: _integer(x).rjust(1), 1
     sizes = np.abs(finite)
-    if sizes.max() / sizes.min() > 1000.0 or sizes.max() > 1.0e8 or sizes.min() < 1.0e-4:
-        width = max(len(f"{x:.{PRECISION}e}") for x in finite.tolist())
-        return lambda x: f"{x:{width}.{PRECISION}e}", width
+    scientific = OPTIONS.sci_mode
+    if scientific is None:
+        scientific = sizes.max() / sizes.min() > 1000.0 or sizes.max() > 1.0e8 or sizes.min() < 1.0e-4
+    if scientific:
+        width = max(len(f"{x:.{OPTIONS.precision}e}") for x in finite.tolist())
+        return lambda x: f"{x:{width}.{OPTIONS.precision}e}", width
     if (finite == np.ceil(finite)).all():
         width = max(len(f"{x:.0f}") + 1 for x in finite.tolist())
         return lambda x: _integer(x).rjust(width), width
-    width = max(len(f"{x:.{PRECISION}f}") for x in finite.tolist())
-    return lambda x: f"{x:.{PRECISION}f}".rjust(width), width
+    width = max(len(f"{x:.{OPTIONS.precision}f}") for x in finite.tolist())
+    return lambda x: f"{x:.{OPTIONS.precision}f}".rjust(width), width
 
 
 def _integer(x: float) -> str:
@@ -102,21 +126,25 @@ def _integer(x: float) -> str:
 def _nested(value: np.ndarray, indent: int, summarized: bool, write: Format, width: int) -> str:
     if value.ndim == 0:
         return write(value.item())
-    cut = summarized and len(value) > 2 * EDGE_ITEMS
+    cut = summarized and len(value) > 2 * OPTIONS.edgeitems
     if value.ndim == 1:
         return _vector(value, indent, cut, write, width)
-    rows = [*value[:EDGE_ITEMS], *value[-EDGE_ITEMS:]] if cut else list(value)
+    rows = [*value[: OPTIONS.edgeitems], *value[-OPTIONS.edgeitems :]] if cut else list(value)
     texts = [_nested(row, indent + 1, summarized, write, width) for row in rows]
     if cut:
-        texts.insert(EDGE_ITEMS, "...")
+        texts.insert(OPTIONS.edgeitems, "...")
     return "[" + ("," + "\n" * (value.ndim - 1) + " " * (indent + 1)).join(texts) + "]"
 
 
 def _vector(value: np.ndarray, indent: int, cut: bool, write: Format, width: int) -> str:
     if cut:
-        items = [*map(write, value[:EDGE_ITEMS].tolist()), " ...", *map(write, value[-EDGE_ITEMS:].tolist())]
+        items = [
+            *map(write, value[: OPTIONS.edgeitems].tolist()),
+            " ...",
+            *map(write, value[-OPTIONS.edgeitems :].tolist()),
+        ]
     else:
         items = list(map(write, value.tolist()))
-    per_line = max(1, (LINE_WIDTH - indent) // (width + 2))
+    per_line = max(1, (OPTIONS.linewidth - indent) // (width + 2))
     lines = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)]
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"

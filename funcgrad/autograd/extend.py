@@ -1,25 +1,46 @@
 """Names for other rooms of the library, besides the public ones. Other rooms import no other internals of this room."""
 
 from funcgrad._public import publish
+from funcgrad.autograd._methods.generators import Generator, default_generator
+from funcgrad.autograd._methods.results import RETURN_TYPES
+from funcgrad.autograd._methods.to import device, number_dtype
 from funcgrad.autograd._tape.base import is_tensor, set_value
+from funcgrad.autograd._tape.dtypes import default_dtype, promoted, result_dtype
+from funcgrad.autograd._tape.dtypes import set_default_dtype as set_dtype_of_floats
 from funcgrad.autograd._tape.handles import Hooks, RemovableHandle
 from funcgrad.autograd._tape.mode import recorded
-from funcgrad.autograd._tape.writes import WRITES
+from funcgrad.autograd._tape.writes import WRITES, type_name
 from funcgrad.autograd._tensor import TRACE, rebuild
+from funcgrad.autograd._text import OPTIONS as PRINT_OPTIONS
 from funcgrad.autograd._torch import array_of, converted, is_torchs
+from funcgrad.autograd._traced import lift, lower, on_values
 
 __all__ = [
+    "PRINT_OPTIONS",
+    "RETURN_TYPES",
     "TRACE",
     "WRITES",
+    "Generator",
     "Hooks",
     "RemovableHandle",
     "array_of",
     "converted",
+    "default_dtype",
+    "default_generator",
+    "device",
     "is_tensor",
     "is_torchs",
+    "lift",
+    "lower",
+    "number_dtype",
+    "on_values",
+    "promoted",
     "rebuild",
     "recorded",
+    "result_dtype",
+    "set_dtype_of_floats",
     "set_value",
+    "type_name",
 ]
 
 __dir__ = publish(__name__)

@@ -86,7 +86,7 @@ def test_what_may_be_a_part_of_another_is_not_written_to() -> None:
         (lambda x: x.add_(np.ones((2, 3))), r"output with shape \[3\] doesn't match the broadcast shape \[2, 3\]"),
         (
             lambda x: x.to(np.int64).clone().add_(0.5),
-            "result type Double can't be cast to the desired output type Long",
+            "result type Float can't be cast to the desired output type Long",
         ),
     ],
 )

@@ -16,6 +16,7 @@ from funcgrad._core.trace.jet import Coefficients, Series, quotient, square
 from funcgrad._ops.elementwise.cast import cast, conj_p, real_dtype, real_p
 from funcgrad._ops.elementwise.families import Elementwise, elementwise, predicate
 from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.layout.depends import product
 
 
 class ElementwiseProduct(Elementwise):
@@ -69,6 +70,7 @@ mul_p = elementwise(
     xla=_mul_xla,
     maps=ElementwiseProduct(("a", "b"), [lambda t, b: t * b, lambda t, a: t * a]),
     operator=True,
+    forms=Forms(new_memory=True, depends=product),
 )
 neg_p = elementwise("neg", "x", numpy=np.negative, xla="neg", maps=[lambda t: -t], operator=True)
 div_p = elementwise(

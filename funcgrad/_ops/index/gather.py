@@ -15,6 +15,7 @@ from funcgrad._core.trace.backward import Pieces
 from funcgrad._core.trace.derivative import ByEdges, Edge, LinearTogether, NodeMaker, lasting
 from funcgrad._core.trace.tape import Node, new_kind, next_serial
 from funcgrad._ops.index.batch import index_batch, scatter_batch
+from funcgrad._ops.index.depends import indexed, scattered
 from funcgrad._ops.index.plan import FULL, SLOT, Index, resolve
 from funcgrad._ops.index.xla import Piece, index_xla, pieces_of, scatter_xla
 
@@ -73,7 +74,7 @@ class _IndexDerivative(LinearTogether):
 
 index_p = ViewPrimitive(
     "index",
-    forms=Forms(basic=Basic.INDEX),
+    forms=Forms(basic=Basic.INDEX, depends=indexed),
     operands=("x", "*arrays"),
     numpy=_index_numpy,
     xla=index_xla,
@@ -161,7 +162,7 @@ scatter_p = Primitive(
     derivative=_ScatterDerivative(),
     batch=scatter_batch,
     cost=lambda y, *operands, **_: sum(x.size for x in operands),
-    forms=Forms(basic=Basic.SCATTER, new_memory=True),
+    forms=Forms(basic=Basic.SCATTER, new_memory=True, depends=scattered),
 )
 
 

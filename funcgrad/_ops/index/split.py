@@ -17,6 +17,7 @@ from funcgrad._engines import is_abstract
 from funcgrad._ops.elementwise.arithmetic import mul_p
 from funcgrad._ops.index.gather import slice_axis
 from funcgrad._ops.index.join import concatenate
+from funcgrad._ops.layout.depends import moved
 from funcgrad._ops.layout.shape import reshape
 from funcgrad.tree import set_packing
 
@@ -78,7 +79,7 @@ split_p = Primitive(
     batch=_split_batch,
     cost=lambda y, x, **_: 0,
     multiple_results=True,
-    forms=Forms(basic=Basic.SPLIT),
+    forms=Forms(basic=Basic.SPLIT, depends=moved),
 )
 
 

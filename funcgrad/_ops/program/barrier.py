@@ -12,6 +12,7 @@ from funcgrad._core.trace.batch import Shared
 from funcgrad._core.trace.derivative import CONSTANT, LinearTogether
 from funcgrad._engines import on_several_devices
 from funcgrad._ops.layout.batching import batch_same
+from funcgrad._ops.layout.depends import same
 
 stop_gradient_p = Primitive(
     "stop_gradient",
@@ -63,7 +64,7 @@ separate_p = Primitive(
     batch=_separate_batch,
     cost=lambda y, *xs: 0,
     multiple_results=True,
-    forms=Forms(basic=Basic.BARRIER),
+    forms=Forms(basic=Basic.BARRIER, depends=same),
 )
 
 
@@ -106,7 +107,7 @@ alike_p = Primitive(
     batch=_alike_batch,
     cost=lambda y, *xs: 0,
     multiple_results=True,
-    forms=Forms(basic=Basic.BARRIER),
+    forms=Forms(basic=Basic.BARRIER, depends=same),
 )
 
 

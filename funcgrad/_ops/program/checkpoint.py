@@ -6,12 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from funcgrad._core.aval import Aval
+from funcgrad._core.forms import Forms
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import LinearTogether
 from funcgrad._engines import NUMPY
 from funcgrad._ops.layout.copy import unshared
+from funcgrad._ops.layout.depends import same
 from funcgrad._ops.program.batch import batched_graph, shared
+from funcgrad._ops.program.depends import inside
 from funcgrad._ops.program.derivative import Moves
 from funcgrad._ops.program.derived import (
     Mask,
@@ -46,6 +49,7 @@ barrier_p = Primitive(
     batch=lambda primitive, size, operands, batched, params: shared(primitive(*operands), batched),
     cost=lambda y, *xs: 0,
     multiple_results=True,
+    forms=Forms(depends=same),
 )
 
 
@@ -118,6 +122,7 @@ checkpoint_p = Primitive(
     batch=_batch,
     cost=lambda y, *xs, graph: graph.flops,
     multiple_results=True,
+    forms=Forms(depends=inside),
 )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.bind import is_engine_value
+from funcgrad._core.bind import Tracer
 from funcgrad._core.trace.tape import kept_by, next_serial
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.plan import FULL, SLOT, Index
@@ -27,7 +27,7 @@ from funcgrad.autograd._memory.history import (
     steps_of,
 )
 from funcgrad.autograd._memory.views import copied
-from funcgrad.autograd._tape.base import TensorBase, TensorNode, is_tensor, set_value
+from funcgrad.autograd._tape.base import TensorBase, TensorNode, is_fixed, is_tensor, set_value
 from funcgrad.autograd._tape.writes import WRITES, arrays_in, owner_of, type_name
 from funcgrad.autograd._torch import array_of, is_torchs
 from funcgrad.errors import TracerAssignmentError
@@ -69,7 +69,7 @@ def compute(
         out: the same operation on an array, in place; used if nothing is recorded.
     """
     is_recorded = check_in_place(x, others, asked)
-    foreign = is_engine_value(x._value)
+    foreign = is_fixed(x._value)
     if not foreign:
         check_memory(x._value, others, apart=apart)
         if not is_recorded and out is not None and _is_written(x, out):
@@ -175,7 +175,7 @@ def set_item(self: Any, key: Any, other: Any) -> None:
     plain = tuple([np.asarray(value_of(entry)) if is_tensor(entry) else entry for entry in entries])
     key = plain if type(key) is tuple else plain[0]
     other = plain_value(other)
-    if is_engine_value(self._value):
+    if is_fixed(self._value):
         compute(self, lambda old: At(old)[key].set(other), (other,), _COPIED, asked=_ASSIGNED)
         return
     x, index, arrays = parse(self, key)
@@ -248,6 +248,8 @@ def _give(x: Any, value: Any, asked: str) -> None:
                 "change, and may be a part of another. Compute a new tensor, clone() it, or keep the values in NumPy."
             )
         sharing.append(source)
-    WRITES.note((x,), count=True)
+    if not isinstance(old, Tracer):
+        # No tape holds a traced value, which the transform keeps.
+        WRITES.note((x,), count=True)
     for one in sharing:
         set_value(one, value)

@@ -98,9 +98,9 @@ def _moved(self: Any, source: Any, destination: Any) -> Any:
     return self
 
 
-def _flip(self: Any, *axes: Any) -> Any:
+def _flip(self: Any, *axes: Any, dims: Any = ()) -> Any:
     """Return a copy in reverse order along axes."""
-    axes = dims_of(axes)
+    axes = dims_of(axes) or tuple(dims)
     if self.shape:
         return copied(fnp.flip(self, axes))
     check_of_scalar(axes)

@@ -18,6 +18,7 @@ from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.cast import cast, cast_p, real_dtype
 from funcgrad._ops.reduce.softmax import log_softmax_p
 from funcgrad.autograd._memory.views import copied, hold
+from funcgrad.autograd._tape.writes import type_name
 from funcgrad.numpy.extend import normalize_axes, normalize_axis
 
 
@@ -54,7 +55,7 @@ def _reduction(name: str) -> Callable[..., Any]:
     function = getattr(fnp, name)
 
     def method(self: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None, **options: Any) -> Any:
-        if dim is None is axis and keepdim is False and self.shape:
+        if dim is None is axis and keepdim is False and self.shape and self.dtype.kind != "u":
             return function(self, **options)
         if type(keepdim) is not bool:
             raise TypeError(
@@ -63,6 +64,8 @@ def _reduction(name: str) -> Callable[..., Any]:
             )
         if keepdim:
             options["keepdims"] = True
+        if self.dtype.kind == "u" and name in {"sum", "prod"}:
+            options.setdefault("dtype", np.int64)
         y = function(self, axis=_axis(name, self, dim, axis), **options)
         # A reduction over no axes returns the same array.
         return hold(y, y._value.copy()) if y._value is self._value else y
@@ -142,17 +145,26 @@ def norm(self: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
     return cast(root, real_dtype(self.dtype))
 
 
-def argsort(self: Any, dim: Any = -1, *, axis: Any = None, **options: Any) -> Any:
-    """Return the order in which elements ascend along an axis."""
-    if self.shape:
-        return fnp.argsort(self, dim if axis is None else axis, **options)
-    check_of_scalar((dim,))
-    return fnp.argsort(self.reshape(1), **options).reshape()
+def _of_floats(mean: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap the mean so that it refuses integers, whose mean has no dtype in PyTorch."""
+
+    @functools.wraps(mean)
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        dtype = options.get("dtype")
+        if (self.dtype if dtype is None else np.dtype(dtype)).kind in "biu":
+            given = "Input" if dtype is None else "Optional"
+            raise RuntimeError(
+                f"mean(): could not infer output dtype. {given} dtype must be either a floating point or complex "
+                f"dtype. Got: {type_name(self.dtype if dtype is None else np.dtype(dtype))}"
+            )
+        return mean(self, *args, **options)
+
+    return method
 
 
-_REDUCTIONS = ("sum", "mean", "prod", "argmax", "argmin", "all", "any")
+_REDUCTIONS = ("sum", "prod", "argmax", "argmin", "all", "any")
 METHODS: dict[str, Callable[..., Any]] = {
     **{name: _reduction(name) for name in _REDUCTIONS},
     **{name: _running(name) for name in ("cumsum", "cumprod")},
-    "argsort": argsort,
+    "mean": _of_floats(_reduction("mean")),
 }

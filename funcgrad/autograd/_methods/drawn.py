@@ -10,6 +10,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, is_floating
 from funcgrad.autograd._memory.write import plain_value, value_of
+from funcgrad.autograd._methods.generators import Generator, default_generator
 from funcgrad.autograd._methods.in_place import write_whole
 from funcgrad.autograd._tape.writes import type_name
 
@@ -19,30 +20,35 @@ _CONTINUOUS = frozenset({"normal_", "uniform_", "exponential_", "log_normal_", "
 
 
 def _drawn(name: str, title: str, draw: Callable[..., Any]) -> Method:
-    """Return a method that draws from a NumPy ``generator``, by default from NumPy's own stream."""
+    """Return a method that draws from a ``generator``, PyTorch's or NumPy's; by default from that of `manual_seed`."""
 
     @functools.wraps(draw)
     def method(self: Any, *args: Any, generator: Any = None, **options: Any) -> Any:
         if name in _CONTINUOUS and not is_floating(self.dtype):
             raise RuntimeError(f"\"{name}\" not implemented for '{type_name(self.dtype)}'")
-        numbers = draw(np.random if generator is None else generator, self.aval, *args, **options)
+        numbers = draw(default_generator if generator is None else generator, self.aval, *args, **options)
         return write_whole(self, np.asarray(numbers).astype(self.dtype), title, name)
 
     return method
+
+
+def _dtype(source: Any, aval: Aval) -> dict[str, Any]:
+    """Return the option that makes PyTorch's generator draw as PyTorch does for a dtype."""
+    return {"dtype": aval.dtype} if isinstance(source, Generator) else {}
 
 
 def _normal(source: Any, aval: Aval, mean: float = 0.0, std: float = 1.0) -> Any:
     """Fill with normally distributed numbers, in place."""
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    return source.normal(mean, std, aval.shape)
+    return source.normal(mean, std, aval.shape, **_dtype(source, aval))
 
 
 def _uniform(source: Any, aval: Aval, low: float = 0.0, high: float = 1.0) -> Any:
     """Fill with uniformly distributed numbers between two bounds, in place."""
     if not low <= high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
-    return source.uniform(low, high, aval.shape)
+    return source.uniform(low, high, aval.shape, **_dtype(source, aval))
 
 
 def _bernoulli(source: Any, aval: Aval, p: Any = 0.5) -> Any:

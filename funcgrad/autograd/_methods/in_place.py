@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._core.bind import is_engine_value
 from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.write import WHOLE
@@ -17,7 +16,7 @@ from funcgrad._ops.layout.fill import zeros_like
 from funcgrad.autograd._memory.history import check_in_place
 from funcgrad.autograd._memory.write import check_fits, check_memory, compute, plain_value, put, set_item, value_of
 from funcgrad.autograd._methods.names import METHODS
-from funcgrad.autograd._tape.base import is_tensor
+from funcgrad.autograd._tape.base import is_fixed, is_tensor
 
 Method = Callable[..., Any]
 _FULL = slice(None)
@@ -95,7 +94,7 @@ def _zero(self: Any) -> Any:
 
 def write_whole(self: Any, value: Any, title: str, asked: str) -> Any:
     """Write a value to all elements."""
-    if not is_engine_value(self._value):
+    if not is_fixed(self._value):
         return put(self, value, WHOLE, (), title, asked=asked)
 
     def filled(x: Any) -> Any:
@@ -128,7 +127,7 @@ def _copy(self: Any, source: Any) -> Any:
         wide = None
     if wide != self.shape:
         check_in_place(self, (source,), "copy_")
-        if not is_engine_value(self._value):
+        if not is_fixed(self._value):
             check_memory(self._value, (source,))
         _refuse_shape(self, shape, wide)
     return write_whole(self, source, _COPIED, "copy_")

@@ -1,6 +1,6 @@
 """PyTorch's names for methods that NumPy's arrays lack or have under other names, as training loops use them.
 
-If a name has another meaning in NumPy, the call must say which one is meant: see ``ambiguous.py``.
+Methods have PyTorch's meaning, NumPy's functions of tensors (``np.std(t)``) NumPy's.
 """
 
 from __future__ import annotations
@@ -14,15 +14,17 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import is_floating, is_integral
-from funcgrad._core.bind import NO_PARAMS, bind, is_engine_value
+from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._core.words import described, shown
 from funcgrad._ops.elementwise.activation import relu_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.transcendental import logistic_p
 from funcgrad._ops.layout.diagonal import writable_diagonal
 from funcgrad.autograd._memory.views import chunk, copied, copying, expanded, hold, split, unbind, viewing
-from funcgrad.autograd._methods import ambiguous, dims
+from funcgrad.autograd._methods import dims
 from funcgrad.autograd._methods.to import to
+from funcgrad.autograd._tape.base import is_fixed
+from funcgrad.autograd._tape.dtypes import default_dtype
 from funcgrad.numpy.extend import astype_method, clamp, diagonal_of, reshape_method
 
 
@@ -92,7 +94,8 @@ def _expand(self: Any, *lengths: Any) -> Any:
     return expanded(self, shape)
 
 
-def _transpose(self: Any, *axes: Any) -> Any:
+def _transpose(self: Any, *axes: Any, **dims_: int) -> Any:
+    axes = (*axes, *[dims_[name] for name in ("dim0", "dim1") if name in dims_])
     # Two numbers are the axes to exchange, as in PyTorch. NumPy would need a permutation of two axes.
     if len(axes) == 2 and all(isinstance(axis, int) for axis in axes):
         return _swapped(self, *axes)
@@ -114,7 +117,7 @@ def _matrix_transposed(self: Any) -> Any:
 
 def _view(self: Any, *shape: Any) -> Any:
     y = self.reshape(*shape)
-    if not is_engine_value(self._value) and not np.may_share_memory(y._value, self._value) and y.size:
+    if not is_fixed(self._value) and not np.may_share_memory(y._value, self._value) and y.size:
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
             "contiguous subspaces). Use .reshape(...) instead."
@@ -123,7 +126,7 @@ def _view(self: Any, *shape: Any) -> Any:
 
 
 def _contiguous(self: Any) -> Any:
-    return self if is_engine_value(self._value) or self._value.flags.c_contiguous else _in_order(copied(self))
+    return self if is_fixed(self._value) or self._value.flags.c_contiguous else _in_order(copied(self))
 
 
 def _in_order(made: Any) -> Any:
@@ -203,7 +206,7 @@ def _converted(dtype: Any) -> Callable[[Any], Any]:
 
 
 def _inexact(self: Any) -> Any:
-    return cast(self, np.dtype(np.float64)) if is_integral(self.dtype) else self
+    return cast(self, default_dtype()) if is_integral(self.dtype) else self
 
 
 def _itself(self: Any) -> Any:
@@ -238,7 +241,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "view_as": viewing(lambda self, other: _view(self, shape_of("view_as", other))),
     "type_as": _type_as,
     "expand": _expand,
-    "permute": viewing(lambda self, *axes: fnp.transpose(self, dims_of(axes))),
+    "permute": viewing(lambda self, *axes, dims=(): fnp.transpose(self, dims_of(axes) or tuple(dims))),
     "transpose": viewing(_transpose),
     "swapaxes": viewing(_swapped),
     "t": viewing(_matrix_transposed),
@@ -271,7 +274,6 @@ METHODS: dict[str, Callable[..., Any]] = {
     "cdouble": _converted(np.complex128),
     "bfloat16": _converted(ml_dtypes.bfloat16),
     **dims.METHODS,
-    **ambiguous.METHODS,
     "nelement": lambda self: int(self.size),
     "is_floating_point": lambda self: is_floating(self.dtype),
     "is_complex": lambda self: self.dtype.kind == "c",

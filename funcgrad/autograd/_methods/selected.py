@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._core.bind import is_engine_value
 from funcgrad.autograd._memory.history import check_in_place
 from funcgrad.autograd._memory.views import getitem
 from funcgrad.autograd._memory.write import check_memory, compute, plain_value, put, value_of
-from funcgrad.autograd._tape.base import is_tensor
+from funcgrad.autograd._tape.base import is_fixed, is_tensor
 from funcgrad.autograd._tape.writes import type_name
 from funcgrad.numpy.extend import At, normalize_axis, parse
 
@@ -230,7 +229,7 @@ def _new(choose: Callable[..., Chosen]) -> Method:
 
 def _write(x: Any, chosen: Chosen, asked: str) -> Any:
     key, value, title, adds, source = chosen
-    if not adds and not is_engine_value(x._value):
+    if not adds and not is_fixed(x._value):
         x, index, arrays = parse(x, key)
         return put(x, value, index, arrays, title, asked=asked, source=source)
 
@@ -255,7 +254,7 @@ def _in_place(name: str, choose: Callable[..., Chosen]) -> Method:
             # The refusal of any write to this tensor comes first.
             others = (*args, *options.values())
             check_in_place(self, others, name)
-            if not is_engine_value(self._value):
+            if not is_fixed(self._value):
                 check_memory(self._value, others, apart=True)
             raise
         return _write(self, chosen, name)

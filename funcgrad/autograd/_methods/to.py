@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,6 +14,46 @@ from funcgrad.autograd._tape.base import is_tensor
 
 # PyTorch's names of devices, and JAX's names of the platforms.
 _PLATFORMS = {"cpu": "cpu", "cuda": "gpu", "gpu": "gpu", "tpu": "tpu", "mps": "gpu", "xpu": "gpu", "meta": "meta"}
+
+
+class device(str):  # noqa: N801  (PyTorch's name)
+    """The name of a device. Tensors are on the device of their value, ``cpu`` for NumPy's.
+
+    Example:
+        >>> from funcgrad.autograd import tensor
+        >>> tensor([1.0]).device
+        device(type='cpu')
+        >>> tensor([1.0]).device == "cpu"
+        True
+    """
+
+    __slots__ = ("index", "type")
+    type: str
+    index: int | None  # pyright: ignore[reportIncompatibleMethodOverride]  (PyTorch's name)
+
+    def __new__(cls, type: Any, index: int | None = None) -> Self:  # noqa: A002  (PyTorch's name)
+        name, _, number = str(type).partition(":")
+        if name not in _PLATFORMS:
+            raise RuntimeError(f"Expected one of {', '.join(_PLATFORMS)} device type at start of device string: {name}")
+        index = int(number) if number else index
+        made = super().__new__(cls, name if index is None else f"{name}:{index}")
+        made.type, made.index = name, index
+        return made
+
+    def __repr__(self) -> str:
+        return f"device(type={self.type!r}{'' if self.index is None else f', index={self.index}'})"
+
+    def __reduce__(self) -> Any:
+        return device, (self.type, self.index)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+CPU = device("cpu")
 
 
 def number_dtype(name: str, dtype: Any) -> np.dtype:

@@ -16,6 +16,7 @@ from funcgrad._core.bind import bind
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
 from funcgrad._core.trace.tape import Node, new_leaf, next_serial
+from funcgrad.autograd._tape.dtypes import result_dtype
 from funcgrad.autograd._tape.mode import recording
 
 
@@ -63,6 +64,7 @@ class TensorBase(ReverseTracer):
 
     __slots__ = ("__weakref__", "_changed", "_gradient", "_is_parameter", "_seen", "_several", "_source")
     _held = ()
+    promotion = staticmethod(result_dtype)
 
     _owner: TensorTrace
     _node: TensorNode | None
@@ -179,6 +181,11 @@ retained: weakref.WeakValueDictionary[TensorNode, TensorBase] = weakref.WeakValu
 def is_tensor(x: Any) -> bool:
     """Return whether a value is a tensor."""
     return isinstance(x, TensorBase)
+
+
+def is_fixed(value: Any) -> bool:
+    """Return whether a tensor's value cannot be written to, because it is JAX's or traced."""
+    return not isinstance(value, np.ndarray)
 
 
 def owned_array(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -104,6 +104,11 @@ def promote(*values: Any) -> tuple:
         >>> [x.dtype.name for x in fg.extend.promote(np.float32([1.0]), np.int64([2]), 3.0)]
         ['float64', 'float64', 'float64']
     """
+    rule = _promotion_of(values)
+    if rule is not None:
+        values = tuple([as_value(x) for x in values])
+        dtype = rule(values, None)
+        return tuple([cast(array_of(x), dtype) for x in values])
     arrays = [x if getattr(x, "shape", ()) else strong(x) for x in values]
     dtype = common_dtype(*[x.dtype for x in arrays])
     return tuple([cast(x, dtype) for x in arrays])
@@ -111,9 +116,18 @@ def promote(*values: Any) -> tuple:
 
 def promote_weakly(*values: Any) -> tuple:
     """Return values as arrays of their common dtype. Python numbers are weak, as in ufuncs (NEP 50)."""
-    dtype = result_dtype(*values)
+    rule = _promotion_of(values)
+    dtype = result_dtype(*values) if rule is None else rule(values, None)
     # A Python number is converted without a primitive, which would take ten times as long.
     return tuple([dtype.type(x) if type(x) in PYTHON_NUMBERS else cast(x, dtype) for x in values])
+
+
+def _promotion_of(values: tuple) -> Callable[[tuple, Any], np.dtype] | None:
+    """Return the rule of promotion that an operand brings with it; ``None`` for NumPy's."""
+    for x in values:
+        if isinstance(x, Tracer) and x.promotion is not None:
+            return x.promotion
+    return None
 
 
 def strong(x: Any) -> Any:
@@ -176,6 +190,10 @@ def operands_for(ufunc: np.ufunc, values: tuple) -> tuple:
         if (x.dtype.kind == "O" if type(x) is np.ndarray else not is_value(x)) and _is_numpys(values):
             return values
     values = tuple([as_value(x) for x in values])
+    rule = _promotion_of(values)
+    if rule is not None and any(len(set(loop.partition("->")[0])) == 1 for loop in ufunc.types):
+        dtype = rule(values, ufunc)
+        values = tuple([x if type(x) in PYTHON_NUMBERS else cast(x, dtype) for x in values])
     if ufunc in _COMPARISONS:
         values = _comparable(*values)
     kinds = tuple([kind_of(x) for x in values])

@@ -1,0 +1,149 @@
+"""Methods and attributes that say what a tensor is, those of devices and memory, and changes of shape in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad import numpy as fnp
+from funcgrad.autograd._memory.views import split
+from funcgrad.autograd._methods.names import METHODS as NAMES
+from funcgrad.autograd._tape.base import set_value
+from funcgrad.autograd._tape.writes import WRITES, type_name
+
+Method = Callable[..., Any]
+
+
+def _type(self: Any, dtype: Any = None) -> Any:
+    """Return the name of the tensor's type, or the tensor in another dtype."""
+    if dtype is None:
+        return f"torch.{type_name(self.dtype)}Tensor"
+    return self.to(_TYPES.get(dtype, dtype) if isinstance(dtype, str) else dtype)
+
+
+_TYPES = {
+    f"torch.{kind}Tensor": np.dtype(name)
+    for kind, name in {
+        "Float": "f4",
+        "Double": "f8",
+        "Half": "f2",
+        "Long": "i8",
+        "Int": "i4",
+        "Short": "i2",
+        "Char": "i1",
+        "Byte": "u1",
+        "Bool": "?",
+    }.items()
+}
+
+
+def _stride(self: Any, dim: int | None = None) -> Any:
+    """Return how many elements lie between neighbours along each axis, or along one."""
+    value = np.asarray(self._value)
+    steps = tuple([n // max(value.itemsize, 1) for n in value.strides])
+    return steps if dim is None else steps[dim]
+
+
+def _storage_offset(self: Any) -> int:
+    """Return how many elements of the memory's owner lie before the first one."""
+    value = self._value
+    owner = getattr(value, "base", None)
+    if not isinstance(owner, np.ndarray):
+        return 0
+    return (value.__array_interface__["data"][0] - owner.__array_interface__["data"][0]) // value.itemsize
+
+
+def _shape_changed(name: str) -> Method:
+    """Return the method that changes the shape in place, for tensors that require no gradient."""
+
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        if self.requires_grad:
+            raise RuntimeError(
+                f"{name}_: the tensor {self.aval} requires grad, and its shape was to change in place. Write x = "
+                f"x.{name}(...)."
+            )
+        WRITES.note((self,))
+        set_value(self, getattr(self, name)(*args, **options)._value)
+        return self
+
+    method.__doc__ = f"Change the shape in place, as ``{name}`` does."
+    return method
+
+
+def _new(self: Any, *size: Any) -> Any:
+    """Return a tensor of zeros of a shape, or of data, in this tensor's dtype."""
+    if len(size) == 1 and not isinstance(size[0], int):
+        return self.new_tensor(size[0])
+    return self.new_zeros(*size)
+
+
+def _pin_memory(self: Any) -> Any:
+    """Return the tensor itself: the host's memory is the only one."""
+    return self
+
+
+def _refuse_device(name: str) -> Method:
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        del args, options
+        return NAMES["to"](self, device=name)
+
+    method.__doc__ = f"Refuse to move the tensor to {name!r}, unless its value is there."
+    return method
+
+
+def _sum_to_size(self: Any, *size: Any) -> Any:
+    """Return the sum over the axes along which a shape was broadcast to this one."""
+    shape = tuple(size[0]) if len(size) == 1 and isinstance(size[0], list | tuple) else size
+    extra = len(self.shape) - len(shape)
+    if extra < 0 or any(n not in (1, m) for n, m in zip(shape, self.shape[extra:], strict=True)):
+        raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(self.shape)}}}.")
+    axes = (*range(extra), *[i + extra for i, n in enumerate(shape) if n == 1 != self.shape[i + extra]])
+    return fnp.sum(self, axis=axes, keepdims=True).reshape(shape) if axes else self
+
+
+METHODS: dict[str, Method] = {
+    "type": _type,
+    "stride": _stride,
+    "storage_offset": _storage_offset,
+    "data_ptr": lambda self: np.asarray(self._value).__array_interface__["data"][0],
+    "new": _new,
+    "pin_memory": _pin_memory,
+    "share_memory_": _pin_memory,
+    "cuda": _refuse_device("cuda"),
+    "xpu": _refuse_device("xpu"),
+    "get_device": lambda self: -1,
+    "is_signed": lambda self: self.dtype.kind not in "bu",
+    "is_nonzero": lambda self: bool(self),
+    "is_same_size": lambda self, other: self.shape == other.shape,
+    "is_conj": lambda self: False,
+    "is_neg": lambda self: False,
+    "is_pinned": lambda self: False,
+    "is_shared": lambda self: False,
+    "is_inference": lambda self: False,
+    "resolve_conj": _pin_memory,
+    "resolve_neg": _pin_memory,
+    "split_with_sizes": split,
+    "narrow_copy": lambda self, dim, start, length: self.narrow(dim, start, length).clone(),
+    "sum_to_size": _sum_to_size,
+}
+IN_PLACE: dict[str, Method] = {
+    f"{name}_": _shape_changed(name) for name in ["squeeze", "unsqueeze", "transpose", "t", "swapaxes", "swapdims"]
+}
+# Attributes, which are the same for all tensors of a kind.
+FLAGS: dict[str, Any] = {
+    "is_cuda": False,
+    "is_cpu": True,
+    "is_meta": False,
+    "is_mps": False,
+    "is_sparse": False,
+    "is_sparse_csr": False,
+    "is_quantized": False,
+    "is_nested": False,
+    "is_mkldnn": False,
+    "is_xpu": False,
+    "layout": "strided",
+    "output_nr": 0,
+    "names": None,
+}

@@ -1,0 +1,107 @@
+"""The dtypes of results where operands have several: PyTorch's promotion, and the default dtype of floats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from funcgrad._core.aval import aval_of, common_dtype, is_floating, is_integral
+
+_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+_FLOATS = frozenset({np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64), _BFLOAT16})
+# The dtype of floats that come from Python's numbers or from integers. One for the process, as in PyTorch.
+_default = [np.dtype(np.float32)]
+_NUMBERS = (bool, int, float, complex, np.generic)
+
+
+def default_dtype() -> np.dtype:
+    """Return the dtype of tensors that are made of Python floats."""
+    return _default[0]
+
+
+def set_default_dtype(dtype: np.dtype) -> None:
+    """Set the dtype of tensors that are made of Python floats.
+
+    Raises:
+        TypeError: the dtype is not a floating one.
+    """
+    if dtype not in _FLOATS:
+        raise TypeError(f"only floating-point types are supported as the default type, and {dtype} is none of them")
+    _default[0] = dtype
+
+
+def complex_of(dtype: np.dtype) -> np.dtype:
+    """Return the complex dtype of a floating dtype's digits; that of float32 for shorter ones."""
+    return np.dtype(f"c{2 * max(dtype.itemsize, 4)}")
+
+
+def _rank(dtype: np.dtype) -> int:
+    """Return the place of a dtype among bools, integers, floats and complex numbers."""
+    if dtype.kind == "b":
+        return 0
+    return 1 if is_integral(dtype) else 3 if dtype.kind == "c" else 2
+
+
+def promoted(first: np.dtype, second: np.dtype) -> np.dtype:
+    """Return the dtype of two tensors' sum: of floats and integers that of the floats, as in PyTorch."""
+    if first is second:
+        return first
+    low, high = sorted((first, second), key=_rank)
+    if _rank(low) < 2 <= _rank(high) or _rank(low) == 0:
+        return high
+    if {first, second} == {_BFLOAT16, np.dtype(np.float16)}:
+        return np.dtype(np.float32)
+    if _rank(high) == 3 and low.itemsize < 4:
+        return high
+    return common_dtype(first, second)
+
+
+def _joined(dtypes: Sequence[np.dtype]) -> np.dtype | None:
+    """Return the common dtype of operands of one kind; ``None`` if there are none."""
+    found = None
+    for dtype in dtypes:
+        found = dtype if found is None else promoted(found, dtype)
+    return found
+
+
+def _over(higher: np.dtype | None, lower: np.dtype | None) -> np.dtype | None:
+    """Return the dtype of operands of which the lower ones count only if they are of a greater kind."""
+    if higher is None or lower is None:
+        return higher or lower
+    if _rank(higher) >= _rank(lower):
+        return higher
+    if _rank(higher) == 2:
+        # A real tensor with a complex number: the complex dtype of the tensor's digits.
+        return complex_of(higher)
+    return promoted(higher, lower)
+
+
+def _number_dtype(x: Any) -> np.dtype:
+    """Return the dtype of a number that does not widen: a Python number, or a scalar of NumPy's."""
+    kind = np.dtype(type(x)).kind
+    if kind in "biu":
+        return np.dtype(bool) if kind == "b" else np.dtype(np.int64)
+    return complex_of(default_dtype()) if kind == "c" else default_dtype()
+
+
+def result_dtype(values: Sequence[Any], ufunc: np.ufunc | None = None) -> np.dtype:
+    """Return the dtype in which a function computes with tensors, arrays and numbers, by PyTorch's rules.
+
+    Tensors with axes decide. One without axes, and then a number, counts only if it is of a greater kind: bool,
+    integer, floating, complex. Integers become floats of the default dtype if the ufunc computes with floats.
+
+    Source: https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc.
+    """
+    numbers = [_number_dtype(x) for x in values if isinstance(x, _NUMBERS)]
+    avals = [aval_of(x) for x in values if not isinstance(x, _NUMBERS)]
+    arrays = _joined([aval.dtype for aval in avals if aval.shape])
+    points = _joined([aval.dtype for aval in avals if not aval.shape])
+    dtype = _over(_over(arrays, points), _joined(numbers))
+    assert dtype is not None, "a tensor is among the operands"
+    if ufunc is None or not is_integral(dtype):
+        return dtype
+    loop = ufunc.resolve_dtypes((dtype,) * ufunc.nin + (None,) * ufunc.nout)
+    return default_dtype() if is_floating(loop[0]) else dtype

@@ -1,0 +1,52 @@
+"""PyTorch's namespace: ``import funcgrad.torch as torch``.
+
+Each name refers to what ``funcgrad.autograd``, ``funcgrad.numpy``, ``funcgrad.nn`` and ``funcgrad.optim`` have. PyTorch
+is not imported.
+"""
+
+import sys as _sys
+from typing import Any as _Any
+
+from funcgrad import nn as nn
+from funcgrad import optim as optim
+from funcgrad._public import publish as _publish
+from funcgrad.autograd import Tensor as Tensor
+from funcgrad.autograd import enable_grad as enable_grad
+from funcgrad.autograd import is_grad_enabled as is_grad_enabled
+from funcgrad.autograd import no_grad as no_grad
+from funcgrad.autograd import set_grad_enabled as set_grad_enabled
+from funcgrad.autograd.extend import Generator as Generator
+from funcgrad.autograd.extend import default_generator as default_generator
+from funcgrad.autograd.extend import device as device
+from funcgrad.torch import _creation, _devices, _drawn, _dtypes, _functions, _joined, _names, _settings
+from funcgrad.torch import fft as fft
+from funcgrad.torch import linalg as linalg
+from funcgrad.torch import special as special
+
+Size = tuple
+dtype = _dtypes.np.dtype
+inf, nan, pi, e = float("inf"), float("nan"), 3.141592653589793, 2.718281828459045
+newaxis = None
+strided = preserve_format = contiguous_format = channels_last = "strided"
+
+globals().update(_functions.FUNCTIONS)
+globals().update(_joined.FUNCTIONS)
+globals().update(_creation.FUNCTIONS)
+globals().update(_drawn.FUNCTIONS)
+globals().update(_dtypes.DTYPES)
+globals().update(_devices.NAMESPACES)
+for _function in (*_creation.PUBLIC, *_dtypes.PUBLIC, *_settings.FUNCTIONS, *_functions.ALIASES):
+    globals()[_function.__name__] = _function
+
+
+def __getattr__(name: str) -> _Any:
+    return _names.refuse("torch", name, globals())
+
+
+# ``import funcgrad.torch.nn.functional as F`` finds the modules of the rooms themselves.
+for _room in (nn, optim):
+    for _name, _module in list(_sys.modules.items()):
+        if _name == _room.__name__ or (_name.startswith(f"{_room.__name__}.") and "._" not in _name):
+            _sys.modules[_name.replace("funcgrad.", "funcgrad.torch.", 1)] = _module
+
+__dir__ = _publish(__name__)

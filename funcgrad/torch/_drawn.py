@@ -1,0 +1,104 @@
+"""Functions that make tensors of random numbers, PyTorch's for the same seed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad.autograd.extend import TRACE, Generator, default_generator, is_tensor, lower, type_name
+from funcgrad.torch._creation import dtype_of, finished, like, plain, sizes_of, titled
+
+Made = Callable[..., Any]
+
+
+def _drawn(name: str, draw: Callable[[Generator, tuple[int, ...], np.dtype], Any]) -> Made:
+    def function(*size: Any, **options: Any) -> Any:
+        shape, dtype = sizes_of(name, size, options), dtype_of(name, options)
+        return finished(name, draw(_source(options.get("generator")), shape, dtype), options)
+
+    return titled(function, name, "return random numbers of a shape, PyTorch's for the same seed.")
+
+
+def _source(generator: Any) -> Any:
+    return default_generator if generator is None else generator
+
+
+def _uniform(source: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    return _check_floating("rand", dtype) or source.random(shape, dtype)
+
+
+def _normal(source: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    if dtype.kind == "c":
+        parts = source.normal(0.0, math.sqrt(0.5), (*shape, 2), np.dtype(f"f{dtype.itemsize // 2}"))
+        return parts.view(dtype)[..., 0]
+    return _check_floating("normal_kernel_cpu", dtype) or source.normal(0.0, 1.0, shape, dtype)
+
+
+def _check_floating(name: str, dtype: np.dtype) -> None:
+    if dtype.kind in "biu":
+        raise NotImplementedError(f"\"{name}\" not implemented for '{type_name(dtype)}'")
+
+
+def _integers(generator: Any, shape: tuple[int, ...], dtype: np.dtype, low: int, high: int | None = None) -> Any:
+    low, high = (0, low) if high is None else (low, high)
+    if not low < high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    return _source(generator).integers(low, high, shape, dtype)
+
+
+def randint(*args: Any, **options: Any) -> Any:
+    """``torch.randint``: return random integers from ``low``, 0 by default, to ``high - 1``."""
+    given = list(args)
+    size = options.pop("size", None)
+    size = given.pop() if size is None else size
+    low = options.pop("low", None)
+    high = options.pop("high", None)
+    if high is None:
+        high = given.pop()
+    low = given.pop() if given else 0 if low is None else low
+    dtype = dtype_of("randint", options, np.int64)
+    drawn = _integers(options.get("generator"), sizes_of("randint", (size,), {}), dtype, int(low), int(high))
+    return finished("randint", drawn, options)
+
+
+def randperm(n: int, **options: Any) -> Any:
+    """``torch.randperm``: return the integers below ``n`` in random order."""
+    if n < 0:
+        raise RuntimeError(f"n must be non-negative, got{n}")
+    dtype = dtype_of("randperm", options, np.int64)
+    return finished("randperm", _source(options.get("generator")).permutation(n).astype(dtype), options)
+
+
+def normal(mean: Any, std: Any = 1.0, size: Any = None, **options: Any) -> Any:
+    """``torch.normal``: return normal numbers of means and standard deviations, or of a shape."""
+    source = _source(options.get("generator"))
+    if size is not None:
+        shape, dtype = sizes_of("normal", (size,), {}), dtype_of("normal", options)
+        return finished("normal", source.normal(plain(mean), plain(std), shape, dtype), options)
+    values = [lower(x)._value if is_tensor(x) else x for x in (mean, std)]
+    if np.any(np.asarray(values[1]) < 0):
+        raise RuntimeError("normal expects all elements of std >= 0.0")
+    like = next(x for x in (mean, std) if is_tensor(x))
+    shape = np.broadcast_shapes(*map(np.shape, values))
+    drawn = source.normal(0.0, 1.0, shape, like.dtype)
+    return finished("normal", (drawn * values[1] + values[0]).astype(like.dtype), options)
+
+
+def poisson(input: Any, generator: Any = None) -> Any:  # noqa: A002  (PyTorch's name)
+    """``torch.poisson``: return Poisson distributed numbers, each with the rate that an element is."""
+    rates = np.asarray(input.detach())
+    seed = int(_source(generator).long_words(1)[0])
+    return TRACE.constant(np.random.default_rng(seed).poisson(rates).astype(input.dtype))
+
+
+FUNCTIONS: dict[str, Made] = {
+    "rand": _drawn("rand", _uniform),
+    "randn": _drawn("randn", _normal),
+    "rand_like": like("rand_like", lambda generator, *of: _uniform(_source(generator), *of)),
+    "randn_like": like("randn_like", lambda generator, *of: _normal(_source(generator), *of)),
+    "randint_like": like("randint_like", _integers),
+    **{function.__name__: function for function in (normal, poisson, randint, randperm)},
+}

@@ -1,0 +1,85 @@
+"""PyTorch's names that are missing here: why, and what to use. `refuse` says so when one is asked for."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import NoReturn
+
+# Reasons, by names or beginnings of names (with a star) in PyTorch's namespace.
+REASONS: dict[str, str] = {
+    "tensors here are NumPy's arrays or JAX's on the device of their value; put a JAX array on another device": """
+        mtia cpu cudnn_* miopen_* mkldnn_* Stream Event get_device_module OutOfMemoryError AcceleratorError
+        GradScaler DeviceObjType StreamObjType is_vulkan_available
+    """,
+    "quantized dtypes and kernels have no derivatives and are PyTorch's own": """
+        quantize_* quantized_* fake_quantize_* fbgemm_* dequantize int_repr q_* qint* quint* qscheme per_tensor_*
+        per_channel_* fused_moving_avg_obs_fake_quant choose_qparams_optimized empty_quantized ao quantization
+        Q*Storage empty_per_channel_affine_quantized int1 int2 int3 int4 int5 int6 int7 uint1 uint2 uint3 uint4
+        uint5 uint6 uint7 bits* float8_* float4_*
+    """,
+    "programs are compiled by fg.jit, from functions of arrays": """
+        jit fx export compiler ScriptModule ScriptFunction* Script* *Type Graph GraphExecutorState FunctionSchema
+        CompilationUnit Code Block Node Value Use Argument ArgumentSpec CompleteArgumentSpec AliasDb ErrorReport
+        FileCheck import_ir_module* parse_* merge_type_from_type_comment unify_type_list OperatorInfo Gradient
+        IODescriptor TracingState ConcreteModuleTypeBuilder LiteScriptModule StaticModule Capsule fork wait cond
+        while_loop library ops classes package Sym* sym_* Tag init_num_threads CallStack JITException
+        DeepCopyMemoTable ThroughputBenchmark BenchmarkConfig BenchmarkExecutionStats InferredType Future FatalError
+        PRIVATE_OPS AggregationType AVG SUM Disable* Dispatch* Exclude*
+    """,
+    "sparse arrays are funcgrad.sparse's and SciPy's": """
+        sparse sparse_* dsmm hsmm hspmm smm spmm sspaddmm saddmm crow_indices_copy ccol_indices_copy
+        col_indices_copy row_indices_copy indices_copy values_copy resize_as_sparse_
+    """,
+    "several processes are JAX's; see docs/clusters.md": "distributed multiprocessing prepare_multiprocessing*",
+    "there is no automatic choice of narrow dtypes; convert with t.half() or t.bfloat16()": """
+        amp autocast autocast_* clear_autocast_cache get_autocast_* set_autocast_* is_autocast_*
+    """,
+    "it is a step inside PyTorch's kernels; use the module or function of nn": """
+        batch_norm_* native_* *_copy _* convolution conv_tbc rnn_* gru gru_cell lstm lstm_cell norm_except_dim
+        embedding_renorm_ feature_dropout feature_dropout_ feature_alpha_dropout_ dropout_ alpha_dropout_ celu_
+        selu_ rrelu_ threshold_ constant_pad_nd max_pool1d_with_indices sym_constrain_range* frobenius_norm
+        nuclear_norm grid_sampler* affine_grid_generator segment_reduce unsafe_* rnn_relu* rnn_tanh* channel_shuffle
+    """,
+    "memory is NumPy's: there are no storages": """
+        *Storage storage is_storage UntypedStorage TypedStorage Storage* as_strided as_strided_ as_strided_*
+        empty_strided empty_permuted from_file resize_as_ alias_copy DeserializationStorageContext
+        SerializationStorageContext PyTorchFileReader PyTorchFileWriter to_dlpack
+    """,
+    "it is old: write torch.tensor(..., dtype=...)": """
+        *Tensor set_default_tensor_type
+    """,
+    "PyTorch itself has replaced it by a function of torch.linalg": """
+        eig lstsq solve symeig matrix_rank lu lu_solve lu_unpack triangular_solve geqrf orgqr ormqr lobpcg
+        pca_lowrank svd_lowrank
+    """,
+    "it is not written yet": "",
+}
+
+
+def reason(name: str) -> str:
+    """Return why a name of PyTorch's is missing; the last reason if no other one fits."""
+    for text, patterns in REASONS.items():
+        if any(_fits(name, pattern) for pattern in patterns.split()):
+            return text
+    return list(REASONS)[-1]
+
+
+def _fits(name: str, pattern: str) -> bool:
+    if pattern.startswith("*"):
+        return name.endswith(pattern[1:])
+    return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern
+
+
+def refuse(module: str, name: str, known: Iterable[str]) -> NoReturn:
+    """Refuse a name that a module lacks, with the reason if PyTorch has the name, and the nearest name here."""
+    if name.startswith("__"):
+        raise AttributeError(f"module 'funcgrad.{module}' has no attribute '{name}'")
+    near = difflib.get_close_matches(name, [each for each in known if not each.startswith("_")], 1)
+    nearest = f" The nearest name here is {module}.{near[0]}." if near else ""
+    why = reason(name)
+    known_why = f"; {why}" if why != list(REASONS)[-1] else ""
+    raise AttributeError(
+        f"module 'funcgrad.{module}' has no attribute '{name}'. PyTorch's names are here in part{known_why}; "
+        f"docs/reference lists them.{nearest}"
+    )

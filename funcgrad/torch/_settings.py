@@ -1,0 +1,146 @@
+"""Modes, seeds and settings of the process, with PyTorch's names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad import autograd, nn
+from funcgrad.autograd.extend import PRINT_OPTIONS, TRACE, default_generator
+
+_DEFAULTS = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80}
+_PROFILES: dict[str, dict[str, Any]] = {
+    "default": _DEFAULTS,
+    "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
+    "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
+}
+
+
+class inference_mode:  # noqa: N801  (PyTorch's name)
+    """``torch.inference_mode``: record nothing, as `no_grad`; a context manager and a decorator.
+
+    Example:
+        >>> import funcgrad.torch as torch
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> with torch.inference_mode():
+        ...     print((2 * x).requires_grad)
+        False
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        # As a decorator without parentheses, it gets the function.
+        return autograd.no_grad(mode) if callable(mode) else super().__new__(cls)
+
+    def __init__(self, mode: Any = True) -> None:
+        self.mode = bool(mode)
+        self._inner: list[Any] = []
+
+    def _entered(self) -> Any:
+        return autograd.no_grad() if self.mode else autograd.enable_grad()
+
+    def __enter__(self) -> None:
+        self._inner.append(self._entered())
+        self._inner[-1].__enter__()
+
+    def __exit__(self, *details: object) -> None:
+        self._inner.pop().__exit__(*details)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorate a function, which then runs in this mode."""
+        return self._entered()(function)
+
+
+def is_inference_mode_enabled() -> bool:
+    """``torch.is_inference_mode_enabled``: return whether nothing is recorded."""
+    return not autograd.is_grad_enabled()
+
+
+def manual_seed(seed: int) -> Any:
+    """``torch.manual_seed``: start the random numbers of tensors and modules from a seed, as PyTorch's start."""
+    generator = default_generator.manual_seed(seed)
+    nn.manual_seed(seed)
+    return generator
+
+
+def seed() -> int:
+    """``torch.seed``: start the random numbers from a seed of the operating system, and return it."""
+    chosen = default_generator.seed()
+    nn.manual_seed(chosen)
+    return chosen
+
+
+def initial_seed() -> int:
+    """``torch.initial_seed``: return the seed that the random numbers started from."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Any:
+    """``torch.get_rng_state``: return the state of the random numbers, a tensor of bytes."""
+    return TRACE.constant(default_generator.get_state())
+
+
+def set_rng_state(new_state: Any) -> None:
+    """``torch.set_rng_state``: continue the random numbers from a state."""
+    default_generator.set_state(np.asarray(new_state))
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """``torch.set_printoptions``: set how tensors are printed.
+
+    Raises:
+        ValueError: the profile is none of PyTorch's.
+    """
+    if profile is not None and profile not in _PROFILES:
+        raise ValueError(f"set_printoptions: the profile is {profile!r}; needed one of {', '.join(_PROFILES)}.")
+    chosen = dict(_PROFILES[profile]) if profile is not None else {}
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    chosen.update({name: value for name, value in given.items() if value is not None})
+    for name, value in chosen.items():
+        setattr(PRINT_OPTIONS, name, value)
+    PRINT_OPTIONS.sci_mode = sci_mode
+
+
+def set_default_device(device: Any) -> None:
+    """``torch.set_default_device``: accept the CPU, where all tensors are made.
+
+    Raises:
+        RuntimeError: another device was named.
+    """
+    if device is not None and str(device).partition(":")[0] != "cpu":
+        raise RuntimeError(
+            f"set_default_device: {str(device)!r} was asked for; tensors are made on 'cpu'. For another device make "
+            "them of a JAX array: torch.tensor(jax.device_put(array, device))."
+        )
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """``torch.use_deterministic_algorithms``: change nothing, because every function is deterministic."""
+    del mode, warn_only
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """``torch.are_deterministic_algorithms_enabled``: return ``True``, because every function is deterministic."""
+    return True
+
+
+def compile(model: Any = None, **options: Any) -> Any:  # noqa: A001  (PyTorch's name)
+    """``torch.compile``: return the function or module itself; ``fg.jit`` compiles functions of arrays."""
+    del options
+    return (lambda function: function) if model is None else model
+
+
+FUNCTIONS = (
+    *(inference_mode, is_inference_mode_enabled, manual_seed, seed, initial_seed, get_rng_state, set_rng_state),
+    *(set_printoptions, set_default_device, use_deterministic_algorithms, are_deterministic_algorithms_enabled),
+    compile,
+)

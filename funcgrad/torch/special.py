@@ -1,0 +1,83 @@
+"""PyTorch's special functions: the functions of ``torch.special``, of tensors."""
+
+from collections.abc import Callable as _Callable
+from typing import Any as _Any
+
+from funcgrad._public import publish as _publish
+from funcgrad.autograd.extend import default_dtype as _default_dtype
+from funcgrad.autograd.extend import is_tensor as _is_tensor
+from funcgrad.scipy import special as _scipy
+from funcgrad.torch import _names
+from funcgrad.torch._functions import FUNCTIONS as _FUNCTIONS
+from funcgrad.torch._functions import of_tensors as _of_tensors
+
+# The functions of ``scipy.special`` that have other names in PyTorch; first those with the same.
+_SAME = """
+    entr erfc erfcx erfinv exp2 expit expm1 gammainc gammaincc gammaln i0 i0e i1 i1e log1p log_ndtr logit ndtr ndtri psi
+    xlog1py xlogy zeta erf
+"""
+_OTHER = {
+    "bessel_j0": "j0",
+    "bessel_j1": "j1",
+    "bessel_y0": "y0",
+    "bessel_y1": "y1",
+    "modified_bessel_i0": "i0",
+    "modified_bessel_i1": "i1",
+    "modified_bessel_k0": "k0",
+    "modified_bessel_k1": "k1",
+    "scaled_modified_bessel_k0": "k0e",
+    "scaled_modified_bessel_k1": "k1e",
+    "digamma": "digamma",
+}
+_POLYNOMIALS = {
+    "chebyshev_polynomial_t": "eval_chebyt",
+    "chebyshev_polynomial_u": "eval_chebyu",
+    "hermite_polynomial_h": "eval_hermite",
+    "hermite_polynomial_he": "eval_hermitenorm",
+    "laguerre_polynomial_l": "eval_laguerre",
+    "legendre_polynomial_p": "eval_legendre",
+}
+
+
+def _floating(x: _Any) -> _Any:
+    return x.to(_default_dtype()) if _is_tensor(x) and x.dtype.kind in "biu" else x
+
+
+def _of_scipy(name: str, ours: str) -> _Callable[..., _Any]:
+    function = getattr(_scipy, ours)
+
+    def special(input: _Any, *others: _Any) -> _Any:  # noqa: A002  (PyTorch's name)
+        return function(_floating(input), *map(_floating, others))
+
+    return _named(special, name, ours)
+
+
+def _polynomial(name: str, ours: str) -> _Callable[..., _Any]:
+    function = getattr(_scipy, ours)
+
+    def special(input: _Any, n: _Any) -> _Any:  # noqa: A002  (PyTorch's name)
+        return function(int(n), _floating(input))
+
+    return _named(special, name, ours)
+
+
+def _named(function: _Callable[..., _Any], name: str, ours: str) -> _Callable[..., _Any]:
+    function.__name__ = function.__qualname__ = name
+    made = _of_tensors(function)
+    made.__doc__ = f"``torch.special.{name}``: the function that ``scipy.special.{ours}`` is."
+    return made
+
+
+globals().update({name: _of_scipy(name, name) for name in _SAME.split() if name not in {"exp2", "expm1", "log1p"}})
+globals().update({name: _of_scipy(name, ours) for name, ours in _OTHER.items()})
+globals().update({name: _polynomial(name, ours) for name, ours in _POLYNOMIALS.items()})
+globals().update({name: _FUNCTIONS[name] for name in ("exp2", "expm1", "log1p", "round", "sinc", "polygamma", "logit")})
+globals().update({name: _FUNCTIONS[name] for name in ("softmax", "log_softmax", "logsumexp")})
+multigammaln = _FUNCTIONS["mvlgamma"]
+
+
+def __getattr__(name: str) -> _Any:
+    return _names.refuse("torch.special", name, globals())
+
+
+__dir__ = _publish(__name__)
