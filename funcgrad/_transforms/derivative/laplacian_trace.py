@@ -21,12 +21,11 @@ from funcgrad._ops.layout.fill import ones_like
 from funcgrad._transforms.derivative.directions import (
     Directions,
     Rows,
-    aligned,
+    arranged,
     dense,
     is_sum,
     on_rows,
     own_rows,
-    pattern_of,
     spread,
     squares,
     summed,
@@ -168,23 +167,36 @@ class _Application(NamedTuple):
     def laplacians(self) -> list[Any]:
         return [laplacian for _, laplacian in self.active.values()]
 
-    def rows(self, shape: tuple[int, ...]) -> list[Rows]:
-        """Return the derivatives of the active operands: in one pattern if the result can have it, else dense."""
-        parts = [directions.rows for directions, _ in self.active.values()]
+    @property
+    def parts(self) -> list[Rows]:
+        """The derivatives of the active operands."""
+        return [directions.rows for directions, _ in self.active.values()]
+
+    def arranged(self, ys: Sequence[Any]) -> tuple[list[Rows], list[np.ndarray | None]]:
+        """Return the derivatives of the active operands, and the inputs of the results, of a linear operation."""
+        avals = [aval_of(y) for y in ys]
+        return arranged(
+            self.primitive,
+            self.primals,
+            list(self.active),
+            self.parts,
+            avals=avals,
+            params=self.params,
+            total=self.trace.total,
+        )
+
+    def rows(self, ys: Sequence[Any]) -> tuple[list[Rows], np.ndarray | None]:
+        """Return the same of any operation: only an elementwise one may keep the inputs of elements."""
         if self.primitive.elementwise:
-            return aligned(parts, shape, self.trace.total) if len(parts) > 1 else parts
-        if len(parts) == 1 and self.pattern(parts[0], shape) is not None:
-            return parts
-        return [dense(rows, self.trace.total) for rows in parts]
+            parts, (inputs,) = self.arranged(ys)
+            return parts, inputs
+        return [dense(rows, self.trace.total) for rows in self.parts], None
 
     def spread(self, shape: tuple[int, ...]) -> _Application:
         """Return the same with the active operands of an elementwise operation broadcast, as their derivatives are."""
         if len(self.active) == 1:
             return self
         return self._replace(primals=tuple(self._whole([broadcast_to(x, shape) for x in self.values], self.primals)))
-
-    def pattern(self, rows: Rows, shape: tuple[int, ...]) -> np.ndarray | None:
-        return pattern_of(self.primitive, self.primals, list(self.active), rows, shape, self.params)
 
 
 def _rule_for(application: _Application) -> Callable[[_Application], _Carried]:
@@ -201,18 +213,16 @@ def _rule_for(application: _Application) -> Callable[[_Application], _Carried]:
 def _linear(application: _Application) -> _Carried:
     """Push derivatives and Laplacians as tangents, because the second derivative is zero."""
     ys = application.run(application.values)
-    shape = aval_of(ys[0]).shape
     application = application.kept()
 
     @functools.cache
     def pushed() -> list[Rows]:
         application.trace.watched.check()
-        parts = [directions.rows for directions, _ in application.active.values()]
-        if is_sum(application.primitive) and parts[0].inputs is not None:
-            return [summed(parts[0], application.trace.total, **application.params)]
-        parts = application.rows(shape)
-        pattern = application.pattern(parts[0], shape)
-        return [Rows(values, pattern) for values in application.push_rows(ys, parts)]
+        first = application.parts[0]
+        if is_sum(application.primitive) and first.inputs is not None:
+            return [summed(first, application.trace.total, **application.params)]
+        parts, inputs = application.arranged(ys)
+        return [Rows(*each) for each in zip(application.push_rows(ys, parts), inputs, strict=True)]
 
     laplacians = application.push(ys, application.laplacians)
     return [
@@ -241,12 +251,12 @@ def _elementwise(application: _Application) -> _Carried:
 def _product(application: _Application) -> _Carried:
     """Return a product of two factors: its Laplacian has twice the products of their derivatives."""
     (y,) = application.run(application.values)
-    parts = application.rows(aval_of(y).shape)
+    parts, inputs = application.rows([y])
     products = on_rows(lambda *x_dots: application.run(x_dots)[0], [rows.values for rows in parts])
     (laplacian,) = application.push([y], application.laplacians)
 
     def pushed() -> Rows:
-        return Rows(application.push_rows([y], parts)[0], parts[0].inputs)
+        return Rows(application.push_rows([y], parts)[0], inputs)
 
     return [(y, (Directions(pushed), _sum([laplacian, 2 * reduce_sum(products, (0,))])))]
 
@@ -255,12 +265,11 @@ def _general(application: _Application) -> _Carried:
     """Differentiate twice along each row."""
     ys = application.run(application.values)
     shape = aval_of(ys[0]).shape
-    parts = application.rows(shape)
+    parts, inputs = application.rows(ys)
     whole = application.spread(shape) if application.primitive.elementwise else application
     pairs = on_rows(lambda *x_dots: [*itertools.chain(*whole.push_twice(*x_dots)[1:])], [r.values for r in parts])
     first, second = pairs[: len(ys)], pairs[len(ys) :]
     laplacians = application.push(ys, application.laplacians)
-    inputs = application.pattern(parts[0], shape)
     carried = []
     for y, slopes, curvatures, laplacian in zip(ys, first, second, laplacians, strict=True):
         total = _sum([laplacian, None if curvatures is None else reduce_sum(curvatures, (0,))])

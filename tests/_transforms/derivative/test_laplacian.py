@@ -149,6 +149,24 @@ def test_only_the_derivatives_that_may_differ_from_zero_are_stored() -> None:
     np.testing.assert_allclose(total, np.sum(-x[2:] * np.sin(x[1:-1]) * x[:-2]))
 
 
+def moves(x: Any) -> Any:
+    """Elements that are joined, padded, split, gathered and written."""
+    y = np.concatenate([x[:1] ** 2, np.sin(x[1:]) * x[:-1]])
+    y = np.pad(np.stack([y, y[::-1] * 2]), ((0, 0), (1, 0))).T.reshape(-1)
+    a, b = np.split(y, 2)
+    z = np.zeros_like(x)
+    z[1:] = (a * b)[np.arange(len(x) - 1)]
+    z[0] = a[1]
+    return np.sum(z**3 + np.where(z > 0.1, z, -z) * x)
+
+
+def test_elements_that_move_keep_their_inputs() -> None:
+    x = RNG.normal(size=12)
+    np.testing.assert_allclose(fg.laplacian(moves)(x), of_hessian(moves)(x), rtol=1e-10)
+    # A dense Jacobian would take 12 GB.
+    assert np.isfinite(fg.laplacian(moves)(np.linspace(-1, 1, 40_000)))
+
+
 def test_the_function_may_write_to_its_plain_arrays() -> None:
     """Derivatives are computed later, from the numbers that the operation had used."""
 
