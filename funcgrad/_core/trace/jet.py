@@ -135,8 +135,9 @@ class JetTrace(Trace):
         self.order = order
         self.zeros_like = zeros_like
         self._scope_of = scope_of
-        # The applications of one operation of the function, and of those in the rules that it needs.
-        self._seen: list[_Application] | None = None
+        # The applications of one operation of the function, and of those in the rules that it needs, by primitive and
+        # series of the operands.
+        self._seen: dict[tuple[Any, ...], list[_Application]] | None = None
         # The plain arrays that rules read later. A rule of the user may write to them.
         self._watched = Watched(self.transform)
 
@@ -152,7 +153,7 @@ class JetTrace(Trace):
         if self._seen is not None:
             # A rule applies it. Its coefficients are computed one by one, as far as they are needed.
             return self._results(primitive, self._application(primitive, operands, params))
-        self._seen = []
+        self._seen, self._watched = {}, Watched(self.transform)
         try:
             with self._scope_of(values):
                 application = self._application(primitive, operands, params)
@@ -179,14 +180,16 @@ class JetTrace(Trace):
         """Return the application, the same one for the same operands."""
         assert self._seen is not None
         series = [x._series if self._owns(x) else None for x in operands]
-        if self._seen:
+        inside = bool(self._seen)
+        if inside:
             operands = tuple([self._kept(x) if type(x) is np.ndarray else x for x in operands])
         application = _Application(self, primitive, operands, series, params)
-        for other in self._seen:
+        alike = self._seen.setdefault((primitive, *map(id, series)), [])
+        for other in alike:
             if application.is_same(other):
                 return other
-        self._seen.append(application)
-        application.begin(self.order if len(self._seen) == 1 else 0)
+        alike.append(application)
+        application.begin(0 if inside else self.order)
         return application
 
 
@@ -204,18 +207,9 @@ class _Application:
         self.results: list[Series] = []
 
     def is_same(self, other: _Application) -> bool:
-        return (
-            self.primitive is other.primitive
-            and len(self.operands) == len(other.operands)
-            and all(map(self._is_same_operand, self.series, other.series, self.operands, other.operands))
-            and same_value(self.params, other.params)
-        )
-
-    @staticmethod
-    def _is_same_operand(series: Series | None, other: Series | None, x: Any, y: Any) -> bool:
-        if series is not None or other is not None:
-            return series is other
-        return x is y or (isinstance(x, (*NUMBERS, np.ndarray)) and same_value(x, y))
+        """Return whether another application of the primitive to the same series has the same constants."""
+        pairs = [(x, y) for s, x, y in zip(self.series, self.operands, other.operands, strict=True) if s is None]
+        return all(_is_same_constant(x, y) for x, y in pairs) and same_value(self.params, other.params)
 
     def begin(self, order: int) -> None:
         """Compute the values of the results, and choose the rule for their coefficients.
@@ -313,6 +307,10 @@ class _Application:
         if type(slope) is JetTracer and slope._owner is self.trace:
             return slope._series[k]
         return None if k else slope
+
+
+def _is_same_constant(x: Any, y: Any) -> bool:
+    return x is y or (isinstance(x, (*NUMBERS, np.ndarray)) and same_value(x, y))
 
 
 def _sum_of_products(primitive: Primitive, a: Sequence[Any], b: Sequence[Any], params: dict) -> Any:
