@@ -263,7 +263,7 @@ class _Application:
     def _product(self, k: int) -> Any:
         """Return the sum over all ways to divide the order among the factors."""
         factors = [self.whole[i].up_to(k) for i in self.active]
-        if len(factors) == 2 and factors[0] is factors[1] and self.primitive.elementwise:
+        if len(factors) == 2 and factors[0] is factors[1] and getattr(self.primitive.derivative, "commutes", False):
             return _square(k, factors[0])
         if len(factors) == len(self.operands) == 2:
             return _sum_of_products(self.primitive, factors[0], factors[1], self.params)

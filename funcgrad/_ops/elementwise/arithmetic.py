@@ -20,11 +20,11 @@ from funcgrad._ops.layout.depends import product
 
 
 class ElementwiseProduct(Elementwise):
-    """The derivative of an elementwise product."""
+    """The derivative of the elementwise product."""
 
     __slots__ = ()
 
-    is_product = True
+    is_product = commutes = True
 
 
 class Quotient(Elementwise):

@@ -298,6 +298,25 @@ def test_primitives_of_users() -> None:
     assert_series(fg.jet(cube_p, (X,), (TERMS,))[1], fg.jet(lambda x: x**3, (X,), (TERMS,))[1])
 
 
+def test_a_product_of_users_need_not_commute() -> None:
+    def multiply(a: Any, b: Any) -> Any:
+        return 2 * a * np.real(b)
+
+    product_p = fg.extend.elementwise(
+        "product_of_a_test",
+        "a b",
+        numpy=multiply,
+        xla=lambda lax, a, b: lax.mul(
+            lax.full_like(a, 2), lax.mul(a, lax.complex(lax.real(b), lax.full_like(lax.real(b), 0)))
+        ),
+        maps=fg.extend.Multilinear(("a", "b"), [lambda t, b: 2 * t * np.real(b), lambda t, a: np.real(2 * t * a) + 0j]),
+    )
+    x, term = X + 0.5j * X[::-1], X[::-1] + 1j * X
+    _, terms = fg.jet(lambda x: product_p(x, x), (x,), ([term, 0],))
+    np.testing.assert_allclose(terms[0], multiply(term, x) + multiply(x, term))
+    np.testing.assert_allclose(terms[1], 2 * multiply(term, term))
+
+
 def test_debug_nans_looks_at_the_coefficients() -> None:
     zero = np.zeros(2)
     with np.errstate(all="ignore"), pytest.raises(NonFiniteError), fg.debug_nans():
