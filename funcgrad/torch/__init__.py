@@ -19,6 +19,7 @@ from funcgrad.autograd.extend import Generator as Generator
 from funcgrad.autograd.extend import default_generator as default_generator
 from funcgrad.autograd.extend import device as device
 from funcgrad.torch import _creation, _devices, _drawn, _dtypes, _functions, _joined, _names, _settings
+from funcgrad.torch import autograd as autograd
 from funcgrad.torch import fft as fft
 from funcgrad.torch import linalg as linalg
 from funcgrad.torch import special as special

@@ -167,7 +167,7 @@ def _origin(node: Any, value: np.ndarray, record: _Record) -> str:
     An operand that shared the memory of the result was lost when the operation wrote to it.
     """
     for source in (node, *parents_of(node)):
-        if isinstance(source, TensorNode) and source.value_id == id(value) and not isinstance(source, LeafNode):
+        if isinstance(source, TensorNode) and getattr(source, "value_id", 0) == id(value) and not isinstance(source, LeafNode):
             name = Function(source).name()
             if (source is not node or getattr(node, "lost", False)) and record.title is not None:
                 # The name stays if a tensor with its own history wrote to the memory.
