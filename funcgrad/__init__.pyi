@@ -20,15 +20,18 @@ from ._core.bind import Tracer as Tracer, is_traced as is_traced
 from ._core.graph.ir import Graph as Graph
 from ._core.tracebacks import full_tracebacks as full_tracebacks
 from ._transforms.base.shape_dtype import ShapeDtype as ShapeDtype
-from ._transforms.base.stage import make_graph as make_graph
+from ._transforms.base.stage import eval_shape as eval_shape, make_graph as make_graph
 from ._transforms.compiled.jit import jit as jit
+from ._transforms.control.associative import associative_scan as associative_scan
 from ._transforms.control.checkpoint import checkpoint as checkpoint
 from ._transforms.control.loops import cond as cond, fori_loop as fori_loop, scan as scan, while_loop as while_loop
+from ._transforms.control.switch import switch as switch
 from ._transforms.custom.callback import call_numpy as call_numpy
 from ._transforms.custom.decorators import custom_jvp as custom_jvp, custom_vjp as custom_vjp
 from ._transforms.custom.implicit import implicit_root as implicit_root
 from ._transforms.custom.stop_gradient import stop_gradient as stop_gradient
 from ._transforms.debug import debug_nans as debug_nans
+from ._transforms.derivative.delta_method import delta_method as delta_method
 from ._transforms.derivative.forward import jvp as jvp, linearize as linearize
 from ._transforms.derivative.higher_order import (
     hessian as hessian,
@@ -37,6 +40,7 @@ from ._transforms.derivative.higher_order import (
     jacobian as jacobian,
     jacrev as jacrev,
 )
+from ._transforms.derivative.laplacian import laplacian as laplacian
 from ._transforms.derivative.reverse import grad as grad, value_and_grad as value_and_grad, vjp as vjp
 from ._transforms.effects import breakpoint as breakpoint, debug_print as debug_print
 from ._transforms.named import named as named
@@ -57,6 +61,7 @@ __all__ = [
     "SGDState",
     "ShapeDtype",
     "Tracer",
+    "associative_scan",
     "autograd",
     "breakpoint",
     "call_numpy",
@@ -67,7 +72,9 @@ __all__ = [
     "custom_vjp",
     "debug_nans",
     "debug_print",
+    "delta_method",
     "errors",
+    "eval_shape",
     "extend",
     "fori_loop",
     "from_jax",
@@ -85,6 +92,7 @@ __all__ = [
     "jacrev",
     "jit",
     "jvp",
+    "laplacian",
     "linear_operator",
     "linearize",
     "load",
@@ -102,6 +110,7 @@ __all__ = [
     "sharding",
     "sparse",
     "stop_gradient",
+    "switch",
     "tap",
     "taps",
     "testing",

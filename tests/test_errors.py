@@ -28,6 +28,7 @@ BASES = {
     "SparseGradientError": RuntimeError,
     "GradientMismatchError": AssertionError,
     "LargeProgramWarning": UserWarning,
+    "PatternSizeError": MemoryError,
     "PathsWarning": UserWarning,
     "ObjectArrayWarning": UserWarning,
     "StagedRandomWarning": UserWarning,

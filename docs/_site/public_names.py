@@ -21,14 +21,14 @@ from funcgrad._public import origins
 
 # Chapters of the reference, each with the modules whose names begin so; the longest beginning decides.
 CHAPTERS = {
-    "Transforms": ("funcgrad",),
+    "Transforms": ("funcgrad", "funcgrad.sparse"),
     "NumPy": ("funcgrad.numpy",),
     "SciPy": ("funcgrad.scipy",),
     "Random numbers": ("funcgrad.random",),
     "Optimizers": ("funcgrad.optim", "funcgrad.sharding"),
     "Tensors and networks": ("funcgrad.autograd", "funcgrad.nn"),
     "PyTorch's namespace": ("funcgrad.torch",),
-    "Trees and files": ("funcgrad.tree", "funcgrad.sparse", "funcgrad.io"),
+    "Trees and files": ("funcgrad.tree", "funcgrad.io"),
     "Other libraries": ("funcgrad.interop",),
     "Errors, checks, extension": (
         "funcgrad.errors",

@@ -88,7 +88,8 @@ def type_text(shape: tuple[int, ...], dtype: np.dtype) -> str:
 def short_dtype(dtype: np.dtype) -> str:
     """Return ``f32`` for float32, ``bf16`` for bfloat16, and the dtype's own name if it has no short form."""
     # The dtypes of ml_dtypes have numbers from 256 on. A dtype from a pickle may not be NumPy's own object.
-    if dtype.kind in _SHORT_KINDS and dtype.num < 256 and dtype.isnative:
+    # The dtype of JAX's typed keys is none of NumPy's.
+    if isinstance(dtype, np.dtype) and dtype.kind in _SHORT_KINDS and dtype.num < 256 and dtype.isnative:
         return f"{_SHORT_KINDS[dtype.kind]}{8 * dtype.itemsize}"
     return {"bfloat16": "bf16"}.get(dtype.name, dtype.name)
 

@@ -18,6 +18,8 @@ class Basic(Enum):
     BARRIER = "the operands as they are, kept apart from other operations or tied to a place"
     BROADCAST = "broadcast_to"
     CAST = "cast"
+    CONCATENATE = "arrays joined along an axis"
+    COND = "one of two programs, by a flag"
     COPY = "copy"
     DOT_GENERAL = "dot_general"
     EMBEDDING = "rows of a table"
@@ -27,10 +29,13 @@ class Basic(Enum):
     POWER = "a power with a known exponent"
     REDUCTION = "a ufunc's reduction over axes"
     RESHAPE = "reshape"
+    SCAN = "a program that is run for each row of arrays, and carries values along"
     SCATTER = "zeros, to which arrays are added at indices"
     SPLIT = "the numbers of a vector, one by one"
+    STACK = "arrays of one shape joined along a new axis"
     STOP_GRADIENT = "the operand as it is"
     TRANSPOSE = "transpose"
+    WHILE = "a program that is run while a condition holds"
     WRITE = "x with other values at an index"
 
 
@@ -56,6 +61,8 @@ class Forms(NamedTuple):
         requires: a condition on the last operand, which XLA checks after the call.
         fold: gives the result if the types of the operands determine it. ``fold(operands, aval, **params)`` returns an
             operand, a number, or ``None``.
+        depends: says which elements of the operands each element of a result depends on. See its
+            module, ``_ops/layout/depends.py``.
     """
 
     basic: Basic | None = None
@@ -66,6 +73,7 @@ class Forms(NamedTuple):
     layout: Callable[..., Any] | None = None
     requires: Requirement | None = None
     fold: Callable[..., Any] | None = None
+    depends: Callable[..., Any] | None = None
 
 
 NO_FORMS = Forms()

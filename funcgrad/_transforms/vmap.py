@@ -9,12 +9,13 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 
 from funcgrad._core.aval import aval_of
-from funcgrad._core.bind import is_value
+from funcgrad._core.bind import is_engine_value, is_value
 from funcgrad._core.trace.batch import BatchTrace, BatchTracer
 from funcgrad._core.trace.place import own_place
 from funcgrad._core.tracebacks import folded
 from funcgrad._ops.layout.broadcast import with_batch
 from funcgrad._ops.layout.shape import transpose
+from funcgrad._ops.random.bits import untyped
 from funcgrad._transforms.base.arguments import (
     argument_name,
     check_callable,
@@ -87,12 +88,15 @@ def mapped(f: Callable[..., Any], in_axes: Any, out_axes: Any, beside: Sequence[
     @functools.wraps(f)
     def batched(*args: Any, **kwargs: Any) -> Any:
         arguments, in_tree = flatten((args, kwargs))
-        arguments = [taken(x) for x in arguments]
+        # A typed key of JAX stays one until the mapped axis is known: its data has one axis more.
+        arguments = [x if is_engine_value(x) else taken(x) for x in arguments]
         axes = _axes_of(f, in_axes, args, kwargs, in_tree)
         trace = BatchTrace(_size_of(f, arguments, axes, in_tree))
         pairs = zip(arguments, axes, strict=True)
         # Unmapped arguments may be indexed by mapped ones, and written to.
-        inputs = [own_place(x, trace) if axis is None else trace.input(_to_front(x, axis)) for x, axis in pairs]
+        inputs = [
+            own_place(untyped(x), trace) if axis is None else trace.input(_to_front(x, axis)) for x, axis in pairs
+        ]
         new_args, new_kwargs = unflatten(in_tree, inputs)
         with trace:
             out = f(*new_args, **new_kwargs)
@@ -183,6 +187,7 @@ def _argument(f: Callable[..., Any], path: Any) -> str:
 def _to_front(x: Any, axis: int) -> Any:
     x = x if hasattr(x, "shape") else np.asarray(x)
     axis %= len(x.shape)
+    x = untyped(x)
     return x if axis == 0 else transpose(x, (axis, *[i for i in range(len(x.shape)) if i != axis]))
 
 

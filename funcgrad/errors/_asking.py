@@ -149,6 +149,22 @@ class RuleError(ValueError):
     """
 
 
+class PatternSizeError(MemoryError):
+    """`fg.sparse` met a derivative with more nonzero elements than it was allowed to hold.
+
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> fg.sparse.jacobian(np.cumsum, max_nonzeros=1000)(np.ones(100))  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    funcgrad.errors.PatternSizeError
+
+    Raise ``max_nonzeros`` if there is memory for them:
+
+    >>> fg.sparse.jacobian(np.cumsum, max_nonzeros=10_000)(np.ones(100)).nnz
+    5050
+    """
+
+
 class SparseGradientError(HyperparameterError, RuntimeError):
     """An optimizer got a gradient in rows (`fg.sparse.Rows`) that its rule or its weight decay cannot use.
 

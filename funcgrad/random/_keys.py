@@ -10,7 +10,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of, type_text
-from funcgrad._core.bind import is_engine_value, is_value
+from funcgrad._core.bind import is_value
 from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.random import bits as ops
@@ -120,9 +120,7 @@ def fold_in(key: Any, data: Any) -> Any:
 
 def as_key(name: str, key: Any) -> Any:
     """Return one key in the form that primitives accept."""
-    if is_engine_value(key) and not isinstance(key.dtype, np.dtype):
-        key = ops.key_data(key)
-    key = as_value(key)
+    key = as_value(ops.untyped(key))
     if not is_value(key):
         _refuse(name, key)
     aval = aval_of(key)

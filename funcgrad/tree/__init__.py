@@ -12,6 +12,13 @@ from funcgrad.tree._align import (
     flatten_up_to,
     map,  # noqa: A004  (the public name is `fg.tree.map`, as in `jax.tree.map`)
 )
+from funcgrad.tree._combine import (
+    all,  # noqa: A004  (the public name is `fg.tree.all`, as in `jax.tree.all`)
+    broadcast,
+    map_with_path,
+    reduce,
+    transpose,
+)
 from funcgrad.tree._flatten import (
     LEAF,
     KeyPath,
@@ -24,14 +31,19 @@ from funcgrad.tree._flatten import (
     structure,
     unflatten,
 )
+from funcgrad.tree._nodes import register_node, register_static
 from funcgrad.tree._packed import Packed, ravel, set_packing
+from funcgrad.tree._partial import Partial
 from funcgrad.tree._register import register_dataclass, register_leaf
 
 __all__ = [
     "LEAF",
     "KeyPath",
     "Packed",
+    "Partial",
     "TreeDef",
+    "all",
+    "broadcast",
     "broadcast_prefix",
     "flatten",
     "flatten_up_to",
@@ -40,11 +52,16 @@ __all__ = [
     "key_paths",
     "leaves",
     "map",
+    "map_with_path",
     "ravel",
+    "reduce",
     "register_dataclass",
     "register_leaf",
+    "register_node",
+    "register_static",
     "set_packing",
     "structure",
+    "transpose",
     "unflatten",
 ]
 

@@ -51,13 +51,38 @@ def register_leaf(cls: type[T]) -> type[T]:
     return cls
 
 
-@overload
-def register_dataclass(cls: type[T], *, meta_fields: Sequence[str] = (), when_made: bool = False) -> type[T]: ...
+def once(register: Callable[[], object]) -> None:
+    """Register a class with JAX. If its author did so before, that registration stays."""
+    try:
+        register()
+    except ValueError as error:
+        if "uplicate" not in str(error):
+            raise
+
+
 @overload
 def register_dataclass(
-    cls: None = None, *, meta_fields: Sequence[str] = (), when_made: bool = False
+    cls: type[T],
+    data_fields: Sequence[str] | None = None,
+    meta_fields: Sequence[str] = (),
+    *,
+    when_made: bool = False,
+) -> type[T]: ...
+@overload
+def register_dataclass(
+    cls: None = None,
+    data_fields: Sequence[str] | None = None,
+    meta_fields: Sequence[str] = (),
+    *,
+    when_made: bool = False,
 ) -> Callable[[type[T]], type[T]]: ...
-def register_dataclass(cls: type | None = None, *, meta_fields: Sequence[str] = (), when_made: bool = False) -> Any:
+def register_dataclass(
+    cls: type | None = None,
+    data_fields: Sequence[str] | None = None,
+    meta_fields: Sequence[str] = (),
+    *,
+    when_made: bool = False,
+) -> Any:
     """Make a dataclass a pytree node, here and in JAX; usable as a decorator.
 
     The fields are children, in the order of their declaration, and key paths name them ``.field``. Fields named in
@@ -67,6 +92,9 @@ def register_dataclass(cls: type | None = None, *, meta_fields: Sequence[str] = 
 
     Args:
         cls: The dataclass, frozen or not. Omitted if the decorator is called with options.
+        data_fields: Names of the fields that are children. If they are given, `data_fields` and `meta_fields` together
+            name all fields of the class. It may then be a class that is no dataclass, whose constructor takes its
+            attributes by these names.
         meta_fields: Names of the static fields.
         when_made: Register with JAX when the first instance is made, not at once. Then the declaration changes nothing
             in a process that never makes an instance. Such a class is also registered with ``flax.serialization`` if
@@ -76,8 +104,9 @@ def register_dataclass(cls: type | None = None, *, meta_fields: Sequence[str] = 
         The class itself.
 
     Raises:
-        TypeError: `cls` is not a dataclass.
-        ValueError: `meta_fields` names no field of it, or the class is registered already.
+        TypeError: `cls` is not a dataclass, and there are no `data_fields`.
+        ValueError: `meta_fields` names no field of it, `data_fields` leaves a field out, or the class is registered
+            already.
 
     Example:
         >>> import dataclasses
@@ -90,10 +119,12 @@ def register_dataclass(cls: type | None = None, *, meta_fields: Sequence[str] = 
         ...     name: str
         >>> fg.tree.map(lambda x: 10 * x, Layer(1.0, 2.0, "first"))
         Layer(weight=10.0, bias=20.0, name='first')
+
+    Source: ``jax.tree_util.register_dataclass``.
     """
     if cls is None:
-        return lambda decorated: register_dataclass(decorated, meta_fields=meta_fields, when_made=when_made)
-    data, meta = _split_fields(cls, meta_fields)
+        return lambda decorated: register_dataclass(decorated, data_fields, meta_fields, when_made=when_made)
+    data, meta = _split_fields(cls, meta_fields) if data_fields is None else _both(cls, data_fields, meta_fields)
 
     get_data, get_meta = _tuple_getter(data), _tuple_getter(meta)
     of_fields = getattr(cls, _OF_FIELDS, None)
@@ -161,6 +192,19 @@ def _split_fields(cls: type, meta_fields: Sequence[str]) -> tuple[tuple[str, ...
     return tuple(field.name for field in fields if field.name not in meta), meta
 
 
+def _both(cls: type, data: Sequence[str], meta: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the data fields and the meta fields that were given by name; refuse an incomplete list."""
+    twice = set(data) & set(meta)
+    names = {field.name for field in dataclasses.fields(cls) if field.init} if dataclasses.is_dataclass(cls) else None
+    if twice or (names is not None and names != {*data, *meta}):
+        needed = "names that differ" if names is None else f"each of {sorted(names)} once"
+        raise ValueError(
+            f"tree.register_dataclass: the fields of {cls.__name__} are data_fields={list(data)} and "
+            f"meta_fields={list(meta)}; needed {needed}. Name each field in one of the two."
+        )
+    return tuple(data), tuple(meta)
+
+
 def _tuple_getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
     if not names:
         return lambda _: ()
@@ -169,24 +213,20 @@ def _tuple_getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
 
 
 def _register_with_jax(tree_util: ModuleType, cls: type, data: tuple[str, ...], meta: tuple[str, ...]) -> None:
-    try:
-        of_fields = getattr(cls, _OF_FIELDS, None)
-        if of_fields is None:
-            tree_util.register_dataclass(cls, data_fields=data, meta_fields=meta)
-            return
-        get_data, get_meta = _tuple_getter(data), _tuple_getter(meta)
-        keys = [tree_util.GetAttrKey(name) for name in data]
+    of_fields = getattr(cls, _OF_FIELDS, None)
+    if of_fields is None:
+        once(lambda: tree_util.register_dataclass(cls, data_fields=data, meta_fields=meta))
+        return
+    get_data, get_meta = _tuple_getter(data), _tuple_getter(meta)
+    keys = [tree_util.GetAttrKey(name) for name in data]
 
-        def flatten_with_keys(node: Any) -> tuple[list[tuple[Any, Any]], tuple[Any, ...]]:
-            return list(zip(keys, get_data(node), strict=True)), get_meta(node)
+    def flatten_with_keys(node: Any) -> tuple[list[tuple[Any, Any]], tuple[Any, ...]]:
+        return list(zip(keys, get_data(node), strict=True)), get_meta(node)
 
-        def flatten(node: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-            return get_data(node), get_meta(node)
+    def flatten(node: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        return get_data(node), get_meta(node)
 
-        tree_util.register_pytree_with_keys(cls, flatten_with_keys, of_fields, flatten)
-    except ValueError as error:
-        if "uplicate" not in str(error):  # its author registered it with JAX already: keep that registration
-            raise
+    once(lambda: tree_util.register_pytree_with_keys(cls, flatten_with_keys, of_fields, flatten))
 
 
 def adopt_from_jax(leaves: Sequence[Any]) -> bool:
@@ -224,13 +264,13 @@ def _adopt(tree_util: ModuleType, cls: type) -> None:
                 cls,
                 flatten_one_level,
                 tree_util.tree_unflatten,
-                path_entry_type=_JaxEntry,
+                path_entry_type=KeyEntry,
                 namespace=NAMESPACE,
             )
 
 
-class _JaxEntry(optree.PyTreeEntry):
-    """A step of a key path through a class that is registered with JAX. Its text is JAX's."""
+class KeyEntry(optree.PyTreeEntry):
+    """A step of a key path whose text is that of a key of JAX's, or of a user's."""
 
     __slots__ = ()
 

@@ -35,13 +35,18 @@ CORE_MODULES = (
     f"{ENGINES}.signature",
 )
 MAX_CORE_LINES = 12_000
-# Following branches stands beside the core: only who works on ``fg.jit(f, paths=n)`` needs to know these modules.
+# These modules stand beside the core. The first ones follow branches: only who works on ``fg.jit(f, paths=n)`` needs to
+# know them. No other module of the core imports the last ones, transforms on top of the others.
 BESIDE_THE_CORE = (
     "funcgrad._core.graph.paths",
     "funcgrad._core.trace.path",
     "funcgrad._transforms.compiled.paths",
     "funcgrad._transforms.compiled.source_paths",
     "funcgrad._transforms.compiled.xla_paths",
+    "funcgrad._transforms.derivative.delta_method",
+    "funcgrad._transforms.derivative.directions",
+    "funcgrad._transforms.derivative.laplacian",
+    "funcgrad._transforms.derivative.laplacian_trace",
 )
 
 

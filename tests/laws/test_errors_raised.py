@@ -326,6 +326,11 @@ MISTAKES: dict[str, Mistake] = {
         errors.CheckpointError,
         r"test_errors_raised\.py: a checkpoint begins with a header. This file of \d+ bytes is .*of another kind",
     ),
+    "a pattern of many elements": (
+        lambda: fg.sparse.jacobian_pattern(np.cumsum, max_nonzeros=9)(np.ones(4)),
+        errors.PatternSizeError,
+        r"has 10 entries or more; needed at most 9 \(max_nonzeros\)",
+    ),
     "unknown engine": (lambda: fg.jit(loss, engine="cuda"), ValueError, "engine is 'cuda'"),
 }
 

@@ -106,6 +106,53 @@ def test_typed_keys_of_jax_are_keys() -> None:
         fg.random.uniform(jax.random.key(42, impl="rbg"))
 
 
+UNDER: dict[str, Any] = {
+    "jit": lambda draw: fg.jit(draw),
+    "jit on NumPy": lambda draw: fg.jit(draw, engine="numpy"),
+    "jit with paths": lambda draw: fg.jit(draw, paths=2),
+    "make_graph": lambda draw: lambda key: fg.make_graph(draw)(key)(jax.random.key_data(key)),
+    "checkpoint": fg.checkpoint,
+    "jit of cond": lambda draw: (
+        lambda key: fg.jit(lambda p, key: fg.cond(p, draw, lambda key: draw(key) + 1, key))(True, key)
+    ),
+    "while_loop": lambda draw: lambda key: fg.while_loop(lambda s: s[1] < 0, lambda s: s, (draw(key), 0))[0],
+}
+
+
+@pytest.mark.parametrize("name", UNDER)
+def test_typed_keys_under_transforms(name: str) -> None:
+    """Inside of a transform a typed key is its data."""
+    same(UNDER[name](lambda key: fg.random.uniform(key, (3,)))(jax.random.key(42)), fg.random.uniform(KEY, (3,)))
+
+
+def test_typed_keys_are_mapped_and_looped_over() -> None:
+    typed = jax.random.split(jax.random.key(42), (2, 3))
+    words = jax.random.key_data(typed)
+
+    def draw(keys: Any) -> Any:
+        return fg.random.uniform(keys[0], (4,))
+
+    expected = fg.vmap(draw)(words)
+    same(fg.vmap(draw)(typed), expected)
+    same(fg.jit(fg.vmap(draw))(typed), expected)
+    same(fg.vmap(draw, in_axes=-2)(typed), expected)
+    same(fg.vmap(draw, in_axes=-1)(typed), fg.vmap(draw, in_axes=1)(words))
+    same(fg.scan(lambda carry, keys: (carry, draw(keys)), 0.0, typed)[1], expected)
+    last, drawn = fg.scan(lambda key, _: (fg.random.split(key)[0], fg.random.uniform(key)), typed[0, 0], length=2)
+    same(last, fg.random.split(fg.random.split(words[0, 0])[0])[0])
+    same(drawn[0], fg.random.uniform(words[0, 0]))
+    with pytest.raises(ValueError, match=r"It is key<fry>\[2,3\], which has no axis 2"):
+        fg.vmap(draw, in_axes=2)(typed)
+
+
+def test_a_typed_key_has_no_derivative() -> None:
+    typed = jax.random.key(42)
+    slope = fg.jit(fg.grad(lambda x, key: x * fg.random.uniform(key, dtype=np.float64)))(1.0, typed)
+    assert float(slope) == pytest.approx(float(fg.random.uniform(KEY)), rel=1e-15)
+    with pytest.raises(fg.errors.NotDifferentiableError, match=r"argument 0 \(key\) .*u32\[2\]"):
+        fg.grad(lambda key: fg.random.uniform(key))(typed)
+
+
 def test_keys_as_arrays_of_jax() -> None:
     drawn = fg.random.uniform(jnp.asarray(KEY), (3,))
     same(drawn, fg.random.uniform(KEY, (3,)))

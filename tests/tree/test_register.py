@@ -184,3 +184,31 @@ def test_register_leaf() -> None:
     assert tree.register_leaf(Opaque) is Opaque
     opaque = Opaque()
     assert tree.flatten(opaque) == ([opaque], tree.LEAF)
+
+
+def test_data_fields_by_name() -> None:
+    @dataclasses.dataclass
+    class Layer:
+        weight: Any
+        name: str
+
+    tree.register_dataclass(Layer, ["weight"], ["name"])
+    assert tree.leaves(Layer(1.0, "a")) == jax.tree.leaves(Layer(1.0, "a")) == [1.0]
+
+    class Plain:
+        def __init__(self, weight: Any, name: str) -> None:
+            self.weight, self.name = weight, name
+
+    tree.register_dataclass(data_fields=["weight"], meta_fields=["name"])(Plain)
+    doubled = tree.map(lambda x: 2 * x, Plain(3.0, "b"))
+    assert (doubled.weight, doubled.name) == (6.0, "b")
+    assert tree.key_paths(tree.structure(doubled)) == [".weight"]
+
+    @dataclasses.dataclass
+    class Other:
+        weight: Any
+        name: str
+
+    for data, meta in ((["weight"], []), (["weight", "name"], ["name"]), (["weight", "nothing"], ["name"])):
+        with pytest.raises(ValueError, match=r"data_fields=.* needed each of \['name', 'weight'\] once"):
+            tree.register_dataclass(Other, data_fields=data, meta_fields=meta)

@@ -7,7 +7,7 @@ only its shape as ``<operand>_shape``, the result's aval as ``y_aval``, or a par
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,6 +54,8 @@ class PerOperand:
 
     __slots__ = ("_nodes", "_operands", "_readers", "jvps", "vjps")
 
+    # Whether the primitive is a product of its differentiable operands: linear in each if the others are constant.
+    is_product = False
     # If operands broadcast against each other: sums a cotangent to the shape of its operand.
     unbroadcast: Callable[[Any, tuple[int, ...]], Any] | None = None
 
@@ -103,6 +105,12 @@ class PerOperand:
         kind = new_kind(primitive, len(rules), pull, active, keeps_values=not values.isdisjoint(kept))
         return recorder.node(kind, rules, [self._operands.kept(name, rules) for name in kept])
 
+    def is_linear_in(self, i: int, active: Collection[int]) -> bool:
+        """Return whether the rule of operand ``i`` reads neither the result nor an active operand."""
+        rule = self.jvps[i]
+        changing = {"y", *[self._operands.names[k] for k in active]}
+        return rule is None or changing.isdisjoint(recorder.names_read([rule]))
+
     def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
         y_dot = None
         for i, x_dot in enumerate(tangents):
@@ -120,6 +128,26 @@ def _title(role: str, primitive: Primitive, active: int) -> str:
     return f"{role} of {primitive.name} by operand {' and '.join(map(str, bits(active)))}"
 
 
+class LinearTogether:
+    """A mixin for derivatives of operations that are linear in all their differentiable operands together."""
+
+    __slots__ = ()
+
+    def is_linear_in(self, i: int, active: Collection[int]) -> bool:
+        """Return true: the tangent does not depend on the differentiable operands."""
+        del i, active
+        return True
+
+
+def is_linear_in(derivative: Any, active: Collection[int]) -> bool:
+    """Return whether the tangent of the result depends on the tangents of the active operands alone.
+
+    The values of the active operands do not matter then. A derivative that does not say so counts as not linear.
+    """
+    ask = getattr(derivative, "is_linear_in", None)
+    return ask is not None and all(ask(i, active) for i in active)
+
+
 class Multilinear(PerOperand):
     """Linear in each differentiable operand alone (reshape, dot_general), with one transpose for each.
 
@@ -128,8 +156,14 @@ class Multilinear(PerOperand):
 
     __slots__ = ()
 
+    is_product = True
+
     def __init__(self, operands: Sequence[str], transposes: Sequence[Rule | None]) -> None:
         super().__init__(operands, transposes, transposes)
+
+    def is_linear_in(self, i: int, active: Collection[int]) -> bool:
+        """Return whether no other active operand is multiplied with operand ``i``."""
+        return not any(k != i and self.vjps[k] is not None for k in active)
 
     def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
         y_dot = None
@@ -186,7 +220,7 @@ def _edges_pull(count: int) -> Pull:
     return lambda y_bar, node: [rule(y_bar, *kept) for rule, kept in node[2 + count :]]
 
 
-class JointlyLinear(ByEdges):
+class JointlyLinear(LinearTogether, ByEdges):
     """Linear in all its differentiable operands together (concatenate, select, scatter_add).
 
     Args:

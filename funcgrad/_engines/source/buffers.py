@@ -32,6 +32,8 @@ class Buffers:
         self._shown: dict[Var, list[Var]] = {}
         # A dict keeps the order, so that the generated program is the same each time.
         self._own: dict[Var, None] = dict.fromkeys(donated)
+        # Variables whose elements may lie in another order than their root's.
+        self.views: set[Var] = set()
         # Variables that show each element of their root exactly once.
         self._whole: set[Var] = set()
         for var in (*graph.inputs, *[var for var, _ in graph.constants]):
@@ -52,6 +54,7 @@ class Buffers:
             return
         root = self._roots[var] = self._roots[x]
         self._shown[root].append(var)
+        self.views.add(var)
         if whole and x in self._whole:
             self._whole.add(var)
 

@@ -42,7 +42,7 @@ def written(
     places = [i for i, leaf in enumerate(signature.leaves) if is_plain(leaf)]
     donated = [k for k, i in enumerate(places) if i in signature.donated and graph.inputs[k].aval.shape != ()]
     graph = prepared(graph)
-    writer = Writer(graph, [graph.inputs[k] for k in donated])
+    writer = Writer(graph, [graph.inputs[k] for k in donated], prepared=prepared)
     check, body = argument_check(writer, signature), writer.body()
     names, copies = results_of(writer)
     used = [k for k in donated if graph.inputs[k] in writer.buffers.used]

@@ -18,6 +18,7 @@ from funcgrad._core.forms import Basic
 from funcgrad._core.graph.ir import Equation, Literal, Var
 from funcgrad._engines.source.blocks import Blocks, Part
 from funcgrad._engines.source.buffers import same_type
+from funcgrad._engines.source.loops import cond, scan, while_loop
 
 if TYPE_CHECKING:
     from funcgrad._engines.source.writer import Writer
@@ -176,8 +177,14 @@ def _full(w: Writer, equation: Equation, i: int) -> list[str] | None:
 
 
 def _copy(w: Writer, equation: Equation, i: int) -> list[str] | None:
-    (x,) = equation.operands
-    return _made(w, equation, f"{w.name(x)}.copy()") if _is_array(x) else None
+    (x,), (result,) = equation.operands, equation.results
+    if not _is_array(x):
+        return None
+    if type(x) is Var and w.buffers.is_free_after(x, i) and x not in w.buffers.views:
+        # Nobody reads the operand again, so that its memory is the copy.
+        w.buffers.takes(result, x)
+        return [f"{w.new(result)} = {w.name(x)}"]
+    return _made(w, equation, f"{w.name(x)}.copy()")
 
 
 def _cast(w: Writer, equation: Equation, i: int) -> list[str] | None:
@@ -337,6 +344,7 @@ FORMS: dict[Basic, Form] = {
     Basic.BARRIER: _separate,
     Basic.BROADCAST: _broadcast,
     Basic.CAST: _cast,
+    Basic.COND: cond,
     Basic.COPY: _copy,
     Basic.DOT_GENERAL: _dot_general,
     Basic.FILL: _full,
@@ -345,9 +353,11 @@ FORMS: dict[Basic, Form] = {
     Basic.POWER: _power,
     Basic.REDUCTION: _reduction,
     Basic.RESHAPE: _reshape,
+    Basic.SCAN: scan,
     Basic.SCATTER: _scatter,
     Basic.SPLIT: _split,
     Basic.TRANSPOSE: _transpose,
+    Basic.WHILE: while_loop,
     Basic.WRITE: _write,
 }
 

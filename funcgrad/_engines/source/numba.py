@@ -26,7 +26,8 @@ from funcgrad._engines.signature import Signature
 from funcgrad._engines.source.blocks import Blocks, Part
 from funcgrad._engines.source.call import written
 from funcgrad._engines.source.kernels import machine
-from funcgrad._engines.source.kernels.plan import KernelPlan, looped
+from funcgrad._engines.source.kernels.kernel import KernelPlan
+from funcgrad._engines.source.kernels.plan import looped
 from funcgrad._engines.source.kernels.store import Kept
 from funcgrad._engines.source.kernels.text import Text
 from funcgrad._engines.source.numpy import compile_source
@@ -137,13 +138,21 @@ class Whole(Part):
         lines, arguments, numbers = [], [w.value("table", self._kernel.table)], []
         if self._kernel.workspace:
             arguments.append(f"{w.numpy(np.empty)}({self._kernel.workspace}, {w.value('dtype', np.dtype(np.uint8))})")
-        arguments += [self._operand(w, x) for x in equation.operands]
-        for var in equation.results:
-            shape = var.aval.shape
+        operands = equation.operands[: len(self._plan.operands)]
+        arguments += [self._operand(w, x) for x in operands]
+        first = self._plan.first or (None,) * len(equation.results)
+        for var, start in zip(equation.results, first, strict=True):
+            shape, dtype = var.aval.shape, w.value("dtype", var.aval.dtype)
             w.buffers.made(var, own=shape != ())
             new = w.new(var)
             arguments.append(f"{new}_" if shape == () else new)
-            lines.append(f"{arguments[-1]} = {w.numpy(np.empty)}({shape or (1,)}, {w.value('dtype', var.aval.dtype)})")
+            if start is None:
+                lines.append(f"{arguments[-1]} = {w.numpy(np.empty)}({shape or (1,)}, {dtype})")
+            else:
+                # What a loop carries has the memory of its result.
+                value = w.name(equation.operands[start])
+                given = value if shape else f"[{value}]"
+                lines.append(f"{arguments[-1]} = {w.numpy(np.array)}({given}, {dtype}, order='C')")
             if shape == ():
                 w.numbers.add(var)
                 numbers.append(f"{new} = {new}_[0]")

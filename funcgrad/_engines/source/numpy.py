@@ -44,7 +44,7 @@ def numpy_source(
     graph: Graph, donated: Sequence[int] = (), prepared: Callable[[Graph], Graph] = clustered
 ) -> tuple[dict[str, Any], str]:
     """Return the values of the names that the code uses, and the code."""
-    writer = Writer(prepared(graph), [graph.inputs[i] for i in donated])
+    writer = Writer(prepared(graph), [graph.inputs[i] for i in donated], prepared=prepared)
     lines = writer.body()
     outputs = ", ".join([writer.inputs.get(x) or writer.name(x) for x in graph.outputs])
     head = f"def run({', '.join(writer.inputs.values())}):"

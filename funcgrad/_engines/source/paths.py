@@ -82,7 +82,7 @@ class _Program:
         assert root is not None
         # All arguments are inputs of the root, also those that nothing reads.
         graph = Graph(self._tree.inputs, (), (), self._tree.inputs, root.graph.name)
-        arguments = Writer(graph)
+        arguments = Writer(graph, prepared=self._prepared)
         lines = argument_check(arguments, self._signature)
         first = self._continued(arguments, root, dict(zip(graph.inputs, graph.inputs, strict=True)))
         lines += self._lines(_Here(root, *first, ()))

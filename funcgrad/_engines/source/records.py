@@ -78,5 +78,5 @@ NUMBA = Engine(
     tracing=None,
     written=_written_numba,
     written_paths=_written_paths_numba,
-    rolls_above=1000,
+    rolls_above=64,
 )

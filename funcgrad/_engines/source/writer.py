@@ -10,7 +10,7 @@ Each line says which of the user's lines it comes from. Large arrays are dropped
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,11 +31,23 @@ class Writer:
     Args:
         graph: the program.
         donated: inputs whose memory may be written to.
-        before: the writer of the lines that this program continues (`continued`).
+        before: the writer of the lines that this program continues (`continued`) or stands in (`inside`).
+        prepared: groups the operations of the body of a loop, as those of the graph were grouped.
     """
 
-    def __init__(self, graph: Graph, donated: Sequence[Var] = (), before: Writer | None = None) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        donated: Sequence[Var] = (),
+        before: Writer | None = None,
+        prepared: Callable[[Graph], Graph] = lambda graph: graph,
+    ) -> None:
         self.graph = graph
+        self.prepared = prepared if before is None else before.prepared
+        # The number of loops and branches around these lines.
+        self.depth = 0 if before is None else before.depth
+        # Inputs that are numbers of the program around this one, whose arrays are made there.
+        self._outside: dict[Var, tuple[Writer, Operand]] = {}
         self.scope: dict[str, Any] = {} if before is None else before.scope
         self.names: dict[Any, str] = {}
         # The number of the first name: the lines before use the others.
@@ -78,22 +90,40 @@ class Writer:
         ]
         writer, lines = Writer(graph, free, self), []
         for var, x in zip(graph.inputs, inputs, strict=True):
-            if type(x) is Literal or (var.aval.weak and x not in self.numbers):
-                name = writer.new(var)
-                text = self.name(x)
-                if var.aval.weak and var.aval.dtype == np.float64:
-                    text = f"{self.numpy(np.float64)}({text})"
-                    writer.numbers.add(var)
-                elif type(x) is Literal and isinstance(x.value, np.generic):
-                    writer.numbers.add(var)
-                lines.append(f"{name} = {text}")
-            else:
-                writer.names[var] = self.names[x]
-                for known, found in ((self.numbers, writer.numbers), (self.packed, writer.packed)):
-                    (found.add if x in known else found.discard)(var)
-            if type(x) is Var and x in self.inputs:
-                writer.inputs[var] = self.inputs[x]
+            lines += writer.takes(var, self, x)
         return writer, lines
+
+    def inside(self, graph: Graph, donated: Sequence[Var] = ()) -> Writer:
+        """Return a writer of the lines of a body: of a loop, or of a branch. The caller names its inputs."""
+        writer = Writer(graph, donated, self)
+        writer.depth += 1
+        return writer
+
+    def passed(self, inside: Writer) -> None:
+        """Go on with names that the lines of a body do not have."""
+        self.first = max(self.first, inside.first + len(inside.names) - len(self.names))
+
+    def takes(self, var: Var, around: Writer, x: Operand) -> list[str]:
+        """Give an input the value that ``x`` has in the program around this one. Return lines that prepare it."""
+        lines = []
+        if type(x) is Literal or (var.aval.weak and x not in around.numbers):
+            text = around.name(x)
+            self.numbers.discard(var)
+            known = type(x) is Literal and isinstance(x.value, np.generic)
+            # Python raises on division by zero; NumPy's numbers do not.
+            if not known and (not var.aval.weak or var.aval.dtype == np.float64):
+                text, known = f"{self.scalar(var.aval.dtype)}({text})", True
+            if known:
+                self.numbers.add(var)
+            lines.append(f"{self.new(var)} = {text}")
+        else:
+            self.names[var] = around.names[x]
+            for known, found in ((around.numbers, self.numbers), (around.packed, self.packed)):
+                (found.add if x in known else found.discard)(var)
+            self._outside[var] = around, x
+        if type(x) is Var and x in around.inputs:
+            self.inputs[var] = around.inputs[x]
+        return lines
 
     def body(self) -> list[str]:
         """Return the lines that compute all results."""
@@ -181,6 +211,9 @@ class Writer:
             return self._literal(x.value)
         if x not in self.numbers:
             return self.names[x]
+        if x in self._outside and self.depth > self._outside[x][0].depth:
+            around, outside = self._outside[x]
+            return around.array(outside)
         if x not in self._arrays:
             self._arrays[x] = f"{self.names[x]}_"
             self._before.append(f"{self._arrays[x]} = {self.numpy(np.asarray)}({self.names[x]})")
@@ -196,6 +229,10 @@ class Writer:
         A function of another package could have the name of a Python builtin.
         """
         return self.value(function.__name__, function, bare=getattr(np, function.__name__, None) is function)
+
+    def scalar(self, dtype: np.dtype) -> str:
+        """Return the name of NumPy's class of numbers of this dtype."""
+        return self.value(dtype.type.__name__, dtype.type, bare=getattr(np, dtype.type.__name__, None) is dtype.type)
 
     def reduce(self, function: np.ufunc) -> str:
         """Return the name of a ufunc's reduction."""

@@ -11,10 +11,12 @@ import math
 from typing import Any, NamedTuple
 
 from funcgrad._core.aval import Aval
+from funcgrad._core.forms import Forms
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import Multilinear
 from funcgrad._ops.contract.columns import conv_numpy
 from funcgrad._ops.layout.broadcast import broadcast_to
+from funcgrad._ops.layout.depends import with_kernel
 from funcgrad._ops.layout.shape import expand_dims, flip, reshape, transpose
 
 Sizes = tuple[int, ...]
@@ -140,6 +142,7 @@ conv_p = Primitive(
     derivative=Multilinear(("x", "kernel"), [_to_x, _to_kernel]),
     batch=_batch,
     cost=lambda y, x, kernel, *, window: 2 * y.size * math.prod(kernel.shape[1:]),
+    forms=Forms(depends=with_kernel),
 )
 
 

@@ -9,10 +9,12 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import untraced
+from funcgrad._core.forms import Forms
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import Multilinear
 from funcgrad._ops.layout.broadcast import batch_all
+from funcgrad._ops.layout.depends import with_kernel
 from funcgrad._ops.layout.shape import flip
 
 _signal = LazyModule("scipy.signal")
@@ -68,6 +70,7 @@ convolve_p = Primitive(
     derivative=Multilinear(("a", "v"), [_to_a, _to_v]),
     batch=batch_all(),
     cost=lambda y, a, v, *, full: 2 * v.shape[-1] * (a.size if full else y.size),
+    forms=Forms(depends=with_kernel),
 )
 
 
@@ -135,6 +138,7 @@ convolve_axes_p = Primitive(
     derivative=Multilinear(("a", "v"), [_axes_to_a, _axes_to_v]),
     batch=batch_all(),
     cost=lambda y, a, v, *, rank, full: 2 * math.prod(v.shape[len(v.shape) - rank :]) * (a.size if full else y.size),
+    forms=Forms(depends=with_kernel),
 )
 
 

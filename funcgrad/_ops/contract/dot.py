@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import Aval, type_text
+from funcgrad._core.aval import Aval, aval_of, type_text
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import Multilinear
 from funcgrad._ops.contract.layouts import dot_general_layout, matmul_layout
 from funcgrad._ops.layout.batching import moved_axes
+from funcgrad._ops.layout.depends import Application, contracted
 from funcgrad._ops.layout.shape import expand_dims, transpose
 
 Axes = tuple[int, ...]
@@ -192,6 +193,45 @@ def _matmul_batch(primitive: Primitive, size: int, operands: tuple, batched: tup
     return _dot_general_batch(primitive, size, operands, batched, {"contract": contract, "batch": batch})
 
 
+def _dot_general_depends(applied: Application) -> list[Any]:
+    return [_products(applied, **applied.params)]
+
+
+def _matmul_depends(applied: Application) -> list[Any]:
+    contract, batch = _matmul_axes(*[read.aval.ndim for read in applied.reads])
+    return [_products(applied, contract, batch)]
+
+
+def _products(applied: Application, contract: Pair, batch: Pair) -> Any:
+    """Return the pattern of a contraction: each operand as a stack of matrices, whose rows are contracted."""
+    found = []
+    sizes = [_sizes(read.aval, *axes) for read, *axes in zip(applied.reads, contract, batch, strict=True)]
+    for i, x in enumerate(applied.reads):
+        if x.pattern.empty:
+            continue
+        other = applied.reads[1 - i].value
+        if other is not None:
+            other = _stacked(other, contract[1 - i], batch[1 - i]).swapaxes(1, 2)
+        pattern = contracted(x.pattern, _stacked(x.places, contract[i], batch[i]), other, sizes[1 - i][1])
+        if i:
+            # The rows of ``b`` are the columns of the result.
+            places = np.arange(applied.avals[0].size).reshape(sizes[1][0], sizes[1][1], sizes[0][1])
+            pattern = pattern.take(places.swapaxes(1, 2).ravel())
+        found.append(pattern)
+    return found[0] if len(found) == 1 else found[0].union(found[1])
+
+
+def _sizes(x: Aval, contract: Axes, batch: Axes) -> tuple[int, int, int]:
+    """Return the numbers of matrices, of their rows, and of contracted elements."""
+    sizes = [math.prod(x.shape[i] for i in axes) for axes in (batch, _kept(x.ndim, contract, batch), contract)]
+    return sizes[0], sizes[1], sizes[2]
+
+
+def _stacked(x: np.ndarray, contract: Axes, batch: Axes) -> np.ndarray:
+    kept = _kept(x.ndim, contract, batch)
+    return x.transpose(*batch, *kept, *contract).reshape(_sizes(aval_of(x), contract, batch))
+
+
 dot_general_p = Primitive(
     "dot_general",
     operands=("a", "b"),
@@ -201,7 +241,7 @@ dot_general_p = Primitive(
     derivative=Multilinear(("a", "b"), [_dot_general_a_bar, _dot_general_b_bar]),
     batch=_dot_general_batch,
     cost=_dot_general_cost,
-    forms=Forms(basic=Basic.DOT_GENERAL, layout=dot_general_layout),
+    forms=Forms(basic=Basic.DOT_GENERAL, layout=dot_general_layout, depends=_dot_general_depends),
 )
 
 
@@ -273,5 +313,5 @@ matmul_p = Primitive(
     derivative=Multilinear(("a", "b"), [_matmul_a_bar, _matmul_b_bar]),
     batch=_matmul_batch,
     cost=_matmul_cost,
-    forms=Forms(basic=Basic.MATMUL, layout=matmul_layout),
+    forms=Forms(basic=Basic.MATMUL, layout=matmul_layout, depends=_matmul_depends),
 )

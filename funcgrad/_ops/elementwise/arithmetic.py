@@ -10,8 +10,9 @@ from funcgrad._core.aval import Aval, is_integer
 from funcgrad._core.forms import Basic, Forms, Requirement
 from funcgrad._core.trace.derivative import CONSTANT
 from funcgrad._ops.elementwise.cast import cast, conj_p, real_dtype, real_p
-from funcgrad._ops.elementwise.families import elementwise, predicate
+from funcgrad._ops.elementwise.families import ElementwiseProduct, elementwise, predicate
 from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.layout.depends import product
 
 
 def _add_xla(lax: Any, a: Any, b: Any) -> Any:
@@ -26,7 +27,13 @@ def _mul_xla(lax: Any, a: Any, b: Any) -> Any:
 add_p = elementwise("add", "a b", numpy=np.add, xla=_add_xla, maps=[lambda t: t, lambda t: t], operator=True)
 sub_p = elementwise("sub", "a b", numpy=np.subtract, xla="sub", maps=[lambda t: t, lambda t: -t], operator=True)
 mul_p = elementwise(
-    "mul", "a b", numpy=np.multiply, xla=_mul_xla, maps=[lambda t, b: t * b, lambda t, a: t * a], operator=True
+    "mul",
+    "a b",
+    numpy=np.multiply,
+    xla=_mul_xla,
+    maps=ElementwiseProduct(("a", "b"), [lambda t, b: t * b, lambda t, a: t * a]),
+    operator=True,
+    forms=Forms(new_memory=True, depends=product),
 )
 neg_p = elementwise("neg", "x", numpy=np.negative, xla="neg", maps=[lambda t: -t], operator=True)
 div_p = elementwise(

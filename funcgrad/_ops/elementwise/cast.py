@@ -14,6 +14,7 @@ from funcgrad._core.primitive import Primitive, View, ViewPrimitive
 from funcgrad._core.trace.derivative import CONSTANT, Multilinear, NodeMaker
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.layout.batching import batch_same
+from funcgrad._ops.layout.depends import same
 from funcgrad.errors import ForeignArrayError
 
 
@@ -62,7 +63,7 @@ cast_p = Primitive(
     derivative=_CastDerivative(("x",), [_cast_transpose]),
     batch=batch_same,
     cost=lambda y, x, **_: 0,
-    forms=Forms(basic=Basic.CAST),
+    forms=Forms(basic=Basic.CAST, depends=same),
 )
 
 
@@ -89,6 +90,7 @@ weak_cast_p = Primitive(
     derivative=_CastDerivative(("x",), [_cast_transpose]),
     batch=batch_same,
     cost=lambda y, x, **_: 0,
+    forms=Forms(depends=same),
 )
 weak_cast_p.operator = True
 
@@ -148,6 +150,7 @@ real_p = ViewPrimitive(
     batch=batch_same,
     cost=lambda y, x: 0,
     view=View(lambda x, part: make_complex(part, imag_p(x))),
+    forms=Forms(depends=same),
 )
 imag_p = ViewPrimitive(
     "imag",
@@ -159,6 +162,7 @@ imag_p = ViewPrimitive(
     batch=batch_same,
     cost=lambda y, x: 0,
     view=View(lambda x, part: make_complex(real_p(x), part), same_in_cotangents=False),
+    forms=Forms(depends=same),
 )
 conj_p = Primitive(
     "conj",
@@ -169,6 +173,7 @@ conj_p = Primitive(
     derivative=Multilinear(("x",), [lambda y_bar: conj_p(y_bar)]),
     batch=batch_same,
     cost=lambda y, x: y.size,
+    forms=Forms(depends=same),
 )
 
 

@@ -8,7 +8,9 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, result_dtype
 from funcgrad._core.choose import choose
+from funcgrad._core.forms import Forms
 from funcgrad._ops.elementwise.families import elementwise
+from funcgrad._ops.layout.depends import choice
 
 
 def _select_dtype(c: Aval, a: Aval, b: Aval) -> np.dtype:
@@ -28,6 +30,7 @@ select_p = elementwise(
     maps=[None, lambda t, c: select(c, t, 0), lambda t, c: select(c, 0, t)],
     dtype=_select_dtype,
     flops=0,
+    forms=Forms(new_memory=True, depends=choice),
 )
 
 

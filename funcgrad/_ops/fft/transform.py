@@ -12,10 +12,12 @@ from typing import Any, Literal
 import numpy as np
 
 from funcgrad._core.aval import Aval
+from funcgrad._core.forms import Forms
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import Multilinear
 from funcgrad._ops.elementwise.cast import complex_dtype, real_dtype
 from funcgrad._ops.layout.batching import batch_axes
+from funcgrad._ops.layout.depends import mixed, same
 
 Norm = Literal["backward", "forward", "ortho"]
 
@@ -74,6 +76,7 @@ fft_p = Primitive(
     derivative=Multilinear(("x",), [lambda y_bar, axes, inverse, norm: fft(y_bar, axes, inverse=inverse, norm=norm)]),
     batch=batch_axes("axes"),
     cost=lambda y, x, *, axes, **_: _flops(x.size, math.prod([x.shape[axis] for axis in axes])),
+    forms=Forms(depends=mixed("axes")),
 )
 
 
@@ -110,6 +113,7 @@ mirrored_p = Primitive(
     derivative=Multilinear(("x",), [lambda y_bar, axis, n, weight: mirrored(y_bar, axis, n, weight)]),
     batch=batch_axes("axis"),
     cost=lambda y, x, **_: 2 * x.size,
+    forms=Forms(depends=same),
 )
 
 
@@ -139,6 +143,7 @@ rfft_p = Primitive(
     derivative=Multilinear(("x",), [_rfft_transpose]),
     batch=batch_axes("axis"),
     cost=lambda y, x, *, axis, **_: _flops(y.size, x.shape[axis]),
+    forms=Forms(depends=mixed("axis")),
 )
 
 
@@ -163,6 +168,7 @@ irfft_p = Primitive(
     ),
     batch=batch_axes("axis"),
     cost=lambda y, x, *, n, **_: _flops(x.size, n),
+    forms=Forms(depends=mixed("axis")),
 )
 
 

@@ -12,9 +12,10 @@ from funcgrad._core.bind import NUMPY_TYPES
 from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import Primitive, ViewPrimitive
 from funcgrad._core.trace.backward import Pieces
-from funcgrad._core.trace.derivative import ByEdges, Edge, NodeMaker, lasting
+from funcgrad._core.trace.derivative import ByEdges, Edge, LinearTogether, NodeMaker, lasting
 from funcgrad._core.trace.tape import Node, new_kind, next_serial
 from funcgrad._ops.index.batch import index_batch, scatter_batch
+from funcgrad._ops.index.depends import indexed, scattered
 from funcgrad._ops.index.plan import FULL, SLOT, Index, resolve
 from funcgrad._ops.index.xla import Piece, index_xla, pieces_of, scatter_xla
 
@@ -39,7 +40,7 @@ def _pull(y_bar: Any, node: Node) -> IndexPieces:
     return IndexPieces(y_bar, shape, dtype, Index(entries, unique), arrays)
 
 
-class _IndexDerivative:
+class _IndexDerivative(LinearTogether):
     """The derivative of indexing. The cotangents of all ``x[index]`` of one ``x`` are pieces of one array."""
 
     __slots__ = ()
@@ -73,7 +74,7 @@ class _IndexDerivative:
 
 index_p = ViewPrimitive(
     "index",
-    forms=Forms(basic=Basic.INDEX),
+    forms=Forms(basic=Basic.INDEX, depends=indexed),
     operands=("x", "*arrays"),
     numpy=_index_numpy,
     xla=index_xla,
@@ -126,7 +127,7 @@ def _scatter_numpy(*operands: Any, shape: tuple[int, ...], indices: tuple[Index,
     return buffer
 
 
-class _ScatterDerivative(ByEdges):
+class _ScatterDerivative(LinearTogether, ByEdges):
     """Linear in all pieces together. The transpose for each piece is the indexing that it came from."""
 
     __slots__ = ()
@@ -161,7 +162,7 @@ scatter_p = Primitive(
     derivative=_ScatterDerivative(),
     batch=scatter_batch,
     cost=lambda y, *operands, **_: sum(x.size for x in operands),
-    forms=Forms(basic=Basic.SCATTER, new_memory=True),
+    forms=Forms(basic=Basic.SCATTER, new_memory=True, depends=scattered),
 )
 
 

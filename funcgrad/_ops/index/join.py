@@ -8,19 +8,20 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.forms import NEW_MEMORY
+from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import Primitive
-from funcgrad._core.trace.derivative import ByEdges, Edge, Multilinear
+from funcgrad._core.trace.derivative import ByEdges, Edge, LinearTogether, Multilinear
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import FULL, Index
 from funcgrad._ops.layout.broadcast import batch_all
+from funcgrad._ops.layout.depends import joined, moved
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._ops.layout.shape import expand_dims
 
 Widths = tuple[tuple[int, int], ...]
 
 
-class _JoinDerivative(ByEdges):
+class _JoinDerivative(LinearTogether, ByEdges):
     """Linear in all operands together; the cotangent of each is a part of the result's."""
 
     __slots__ = ()
@@ -83,7 +84,7 @@ concatenate_p = Primitive(
     derivative=_ConcatenateDerivative(),
     batch=batch_all("axis"),
     cost=lambda y, *xs, **_: 0,
-    forms=NEW_MEMORY,
+    forms=Forms(basic=Basic.CONCATENATE, new_memory=True, depends=joined),
 )
 
 
@@ -102,7 +103,7 @@ stack_p = Primitive(
     derivative=_StackDerivative(),
     batch=batch_all("axis"),
     cost=lambda y, *xs, **_: 0,
-    forms=NEW_MEMORY,
+    forms=Forms(basic=Basic.STACK, new_memory=True, depends=joined),
 )
 
 
@@ -143,7 +144,7 @@ pad_p = Primitive(
     derivative=Multilinear(("x",), [_pad_transpose]),
     batch=_pad_batch,
     cost=lambda y, x, **_: 0,
-    forms=NEW_MEMORY,
+    forms=Forms(new_memory=True, depends=moved),
 )
 
 

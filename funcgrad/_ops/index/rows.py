@@ -13,8 +13,9 @@ from funcgrad._core.aval import type_text
 from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.backward import Pieces
-from funcgrad._core.trace.derivative import ByEdges, Edge
+from funcgrad._core.trace.derivative import ByEdges, Edge, LinearTogether
 from funcgrad._ops.elementwise.arithmetic import add_p
+from funcgrad._ops.index.depends import looked_up
 from funcgrad._ops.index.gather import index_aval, index_p, scatter
 from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.index.plan import SLOT, Index
@@ -131,7 +132,7 @@ def _joined(xs: Sequence[Any]) -> Any:
     return concatenate(xs, 0)
 
 
-class _EmbeddingDerivative(ByEdges):
+class _EmbeddingDerivative(LinearTogether, ByEdges):
     """Linear in the table; its cotangent is nonzero only in the rows that were looked up."""
 
     __slots__ = ()
@@ -160,5 +161,5 @@ embedding_p = Primitive(
     derivative=_EmbeddingDerivative(),
     batch=_batch,
     cost=lambda y, table, ids: 0,
-    forms=Forms(basic=Basic.EMBEDDING),
+    forms=Forms(basic=Basic.EMBEDDING, depends=looked_up),
 )

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.forms import NEW_MEMORY, Basic, Forms
+from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import Primitive, View
-from funcgrad._core.trace.derivative import ByEdges, Edge
+from funcgrad._core.trace.derivative import ByEdges, Edge, LinearTogether
 from funcgrad._ops.elementwise.arithmetic import eq_p
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.batch import update_batch
+from funcgrad._ops.index.depends import added, replaced
 from funcgrad._ops.index.gather import accumulate, index_p, scatter
 from funcgrad._ops.index.plan import SLOT, Index, resolve
 from funcgrad._ops.index.xla import update_xla
@@ -36,7 +37,7 @@ def _scatter_set_numpy(x: Any, v: Any, *arrays: Any, index: Index) -> Any:
     return y if y.ndim else y[()]
 
 
-class _UpdateDerivative(ByEdges):
+class _UpdateDerivative(LinearTogether, ByEdges):
     """Linear in ``x`` and ``v`` together."""
 
     __slots__ = ()
@@ -122,7 +123,7 @@ scatter_add_p = Primitive(
     derivative=_AddDerivative(),
     batch=update_batch,
     cost=lambda y, x, v, *arrays, **_: v.size,
-    forms=NEW_MEMORY,
+    forms=Forms(new_memory=True, depends=added),
 )
 scatter_set_p = Primitive(
     "scatter_set",
@@ -133,7 +134,7 @@ scatter_set_p = Primitive(
     derivative=_SetDerivative(),
     batch=update_batch,
     cost=lambda y, x, v, *arrays, **_: 0,
-    forms=Forms(basic=Basic.WRITE),
+    forms=Forms(basic=Basic.WRITE, depends=replaced),
 )
 
 

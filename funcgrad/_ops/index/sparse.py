@@ -9,10 +9,12 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import bind, untraced
+from funcgrad._core.forms import Forms
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.primitive import CompoundPrimitive, Primitive
 from funcgrad._core.trace.derivative import PerOperand
 from funcgrad._ops.elementwise.arithmetic import add_p
+from funcgrad._ops.index.depends import sparse_products
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.index.plan import SLOT, Index
@@ -128,6 +130,7 @@ sparse_product_p = CompoundPrimitive(
     ),
     batch=_batch,
     cost=lambda y, values, rows, columns, starts, x, **_: 2 * values.size * max(x.size // max(x.shape[0], 1), 1),
+    forms=Forms(depends=sparse_products),
 )
 
 

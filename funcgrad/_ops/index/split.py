@@ -12,10 +12,12 @@ from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import Tracer, is_engine_value, is_value
 from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.derivative import LinearTogether
 from funcgrad._engines import is_abstract
 from funcgrad._ops.elementwise.arithmetic import mul_p
 from funcgrad._ops.index.gather import slice_axis
 from funcgrad._ops.index.join import concatenate
+from funcgrad._ops.layout.depends import moved
 from funcgrad._ops.layout.shape import reshape
 from funcgrad.tree import set_packing
 
@@ -42,7 +44,7 @@ def _split_xla(lax: Any, x: Any, *, shapes: Shapes) -> list[Any]:
     ]
 
 
-class _SplitDerivative:
+class _SplitDerivative(LinearTogether):
     """Linear; the transpose is one concatenation."""
 
     __slots__ = ()
@@ -77,7 +79,7 @@ split_p = Primitive(
     batch=_split_batch,
     cost=lambda y, x, **_: 0,
     multiple_results=True,
-    forms=Forms(basic=Basic.SPLIT),
+    forms=Forms(basic=Basic.SPLIT, depends=moved),
 )
 
 

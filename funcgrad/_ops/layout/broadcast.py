@@ -14,6 +14,7 @@ from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import Primitive, View, ViewPrimitive
 from funcgrad._core.trace.derivative import Multilinear
 from funcgrad._ops.layout.batching import BatchRule, batch_axes, moved_axes
+from funcgrad._ops.layout.depends import elementwise, reduced
 from funcgrad._ops.layout.shape import reshape
 
 # Below this many elements filling a new array is faster than making a broadcast view (0.5 us against 2.4).
@@ -54,7 +55,7 @@ broadcast_to_p = ViewPrimitive(
     batch=_broadcast_batch,
     cost=lambda y, x, **_: 0,
     view=View(None, numpy=np.broadcast_to),
-    forms=Forms(basic=Basic.BROADCAST),
+    forms=Forms(basic=Basic.BROADCAST, depends=elementwise),
 )
 
 
@@ -99,7 +100,7 @@ reduce_sum_p = Primitive(
     derivative=Multilinear(("x",), [_sum_transpose]),
     batch=batch_axes("axes"),
     cost=lambda y, x, **_: x.size,
-    forms=Forms(basic=Basic.REDUCTION, ufunc=np.add),
+    forms=Forms(basic=Basic.REDUCTION, ufunc=np.add, depends=reduced),
 )
 
 

@@ -13,6 +13,7 @@ from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import Multilinear
 from funcgrad._core.trace.place import Place, array_like, new_place
 from funcgrad._ops.layout.batching import batch_same
+from funcgrad._ops.layout.depends import same
 from funcgrad._ops.layout.shape import transpose
 
 copy_p = Primitive(
@@ -25,7 +26,7 @@ copy_p = Primitive(
     derivative=Multilinear(("x",), [lambda y_bar: y_bar]),
     batch=batch_same,
     cost=lambda y, x: 0,
-    forms=Forms(basic=Basic.COPY),
+    forms=Forms(basic=Basic.COPY, depends=same),
 )
 
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.forms import NEW_MEMORY
+from funcgrad._core.forms import Forms
 from funcgrad._core.primitive import Primitive, View, ViewPrimitive
 from funcgrad._core.trace.derivative import Multilinear
 from funcgrad._ops.layout.batching import batch_same
+from funcgrad._ops.layout.depends import moved
 
 
 def diagonal_length(rows: int, columns: int, offset: int) -> int:
@@ -64,6 +65,7 @@ def _diagonal(numpy: Callable[..., np.ndarray]) -> ViewPrimitive:
         batch=batch_same,
         cost=lambda y, x, **_: 0,
         view=View(None),
+        forms=Forms(depends=moved),
     )
 
 
@@ -106,7 +108,7 @@ embed_diagonal_p = Primitive(
     derivative=Multilinear(("x",), [lambda y_bar, offset: diagonal(y_bar, offset)]),
     batch=batch_same,
     cost=lambda y, x, **_: 0,
-    forms=NEW_MEMORY,
+    forms=Forms(new_memory=True, depends=moved),
 )
 
 

@@ -11,6 +11,7 @@ from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import Primitive, View, ViewPrimitive
 from funcgrad._core.trace.derivative import Multilinear
 from funcgrad._ops.layout.batching import batch_axes, moved_axes
+from funcgrad._ops.layout.depends import moved, same
 
 
 def _reshape_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple, params: dict) -> Any:
@@ -27,7 +28,7 @@ reshape_p = ViewPrimitive(
     batch=_reshape_batch,
     cost=lambda y, x, **_: 0,
     view=View(lambda x, part, shape: reshape(part, x.shape), may_copy=True),
-    forms=Forms(basic=Basic.RESHAPE),
+    forms=Forms(basic=Basic.RESHAPE, depends=same),
 )
 
 
@@ -58,7 +59,7 @@ transpose_p = ViewPrimitive(
     batch=_transpose_batch,
     cost=lambda y, x, **_: 0,
     view=View(lambda x, part, permutation: transpose(part, inverse_permutation(permutation))),
-    forms=Forms(basic=Basic.TRANSPOSE),
+    forms=Forms(basic=Basic.TRANSPOSE, depends=moved),
 )
 
 
@@ -77,6 +78,7 @@ flip_p = ViewPrimitive(
     batch=batch_axes("axes"),
     cost=lambda y, x, **_: 0,
     view=View(lambda x, part, axes: flip(part, axes)),
+    forms=Forms(depends=moved),
 )
 
 

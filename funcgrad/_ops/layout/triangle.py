@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.forms import NEW_MEMORY
+from funcgrad._core.forms import Forms
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import Multilinear
 from funcgrad._ops.layout.batching import batch_same
+from funcgrad._ops.layout.depends import moved
 
 
 def _triangle_numpy(x: Any, *, k: int, lower: bool) -> Any:
@@ -34,7 +35,7 @@ triangle_p = Primitive(
     derivative=Multilinear(("x",), [lambda y_bar, k, lower: triangle_p(y_bar, k=k, lower=lower)]),
     batch=batch_same,
     cost=lambda y, x, **_: 0,
-    forms=NEW_MEMORY,
+    forms=Forms(new_memory=True, depends=moved),
 )
 
 

@@ -8,11 +8,13 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import bind, untraced
+from funcgrad._core.forms import Forms
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.primitive import CompoundPrimitive, Primitive
 from funcgrad._ops.index.gather import slice_axis
 from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum
+from funcgrad._ops.layout.depends import solved
 from funcgrad._ops.layout.shape import expand_dims
 from funcgrad._ops.linalg.triangular import batch_right_sides
 
@@ -164,6 +166,7 @@ banded_solve_p = CompoundPrimitive(
     batch=batch_right_sides,
     cost=lambda y, ab, b, **_: 2 * ab.size * ab.shape[-2] + 2 * b.size * ab.shape[-2],
     multiple_results=True,
+    forms=Forms(depends=solved),
 )
 
 

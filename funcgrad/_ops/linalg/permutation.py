@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
+from funcgrad._core.forms import Forms
 from funcgrad._core.primitive import CompoundPrimitive
 from funcgrad._core.trace.derivative import Multilinear
 from funcgrad._ops.layout.broadcast import batch_all, broadcast_to
+from funcgrad._ops.layout.depends import permuting
 
 
 def _numpy(x: Any, permutation: Any, *, back: bool) -> Any:
@@ -50,6 +52,7 @@ permuted_p = CompoundPrimitive(
     derivative=Multilinear(("x", "permutation"), [_transpose, None]),
     batch=batch_all(),
     cost=lambda y, x, permutation, **_: 0,
+    forms=Forms(depends=permuting),
 )
 
 

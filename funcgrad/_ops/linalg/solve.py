@@ -8,7 +8,9 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.forms import Forms
 from funcgrad._core.primitive import CompoundPrimitive, Primitive
+from funcgrad._ops.layout.depends import solved
 from funcgrad._ops.linalg.factor import lu, lu_solve
 from funcgrad._ops.linalg.matrices import product, swapped
 from funcgrad._ops.linalg.triangular import batch_right_sides
@@ -55,6 +57,7 @@ solve_p = CompoundPrimitive(
     batch=batch_right_sides,
     cost=lambda y, a, b: 2 * a.size * a.shape[-1] // 3 + 2 * b.size * a.shape[-1],
     multiple_results=True,
+    forms=Forms(depends=solved),
 )
 
 

@@ -15,9 +15,11 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import bind
+from funcgrad._core.forms import Forms
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.primitive import CompoundPrimitive, Primitive
 from funcgrad._ops.layout.broadcast import batch_all
+from funcgrad._ops.layout.depends import solved
 from funcgrad._ops.layout.shape import inverse_permutation, reshape, transpose
 from funcgrad._ops.layout.triangle import lower_triangle, upper_triangle
 from funcgrad._ops.linalg.matrices import conjugated, product, swapped
@@ -211,6 +213,7 @@ triangular_solve_p = CompoundPrimitive(
     batch=batch_right_sides,
     cost=lambda y, a, b, **_: b.size * a.shape[-1],
     multiple_results=True,
+    forms=Forms(depends=solved),
 )
 
 

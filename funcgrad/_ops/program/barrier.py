@@ -9,9 +9,10 @@ from funcgrad._core.bind import NUMPY_TYPES
 from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.batch import Shared
-from funcgrad._core.trace.derivative import CONSTANT
+from funcgrad._core.trace.derivative import CONSTANT, LinearTogether
 from funcgrad._engines import on_several_devices
 from funcgrad._ops.layout.batching import batch_same
+from funcgrad._ops.layout.depends import same
 
 stop_gradient_p = Primitive(
     "stop_gradient",
@@ -26,7 +27,7 @@ stop_gradient_p = Primitive(
 )
 
 
-class _IdentityDerivative:
+class _IdentityDerivative(LinearTogether):
     """Cotangents and tangents pass unchanged."""
 
     __slots__ = ()
@@ -63,11 +64,11 @@ separate_p = Primitive(
     batch=_separate_batch,
     cost=lambda y, *xs: 0,
     multiple_results=True,
-    forms=Forms(basic=Basic.BARRIER),
+    forms=Forms(basic=Basic.BARRIER, depends=same),
 )
 
 
-class _AlikeDerivative:
+class _AlikeDerivative(LinearTogether):
     """Cotangents and tangents of the first half pass unchanged; the second half only gives the sharding."""
 
     __slots__ = ()
@@ -106,7 +107,7 @@ alike_p = Primitive(
     batch=_alike_batch,
     cost=lambda y, *xs: 0,
     multiple_results=True,
-    forms=Forms(basic=Basic.BARRIER),
+    forms=Forms(basic=Basic.BARRIER, depends=same),
 )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from funcgrad._core.aval import Aval
+from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.graph.ir import Graph, Var, trusted_graph
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines import NUMPY
@@ -14,6 +15,7 @@ from funcgrad._ops.layout.broadcast import with_batch
 from funcgrad._ops.layout.copy import unshared
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.program.batch import batched_graph, shared
+from funcgrad._ops.program.depends import either, repeated
 from funcgrad._ops.program.derivative import Moves, ProgramDerivative
 from funcgrad._ops.program.derived import (
     Mask,
@@ -173,6 +175,7 @@ cond_p = Primitive(
     batch=_cond_batch,
     cost=lambda y, pred, *xs, branches: max(graph.flops for graph in branches),
     multiple_results=True,
+    forms=Forms(basic=Basic.COND, depends=either),
 )
 
 
@@ -326,4 +329,5 @@ while_p = Primitive(
     # The cost of one step, because the number of steps is not known.
     cost=lambda y, *xs, loop: loop.condition.flops + loop.body.flops,
     multiple_results=True,
+    forms=Forms(basic=Basic.WHILE, depends=repeated),
 )

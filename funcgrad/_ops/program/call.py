@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import bind
+from funcgrad._core.forms import Forms
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops.program.batch import batched_graph, shared
+from funcgrad._ops.program.depends import inside
 from funcgrad._ops.program.derivative import Moves, ProgramDerivative
 from funcgrad._ops.program.derived import (
     Mask,
@@ -79,4 +81,5 @@ call_p = Primitive(
     batch=_call_batch,
     cost=lambda y, *xs, graph, compiler: graph.flops,
     multiple_results=True,
+    forms=Forms(depends=inside),
 )

@@ -6,11 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from funcgrad._core.aval import Aval
+from funcgrad._core.forms import Forms
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace.derivative import LinearTogether
 from funcgrad._engines import NUMPY
 from funcgrad._ops.layout.copy import unshared
+from funcgrad._ops.layout.depends import same
 from funcgrad._ops.program.batch import batched_graph, shared
+from funcgrad._ops.program.depends import inside
 from funcgrad._ops.program.derivative import Moves, ProgramDerivative
 from funcgrad._ops.program.derived import (
     Mask,
@@ -21,7 +25,7 @@ from funcgrad._ops.program.derived import (
 )
 
 
-class _BarrierDerivative:
+class _BarrierDerivative(LinearTogether):
     """The identity in both directions."""
 
     __slots__ = ()
@@ -44,6 +48,7 @@ barrier_p = Primitive(
     batch=lambda primitive, size, operands, batched, params: shared(primitive(*operands), batched),
     cost=lambda y, *xs: 0,
     multiple_results=True,
+    forms=Forms(depends=same),
 )
 
 
@@ -113,6 +118,7 @@ checkpoint_p = Primitive(
     batch=_batch,
     cost=lambda y, *xs, graph: graph.flops,
     multiple_results=True,
+    forms=Forms(depends=inside),
 )
 
 

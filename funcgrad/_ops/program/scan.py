@@ -26,7 +26,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.graph.ir import Graph, Literal, trusted_graph
+from funcgrad._core.forms import Basic, Forms
+from funcgrad._core.graph.ir import Equation, Graph, Literal, Var, trusted_graph
 from funcgrad._core.graph.simplify import drop_dead
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines import NUMPY
@@ -34,6 +35,7 @@ from funcgrad._ops.layout.broadcast import with_batch
 from funcgrad._ops.layout.copy import unshared
 from funcgrad._ops.layout.shape import transpose
 from funcgrad._ops.program.batch import batched_graph, shared
+from funcgrad._ops.program.depends import scanned
 from funcgrad._ops.program.derivative import Moves, ProgramDerivative
 from funcgrad._ops.program.derived import (
     Mask,
@@ -104,17 +106,21 @@ class Loop(NamedTuple):
 
 
 def _run_numpy(*operands: Any, loop: Loop) -> list[Any]:
-    step = loop.body.made(NUMPY.compile)
-    constants, carry, xs = loop.parts(operands)
-    count = loop.carry
-    stacks = [np.empty(aval.shape, aval.dtype) for aval in loop.avals[count:]]
-    times = range(loop.length)
-    for t in reversed(times) if loop.reverse else times:
-        ys = step(*constants, *carry, *[x[t] for x in xs])
-        carry = ys[:count]
-        for stack, y in zip(stacks, ys[count:], strict=True):
-            stack[t] = y
-    return [*unshared(carry), *stacks]
+    if loop.length == 0:
+        stacks = [np.empty(aval.shape, aval.dtype) for aval in loop.avals[loop.carry :]]
+        return [*unshared(loop.parts(operands)[1]), *stacks]
+    results = loop.body.made(_written, loop)(*operands)
+    return [*unshared(results[: loop.carry]), *results[loop.carry :]]
+
+
+def _written(body: Graph, loop: Loop) -> Callable[..., list]:
+    """Return the loop as a program of the NumPy engine, which writes it as a ``for`` with the lines of the body."""
+    inputs, results = [Var(x.aval) for x in body.inputs], [Var(aval) for aval in loop.avals]
+    for k in range(loop.constants + loop.carry, len(inputs)):
+        aval = inputs[k].aval
+        inputs[k] = Var(Aval((loop.length, *aval.shape), aval.dtype))
+    equation = Equation(scan_p, tuple(inputs), {"loop": loop}, tuple(results), None)
+    return NUMPY.compile(trusted_graph(inputs, (), [equation], results, body.name))
 
 
 def _run_xla(lax: Any, *operands: Any, loop: Loop) -> list[Any]:
@@ -321,4 +327,5 @@ scan_p = Primitive(
     batch=_batch,
     cost=lambda y, *xs, loop: loop.length * loop.body.flops,
     multiple_results=True,
+    forms=Forms(basic=Basic.SCAN, depends=scanned),
 )

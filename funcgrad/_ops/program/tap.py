@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from funcgrad._core.forms import Forms
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.batch import Shared
+from funcgrad._ops.layout.depends import same
 
 VALUE, COTANGENT = "value", "cotangent"
 
@@ -95,4 +97,5 @@ tap_p = Primitive(
     batch=_batch,
     cost=lambda y, *xs, name, part: 0,
     multiple_results=True,
+    forms=Forms(depends=same),
 )

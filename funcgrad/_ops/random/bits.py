@@ -14,6 +14,7 @@ import ml_dtypes
 import numpy as np
 
 from funcgrad._core.aval import Aval
+from funcgrad._core.bind import is_engine_value
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import CONSTANT
 from funcgrad._ops.layout.batching import batch_same
@@ -210,6 +211,6 @@ key_data_p = Primitive(
 )
 
 
-def key_data(key: Any) -> Any:
-    """Return the data of a typed key of JAX, in the form that primitives take."""
-    return key_data_p(key)
+def untyped(x: Any) -> Any:
+    """Return the data of a typed key of JAX, ``uint32[..., 2]``, which primitives take; any other value unchanged."""
+    return key_data_p(x) if is_engine_value(x) and not isinstance(x.dtype, np.dtype) else x

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
+from funcgrad._core.forms import Forms
 from funcgrad._core.primitive import CompoundPrimitive, Primitive
 from funcgrad._core.trace.derivative import Multilinear, PerOperand
 from funcgrad._ops.elementwise.select import select
@@ -15,6 +16,7 @@ from funcgrad._ops.index.gather import slice_axis
 from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.layout.batching import batch_axes
 from funcgrad._ops.layout.broadcast import batch_all
+from funcgrad._ops.layout.depends import running
 from funcgrad._ops.layout.fill import ones_like, zeros_like
 from funcgrad._ops.reduce.sort import gather_along_axis, scatter_along_axis
 
@@ -45,6 +47,7 @@ def _cumulative(name: str, ufunc: np.ufunc, derivative: Any) -> Primitive:
         derivative=derivative,
         batch=batch_axes("axis"),
         cost=lambda y, x, **_: x.size,
+        forms=Forms(depends=running),
     )
 
 
@@ -114,6 +117,7 @@ recurrence_p = CompoundPrimitive(
     ),
     batch=batch_all("axis"),
     cost=lambda y, a, b, **_: 2 * b.size,
+    forms=Forms(depends=running),
 )
 
 

@@ -9,11 +9,12 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, is_integral
 from funcgrad._core.bind import bind
-from funcgrad._core.forms import NEW_MEMORY
+from funcgrad._core.forms import NEW_MEMORY, Forms
 from funcgrad._core.primitive import CompoundPrimitive, Primitive
 from funcgrad._core.trace.derivative import CONSTANT, Multilinear
 from funcgrad._ops.elementwise.arithmetic import ordered
 from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.index.depends import gathered_along, scattered_along
 from funcgrad._ops.layout.batching import batch_axes
 from funcgrad._ops.layout.broadcast import batch_all, reduce_sum, with_batch
 from funcgrad._ops.layout.shape import reshape
@@ -76,7 +77,7 @@ gather_along_axis_p = CompoundPrimitive(
     derivative=Multilinear(("x", "indices"), [_gather_transpose, None]),
     batch=batch_all("axis"),
     cost=lambda y, x, indices, **_: 0,
-    forms=NEW_MEMORY,
+    forms=Forms(new_memory=True, depends=gathered_along),
 )
 
 
@@ -126,7 +127,7 @@ scatter_along_axis_p = CompoundPrimitive(
     ),
     batch=batch_all("axis"),
     cost=lambda y, x, indices, **_: x.size,
-    forms=NEW_MEMORY,
+    forms=Forms(new_memory=True, depends=scattered_along),
 )
 
 

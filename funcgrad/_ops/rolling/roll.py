@@ -10,15 +10,14 @@ A program's own values decide: an equation is in a loop only where every round r
 
 from __future__ import annotations
 
-import contextlib
-import gc
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from funcgrad._core.aval import Aval
+from funcgrad._core.collection import rare_collection
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
 from funcgrad._core.graph.key import value_key
 from funcgrad._core.graph.simplify import drop_dead, simplify
@@ -341,26 +340,11 @@ def _is_equal(x: Operand, y: Operand) -> bool:
     return x is y
 
 
-@contextlib.contextmanager
-def _collection_paused() -> Iterator[None]:
-    """Pause Python's search for cycles: it would go through all equations again and again, and takes half of the time.
-
-    No code of the user's runs meanwhile.
-    """
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
-
-
 def rolled(graph: Graph) -> Graph:
     """Return the same program with loops for what repeats; the given graph where nothing does."""
     if len(graph.equations) < LEAST_EQUATIONS:
         return graph
-    with _collection_paused():
+    with rare_collection():
         found = _Roller(forwarded(graph)).run()
     return found if any(equation.primitive is scan_p for equation in found.equations) else graph
 

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of, is_inexact
-from funcgrad._core.bind import Tracer, is_value
+from funcgrad._core.bind import Tracer, is_engine_value, is_value
 from funcgrad._core.graph.ir import Var
 from funcgrad._core.numbers import differentiated
 from funcgrad._core.trace.place import settled
@@ -18,6 +18,7 @@ from funcgrad._core.trace.staging import StagedTracer
 from funcgrad._engines import lasting
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.copy import copy, holder
+from funcgrad._ops.random.bits import untyped
 from funcgrad.errors import ForeignArrayError, NotDifferentiableError
 from funcgrad.numpy.extend import as_value, is_foreign_array, is_object_array
 from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, unflatten
@@ -101,9 +102,14 @@ def argument_name(f: Callable[..., Any], number: int) -> str:
 
 
 def taken(x: Any) -> Any:
-    """Convert a leaf of an argument: object arrays and foreign arrays become arrays of numbers, or are refused."""
+    """Convert a leaf of an argument to an array of numbers.
+
+    Object arrays and foreign arrays are converted or refused. A typed key of JAX becomes its data.
+    """
     if isinstance(x, Tracer):
         return settled(x)
+    if is_engine_value(x):
+        return untyped(x)
     return as_value(x) if is_object_array(x) or is_foreign_array(x) else x
 
 
@@ -130,7 +136,7 @@ def differentiable_leaves(transform: str, f: Callable[..., Any], number: int, ar
         if isinstance(leaf, np.ndarray) and is_foreign_array(leaf):
             # The leaf is a subclass of ndarray with its own attributes, or will be refused.
             return differentiable_leaves(transform, f, number, unflatten(treedef, map(taken, leaves)))
-        if not is_value(leaf) or not is_inexact(aval_of(leaf).dtype):
+        if not is_value(leaf) or not is_inexact(aval_of(untyped(leaf)).dtype):
             _refuse(transform, f, number, arg)
         leaves[i] = differentiated(leaf)
     return leaves, treedef
@@ -145,7 +151,7 @@ def _refuse(transform: str, f: Callable[..., Any], number: int, arg: Any) -> NoR
                 f"{transform}: {where} is a {type(leaf).__name__}, needed an array or a number. "
                 "Pass arrays in pytrees, and other things as arguments that are not differentiated."
             )
-        aval = aval_of(leaf)
+        aval = aval_of(untyped(leaf))
         if not is_inexact(aval.dtype):
             raise NotDifferentiableError(
                 f"{transform}: a derivative was asked by {where}. It has dtype {aval.dtype.name} ({aval}); needed a "

@@ -22,11 +22,15 @@ from funcgrad.tree import TreeDef, flatten
 
 
 class Body(NamedTuple):
-    """A staged function: its graph, which takes the closed-over values first, and the structure of its result."""
+    """A staged function: its graph, which takes the closed-over values first, and the structure of its result.
+
+    ``staged`` is the graph of this call. ``graph`` is the first one that was the same program, perhaps of other lines.
+    """
 
     graph: Graph
     captured: list[Any]
     out_tree: TreeDef
+    staged: Graph
 
     @property
     def outputs(self) -> list[Aval]:
@@ -52,7 +56,7 @@ def stage_body(
         ys = [_in_type(y, aval) for y, aval in zip(ys, [*wanted, *[None] * len(ys)], strict=False)]
         graph = simplify(trace.graph(ys, name), numbers_are_data=True)
     graph, captured = _lifted(graph)
-    return Body(canonical(graph), captured, out_tree)
+    return Body(canonical(graph), captured, out_tree, graph)
 
 
 def _result(transform: str, name: str, y: Any) -> Any:

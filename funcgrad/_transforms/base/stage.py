@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import is_value
+from funcgrad._core.collection import rare_collection
 from funcgrad._core.graph.ir import Graph, set_roller
 from funcgrad._core.graph.paths import Path
 from funcgrad._core.lazy import LazyModule
@@ -23,6 +24,7 @@ from funcgrad._transforms.base.arguments import (
     taken,
 )
 from funcgrad._transforms.base.pickled import picklable
+from funcgrad._transforms.base.shape_dtype import ShapeDtype
 from funcgrad.errors import ForeignArrayError
 from funcgrad.numpy.extend import innermost, is_number_dtype
 from funcgrad.random.extend import DrawCheck
@@ -78,6 +80,36 @@ def make_graph(f: Callable[P, Any], *, paths: bool = False) -> Callable[P, Graph
     return staged
 
 
+@folded
+def eval_shape(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Compute the types of a function's results, without any numbers.
+
+    Args:
+        f: a function of pytrees of arrays; it runs once, on types alone.
+        args: its arguments: arrays, or types (`ShapeDtype`). Leaves that are neither are passed on unchanged.
+        kwargs: its keyword arguments, likewise.
+
+    Returns:
+        A pytree like the result of ``f``, with a `ShapeDtype` for each array.
+
+    Raises:
+        ConcretizationTypeError: ``f`` needs a number, and only the type is known.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> w = fg.ShapeDtype((1_000_000, 64), np.float32)
+        >>> fg.eval_shape(lambda w, x: {"y": w @ x}, w, np.ones(64, np.float32))
+        {'y': ShapeDtype(f32[1000000])}
+
+    Source: the signature is ``jax.eval_shape``'s.
+    """
+    check_callable("eval_shape", f)
+    leaves, in_tree = flatten((args, kwargs))
+    graph, out_tree = stage_leaves(f, [taken(x) for x in leaves], in_tree, is_stageable, "eval_shape")
+    return unflatten(out_tree, [ShapeDtype(x.aval.shape, x.aval.dtype) for x in graph.outputs])
+
+
 def is_stageable(leaf: Any) -> bool:
     """Return whether a leaf becomes an input of the graph: an array, a number, or an object with shape and dtype."""
     return (hasattr(leaf, "shape") and hasattr(leaf, "dtype")) or is_value(leaf)
@@ -97,10 +129,10 @@ def stage_leaves(
     trace = StagingTrace(transform, copies=True)
     inputs = [trace.input(abstract(leaf)) if is_dynamic(leaf) else leaf for leaf in leaves]
     args, kwargs = unflatten(in_tree, inputs)
-    with DrawCheck(transform, name_of(f), f), trace:
+    with DrawCheck(transform, name_of(f), f), rare_collection(), trace:
         out = f(*args, **kwargs)
         out_leaves, out_tree = flatten(out)
-        graph = trace.graph([_settled(name_of(f), leaf) for leaf in out_leaves], name_of(f))
+        graph = trace.graph([_settled(transform, name_of(f), leaf) for leaf in out_leaves], name_of(f))
     return graph, out_tree
 
 
@@ -131,7 +163,7 @@ def stage_path(
     args, kwargs = unflatten(in_tree, inputs)
     with DrawCheck(transform, name_of(f), f), trace:
         out_leaves, out_tree = flatten(f(*args, **kwargs))
-        settled = [_settled(name_of(f), leaf) for leaf in out_leaves]
+        settled = [_settled(transform, name_of(f), leaf) for leaf in out_leaves]
         graph = trace.graph(settled, name_of(f))
     return Path(graph, out_tree, tuple(trace.answers)), trace.numbers(settled)
 
@@ -141,7 +173,7 @@ def stage_flat(f: Callable[..., Sequence[Any]], avals: Sequence[Aval], name: str
     trace = StagingTrace()
     inputs = [trace.input(aval) for aval in avals]
     with trace:
-        return trace.graph([_settled(name, leaf) for leaf in f(*inputs)], name)
+        return trace.graph([_settled("make_graph", name, leaf) for leaf in f(*inputs)], name)
 
 
 def abstract(leaf: Any) -> Aval:
@@ -155,11 +187,11 @@ def abstract(leaf: Any) -> Aval:
     return aval
 
 
-def _settled(name: str, leaf: Any) -> Any:
-    leaf = returned("make_graph", name, leaf)
+def _settled(transform: str, name: str, leaf: Any) -> Any:
+    leaf = returned(transform, name, leaf)
     if not is_value(leaf):
         raise TypeError(
-            f"make_graph: an output is a {type(leaf).__name__}; needed arrays or numbers. "
+            f"{transform}: an output of {name} is a {type(leaf).__name__}; needed arrays or numbers. "
             "Return only arrays, in any pytree, from a staged function."
         )
     return leaf

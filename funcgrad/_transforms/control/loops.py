@@ -9,22 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import Aval, aval_of, is_integer, is_real, result_dtype
-from funcgrad._core.bind import Trace, Tracer, active_trace, is_value
-from funcgrad._core.graph.ir import Graph, Var, trusted_graph
-from funcgrad._core.graph.key import canonical
-from funcgrad._core.trace.place import own_place, settled
+from funcgrad._core.aval import Aval, aval_of, is_integer, is_real
+from funcgrad._core.bind import is_value
 from funcgrad._core.tracebacks import folded
-from funcgrad._engines import is_abstract
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._ops.program.branch import Branches, While
 from funcgrad._ops.program.scan import Loop
-from funcgrad._transforms.base.arguments import check_callable, name_of
-from funcgrad._transforms.base.bodies import Body, stage_body, stage_loop_body
-from funcgrad.errors import TreeMismatchError
+from funcgrad._transforms.base.arguments import check_callable, name_of, taken
+from funcgrad._transforms.base.bodies import stage_body, stage_loop_body
+from funcgrad._transforms.control.branches import (
+    check_branches,
+    is_known,
+    run_branch,
+    stage_branches,
+    with_common_inputs,
+)
 from funcgrad.numpy.extend import as_value
 from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, structure, unflatten
-from funcgrad.tree import map as tree_map
 
 
 @folded
@@ -78,7 +79,7 @@ def scan(
     """
     check_callable("scan", f)
     rows, xs_tree = flatten(xs)
-    rows = [as_value(x) for x in rows]
+    rows = [as_value(taken(x)) for x in rows]
     steps = _length(f, rows, length)
     init_parts = _carry("scan", init)
     count = len(init_parts[0])
@@ -113,7 +114,7 @@ def _carry(transform: str, init: Any) -> tuple[list[Any], TreeDef, list[str]]:
                 f"{transform}: the initial carry{f' at {path}' if path else ''} is a {type(x).__name__}; needed arrays "
                 "or numbers. Put other things into a closure."
             )
-    return [as_value(x) for _, x in pairs], treedef, [f" at {path}" if path else "" for path in paths]
+    return [as_value(taken(x)) for _, x in pairs], treedef, [f" at {path}" if path else "" for path in paths]
 
 
 def _length(f: Callable[..., Any], rows: list[Any], length: int | None) -> int:
@@ -260,8 +261,9 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
 def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
     """Apply one of two functions, chosen by a boolean.
 
-    If the boolean's value is known (eager code), only the chosen function runs, on the given values. If it is traced,
-    both functions are staged, and the program decides.
+    If the boolean is traced, both functions are staged, and the program decides. If its value is known (eager code),
+    the chosen function runs on the given values. Both are staged then, too, when they are first met with operands of
+    these types, so that eager code refuses what a compiled program refuses.
 
     Args:
         pred: a boolean scalar; another number counts as true unless it is zero.
@@ -291,73 +293,15 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     check_callable("cond", false_fun, "false_fun")
     pred = stop_gradient_p(as_value(pred))
     _check_predicate("cond", "pred", [aval_of(pred)])
-    if not isinstance(pred, Tracer) and not is_abstract(pred):
-        return _run_branch(true_fun if pred else false_fun, operands)
     leaves, in_tree = flatten(operands)
-    leaves = [as_value(x) for x in leaves]
+    leaves = [as_value(taken(x)) for x in leaves]
     functions = true_fun, false_fun
-    bodies = _branches(functions, [aval_of(x) for x in leaves], in_tree)
-    captured = [x for body in bodies for x in body.captured]
-    counts = [len(body.captured) for body in bodies]
-    spare = [[Var(aval_of(x)) for x in body.captured] for body in bodies]
-    true, false = bodies[0].graph, bodies[1].graph
-    branches = Branches(
-        _with_inputs(true, [*true.inputs[: counts[0]], *spare[1], *true.inputs[counts[0] :]]),
-        _with_inputs(false, [*spare[0], *false.inputs]),
-    )
-    return unflatten(bodies[0].out_tree, branches(_truth(pred), *captured, *leaves))
-
-
-def _run_branch(f: Callable[..., Any], operands: tuple) -> Any:
-    """Run the chosen function on the given values. It gets copies of what it may write to."""
-    if active_trace() is None:
-        return f(*[tree_map(_copied, x) for x in operands])
-    with _Branch() as trace:
-        out = f(*[tree_map(lambda leaf: own_place(_copied(leaf), trace), x) for x in operands])
-        return tree_map(settled, out)
-
-
-def _copied(x: Any) -> Any:
-    return x.copy() if type(x) is np.ndarray else x
-
-
-class _Branch(Trace):
-    """A branch that runs eagerly. It has no tracers, but distinguishes values made inside from values made outside."""
-
-    transform = "cond"
-
-
-def _with_inputs(graph: Graph, inputs: list[Var]) -> Graph:
-    return canonical(trusted_graph(inputs, graph.constants, graph.equations, graph.outputs, graph.name))
-
-
-def _branches(functions: tuple[Callable[..., Any], ...], avals: list[Aval], in_tree: TreeDef) -> list[Body]:
-    """Stage both functions, with results of the same types.
-
-    A result of Python numbers alone takes the other's dtype.
-    """
-
-    def stage(f: Callable[..., Any], wanted: list[Aval]) -> Body:
-        return stage_body("cond", lambda values: f(*unflatten(in_tree, values)), avals, name_of(f), wanted)
-
-    bodies = [stage(f, []) for f in functions]
-    true, false = bodies
-    if true.out_tree != false.out_tree:
-        raise TreeMismatchError(
-            f"cond: {true.graph.name} returned {true.out_tree} and {false.graph.name} {false.out_tree}; needed the "
-            "same structure from both. Return the same containers and keys."
-        )
-    common = [_common(true, false, a, b) for a, b in zip(true.outputs, false.outputs, strict=True)]
-    return [body if body.outputs == common else stage(f, common) for f, body in zip(functions, bodies, strict=True)]
-
-
-def _common(true: Body, false: Body, a: Aval, b: Aval) -> Aval:
-    if a.shape == b.shape and (a.dtype == b.dtype or a.weak or b.weak):
-        return Aval(a.shape, result_dtype(a, b))
-    raise TypeError(
-        f"cond: {true.graph.name} returned {a} where {false.graph.name} returned {b}; needed the same shape and dtype. "
-        "Convert one of them with astype or reshape."
-    )
+    if is_known(pred):
+        check_branches("cond", functions, [aval_of(x) for x in leaves], in_tree)
+        return run_branch(true_fun if pred else false_fun, operands)
+    bodies = stage_branches("cond", functions, [aval_of(x) for x in leaves], in_tree)
+    graphs, captured = with_common_inputs(bodies)
+    return unflatten(bodies[0].out_tree, Branches(*graphs)(_truth(pred), *captured, *leaves))
 
 
 def _truth(x: Any) -> Any:

@@ -69,7 +69,7 @@ def jacfwd(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> 
     @functools.wraps(f)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         g, chosen = _of_chosen("jacfwd", f, argnums, args, kwargs)
-        _refuse_complex("jacfwd", f"{name_of(f)} is asked by an input", "use jvp along the directions you need", chosen)
+        refuse_complex("jacfwd", f"{name_of(f)} is asked by an input", "use jvp along the directions you need", chosen)
         out, f_jvp, *aux = linearize(g, *chosen, has_aux=has_aux)
         inputs, in_tree = flatten(_alone(chosen, argnums))
         outs, out_tree = flatten(out)
@@ -127,7 +127,7 @@ def _by_rows(transform: str, f: Callable[..., Any], argnums: Argnums, pulled: tu
     inputs, in_tree = flatten(_alone(chosen, argnums))
     outs, out_tree = flatten(out)
     require_inexact(transform, f, outs)
-    _refuse_complex(transform, f"{name_of(f)} has an output", "take np.real and np.imag apart", outs)
+    refuse_complex(transform, f"{name_of(f)} has an output", "take np.real and np.imag apart", outs)
     rows = _each(lambda bars: leaves(pullback(unflatten(out_tree, bars))), outs, inputs, 0)
     blocks = [_split(row, x, outs, 0) for row, x in zip(rows, inputs, strict=True)]
     turned = [unflatten(in_tree, [column[i] for column in blocks]) for i in range(len(outs))]
@@ -310,7 +310,7 @@ def _alone(chosen: list[Any], argnums: Argnums) -> Any:
     return chosen[0] if isinstance(argnums, int) else tuple(chosen)
 
 
-def _refuse_complex(transform: str, what: str, remedy: str, tree: Any) -> None:
+def refuse_complex(transform: str, what: str, remedy: str, tree: Any) -> None:
     for x in leaves(tree):
         if aval_of(x).dtype.kind == "c":
             raise NotDifferentiableError(

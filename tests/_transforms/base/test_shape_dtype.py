@@ -85,3 +85,20 @@ def test_where_numbers_are_needed_it_is_refused(transform: Any) -> None:
         transform(f)({"x": TYPE})
     with pytest.raises(TypeError, match=r"is a ShapeDtype; needed an array .* call the function itself with arrays"):
         fg.jit(f)({"x": TYPE})
+
+
+def test_types_of_results() -> None:
+    def apply(params: Any, x: Any, name: str) -> Any:
+        return {"y": params["x"] @ x, "n": 3 if name == "three" else None}
+
+    expected = {"y": fg.ShapeDtype(3, np.float64), "n": fg.ShapeDtype((), np.int64)}
+    for given in (TYPE, X, jax.ShapeDtypeStruct((3, 4), np.float64)):
+        assert fg.eval_shape(apply, {"x": given}, np.ones(4, np.float32), name="three") == expected
+    assert fg.eval_shape(fg.grad(f), {"x": TYPE}) == {"x": TYPE}
+    assert fg.eval_shape(lambda key: fg.random.normal(key, (2,)), jax.random.key(0)) == fg.ShapeDtype(2, np.float64)
+    with pytest.raises(fg.errors.TracerBoolConversionError, match="under eval_shape"):
+        fg.eval_shape(lambda x: x if x > 0 else -x, 1.0)
+    with pytest.raises(TypeError, match="eval_shape: an output of <lambda> is a str"):
+        fg.eval_shape(lambda x: "text", 1.0)
+    with pytest.raises(TypeError, match="eval_shape: f is a float"):
+        fg.eval_shape(1.0)  # pyright: ignore[reportArgumentType]  (refused)

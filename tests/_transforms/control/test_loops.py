@@ -254,11 +254,39 @@ def test_branches_on_values_are_refused_in_bodies() -> None:
 
 
 def test_cond_runs_one_branch_where_the_value_is_known() -> None:
-    def f(x: Any) -> Any:
-        return fg.cond(np.sum(x) > 0, lambda x: np.sum(x) if np.sum(x) > -1 else 0.0, lambda x: 1 / 0, x)
+    seen = []
 
-    np.testing.assert_array_equal(fg.grad(f)(np.ones(2)), np.ones(2))
+    def doubled(x: Any) -> Any:
+        seen.append(fg.is_traced(x))
+        return 2 * x
+
+    for x in (1.0, 2.0, -1.0):
+        assert fg.cond(x > 0, doubled, np.negative, x) == (2 * x if x > 0 else 1.0)
+    # Staged once for the comparison, then run for the two numbers that choose it.
+    assert seen == [True, False, False]
+    assert fg.grad(lambda x: fg.cond(x > 0, doubled, np.negative, x))(3.0) == 2.0
     assert fg.cond(0.0, lambda: 1, lambda: 2) == 2
+
+
+REFUSED: dict[str, tuple[type[Exception], str, Any]] = {
+    "structure": (TreeMismatchError, r"<lambda> \(test_loops.py:\d+\) returned", lambda x: (x,)),
+    "shape": (TypeError, r"f64\[2\] \(made at test_loops.py:\d+\)", lambda x: np.stack([x, x])),
+    "dtype": (TypeError, r"f32\[\] \(made at test_loops.py:\d+\)", lambda x: x.astype("f")),
+    "branch on a number": (TracerBoolConversionError, "bool", lambda x: x if x > 0 else -x),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_cond_refuses_alike_eagerly_and_compiled(name: str) -> None:
+    error, message, other = REFUSED[name]
+    for f in (
+        lambda x: fg.cond(x > 0, np.sin, other, x),
+        lambda x: fg.cond(x > 0, other, np.sin, x),
+        lambda x: fg.switch(2 * (x > 0), [np.sin, np.cos, other], x),
+    ):
+        for transformed in (f, fg.jit(f), fg.grad(f)):
+            with pytest.raises(error, match=message):
+                transformed(np.float64(2.0))
 
 
 def test_cond_results_are_unified_or_refused() -> None:

@@ -132,6 +132,27 @@ def test_awkward_points(name: str) -> None:
     assert float(fg.jvp(f, (x,), (1.0,))[1]) == pytest.approx(expected, abs=1e-12)
 
 
+# At equal infinities each operand has half of the derivative, the limit along ``logaddexp(x, x)``.
+INFINITE = {
+    "both inf": (np.inf, np.inf, (0.5, 0.5)),
+    "both -inf": (-np.inf, -np.inf, (0.5, 0.5)),
+    "inf and a number": (np.inf, 1.0, (1.0, 0.0)),
+    "a number and -inf": (1.0, -np.inf, (1.0, 0.0)),
+    "of two signs": (-np.inf, np.inf, (0.0, 1.0)),
+}
+
+
+@pytest.mark.parametrize("name", INFINITE)
+@pytest.mark.parametrize("function", [np.logaddexp, np.logaddexp2], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("engine", [None, "numpy", "numba", "xla"])
+def test_logaddexp_of_infinities(engine: str | None, function: np.ufunc, name: str) -> None:
+    a, b, expected = INFINITE[name]
+    gradient: Any = fg.grad(lambda a, b: function(a, b), (0, 1))
+    slopes = (gradient if engine is None else fg.jit(gradient, engine=engine))(a, b)
+    assert tuple(map(float, slopes)) == expected
+    assert float(fg.jvp(lambda a, b: function(a, b), (a, b), (1.0, 1.0))[1]) == 1.0
+
+
 def test_sign_of_complex_numbers(rng: np.random.Generator) -> None:
     z = rng.normal(size=3) + 1j * rng.normal(size=3)
     check_surface(lambda m, z: m.sign(z), [z], jax_f=lambda m, z: z / m.abs(z))

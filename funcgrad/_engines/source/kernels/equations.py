@@ -28,6 +28,12 @@ from funcgrad._engines.source.kernels.nodes import (
     strides_of,
 )
 
+# A write makes a copy of its array. For more elements NumPy's write in place is faster.
+_COPIED = 2048
+
+# A kernel writes a loop for each array that is joined.
+_PARTS = 16
+
 _scipy_special = LazyModule("scipy.special")
 
 
@@ -115,8 +121,8 @@ def _fill(w: Lowering, equation: Equation) -> bool:
 
 def _view(w: Lowering, equation: Equation) -> bool:
     """Lower a view: apply NumPy's view to an array that has the strides but no memory, and read the new strides."""
-    (operand, *arrays), (result,) = equation.operands, equation.results
-    x, shape = w.access(operand), w.shape(result)
+    operand, *arrays = equation.operands
+    x = w.access(operand)
     if arrays:
         return _picked(w, equation)
     if x is None:
@@ -124,21 +130,36 @@ def _view(w: Lowering, equation: Equation) -> bool:
     if isinstance(x, Scalar):
         # A view of a number is the same number.
         return w.set(equation, x)
-    basic = equation.primitive.forms.basic
+    return w.set(equation, _view_of(w, equation, x))
+
+
+def _view_of(w: Lowering, equation: Equation, x: StridedView) -> StridedView:
+    """Return the elements of an array that a view without index arrays shows."""
+    basic, params, shape = equation.primitive.forms.basic, equation.params, w.shape(equation.results[0])
     if basic is Basic.RESHAPE:
-        return w.set(equation, _reshaped(w, x, shape))
-    array = np.lib.stride_tricks.as_strided(np.empty(1, np.uint8), x.shape, x.strides, writeable=False)
+        return _reshaped(w, x, shape)
     if basic is Basic.INDEX:
-        entries = equation.params["index"].entries
-        shown = array[entries if Ellipsis in entries else (*entries, ...)]
+        shown = _indexed(x, params["index"])
     elif basic is Basic.BROADCAST:
-        shown = np.broadcast_to(array, shape)
-    elif basic is Basic.TRANSPOSE:
-        shown = array.transpose(equation.params["permutation"])
+        shown = _shown(x, lambda array: np.broadcast_to(array, shape))
     else:
-        return False
+        shown = _shown(x, lambda array: array.transpose(params["permutation"]))
+    # The number of rows in a block is a number of its own class.
+    return shown._replace(shape=shape)
+
+
+def _shown(x: StridedView, show: Callable[[np.ndarray], np.ndarray]) -> StridedView:
+    """Return a view of a view, as NumPy makes it of an array with these strides."""
+    array = np.lib.stride_tricks.as_strided(np.empty(1, np.uint8), x.shape, x.strides, writeable=False)
+    shown = show(array)
     offset = shown.__array_interface__["data"][0] - array.__array_interface__["data"][0]
-    return w.set(equation, StridedView(x.memory, x.offset + offset, shape, shown.strides))
+    return StridedView(x.memory, x.offset + offset, shown.shape, shown.strides)
+
+
+def _indexed(x: StridedView, index: Any) -> StridedView:
+    """Return the elements that an index without arrays names."""
+    entries = index.entries
+    return _shown(x, lambda array: array[entries if Ellipsis in entries else (*entries, ...)])
 
 
 def _picked(w: Lowering, equation: Equation) -> bool:
@@ -156,14 +177,69 @@ def _is_first(index: Any) -> bool:
     return all(entry in (Ellipsis, slice(None)) for entry in index.entries[index.slots :])
 
 
+def _write(w: Lowering, equation: Equation) -> bool:
+    """Lower a write at an index without arrays: a copy, part of which is written."""
+    x, v, *ids = [w.access(operand) for operand in equation.operands]
+    index, (result,) = equation.params["index"], equation.results
+    if (
+        ids
+        or index.slots
+        or x is None
+        or v is None
+        or result.aval.size > _COPIED
+        or x.dtype != result.aval.dtype
+        or not result.aval.shape
+    ):
+        return False
+    value = w.cast(v, x.dtype)
+    made = w.applied("{}", [x], w.shape(result), x.dtype)
+    return value is not None and w.written(_indexed(made, index), "{}", value) and w.set(equation, made)
+
+
 def _scatter(w: Lowering, equation: Equation) -> bool:
-    """Lower a sum of one array into zeros."""
-    v, *ids = [w.array(operand) for operand in equation.operands]
+    """Lower a sum of one array into zeros, or of several without index arrays."""
     (index, *more), shape = equation.params["indices"], equation.params["shape"]
+    if not any(each.slots for each in (index, *more)):
+        return _scattered(w, equation)
+    v, *ids = [w.array(operand) for operand in equation.operands]
     found = [each for each in ids if each is not None and each.dtype.kind in "iu"]
     if more or not found or len(found) < len(ids) or not _is_first(index) or v is None or v.dtype.kind not in "fiu":
         return False
     return w.set(equation, w.added(v, found, shape))
+
+
+def _scattered(w: Lowering, equation: Equation) -> bool:
+    """Lower a sum of arrays at indices without arrays. Each index names an element once."""
+    (result,) = equation.results
+    dtype = result.aval.dtype
+    zero = number(0, dtype)
+    small = len(result.aval.shape) > 0 and result.aval.size <= _COPIED and w.shape(result) == result.aval.shape
+    if zero is None or dtype.kind not in "fiu" or not small:
+        return False
+    made = w.applied("{}", [zero], result.aval.shape, dtype)
+    for x, index in zip(equation.operands, equation.params["indices"], strict=True):
+        v = w.access(x, dtype)
+        if v is None or v.dtype != dtype or not w.written(_indexed(made, index), in_dtype("{} + {}", dtype), v):
+            return False
+    return w.set(equation, made)
+
+
+def _joined(w: Lowering, equation: Equation) -> bool:
+    """Lower arrays that are joined: each is written to its part of the result."""
+    (result,), axis = equation.results, equation.params["axis"]
+    dtype, stacked = result.aval.dtype, equation.primitive.forms.basic is Basic.STACK
+    if len(equation.operands) > _PARTS or w.shape(result) != result.aval.shape:
+        return False
+    made, start = KernelMemory(dtype, result.aval.shape).whole(), 0
+    for operand in equation.operands:
+        x = w.access(operand, dtype)
+        if x is None or x.dtype != dtype:
+            return False
+        length = 1 if stacked else operand.aval.shape[axis]
+        entries = (*[slice(None)] * axis, start if stacked else slice(start, start + length))
+        w.written(_shown(made, lambda array, entries=entries: array[(*entries, ...)]), "{}", x)
+        start += length
+    return w.set(equation, made)
 
 
 def _reshaped(w: Lowering, x: StridedView, shape: Shape) -> StridedView:
@@ -219,6 +295,7 @@ FORMS: dict[Basic | None, Form] = {
     Basic.BARRIER: _same,
     Basic.BROADCAST: _view,
     Basic.CAST: _cast,
+    Basic.CONCATENATE: _joined,
     Basic.COPY: _same,
     Basic.DOT_GENERAL: _dot_general,
     Basic.EMBEDDING: _picked,
@@ -230,8 +307,10 @@ FORMS: dict[Basic | None, Form] = {
     Basic.RESHAPE: _view,
     Basic.SCATTER: _scatter,
     Basic.SPLIT: _split,
+    Basic.STACK: _joined,
     Basic.STOP_GRADIENT: _same,
     Basic.TRANSPOSE: _view,
+    Basic.WRITE: _write,
 }
 # Operations that only show the memory of their operand; the copy is made when the result is read.
 VIEWS = frozenset(

@@ -5,7 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from funcgrad._engines.source.kernels.nodes import Apply, Check, KernelMemory, Picked, Step, StridedView, reads
+from funcgrad._engines.source.kernels.nodes import (
+    Access,
+    Apply,
+    Check,
+    KernelMemory,
+    Picked,
+    Step,
+    StridedView,
+    reads,
+)
 
 _ALIGNMENT = 64
 
@@ -56,7 +65,21 @@ def _joins(step: Apply, group: Sequence[Step], read: set[KernelMemory], written:
     # In the loop, an expression sees only the current element of memory that the loop itself makes.
     given = [*step.operands, *[y for x in picked for y in x.ids]]
     own = [x for x in given if isinstance(x, StridedView) and x.memory in made]
-    return target.memory not in made and all(x == made[x.memory] for x in own)
+    if target.memory in made or not all(x == made[x.memory] for x in own):
+        return False
+    # The loop writes an element that it has read already, and no other.
+    before = [x for each in group if isinstance(each, Apply) for x in each.operands if _memory(x) is target.memory]
+    return all(x == target for x in before) and not any(
+        y.memory is target.memory for each in group for x in getattr(each, "operands", ()) if isinstance(x, Picked)
+        for y in (*x.ids, *x.checks)
+    )  # fmt: skip
+
+
+def _memory(x: Access | Picked) -> KernelMemory | None:
+    """Return the memory of an operand of an expression."""
+    if isinstance(x, Picked):
+        return x.x.memory
+    return x.memory if isinstance(x, StridedView) else None
 
 
 def inside(groups: Sequence[Sequence[Step]], i: int, results: set[KernelMemory]) -> set[KernelMemory]:

@@ -108,6 +108,24 @@ class Lowering:
         self.steps.append(Apply(target, text, spread))
         return target
 
+    def written(self, target: StridedView, text: str, x: Access) -> bool:
+        """Add an expression that writes to part of an array, of ``x`` or of the part and ``x``.
+
+        Return whether ``x`` has the shape of the part, or a shape that is repeated to it.
+        """
+        if isinstance(x, StridedView):
+            if len(x.shape) > len(target.shape):
+                extra = len(x.shape) - len(target.shape)
+                if x.shape[:extra] != (1,) * extra:
+                    return False
+                x = x._replace(shape=x.shape[extra:], strides=x.strides[extra:])
+            x = x.spread(target.shape)
+        given = (x,) if text == "{}" else (target, x)
+        if len(given) > 1:
+            given = (self.applied(text, given, target.shape, target.dtype),)
+        self.steps.append(Apply(target, "{}", given))
+        return True
+
     def cast(self, x: Access, dtype: np.dtype) -> Access | None:
         """Return an operand in another dtype; ``None`` if compilers convert it in another way than NumPy."""
         if x.dtype == dtype:

@@ -163,6 +163,13 @@ class Add(NamedTuple):
     target: StridedView
 
 
+class Times(NamedTuple):
+    """How often a kernel runs its steps: memory that is ``sliced`` has one row for each round."""
+
+    length: int
+    reverse: bool
+
+
 Step = Apply | Call | Reduce | Product | Check | Add
 
 

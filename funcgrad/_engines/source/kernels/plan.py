@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from funcgrad._core.forms import Basic
 from funcgrad._core.graph.ir import Equation, Graph, Operand, Var, trusted_graph
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines.source.kernels.equations import VIEWS, given, has_form, lowered
 from funcgrad._engines.source.kernels.expand import parts_of, with_expansions
+from funcgrad._engines.source.kernels.kernel import KernelPlan
 from funcgrad._engines.source.kernels.lowering import Lowering
 from funcgrad._engines.source.kernels.nodes import BlockRows, KernelMemory, Scalar, Shape, StridedView
+from funcgrad._engines.source.kernels.rounds import rounds
 from funcgrad._engines.source.kernels.text import KernelWriter, Text
 
 # An array of more elements is large: kernels run on blocks of it.
@@ -37,34 +39,7 @@ _BY_ELEMENT = frozenset({Basic.BROADCAST, Basic.CAST, Basic.COPY, Basic.STOP_GRA
 _INDEXED = frozenset({Basic.EMBEDDING, Basic.INDEX, Basic.SCATTER})
 
 # Makes a kernel, to stand in place of a primitive.
-Make = Callable[["KernelPlan"], Any]
-
-
-class KernelPlan(NamedTuple):
-    """A kernel that is to be compiled.
-
-    Args:
-        text: the source and its table.
-        operands: the variables that it reads.
-        results: the variables that it makes.
-        sliced: for each operand, whether a block takes some of its rows, or all of it.
-        partial: for each result, the function that combines the parts from all blocks; ``None`` if it is whole.
-        shapes: for each result, the shape that a block makes.
-        length: the number of rows, and the rows per block; ``None`` without blocks.
-        placed: returns the text of the same kernel with some results in the memory of operands, both by number;
-            ``None`` if that memory is read later.
-        members: the operations themselves, as a graph of the operands.
-    """
-
-    text: Text
-    operands: tuple[Var, ...]
-    results: tuple[Var, ...]
-    sliced: tuple[bool, ...]
-    partial: tuple[Any, ...]
-    shapes: tuple[Shape, ...]
-    length: tuple[int, int] | None
-    placed: Callable[[tuple[tuple[int, int], ...]], Text | None]
-    members: Graph
+Make = Callable[[KernelPlan], Any]
 
 
 def looped(graph: Graph, whole: Make, blocks: Make) -> Graph:
@@ -74,6 +49,9 @@ def looped(graph: Graph, whole: Make, blocks: Make) -> Graph:
     forms = {equation: has_form(equation) for equation in pending}
     while pending:
         first = pending[0]
+        if first.primitive.forms.basic is Basic.SCAN:
+            equations.append(_rounds(pending.pop(0), whole))
+            continue
         try:
             found = _small(graph, pending, forms) or _large(graph, pending, forms)
         except _NoFormError as error:
@@ -87,6 +65,21 @@ def looped(graph: Graph, whole: Make, blocks: Make) -> Graph:
         made = cast(Primitive, (whole if plan.length is None else blocks)(plan))
         equations.append(Equation(made, plan.operands, {}, plan.results, first.source))
     return trusted_graph(graph.inputs, graph.constants, equations, graph.outputs, graph.name, graph.trees)
+
+
+def _rounds(equation: Equation, whole: Make) -> Equation:
+    """Return a loop as one kernel; the equation itself if its body has an operation without a form."""
+    body = equation.params["loop"].body.made(_body)
+    small = all(x.aval.size <= SMALL for e in body.equations for x in (*e.operands, *e.results))
+    found = rounds(equation, body) if small and len(body.equations) <= 2 * _MOST else None
+    if found is None:
+        return equation
+    plan, operands = found
+    return Equation(cast(Primitive, whole(plan)), operands, {}, equation.results, equation.source)
+
+
+def _body(graph: Graph) -> Graph:
+    return with_expansions(_without_barriers(graph))
 
 
 def _without_barriers(graph: Graph) -> Graph:

@@ -36,6 +36,7 @@ from funcgrad._engines.source.kernels.nodes import (
     Shape,
     Step,
     StridedView,
+    Times,
     merged,
     reads,
     strides_of,
@@ -72,6 +73,7 @@ class KernelWriter:
         memories: those of the arguments that are arrays.
         results: memory of the results, by the name of the argument that holds it.
         blocked: whether the kernel runs on blocks of rows.
+        times: how often it runs the steps, where they are the body of a loop.
     """
 
     def __init__(
@@ -81,10 +83,12 @@ class KernelWriter:
         memories: Sequence[KernelMemory],
         results: dict[str, KernelMemory],
         blocked: bool,
+        times: Times | None = None,
     ) -> None:
         self._groups = fused(needed(steps, results.values()))
         self._arguments = arguments
         self._blocked = blocked
+        self._times = times
         self._outputs = {memory: name for name, memory in results.items()}
         # Memories with one number may overlap; memories with different numbers do not.
         self._numbers: dict[KernelMemory, int] = {}
@@ -163,18 +167,26 @@ class KernelWriter:
         else:
             self._line("S = T")
         numbers: dict[Any, int] = {}
+        rows: list[tuple[int, str, KernelMemory]] = []
         for memory, name in names.items():
             number = self._numbers[memory] = numbers.setdefault(name, len(numbers))
             self._places[memory] = f"p{number}"
-            if self._blocked and (memory.sliced or memory in self._outputs):
-                # The offset uses the full block size, because only the last block is shorter.
-                self._line(f"p{number} = part(b_{name}, k * {self._entry(math.prod(map(int, memory.shape)))})")
+            if memory.sliced or (self._blocked and memory in self._outputs):
+                rows.append((number, name, memory))
             else:
                 self._line(f"p{number} = b_{name}")
         for memory, offset in self._offsets.items():
             number = self._numbers[memory] = numbers.setdefault(offset, len(numbers))
             self._places[memory] = name = f"w{len(self._places)}"
             self._line(f"{name} = typed(space_, {self._entry(offset)}, {_kind(memory.dtype)})  # memory {number}")
+        if self._times is not None:
+            length, reverse = self._times
+            self._line(f"for r in range({self._entry(length)}):")
+            self._depth = 2
+            self._line(f"k = {self._entry(length - 1)} - r" if reverse else "k = r")
+        for number, name, memory in rows:
+            # The offset uses the full block size, because only the last block is shorter.
+            self._line(f"p{number} = part(b_{name}, k * {self._entry(math.prod(map(int, memory.shape)))})")
 
     def _group(self, i: int) -> None:
         group = self._groups[i]
@@ -195,12 +207,14 @@ class KernelWriter:
     def _loop(self, group: Sequence[Apply], made_here: set[KernelMemory]) -> None:
         """Write one loop over the elements for all steps of a group."""
         shape = group[0].target.shape
-        made = {step.target.memory: step.target for step in group}
+        made: set[Any] = set()
         accesses: dict[Any, StridedView] = {}
         for step in group:
             for x in [y for each in step.operands for y in (each.ids if isinstance(each, Picked) else (each,))]:
-                if isinstance(x, StridedView) and not (x.memory in made and x == made[x.memory]):
+                # An element that the loop made before is at hand.
+                if isinstance(x, StridedView) and _key(x) not in made:
                     accesses.setdefault(_key(x), x)
+            made.add(_key(step.target))
         picked = {id(x): x.x for step in group for x in step.operands if isinstance(x, Picked)}
         stores = [step.target for step in group if step.target.memory not in made_here]
         every = [*accesses.values(), *stores, *picked.values()]

@@ -16,8 +16,8 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.gather import index
 from funcgrad._ops.index.plan import FULL
 from funcgrad._ops.layout.shape import reshape
-from funcgrad.nn._convert import inexact
-from funcgrad.nn._sizes import images, per_axis
+from funcgrad.nn._functions.convert import inexact
+from funcgrad.nn._functions.sizes import images, per_axis
 from funcgrad.numpy import add, divide, greater, isnan, logical_or, pad
 
 
@@ -150,7 +150,7 @@ def avg_pool1d(
     return _avg_pool("avg_pool1d", x, (1, kernel_size, stride, padding, 1, ceil_mode), count_include_pad, None)
 
 
-def avg_pool2d(  # noqa: PLR0917  (PyTorch's signature)
+def avg_pool2d(
     x: Any,
     kernel_size: Any,
     stride: Any = None,
@@ -189,7 +189,7 @@ def avg_pool2d(  # noqa: PLR0917  (PyTorch's signature)
     return _avg_pool("avg_pool2d", x, how, count_include_pad, divisor_override)
 
 
-def avg_pool3d(  # noqa: PLR0917  (PyTorch's signature)
+def avg_pool3d(
     x: Any,
     kernel_size: Any,
     stride: Any = None,

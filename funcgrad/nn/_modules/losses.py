@@ -7,17 +7,9 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.words import shown
-from funcgrad.autograd.extend import is_tensor
-from funcgrad.nn._losses import Reduction, cross_entropy, mse_loss, nll_loss
+from funcgrad.nn._functions.losses import Reduction, cross_entropy, mse_loss, nll_loss
 from funcgrad.nn._module import Module
-
-
-def _constant(x: Any) -> Any:
-    """Return the value of a tensor, without its history.
-
-    Targets are compared and checked, which is cheaper with plain values.
-    """
-    return x._value if is_tensor(x) and not x._owner.requires_grad(x) else x
+from funcgrad.nn._modules.made import constant
 
 
 class _ClassLoss(Module):
@@ -72,8 +64,8 @@ class CrossEntropyLoss(_ClassLoss):
         """Compute the loss of logits."""
         return cross_entropy(
             x,
-            _constant(target),
-            _constant(self._buffers["weight"]),
+            constant(target),
+            constant(self._buffers["weight"]),
             ignore_index=self.ignore_index,
             reduction=self.reduction,
             label_smoothing=self.label_smoothing,
@@ -88,8 +80,8 @@ class NLLLoss(_ClassLoss):
 
     def forward(self, x: Any, target: Any) -> Any:
         """Compute the loss of log-probabilities."""
-        weight = _constant(self._buffers["weight"])
-        return nll_loss(x, _constant(target), weight, ignore_index=self.ignore_index, reduction=self.reduction)
+        weight = constant(self._buffers["weight"])
+        return nll_loss(x, constant(target), weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
 
 class MSELoss(Module):
@@ -104,4 +96,4 @@ class MSELoss(Module):
 
     def forward(self, x: Any, target: Any) -> Any:
         """Compute the loss."""
-        return mse_loss(x, _constant(target), self.reduction)
+        return mse_loss(x, constant(target), self.reduction)

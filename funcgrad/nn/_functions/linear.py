@@ -8,7 +8,7 @@ from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops.contract.dense import affine_p
 from funcgrad._ops.contract.dot import dot_general
-from funcgrad.nn._convert import inexact
+from funcgrad.nn._functions.convert import inexact
 from funcgrad.numpy import add
 from funcgrad.numpy.extend import as_value, promote
 

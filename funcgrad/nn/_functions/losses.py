@@ -17,7 +17,7 @@ from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.layout.fill import ones_like
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.reduce.softmax import log_softmax_p
-from funcgrad.nn._convert import inexact
+from funcgrad.nn._functions.convert import inexact
 from funcgrad.numpy import add, divide, equal, multiply, negative, power, subtract, take, take_along_axis
 from funcgrad.numpy.extend import ALL_AXES, as_value, dtype_of, promote
 

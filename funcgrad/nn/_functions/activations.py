@@ -13,7 +13,7 @@ from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._ops.reduce.reduce import reduce_max
 from funcgrad._ops.reduce.softmax import log_softmax_p
-from funcgrad.nn._convert import inexact
+from funcgrad.nn._functions.convert import inexact
 from funcgrad.numpy import add, divide, multiply, power, subtract
 from funcgrad.numpy.extend import normalize_axes
 

@@ -10,11 +10,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._public import publish
 from funcgrad.autograd import Tensor, no_grad
 from funcgrad.autograd.extend import is_tensor, rebuild
-
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 
 
 def clip_grad_norm_(
@@ -168,6 +165,3 @@ def _listed(tensors: Any) -> list[Any]:
 
 def _gradients(parameters: Iterable[Any]) -> list[Any]:
     return [p.grad for p in parameters if p.grad is not None]
-
-
-__dir__ = publish(__name__)

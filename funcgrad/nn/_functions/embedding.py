@@ -10,7 +10,7 @@ from funcgrad._core.aval import aval_of, is_integer
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.index.rows import embedding_p
-from funcgrad.nn._convert import inexact
+from funcgrad.nn._functions.convert import inexact
 from funcgrad.numpy.extend import as_value
 
 

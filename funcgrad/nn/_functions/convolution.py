@@ -7,13 +7,13 @@ from typing import Any
 from funcgrad._core.aval import aval_of
 from funcgrad._ops.contract.conv import Window, conv, extent, turned
 from funcgrad._ops.layout.shape import reshape
-from funcgrad.nn._convert import inexact
-from funcgrad.nn._sizes import Sizes, images, per_axis
+from funcgrad.nn._functions.convert import inexact
+from funcgrad.nn._functions.sizes import Sizes, images, per_axis
 from funcgrad.numpy import add
 from funcgrad.numpy.extend import promote
 
 
-def conv1d(  # noqa: PLR0917  (PyTorch's signature)
+def conv1d(
     x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
 ) -> Any:
     """Convolve signals: each output is the sum of products of the kernel, not flipped, with a window of the input.
@@ -45,7 +45,7 @@ def conv1d(  # noqa: PLR0917  (PyTorch's signature)
     return _conv("conv1d", x, weight, bias, (1, stride, padding, dilation, groups))
 
 
-def conv2d(  # noqa: PLR0917  (PyTorch's signature)
+def conv2d(
     x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
 ) -> Any:
     """Convolve images; the arguments are those of `conv1d`, with a number for both axes or one for each.
@@ -83,7 +83,7 @@ def conv2d(  # noqa: PLR0917  (PyTorch's signature)
     return _conv("conv2d", x, weight, bias, (2, stride, padding, dilation, groups))
 
 
-def conv3d(  # noqa: PLR0917  (PyTorch's signature)
+def conv3d(
     x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
 ) -> Any:
     """Convolve volumes; the arguments are those of `conv1d`, with a number for all axes or one for each.
@@ -114,7 +114,7 @@ def conv3d(  # noqa: PLR0917  (PyTorch's signature)
     return _conv("conv3d", x, weight, bias, (3, stride, padding, dilation, groups))
 
 
-def conv_transpose1d(  # noqa: PLR0917  (PyTorch's signature)
+def conv_transpose1d(
     x: Any,
     weight: Any,
     bias: Any = None,
@@ -153,7 +153,7 @@ def conv_transpose1d(  # noqa: PLR0917  (PyTorch's signature)
     return _conv_transpose("conv_transpose1d", x, weight, bias, (1, stride, padding, dilation, groups, output_padding))
 
 
-def conv_transpose2d(  # noqa: PLR0917  (PyTorch's signature)
+def conv_transpose2d(
     x: Any,
     weight: Any,
     bias: Any = None,
@@ -193,7 +193,7 @@ def conv_transpose2d(  # noqa: PLR0917  (PyTorch's signature)
     return _conv_transpose("conv_transpose2d", x, weight, bias, (2, stride, padding, dilation, groups, output_padding))
 
 
-def conv_transpose3d(  # noqa: PLR0917  (PyTorch's signature)
+def conv_transpose3d(
     x: Any,
     weight: Any,
     bias: Any = None,

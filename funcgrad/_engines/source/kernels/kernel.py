@@ -1,0 +1,40 @@
+"""The record of a kernel that is to be compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from funcgrad._core.graph.ir import Graph, Var
+from funcgrad._engines.source.kernels.nodes import Shape
+from funcgrad._engines.source.kernels.text import Text
+
+
+class KernelPlan(NamedTuple):
+    """A kernel that is to be compiled.
+
+    Args:
+        text: the source and its table.
+        operands: the variables that it reads.
+        results: the variables that it makes.
+        sliced: for each operand, whether a block takes some of its rows, or all of it.
+        partial: for each result, the function that combines the parts from all blocks; ``None`` if it is whole.
+        shapes: for each result, the shape that a block makes.
+        length: the number of rows, and the rows per block; ``None`` without blocks.
+        placed: returns the text of the same kernel with some results in the memory of operands, both by number;
+            ``None`` if that memory is read later.
+        members: the operations themselves, as a graph of the operands.
+        first: for each result, the number of the operand whose value its memory has at the start; ``None`` without one.
+            Such operands follow those that the kernel reads.
+    """
+
+    text: Text
+    operands: tuple[Var, ...]
+    results: tuple[Var, ...]
+    sliced: tuple[bool, ...]
+    partial: tuple[Any, ...]
+    shapes: tuple[Shape, ...]
+    length: tuple[int, int] | None
+    placed: Callable[[tuple[tuple[int, int], ...]], Text | None]
+    members: Graph
+    first: tuple[int | None, ...] = ()

@@ -1,0 +1,253 @@
+"""Write loops and branches as Python's own statements, with the lines of their bodies inside.
+
+    v3, s0 = x0, empty((1000, 4), dtype)         # scan: what is carried, and memory for the stacked results
+    for t0 in range(1000):
+        v4 = x1[t0]                              # a row
+        v5 = add(v3, v4)                         # the body
+        s0[t0] = v5
+        v3 = v5
+
+A body writes into the memory of what it carries if nobody else sees that memory: the first value is then copied, unless
+the program owns it, and each round must give back memory of its own (`_Carried`). Bodies that are nested deeper than
+Python's parser allows are called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var
+
+if TYPE_CHECKING:
+    from funcgrad._engines.source.writer import Writer
+
+# Python's parser takes 20 statements in each other, and 100 steps of indentation.
+_DEEPEST = 16
+_INDENT = "    "
+
+
+def scan(w: Writer, equation: Equation, i: int) -> list[str] | None:
+    """Write a scan as a ``for``."""
+    loop = equation.params["loop"]
+    if loop.length == 0 or w.depth >= _DEEPEST:
+        return None
+    fixed, carry, xs = loop.parts(equation.operands)
+    graph, t = loop.body.made(w.prepared), f"t{w.depth}"
+    first, count = loop.constants + loop.carry, loop.carry
+    stacks = equation.results[count:]
+
+    def write(inside: Writer, lines: list[str]) -> list[str]:
+        lines += _taken(inside, w, graph.inputs[: loop.constants], fixed)
+        body = [_row(inside, w, var, x, t) for var, x in zip(graph.inputs[first:], xs, strict=True)]
+        body += inside.body()
+        for var, y in zip(stacks, graph.outputs[count:], strict=True):
+            body.append(f"{w.names[var]}[{t}] = {inside.name(y)}")
+        return body
+
+    lines = []
+    for var in stacks:
+        w.buffers.made(var, own=True)
+        w.packed.add(var)
+        lines.append(f"{w.new(var)} = {w.numpy(np.empty)}({var.aval.shape}, {w.value('dtype', var.aval.dtype)})")
+    carried = _Carried(w, equation, i, graph, range(loop.constants, first), carry)
+    body = carried.written(write)
+    carried.give(equation.results[:count], runs=True)
+    times = f"range({loop.length - 1}, -1, -1)" if loop.reverse else f"range({loop.length})"
+    views = [inside for var in graph.inputs[first:] if var.aval.shape for inside in [carried.inside.names[var]]]
+    # A row is a view, which would keep its array alive.
+    ends = [f"del {', '.join(views)}"] if views else []
+    return [*lines, *carried.before, f"for {t} in {times}:", *_indented([*body, *carried.next()]), *ends]
+
+
+def while_loop(w: Writer, equation: Equation, i: int) -> list[str] | None:
+    """Write a loop of unknown length as a ``while``."""
+    loop = equation.params["loop"]
+    if w.depth >= _DEEPEST:
+        return None
+    of_condition, fixed, carry = loop.parts(equation.operands)
+    graph, condition = loop.body.made(w.prepared), loop.condition.made(w.prepared)
+
+    def write(inside: Writer, lines: list[str]) -> list[str]:
+        lines += _taken(inside, w, graph.inputs[: loop.body_constants], fixed)
+        asks = w.inside(condition)
+        asks.first = inside.first + len(inside.names)
+        lines += _taken(asks, w, condition.inputs[: loop.condition_constants], of_condition)
+        held = zip(condition.inputs[loop.condition_constants :], graph.inputs[loop.body_constants :], strict=True)
+        for var, x in held:
+            asks.names[var] = inside.names[x]
+            (asks.numbers.add if x in inside.numbers else asks.numbers.discard)(var)
+        asked = [*asks.body(), f"if not {asks.name(condition.outputs[0])}: break"]
+        inside.passed(asks)
+        return [*asked, *inside.body()]
+
+    places = range(loop.body_constants, len(graph.inputs))
+    carried = _Carried(w, equation, i, graph, places, carry)
+    body = carried.written(write)
+    carried.give(equation.results, runs=False)
+    return [*carried.before, "while True:", *_indented([*body, *carried.next()])]
+
+
+def cond(w: Writer, equation: Equation, i: int) -> list[str] | None:
+    """Write a choice between two programs as an ``if``."""
+    if w.depth >= _DEEPEST:
+        return None
+    asked, *operands = equation.operands
+    branches, ways = equation.params["branches"], []
+    for branch in (branches.true, branches.false):
+        graph = branch.made(w.prepared)
+        inside = w.inside(graph)
+        lines = [*_taken(inside, w, graph.inputs, operands), *inside.body()]
+        w.passed(inside)
+        ways.append((inside, graph, lines))
+    own = [all(_is_given(inside, graph.outputs, k) for inside, graph, _ in ways) for k in range(len(equation.results))]
+    _register(w, equation, equation.results, own)
+    names = [w.new(var) for var in equation.results]
+    for inside, graph, lines in ways:
+        ends = [_as_number(inside, y, y.aval.dtype) for y in graph.outputs]
+        lines += [f"{name} = {end}" for name, end in zip(names, ends, strict=True)]
+    (_, _, then), (_, _, other) = ways
+    return [f"if {w.name(asked)}:", *_indented(then), "else:", *_indented(other)]
+
+
+class _Carried:
+    """What a loop carries from round to round: a name for each, and whether a round may write to its memory.
+
+    Args:
+        w: the writer of the program around the loop.
+        equation: the loop, number ``i`` of that program.
+        graph: the body; its first outputs are the next values of what is carried.
+        places: the numbers of the inputs of the body that are carried.
+        values: the first values.
+    """
+
+    def __init__(
+        self, w: Writer, equation: Equation, i: int, graph: Graph, places: Sequence[int], values: Sequence[Operand]
+    ) -> None:
+        self._w = w
+        self._equation = equation
+        self._i = i
+        self._vars = [graph.inputs[k] for k in places]
+        self._values = values
+        self._graph = graph
+        self._ends = graph.outputs[: len(self._vars)]
+        self._same = [y is x for x, y in zip(self._vars, self._ends, strict=True)]
+        # The carried values whose memory only the loop sees.
+        self.own = [bool(var.aval.shape) and not same for var, same in zip(self._vars, self._same, strict=True)]
+        self.inside: Writer
+        self.before: list[str] = []
+
+    def written(self, write: Callable[[Writer, list[str]], list[str]]) -> list[str]:
+        """Return the lines of the body, as ``write(inside, before)`` gives them.
+
+        Whether a round gives back memory of its own is known when it is written. If it does not, it is written again.
+        """
+        while True:
+            free = [var for var, own in zip(self._vars, self.own, strict=True) if own]
+            inside = self.inside = self._w.inside(self._graph, free)
+            for var in self._vars:
+                inside.new(var)
+                if not var.aval.shape:
+                    inside.numbers.add(var)
+            before: list[str] = []
+            body = write(inside, before)
+            own = [own and _is_given(inside, self._ends, k) for k, own in enumerate(self.own)]
+            if own == self.own:
+                break
+            self.own = own
+        self._w.passed(inside)
+        self.before = [*before, *self._first()]
+        return body
+
+    def _first(self) -> list[str]:
+        """Return the lines that give the first values their names."""
+        w, inside, buffers = self._w, self.inside, self._w.buffers
+        # Memory that a round gives back as another value is written to in the next round.
+        moved = {inside.buffers.root(y) for y in self._ends}
+        roots = [buffers.root(x) for x in self._equation.operands if type(x) is Var]
+        self._taken: list[Any] = [None] * len(self._vars)
+        lines = []
+        for k, (var, x) in enumerate(zip(self._vars, self._values, strict=True)):
+            if not var.aval.shape:
+                text = _as_number(w, x, var.aval.dtype)
+            else:
+                text = w.name(x)
+                if self.own[k] and (var in inside.buffers.used or var in moved):
+                    if buffers.is_free_after(x, self._i) and roots.count(buffers.root(x)) == 1:
+                        self._taken[k] = x
+                    else:
+                        text = f"{text}.copy()"
+            lines.append(f"{inside.names[var]} = {text}")
+        return lines
+
+    def next(self) -> list[str]:
+        """Return the lines that give the names their next values."""
+        triples = list(zip(self._vars, self._ends, self._same, strict=True))
+        names = [self.inside.names[var] for var, _, same in triples if not same]
+        ends = [_as_number(self.inside, y, var.aval.dtype) for var, y, same in triples if not same]
+        # Most loops change one value, or values whose names no other value takes.
+        if set(ends).isdisjoint(names):
+            return [f"{name} = {end}" for name, end in zip(names, ends, strict=True)]
+        return [f"{', '.join(names)} = {', '.join(ends)}"]
+
+    def give(self, results: Sequence[Var], *, runs: bool) -> None:
+        """Register the last values as results. A loop that ``runs`` has one round at least."""
+        w = self._w
+        own = list(self.own)
+        if not runs:
+            # The first value may be the last.
+            moved = {self.inside.buffers.root(y) for y in self._ends}
+            own = [o and (v in self.inside.buffers.used or v in moved) for o, v in zip(own, self._vars, strict=True)]
+        changed = [k for k, same in enumerate(self._same) if not same or not results[k].aval.shape]
+        _register(w, self._equation, [results[k] for k in changed], [own[k] for k in changed])
+        for k, (var, x) in enumerate(zip(self._vars, results, strict=True)):
+            w.names[x] = self.inside.names[var]
+            if k not in changed:
+                w.buffers.shows(x, self._values[k], whole=True)
+            elif self._taken[k] is not None:
+                w.buffers.takes(x, self._taken[k])
+
+
+def _register(w: Writer, equation: Equation, results: Sequence[Var], own: Sequence[bool]) -> None:
+    """Register the memory of results: new memory, or memory that an operand may have too."""
+    numbers = [var for var in results if not var.aval.shape]
+    w.numbers.update(numbers)
+    for var in numbers:
+        w.buffers.made(var, own=False)
+    shared = [var for var, o in zip(results, own, strict=True) if var.aval.shape and not o]
+    if shared:
+        w.buffers.leaks(shared, equation.operands)
+    for var, o in zip(results, own, strict=True):
+        if o:
+            w.buffers.made(var, own=True)
+
+
+def _is_given(inside: Writer, outputs: Sequence[Operand], k: int) -> bool:
+    """Return whether a body gives back a result in memory that is its own and no other result's."""
+    y, buffers = outputs[k], inside.buffers
+    if not buffers.is_own(y) or not buffers.is_whole(y):
+        return False
+    return [buffers.root(x) for x in outputs if type(x) is Var].count(buffers.root(y)) == 1
+
+
+def _taken(inside: Writer, w: Writer, inputs: Sequence[Var], operands: Sequence[Operand]) -> list[str]:
+    return [line for var, x in zip(inputs, operands, strict=True) for line in inside.takes(var, w, x)]
+
+
+def _row(inside: Writer, w: Writer, var: Var, x: Operand, t: str) -> str:
+    if var.aval.shape and x in w.packed:
+        inside.packed.add(var)
+    return f"{inside.new(var)} = {w.name(x)}[{t}]"
+
+
+def _as_number(w: Writer, x: Operand, dtype: np.dtype) -> str:
+    """Return the text of a value; if it has no axes, as NumPy's number."""
+    text = w.name(x)
+    known = isinstance(x.value, np.generic) if type(x) is Literal else x in w.numbers and x not in w.inputs
+    return text if x.aval.shape or known else f"{w.scalar(dtype)}({text})"
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    return [f"{_INDENT}{line}" for line in lines] or [f"{_INDENT}pass"]

@@ -1,0 +1,178 @@
+"""Derivatives of an array by each element of an input, stored only where they may differ from zero."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from funcgrad._core.bind import NUMPY_TYPES, bind
+from funcgrad._core.primitive import Primitive, ViewPrimitive
+from funcgrad._core.trace.batch import BatchTrace, BatchTracer
+from funcgrad._ops.index.gather import scatter, slice_axis
+from funcgrad._ops.index.plan import SLOT, Index
+from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum, reduce_sum_p, reduced_shape, with_batch
+from funcgrad._ops.layout.shape import reshape
+
+
+class Rows(NamedTuple):
+    """The derivatives of an array by the elements of an input.
+
+    Args:
+        values: ``[rows, *shape]``, the derivatives.
+        inputs: ``[rows, *shape]``, the number of the input element that each derivative belongs to. An element of the
+            array has each number at most once. It is -1 in a row that an element does not need; the derivative there
+            is zero. ``None`` means that row ``i`` belongs to input ``i`` everywhere.
+    """
+
+    values: Any
+    inputs: np.ndarray | None
+
+
+class Directions:
+    """The rows of one array. They are computed when they are first read, because linear operations need none."""
+
+    __slots__ = ("_make", "_rows")
+
+    def __init__(self, make: Callable[[], Rows]) -> None:
+        self._make: Callable[[], Rows] | None = make
+        self._rows: Rows | None = None
+
+    @property
+    def rows(self) -> Rows:
+        if self._rows is None:
+            assert self._make is not None
+            self._rows, self._make = self._make(), None
+        return self._rows
+
+
+def own_rows(first: int, shape: tuple[int, ...], dtype: np.dtype) -> Rows:
+    """Return the derivatives of an input by itself; its first element has the number ``first``."""
+    return Rows(np.ones((1, *shape), dtype), np.arange(first, first + math.prod(shape)).reshape(1, *shape))
+
+
+def dense(rows: Rows, total: int) -> Rows:
+    """Return the same derivatives with a row for each of ``total`` input elements."""
+    if rows.inputs is None:
+        return rows
+    return Rows(
+        _placed(rows.values, rows.inputs, _numbers(rows.inputs.shape[1:]), (total, *rows.inputs.shape[1:])), None
+    )
+
+
+def summed(rows: Rows, total: int, axes: tuple[int, ...], keepdims: bool) -> Rows:
+    """Return the derivatives of a sum; an array of all inputs by all terms is not made."""
+    assert rows.inputs is not None
+    shape = rows.inputs.shape[1:]
+    places = np.broadcast_to(_numbers(reduced_shape(shape, axes, True)), shape)
+    result = (total, *reduced_shape(shape, axes, keepdims))
+    return Rows(_placed(rows.values, rows.inputs, places, result), None)
+
+
+def squares(rows: Rows) -> Any:
+    """Return the sum over all inputs of the squared derivatives."""
+    return reduce_sum(rows.values * rows.values, (0,))
+
+
+def aligned(parts: Sequence[Rows], shape: tuple[int, ...], total: int) -> list[Rows]:
+    """Return the derivatives of several arrays, broadcast to one shape, with one pattern of inputs."""
+    if any(rows.inputs is None for rows in parts):
+        return [spread(dense(rows, total), shape) for rows in parts]
+    whole = [spread(rows, shape) for rows in parts]
+    patterns = [rows.inputs for rows in whole if rows.inputs is not None]
+    if all(pattern is patterns[0] or np.array_equal(pattern, patterns[0]) for pattern in patterns):
+        return whole
+    union, slots = _united(patterns, total)
+    if union is None:
+        return [dense(rows, total) for rows in whole]
+    places = _numbers(shape)
+    return [
+        Rows(_placed(rows.values, slot, places, union.shape), union) for rows, slot in zip(whole, slots, strict=True)
+    ]
+
+
+def _united(patterns: Sequence[np.ndarray], total: int) -> tuple[np.ndarray | None, list[np.ndarray]]:
+    """Return the union of patterns, and the row in it of each derivative; no union if all inputs take part."""
+    stacked = np.concatenate(patterns)
+    known = np.where(stacked < 0, total, stacked)
+    order = np.argsort(known, 0, kind="stable")
+    ranked = np.take_along_axis(known, order, 0)
+    # Equal inputs of one element share a row. The rows are counted for each element.
+    rows = np.cumsum(np.diff(ranked, axis=0, prepend=-1) != 0, 0) - 1
+    count = int(np.max(np.where(ranked < total, rows + 1, 0), initial=0))
+    if count >= total:
+        return None, []
+    slots = np.empty_like(stacked)
+    np.put_along_axis(slots, order, np.where(ranked < total, rows, -1), 0)
+    union = np.full((count + 1, *stacked.shape[1:]), -1)
+    np.put_along_axis(union, np.where(slots < 0, count, slots), stacked, 0)
+    ends = np.cumsum([len(pattern) for pattern in patterns])[:-1]
+    return union[:count], np.split(slots, ends)
+
+
+def spread(rows: Rows, shape: tuple[int, ...]) -> Rows:
+    """Return the derivatives of an array that was broadcast to a shape."""
+    count, *own = rows.values.shape
+    if tuple(own) == shape:
+        return rows
+    wide = (count, *[1] * (len(shape) - len(own)), *own)
+    inputs = None if rows.inputs is None else np.broadcast_to(rows.inputs.reshape(wide), (count, *shape))
+    return Rows(broadcast_to(reshape(rows.values, wide), (count, *shape)), inputs)
+
+
+def _numbers(shape: tuple[int, ...]) -> np.ndarray:
+    return np.arange(math.prod(shape)).reshape(shape)
+
+
+def _placed(values: Any, rows: np.ndarray, elements: np.ndarray, shape: tuple[int, ...]) -> Any:
+    """Return zeros of a shape, with the values added to these rows and elements. Values of row -1 are left out."""
+    count, size = shape[0], math.prod(shape[1:])
+    # Values of row -1 go to one more row, which is cut off.
+    places = (np.where(rows < 0, count, rows) * size + elements).reshape(-1)
+    flat = scatter([(reshape(values, (rows.size,)), Index((SLOT,)), (places,))], ((count + 1) * size,))
+    return reshape(slice_axis(flat, 0, 0, count * size), shape)
+
+
+def pattern_of(
+    primitive: Primitive,
+    primals: Sequence[Any],
+    active: Sequence[int],
+    rows: Rows,
+    shape: tuple[int, ...],
+    params: dict,
+) -> np.ndarray | None:
+    """Return the inputs of a linear result whose operands have these rows; ``None`` if each row is one input.
+
+    An elementwise operation keeps the inputs of an element. A view moves them with the elements.
+    """
+    if rows.inputs is None:
+        return None
+    if primitive.elementwise:
+        return spread(rows, shape).inputs
+    others = [x for i, x in enumerate(primals) if i not in active]
+    if not isinstance(primitive, ViewPrimitive) or any(type(x) not in NUMPY_TYPES for x in others):
+        return None
+    found = on_rows(lambda x: bind(primitive, (x, *others), params), [rows.inputs])
+    return found if type(found) is np.ndarray else None
+
+
+def on_rows(f: Callable[..., Any], values: Sequence[Any]) -> Any:
+    """Apply a function of arrays to each row of arrays, in one batch."""
+    trace = BatchTrace(values[0].shape[0])
+    with trace:
+        found = f(*[trace.input(x) for x in values])
+    many = isinstance(found, list)
+    whole = [_whole(trace, y) for y in (found if many else [found])]
+    return whole if many else whole[0]
+
+
+def _whole(trace: BatchTrace, y: Any) -> Any:
+    mine = type(y) is BatchTracer and y._owner is trace
+    return y if y is None else y._value if mine else with_batch(y, trace.size, False)
+
+
+def is_sum(primitive: Primitive) -> bool:
+    """Return whether a primitive sums over axes."""
+    return primitive is reduce_sum_p

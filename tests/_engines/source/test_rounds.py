@@ -1,0 +1,120 @@
+"""Loops as kernels of Numba: one kernel around a body, with the numbers of NumPy's engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import funcgrad as fg
+
+X = np.linspace(-1.0, 1.0, 24).reshape(6, 4)
+
+
+def _turned(c: Any, x: Any) -> Any:
+    # An element is read after another round of the inner loop would have written it.
+    return c[::-1] * 0.5 + c * x, np.sum(c)
+
+
+def _shifted(c: Any, x: Any) -> Any:
+    c = c.copy()
+    c[1:-1] = 0.5 * c[:-2] + 0.25 * c[2:] + 0.1 * x[1:-1]
+    c[0] += np.tanh(x[0])
+    return c, c[1]
+
+
+def _product(c: Any, x: Any) -> Any:
+    w = np.outer(x, x) * 0.1
+    return np.tanh(w @ c + x), c @ x
+
+
+def _picked(c: Any, x: Any) -> Any:
+    k = np.argmax(x)
+    return c + x[k], c[k - 1]
+
+
+def _numbers(c: Any, x: Any) -> Any:
+    a, b = c
+    return (b + np.sin(a), a * x[0]), np.where(a > b, a, b)
+
+
+def _chosen(c: Any, x: Any) -> Any:
+    return np.where(c > x, c * 0.9, np.exp(-(c**2))) - np.max(x), np.mean(c)
+
+
+BODIES = {f.__name__[1:]: f for f in (_turned, _shifted, _product, _picked, _chosen)}
+
+
+def _kernels(source: str) -> int:
+    return source.count("for r in range(")
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("name", BODIES)
+def test_a_loop_and_its_gradient(name: str, reverse: bool) -> None:
+    body = BODIES[name]
+
+    def f(c: Any, xs: Any) -> Any:
+        last, ys = fg.scan(body, c, xs, reverse=reverse)
+        return np.sum(last**2) + np.sum(np.sin(ys))
+
+    g = fg.value_and_grad(f, argnums=(0, 1))
+    c = X[2] * 0.7
+    wanted, found = [fg.jit(g, engine=engine)(c, X) for engine in ("numpy", "numba")]
+    fg.tree.map(lambda a, b: np.testing.assert_allclose(a, b, 1e-13, 1e-15), found, wanted)
+    np.testing.assert_array_equal(c, X[2] * 0.7)
+
+
+@pytest.mark.parametrize("name", ["turned", "shifted", "product", "chosen"])
+def test_the_loop_is_one_kernel(name: str) -> None:
+    compiled = fg.jit(lambda c, xs: fg.scan(BODIES[name], c, xs), engine="numba")
+    assert _kernels(compiled.source(X[0], X)) == 1
+
+
+def test_numbers_that_change_places() -> None:
+    compiled = fg.jit(lambda a, b, xs: fg.scan(_numbers, (a, b), xs), engine="numba")
+    found, wanted = compiled(0.3, np.float64(-0.2), X), fg.scan(_numbers, (0.3, np.float64(-0.2)), X)
+    fg.tree.map(np.testing.assert_array_equal, found, wanted)
+    assert _kernels(compiled.source(0.3, np.float64(-0.2), X)) == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int16, np.uint8, bool])
+def test_types(dtype: Any) -> None:
+    xs = (X * 3 > 0).astype(dtype)
+    step: Callable[..., Any] = lambda c, x: (c | x, c) if dtype is bool else (c + x, c * x)
+    found = fg.jit(lambda c, xs: fg.scan(step, c, xs), engine="numba")(xs[0], xs)
+    for a, b in zip(found, fg.scan(step, xs[0], xs), strict=True):
+        np.testing.assert_array_equal(a, b)
+        assert a.dtype == b.dtype
+
+
+def test_an_index_out_of_bounds_is_refused_as_numpy_does() -> None:
+    def f(ids: Any, x: Any) -> Any:
+        return fg.scan(lambda c, i: (c + x[i], c * 2), x[0], ids)
+
+    compiled, x = fg.jit(f, engine="numba"), np.arange(4.0)
+    np.testing.assert_array_equal(compiled(np.array([1, -1, 0]), x)[0], 4.0)
+    with pytest.raises(IndexError, match="out of bounds"):
+        compiled(np.array([1, 4, 0]), x)
+
+
+def test_a_body_without_a_form_runs_as_lines_around_kernels() -> None:
+    def step(c: Any, x: Any) -> Any:
+        c = np.sort(np.sin(c) + x * x + np.cos(c))
+        return c, c[0]
+
+    compiled = fg.jit(lambda c, xs: fg.scan(step, c, xs), engine="numba")
+    for a, b in zip(compiled(X[0], X), fg.scan(step, X[0], X), strict=True):
+        np.testing.assert_allclose(a, b, 1e-15)
+    source = compiled.source(X[0], X)
+    assert _kernels(source) == 0
+    assert "for t0 in range(6)" in source
+
+
+def test_arrays_with_gaps_are_copied_first() -> None:
+    wide = np.linspace(0, 1, 48).reshape(6, 8)[:, ::2]
+    compiled = fg.jit(lambda c, xs: fg.scan(_turned, c, xs), engine="numba")
+    for a, b in zip(compiled(wide[0], wide), fg.scan(_turned, wide[0], wide), strict=True):
+        np.testing.assert_allclose(a, b, 1e-15)
