@@ -23,6 +23,7 @@ from funcgrad.torch import autograd as autograd
 from funcgrad.torch import fft as fft
 from funcgrad.torch import linalg as linalg
 from funcgrad.torch import special as special
+from funcgrad.torch import utils as utils
 
 Size = tuple
 dtype = _dtypes.np.dtype
