@@ -2,6 +2,7 @@
 
 from funcgrad._public import publish
 from funcgrad.autograd._methods.generators import Generator, default_generator
+from funcgrad.autograd._methods.names import Shape
 from funcgrad.autograd._methods.results import RETURN_TYPES
 from funcgrad.autograd._methods.to import device, number_dtype
 from funcgrad.autograd._tape.base import is_tensor, set_value
@@ -24,6 +25,7 @@ __all__ = [
     "Generator",
     "Hooks",
     "RemovableHandle",
+    "Shape",
     "array_of",
     "conjugated",
     "converted",

@@ -20,20 +20,17 @@ class FunctionCtx:
 
     def __init__(self, needs_input_grad: tuple[bool, ...]) -> None:
         self.needs_input_grad = needs_input_grad
-        self._saved: tuple[Any, ...] = ()
-        self._constant: tuple[int, ...] = ()
+        self.saved_tensors: tuple[Any, ...] = ()
+        self.constant_outputs: tuple[int, ...] = ()
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors, or ``None``, for ``backward``, which reads them as ``ctx.saved_tensors``."""
         for x in tensors:
             if x is not None and not is_tensor(x):
-                raise TypeError(f"save_for_backward can only save variables, but argument 0 is of type {type(x).__name__}")
-        self._saved = tensors
-
-    @property
-    def saved_tensors(self) -> tuple[Any, ...]:
-        """The tensors that ``forward`` kept."""
-        return self._saved
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument is of type {type(x).__name__}"
+                )
+        self.saved_tensors = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
         """Accept tensors for ``jvp``, which is not called here."""
@@ -41,7 +38,7 @@ class FunctionCtx:
 
     def mark_non_differentiable(self, *outputs: Any) -> None:
         """Declare outputs that carry no derivative."""
-        self._constant = tuple([id(y) for y in outputs])
+        self.constant_outputs = tuple([id(y) for y in outputs])
 
     def mark_dirty(self, *inputs: Any) -> None:
         """Refuse to change inputs in place."""
@@ -170,13 +167,13 @@ class _Call:
         tensors = [x if is_tensor(x) else TRACE.constant(np.asarray(x)) for x in xs]
         out = self.outputs(tensors)
         outs = (out,) if self.is_one else out
-        self.constant = tuple([id(y) in self.ctx._constant for y in outs])
+        self.constant = tuple([id(y) in self.ctx.constant_outputs for y in outs])
         saved = self.ctx.saved_tensors
         if any(is_tensor(x) and x.requires_grad for x in xs) and any(s is y for s in saved for y in outs):
             # For a further derivative, an output that was saved depends on the inputs by ``backward``.
             again = self._custom()(*xs)
             saved = tuple([next((z for y, z in zip(outs, again, strict=True) if s is y), s) for s in saved])
-        self.ctx._saved = saved
+        self.ctx.saved_tensors = saved
         bare = not any(map(is_tensor, xs))
         kept = tuple([s._value if bare and is_tensor(s) else s for s in saved])
         return tuple([y._value if bare else y for y in outs]), kept
@@ -184,7 +181,7 @@ class _Call:
     def _backward(self, saved: tuple[Any, ...], bars: tuple[Any, ...]) -> tuple[Any, ...]:
         is_recorded = any(map(is_tensor, bars))
         as_tensors = [s if s is None or is_tensor(s) else TRACE.constant(np.asarray(s)) for s in saved]
-        self.ctx._saved = tuple(as_tensors)
+        self.ctx.saved_tensors = tuple(as_tensors)
         given = [conjugated(bar if is_tensor(bar) else TRACE.constant(np.asarray(bar))) for bar in bars]
         if is_recorded:
             found = self.kind.backward(self.ctx, *given)

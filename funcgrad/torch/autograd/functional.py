@@ -22,7 +22,9 @@ def _inputs(asked: str, inputs: _Any, create_graph: bool) -> tuple[tuple[_Any, .
                 f"The inputs given to {asked} must be either a Tensor or a tuple of Tensors but the value at index {i} "
                 f"has type {type(x)}."
             )
-    return tuple([x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_() for x in given]), several
+    return tuple(
+        [x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_() for x in given]
+    ), several
 
 
 def _outputs(asked: str, outputs: _Any) -> tuple[tuple[_Any, ...], bool]:
@@ -53,7 +55,12 @@ def _gradients(y: _Any, xs: tuple[_Any, ...], seed: _Any, *, create_graph: bool)
         return [None] * len(xs)
     kept = [(one, v) for one, v in zip(y, seed, strict=True) if one.requires_grad]
     return _grad(
-        [one for one, _ in kept], xs, [v for _, v in kept], retain_graph=True, create_graph=create_graph, allow_unused=True
+        [one for one, _ in kept],
+        xs,
+        [v for _, v in kept],
+        retain_graph=True,
+        create_graph=create_graph,
+        allow_unused=True,
     )
 
 
@@ -149,7 +156,9 @@ def jvp(func: _Function, inputs: _Any, v: _Any = None, create_graph: bool = Fals
         # The product with the Jacobian is the derivative, by ``w``, of the product of ``w`` and the Jacobian.
         ws = tuple([y.new_zeros(y.shape).requires_grad_() for y in ys])
         grads = _filled(_gradients(ys, xs, ws, create_graph=True), xs, strict=strict, asked="jvp")
-        found = _filled(_gradients(tuple(grads), ws, tangents, create_graph=create_graph), ys, strict=False, asked="jvp")
+        found = _filled(
+            _gradients(tuple(grads), ws, tangents, create_graph=create_graph), ys, strict=False, asked="jvp"
+        )
     values = [y if create_graph else y.detach() for y in ys]
     return _one(values, several_out), _one([g if create_graph else g.detach() for g in found], several_out)
 
@@ -159,9 +168,7 @@ def vhp(func: _Function, inputs: _Any, v: _Any = None, create_graph: bool = Fals
     with _enable_grad():
         xs, several = _inputs("vhp", inputs, create_graph)
         y = _scalar("vhp", func(*xs))
-        grads = _filled(
-            _gradients((y,), xs, (y.new_ones(y.shape),), create_graph=True), xs, strict=strict, asked="vhp"
-        )
+        grads = _filled(_gradients((y,), xs, (y.new_ones(y.shape),), create_graph=True), xs, strict=strict, asked="vhp")
         tangents = (xs[0].new_ones(xs[0].shape),) if v is None else v if isinstance(v, tuple) else (v,)
         found = _filled(
             _gradients(tuple(grads), xs, tangents, create_graph=create_graph), xs, strict=False, asked="vhp"

@@ -35,7 +35,7 @@ for t in range(60):
     loss = criterion(y_pred, y)
     if t % 20 == 19:
         print(t, loss.item())
-    optimizer.zero_grad()
+    optimizer.zero_grad(set_to_none=True)
     loss.backward()
     optimizer.step()
 print(f"Result: {model.string()}")

@@ -20,33 +20,31 @@ def default_collate(batch: Sequence[Any]) -> Any:
     Tensors, arrays and numbers are stacked; tuples, lists and dicts of them keep their form; texts stay in a list.
     """
     first = batch[0]
-    if is_tensor(first):
-        return fnp.stack(list(batch))
-    if isinstance(first, np.ndarray | np.generic):
-        if np.asarray(first).dtype.kind in "SUO":
-            raise TypeError(
-                "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found "
-                f"{first.dtype}"
-            )
-        return TRACE.constant(np.stack([np.asarray(x) for x in batch]))
-    if isinstance(first, float):
-        return tensor(list(batch), dtype=np.float64)
-    if isinstance(first, int):
-        return tensor(list(batch))
     if isinstance(first, str | bytes):
         return batch
     if isinstance(first, Mapping):
         return {key: default_collate([each[key] for each in batch]) for key in first}
-    if isinstance(first, tuple) and hasattr(first, "_fields"):
-        return type(first)(*[default_collate(part) for part in zip(*batch, strict=True)])
     if isinstance(first, Sequence):
         if any(len(each) != len(first) for each in batch):
             raise RuntimeError("each element in list of batch should be of equal size")
         parts = [default_collate(part) for part in zip(*batch, strict=True)]
-        return parts
+        made: Any = type(first)
+        return made(*parts) if hasattr(first, "_fields") else parts
+    return _stacked(batch)
+
+
+def _stacked(batch: Sequence[Any]) -> Any:
+    """Return tensors, arrays or numbers along a new first axis."""
+    first = batch[0]
+    if is_tensor(first):
+        return fnp.stack(list(batch))
+    if isinstance(first, np.ndarray | np.generic) and first.dtype.kind in "biufc":
+        return TRACE.constant(np.stack([np.asarray(x) for x in batch]))
+    if isinstance(first, float | int):
+        return tensor(list(batch), dtype=np.float64 if isinstance(first, float) else None)
     raise TypeError(
         "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found "
-        f"{type(first)}"
+        f"{getattr(first, 'dtype', type(first))}"
     )
 
 
@@ -97,7 +95,7 @@ class DataLoader:
         [tensor([0, 1]), tensor([2, 3]), tensor([4])]
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  (PyTorch's signature)
         self,
         dataset: Any,
         batch_size: int | None = 1,
@@ -135,15 +133,18 @@ class DataLoader:
                 )
             batch_size = None
         elif batch_size is None and drop_last:
-            raise ValueError(
-                "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
-            )
+            raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
         if sampler is None and not self._is_iterable:
             sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
         if batch_size is not None and batch_sampler is None:
             # The sampler of an iterable data set gives no positions, but the batch size is checked.
             batch_sampler = BatchSampler([] if self._is_iterable else sampler, batch_size, drop_last)
-        self.batch_size, self.drop_last, self.sampler, self.batch_sampler = batch_size, drop_last, sampler, batch_sampler
+        self.batch_size, self.drop_last, self.sampler, self.batch_sampler = (
+            batch_size,
+            drop_last,
+            sampler,
+            batch_sampler,
+        )
         self.collate_fn = collate_fn or (default_convert if batch_sampler is None else default_collate)
 
     def __iter__(self) -> Iterator[Any]:

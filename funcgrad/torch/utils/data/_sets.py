@@ -15,7 +15,10 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Dataset(Generic[T_co]):
-    """``torch.utils.data.Dataset``: elements by their number. A subclass has ``__getitem__``, and most have ``__len__``."""
+    """``torch.utils.data.Dataset``: elements by their number.
+
+    A subclass has ``__getitem__``, and most have ``__len__``.
+    """
 
     def __getitem__(self, index: Any) -> T_co:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
@@ -59,7 +62,9 @@ class StackDataset(Dataset[Any]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if bool(args) == bool(kwargs):
-            raise ValueError("Supported either ``tuple``- (via ``args``) or ``dict``- (via ``kwargs``) like input/output")
+            raise ValueError(
+                "Supported either ``tuple``- (via ``args``) or ``dict``- (via ``kwargs``) like input/output"
+            )
         self.datasets: Any = kwargs or args
         lengths = {len(d) for d in (kwargs.values() if kwargs else args)}
         if len(lengths) != 1:
