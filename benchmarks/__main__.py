@@ -24,6 +24,7 @@ SUITES = (
     "data_parallel",
     "transforms",
     "unrolled",
+    "loops",
     "memory",
     "batching",
     "sgd",
