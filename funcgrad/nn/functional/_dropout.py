@@ -49,7 +49,7 @@ def _dropped(name: str, input: Any, p: float, training: bool, inplace: bool, sha
     x = inexact(input)
     if p == 1:
         return written(input, fnp.multiply(x, 0), inplace)
-    kept = cast(fnp.greater_equal(random.uniform(name, x, x.shape if shape is None else shape), p), x.dtype)
+    kept = cast(fnp.less(random.uniform(name, x, x.shape if shape is None else shape), 1 - p), x.dtype)
     return written(input, fnp.multiply(x, fnp.multiply(kept, 1 / (1 - p))), inplace)
 
 
@@ -163,6 +163,6 @@ def _alpha_dropped(name: str, input: Any, p: float, training: bool, inplace: boo
         return written(input, fnp.multiply(x, 0), inplace)
     alpha = 1.7580993408473766
     a = ((alpha**2 * p + 1) * (1 - p)) ** -0.5
-    kept = fnp.greater_equal(random.uniform(name, x, x.shape if shape is None else shape), p)
+    kept = fnp.less(random.uniform(name, x, x.shape if shape is None else shape), 1 - p)
     y = fnp.add(fnp.multiply(fnp.where(kept, x, -alpha), a), a * alpha * p)
     return written(input, cast(y, x.dtype), inplace)
