@@ -42,6 +42,7 @@ from funcgrad.nn._modules.activations import (
     Tanhshrink,
     Threshold,
 )
+from funcgrad.nn._modules.cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from funcgrad.nn._modules.containers import ModuleDict, ModuleList, Sequential
 from funcgrad.nn._modules.convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from funcgrad.nn._modules.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
@@ -112,6 +113,7 @@ from funcgrad.nn._modules.pooling import (
     MaxUnpool2d,
     MaxUnpool3d,
 )
+from funcgrad.nn._modules.recurrent import GRU, LSTM, RNN, RNNBase
 from funcgrad.nn._modules.softmax import GLU, LogSoftmax, Softmax, Softmax2d, Softmin
 from funcgrad.nn._modules.spatial import (
     ChannelShuffle,
@@ -146,6 +148,9 @@ __all__ = [
     "ELU",
     "GELU",
     "GLU",
+    "GRU",
+    "LSTM",
+    "RNN",
     "SELU",
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
@@ -189,6 +194,7 @@ __all__ = [
     "FeatureAlphaDropout",
     "Flatten",
     "Fold",
+    "GRUCell",
     "GaussianNLLLoss",
     "GroupNorm",
     "Hardshrink",
@@ -206,6 +212,7 @@ __all__ = [
     "LPPool1d",
     "LPPool2d",
     "LPPool3d",
+    "LSTMCell",
     "LayerNorm",
     "LeakyReLU",
     "Linear",
@@ -237,6 +244,9 @@ __all__ = [
     "PixelUnshuffle",
     "PoissonNLLLoss",
     "RMSNorm",
+    "RNNBase",
+    "RNNCell",
+    "RNNCellBase",
     "RReLU",
     "ReLU",
     "ReLU6",

@@ -338,5 +338,37 @@ LOSS_LAYERS = [
     ("nn.TripletMarginWithDistanceLoss()", "f(2, 3), f(2, 3), f(2, 3)"),
 ]
 
-FUNCTIONS = [*ACTIVATIONS, *IN_PLACE, *NORMALIZATION, *LINEAR, *CONVOLUTION, *POOLING, *SPACE, *LOSSES]
-MODULES = [*LAYERS, *ACTIVATION_LAYERS, *CONTAINERS, *SPACE_LAYERS, *LOSS_LAYERS]
+RECURRENT = [
+    ("nn.RNN(3, 4)", "f(5, 2, 3)"),
+    ("nn.RNN(3, 4, 2, 'relu', bias=False, bidirectional=True)", "f(5, 2, 3), f(4, 2, 4)"),
+    ("nn.RNN(3, 4, batch_first=True)", "f(5, 3), f(1, 4)"),
+    ("nn.LSTM(3, 4, num_layers=2, batch_first=True)", "f(2, 5, 3)"),
+    ("nn.LSTM(3, 4, bidirectional=True, proj_size=2)", "f(5, 2, 3), (f(2, 2, 2), f(2, 2, 4))"),
+    ("nn.LSTM(3, 4)", "f(5, 3), (f(1, 4), f(1, 4))"),
+    ("nn.LSTM(3, 4, 2, dropout=1.0)", "f(5, 2, 3)"),
+    ("nn.GRU(3, 4, num_layers=2, bidirectional=True)", "f(5, 2, 3), f(4, 2, 4)"),
+    ("nn.GRU(3, 4, bias=False, batch_first=True)", "f(2, 5, 3)"),
+    ("nn.GRU(3, 4)", "nn.utils.rnn.pack_padded_sequence(f(5, 3, 3), [5, 3, 2])"),
+    (
+        "nn.LSTM(3, 4, 2, bidirectional=True)",
+        "nn.utils.rnn.pack_padded_sequence(f(3, 5, 3), i(2, 5, 3), True, False), (f(4, 3, 4), f(4, 3, 4))",
+    ),
+    ("nn.RNN(3, 4)", "nn.utils.rnn.pack_sequence([f(2, 3), f(4, 3)], enforce_sorted=False), f(1, 2, 4)"),
+    ("nn.RNNCell(3, 4, nonlinearity='relu')", "f(2, 3), f(2, 4)"),
+    ("nn.RNNCell(3, 4, bias=False)", "f(3)"),
+    ("nn.LSTMCell(3, 4)", "f(2, 3), (f(2, 4), f(2, 4))"),
+    ("nn.LSTMCell(3, 4, False)", "f(3)"),
+    ("nn.GRUCell(3, 4)", "f(3), f(4)"),
+]
+SEQUENCES = [
+    "nn.utils.rnn.pad_sequence([f(2, 3), f(4, 3)], batch_first=True, padding_value=7.0)",
+    "nn.utils.rnn.pad_sequence([f(2), f(4)], padding_side='left')",
+    "nn.utils.rnn.pack_padded_sequence(f(5, 3, 2), i(2, 5, 3), enforce_sorted=False)",
+    "nn.utils.rnn.pad_packed_sequence(nn.utils.rnn.pack_sequence([f(4, 3), f(2, 3)]), total_length=6)",
+    "nn.utils.rnn.unpack_sequence(nn.utils.rnn.pack_sequence([f(2, 3), f(4, 3)], enforce_sorted=False))",
+    "nn.utils.rnn.unpad_sequence(f(3, 2) * 1, i(1, 3))",
+    "nn.utils.rnn.invert_permutation(i(2, 0, 1))",
+]
+
+FUNCTIONS = [*ACTIVATIONS, *IN_PLACE, *NORMALIZATION, *LINEAR, *CONVOLUTION, *POOLING, *SPACE, *LOSSES, *SEQUENCES]
+MODULES = [*LAYERS, *ACTIVATION_LAYERS, *CONTAINERS, *SPACE_LAYERS, *LOSS_LAYERS, *RECURRENT]
