@@ -42,6 +42,7 @@ from funcgrad.nn._modules.activations import (
     Tanhshrink,
     Threshold,
 )
+from funcgrad.nn._modules.attention import MultiheadAttention
 from funcgrad.nn._modules.cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from funcgrad.nn._modules.containers import ModuleDict, ModuleList, Sequential
 from funcgrad.nn._modules.convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
@@ -140,6 +141,13 @@ from funcgrad.nn._modules.spatial import (
     ZeroPad2d,
     ZeroPad3d,
 )
+from funcgrad.nn._modules.transformer import (
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
+)
 from funcgrad.nn._parameter import Buffer, Parameter
 from funcgrad.nn._pure import functional_call
 
@@ -234,6 +242,7 @@ __all__ = [
     "MultiLabelMarginLoss",
     "MultiLabelSoftMarginLoss",
     "MultiMarginLoss",
+    "MultiheadAttention",
     "NLLLoss",
     "PReLU",
     "PairwiseDistance",
@@ -270,6 +279,11 @@ __all__ = [
     "Tanh",
     "Tanhshrink",
     "Threshold",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
     "TripletMarginLoss",
     "TripletMarginWithDistanceLoss",
     "Unflatten",

@@ -370,5 +370,52 @@ SEQUENCES = [
     "nn.utils.rnn.invert_permutation(i(2, 0, 1))",
 ]
 
-FUNCTIONS = [*ACTIVATIONS, *IN_PLACE, *NORMALIZATION, *LINEAR, *CONVOLUTION, *POOLING, *SPACE, *LOSSES, *SEQUENCES]
-MODULES = [*LAYERS, *ACTIVATION_LAYERS, *CONTAINERS, *SPACE_LAYERS, *LOSS_LAYERS, *RECURRENT]
+ATTENTION = [
+    "F.scaled_dot_product_attention(f(2, 3, 4), f(2, 5, 4), f(2, 5, 2))",
+    "F.scaled_dot_product_attention(f(2, 3, 4), f(2, 5, 4), f(2, 5, 2), is_causal=True, scale=0.7)",
+    "F.scaled_dot_product_attention(f(2, 3, 4), f(2, 5, 4), f(2, 5, 4), t(np.eye(3, 5) > 0))",
+    "F.scaled_dot_product_attention(f(2, 3, 4), f(2, 5, 4), f(2, 5, 4), t(np.eye(3, 5, 3) > 0))",
+    "F.scaled_dot_product_attention(f(2, 3, 4), f(2, 5, 4), f(2, 5, 4), t(np.eye(3, 5)))",
+    "F.scaled_dot_product_attention(f(2, 4, 3, 4), f(2, 2, 5, 4), f(2, 2, 5, 4), enable_gqa=True)",
+]
+ATTENTION_LAYERS = [
+    ("nn.MultiheadAttention(4, 2)", "f(3, 2, 4), f(5, 2, 4), f(5, 2, 4)"),
+    ("nn.MultiheadAttention(4, 2, batch_first=True)", "*[f(2, 3, 4)] * 3"),
+    ("nn.MultiheadAttention(4, 2, bias=False, kdim=3, vdim=5)", "f(3, 2, 4), f(5, 2, 3), f(5, 2, 5), None, False"),
+    (
+        "nn.MultiheadAttention(4, 2, add_bias_kv=True, add_zero_attn=True)",
+        "*[f(3, 2, 4)] * 3, i([0, 0, 1], [0, 1, 1]) > 0, True, t(np.eye(3) > 2), False",
+    ),
+    ("nn.MultiheadAttention(4, 2)", "*[f(3, 4)] * 3, t(np.array([False, False, True])), False"),
+    ("nn.MultiheadAttention(4, 1)", "*[f(3, 2, 4)] * 3, None, True, t(np.zeros((2, 3, 3)))"),
+    ("nn.TransformerEncoderLayer(4, 2, 5, dropout=0.0)", "f(3, 2, 4)"),
+    (
+        "nn.TransformerEncoderLayer(4, 2, 5, 0.0, 'gelu', 1e-3, batch_first=True, norm_first=True, bias=False)",
+        "f(2, 3, 4), t(np.triu(np.ones((3, 3)), 1) > 0)",
+    ),
+    ("nn.TransformerDecoderLayer(4, 2, 5, dropout=0.0)", "f(3, 2, 4), f(5, 2, 4)"),
+    (
+        "nn.TransformerDecoderLayer(4, 2, 5, 0.0, batch_first=True, norm_first=True)",
+        "f(2, 3, 4), f(2, 5, 4), t(np.triu(np.ones((3, 3)), 1) > 0), t(np.eye(3, 5) > 1)",
+    ),
+    (
+        "nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 5, 0.0), 2, nn.LayerNorm(4))",
+        "f(3, 2, 4), nn.Transformer.generate_square_subsequent_mask(3).to(f(1).dtype)",
+    ),
+    ("nn.TransformerDecoder(nn.TransformerDecoderLayer(4, 2, 5, 0.0), 2)", "f(3, 2, 4), f(5, 2, 4)"),
+    ("nn.Transformer(4, 2, 1, 2, 5, 0.0)", "f(5, 2, 4), f(3, 2, 4)"),
+]
+
+FUNCTIONS = [
+    *ACTIVATIONS,
+    *IN_PLACE,
+    *NORMALIZATION,
+    *LINEAR,
+    *CONVOLUTION,
+    *POOLING,
+    *SPACE,
+    *LOSSES,
+    *SEQUENCES,
+    *ATTENTION,
+]
+MODULES = [*LAYERS, *ACTIVATION_LAYERS, *CONTAINERS, *SPACE_LAYERS, *LOSS_LAYERS, *RECURRENT, *ATTENTION_LAYERS]

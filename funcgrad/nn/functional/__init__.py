@@ -36,6 +36,7 @@ from funcgrad.nn.functional._adaptive import (
     max_unpool2d,
     max_unpool3d,
 )
+from funcgrad.nn.functional._attention import multi_head_attention_forward, scaled_dot_product_attention
 from funcgrad.nn.functional._convolution import (
     conv1d,
     conv2d,
@@ -188,6 +189,7 @@ __all__ = [
     "max_unpool3d",
     "mish",
     "mse_loss",
+    "multi_head_attention_forward",
     "multi_margin_loss",
     "multilabel_margin_loss",
     "multilabel_soft_margin_loss",
@@ -207,6 +209,7 @@ __all__ = [
     "rms_norm",
     "rrelu",
     "rrelu_",
+    "scaled_dot_product_attention",
     "selu",
     "selu_",
     "sigmoid",
