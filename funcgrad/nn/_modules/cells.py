@@ -70,10 +70,11 @@ class RNNCellBase(Module):
         elif not batched:
             states = tuple([fnp.expand_dims(each, 0) for each in states])
         for i, each in enumerate(states):
-            if tuple(each.shape) != (x.shape[0], self.hidden_size):
+            if each.shape[0] != x.shape[0]:
+                raise RuntimeError(f"Input batch size {x.shape[0]} doesn't match hidden{i} batch size {each.shape[0]}")
+            if each.shape[1] != self.hidden_size:
                 raise RuntimeError(
-                    f"hidden{i} has inconsistent hidden_size: got {list(each.shape)}, expected "
-                    f"{[x.shape[0], self.hidden_size]}"
+                    f"hidden{i} has inconsistent hidden_size: got {each.shape[1]}, expected {self.hidden_size}"
                 )
         held = self._parameters
         weights = Weights(held["weight_ih"], held["weight_hh"], held["bias_ih"], held["bias_hh"])

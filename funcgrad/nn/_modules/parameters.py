@@ -186,7 +186,7 @@ class ParameterDict(Module):
 
     def update(self, parameters: Any) -> None:
         """Add entries from a dict, sorted unless it is ordered, or from pairs."""
-        found = pairs("ParameterDict", parameters)
+        found = pairs("ParametersDict", parameters)
         is_sorted = isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict)
         for key, value in sorted(found, key=lambda pair: pair[0]) if is_sorted else found:
             self[key] = value

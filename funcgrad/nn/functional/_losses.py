@@ -235,6 +235,8 @@ def cross_entropy(
         0.6931471805599453
     """
     kind: Any = legacy(size_average, reduce, reduction)
+    if not 0 <= label_smoothing <= 1:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     x, y = inexact(input), as_value(constant(target))
     is_probabilities = tuple(y.shape) == tuple(x.shape) and is_inexact(y.dtype)
     if not is_probabilities:

@@ -76,7 +76,7 @@ def _check(mode: str, ndim: int, numbers: list[int], value: float | None) -> Non
     if mode not in _MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value is not None and value != 0:
-        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if not (len(numbers) in (2, 4, 6) and ndim in (len(numbers) // 2 + 1, len(numbers) // 2 + 2)):
         raise NotImplementedError(
             f"Padding size {len(numbers)} is not supported for {ndim}D input tensor.\n"
