@@ -37,7 +37,6 @@ REFUSED = [
     "nn.Conv2d(3, 4, 3, groups=2)",
     "nn.Conv2d(4, 3, 3, groups=2)",
     "nn.Conv2d(4, 4, 3, groups=0)",
-    "nn.Conv2d(3, 4, 3, padding='x')",
     "nn.Conv2d(3, 4, 3, padding='same', stride=2)",
     "nn.ConvTranspose2d(3, 4, 3, padding_mode='circular')",
     "nn.ConvTranspose2d(3, 4, 3)(f(2, 1, 5, 5))",

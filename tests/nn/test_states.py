@@ -76,7 +76,7 @@ def test_assigned_states_share_memory() -> None:
     layer, state = nn.Linear(2, 1), {"weight": tensor(np.ones((1, 2))), "bias": tensor(np.zeros(1))}
     layer.load_state_dict(state, assign=True)
     assert layer.weight.dtype == np.float64
-    assert isinstance(layer.weight, nn.Parameter)
+    assert [name for name, _ in layer.named_parameters()] == ["weight", "bias"]
     state["weight"].fill_(3)
     np.testing.assert_array_equal(layer.weight.detach(), [[3, 3]])
 
@@ -171,9 +171,9 @@ def test_a_hook_that_is_always_called() -> None:
     with pytest.raises(RuntimeError, match="mat1 and mat2"):
         module(tensor(np.ones((1, 3), np.float32)))
     assert seen == [None]
+    broken = nn.Identity()
+    broken.register_forward_pre_hook(lambda m, args, kwargs: 3, with_kwargs=True)
     with pytest.raises(RuntimeError, match="forward pre-hook must return None or a tuple"):
-        broken = nn.Identity()
-        broken.register_forward_pre_hook(lambda m, args, kwargs: 3, with_kwargs=True)
         broken(1)
 
 

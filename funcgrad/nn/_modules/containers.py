@@ -260,7 +260,7 @@ class ModuleDict(Module):
 def pairs(name: str, given: Any) -> list[tuple[str, Any]]:
     """Return pairs of keys and values, or raise PyTorch's errors."""
     if isinstance(given, Mapping | Module) and hasattr(given, "items"):
-        return list(given.items())  # pyright: ignore[reportAttributeAccessIssue]  (checked in the line before)
+        return list(given.items())
     if not isinstance(given, Iterable):
         raise TypeError(
             f"{name}.update should be called with an iterable of key/value pairs, but got {type(given).__name__}"

@@ -18,10 +18,11 @@ def _kept(value: Any) -> Any:
 
 
 def _line(key: Any, value: Any) -> str:
+    held: Any = value
     if not is_tensor(value):
         return f"  ({key}): Object of type: {type(value).__name__}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
-    return f"  ({key}): {kind} containing: [{value.dtype} of size {'x'.join(map(str, value.shape))}]"
+    return f"  ({key}): {kind} containing: [{held.dtype} of size {'x'.join(map(str, held.shape))}]"
 
 
 class ParameterList(Module):

@@ -200,10 +200,7 @@ class TransformerEncoder(Module):
         super().__init__()
         self.layers = ModuleList([copy.deepcopy(encoder_layer) for _ in range(num_layers)])
         self.num_layers = num_layers
-        if norm is not None:
-            self.norm = norm
-        else:
-            self.__dict__["norm"] = None
+        self.norm: Module | None = norm
         self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
 
     def forward(
@@ -225,10 +222,7 @@ class TransformerDecoder(Module):
         super().__init__()
         self.layers = ModuleList([copy.deepcopy(decoder_layer) for _ in range(num_layers)])
         self.num_layers = num_layers
-        if norm is not None:
-            self.norm = norm
-        else:
-            self.__dict__["norm"] = None
+        self.norm: Module | None = norm
 
     def forward(
         self,

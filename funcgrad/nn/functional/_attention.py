@@ -204,7 +204,7 @@ def multi_head_attention_forward(
     if need_weights:
         y, weights = _weighted(heads, mask, p)
     else:
-        y, weights = scaled_dot_product_attention(*heads, mask, p), None
+        y, weights = scaled_dot_product_attention(heads[0], heads[1], heads[2], mask, p), None
     y = reshape(fnp.transpose(y, (2, 0, 1, 3)), (q.shape[0], batch, embed_dim_to_check))
     y = linear(y, out_proj_weight, out_proj_bias)
     if weights is not None and average_attn_weights:

@@ -100,4 +100,5 @@ def _check_reach(mode: str, x: Any, axis: int, pair: tuple[int, int]) -> None:
 def _indices(length: int, before: int, after: int, mode: str) -> np.ndarray:
     kept = np.arange(length)[max(-before, 0) : length - max(-after, 0)]
     widths = (max(before, 0), max(after, 0))
-    return np.pad(kept, widths, mode=_MODES[mode]) if any(widths) else kept  # pyright: ignore[reportArgumentType]  (names)
+    mode_of_numpy: Any = _MODES[mode]
+    return np.pad(kept, widths, mode=mode_of_numpy) if any(widths) else kept

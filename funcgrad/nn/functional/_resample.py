@@ -99,8 +99,8 @@ def _sizes(x: Any, size: Any, scale_factor: Any, recompute: bool | None) -> tupl
         raise ValueError("only one of size or scale_factor should be defined")
     if size is None and scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
-    given = size if size is not None else scale_factor
-    several = tuple(given) if isinstance(given, list | tuple) else (given,) * len(space)
+    given: Any = size if size is not None else scale_factor
+    several: tuple[Any, ...] = tuple(given) if isinstance(given, list | tuple) else (given,) * len(space)
     if len(several) != len(space):
         first, second = ("output", "output size") if size is not None else ("scale_factor", "scale_factor")
         last = "output size" if size is not None else "scale_factor"
