@@ -42,6 +42,8 @@ from funcgrad.nn._modules.activations import (
     Tanhshrink,
     Threshold,
 )
+from funcgrad.nn._modules.attention import MultiheadAttention
+from funcgrad.nn._modules.cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from funcgrad.nn._modules.containers import ModuleDict, ModuleList, Sequential
 from funcgrad.nn._modules.convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from funcgrad.nn._modules.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
@@ -55,7 +57,30 @@ from funcgrad.nn._modules.linear import (
     PairwiseDistance,
     Unflatten,
 )
-from funcgrad.nn._modules.losses import CrossEntropyLoss, MSELoss, NLLLoss
+from funcgrad.nn._modules.losses import (
+    BCELoss,
+    BCEWithLogitsLoss,
+    CrossEntropyLoss,
+    GaussianNLLLoss,
+    HuberLoss,
+    KLDivLoss,
+    L1Loss,
+    MSELoss,
+    MultiLabelMarginLoss,
+    MultiLabelSoftMarginLoss,
+    NLLLoss,
+    PoissonNLLLoss,
+    SmoothL1Loss,
+    SoftMarginLoss,
+)
+from funcgrad.nn._modules.margins import (
+    CosineEmbeddingLoss,
+    HingeEmbeddingLoss,
+    MarginRankingLoss,
+    MultiMarginLoss,
+    TripletMarginLoss,
+    TripletMarginWithDistanceLoss,
+)
 from funcgrad.nn._modules.normalization import (
     BatchNorm1d,
     BatchNorm2d,
@@ -89,6 +114,7 @@ from funcgrad.nn._modules.pooling import (
     MaxUnpool2d,
     MaxUnpool3d,
 )
+from funcgrad.nn._modules.recurrent import GRU, LSTM, RNN, RNNBase
 from funcgrad.nn._modules.softmax import GLU, LogSoftmax, Softmax, Softmax2d, Softmin
 from funcgrad.nn._modules.spatial import (
     ChannelShuffle,
@@ -115,6 +141,13 @@ from funcgrad.nn._modules.spatial import (
     ZeroPad2d,
     ZeroPad3d,
 )
+from funcgrad.nn._modules.transformer import (
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
+)
 from funcgrad.nn._parameter import Buffer, Parameter
 from funcgrad.nn._pure import functional_call
 
@@ -123,6 +156,9 @@ __all__ = [
     "ELU",
     "GELU",
     "GLU",
+    "GRU",
+    "LSTM",
+    "RNN",
     "SELU",
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
@@ -134,6 +170,8 @@ __all__ = [
     "AvgPool1d",
     "AvgPool2d",
     "AvgPool3d",
+    "BCELoss",
+    "BCEWithLogitsLoss",
     "BatchNorm1d",
     "BatchNorm2d",
     "BatchNorm3d",
@@ -152,6 +190,7 @@ __all__ = [
     "ConvTranspose1d",
     "ConvTranspose2d",
     "ConvTranspose3d",
+    "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
     "Dropout",
@@ -163,18 +202,25 @@ __all__ = [
     "FeatureAlphaDropout",
     "Flatten",
     "Fold",
+    "GRUCell",
+    "GaussianNLLLoss",
     "GroupNorm",
     "Hardshrink",
     "Hardsigmoid",
     "Hardswish",
     "Hardtanh",
+    "HingeEmbeddingLoss",
+    "HuberLoss",
     "Identity",
     "InstanceNorm1d",
     "InstanceNorm2d",
     "InstanceNorm3d",
+    "KLDivLoss",
+    "L1Loss",
     "LPPool1d",
     "LPPool2d",
     "LPPool3d",
+    "LSTMCell",
     "LayerNorm",
     "LeakyReLU",
     "Linear",
@@ -182,6 +228,7 @@ __all__ = [
     "LogSigmoid",
     "LogSoftmax",
     "MSELoss",
+    "MarginRankingLoss",
     "MaxPool1d",
     "MaxPool2d",
     "MaxPool3d",
@@ -192,6 +239,10 @@ __all__ = [
     "Module",
     "ModuleDict",
     "ModuleList",
+    "MultiLabelMarginLoss",
+    "MultiLabelSoftMarginLoss",
+    "MultiMarginLoss",
+    "MultiheadAttention",
     "NLLLoss",
     "PReLU",
     "PairwiseDistance",
@@ -200,7 +251,11 @@ __all__ = [
     "ParameterList",
     "PixelShuffle",
     "PixelUnshuffle",
+    "PoissonNLLLoss",
     "RMSNorm",
+    "RNNBase",
+    "RNNCell",
+    "RNNCellBase",
     "RReLU",
     "ReLU",
     "ReLU6",
@@ -213,6 +268,8 @@ __all__ = [
     "Sequential",
     "SiLU",
     "Sigmoid",
+    "SmoothL1Loss",
+    "SoftMarginLoss",
     "Softmax",
     "Softmax2d",
     "Softmin",
@@ -222,6 +279,13 @@ __all__ = [
     "Tanh",
     "Tanhshrink",
     "Threshold",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
+    "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss",
     "Unflatten",
     "Unfold",
     "Upsample",

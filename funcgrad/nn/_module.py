@@ -177,7 +177,8 @@ class Module:
         if not isinstance(name, str):
             raise TypeError(f"{what} name should be a string. Got {type(name).__name__}")
         if "." in name:
-            raise KeyError(f'{what} name can\'t contain "."')
+            got = f", got: {name}" if table == "_modules" else ""
+            raise KeyError(f'{what} name can\'t contain "."{got}')
         if not name:
             raise KeyError(f'{what} name can\'t be empty string ""')
         if hasattr(self, name) and name not in self.__dict__[table]:

@@ -80,8 +80,9 @@ def _value_for(entry: Entry, given: Any, assign: bool) -> Any:
     held = given if is_tensor(given) else tensor(given)
     if not assign:
         return held
-    own = entry.value
-    return Parameter(held, own.requires_grad) if isinstance(own, Parameter) else held.detach()
+    own: Any = entry.value
+    needs: bool = own.requires_grad
+    return Parameter(held, needs) if isinstance(own, Parameter) else held.detach()
 
 
 def _optional(module: Any, prefix: str) -> Iterator[str]:

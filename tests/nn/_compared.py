@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -36,10 +37,21 @@ class Library:
         def floats(*shape: int, **how: Any) -> Any:
             return self.tensor(numbers(*shape, **how), requires_grad=True)
 
+        def narrow(*shape: int, **how: Any) -> Any:
+            return self.tensor(numbers(*shape, **how).astype(np.float32), requires_grad=True)
+
         def integers(*values: Any) -> Any:
             return self.tensor(np.array(values))
 
-        return {"nn": self.nn, "F": self.nn.functional, "f": floats, "i": integers, "t": self.tensor, "np": np}
+        return {
+            "nn": self.nn,
+            "F": self.nn.functional,
+            "f": floats,
+            "g": narrow,
+            "i": integers,
+            "t": self.tensor,
+            "np": np,
+        }
 
 
 def plain(x: Any) -> Any:
@@ -128,7 +140,8 @@ def message(library: Library, text: str) -> list[str]:
     try:
         eval(text, library.names())
     except Exception as error:  # noqa: BLE001  (all that is raised is compared)
-        return [type(error).__name__, " ".join(str(error).replace("torch.", "").split())]
+        text = re.sub(r"<class '(\w+\.)*(\w+)'>", r"<class '\2'>", str(error).replace("torch.", ""))
+        return [type(error).__name__, " ".join(text.split())]
     return ["nothing", ""]
 
 

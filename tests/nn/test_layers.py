@@ -21,6 +21,7 @@ def narrowed(x: Any) -> Any:
     return x.astype(np.float32) if isinstance(x, np.ndarray) and x.dtype == np.float64 else x
 
 
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")
 @pytest.mark.parametrize(("text", "arguments"), rows.MODULES)
 def test_module(text: str, arguments: str, pytorch: PyTorch) -> None:
     expected = pytorch(lambda torch: module_outcome(Library(torch), text, arguments))

@@ -10,12 +10,12 @@ from funcgrad._ops.layout.shape import reshape
 
 
 class Statistics(NamedTuple):
-    """Mean and biased variance over ``count`` elements, with axes of length 1, and the centered input."""
+    """Mean and biased variance of a number of elements, with axes of length 1, and the centered input."""
 
     mean: Any
     variance: Any
     centered: Any
-    count: int
+    elements: int
 
     @classmethod
     def over(cls, x: Any, axes: tuple[int, ...]) -> Statistics:
@@ -28,7 +28,7 @@ class Statistics(NamedTuple):
     @property
     def unbiased(self) -> Any:
         """The variance with the divisor ``count - 1``."""
-        return fnp.multiply(self.variance, self.count / max(self.count - 1, 1))
+        return fnp.multiply(self.variance, self.elements / max(self.elements - 1, 1))
 
 
 def normalized(centered: Any, variance: Any, eps: float, weight: Any, bias: Any) -> Any:

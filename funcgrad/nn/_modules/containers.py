@@ -260,15 +260,16 @@ class ModuleDict(Module):
 def pairs(name: str, given: Any) -> list[tuple[str, Any]]:
     """Return pairs of keys and values, or raise PyTorch's errors."""
     if isinstance(given, Mapping | Module) and hasattr(given, "items"):
-        return list(given.items())  # pyright: ignore[reportAttributeAccessIssue]  (checked in the line before)
+        return list(given.items())
     if not isinstance(given, Iterable):
         raise TypeError(
             f"{name}.update should be called with an iterable of key/value pairs, but got {type(given).__name__}"
         )
-    listed = list(given)
+    # PyTorch's first message names the dict of parameters in the plural.
+    listed, kind = list(given), name.replace("Parameters", "Parameter")
     for j, pair in enumerate(listed):
         if not isinstance(pair, Iterable):
-            raise TypeError(f"{name} update sequence element #{j} should be Iterable; is{type(pair).__name__}")
+            raise TypeError(f"{kind} update sequence element #{j} should be Iterable; is{type(pair).__name__}")
         if len(list(pair)) != 2:
-            raise ValueError(f"{name} update sequence element #{j} has length {len(list(pair))}; 2 is required")
+            raise ValueError(f"{kind} update sequence element #{j} has length {len(list(pair))}; 2 is required")
     return [(key, value) for key, value in listed]

@@ -104,7 +104,8 @@ class _Forward(_Conv):
         if self.padding == "same":
             reach = [step * (k - 1) for step, k in zip(self.dilation, self.kernel_size, strict=True)]
             return [n for far in reversed(reach) for n in (far // 2, far - far // 2)]
-        return [n for pad in reversed(self.padding) for n in (pad, pad)]
+        numbers: Any = self.padding
+        return [n for pad in reversed(numbers) for n in (pad, pad)]
 
     def forward(self, input: Any) -> Any:
         """Compute ``[batch, in, ...] -> [batch, out, ...]``, with or without the batch."""

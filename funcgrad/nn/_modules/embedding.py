@@ -118,8 +118,10 @@ class Embedding(_Table):
         """Return a module with a table that is given, by default one that is not trained."""
         if len(embeddings.shape) != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+        rows, width = embeddings.shape
         return cls(
-            *embeddings.shape,
+            rows,
+            width,
             padding_idx,
             max_norm,
             norm_type,
@@ -198,8 +200,10 @@ class EmbeddingBag(_Table):
         """Return a module with a table that is given, by default one that is not trained."""
         if len(embeddings.shape) != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+        rows, width = embeddings.shape
         made = cls(
-            *embeddings.shape,
+            rows,
+            width,
             max_norm,
             norm_type,
             scale_grad_by_freq,

@@ -18,10 +18,11 @@ def _kept(value: Any) -> Any:
 
 
 def _line(key: Any, value: Any) -> str:
+    held: Any = value
     if not is_tensor(value):
         return f"  ({key}): Object of type: {type(value).__name__}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
-    return f"  ({key}): {kind} containing: [{value.dtype} of size {'x'.join(map(str, value.shape))}]"
+    return f"  ({key}): {kind} containing: [{held.dtype} of size {'x'.join(map(str, held.shape))}]"
 
 
 class ParameterList(Module):
@@ -186,7 +187,7 @@ class ParameterDict(Module):
 
     def update(self, parameters: Any) -> None:
         """Add entries from a dict, sorted unless it is ordered, or from pairs."""
-        found = pairs("ParameterDict", parameters)
+        found = pairs("ParametersDict", parameters)
         is_sorted = isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict)
         for key, value in sorted(found, key=lambda pair: pair[0]) if is_sorted else found:
             self[key] = value

@@ -21,7 +21,8 @@ from funcgrad.numpy.extend import At, known_value
 def _sizes(name: str, x: Any, output_size: Any, axes: int) -> tuple[int, ...]:
     """Return the lengths of the result; ``None`` stands for that of the input."""
     if len(x.shape) not in (axes + 1, axes + 2):
-        raise RuntimeError(f"{name}(): Expected {axes + 1}D or {axes + 2}D tensor, but got {list(x.shape)}")
+        but = "but got" if "avg" in name else "but got:"
+        raise RuntimeError(f"{name}(): Expected {axes + 1}D or {axes + 2}D tensor, {but} {list(x.shape)}")
     given = tuple(output_size) if isinstance(output_size, list | tuple) else (output_size,) * axes
     if len(given) != axes:
         raise RuntimeError(f"{name}: internal error: output_size.size() must be {axes}, but got {list(given)}")

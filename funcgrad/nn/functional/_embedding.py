@@ -146,7 +146,7 @@ def embedding_bag(
         ``f32[bags, width]``.
 
     Raises:
-        ValueError: arguments do not go together; the texts are PyTorch's.
+        ValueError, RuntimeError: arguments do not go together; the texts are PyTorch's.
 
     Example:
         >>> import numpy as np
@@ -199,12 +199,12 @@ def _bags(ids: Any, offsets: Any, include_last: bool) -> list[tuple[int, int]]:
     if known.ndim != 1:
         raise ValueError("offsets has to be a 1D Tensor")
     if known.size and known[0] != 0:
-        raise ValueError(
+        raise RuntimeError(
             f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
             f"However, got {known[0]}"
         )
     if known.size and known[-1] > ids.shape[0]:
-        raise ValueError(
+        raise RuntimeError(
             f"offsets[-1] can not be greater than input's length {ids.shape[0]} but got offsets[-1] of {known[-1]}"
         )
     ends = [*known.tolist()] if include_last else [*known.tolist(), ids.shape[0]]

@@ -104,7 +104,10 @@ def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padd
     """
     x = inexact(input)
     if len(x.shape) not in (2, 3):
-        raise RuntimeError(f"Expected 2D or 3D (batch mode) tensor for input, but got: {list(x.shape)}")
+        raise RuntimeError(
+            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
+            f"input, but got: {list(x.shape)}"
+        )
     space = per_axis("fold", "output_size", output_size, 2, 1)
     places, pads, counts = _places("fold", space, (kernel_size, dilation, padding, stride))
     *lead, rows, windows = x.shape
@@ -114,8 +117,11 @@ def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padd
             f"input.size(1)={rows} and kernel_size={per_axis('fold', 'kernel_size', kernel_size, 2, 1)}."
         )
     if windows != places.shape[1]:
+        names = ("kernel_size", "dilation", "padding", "stride")
+        given = zip(names, (kernel_size, dilation, padding, stride), strict=True)
+        how = ", ".join(f"{name}={per_axis('fold', name, value, 2, 0)}" for name, value in given)
         raise RuntimeError(
-            f"Given output_size={space}, expected size of input's dimension 2 to match the calculated number of "
+            f"Given output_size={space}, {how}, expected size of input's dimension 2 to match the calculated number of "
             f"sliding blocks {counts[0]} * {counts[1]} = {places.shape[1]}, but got input.size(2)={windows}."
         )
     channels = rows // places.shape[0]

@@ -66,8 +66,11 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
         array([9.])
     """
     x, y, weight = inexact(input1), inexact(input2), inexact(weight)
-    if x.shape[:-1] != y.shape[:-1]:
-        raise RuntimeError(f"bilinear(): input batch dimensions do not match: got {list(x.shape)} and {list(y.shape)}")
+    if len(x.shape) != len(y.shape):
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {len(x.shape)} and {len(y.shape)}")
+    for i, (m, n) in enumerate(zip(x.shape[:-1], y.shape[:-1], strict=True)):
+        if m != n:
+            raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {i}: got {m} and {n}")
     for i, (z, name) in enumerate(((x, "input1"), (y, "input2"))):
         if z.shape[-1] != weight.shape[i + 1]:
             raise RuntimeError(

@@ -78,7 +78,7 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float |
 
 
 def _shape(name: str, given: Any) -> tuple[int, ...]:
-    shape = (given,) if isinstance(given, int | np.integer) else tuple(given)
+    shape = (int(given),) if isinstance(given, int | np.integer) else tuple(given)
     if not shape:
         raise RuntimeError(
             f"{name}: Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, "
@@ -245,7 +245,7 @@ def instance_normalized(
     statistics = Statistics.over(x, axes)
     y = normalized(statistics.centered, statistics.variance, eps, per_channel(weight, ndim), per_channel(bias, ndim))
     means = [fnp.mean(each, axis=0) for each in (statistics.mean, statistics.variance)]
-    return y, Statistics(*means, None, statistics.count)
+    return y, Statistics(means[0], means[1], None, statistics.elements)
 
 
 def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:

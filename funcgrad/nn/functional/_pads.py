@@ -76,7 +76,7 @@ def _check(mode: str, ndim: int, numbers: list[int], value: float | None) -> Non
     if mode not in _MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value is not None and value != 0:
-        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if not (len(numbers) in (2, 4, 6) and ndim in (len(numbers) // 2 + 1, len(numbers) // 2 + 2)):
         raise NotImplementedError(
             f"Padding size {len(numbers)} is not supported for {ndim}D input tensor.\n"
@@ -100,4 +100,5 @@ def _check_reach(mode: str, x: Any, axis: int, pair: tuple[int, int]) -> None:
 def _indices(length: int, before: int, after: int, mode: str) -> np.ndarray:
     kept = np.arange(length)[max(-before, 0) : length - max(-after, 0)]
     widths = (max(before, 0), max(after, 0))
-    return np.pad(kept, widths, mode=_MODES[mode]) if any(widths) else kept  # pyright: ignore[reportArgumentType]  (names)
+    mode_of_numpy: Any = _MODES[mode]
+    return np.pad(kept, widths, mode=mode_of_numpy) if any(widths) else kept

@@ -20,9 +20,10 @@ def _window(name: str, x: Any, how: tuple) -> list[tuple[int, int, int, int, int
     """
     axes, kernel_size, stride, padding, dilation, ceil_mode = how
     if len(x.shape) not in (axes + 1, axes + 2):
-        raise RuntimeError(
-            f"{name}: Expected {axes + 1}D or {axes + 2}D (batch mode) tensor for input, but got: {list(x.shape)}"
-        )
+        if axes == 1:
+            rest = f"tensor with optional 0 dim batch size for input, but got:{list(x.shape)}"
+            raise RuntimeError(f"{name}: Expected 2D or 3D (batch mode) {rest}")
+        raise RuntimeError(f"non-empty {axes + 1}D or {axes + 2}D (batch mode) tensor expected for input")
     kernels = per_axis(name, "kernel_size", kernel_size, axes, 1)
     strides = kernels if stride is None or stride == [] else per_axis(name, "stride", stride, axes, 1)
     paddings = per_axis(name, "padding", padding, axes, 0)

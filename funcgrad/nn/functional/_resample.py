@@ -99,14 +99,15 @@ def _sizes(x: Any, size: Any, scale_factor: Any, recompute: bool | None) -> tupl
         raise ValueError("only one of size or scale_factor should be defined")
     if size is None and scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
-    given = size if size is not None else scale_factor
-    several = tuple(given) if isinstance(given, list | tuple) else (given,) * len(space)
+    given: Any = size if size is not None else scale_factor
+    several: tuple[Any, ...] = tuple(given) if isinstance(given, list | tuple) else (given,) * len(space)
     if len(several) != len(space):
-        what = "output_size" if size is not None else "scale_factor"
+        first, second = ("output", "output size") if size is not None else ("scale_factor", "scale_factor")
+        last = "output size" if size is not None else "scale_factor"
         raise ValueError(
-            f"Input and {what} must have the same number of spatial dimensions, but got input with spatial dimensions "
-            f"of {list(space)} and {what} of {given}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and "
-            f"{what} in (o1, o2, ...,oK) format."
+            f"Input and {first} must have the same number of spatial dimensions, but got input with spatial dimensions "
+            f"of {list(space)} and {second} of {given}. Please provide input tensor in (N, C, d1, d2, ...,dK) format "
+            f"and {last} in (o1, o2, ...,oK) format."
         )
     if size is not None:
         if recompute:
