@@ -141,7 +141,8 @@ def test_gmm(tool: Tool, rng: np.random.Generator, d: int, k: int, m: int) -> No
                 for row in range(column + 1, d):
                     factor[row, column] = next(entries)
             precision = factor.T @ factor
-            normal = scipy.stats.multivariate_normal.pdf(x, mu[i], np.linalg.inv(precision))
+            covariance: Any = np.linalg.inv(precision)
+            normal = scipy.stats.multivariate_normal.pdf(x, mu[i], covariance)
             likelihood += scipy.special.softmax(alpha)[i] * normal
             total += scipy.stats.wishart(d + m + 1, np.eye(d) / gamma**2).logpdf(precision)
         return float(total + np.log(likelihood).sum())
