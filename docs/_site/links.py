@@ -1,7 +1,7 @@
 """Check the links of the built site: ``python docs/_site/links.py build/docs/html``.
 
-Each link leads to a page that exists and, where it names a place, to a place on that page. The same holds for the README's
-links to pages of `docs/`.
+Each link leads to a page that exists and, where it names a place, to a place on that page. The same holds for the
+README's links to pages of `docs/`.
 """
 
 from __future__ import annotations
