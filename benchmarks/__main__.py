@@ -23,6 +23,7 @@ SUITES = (
     "training_step",
     "data_parallel",
     "transforms",
+    "taylor",
     "unrolled",
     "loops",
     "memory",

@@ -128,8 +128,8 @@ def test_arguments() -> None:
         return scale * np.sum(x["a"] * x["b"]) ** power
 
     x = {"a": X, "b": X[0]}
-    for argnum in (1, -1):
-        got = fg.laplacian(f, argnum)(2.0, x, power=2)
+    for argnums in (1, -1):
+        got = fg.laplacian(f, argnums)(2.0, x, power=2)
         np.testing.assert_allclose(got, 4 * (6 * X[0] ** 2 + np.sum(X) ** 2))
     assert fg.laplacian(np.sum)(np.zeros(0)) == 0
     assert fg.laplacian(lambda x: np.float64(3))(X) == 0
@@ -219,7 +219,7 @@ def test_bad_input(case: str) -> None:
     np.testing.assert_allclose(fg.laplacian(lambda x: np.sum(x**2))(X), 12)
 
 
-@pytest.mark.parametrize("argnum", [(0,), "x", 1.5])
-def test_bad_argnum(argnum: Any) -> None:
-    with pytest.raises(TypeError, match=r"laplacian: argnum of network .* needed"):
-        fg.laplacian(network, argnum)
+@pytest.mark.parametrize("argnums", [(0,), "x", 1.5])
+def test_bad_argnums(argnums: Any) -> None:
+    with pytest.raises(TypeError, match=r"laplacian: argnums of network .* needed"):
+        fg.laplacian(network, argnums)
