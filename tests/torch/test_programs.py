@@ -19,7 +19,7 @@ import pytest
 import funcgrad.torch
 from tests._recorded import PyTorch
 
-PROGRAMS = sorted(Path(__file__).with_name("programs").glob("*.py"))
+PROGRAMS = sorted(Path(__file__).with_name("programs").glob("*.txt"))
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]?\d+)?")
 # Names of nodes differ where an operation is one primitive here and several there, or the other way round.
 NODE = re.compile(r",\s+grad_fn=<\w+>")
