@@ -53,7 +53,7 @@ def accuracy(model: nn.Module, x: Tensor, labels: Tensor) -> float:
     """Compute the share of digits that are read right."""
     model.eval()
     right = model(x).argmax(dim=1) == labels
-    return right.mean().item()
+    return right.float().mean().item()
 
 
 def main(arguments: list[str] | None = None) -> float:

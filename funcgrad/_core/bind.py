@@ -91,8 +91,8 @@ class Tracer:
     _held: tuple[str, ...] = ()
     # Whether `remember_view` stores the base in views of this tracer. Views of a place have it already.
     _tells_views = True
-    # ``promotion(operands, ufunc)`` returns the common dtype of operands, where that is not NumPy's: tensors set it.
-    promotion: Callable[[tuple, Any], np.dtype] | None = None
+    # ``_promotion(operands, ufunc)`` returns the common dtype of operands, where that is not NumPy's: tensors set it.
+    _promotion: Callable[[tuple, Any], np.dtype] | None = None
 
     if TYPE_CHECKING:
 

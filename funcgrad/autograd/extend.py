@@ -4,7 +4,7 @@ from funcgrad._public import publish
 from funcgrad.autograd._methods.generators import Generator, default_generator
 from funcgrad.autograd._methods.names import Shape
 from funcgrad.autograd._methods.results import RETURN_TYPES
-from funcgrad.autograd._methods.to import device, number_dtype
+from funcgrad.autograd._methods.to import CPU, device, number_dtype
 from funcgrad.autograd._tape.base import is_tensor, set_value
 from funcgrad.autograd._tape.dtypes import default_dtype, promoted, result_dtype
 from funcgrad.autograd._tape.dtypes import set_default_dtype as set_dtype_of_floats
@@ -18,6 +18,7 @@ from funcgrad.autograd._torch import array_of, converted, is_torchs
 from funcgrad.autograd._traced import is_lifted, lift, lower, on_values
 
 __all__ = [
+    "CPU",
     "PRINT_OPTIONS",
     "RETURN_TYPES",
     "TRACE",

@@ -21,6 +21,7 @@ from funcgrad.autograd.extend import default_generator as default_generator
 from funcgrad.autograd.extend import device as device
 from funcgrad.torch import _creation, _devices, _drawn, _dtypes, _functions, _joined, _names, _settings
 from funcgrad.torch import autograd as autograd
+from funcgrad.torch import distributions as distributions
 from funcgrad.torch import fft as fft
 from funcgrad.torch import func as func
 from funcgrad.torch import linalg as linalg
@@ -46,6 +47,8 @@ for _function in (*_creation.PUBLIC, *_dtypes.PUBLIC, *_settings.FUNCTIONS, *_fu
 
 
 def __getattr__(name: str) -> _Any:
+    if name in _names.OF_NN and hasattr(nn.functional, name):
+        return getattr(nn.functional, name)
     return _names.refuse("torch", name, globals())
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad.autograd import tensor
 from funcgrad.autograd.extend import TRACE, is_tensor
 from funcgrad.torch._functions import check_tensors, of_tensors
 
@@ -71,6 +72,8 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:  # noqa:
             "where expected condition to be a boolean tensor, but got a tensor with dtype "
             f"{condition.dtype.name.capitalize()}"
         )
+    if not is_tensor(input) and not is_tensor(other):
+        input = tensor(input)  # noqa: A001  (PyTorch's name)
     return fnp.where(condition, input, other)
 
 

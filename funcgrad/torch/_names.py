@@ -53,16 +53,26 @@ REASONS: dict[str, str] = {
         eig lstsq solve symeig matrix_rank lu lu_solve lu_unpack triangular_solve geqrf orgqr ormqr lobpcg
         pca_lowrank svd_lowrank
     """,
-    "it is not written yet": "",
 }
 
 
+# Functions of ``nn.functional`` that PyTorch's namespace has too, with the same arguments.
+OF_NN = frozenset(
+    """
+    adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d bilinear celu conv1d conv2d conv3d conv_transpose1d
+    conv_transpose2d conv_transpose3d cosine_similarity dropout feature_alpha_dropout group_norm layer_norm max_pool1d
+    max_pool2d max_pool3d pairwise_distance pixel_shuffle pixel_unshuffle rms_norm rrelu selu
+    """.split()  # noqa: SIM905  (a table of words)
+)
+UNWRITTEN = "it is not written yet"
+
+
 def reason(name: str) -> str:
-    """Return why a name of PyTorch's is missing; the last reason if no other one fits."""
+    """Return why a name of PyTorch's is missing; `UNWRITTEN` if no reason fits."""
     for text, patterns in REASONS.items():
         if any(_fits(name, pattern) for pattern in patterns.split()):
             return text
-    return list(REASONS)[-1]
+    return UNWRITTEN
 
 
 def _fits(name: str, pattern: str) -> bool:
@@ -78,7 +88,7 @@ def refuse(module: str, name: str, known: Iterable[str]) -> NoReturn:
     near = difflib.get_close_matches(name, [each for each in known if not each.startswith("_")], 1)
     nearest = f" The nearest name here is {module}.{near[0]}." if near else ""
     why = reason(name)
-    known_why = f"; {why}" if why != list(REASONS)[-1] else ""
+    known_why = f"; {why}" if why != UNWRITTEN else ""
     raise AttributeError(
         f"module 'funcgrad.{module}' has no attribute '{name}'. PyTorch's names are here in part{known_why}; "
         f"docs/reference lists them.{nearest}"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import autograd, nn
-from funcgrad.autograd.extend import PRINT_OPTIONS, TRACE, default_generator
+from funcgrad.autograd.extend import CPU, PRINT_OPTIONS, TRACE, default_generator, device
 
 _DEFAULTS = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80}
 _PROFILES: dict[str, dict[str, Any]] = {
@@ -139,8 +139,24 @@ def compile(model: Any = None, **options: Any) -> Any:  # noqa: A001  (PyTorch's
     return (lambda function: function) if model is None else model
 
 
+def get_default_device() -> device:
+    """``torch.get_default_device``: return the CPU."""
+    return CPU
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """``torch.set_float32_matmul_precision``: change nothing, because products keep all digits of float32."""
+    if precision not in {"highest", "high", "medium"}:
+        raise RuntimeError(f"Float32 matmul precision {precision!r} is none of 'highest', 'high' and 'medium'.")
+
+
+def get_float32_matmul_precision() -> str:
+    """``torch.get_float32_matmul_precision``: return ``"highest"``, because products keep all digits of float32."""
+    return "highest"
+
+
 FUNCTIONS = (
     *(inference_mode, is_inference_mode_enabled, manual_seed, seed, initial_seed, get_rng_state, set_rng_state),
     *(set_printoptions, set_default_device, use_deterministic_algorithms, are_deterministic_algorithms_enabled),
-    compile,
+    *(compile, get_default_device, set_float32_matmul_precision, get_float32_matmul_precision),
 )

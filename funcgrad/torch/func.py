@@ -125,7 +125,10 @@ def vjp(func: _Function, *primals: _Any, has_aux: bool = False) -> _Any:
 def jvp(func: _Function, primals: _Any, tangents: _Any, *, strict: bool = False, has_aux: bool = False) -> _Any:
     """``torch.func.jvp``: return the value and its derivative along tangents."""
     del strict
-    return tuple(_tensors(_forward.jvp(_on_values(func), _values(primals), _values(tangents), has_aux=has_aux)))
+    value, tangent = _forward.jvp(_on_values(func), _values(primals), _values(tangents))
+    if not has_aux:
+        return _tensors(value), _tensors(tangent)
+    return _tensors(value[0]), _tensors(tangent[0]), _tensors(value[1])
 
 
 def linearize(func: _Function, *primals: _Any) -> _Any:

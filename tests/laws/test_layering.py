@@ -66,6 +66,7 @@ ROOMS = {
     "random": [{FILES}, {FRONT}, {"extend"}],
     "autograd": [{"_torch"}, {"_tape"}, {"_memory"}, {"_methods"}, {FILES}, {FRONT}, {"extend"}],
     "nn": [{"_functions"}, {"functional"}, {FILES}, {"utils"}, {"_modules"}, {FRONT}],
+    "torch": [{FILES}, {"_files", "autograd"}, {"utils", "distributions"}, {FRONT}],
     "interop": [{FILES}, {"autograd"}, {FRONT}],
     "jax": [{FILES}, {"numpy"}, {"lax"}, {"nn", "scipy"}, {FRONT}],
     "optim": [

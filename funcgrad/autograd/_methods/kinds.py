@@ -145,5 +145,4 @@ FLAGS: dict[str, Any] = {
     "is_xpu": False,
     "layout": "strided",
     "output_nr": 0,
-    "names": None,
 }

@@ -201,8 +201,13 @@ def aminmax(self: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:
     return RETURN_TYPES["aminmax"](*[f(self, axis=axis, keepdims=keepdim) for f in (fnp.min, fnp.max)])
 
 
+def root_of(variance: Any) -> Any:
+    """Return the square root, whose derivative is 0 at 0, as PyTorch's of a standard deviation."""
+    is_zero = variance == 0
+    return fnp.where(is_zero, variance, fnp.sqrt(fnp.where(is_zero, variance.dtype.type(1), variance)))
+
+
 def _spread(name: str) -> Method:
-    function = getattr(fnp, name)
 
     def method(
         self: Any,
@@ -226,7 +231,8 @@ def _spread(name: str) -> Method:
         if not self.shape and axis is not None:
             check_of_scalar((axis,) if isinstance(axis, int) else axis)
             axis = None
-        return function(self, axis=axis, keepdims=options.pop("keepdims", keepdim), **options)
+        variance = fnp.var(self, axis=axis, keepdims=options.pop("keepdims", keepdim), **options)
+        return variance if name == "var" else root_of(variance)
 
     method.__doc__ = f"""Return the {name}, with n - 1 in the divisor unless ``correction=`` or ``unbiased=`` is given.
 

@@ -64,7 +64,7 @@ class TensorBase(ReverseTracer):
 
     __slots__ = ("__weakref__", "_changed", "_gradient", "_is_parameter", "_seen", "_several", "_source")
     _held = ()
-    promotion = staticmethod(result_dtype)
+    _promotion = staticmethod(result_dtype)
 
     _owner: TensorTrace
     _node: TensorNode | None

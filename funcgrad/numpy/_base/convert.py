@@ -125,8 +125,8 @@ def promote_weakly(*values: Any) -> tuple:
 def _promotion_of(values: tuple) -> Callable[[tuple, Any], np.dtype] | None:
     """Return the rule of promotion that an operand brings with it; ``None`` for NumPy's."""
     for x in values:
-        if isinstance(x, Tracer) and x.promotion is not None:
-            return x.promotion
+        if isinstance(x, Tracer) and x._promotion is not None:
+            return x._promotion
     return None
 
 

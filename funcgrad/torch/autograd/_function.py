@@ -43,7 +43,7 @@ class FunctionCtx:
     def mark_dirty(self, *inputs: Any) -> None:
         """Refuse to change inputs in place."""
         raise NotImplementedError(
-            f"mark_dirty: {len(inputs)} inputs were to change in place; the results of a Function are new tensors here. "
+            f"mark_dirty: {len(inputs)} inputs were to change in place; the results of a Function are new tensors. "
             "Compute and return a new tensor."
         )
 

@@ -1,0 +1,112 @@
+"""``torch.func``: transforms of functions of tensors, nested, with closures over tensors that require gradients."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import funcgrad as fg
+import funcgrad.torch
+from tests._recorded import PyTorch, assert_same, decoded, encoded
+
+X = np.array([0.5, -1.0, 2.0])
+
+
+def transforms(torch: Any) -> dict[str, Any]:
+    """Results of all transforms, of functions that use methods, views and writes."""
+    func = torch.func
+    x = torch.tensor(X)
+    a = torch.tensor(np.outer(X, X + 1))
+
+    def f(x: Any) -> Any:
+        y = x.clone()
+        y[0] = y[0] * 2
+        return (y.view(-1).unsqueeze(0).sin() * x.expand(2, 3)).sum()
+
+    def with_aux(x: Any) -> Any:
+        return f(x), x.max()
+
+    pushed = func.jvp(lambda x: x.cumsum(0), (x,), (torch.ones(3, dtype=torch.float64),))
+    value, pull = func.vjp(lambda x: x.sort().values * x, x)
+    found = {
+        "grad": func.grad(f)(x),
+        "grad of 1": func.grad(lambda a, b: (a * b).sum(), argnums=1)(x, x + 1),
+        "aux": list(func.grad(with_aux, has_aux=True)(x)),
+        "grad and value": list(func.grad_and_value(f)(x)),
+        "second": func.grad(lambda x: func.grad(f)(x).prod())(x),
+        "jacrev": func.jacrev(lambda x: x.softmax(0))(x),
+        "jacfwd": func.jacfwd(lambda x: x.softmax(0))(x),
+        "hessian": func.hessian(f)(x),
+        "jvp": list(pushed),
+        "vjp": [value, *pull(torch.ones(3, dtype=torch.float64))],
+        "vmap": func.vmap(lambda r: r.topk(2).values.flip(0))(a),
+        "vmap of grad": func.vmap(func.grad(f))(a),
+        "dims": func.vmap(torch.dot, in_dims=(1, None))(a, x),
+        "out": func.vmap(lambda r: r * 2, out_dims=1)(a),
+        "vmap of vmap": func.vmap(func.vmap(lambda u, v: u * v, in_dims=(None, 0)), in_dims=(0, None))(x, x),
+        "jacrev of vmap": func.jacrev(func.vmap(lambda r: r.sum() ** 2))(a),
+    }
+    w = torch.tensor(X, requires_grad=True)
+    func.vmap(lambda r: (r * w).sum().exp())(a / 10).sum().backward()
+    found["closure"] = w.grad
+    u = torch.tensor(X, requires_grad=True)
+    func.grad(lambda x: (x**2 * u).sum())(x).sum().backward()
+    found["through grad"] = u.grad
+    return {name: plain(y) for name, y in found.items()}
+
+
+def plain(y: Any) -> Any:
+    return [plain(one) for one in y] if isinstance(y, list) else y.detach().numpy()
+
+
+def test_transforms(pytorch: PyTorch) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        theirs = pytorch(transforms)
+    ours = decoded(encoded(transforms(funcgrad.torch)))
+    for name, answer in theirs.items():
+        assert_same(ours[name], answer)
+
+
+@pytest.mark.parametrize("engine", ["numpy", "numba", "xla"])
+def test_a_module_of_a_user_under_transforms_of_arrays(engine: str) -> None:
+    torch = funcgrad.torch
+
+    class Net(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = torch.nn.Linear(4, 3)
+
+        def forward(self, x: Any) -> Any:
+            y = self.inner(x.view(x.size(0), -1)).relu()
+            return y.max(dim=1).values.unsqueeze(-1) + y.std(dim=1, keepdim=True)
+
+    net = Net().double()
+    x = np.linspace(-1.0, 1.0, 16).reshape(4, 2, 2)
+    values = {name: p.detach().numpy() for name, p in net.named_parameters()}
+
+    def loss(values: Any, x: Any) -> Any:
+        return np.sum(torch.func.functional_call(net, values, (x,)) ** 2)
+
+    gradient = fg.jit(fg.grad(loss), engine=engine)(values, x)
+    (net(torch.tensor(x)) ** 2).sum().backward()
+    for name, p in net.named_parameters():
+        np.testing.assert_allclose(gradient[name], p.grad, rtol=1e-10, atol=1e-12)
+    rows = fg.vmap(lambda one: torch.func.functional_call(net, values, (one[None],)))(x)
+    np.testing.assert_allclose(rows[:, 0], net(torch.tensor(x)).detach(), rtol=1e-12)
+
+
+def test_the_states_of_several_modules() -> None:
+    torch = funcgrad.torch
+    models = [torch.nn.Linear(2, 3) for _ in range(4)]
+    params, buffers = torch.func.stack_module_state(models)
+    assert params["weight"].shape == (4, 3, 2)
+    assert buffers == {}
+    x = torch.ones(5, 2)
+    outputs = torch.func.vmap(lambda p: torch.func.functional_call(models[0], p, (x,)))(params)
+    assert torch.allclose(outputs[2], models[2](x))
+    with pytest.raises(RuntimeError, match="got 0"):
+        torch.func.stack_module_state([])
