@@ -3,6 +3,7 @@
 from funcgrad._public import publish
 from funcgrad.autograd._tape.base import is_tensor, set_value
 from funcgrad.autograd._tape.handles import Hooks, RemovableHandle
+from funcgrad.autograd._tape.held import HeldTrace
 from funcgrad.autograd._tape.mode import recorded
 from funcgrad.autograd._tape.writes import WRITES
 from funcgrad.autograd._tensor import TRACE, rebuild
@@ -11,6 +12,7 @@ from funcgrad.autograd._torch import array_of, converted, is_torchs
 __all__ = [
     "TRACE",
     "WRITES",
+    "HeldTrace",
     "Hooks",
     "RemovableHandle",
     "array_of",

@@ -14,7 +14,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import is_floating, is_integral
-from funcgrad._core.bind import NO_PARAMS, bind, is_engine_value
+from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._core.words import described, shown
 from funcgrad._ops.elementwise.activation import relu_p
 from funcgrad._ops.elementwise.cast import cast
@@ -114,7 +114,7 @@ def _matrix_transposed(self: Any) -> Any:
 
 def _view(self: Any, *shape: Any) -> Any:
     y = self.reshape(*shape)
-    if not is_engine_value(self._value) and not np.may_share_memory(y._value, self._value) and y.size:
+    if type(self._value) is np.ndarray and not np.may_share_memory(y._value, self._value) and y.size:
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
             "contiguous subspaces). Use .reshape(...) instead."
@@ -123,7 +123,8 @@ def _view(self: Any, *shape: Any) -> Any:
 
 
 def _contiguous(self: Any) -> Any:
-    return self if is_engine_value(self._value) or self._value.flags.c_contiguous else _in_order(copied(self))
+    # The layout of other values is not known.
+    return self if type(self._value) is not np.ndarray or self._value.flags.c_contiguous else _in_order(copied(self))
 
 
 def _in_order(made: Any) -> Any:
