@@ -141,6 +141,8 @@ class Trace:
     concrete = True
     # Whether it answers when Python asks a staged value for its number, and records the answer (`follow`).
     follows = False
+    # Whether a new array of its tracers can be written to as NumPy's arrays are; tensors have their own writes.
+    makes_places = True
     # The reason why numbers cannot be read, for messages.
     unknown = "only its shape and dtype are known"
     # A note for NumPy's errors that leave the user's function, and a part of the message that identifies these errors.

@@ -208,7 +208,7 @@ class Tensor(TensorBase):
 
     def detach(self) -> Tensor:
         """Return a tensor with the same memory and without history."""
-        made = self._owner.constant(self._value)
+        made = self._owner.constant(self._owner.detached(self._value))
         if type(self._value) is not np.ndarray and hasattr(self, "_source"):
             made._source = self
         return made

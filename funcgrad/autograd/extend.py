@@ -9,6 +9,7 @@ from funcgrad.autograd._tape.base import is_tensor, set_value
 from funcgrad.autograd._tape.dtypes import default_dtype, promoted, result_dtype
 from funcgrad.autograd._tape.dtypes import set_default_dtype as set_dtype_of_floats
 from funcgrad.autograd._tape.handles import Hooks, RemovableHandle
+from funcgrad.autograd._tape.held import HeldTrace
 from funcgrad.autograd._tape.mode import recorded
 from funcgrad.autograd._tape.seeds import conjugated
 from funcgrad.autograd._tape.writes import WRITES, type_name
@@ -24,6 +25,7 @@ __all__ = [
     "TRACE",
     "WRITES",
     "Generator",
+    "HeldTrace",
     "Hooks",
     "RemovableHandle",
     "Shape",

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any
 
-from funcgrad.autograd import no_grad
-from funcgrad.autograd.extend import is_tensor
+from funcgrad._core.bind import is_value
+from funcgrad.autograd import Tensor, no_grad
+from funcgrad.autograd.extend import HeldTrace, is_tensor
 from funcgrad.errors import TracerAssignmentError
 from funcgrad.nn._functions.random import drawing_from
 from funcgrad.nn._module import Module
 from funcgrad.nn._state import Entry
+from funcgrad.tree import map as tree_map
 
 # Whether the pure call that is running returns its buffers; ``None`` outside of pure calls.
 _returns_buffers: ContextVar[bool | None] = ContextVar("funcgrad_nn_returns_buffers", default=None)
@@ -79,6 +82,8 @@ def functional_call(
         _check_names(module, given, entries)
     values = _tied(given, entries) if tie_weights else given
     arguments = () if args is None else args if isinstance(args, tuple) else (args,)
+    trace = HeldTrace(Tensor)
+    values, arguments, named = tree_map(functools.partial(_held, trace), (values, arguments, kwargs or {}))
     buffers = [entry for entry in entries.values() if entry.table is entry.module.__dict__["_buffers"]]
     before = {path: entry.value for path, entry in entries.items()}
     token = _returns_buffers.set(return_buffers)
@@ -90,8 +95,9 @@ def functional_call(
             for entry in buffers:
                 entry.table[entry.name] = _unshared(entry.value)
         with drawing_from(key):
-            output = module(*arguments, **(kwargs or {}))
-        return (output, {entry.path: entry.value for entry in buffers}) if return_buffers else output
+            output = module(*arguments, **named)
+        result = (output, {entry.path: entry.value for entry in buffers}) if return_buffers else output
+        return tree_map(functools.partial(_bare, trace), result)
     finally:
         _returns_buffers.reset(token)
         for path, value in before.items():
@@ -108,7 +114,7 @@ def update_buffer(module: Module, name: str, value: Any) -> None:
     )
     if _returns_buffers.get():
         buffers[name] = value
-    elif not is_tensor(held):
+    elif isinstance(held._owner, HeldTrace):
         raise RuntimeError(f"{what}, which is an array in this pure call, and the new value would be lost. {remedy}")
     else:
         try:
@@ -120,10 +126,20 @@ def update_buffer(module: Module, name: str, value: Any) -> None:
             ) from error
 
 
-def _unshared(x: Any) -> Any:
-    """Return a copy of a tensor, which the call may write to; arrays as they are."""
-    if not is_tensor(x):
+def _held(trace: HeldTrace, x: Any) -> Any:
+    """Return a tensor around an array or a traced value, for modules that call PyTorch's methods."""
+    if is_tensor(x) or not (is_value(x) and hasattr(x, "dtype")):
         return x
+    return trace.constant(x)
+
+
+def _bare(trace: HeldTrace, x: Any) -> Any:
+    """Return what `_held` was given."""
+    return x._value if is_tensor(x) and x._owner is trace else x
+
+
+def _unshared(x: Any) -> Any:
+    """Return a copy of a tensor, which the call may write to."""
     with no_grad():
         return x.detach().clone()
 

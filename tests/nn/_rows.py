@@ -134,103 +134,6 @@ POOLING = [
     "F.max_unpool2d(*F.max_pool2d(f(2, 3, 5, 5), 2, return_indices=True), 2, output_size=(5, 5))",
     "F.max_unpool3d(*F.max_pool3d(f(1, 2, 4, 4, 4), 2, return_indices=True), 2)",
 ]
-
-# A module, and what it is called with.
-LAYERS = [
-    ("nn.Linear(3, 4)", "f(2, 3)"),
-    ("nn.Linear(3, 4, bias=False)", "f(2, 5, 3)"),
-    ("nn.Bilinear(3, 4, 2)", "f(5, 3), f(5, 4)"),
-    ("nn.Identity(3, x=4)", "f(2, 3)"),
-    ("nn.Flatten()", "f(2, 3, 4)"),
-    ("nn.Flatten(0, 1)", "f(2, 3, 4)"),
-    ("nn.Unflatten(1, (2, -1))", "f(3, 6)"),
-    ("nn.CosineSimilarity(dim=1)", "f(2, 3), f(2, 3)"),
-    ("nn.PairwiseDistance(keepdim=True)", "f(2, 3), f(2, 3)"),
-    ("nn.LayerNorm(4)", "f(2, 3, 4)"),
-    ("nn.LayerNorm((3, 4), eps=1e-3, bias=False)", "f(2, 3, 4)"),
-    ("nn.LayerNorm([4], elementwise_affine=False)", "f(2, 3, 4)"),
-    ("nn.RMSNorm(4)", "f(2, 3, 4)"),
-    ("nn.RMSNorm((3, 4), eps=1e-3, elementwise_affine=False)", "f(2, 3, 4)"),
-    ("nn.GroupNorm(2, 4)", "f(2, 4, 3)"),
-    ("nn.GroupNorm(2, 4, affine=False)", "f(2, 4, 3, 2)"),
-    ("nn.LocalResponseNorm(3)", "f(2, 4, 3)"),
-    ("nn.BatchNorm1d(3)", "f(4, 3)"),
-    ("nn.BatchNorm1d(3, momentum=None)", "f(4, 3, 2)"),
-    ("nn.BatchNorm2d(3, eps=1e-3, momentum=0.3, affine=False)", "f(4, 3, 2, 2)"),
-    ("nn.BatchNorm2d(3, track_running_stats=False)", "f(4, 3, 2, 2)"),
-    ("nn.BatchNorm3d(3)", "f(2, 3, 2, 2, 2)"),
-    ("nn.InstanceNorm1d(3)", "f(2, 3, 4)"),
-    ("nn.InstanceNorm1d(3, affine=True, track_running_stats=True)", "f(3, 4)"),
-    ("nn.InstanceNorm2d(3, track_running_stats=True)", "f(2, 3, 4, 2)"),
-    ("nn.InstanceNorm3d(3, affine=True)", "f(2, 3, 2, 2, 2)"),
-    ("nn.Dropout(0.0)", "f(2, 3)"),
-    ("nn.Dropout(1.0, inplace=True)", "f(2, 3) * 1"),
-    ("nn.Dropout1d(1.0)", "f(2, 3, 4)"),
-    ("nn.Dropout2d(1.0)", "f(2, 3, 4, 5)"),
-    ("nn.Dropout3d(0.0)", "f(2, 3, 4, 5, 2)"),
-    ("nn.AlphaDropout(1.0)", "f(2, 3)"),
-    ("nn.FeatureAlphaDropout(0.0)", "f(2, 3, 4)"),
-    ("nn.Embedding(5, 3)", "i([1, 4], [0, 1])"),
-    ("nn.Embedding(5, 3, padding_idx=-1)", "i([1, 4], [0, 1])"),
-    ("nn.Embedding(5, 3, max_norm=0.5, norm_type=1.0, scale_grad_by_freq=True)", "i([1, 4], [0, 1])"),
-    ("nn.Embedding.from_pretrained(t(np.arange(6.0).reshape(3, 2)), padding_idx=1)", "i(2, 1)"),
-    ("nn.EmbeddingBag(5, 3, mode='sum', padding_idx=1)", "i([1, 4], [0, 1])"),
-    ("nn.EmbeddingBag(5, 3, max_norm=0.5)", "i(1, 4, 0, 1), i(0, 1, 1)"),
-    ("nn.EmbeddingBag.from_pretrained(t(np.arange(6.0).reshape(3, 2)), mode='max')", "i([2, 1])"),
-    ("nn.Conv1d(2, 4, 3, stride=2, padding=1, dilation=2, groups=2)", "f(2, 2, 9)"),
-    ("nn.Conv1d(2, 4, 3, bias=False)", "f(2, 9)"),
-    ("nn.Conv2d(2, 4, 3, padding='same')", "f(2, 2, 5, 5)"),
-    ("nn.Conv2d(2, 4, (3, 2), padding='valid', groups=2)", "f(2, 2, 5, 5)"),
-    ("nn.Conv2d(2, 4, 3, padding=(2, 1), padding_mode='reflect')", "f(2, 2, 5, 5)"),
-    ("nn.Conv2d(2, 4, 3, padding='same', padding_mode='circular')", "f(2, 2, 5, 5)"),
-    ("nn.Conv1d(2, 4, 4, padding='same', padding_mode='replicate')", "f(2, 2, 5)"),
-    ("nn.Conv3d(2, 3, 2, stride=(1, 2, 1))", "f(1, 2, 3, 4, 3)"),
-    ("nn.ConvTranspose1d(2, 4, 3, stride=2, padding=1, output_padding=1)", "f(2, 2, 5)"),
-    ("nn.ConvTranspose2d(2, 4, 3, stride=2, groups=2, bias=False, dilation=2)", "f(2, 2, 3, 3)"),
-    ("nn.ConvTranspose2d(2, 1, 3, stride=2)", "f(2, 2, 3, 3), (8, 8)"),
-    ("nn.ConvTranspose3d(2, 1, 2)", "f(1, 2, 2, 2, 2)"),
-    ("nn.MaxPool1d(2)", "f(2, 3, 7)"),
-    ("nn.MaxPool2d((3, 2), stride=2, padding=1, ceil_mode=True)", "f(2, 3, 6, 7)"),
-    ("nn.MaxPool2d(2, dilation=2, return_indices=True)", "f(2, 3, 6, 7)"),
-    ("nn.MaxPool3d(2)", "f(1, 2, 4, 4, 4)"),
-    ("nn.AvgPool1d(2, padding=1)", "f(2, 3, 7)"),
-    ("nn.AvgPool2d(3, 2, 1, True, False)", "f(2, 3, 6, 7)"),
-    ("nn.AvgPool3d(2, divisor_override=3)", "f(1, 2, 4, 4, 4)"),
-    ("nn.LPPool1d(2, 2)", "f(2, 3, 6, low=0.1)"),
-    ("nn.LPPool2d(2, 2)", "f(2, 3, 4, 4, low=0.1)"),
-    ("nn.LPPool3d(2, 2)", "f(1, 2, 4, 4, 4, low=0.1)"),
-    ("nn.AdaptiveAvgPool1d(3)", "f(2, 3, 7)"),
-    ("nn.AdaptiveAvgPool2d((None, 3))", "f(2, 3, 5, 7)"),
-    ("nn.AdaptiveAvgPool3d(2)", "f(1, 2, 3, 4, 5)"),
-    ("nn.AdaptiveMaxPool1d(3, return_indices=True)", "f(2, 3, 7)"),
-    ("nn.AdaptiveMaxPool2d((None, 3))", "f(2, 3, 5, 7)"),
-    ("nn.AdaptiveMaxPool3d(2)", "f(1, 2, 3, 4, 5)"),
-    ("nn.MaxUnpool1d(2)", "f(2, 3, 1), i([[1], [0], [1]], [[1], [0], [1]])"),
-    ("nn.MaxUnpool2d(2)", "f(1, 1, 1), i([[2]]), (3, 3)"),
-    ("nn.MaxUnpool3d(2, stride=1)", "f(1, 1, 1, 1), i([[[7]]])"),
-]
-ACTIVATION_LAYERS = [
-    (f"nn.{text}", "f(4, 3)")
-    for text in (
-        "ReLU()", "ReLU(inplace=False)", "ReLU6()", "RReLU(0.2, 0.2)", "Hardtanh(-0.5, 0.7)", "Threshold(0.1, 2.0)",
-        "Sigmoid()", "Hardsigmoid()", "Tanh()", "SiLU()", "Mish()", "Hardswish()", "ELU(0.5)", "CELU(0.5)", "SELU()",
-        "GELU()", "GELU('tanh')", "Hardshrink(0.3)", "LeakyReLU(0.2)", "LogSigmoid()", "Softplus(2.0, 3.0)",
-        "Softshrink(0.3)", "PReLU()", "PReLU(3, init=0.1)", "Softsign()", "Tanhshrink()", "Softmin(dim=1)",
-        "Softmax(dim=0)", "LogSoftmax(dim=1)", "GLU(dim=0)",
-    )
-] + [
-    ("nn.Softmax2d()", "f(2, 3, 2, 2)"),
-    ("nn.ReLU(inplace=True)", "f(2, 3) * 1"),
-    ("nn.ELU(0.5, inplace=True)", "f(2, 3) * 1"),
-    ("nn.SiLU(True)", "f(2, 3) * 1"),
-    ("nn.Hardtanh(inplace=True)", "f(2, 3) * 1"),
-    ("nn.LeakyReLU(inplace=True)", "f(2, 3) * 1"),
-]  # fmt: skip
-CONTAINERS = [
-    ("nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))", "f(2, 3)"),
-    ("nn.Sequential(nn.Linear(3, 3), nn.Tanh()) * 2 + nn.Sequential(nn.ReLU())", "f(2, 3)"),
-    ("nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.ReLU())[:2].insert(1, nn.Sigmoid())", "f(2, 3)"),
-]
 SPACE = [
     "F.pad(f(2, 3), (1, 2))",
     "F.pad(f(2, 3), (-1, 2, 1, -1), value=1.5)",
@@ -260,24 +163,6 @@ SPACE = [
     "F.fold(f(2, 12, 6), (4, 5), (2, 3), dilation=(1, 1), padding=(0, 0), stride=(1, 2))",
     "F.fold(f(8, 25), (4, 4), 2, padding=1)",
 ]
-SPACE_LAYERS = [
-    *[(f"nn.{kind}Pad1d(1)", "f(1, 2, 4)") for kind in ("Circular", "Reflection", "Replication", "Zero")],
-    *[(f"nn.{kind}Pad2d((1, 2, 0, 1))", "f(1, 2, 4, 3)") for kind in ("Circular", "Reflection", "Replication", "Zero")],
-    *[(f"nn.{kind}Pad3d(1)", "f(1, 2, 4, 3, 2)") for kind in ("Circular", "Reflection", "Replication", "Zero")],
-    ("nn.ConstantPad1d((1, -1), 2.5)", "f(2, 3)"),
-    ("nn.ConstantPad2d(1, 2.5)", "f(2, 3)"),
-    ("nn.ConstantPad3d(1, 2.5)", "f(2, 3, 2)"),
-    ("nn.Upsample(scale_factor=2, mode='bilinear')", "f(1, 2, 4, 3)"),
-    ("nn.Upsample(5)", "f(1, 2, 4)"),
-    ("nn.UpsamplingNearest2d(scale_factor=2)", "f(1, 2, 4, 3)"),
-    ("nn.UpsamplingBilinear2d((5, 6))", "f(1, 2, 4, 3)"),
-    ("nn.PixelShuffle(2)", "f(1, 8, 2, 3)"),
-    ("nn.PixelUnshuffle(2)", "f(1, 2, 4, 6)"),
-    ("nn.ChannelShuffle(2)", "f(1, 4, 3)"),
-    ("nn.Unfold(2, padding=1)", "f(1, 2, 3, 3)"),
-    ("nn.Fold((3, 3), 2)", "f(1, 8, 4)"),
-]
-
 LOSSES = [
     "F.l1_loss(f(3, 4), f(3, 4))",
     "F.l1_loss(f(3, 4), f(3, 4), reduction='none')",
@@ -315,51 +200,6 @@ LOSSES = [
     "F.triplet_margin_loss(f(3, 4), f(3, 4), f(3, 4), margin=3.0, p=1.0, reduction='none')",
     "F.triplet_margin_with_distance_loss(f(3, 4), f(3, 4), f(3, 4), margin=4.0)",
 ]
-LOSS_LAYERS = [
-    ("nn.MSELoss()", "f(3), f(3)"),
-    ("nn.L1Loss(reduction='sum')", "f(3), f(3)"),
-    ("nn.CrossEntropyLoss(weight=t(np.ones(4)), label_smoothing=0.2)", "f(2, 4), i(1, 0)"),
-    ("nn.NLLLoss(ignore_index=1)", "f(2, 4), i(1, 0)"),
-    ("nn.BCELoss()", "f(3, low=0.1, high=0.9), f(3, low=0.1, high=0.9)"),
-    ("nn.BCEWithLogitsLoss(pos_weight=t(np.ones(3)))", "f(2, 3), f(2, 3)"),
-    ("nn.SmoothL1Loss(beta=0.5)", "f(3), f(3)"),
-    ("nn.HuberLoss(delta=0.5)", "f(3), f(3)"),
-    ("nn.KLDivLoss(reduction='batchmean', log_target=True)", "f(2, 3), f(2, 3)"),
-    ("nn.PoissonNLLLoss(log_input=False)", "f(3, low=0.1), f(3, low=0.1)"),
-    ("nn.GaussianNLLLoss(full=True)", "f(3), f(3), f(3, low=0.1)"),
-    ("nn.SoftMarginLoss()", "f(3), i(1, -1, 1)"),
-    ("nn.HingeEmbeddingLoss(0.5)", "f(3), i(1, -1, 1)"),
-    ("nn.MarginRankingLoss(0.5)", "f(3), f(3), i(1, -1, 1)"),
-    ("nn.CosineEmbeddingLoss(0.1)", "f(3, 4), f(3, 4), i(1, -1, 1)"),
-    ("nn.MultiMarginLoss(2, weight=t(np.ones(4)))", "f(3, 4), i(1, 0, 3)"),
-    ("nn.MultiLabelMarginLoss()", "f(4), i(1, 0, -1, 2)"),
-    ("nn.MultiLabelSoftMarginLoss()", "f(2, 3), f(2, 3)"),
-    ("nn.TripletMarginLoss(swap=True)", "f(2, 3), f(2, 3), f(2, 3)"),
-    ("nn.TripletMarginWithDistanceLoss()", "f(2, 3), f(2, 3), f(2, 3)"),
-]
-
-RECURRENT = [
-    ("nn.RNN(3, 4)", "f(5, 2, 3)"),
-    ("nn.RNN(3, 4, 2, 'relu', bias=False, bidirectional=True)", "f(5, 2, 3), f(4, 2, 4)"),
-    ("nn.RNN(3, 4, batch_first=True)", "f(5, 3), f(1, 4)"),
-    ("nn.LSTM(3, 4, num_layers=2, batch_first=True)", "f(2, 5, 3)"),
-    ("nn.LSTM(3, 4, bidirectional=True, proj_size=2)", "f(5, 2, 3), (f(2, 2, 2), f(2, 2, 4))"),
-    ("nn.LSTM(3, 4)", "f(5, 3), (f(1, 4), f(1, 4))"),
-    ("nn.LSTM(3, 4, 2, dropout=1.0)", "f(5, 2, 3)"),
-    ("nn.GRU(3, 4, num_layers=2, bidirectional=True)", "f(5, 2, 3), f(4, 2, 4)"),
-    ("nn.GRU(3, 4, bias=False, batch_first=True)", "f(2, 5, 3)"),
-    ("nn.GRU(3, 4)", "nn.utils.rnn.pack_padded_sequence(f(5, 3, 3), [5, 3, 2])"),
-    (
-        "nn.LSTM(3, 4, 2, bidirectional=True)",
-        "nn.utils.rnn.pack_padded_sequence(f(3, 5, 3), i(2, 5, 3), True, False), (f(4, 3, 4), f(4, 3, 4))",
-    ),
-    ("nn.RNN(3, 4)", "nn.utils.rnn.pack_sequence([f(2, 3), f(4, 3)], enforce_sorted=False), f(1, 2, 4)"),
-    ("nn.RNNCell(3, 4, nonlinearity='relu')", "f(2, 3), f(2, 4)"),
-    ("nn.RNNCell(3, 4, bias=False)", "f(3)"),
-    ("nn.LSTMCell(3, 4)", "f(2, 3), (f(2, 4), f(2, 4))"),
-    ("nn.LSTMCell(3, 4, False)", "f(3)"),
-    ("nn.GRUCell(3, 4)", "f(3), f(4)"),
-]
 SEQUENCES = [
     "nn.utils.rnn.pad_sequence([f(2, 3), f(4, 3)], batch_first=True, padding_value=7.0)",
     "nn.utils.rnn.pad_sequence([f(2), f(4)], padding_side='left')",
@@ -369,7 +209,6 @@ SEQUENCES = [
     "nn.utils.rnn.unpad_sequence(f(3, 2) * 1, i(1, 3))",
     "nn.utils.rnn.invert_permutation(i(2, 0, 1))",
 ]
-
 ATTENTION = [
     "F.scaled_dot_product_attention(f(2, 3, 4), f(2, 5, 4), f(2, 5, 2))",
     "F.scaled_dot_product_attention(f(2, 3, 4), f(2, 5, 4), f(2, 5, 2), is_causal=True, scale=0.7)",
@@ -378,32 +217,23 @@ ATTENTION = [
     "F.scaled_dot_product_attention(f(2, 3, 4), f(2, 5, 4), f(2, 5, 4), t(np.eye(3, 5)))",
     "F.scaled_dot_product_attention(f(2, 4, 3, 4), f(2, 2, 5, 4), f(2, 2, 5, 4), enable_gqa=True)",
 ]
-ATTENTION_LAYERS = [
-    ("nn.MultiheadAttention(4, 2)", "f(3, 2, 4), f(5, 2, 4), f(5, 2, 4)"),
-    ("nn.MultiheadAttention(4, 2, batch_first=True)", "*[f(2, 3, 4)] * 3"),
-    ("nn.MultiheadAttention(4, 2, bias=False, kdim=3, vdim=5)", "f(3, 2, 4), f(5, 2, 3), f(5, 2, 5), None, False"),
-    (
-        "nn.MultiheadAttention(4, 2, add_bias_kv=True, add_zero_attn=True)",
-        "*[f(3, 2, 4)] * 3, i([0, 0, 1], [0, 1, 1]) > 0, True, t(np.eye(3) > 2), False",
-    ),
-    ("nn.MultiheadAttention(4, 2)", "*[f(3, 4)] * 3, t(np.array([False, False, True])), False"),
-    ("nn.MultiheadAttention(4, 1)", "*[f(3, 2, 4)] * 3, None, True, t(np.zeros((2, 3, 3)))"),
-    ("nn.TransformerEncoderLayer(4, 2, 5, dropout=0.0)", "f(3, 2, 4)"),
-    (
-        "nn.TransformerEncoderLayer(4, 2, 5, 0.0, 'gelu', 1e-3, batch_first=True, norm_first=True, bias=False)",
-        "f(2, 3, 4), t(np.triu(np.ones((3, 3)), 1) > 0)",
-    ),
-    ("nn.TransformerDecoderLayer(4, 2, 5, dropout=0.0)", "f(3, 2, 4), f(5, 2, 4)"),
-    (
-        "nn.TransformerDecoderLayer(4, 2, 5, 0.0, batch_first=True, norm_first=True)",
-        "f(2, 3, 4), f(2, 5, 4), t(np.triu(np.ones((3, 3)), 1) > 0), t(np.eye(3, 5) > 1)",
-    ),
-    (
-        "nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 5, 0.0), 2, nn.LayerNorm(4))",
-        "f(3, 2, 4), nn.Transformer.generate_square_subsequent_mask(3).to(f(1).dtype)",
-    ),
-    ("nn.TransformerDecoder(nn.TransformerDecoderLayer(4, 2, 5, 0.0), 2)", "f(3, 2, 4), f(5, 2, 4)"),
-    ("nn.Transformer(4, 2, 1, 2, 5, 0.0)", "f(5, 2, 4), f(3, 2, 4)"),
+OTHERS = [
+    "F.ctc_loss(F.log_softmax(f(6, 2, 4), 2), i([1, 2, 2], [3, 1, 0]), (6, 5), (3, 2))",
+    "F.ctc_loss(F.log_softmax(f(6, 2, 4), 2), i(1, 2, 2, 3, 3), i(6, 4), i(3, 2), reduction='none')",
+    "F.ctc_loss(F.log_softmax(f(4, 3), 1), i(0, 1), i(4).reshape(()), i(2).reshape(()), blank=2, reduction='sum')",
+    "F.ctc_loss(F.log_softmax(f(2, 2, 4), 2), i([1, 1], [1, 2]), (2, 2), (2, 2), zero_infinity=True)",
+    "F.ctc_loss(F.log_softmax(f(3, 1, 4), 2), i([1]), (3,), (0,))",
+    "F.affine_grid(f(2, 2, 3), (2, 1, 3, 4), align_corners=False)",
+    "F.affine_grid(f(2, 3, 4), (2, 1, 2, 3, 4), align_corners=True)",
+    *[
+        f"F.grid_sample(f(2, 3, 4, 5), f(2, 3, 2, 2, low=-1.4, high=1.4), {mode!r}, {padding!r}, {align})"
+        for mode in ("bilinear", "nearest", "bicubic")
+        for padding in ("zeros", "border", "reflection")
+        for align in (True, False)
+    ],
+    "F.grid_sample(f(1, 2, 3, 4, 5), f(1, 2, 3, 2, 3, low=-1.4, high=1.4), 'bilinear', 'reflection', False)",
+    "F.grid_sample(f(1, 2, 3, 4, 5), f(1, 2, 3, 2, 3, low=-1.4, high=1.4), 'nearest', 'zeros', True)",
+    "nn.utils.parameters_to_vector([f(2, 3), f(4)])",
 ]
 
 FUNCTIONS = [
@@ -417,5 +247,5 @@ FUNCTIONS = [
     *LOSSES,
     *SEQUENCES,
     *ATTENTION,
+    *OTHERS,
 ]
-MODULES = [*LAYERS, *ACTIVATION_LAYERS, *CONTAINERS, *SPACE_LAYERS, *LOSS_LAYERS, *RECURRENT, *ATTENTION_LAYERS]

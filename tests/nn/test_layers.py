@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tests._recorded import PyTorch
-from tests.nn import _rows as rows
 from tests.nn._compared import Library, assert_close, module_outcome
+from tests.nn._rows_modules import MODULES
 
 
 def narrowed(x: Any) -> Any:
@@ -22,7 +22,7 @@ def narrowed(x: Any) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")
-@pytest.mark.parametrize(("text", "arguments"), rows.MODULES)
+@pytest.mark.parametrize(("text", "arguments"), MODULES)
 def test_module(text: str, arguments: str, pytorch: PyTorch) -> None:
     expected = pytorch(lambda torch: module_outcome(Library(torch), text, arguments))
     assert_close(module_outcome(Library(), text, arguments), expected, 1e-6)

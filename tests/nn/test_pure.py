@@ -10,7 +10,7 @@ import pytest
 
 import funcgrad as fg
 from funcgrad import nn
-from funcgrad.autograd import tensor
+from funcgrad.autograd import Tensor, no_grad, tensor
 from funcgrad.errors import TracerAssignmentError
 
 X = np.random.default_rng(0).normal(size=(5, 1, 4, 4))
@@ -215,3 +215,71 @@ def test_a_module_trains_in_one_compiled_step() -> None:
         optimizer.step()
     for name, p in model.named_parameters():
         np.testing.assert_allclose(parameters[name], p.detach().numpy(), rtol=1e-10)
+
+
+class Methods(nn.Module):
+    """A module in PyTorch's own words."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(1, 2, 3)
+        self.act = nn.ReLU(inplace=True)
+        self.out = nn.Linear(8, 3)
+        self.register_buffer("scale", tensor(np.array([1.0, 2.0, 3.0])))
+
+    def forward(self, x: Any) -> Any:
+        y = np.stack([self.act(self.conv(x))]).squeeze(0).flatten(1)
+        y = self.out(y.view(x.size(0), -1)).unsqueeze(1).mean(dim=1)
+        with no_grad():
+            largest = y.abs().sum(dim=1, keepdim=True)
+        return (y * self.scale / largest).permute(1, 0).contiguous() + y.detach().sum()
+
+
+@pytest.mark.parametrize("engine", ["numpy", "numba", "xla"])
+def test_methods_of_tensors_in_a_pure_call(engine: str) -> None:
+    nn.manual_seed(0)
+    model = Methods().double()
+    (model(tensor(X)) * tensor(np.arange(15.0).reshape(3, 5))).sum().backward()
+    values = {**arrays(model.named_parameters()), **arrays(model.named_buffers())}
+
+    def loss(parameters: Any, x: Any) -> Any:
+        y = nn.functional_call(model, {**values, **parameters}, x)
+        assert not isinstance(y, Tensor)
+        return np.sum(y * np.arange(15.0).reshape(3, 5))
+
+    step, parameters = fg.grad(loss), arrays(model.named_parameters())
+    with jax.enable_x64(True):
+        for found in (step(parameters, X), fg.jit(step, engine=engine)(parameters, X)):
+            for name, p in model.named_parameters():
+                np.testing.assert_allclose(np.asarray(found[name]), p.grad.numpy(), rtol=1e-10, atol=1e-12)
+    assert type(nn.functional_call(model, values, X)) is np.ndarray
+
+
+def test_a_write_into_a_traced_value_is_refused() -> None:
+    class Writes(nn.Module):
+        def forward(self, x: Any) -> Any:
+            y = x * 2
+            y += 1
+            return y
+
+    np.testing.assert_array_equal(nn.functional_call(Writes(), {}, np.ones(3)), [3, 3, 3])
+    for call in (
+        fg.grad(lambda x: np.sum(nn.functional_call(Writes(), {}, x))),
+        fg.jit(lambda x: nn.functional_call(Writes(), {}, x), engine="numpy"),
+    ):
+        with pytest.raises(
+            TracerAssignmentError, match=r"an in-place add writes into a tensor around a traced value f64\[3\]"
+        ):
+            call(np.ones(3))
+
+
+def test_what_detaches_ends_the_derivative() -> None:
+    class Detached(nn.Module):
+        def forward(self, x: Any) -> Any:
+            with no_grad():
+                a = x * 3
+            return x.detach() * a * x.data * x
+
+    x = np.array([2.0, 3.0])
+    found = fg.grad(lambda x: np.sum(nn.functional_call(Detached(), {}, x)))(x)
+    np.testing.assert_allclose(found, 3 * x**3)

@@ -97,3 +97,15 @@ def test_nothing_to_clip() -> None:
         warnings.simplefilter("error")
         assert utils.clip_grad_norm_([], 1.0).item() == 0.0
         assert utils.clip_grad_norm_([tensor([1.0], requires_grad=True)], 1.0).item() == 0.0
+
+
+def test_a_vector_that_does_not_fit_changes_nothing() -> None:
+    parameters = [tensor(np.ones((2, 2)), requires_grad=True), tensor(np.ones(3), requires_grad=True)]
+    vector = utils.parameters_to_vector(parameters)
+    utils.vector_to_parameters(2 * vector, parameters)
+    assert [p.tolist() for p in parameters] == [[[2, 2], [2, 2]], [2, 2, 2]]
+    with pytest.raises(ValueError, match=r"vec has shape \[6\] and the parameters have 7 elements"):
+        utils.vector_to_parameters(vector[:6], parameters)
+    assert [p.tolist() for p in parameters] == [[[2, 2], [2, 2]], [2, 2, 2]]
+    with pytest.raises(TypeError, match="but got: ndarray"):
+        utils.vector_to_parameters(np.ones(7), parameters)  # pyright: ignore[reportArgumentType]  (what is refused)

@@ -112,6 +112,8 @@ def new_place(value: Any, owned: bool = True) -> Any:
     home = active_trace()
     if home is None or not (isinstance(value, Tracer | _NDARRAY) or is_engine_value(value)):
         return value
+    if isinstance(value, Tracer) and not value._owner.makes_places:
+        return value
     place = object.__new__(Place)
     _become(place, Memory(value, home, owned and type(value) is _NDARRAY), value.shape, value.dtype)
     return place

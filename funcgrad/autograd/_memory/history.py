@@ -186,6 +186,15 @@ def note(x: Any, *, is_recorded: bool) -> None:
         _change(root, next_serial())
 
 
+def refuse_traced(x: Any, asked: str) -> None:
+    """Refuse a write into a tensor around a traced value, as a module gets in a pure call."""
+    if isinstance(x._value, Tracer):
+        raise TracerAssignmentError(
+            f"{asked} writes into a tensor around a traced value {x._value.aval} of {x._value._owner.transform}, which "
+            "has no memory. Compute a new value: x = x + y for x += y."
+        )
+
+
 def check_in_place(x: Any, others: Iterable[Any], asked: str, *, part: bool = False) -> bool:
     """Return whether an in-place operation is recorded; refuse it where PyTorch does, in PyTorch's words.
 
@@ -200,6 +209,7 @@ def check_in_place(x: Any, others: Iterable[Any], asked: str, *, part: bool = Fa
             ``no_grad``.
         TracerAssignmentError: the value belongs to a transform, or a transform is running.
     """
+    refuse_traced(x, asked)
     involved = False
     for other in others:
         if is_tensor(other):

@@ -23,7 +23,6 @@ from funcgrad._ops.layout.diagonal import writable_diagonal
 from funcgrad.autograd._memory.views import chunk, copied, copying, expanded, hold, split, unbind, viewing
 from funcgrad.autograd._methods import dims
 from funcgrad.autograd._methods.to import to
-from funcgrad.autograd._tape.base import is_fixed
 from funcgrad.autograd._tape.dtypes import default_dtype
 from funcgrad.numpy.extend import astype_method, clamp, diagonal_of, reshape_method
 
@@ -136,7 +135,7 @@ def _matrix_transposed(self: Any) -> Any:
 
 def _view(self: Any, *shape: Any) -> Any:
     y = self.reshape(*shape)
-    if not is_fixed(self._value) and not np.may_share_memory(y._value, self._value) and y.size:
+    if type(self._value) is np.ndarray and not np.may_share_memory(y._value, self._value) and y.size:
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
             "contiguous subspaces). Use .reshape(...) instead."
@@ -145,7 +144,8 @@ def _view(self: Any, *shape: Any) -> Any:
 
 
 def _contiguous(self: Any) -> Any:
-    return self if is_fixed(self._value) or self._value.flags.c_contiguous else _in_order(copied(self))
+    # The layout of other values is not known.
+    return self if type(self._value) is not np.ndarray or self._value.flags.c_contiguous else _in_order(copied(self))
 
 
 def _in_order(made: Any) -> Any:

@@ -296,3 +296,19 @@ class GaussianNLLLoss(LossBase):
     def forward(self, input: Any, target: Any, var: Any) -> Any:
         """Compute the loss of means and variances."""
         return F.gaussian_nll_loss(input, target, var, self.full, self.eps, self.reduction)
+
+
+class CTCLoss(LossBase):
+    """Negative log-likelihood of label sequences without alignment; see `funcgrad.nn.functional.ctc_loss`.
+
+    Source: ``torch.nn.CTCLoss``.
+    """
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+        super().__init__(reduction=reduction)
+        self.blank, self.zero_infinity = blank, zero_infinity
+
+    def forward(self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> Any:
+        """Compute the loss of log-probabilities."""
+        lengths = input_lengths, target_lengths
+        return F.ctc_loss(log_probs, targets, *lengths, self.blank, self.reduction, self.zero_infinity)

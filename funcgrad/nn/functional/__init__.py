@@ -45,6 +45,7 @@ from funcgrad.nn.functional._convolution import (
     conv_transpose2d,
     conv_transpose3d,
 )
+from funcgrad.nn.functional._ctc import ctc_loss
 from funcgrad.nn.functional._dropout import (
     alpha_dropout,
     dropout,
@@ -55,6 +56,7 @@ from funcgrad.nn.functional._dropout import (
 )
 from funcgrad.nn.functional._embedding import embedding, embedding_bag, one_hot
 from funcgrad.nn.functional._fold import fold, unfold
+from funcgrad.nn.functional._grid import affine_grid, grid_sample
 from funcgrad.nn.functional._likelihoods import gaussian_nll_loss, kl_div, poisson_nll_loss
 from funcgrad.nn.functional._linear import bilinear, cosine_similarity, linear, pairwise_distance, pdist
 from funcgrad.nn.functional._losses import (
@@ -111,8 +113,22 @@ from funcgrad.nn.functional._resample import (
     upsample_bilinear,
     upsample_nearest,
 )
-from funcgrad.nn.functional._smooth import gelu, logsigmoid, mish, sigmoid, silu, softplus, softsign, tanh, tanhshrink
-from funcgrad.nn.functional._softmax import glu, gumbel_softmax, log_softmax, softmax, softmin
+from funcgrad.nn.functional._smooth import (
+    gelu,
+    glu,
+    gumbel_softmax,
+    log_softmax,
+    logsigmoid,
+    mish,
+    sigmoid,
+    silu,
+    softmax,
+    softmin,
+    softplus,
+    softsign,
+    tanh,
+    tanhshrink,
+)
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -121,6 +137,7 @@ __all__ = [
     "adaptive_max_pool1d",
     "adaptive_max_pool2d",
     "adaptive_max_pool3d",
+    "affine_grid",
     "alpha_dropout",
     "avg_pool1d",
     "avg_pool2d",
@@ -141,6 +158,7 @@ __all__ = [
     "cosine_embedding_loss",
     "cosine_similarity",
     "cross_entropy",
+    "ctc_loss",
     "dropout",
     "dropout1d",
     "dropout2d",
@@ -154,6 +172,7 @@ __all__ = [
     "gaussian_nll_loss",
     "gelu",
     "glu",
+    "grid_sample",
     "group_norm",
     "gumbel_softmax",
     "hardshrink",

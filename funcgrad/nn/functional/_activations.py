@@ -17,11 +17,14 @@ from funcgrad.nn._functions.convert import inexact
 
 
 def written(x: Any, y: Any, inplace: bool) -> Any:
-    """Write a result into the input if that is asked for; for arrays of JAX, which are immutable, return the result."""
+    """Write a result into the input if that is asked for; for arrays of JAX, which are immutable, return the result.
+
+    A tensor around a traced value has no memory to write to, either.
+    """
     if not inplace or is_engine_value(x._value if is_tensor(x) else x):
         return y
     if is_tensor(x):
-        return x.copy_(y)
+        return x.copy_(y) if type(x._value) is np.ndarray else y
     x[...] = y
     return x
 

@@ -3,7 +3,16 @@
 from funcgrad._public import publish
 from funcgrad.nn.utils import rnn
 from funcgrad.nn.utils._clip import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
+from funcgrad.nn.utils._vectors import parameters_to_vector, vector_to_parameters
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm", "rnn"]
+__all__ = [
+    "clip_grad_norm_",
+    "clip_grad_value_",
+    "clip_grads_with_norm_",
+    "get_total_norm",
+    "parameters_to_vector",
+    "rnn",
+    "vector_to_parameters",
+]
 
 __dir__ = publish(__name__)
