@@ -79,7 +79,7 @@ html_theme = "pydata_sphinx_theme"
 html_math_renderer = "mathml"
 html_title = "funcgrad"
 html_logo = html_favicon = "_static/logo.svg"
-html_search_scorer = "_site/scorer.js"
+html_search_scorer = str(ROOT / "docs" / "_site" / "scorer.js")
 html_theme_options = {
     "logo": {"text": "funcgrad"},
     "icon_links": [
