@@ -10,6 +10,8 @@ from funcgrad.numpy._base.concrete import concrete_value, innermost, known_value
 from funcgrad.numpy._base.convert import as_value, dtype_of, kind_of, operands_for, promote
 from funcgrad.numpy._base.dispatch import functions, implements, is_covered, special_functions
 from funcgrad.numpy._base.foreign import holds_tracer, is_foreign_array, is_number_dtype, is_object_array, is_sparse
+from funcgrad.numpy._base.strict import bits as float_bits
+from funcgrad.numpy._base.strict import numpy_promotion, widening
 from funcgrad.numpy._choose.at import At
 from funcgrad.numpy._choose.indexing import getitem, parse
 from funcgrad.numpy._choose.where import clamp
@@ -31,6 +33,7 @@ __all__ = [
     "diagonal_of",
     "dtype_of",
     "elements_of_sparse",
+    "float_bits",
     "functions",
     "getitem",
     "holds_tracer",
@@ -47,6 +50,7 @@ __all__ = [
     "known_value",
     "normalize_axes",
     "normalize_axis",
+    "numpy_promotion",
     "operands_for",
     "parse",
     "promote",
@@ -55,6 +59,7 @@ __all__ = [
     "special_functions",
     "squares",
     "systems",
+    "widening",
 ]
 
 __dir__ = publish(__name__)
