@@ -23,7 +23,13 @@ from ._transforms.base.shape_dtype import ShapeDtype as ShapeDtype
 from ._transforms.base.stage import eval_shape as eval_shape, make_graph as make_graph
 from ._transforms.compiled.jit import jit as jit
 from ._transforms.control.associative import associative_scan as associative_scan
-from ._transforms.control.checkpoint import checkpoint as checkpoint
+from ._transforms.control.checkpoint import (
+    checkpoint as checkpoint,
+    dots_saveable as dots_saveable,
+    everything_saveable as everything_saveable,
+    nothing_saveable as nothing_saveable,
+    save_only_these_names as save_only_these_names,
+)
 from ._transforms.control.loops import cond as cond, fori_loop as fori_loop, scan as scan, while_loop as while_loop
 from ._transforms.control.switch import switch as switch
 from ._transforms.custom.callback import call_numpy as call_numpy
@@ -83,8 +89,10 @@ __all__ = [
     "debug_nans",
     "debug_print",
     "delta_method",
+    "dots_saveable",
     "errors",
     "eval_shape",
+    "everything_saveable",
     "extend",
     "fori_loop",
     "from_jax",
@@ -109,6 +117,7 @@ __all__ = [
     "make_graph",
     "named",
     "nn",
+    "nothing_saveable",
     "numpy",
     "numpy_promotion",
     "optim",
@@ -118,6 +127,7 @@ __all__ = [
     "psum",
     "random",
     "save",
+    "save_only_these_names",
     "scan",
     "scipy",
     "sgd_init",
