@@ -23,7 +23,13 @@ from ._transforms.base.shape_dtype import ShapeDtype as ShapeDtype
 from ._transforms.base.stage import eval_shape as eval_shape, make_graph as make_graph
 from ._transforms.compiled.jit import jit as jit
 from ._transforms.control.associative import associative_scan as associative_scan
-from ._transforms.control.checkpoint import checkpoint as checkpoint
+from ._transforms.control.checkpoint import (
+    checkpoint as checkpoint,
+    dots_saveable as dots_saveable,
+    everything_saveable as everything_saveable,
+    nothing_saveable as nothing_saveable,
+    save_only_these_names as save_only_these_names,
+)
 from ._transforms.control.loops import cond as cond, fori_loop as fori_loop, scan as scan, while_loop as while_loop
 from ._transforms.control.switch import switch as switch
 from ._transforms.custom.callback import call_numpy as call_numpy
@@ -58,7 +64,7 @@ from ._transforms.vmap import vmap as vmap
 from .interop.jax import from_jax as from_jax, to_jax as to_jax
 from .interop.linear_operator import linear_operator as linear_operator
 from .io import CheckpointDir as CheckpointDir, load as load, save as save
-from .numpy.extend import intercept as intercept
+from .numpy.extend import intercept as intercept, numpy_promotion as numpy_promotion
 from .optim import SGDState as SGDState, sgd_init as sgd_init, sgd_update as sgd_update
 from .testing import check_grads as check_grads
 
@@ -84,8 +90,10 @@ __all__ = [
     "debug_nans",
     "debug_print",
     "delta_method",
+    "dots_saveable",
     "errors",
     "eval_shape",
+    "everything_saveable",
     "extend",
     "fori_loop",
     "from_jax",
@@ -111,7 +119,9 @@ __all__ = [
     "make_graph",
     "named",
     "nn",
+    "nothing_saveable",
     "numpy",
+    "numpy_promotion",
     "optim",
     "pmax",
     "pmean",
@@ -119,6 +129,7 @@ __all__ = [
     "psum",
     "random",
     "save",
+    "save_only_these_names",
     "scan",
     "scipy",
     "sgd_init",

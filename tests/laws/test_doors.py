@@ -45,6 +45,7 @@ BESIDE_THE_CORE = (
     "funcgrad._transforms.compiled.log",
     "funcgrad._transforms.compiled.paths",
     "funcgrad._transforms.compiled.source_paths",
+    "funcgrad._transforms.compiled.widened",
     "funcgrad._transforms.compiled.xla_paths",
     "funcgrad._transforms.control.associative",
     "funcgrad._transforms.control.checkpoint",

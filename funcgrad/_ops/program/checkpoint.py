@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.forms import Forms
-from funcgrad._core.graph.ir import Graph
+from funcgrad._core.graph.ir import Equation, Graph, Var, trusted_graph
+from funcgrad._core.graph.simplify import drop_dead
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import LinearTogether
 from funcgrad._engines import NUMPY
@@ -22,6 +23,7 @@ from funcgrad._ops.program.derived import (
     permuted,
     pulled_graph,
     pushed_graph,
+    split,
 )
 from funcgrad._ops.program.series import GraphDerivative
 
@@ -53,13 +55,21 @@ barrier_p = Primitive(
 )
 
 
+# Returns whether the results of an equation are kept for the backward pass.
+Policy = Callable[[Equation], bool]
+
+
 class _Checkpointed(NamedTuple):
-    """The derivative starts from the operands again, behind a barrier that waits for the cotangents or tangents."""
+    """The derivative starts from the operands again, behind a barrier that waits for the cotangents or tangents.
+
+    With a policy, reverse mode also starts from the values that the policy keeps.
+    """
 
     graph: Graph
+    policy: Policy | None = None
 
     def __call__(self, *operands: Any) -> list[Any]:
-        return checkpointed(self.graph, operands)
+        return checkpointed(self.graph, operands, self.policy)
 
     @property
     def avals(self) -> list[Aval]:
@@ -69,6 +79,12 @@ class _Checkpointed(NamedTuple):
         return Moves(active, moving_outputs(self.graph, active))
 
     def pulled(self, moves: Moves, primals: tuple) -> tuple[list, Callable[..., list], tuple]:
+        if self.policy is not None:
+            first, second = self.graph.made(_cut, self.policy, *moves)
+            results, count = checkpointed(first, primals, self.policy), len(self.avals)
+            kept = (*results[count:], *primals)
+            return results[:count], lambda *values: checkpointed(second, barrier_p(*values), self.policy), kept
+
         def backward(*values: Any) -> list:
             return checkpointed(self.graph.made(_cotangents, *moves), barrier_p(*values))
 
@@ -85,6 +101,31 @@ class _Checkpointed(NamedTuple):
         return results[:count], results[count:]
 
 
+def _cut(graph: Graph, policy: Policy, moving: Mask, carried: Mask) -> tuple[Graph, Graph]:
+    """Return two graphs: operands to results and kept values; kept values, operands and cotangents to cotangents."""
+    saved = [var for equation in graph.equations if policy(equation) for var in equation.results]
+    longer = trusted_graph(graph.inputs, graph.constants, graph.equations, [*graph.outputs, *saved], graph.name)
+    joint = pulled_graph(longer, moving, (*carried, *[False] * len(saved)))
+    count = len(graph.outputs)
+    outputs, found, bars = split(joint.outputs, count, len(saved))
+    # A value that turned out to be an operand or a number is known anyway.
+    kept = [x for x in dict.fromkeys(found) if type(x) is Var and x not in joint.inputs]
+    first = drop_dead(
+        trusted_graph(
+            joint.inputs[: len(graph.inputs)], joint.constants, joint.equations, [*outputs, *kept], graph.name
+        )
+    )
+    again = [_without(equation, kept) for equation in joint.equations if not set(equation.results) <= set(kept)]
+    second = drop_dead(trusted_graph([*kept, *joint.inputs], joint.constants, again, bars, f"transpose_{graph.name}"))
+    return first, second
+
+
+def _without(equation: Equation, kept: Sequence[Var]) -> Equation:
+    """Return the equation without those of its results that are kept."""
+    results = tuple([Var(y.aval) if y in kept else y for y in equation.results])
+    return Equation(equation.primitive, equation.operands, equation.params, results, equation.source)
+
+
 def _cotangents(graph: Graph, moving: Mask, carried: Mask) -> Graph:
     """Return the graph of operands and cotangents to the cotangents of the operands alone."""
     return _last(pulled_graph(graph, moving, carried), len(graph.outputs))
@@ -99,17 +140,19 @@ def _last(joint: Graph, count: int) -> Graph:
     return permuted(joint, range(len(joint.inputs)), range(count, len(joint.outputs)))
 
 
-def _run(*xs: Any, graph: Graph) -> list[Any]:
+def _run(*xs: Any, graph: Graph, policy: Policy | None = None) -> list[Any]:
+    del policy
     return unshared(graph.made(NUMPY.compile)(*xs))
 
 
-def _run_xla(lax: Any, *xs: Any, graph: Graph) -> list[Any]:
+def _run_xla(lax: Any, *xs: Any, graph: Graph, policy: Policy | None = None) -> list[Any]:
+    del policy
     return (lax.checkpoint(graph.evaluate) if any(lax.is_traced(x) for x in xs) else graph.evaluate)(*xs)
 
 
 def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> list[Any]:
     graph, mapped = batched_graph(params["graph"], size, batched)
-    return shared(checkpointed(graph, operands), mapped)
+    return shared(checkpointed(graph, operands, params.get("policy")), mapped)
 
 
 checkpoint_p = Primitive(
@@ -117,15 +160,17 @@ checkpoint_p = Primitive(
     operands=("*xs",),
     numpy=_run,
     xla=_run_xla,
-    aval=lambda *xs, graph: [x.aval for x in graph.outputs],
+    aval=lambda *xs, graph, policy=None: [x.aval for x in graph.outputs],
     derivative=GraphDerivative(_Checkpointed),
     batch=_batch,
-    cost=lambda y, *xs, graph: graph.flops,
+    cost=lambda y, *xs, graph, policy=None: graph.flops,
     multiple_results=True,
     forms=Forms(depends=inside),
 )
 
 
-def checkpointed(graph: Graph, operands: Sequence[Any]) -> list[Any]:
-    """Run a graph without keeping its intermediate values."""
-    return checkpoint_p(*operands, graph=graph)
+def checkpointed(graph: Graph, operands: Sequence[Any], policy: Policy | None = None) -> list[Any]:
+    """Run a graph without keeping its intermediate values, except those of equations that a policy names."""
+    if policy is None:
+        return checkpoint_p(*operands, graph=graph)
+    return checkpoint_p(*operands, graph=graph, policy=policy)

@@ -1,4 +1,4 @@
-"""What the logger ``funcgrad`` says at debug level: what was staged and compiled, how long it took, and why again."""
+"""Messages of the logger ``funcgrad`` at debug level: what was staged and compiled, how long it took, and why again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from funcgrad.tree import TreeDef
 
 logger = logging.getLogger("funcgrad")
 
-# What a program is made for: the static values, the structure of the arguments, the types of the arrays, other leaves.
+# A program is made for a key: the static values, the structure of the arguments, the types of the arrays, other leaves.
 Key = tuple[Any, ...]
 
 

@@ -25,6 +25,7 @@ from funcgrad._transforms.base.shape_dtype import ShapeDtype
 from funcgrad._transforms.base.stage import abstract, is_stageable
 from funcgrad._transforms.compiled.jitted import Jitted
 from funcgrad._transforms.compiled.size import warn_if_large
+from funcgrad._transforms.compiled.widened import noted_widening, warn_if_widened
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import is_foreign_array, is_object_array
 from funcgrad.tree import TreeDef, flatten_with_path, key_path_str, leaves, unflatten
@@ -59,7 +60,7 @@ class XlaFunction(Jitted):
         # The last program and the structure that it serves: comparing takes a third of a lookup's time.
         self._last: tuple[Any, XlaProgram | None] = None, None
         self._names: Any = None
-        self._told = False
+        self._told = self._told_wide = False
 
     # All steps are in this one function: each further call would take a tenth of the time.
     def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: C901, PLR0912  (see above)
@@ -138,8 +139,11 @@ class XlaFunction(Jitted):
 
         def stage(tracers: Sequence[Any]) -> tuple[Graph, Sequence[Any], TreeDef]:
             given, named = in_tree.unflatten(tracers)
-            staged = self._own(*self._stage_bound(function, given, named, static))
-            self._told = self._told or warn_if_large(staged[0], name_of(self._function))
+            with noted_widening(() if self._told_wide else found) as lines:
+                staged = self._own(*self._stage_bound(function, given, named, static))
+            name = name_of(self._function)
+            self._told = self._told or warn_if_large(staged[0], name)
+            self._told_wide = self._told_wide or warn_if_widened(staged[0], name, lines)
             return staged
 
         order, handed = self._donation(args, kwargs)

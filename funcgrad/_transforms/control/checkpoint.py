@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import NUMPY_TYPES, active_trace, is_value
+from funcgrad._core.graph.ir import Equation
 from funcgrad._core.tracebacks import folded
-from funcgrad._ops.program.checkpoint import checkpointed
+from funcgrad._ops.contract.dense import affine_p, inner_p
+from funcgrad._ops.contract.dot import dot_general_p, matmul_p
+from funcgrad._ops.program.checkpoint import Policy, checkpointed
 from funcgrad._transforms.base.arguments import (
     check_callable,
     name_of,
@@ -22,8 +25,78 @@ from funcgrad.tree import flatten, unflatten
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def nothing_saveable(equation: Equation) -> bool:
+    """Keep no value, as `checkpoint` does without a policy.
+
+    >>> import funcgrad as fg
+    >>> block = fg.checkpoint(lambda x: x * x, policy=fg.nothing_saveable)
+
+    Source: ``jax.checkpoint_policies.nothing_saveable``.
+    """
+    del equation
+    return False
+
+
+def everything_saveable(equation: Equation) -> bool:
+    """Keep all values, as reverse mode does without `checkpoint`.
+
+    >>> import funcgrad as fg
+    >>> block = fg.checkpoint(lambda x: x * x, policy=fg.everything_saveable)
+
+    Source: ``jax.checkpoint_policies.everything_saveable``.
+    """
+    del equation
+    return True
+
+
+def dots_saveable(equation: Equation) -> bool:
+    """Keep the results of matrix products, which take longest to compute again.
+
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> block = fg.checkpoint(lambda w, x: np.tanh(w @ x), policy=fg.dots_saveable)
+
+    Source: ``jax.checkpoint_policies.dots_saveable``.
+    """
+    return equation.primitive in (matmul_p, dot_general_p, affine_p, inner_p)
+
+
+def save_only_these_names(*names: str) -> Callable[[Equation], bool]:
+    """Return the policy that keeps the results of operations in blocks of these names (`named`).
+
+    Args:
+        names: names of blocks.
+
+    Returns:
+        A policy for `checkpoint`.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> def block(w, x):
+        ...     with fg.named("hidden"):
+        ...         h = w @ x
+        ...     return np.sum(np.exp(np.tanh(h)))
+        >>> fg.grad(fg.checkpoint(block, policy=fg.save_only_these_names("hidden")))(np.eye(2), np.zeros(2))
+        array([[0., 0.],
+               [0., 0.]])
+
+    Source: ``jax.checkpoint_policies.save_only_these_names``.
+    """
+    return _Named(frozenset(names))
+
+
+class _Named(NamedTuple):
+    """The policy of `save_only_these_names`. It is equal to another one of the same names."""
+
+    names: frozenset[str]
+
+    def __call__(self, equation: Equation) -> bool:
+        return equation.source is not None and any(block.name in self.names for block in equation.source.blocks)
+
+
 @picklable
-def checkpoint(f: F) -> F:
+def checkpoint(f: F, *, policy: Policy | None = None) -> F:
     """Make a function for which reverse mode keeps only the arguments. Other values are computed again when needed.
 
     A chain of ``n`` steps cut into ``sqrt(n)`` checkpointed pieces needs memory for about ``2 * sqrt(n)`` steps instead
@@ -31,6 +104,8 @@ def checkpoint(f: F) -> F:
 
     Args:
         f: a function of pytrees. Leaves that are no arrays are passed on unchanged.
+        policy: a function of an equation of the program of ``f`` that says whether reverse mode keeps its results, such
+            as `dots_saveable` or ``save_only_these_names("hidden")``. Other values are computed again from them.
 
     Returns:
         A function with the same values and derivatives.
@@ -52,6 +127,8 @@ def checkpoint(f: F) -> F:
     Source: Griewank and Walther, *Evaluating Derivatives*, 2nd edition (2008), chapter 12; ``jax.checkpoint``.
     """
     check_callable("checkpoint", f)
+    if policy is not None:
+        check_callable("checkpoint", policy, "policy")
 
     @folded
     @functools.wraps(f)
@@ -68,6 +145,8 @@ def checkpoint(f: F) -> F:
             return f(*new_args, **new_kwargs)
 
         body = stage_body("checkpoint", flat, [aval_of(x) for x in arrays], name_of(f))
-        return unflatten(body.out_tree, checkpointed(body.graph, [*body.captured, *arrays]))
+        # An equal program that was staged earlier may have other named blocks.
+        graph = body.graph if policy is None else body.staged
+        return unflatten(body.out_tree, checkpointed(graph, [*body.captured, *arrays], policy))
 
     return rematerialised  # pyright: ignore[reportReturnType]  (wraps keeps the signature)
