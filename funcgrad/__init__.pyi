@@ -57,7 +57,7 @@ from ._transforms.vmap import vmap as vmap
 from .interop.jax import from_jax as from_jax, to_jax as to_jax
 from .interop.linear_operator import linear_operator as linear_operator
 from .io import CheckpointDir as CheckpointDir, load as load, save as save
-from .numpy.extend import intercept as intercept
+from .numpy.extend import intercept as intercept, numpy_promotion as numpy_promotion
 from .optim import SGDState as SGDState, sgd_init as sgd_init, sgd_update as sgd_update
 from .testing import check_grads as check_grads
 
@@ -110,6 +110,7 @@ __all__ = [
     "named",
     "nn",
     "numpy",
+    "numpy_promotion",
     "optim",
     "pmax",
     "pmean",

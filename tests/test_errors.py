@@ -32,6 +32,7 @@ BASES = {
     "PathsWarning": UserWarning,
     "ObjectArrayWarning": UserWarning,
     "StagedRandomWarning": UserWarning,
+    "WideningWarning": UserWarning,
 }
 
 

@@ -189,7 +189,7 @@ class Trace:
     def apply_hooked(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
         """Apply a primitive between the hooks, or refuse it if the trace has ended."""
         if not self.alive:
-            self.refuse_leak(primitive)
+            self.refuse_leak(primitive, operands)
         if self.refresh is not None and self.refresh(self, operands):
             return bind(primitive, operands, params)
         y = self.apply(primitive, operands, params, False)
@@ -216,9 +216,15 @@ class Trace:
         del x
         return False
 
-    def refuse_leak(self, primitive: Primitive) -> NoReturn:
+    def made_at(self, x: Any) -> str:
+        """Say in which line a tracer of this trace was made; an empty text if the trace does not know."""
+        del x
+        return ""
+
+    def refuse_leak(self, primitive: Primitive, operands: tuple) -> NoReturn:
+        where = next(self.made_at(x) for x in operands if isinstance(x, Tracer) and x._owner is self)
         raise UnexpectedTracerError(
-            f"{primitive.name}: an operand is a tracer of a {self.transform} that has ended. "
+            f"{primitive.name}: an operand is a tracer of a {self.transform} that has ended{where}. "
             f"It was kept, in a global, an attribute or a closure, beyond the function that {self.transform} ran. "
             "Return the value from that function instead of storing it, or store fg.stop_gradient of it."
         )
@@ -250,12 +256,11 @@ def restore(before: Trace | None) -> None:
 @contextlib.contextmanager
 def untraced() -> Iterator[None]:
     """Run code of plain values as if no transform ran around it."""
-    before = _active.get()
+    token = _active.set(None)
     try:
-        _active.set(None)
         yield
     finally:
-        _active.set(before)
+        _active.reset(token)
 
 
 def bind(primitive: Primitive, operands: tuple, params: dict) -> Any:

@@ -24,6 +24,7 @@ from funcgrad.errors._asking import (
     StagedRandomWarning,
     TreeMismatchError,
     UnsupportedFunctionError,
+    WideningWarning,
 )
 from funcgrad.errors._tracing import (
     ConcretizationTypeError,
@@ -62,6 +63,7 @@ __all__ = [
     "TreeMismatchError",
     "UnexpectedTracerError",
     "UnsupportedFunctionError",
+    "WideningWarning",
 ]
 
 __dir__ = publish(__name__)

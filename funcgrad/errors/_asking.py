@@ -302,3 +302,17 @@ class PathsWarning(UserWarning):
     >>> round(float(root(4.0)), 6)
     2.0
     """
+
+
+class WideningWarning(UserWarning):
+    """A function compiled for XLA got float32 arrays of JAX and returned float64, because of an array that it made.
+
+    The warning is given once for each function, with the line. NumPy's makers give float64:
+
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> def ramp(x):
+    ...     return x * np.linspace(0, 1, 2, dtype=x.dtype)  # rather than np.linspace(0, 1, 2)
+    >>> fg.jit(ramp, engine="numpy")(np.ones(2, np.float32)).dtype
+    dtype('float32')
+    """

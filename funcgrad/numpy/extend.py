@@ -17,6 +17,8 @@ from funcgrad.numpy._base.foreign import (
     is_sparse,
     stands_for_numbers,
 )
+from funcgrad.numpy._base.strict import bits as float_bits
+from funcgrad.numpy._base.strict import numpy_promotion, widening
 from funcgrad.numpy._choose.assign import immutable
 from funcgrad.numpy._choose.at import At
 from funcgrad.numpy._choose.indexing import getitem, parse
@@ -39,6 +41,7 @@ __all__ = [
     "diagonal_of",
     "dtype_of",
     "elements_of_sparse",
+    "float_bits",
     "functions",
     "getitem",
     "holds_tracer",
@@ -56,6 +59,7 @@ __all__ = [
     "known_value",
     "normalize_axes",
     "normalize_axis",
+    "numpy_promotion",
     "operands_for",
     "parse",
     "promote",
@@ -65,6 +69,7 @@ __all__ = [
     "squares",
     "stands_for_numbers",
     "systems",
+    "widening",
 ]
 
 __dir__ = publish(__name__)

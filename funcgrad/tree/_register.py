@@ -194,7 +194,7 @@ def _split_fields(cls: type, meta_fields: Sequence[str]) -> tuple[tuple[str, ...
 
 def _both(cls: type, data: Sequence[str], meta: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the data fields and the meta fields that were given by name; refuse an incomplete list."""
-    twice = set(data) & set(meta)
+    twice = len({*data, *meta}) < len(data) + len(meta)
     names = {field.name for field in dataclasses.fields(cls) if field.init} if dataclasses.is_dataclass(cls) else None
     if twice or (names is not None and names != {*data, *meta}):
         needed = "names that differ" if names is None else f"each of {sorted(names)} once"

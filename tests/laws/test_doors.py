@@ -40,8 +40,10 @@ MAX_CORE_LINES = 12_000
 BESIDE_THE_CORE = (
     "funcgrad._core.graph.paths",
     "funcgrad._core.trace.path",
+    "funcgrad._transforms.compiled.log",
     "funcgrad._transforms.compiled.paths",
     "funcgrad._transforms.compiled.source_paths",
+    "funcgrad._transforms.compiled.widened",
     "funcgrad._transforms.compiled.xla_paths",
     "funcgrad._transforms.control.associative",
     "funcgrad._transforms.control.checkpoint",
@@ -50,6 +52,7 @@ BESIDE_THE_CORE = (
     "funcgrad._transforms.custom.implicit",
     "funcgrad._transforms.derivative.delta_method",
     "funcgrad._transforms.derivative.directions",
+    "funcgrad._transforms.derivative.higher_order",
     "funcgrad._transforms.derivative.laplacian",
     "funcgrad._transforms.derivative.laplacian_trace",
     "funcgrad._transforms.named_axis",

@@ -382,7 +382,7 @@ def test_a_program_of_thousands_of_equations_warns_once_for_a_function(monkeypat
 
 
 def test_every_class_is_raised_above() -> None:
-    names = ("LargeProgramWarning", "ObjectArrayWarning", "PathsWarning", "StagedRandomWarning")
+    names = ("LargeProgramWarning", "ObjectArrayWarning", "PathsWarning", "StagedRandomWarning", "WideningWarning")
     warned = {getattr(errors, name) for name in names}
     raised = {error for _, error, _ in MISTAKES.values()} | warned
     assert {getattr(errors, name) for name in errors.__all__} - raised == set()

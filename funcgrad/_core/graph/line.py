@@ -10,7 +10,11 @@ from contextvars import ContextVar
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from funcgrad._core.tracebacks import PACKAGE
+
+_NUMPY = os.path.dirname(np.__file__) + os.sep
 
 
 class Block(NamedTuple):
@@ -80,12 +84,12 @@ def _known(filename: str) -> Replaying | None:
 
 
 def user_line(depth: int = 2) -> Line | None:
-    """Return the line of the innermost frame outside this package."""
+    """Return the line of the innermost frame outside this package and NumPy."""
     frame = sys._getframe(depth)
     while frame is not None:
         filename = frame.f_code.co_filename
         known = _files[filename] if filename in _files else _known(filename)
-        if known is None:
+        if known is None and not filename.startswith(_NUMPY):
             return Line(filename, frame.f_lineno)
         frame = frame.f_back
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import weakref
 from bisect import bisect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,6 +67,8 @@ class StagingTrace(Trace):
         Without ``effects``, it is a program of tangents alone, and another program runs the function's effects.
         """
         super().__init__()
+        # ``names(i)`` describes input ``i`` for messages.
+        self.names: Callable[[int], str] | None = None
         self.effects = effects
         self.transform = transform
         self.copies = copies
@@ -80,6 +82,25 @@ class StagingTrace(Trace):
         var = Var(aval)
         self.inputs.append(var)
         return StagedTracer(self, var)
+
+    def made_at(self, x: Any) -> str:
+        variable = x._variable
+        if any(variable is var for var in self.inputs):
+            return f"; it is {self.argument(self.inputs.index(variable))}"
+        found = [each.source for each in self.equations if variable in each.results and each.source is not None]
+        return f"; it was made at {found[0]}" if found else ""
+
+    def argument(self, i: int) -> str:
+        """Describe an input, for messages."""
+        return "an argument" if self.names is None else self.names(i)
+
+    def comes_from(self, x: Any) -> list[str]:
+        """Describe the inputs that a value is computed from."""
+        needed = {x._variable}
+        for equation in reversed(self.equations):
+            if not needed.isdisjoint(equation.results):
+                needed.update(each for each in equation.operands if type(each) is Var)
+        return [self.argument(i) for i, var in enumerate(self.inputs) if var in needed]
 
     def may_be_array(self, x: Any) -> bool:
         """Return whether the argument may be an array.

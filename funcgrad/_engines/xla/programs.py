@@ -245,8 +245,11 @@ def _has_ended(x: Any) -> bool:
     return is_engine_value(x) and x.is_deleted()
 
 
-def spans(tree: Any) -> tuple[list[range], range]:
-    """Return the positions of the leaves of each positional argument, and of the keyword arguments, in JAX's tree."""
-    args, _ = tree.children()
-    ends = [0, *accumulate(part.num_leaves for part in args.children())]
-    return [range(a, b) for a, b in pairwise(ends)], range(ends[-1], tree.num_leaves)
+def spans(tree: Any) -> tuple[list[range], dict[str, range]]:
+    """Return the positions of the leaves of each positional argument and of each keyword argument in JAX's tree."""
+    args, named = tree.children()
+    parts = [*args.children(), *named.children()]
+    ends = [0, *accumulate(part.num_leaves for part in parts)]
+    ranges = [range(a, b) for a, b in pairwise(ends)]
+    count = len(args.children())
+    return ranges[:count], dict(zip(named.node_data()[1], ranges[count:], strict=True))

@@ -21,7 +21,7 @@ from funcgrad._ops.layout.copy import copy, holder
 from funcgrad._ops.random.bits import untyped
 from funcgrad.errors import ForeignArrayError, NotDifferentiableError
 from funcgrad.numpy.extend import as_value, is_foreign_array, is_object_array
-from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, unflatten
+from funcgrad.tree import KeyPath, TreeDef, flatten, flatten_with_path, key_path_str, unflatten
 
 _NDARRAY = np.ndarray
 
@@ -99,6 +99,21 @@ def argument_name(f: Callable[..., Any], number: int) -> str:
     names = _positional_names(f)
     label = f" ({names[number]})" if number < len(names) else ""
     return f"argument {number}{label} of {name_of(f)}"
+
+
+# A user's function, and the positions of its arguments that are not static; ``None`` if none is static.
+Named = tuple[Callable[..., Any], Sequence[int] | None]
+
+
+def leaf_name(f: Callable[..., Any], positions: Sequence[int] | None, path: KeyPath) -> str:
+    """Describe a leaf of the arguments by its path in ``(args, kwargs)`` without the static ones."""
+    part, which, *_ = path.path
+    rest = key_path_str(path[2:])
+    if part == 0:
+        name = argument_name(f, which if positions is None else positions[which])
+    else:
+        name = f"argument {which} of {name_of(f)}"
+    return f"{name} at {rest}" if rest else name
 
 
 def taken(x: Any) -> Any:
@@ -305,6 +320,33 @@ class StaticArguments:
                 f"jit: {argument_name(self._function, number)} is both in donate_argnums and static; needed one of the "
                 "two, since a static argument has no buffer. Leave it out of donate_argnums."
             )
+
+    def donated_names(self, names: str | Sequence[str]) -> tuple[str, ...]:
+        """Return the names of donated arguments; refuse those that do not exist or are static."""
+        f = self._function
+        found = checked_argnames(self._transform, f, names, "donate_argnames")
+        try:
+            parameters = inspect.signature(f).parameters.values()
+        except (TypeError, ValueError):
+            return found
+        if inspect.Parameter.VAR_KEYWORD not in {p.kind for p in parameters}:
+            known = {p.name for p in parameters}
+            self._refuse_absent("donate_argnames", [name for name in found if name not in known])
+        for name in set(found) & set(self.names):
+            raise ValueError(
+                f"jit: argument {name} of {name_of(f)} is both in donate_argnames and static; needed one of the two, "
+                "since a static argument has no buffer. Leave it out of donate_argnames."
+            )
+        return found
+
+    def with_positions(self, numbers: int | Sequence[int], names: Sequence[str]) -> int | Sequence[int]:
+        """Return positions of donated arguments, with those of the named ones that can be passed by position."""
+        positional = _positional_names(self._function)
+        more = [positional.index(name) for name in names if name in positional]
+        if not more:
+            return numbers
+        found = checked_argnums(self._transform, self._function, numbers, "donate_argnums")
+        return tuple(dict.fromkeys([*((found,) if isinstance(found, int) else found), *more]))
 
     def _refuse_absent(self, option: str, absent: Sequence[Any]) -> None:
         if absent:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ParamSpec
 
 import numpy as np
@@ -18,8 +19,10 @@ from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._core.tracebacks import folded
 from funcgrad._ops.program.guard import answer_to, record_guard
 from funcgrad._transforms.base.arguments import (
+    Named,
     StaticArguments,
     check_callable,
+    leaf_name,
     name_of,
     returned,
     taken,
@@ -80,13 +83,14 @@ def make_graph(
 
     @folded
     def staged(*args: Any, **kwargs: Any) -> Graph:
-        f, args, kwargs, _ = static.bind(args, kwargs)
+        named = f, static.others(len(args))
+        bound, args, kwargs, _ = static.bind(args, kwargs)
         leaves, in_tree = flatten((args, kwargs))
         leaves = [taken(x) for x in leaves]
         if paths:
-            path, _ = stage_path(f, leaves, in_tree, effects=False, transform="make_graph")
+            path, _ = stage_path(bound, leaves, in_tree, effects=False, transform="make_graph")
             return path.graph.with_trees(in_tree, path.tree)
-        graph, out_tree = stage_leaves(f, leaves, in_tree, is_stageable)
+        graph, out_tree = stage_leaves(bound, leaves, in_tree, is_stageable, named=named)
         return graph.with_trees(in_tree, out_tree)
 
     return staged
@@ -133,12 +137,15 @@ def stage_leaves(
     in_tree: TreeDef,
     is_dynamic: Callable[[Any], bool],
     transform: str = "make_graph",
+    named: Named | None = None,
 ) -> tuple[Graph, TreeDef]:
     """Run ``f`` on abstract values of the dynamic leaves, with the other leaves unchanged.
 
-    Return graph and output tree.
+    Return graph and output tree. ``named`` are the user's function and the positions of its dynamic arguments, for
+    messages; it is ``f`` with all of its arguments if they are not given.
     """
     trace = StagingTrace(transform, copies=True)
+    trace.names = partial(_input_name, named or (f, None), in_tree, list(map(is_dynamic, leaves)))
     inputs = [trace.input(abstract(leaf)) if is_dynamic(leaf) else leaf for leaf in leaves]
     args, kwargs = unflatten(in_tree, inputs)
     with DrawCheck(transform, name_of(f), f), rare_collection(), trace:
@@ -146,6 +153,12 @@ def stage_leaves(
         out_leaves, out_tree = flatten(out)
         graph = trace.graph([_settled(transform, name_of(f), leaf) for leaf in out_leaves], name_of(f))
     return graph, out_tree
+
+
+def _input_name(named: Named, in_tree: TreeDef, dynamic: Sequence[bool], i: int) -> str:
+    """Describe input ``i`` of a staged function: the argument that it belongs to, and its place there."""
+    paths = [path for path, flag in zip(in_tree.accessors(), dynamic, strict=True) if flag]
+    return leaf_name(*named, paths[i])
 
 
 def stage_path(

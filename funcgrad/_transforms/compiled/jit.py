@@ -35,6 +35,7 @@ def jit(
     static_argnums: Numbers = (),
     static_argnames: Names = (),
     donate_argnums: Numbers = (),
+    donate_argnames: Names = (),
     in_shardings: Any = None,
     out_shardings: Any = None,
     engine: str = "xla",
@@ -47,6 +48,7 @@ def jit(
     static_argnums: Numbers = (),
     static_argnames: Names = (),
     donate_argnums: Numbers = (),
+    donate_argnames: Names = (),
     in_shardings: Any = None,
     out_shardings: Any = None,
     engine: str = "xla",
@@ -60,6 +62,7 @@ def jit(
     static_argnums: Numbers = (),
     static_argnames: Names = (),
     donate_argnums: Numbers = (),
+    donate_argnames: Names = (),
     in_shardings: Any = None,
     out_shardings: Any = None,
     engine: str = "xla",
@@ -80,6 +83,7 @@ def jit(
         donate_argnums: positions of arguments whose buffers the result may reuse; they must not be used afterwards.
             With ``engine="numpy"`` and ``"numba"`` the program writes over donated arrays. Other references to such an
             array, or to a view of it, see other numbers in it, also if the call fails halfway.
+        donate_argnames: names of such arguments, however they are passed.
         in_shardings: the distribution of the positional arguments that are not static over devices: a sharding of
             JAX's, a ``PartitionSpec`` if a mesh is set (``jax.set_mesh``), or ``None`` for no change; or a prefix of
             the tuple of these arguments with such leaves. On XLA only.
@@ -139,6 +143,7 @@ def jit(
             static_argnums=static_argnums,
             static_argnames=static_argnames,
             donate_argnums=donate_argnums,
+            donate_argnames=donate_argnames,
             in_shardings=in_shardings,
             out_shardings=out_shardings,
             engine=engine,
@@ -147,6 +152,8 @@ def jit(
         )
     _check_paths(f, paths)
     static = StaticArguments(f, static_argnums, static_argnames)
+    names = static.donated_names(donate_argnames)
+    donate_argnums = static.with_positions(donate_argnums, names)
     if on.tracing is None and (in_shardings is not None or out_shardings is not None):
         raise ValueError(
             f'jit: shardings of {name_of(f)} were given to engine "{engine}", whose arrays lie in one memory; needed '
@@ -159,6 +166,7 @@ def jit(
     else:
         jitted = SourceFunction(f, static, on, donate_argnums)
     jitted.roll = roll
+    jitted.donated_names = names
     # f's attributes are not copied: those of a wrapper around a jitted function belong to that function.
     return functools.update_wrapper(jitted, f, updated=())
 

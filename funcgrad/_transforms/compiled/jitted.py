@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any
 
 from funcgrad._core.bind import Tracer, active_trace
@@ -18,6 +19,7 @@ from funcgrad._engines.signature import MISS
 from funcgrad._ops.program.call import call
 from funcgrad._transforms.base.arguments import StaticArguments, checked_argnums, name_of, owned, taken
 from funcgrad._transforms.base.stage import is_stageable, stage_leaves
+from funcgrad._transforms.compiled import log
 from funcgrad._transforms.debug import checked_call
 from funcgrad._transforms.tap import open_taps
 from funcgrad.tree import TreeDef, flatten, leaves, unflatten
@@ -30,6 +32,10 @@ class Jitted:
     for_taps = False
     # Whether stretches that repeat become loops (`jit`'s option).
     roll = True
+    # The names of donated arguments, for calls that pass them by name.
+    donated_names: tuple[str, ...] = ()
+    # The time at which the last staging began, until its program is compiled; set only if the logger asks for it.
+    _began: float | None = None
 
     def __init__(
         self, f: Callable[..., Any], static: StaticArguments, engine: Engine, donate_argnums: int | Sequence[int]
@@ -94,6 +100,33 @@ class Jitted:
         """Bind as a method does."""
         return self if instance is None else functools.partial(self.__call__, instance)
 
+    def cache_size(self) -> int:
+        """Return the number of programs that are kept: one for each combination of types and static values.
+
+        Example:
+            >>> import numpy as np
+            >>> import funcgrad as fg
+            >>> f = fg.jit(np.sin, engine="numpy")
+            >>> f(1.0), f(np.ones(2)), f(np.zeros(2))
+            (np.float64(0.8414709848078965), array([0.84147098, 0.84147098]), array([0., 0.]))
+            >>> f.cache_size()
+            2
+            >>> f.clear_cache()
+            >>> f.cache_size()
+            0
+        """
+        return len(self._staged)
+
+    def clear_cache(self) -> None:
+        """Forget all programs; the next call stages and compiles anew."""
+        self._staged.clear()
+
+    def _log_compiled(self) -> None:
+        """Say how long the program took since its staging began."""
+        if self._began is not None:
+            log.compiled(self._function, self._engine.name, perf_counter() - self._began)
+            self._began = None
+
     @folded
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """Return the simplified graph for arguments of these types."""
@@ -113,10 +146,17 @@ class Jitted:
         key = (static_key, in_tree, avals_of(dynamic), *[leaf for leaf in found if not is_stageable(leaf)])
         cached = self._staged.get(key)
         if cached is None:
-            graph, out_tree = stage_leaves(function, found, in_tree, is_stageable, "jit")
+            began = perf_counter()
+            positions = self._static.others(len(args) + len(static_key[0] if static_key else ()))
+            named = self._function, positions
+            graph, out_tree = stage_leaves(function, found, in_tree, is_stageable, "jit", named)
             if self.roll and len(graph.equations) > self._engine.rolls_above:
                 graph = graph.roll()
             cached = simplify(graph), out_tree
+            if log.is_on():
+                self._began = began
+                before = next(reversed(self._staged), None)
+                log.staged(self._function, positions, key, before, len(cached[0].equations), perf_counter() - began)
             if all(is_lasting(value) for _, value in graph.constants):
                 self._staged[key] = cached
         return cached[0], in_tree, dynamic, cached[1]

@@ -264,6 +264,14 @@ class PathsFunction(Jitted):
             stacklevel=caller_level(),
         )
 
+    def cache_size(self) -> int:
+        """Return the number of paths that are kept, for all combinations of types and static values."""
+        return sum(len(types.tree.paths) for types in self._types.values())
+
+    def clear_cache(self) -> None:
+        super().clear_cache()
+        self._types.clear()
+
     @folded
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """Return the path of these arguments as a graph with its guards; the numbers of the arguments count."""

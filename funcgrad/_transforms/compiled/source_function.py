@@ -64,10 +64,12 @@ class SourceFunction(Jitted):
             return MISS
         _, _, _, static = self._static.bind(args, kwargs)
         values = [] if static is None else [value for part in static for _, value in part]
-        key = (graph, *map(type, found), *map(type, values))
+        # Equal graphs may belong to arguments of other structures, which a program checks.
+        key = (graph, signature.in_tree, *map(type, found), *map(type, values))
         program = self._programs.get(key)
         if program is None:
             program = self._programs[key] = written(graph, signature)[0]
+            self._log_compiled()
         self._recent = (program, *[each for each in self._recent if each is not program])[:_TRIED]
         return program(args, kwargs)
 
@@ -76,8 +78,14 @@ class SourceFunction(Jitted):
         function, given, named, static = self._static.bind(args, kwargs)
         graph, in_tree, _, out_tree = self._stage_bound(function, given, named, static)
         fixed = self._static.numbers, self._static.names
-        donated, names = donations(self._function, self._static, self._donated, args, (given, named))
+        numbers = self._donated, self.donated_names
+        donated, names = donations(self._function, self._static, numbers, args, (given, named))
         return graph, Signature(args, kwargs, fixed, in_tree, leaves((given, named)), out_tree, donated, names)
+
+    def clear_cache(self) -> None:
+        super().clear_cache()
+        self._recent = ()
+        self._programs.clear()
 
     @folded
     def source(self, *args: Any, **kwargs: Any) -> str:
@@ -102,20 +110,24 @@ class SourceFunction(Jitted):
 
 
 def donations(
-    f: Callable[..., Any], static: StaticArguments, numbers: Sequence[int], args: tuple, dynamic: tuple[tuple, dict]
+    f: Callable[..., Any],
+    static: StaticArguments,
+    asked: tuple[Sequence[int], Sequence[str]],
+    args: tuple,
+    dynamic: tuple[tuple, dict],
 ) -> tuple[list[int], list[str]]:
     """Return the numbers of the donated leaves and the names of all leaves; none where nothing is donated.
 
     Args:
         f: the function.
         static: its static arguments.
-        numbers: the positions of the donated arguments.
+        asked: the positions and the names of the donated arguments.
         args: the positional arguments.
         dynamic: the arguments that are not static.
     """
     given, named = dynamic
-    places = static.dynamic(numbers, len(args))
-    if not places:
+    places = static.dynamic(asked[0], len(args))
+    if not places and not set(asked[1]) & set(named):
         return [], []
     positions = static.others(len(args))
     donated: list[int] = []
@@ -125,7 +137,9 @@ def donations(
         donated += range(len(names), len(names) + len(paths)) if k in places else []
         name = argument_name(f, positions[k])
         names += [f"{name} at {path}" if path else name for path in paths]
-    names += [f"argument {key_path_str(path)} of {name_of(f)}" for path, _ in flatten_with_path(named)[0]]
+    for path, _ in flatten_with_path(named)[0]:
+        donated += [len(names)] if path.path[0] in asked[1] else []
+        names.append(f"argument {key_path_str(path)} of {name_of(f)}")
     return donated, names
 
 

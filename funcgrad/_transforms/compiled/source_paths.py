@@ -32,6 +32,10 @@ class SourcePaths(PathsFunction):
                 return y
         return MISS
 
+    def clear_cache(self) -> None:
+        super().clear_cache()
+        self._recent = ()
+
     def _forget(self, types: TypedPaths) -> None:
         old = [program for program, _ in types.programs.values()]
         self._recent = tuple([program for program in self._recent if program not in old])
@@ -54,7 +58,8 @@ class SourcePaths(PathsFunction):
         with self._lock:
             made = types.programs.get(key)
             if made is None:
-                donated, names = donations(self._function, self._static, self._donated, args, (given, named))
+                numbers = self._donated, self.donated_names
+                donated, names = donations(self._function, self._static, numbers, args, (given, named))
                 fixed = self._static.numbers, self._static.names
                 tree = types.tree.paths[0].tree
                 signature = Signature(args, kwargs, fixed, types.in_tree, found, tree, donated, names)

@@ -25,6 +25,7 @@ from funcgrad._transforms.base.shape_dtype import ShapeDtype
 from funcgrad._transforms.base.stage import abstract, is_stageable
 from funcgrad._transforms.compiled.jitted import Jitted
 from funcgrad._transforms.compiled.size import warn_if_large
+from funcgrad._transforms.compiled.widened import noted_widening, warn_if_widened
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import is_foreign_array, is_object_array
 from funcgrad.tree import TreeDef, flatten_with_path, key_path_str, leaves, unflatten
@@ -59,10 +60,10 @@ class XlaFunction(Jitted):
         # The last program and the structure that it serves: comparing takes a third of a lookup's time.
         self._last: tuple[Any, XlaProgram | None] = None, None
         self._names: Any = None
-        self._told = False
+        self._told = self._told_wide = False
 
     # All steps are in this one function: each further call would take a tenth of the time.
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: C901  (see above)
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: C901, PLR0912  (see above)
         around = active_trace()
         try:
             if onlookers and (y := self._call_looked_at(args, kwargs)) is not MISS:
@@ -99,6 +100,8 @@ class XlaFunction(Jitted):
             let_out(error, around)
             raise
         else:
+            if self._began is not None:
+                self._log_compiled()
             return program.results(out, found, before is wide)
         try:
             return instead(args, kwargs)
@@ -136,13 +139,17 @@ class XlaFunction(Jitted):
 
         def stage(tracers: Sequence[Any]) -> tuple[Graph, Sequence[Any], TreeDef]:
             given, named = in_tree.unflatten(tracers)
-            staged = self._own(*self._stage_bound(function, given, named, static))
-            self._told = self._told or warn_if_large(staged[0], name_of(self._function))
+            with noted_widening(() if self._told_wide else found) as lines:
+                staged = self._own(*self._stage_bound(function, given, named, static))
+            name = name_of(self._function)
+            self._told = self._told or warn_if_large(staged[0], name)
+            self._told_wide = self._told_wide or warn_if_widened(staged[0], name, lines)
             return staged
 
         order, handed = self._donation(args, kwargs)
         of_args, of_names = spans(in_tree)
         donated = [i for k in self._static.dynamic(self._donated, len(args)) for i in of_args[k]]
+        donated += [i for name, span in of_names.items() if name in self.donated_names for i in span]
         donated = [i for i in donated if id(found[i]) not in handed]
         arranged = [i for k in order or range(len(of_args)) for i in of_args[k]]
         asked, out_shardings = self._shardings
@@ -150,13 +157,18 @@ class XlaFunction(Jitted):
             stage,
             name_of(self._function),
             self._tracing,
-            [*arranged, *of_names],
+            [*arranged, *[i for span in of_names.values() for i in span]],
             donated,
             found,
             placed=() if asked is None else self._placed(in_tree),
             out_shardings=out_shardings,
         )
         return self._programs.setdefault((in_tree, static), program)
+
+    def clear_cache(self) -> None:
+        super().clear_cache()
+        self._last = None, None
+        self._programs.clear()
 
     def _placed(self, in_tree: Any) -> list[Any]:
         """Return the sharding of each leaf of arguments of this structure; arguments by name stay where they are."""
@@ -219,6 +231,7 @@ class XlaFunction(Jitted):
                 options["out_shardings"] = out_shardings
             if asked is not None:
                 args = self._typed(asked, args)
+            options["donate_argnames"] = self.donated_names
             jitted = xla.compile_function(evaluated, donate_argnums=donated, **options)
             return jitted.lower(*(args if order is None else reordered(args, order)), **kwargs)
 

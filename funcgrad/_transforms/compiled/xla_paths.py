@@ -156,5 +156,9 @@ class XlaPaths(PathsFunction):
         evaluate.__name__ = evaluate.__qualname__ = stretch.graph.name
         return XlaFunction(evaluate, StaticArguments(evaluate, (), ()), self._engine, ())
 
+    def clear_cache(self) -> None:
+        super().clear_cache()
+        self._recent = None
+
     def _with_donated(self, numbers: Sequence[int]) -> Jitted:
         return type(self)(self._function, self._static, self._engine, numbers, self._paths, self._shardings)

@@ -11,6 +11,7 @@ import numpy as np
 from funcgrad._core.bind import Tracer, bind
 from funcgrad._core.graph.line import user_line
 from funcgrad._core.trace.place import is_number, new_place, settled
+from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._engines import is_abstract
 from funcgrad._ops.layout.shape import reshape_p
 from funcgrad.errors import ConcretizationTypeError, TracerBoolConversionError, TracerIntegerConversionError
@@ -21,6 +22,14 @@ _REMEDY = (
 )
 _STAGED_REMEDY = (
     "Compute it from shapes or static arguments (static_argnums; in_axes=None in vmap), or keep it an array."
+)
+
+
+# The note for NumPy's own error about a shape or a size.
+_SHAPE = (
+    "NumPy was given a value {aval} as a length, which is traced under {transform}: the shape of an array must be "
+    "known when the function is staged. Take it from the shape of an argument, or make the argument static "
+    "(static_argnums), or make an array of the greatest length and choose by np.arange(length) < n."
 )
 
 
@@ -67,6 +76,13 @@ def _place() -> str:
     return f" at {line}" if line else ""
 
 
+def _dependence(x: Tracer) -> str:
+    """Say which arguments a staged value is computed from."""
+    found = x._owner.comes_from(x) if isinstance(x._owner, StagingTrace) else []
+    more = f" and {len(found) - 4} more" if len(found) > 4 else ""
+    return f"It depends on {', '.join(found[:4])}{more}. " if found else ""
+
+
 def to_bool(self: Tracer) -> bool:
     """Return ``bool(x)``, which selects a branch and carries no derivative."""
     value = innermost(self)
@@ -76,7 +92,7 @@ def to_bool(self: Tracer) -> bool:
         branch = " Or follow the branch: fg.jit(f, paths=8)." if value._owner.transform == "jit" else ""
         raise TracerBoolConversionError(
             f"bool() was asked of a value {value.aval}{_place()}, and under {value._owner.transform} "
-            f"{value._owner.unknown}, so the branch cannot be chosen. "
+            f"{value._owner.unknown}, so the branch cannot be chosen. {_dependence(value)}"
             "Compute both sides and choose with np.where (or fg.cond), or make the argument static (static_argnums; "
             f"in_axes=None in vmap).{branch}"
         )
@@ -107,7 +123,13 @@ def refuse(
         remedy = _STAGED_REMEDY if staged else _REMEDY
         if staged and follow and trace.transform == "jit" and not trace.follows:
             remedy += " Or follow the number: fg.jit(f, paths=8)."
-        raise error(f"{asked} was asked of a value {self.aval}{_place()}, and under {trace.transform} {why}. {remedy}")
+        if error is TracerIntegerConversionError and trace.note is None:
+            # NumPy replaces the error by one of its own.
+            trace.note = _SHAPE.format(aval=self.aval, transform=trace.transform), "a single integer"
+        depends = _dependence(value) if staged else ""
+        raise error(
+            f"{asked} was asked of a value {self.aval}{_place()}, and under {trace.transform} {why}. {depends}{remedy}"
+        )
 
     convert.__doc__ = f"Refuse {asked} of a traced value; of an array that holds plain numbers, compute it."
     return convert

@@ -23,6 +23,7 @@ from funcgrad.numpy._base.foreign import (
     is_object_array,
     number_of,
 )
+from funcgrad.numpy._base.strict import check_widening, widening
 from funcgrad.tree import leaves
 
 
@@ -110,6 +111,8 @@ def promote(*values: Any) -> tuple:
         dtype = rule(values, None)
         return tuple([cast(array_of(x), dtype) for x in values])
     arrays = [x if getattr(x, "shape", ()) else strong(x) for x in values]
+    if (on_widening := widening.get()) is not None:
+        check_widening(on_widening, map(kind_of, arrays))
     dtype = common_dtype(*[x.dtype for x in arrays])
     return tuple([cast(x, dtype) for x in arrays])
 
@@ -117,6 +120,8 @@ def promote(*values: Any) -> tuple:
 def promote_weakly(*values: Any) -> tuple:
     """Return values as arrays of their common dtype. Python numbers are weak, as in ufuncs (NEP 50)."""
     rule = _promotion_of(values)
+    if (on_widening := widening.get()) is not None:
+        check_widening(on_widening, map(kind_of, values))
     dtype = result_dtype(*values) if rule is None else rule(values, None)
     # A Python number is converted without a primitive, which would take ten times as long.
     return tuple([dtype.type(x) if type(x) in PYTHON_NUMBERS else cast(x, dtype) for x in values])
@@ -197,6 +202,8 @@ def operands_for(ufunc: np.ufunc, values: tuple) -> tuple:
     if ufunc in _COMPARISONS:
         values = _comparable(*values)
     kinds = tuple([kind_of(x) for x in values])
+    if (on_widening := widening.get()) is not None:
+        check_widening(on_widening, kinds)
     key = (ufunc, *kinds)
     dtypes = _resolved.get(key)
     if dtypes is None:

@@ -44,6 +44,12 @@ def beside_numpys(*numpy_functions: Callable[..., Any]) -> Callable[[F], F]:
     return register
 
 
+def tests_itself(function: F) -> F:
+    """Register a function that has arguments which NumPy's lacks, and calls NumPy's function itself."""
+    _beside.add(function)
+    return function
+
+
 def is_ours(x: Any) -> bool:
     """Return whether an argument is traced or of another engine, or a list that contains such a value."""
     kind = type(x)

@@ -15,6 +15,7 @@ from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy._base.convert import as_value, dtype_of
+from funcgrad.numpy._choose.bounds import read
 from funcgrad.numpy._choose.indexing import parse
 from funcgrad.numpy._math import elementwise
 
@@ -44,9 +45,23 @@ class Selection:
         self._shape = x.shape
         self._x, self._index, self._arrays = parse(x, key)
 
-    def get(self) -> Any:
-        """Return the elements, ``x[index]``."""
-        return index_p(self._x, *self._arrays, index=self._index)
+    def get(self, *, mode: str | None = None, fill_value: Any = None) -> Any:
+        """Return the elements, ``x[index]``.
+
+        Args:
+            mode: what index arrays read out of bounds: ``"clip"``, the nearest element; ``"fill"``, ``fill_value``;
+                ``None``, as in ``x[index]``, which raises where the numbers are known.
+            fill_value: a number. NaN by default; the least integer, the greatest unsigned one, or ``True`` for the
+                dtypes without NaN.
+        """
+        if mode is None or mode == "promise_in_bounds":
+            return index_p(self._x, *self._arrays, index=self._index)
+        if mode not in ("clip", "fill"):
+            raise ValueError(
+                f"x.at[...].get: mode is {mode!r}; needed 'clip', 'fill', 'promise_in_bounds' or None. Write one of "
+                "these."
+            )
+        return read(self._x, self._index, self._arrays, mode, fill_value)
 
     def set(self, value: Any) -> Any:
         """Return the array with other elements in their place."""

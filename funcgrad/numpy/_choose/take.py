@@ -20,17 +20,34 @@ from funcgrad.numpy._base.concrete import concrete_value
 from funcgrad.numpy._base.convert import as_value, dtype_of, strong
 from funcgrad.numpy._base.dispatch import implements
 from funcgrad.numpy._base.out import takes_out
+from funcgrad.numpy._base.plain import is_plain, tests_itself
+from funcgrad.numpy._choose.bounds import read
 from funcgrad.numpy._choose.masks import nonzero_of
 from funcgrad.numpy._layout.shape import broadcast_arrays, ravel
 from funcgrad.numpy._math.elementwise import maximum, minimum
 
 Mode = Literal["raise", "wrap", "clip"]
+TakeMode = Literal["raise", "wrap", "clip", "fill"]
 
 
+@tests_itself
 @implements(np.take)
 @takes_out
-def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: Mode = "raise") -> Any:
-    """``numpy.take``. Under ``jit`` an index out of bounds cannot raise: the result is NaN there."""
+def take(
+    a: Any,
+    indices: Any,
+    axis: int | None = None,
+    out: Any = None,
+    mode: TakeMode = "raise",
+    fill_value: Any = None,
+) -> Any:
+    """``numpy.take``, with JAX's mode ``"fill"``: an index out of bounds gives ``fill_value``.
+
+    A program on XLA cannot raise. There the result is NaN, the least signed integer, the greatest unsigned one, or
+    ``True``, which are also the default values to fill in.
+    """
+    if mode != "fill" and is_plain([a, indices]):
+        return np.take(a, indices, axis, mode=mode)
     a, indices = as_value(a), as_value(indices)
     if not is_integer(dtype_of(indices)):
         raise TypeError(f"numpy.take: the indices are of dtype {dtype_of(indices)}; needed integers.")
@@ -38,9 +55,11 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: M
         # As in NumPy, a number has one axis here.
         a, axis = ravel(a), axis or 0
     axis = normalize_axis(axis, len(a.shape))
+    entries = (FULL,) * axis
+    if mode == "fill":
+        return read(a, Index((*entries, SLOT)), (strong(indices),), "fill", fill_value)
     if mode != "raise":
         indices = _bounded(indices, a.shape[axis], mode)
-    entries = (FULL,) * axis
     if type(indices) is int:
         return copy(index_p(a, index=Index((*entries, indices))))
     taken = index_p(a, indices, index=Index((*entries, SLOT)))

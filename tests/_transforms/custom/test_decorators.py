@@ -315,9 +315,7 @@ def test_nondifferentiable_arguments_by_name() -> None:
 
     power.defvjp(lambda x, n: (x**n, x), lambda n, x, y_bar: (100 * n * y_bar,))
     assert fg.grad(power)(2.0, 3) == fg.grad(lambda x: power(x, n=3))(2.0) == 300.0
-    with pytest.raises(
-        ValueError, match=r"nondiff_argnames of <lambda> has 'm'; needed names among \['x'\]"
-    ):
+    with pytest.raises(ValueError, match=r"nondiff_argnames of <lambda> has 'm'; needed names among \['x'\]"):
         fg.custom_jvp(lambda x: x, nondiff_argnames=["m"])
     with pytest.raises(TypeError, match=r"nondiff_argnames of <lambda> contains .* Use nondiff_argnums"):
         fg.custom_jvp(lambda x: x, nondiff_argnames=[0])  # pyright: ignore[reportArgumentType]  (refused)
