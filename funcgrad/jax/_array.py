@@ -18,7 +18,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # Options that say how JAX computes, and not what: the results are the same without them.
 HOW = frozenset(
-    {"precision", "out_sharding", "device", "method", "assume_unique_indices", "indices_are_sorted", "unique_indices"}
+    {
+        *("precision", "out_sharding", "device", "method", "assume_unique_indices", "indices_are_sorted"),
+        *("unique_indices", "accuracy", "algorithm", "implementation", "unroll", "debug", "sharding"),
+    }
 )
 # Options for which JAX's default is None and NumPy's is a value.
 _NONE_IS_DEFAULT = frozenset(

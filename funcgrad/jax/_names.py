@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
@@ -55,6 +56,8 @@ def _from_jax(module: str, name: str) -> Callable[[], Any]:
 def _renamed(f: Any, name: str, module: str) -> Any:
     f.__name__ = f.__qualname__ = name
     f.__module__ = module
+    # The examples of the function that it wraps show other arrays, and stand at that function.
+    f.__doc__ = (inspect.getdoc(f) or "").partition("\n\n")[0]
     return f
 
 

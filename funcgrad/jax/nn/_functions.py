@@ -127,7 +127,7 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> A
 def relu6(x: Any) -> Any:
     """``jax.nn.relu6``: ``min(max(x, 0), 6)``; the derivative is 0 at both bounds."""
     x = fnp.asarray(x)
-    return fnp.where(x > 0, fnp.where(x < 6, x, 6.0), 0.0)
+    return fnp.where(x <= 0, 0.0, fnp.where(x >= 6, 6.0, x))
 
 
 def silu(x: Any) -> Any:

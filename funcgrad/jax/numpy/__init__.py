@@ -14,7 +14,7 @@ from funcgrad.jax.numpy._grids import c_ as c_, mgrid as mgrid, ogrid as ogrid, 
 # The imports are unformatted, because one name per line would take 400 lines.
 # fmt: off
 from funcgrad.jax.numpy._changed import (
-    apply_along_axis as apply_along_axis, polydiv as polydiv,
+    apply_along_axis as apply_along_axis, polydiv as polydiv, polymul as polymul, reciprocal as reciprocal,
     fill_diagonal as fill_diagonal, put as put, place as place, put_along_axis as put_along_axis, sort as sort,
     argsort as argsort, take as take, asarray as asarray, astype as astype, roots as roots, vectorize as vectorize,
     isscalar as isscalar,
@@ -74,9 +74,9 @@ from funcgrad.numpy import (
     ones_like as ones_like, outer as outer, packbits as packbits, pad as pad, partition as partition,
     percentile as percentile, permute_dims as permute_dims, pi as pi, piecewise as piecewise, poly as poly,
     polyadd as polyadd, polyder as polyder, polyfit as polyfit, polyint as polyint,
-    polymul as polymul, polysub as polysub, polyval as polyval, positive as positive, pow as pow, power as power,
+    polysub as polysub, polyval as polyval, positive as positive, pow as pow, power as power,
     prod as prod, ptp as ptp, quantile as quantile, rad2deg as rad2deg, radians as radians, ravel as ravel,
-    ravel_multi_index as ravel_multi_index, real as real, reciprocal as reciprocal, remainder as remainder,
+    ravel_multi_index as ravel_multi_index, real as real, remainder as remainder,
     reshape as reshape, resize as resize, result_type as result_type, right_shift as right_shift, rint as rint,
     roll as roll, rollaxis as rollaxis, rot90 as rot90, round as round, searchsorted as searchsorted,
     select as select, setxor1d as setxor1d, shape as shape, sign as sign, signbit as signbit, sin as sin,

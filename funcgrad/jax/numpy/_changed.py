@@ -154,6 +154,17 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     return fnp.apply_along_axis(lambda *values, **named: plain(func1d(*values, **named)), axis, arr, *args, **kwargs)
 
 
+def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
+    """``jax.numpy.polymul``: the product of polynomials, which keeps its leading zeros unless asked otherwise."""
+    return fnp.polymul(a1, a2) if trim_leading_zeros else fnp.convolve(fnp.atleast_1d(a1), fnp.atleast_1d(a2))
+
+
+def reciprocal(x: Any) -> Any:
+    """``jax.numpy.reciprocal``: ``1 / x``, a float for integers too."""
+    x = fnp.asarray(x)
+    return fnp.reciprocal(x) if x.dtype.kind in "fcV" else 1 / x
+
+
 def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, Any]:
     """``jax.numpy.polydiv``: quotient and remainder, which keeps its leading zeros unless asked otherwise."""
     quotient, remainder = fnp.polydiv(u, v)

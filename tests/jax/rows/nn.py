@@ -20,6 +20,7 @@ _ELEMENTWISE = names(
 )
 ROWS: dict[str, Row] = {
     **{name: call(name, WIDE) for name in _ELEMENTWISE},
+    "hard_sigmoid.nan": call("hard_sigmoid", np.array([np.nan, np.inf, -np.inf])),
     "gelu.exact": call("gelu", WIDE, approximate=False),
     "log1mexp": call("log1mexp", np.array([1e-9, 0.1, 0.6931, 0.7, 40.0])),
     "one_hot": call("one_hot", np.array([0, 2, 5, -1]), 4),

@@ -254,9 +254,17 @@ ROWS: dict[str, Row] = {
     "put.wrap": call("put", X, np.array([7, -1]), 5.0, mode="wrap", inplace=False),
     "isscalar.array": lambda m: m.isscalar(m.asarray(2.0)),
     "squeeze.axis": call("squeeze", X[None], axis=0),
+    "reciprocal.integers": call("reciprocal", np.array([3, -2, 5])),
+    "polymul.zeros": call("polymul", np.array([0.0, 1.0]), V),
     "sum.where": call("sum", X, where=B, axis=0, keepdims=True),
 }
+SKEWED = S + np.triu(S, 1)
 LINALG: dict[str, Row] = {
+    "cholesky.skewed": call("cholesky", SKEWED),
+    "cholesky.triangle": call("cholesky", SKEWED, upper=True, symmetrize_input=False),
+    "eigh.skewed": lambda m: m.eigh(SKEWED)[0],
+    "eigvalsh.skewed": call("eigvalsh", SKEWED),
+    "eigvalsh.triangle": call("eigvalsh", SKEWED, "U", symmetrize_input=False),
     **{
         name: call(name, S)
         for name in names(

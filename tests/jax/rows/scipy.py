@@ -43,6 +43,8 @@ LINALG: dict[str, Row] = {
     "cholesky": call("cholesky", S, lower=True),
     "convolution_matrix": call("convolution_matrix", V, 3),
     "eigh": lambda m: (m.eigh(S)[0], abs(m.eigh(S)[1])),
+    "eigh.skewed": call("eigh", S + T, eigvals_only=True),
+    "cholesky.skewed": call("cholesky", S + T),
     "eigh_tridiagonal": call("eigh_tridiagonal", V, V[:3], eigvals_only=True),
     "expm_frechet": call("expm_frechet", S, T),
     "funm": lambda m: m.funm(T, lambda t: t**2),

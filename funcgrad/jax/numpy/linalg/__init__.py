@@ -3,9 +3,10 @@
 from funcgrad.jax._names import publish_as_jax as _publish
 
 # fmt: off
+from funcgrad.jax.numpy.linalg._symmetric import cholesky as cholesky, eigh as eigh, eigvalsh as eigvalsh
 from funcgrad.numpy.linalg import (
-    cholesky as cholesky, cond as cond, cross as cross, det as det, diagonal as diagonal, eig as eig, eigh as eigh,
-    eigvals as eigvals, eigvalsh as eigvalsh, inv as inv, lstsq as lstsq, matmul as matmul,
+        cond as cond, cross as cross, det as det, diagonal as diagonal, eig as eig,     eigvals as eigvals,
+    inv as inv, lstsq as lstsq, matmul as matmul,
     matrix_norm as matrix_norm, matrix_power as matrix_power, matrix_rank as matrix_rank,
     matrix_transpose as matrix_transpose, multi_dot as multi_dot, norm as norm, outer as outer, pinv as pinv,
     qr as qr, slogdet as slogdet, solve as solve, svd as svd, svdvals as svdvals, tensordot as tensordot,

@@ -8,10 +8,11 @@ from scipy.linalg import (
     dft as dft, fiedler_companion as fiedler_companion, hadamard as hadamard, helmert as helmert,
     hilbert as hilbert, invhilbert as invhilbert, invpascal as invpascal, pascal as pascal,
 )
+from funcgrad.jax.scipy.linalg._symmetric import eigh as eigh
 from funcgrad.scipy.linalg import (
     block_diag as block_diag, cho_factor as cho_factor, cho_solve as cho_solve, cholesky as cholesky,
     circulant as circulant, companion as companion, convolution_matrix as convolution_matrix, det as det,
-    eigh as eigh, eigh_tridiagonal as eigh_tridiagonal, expm as expm, expm_frechet as expm_frechet,
+    eigh_tridiagonal as eigh_tridiagonal, expm as expm, expm_frechet as expm_frechet,
     fiedler as fiedler, funm as funm, hankel as hankel, inv as inv, leslie as leslie, lu as lu,
     lu_factor as lu_factor, lu_solve as lu_solve, polar as polar, qr as qr, solve as solve,
     solve_sylvester as solve_sylvester, solve_triangular as solve_triangular, sqrtm as sqrtm, svd as svd,
