@@ -27,8 +27,8 @@ from funcgrad._transforms.derivative.reverse import grad, vjp
 from funcgrad._transforms.vmap import mapped
 from funcgrad.errors import NonScalarOutputError, NotDifferentiableError
 from funcgrad.sparse._colors import Colors, colors_of, places_of
+from funcgrad.sparse._elements import Elements, elements_of
 from funcgrad.sparse._follow import pattern_of
-from funcgrad.sparse._terms import Elements, elements_of
 from funcgrad.tree import TreeDef, flatten, unflatten
 
 # Calls with rules of users. The derivative of such a rule need not be symmetric, and then a Hessian is not.
@@ -110,7 +110,7 @@ class Plan:
         # Products that the user asks for are computed as they are.
         self._elements: Elements | None = None
         if self.forward is not None and request.mode is None:
-            self._elements = elements_of(self.forward, pattern, self.y.dtype)
+            self._elements = elements_of(self.forward, pattern, self.y.dtype, symmetric=self.symmetric)
         self.backward: Graph | None = None
         if self._elements is None and self.colors.reverse:
             self.backward = first if self.forward is None else products.reverse()

@@ -13,16 +13,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse
 
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import bind
 from funcgrad._core.graph.ir import Equation, Graph, Literal
 from funcgrad._ops.elementwise.arithmetic import add_p, div_p, mul_p, neg_p, sub_p
-from funcgrad._ops.elementwise.cast import cast, cast_p, weak_cast_p
+from funcgrad._ops.elementwise.cast import cast_p, weak_cast_p
 from funcgrad._ops.elementwise.select import select, select_p
 from funcgrad._ops.index.gather import index_p, scatter, scatter_p
-from funcgrad._ops.index.join import concatenate, concatenate_p, pad_p, stack_p
+from funcgrad._ops.index.join import concatenate_p, pad_p, stack_p
 from funcgrad._ops.index.plan import FULL, Index
 from funcgrad._ops.index.scatter import scatter_add_p, scatter_set_p
 from funcgrad._ops.index.xla import pieces_of
@@ -32,19 +31,16 @@ from funcgrad._ops.layout.diagonal import diagonal_p, embed_diagonal_p
 from funcgrad._ops.layout.fill import full_like_p
 from funcgrad._ops.layout.shape import flip_p, reshape, reshape_p, transpose, transpose_p
 from funcgrad._ops.layout.triangle import triangle_p
-from funcgrad._ops.reduce.sort import gather_along_axis
-from funcgrad._transforms.base.stage import stage_flat
-from funcgrad.sparse._pattern import rows_of, shape_of
 
 # The most terms, and the longest axis whose sum is written as terms.
 _MOST_TERMS, _LONGEST_SUM = 48, 8
 
 
-class _NotLikeThis(Exception):  # noqa: N818  (not an error: the program has another form)
+class NotOfTerms(Exception):  # noqa: N818  (not an error: the program has another form)
     """The program does something else than moving, scaling and adding."""
 
 
-class _Term(NamedTuple):
+class Term(NamedTuple):
     """The product of a factor with elements of the vector.
 
     Args:
@@ -61,22 +57,22 @@ class _Sum(NamedTuple):
     """A value that depends on the vector, as a sum of terms."""
 
     shape: tuple[int, ...]
-    terms: list[_Term]
+    terms: list[Term]
 
     def each(self, shape: tuple[int, ...], places: np.ndarray, move: Callable[[Any], Any]) -> _Sum:
         """Return the sum with elements from these places, -1 for zero; ``move`` does the same to a factor's array."""
         padded = [np.append(term.source, -1) for term in self.terms]
-        factors = [term.factor if _is_number(term.factor) else move(term.factor) for term in self.terms]
-        return _Sum(shape, [_Term(source[places], y) for source, y in zip(padded, factors, strict=True)])
+        factors = [term.factor if is_number(term.factor) else move(term.factor) for term in self.terms]
+        return _Sum(shape, [Term(source[places], y) for source, y in zip(padded, factors, strict=True)])
 
     def scaled(self, by: Callable[[Any], Any]) -> _Sum:
         """Return the sum with other factors."""
-        return _Sum(self.shape, [_Term(term.source, self._cut(term, by(term.factor))) for term in self.terms])
+        return _Sum(self.shape, [Term(term.source, self._cut(term, by(term.factor))) for term in self.terms])
 
-    def _cut(self, term: _Term, factor: Any) -> Any:
+    def _cut(self, term: Term, factor: Any) -> Any:
         """Return a new factor of a term with zeros where there is no source; those of an array are there already."""
         mask = (term.source >= 0).reshape(self.shape)
-        made = _is_number(term.factor) and not _is_number(factor)
+        made = is_number(term.factor) and not is_number(factor)
         return select(mask, factor, 0) if made and not mask.all() else factor
 
     def broadcast(self, shape: tuple[int, ...]) -> _Sum:
@@ -96,17 +92,17 @@ class _Sum(NamedTuple):
             else:
                 found.append(term)
         if len(found) > _MOST_TERMS:
-            raise _NotLikeThis
+            raise NotOfTerms
         return _Sum(self.shape, found)
 
-    def _merged(self, a: _Term, b: _Term) -> _Term:
-        if np.array_equal(a.source, b.source) and _is_number(a.factor) and _is_number(b.factor):
-            return _Term(a.source, _one(a.factor) + _one(b.factor))
-        return _Term(np.maximum(a.source, b.source), self._whole(a) + self._whole(b))
+    def _merged(self, a: Term, b: Term) -> Term:
+        if np.array_equal(a.source, b.source) and is_number(a.factor) and is_number(b.factor):
+            return Term(a.source, _one(a.factor) + _one(b.factor))
+        return Term(np.maximum(a.source, b.source), self._whole(a) + self._whole(b))
 
-    def _whole(self, term: _Term) -> Any:
+    def _whole(self, term: Term) -> Any:
         """Return the factor as an array that is zero where there is no source."""
-        if not _is_number(term.factor):
+        if not is_number(term.factor):
             return term.factor
         mask = (term.source >= 0).reshape(self.shape)
         return _one(term.factor) if mask.all() else mask * _one(term.factor)
@@ -117,7 +113,7 @@ def _agree(a: np.ndarray, b: np.ndarray) -> bool:
     return bool(((a == b) | (a < 0) | (b < 0)).all())
 
 
-def _is_number(factor: Any) -> bool:
+def is_number(factor: Any) -> bool:
     return factor is None or getattr(factor, "shape", ()) == ()
 
 
@@ -125,84 +121,17 @@ def _one(factor: Any) -> Any:
     return 1.0 if factor is None else factor
 
 
-class Elements:
-    """The elements of a matrix as a program of their own: factors of terms, and where each element stands among them.
+def terms_of(graph: Graph, leaves: Sequence[Any]) -> list[Term]:
+    """Evaluate a graph on the leaves, and return its output as terms of its last input, the vector.
 
-    Args:
-        graph: the factors, flat, as a function of the inputs of the product other than the vector.
-        places: for each element of the pattern, its places in the factors; a row for each summand.
+    Raises:
+        NotOfTerms: the program has other operations.
     """
-
-    def __init__(self, graph: Graph, places: np.ndarray) -> None:
-        self.graph = graph
-        self.places = places
-
-    def values(self, leaves: Sequence[Any], dtype: np.dtype) -> Any:
-        """Return the elements in the order of the pattern."""
-        flat = cast(self.graph.evaluate(*leaves)[0], dtype)
-        total = gather_along_axis(flat, self.places[0], 0)
-        for places in self.places[1:]:
-            total = total + gather_along_axis(flat, places, 0)
-        return total
-
-
-def elements_of(graph: Graph, pattern: scipy.sparse.csr_array, dtype: np.dtype) -> Elements | None:
-    """Return the elements of the matrix with which a graph multiplies its last input; ``None`` for other programs."""
-    found: list[_Sum] = []
-
-    def factors(*leaves: Any) -> list[Any]:
-        found.append(_run(graph, leaves))
-        flat = [np.zeros(1, dtype)]
-        for term in found[0].terms:
-            factor = cast(np.asarray(1.0, dtype) if term.factor is None else term.factor, dtype)
-            flat.append(reshape(factor, (math.prod(factor.shape),)))
-        return [concatenate(flat, 0)]
-
-    if any(var.aval.dtype.kind != "f" for var in (graph.inputs[-1], *graph.outputs)) or not pattern.nnz:
-        return None
-    try:
-        staged = stage_flat(factors, [var.aval for var in graph.inputs[:-1]], graph.name)
-    except _NotLikeThis:
-        return None
-    places = _places(found[0], pattern)
-    return None if places is None else Elements(staged, places)
-
-
-def _places(total: _Sum, pattern: scipy.sparse.csr_array) -> np.ndarray | None:
-    """Return where the elements stand among the factors, or ``None`` if products take fewer operations."""
-    _, width = shape_of(pattern)
-    longest = int(np.diff(pattern.indptr).max(initial=0))
-    if len(total.terms) > 2 * longest + 2:
-        return None
-    keys, stands, start = [], [], 1
-    for term in total.terms:
-        (rows,) = np.nonzero(term.source >= 0)
-        single = _is_number(term.factor)
-        keys.append(rows * width + term.source[rows])
-        stands.append(np.full(len(rows), start) if single else start + rows)
-        start += 1 if single else len(term.source)
-    wanted, found = rows_of(pattern) * width + pattern.indices, np.concatenate(keys)
-    numbers = np.minimum(np.searchsorted(wanted, found), len(wanted) - 1)
-    # An element outside the pattern is zero: a choice that is known cuts it off.
-    inside = wanted[numbers] == found
-    numbers, at = numbers[inside], np.concatenate(stands)[inside]
-    order = np.argsort(numbers, kind="stable")
-    numbers, at = numbers[order], at[order]
-    counts = np.bincount(numbers, minlength=pattern.nnz)
-    # The first factor is zero, for elements with fewer summands.
-    places = np.zeros((int(counts.max(initial=1)), pattern.nnz), np.intp)
-    firsts = np.concatenate([[0], np.cumsum(counts)])
-    places[np.arange(len(numbers)) - firsts[numbers], numbers] = at
-    return places
-
-
-def _run(graph: Graph, leaves: Sequence[Any]) -> _Sum:
-    """Evaluate a graph on the leaves and on the vector, which stands for itself."""
     vector = graph.inputs[-1]
     found: dict[Any, Any] = dict(graph.constants)
     found.update(zip(graph.inputs, leaves, strict=False))
     size = vector.aval.size
-    found[vector] = _Sum(vector.aval.shape, [_Term(np.arange(size), None)])
+    found[vector] = _Sum(vector.aval.shape, [Term(np.arange(size), None)])
     zeros = {var for var, value in graph.constants if _is_zero(value)}
     for equation in graph.equations:
         values = [x.value if type(x) is Literal else found[x] for x in equation.operands]
@@ -210,7 +139,7 @@ def _run(graph: Graph, leaves: Sequence[Any]) -> _Sum:
         if any(type(x) is _Sum for x in operands):
             rule = _RULES.get(equation.primitive)
             if rule is None:
-                raise _NotLikeThis
+                raise NotOfTerms
             found[equation.results[0]] = rule(equation, *operands)
             continue
         results = bind(equation.primitive, tuple(values), equation.params)
@@ -220,8 +149,8 @@ def _run(graph: Graph, leaves: Sequence[Any]) -> _Sum:
             zeros.add(equation.results[0])
     (y,) = graph.outputs
     if type(found.get(y)) is not _Sum:
-        raise _NotLikeThis
-    return found[y]
+        raise NotOfTerms
+    return found[y].terms
 
 
 class _Zero(NamedTuple):
@@ -239,7 +168,7 @@ def _summand(x: Any) -> _Sum:
     if type(x) is _Zero or (type(x) in (int, float, np.float64, np.float32) and x == 0):
         return _Sum(aval_of(x).shape if type(x) is not _Zero else x.aval.shape, [])
     if type(x) is not _Sum:
-        raise _NotLikeThis
+        raise NotOfTerms
     return x
 
 
@@ -270,19 +199,19 @@ def _divided(equation: Equation, a: Any, b: Any) -> _Sum:
 
 def _scaled(equation: Equation, x: Any, other: Any, by: Callable[[Any], Any]) -> _Sum:
     if type(x) is not _Sum or type(other) in (_Sum, _Zero):
-        raise _NotLikeThis
+        raise NotOfTerms
     shape = _shape(equation)
 
     def scaled(factor: Any) -> Any:
         y = by(factor)
-        return y if _is_number(y) else broadcast_to(y, shape)
+        return y if is_number(y) else broadcast_to(y, shape)
 
     return x.broadcast(shape).scaled(scaled)
 
 
 def _chosen(equation: Equation, c: Any, a: Any, b: Any) -> _Sum:
     if type(c) in (_Sum, _Zero):
-        raise _NotLikeThis
+        raise NotOfTerms
     shape, one = _shape(equation), equation.results[0].aval.dtype.type(1)
     first = _summand(a).broadcast(shape)
     first = first.scaled(lambda factor: broadcast_to(select(c, one if factor is None else factor, 0), shape))
@@ -293,7 +222,7 @@ def _chosen(equation: Equation, c: Any, a: Any, b: Any) -> _Sum:
 def _moved(equation: Equation, x: Any, *arrays: Any) -> _Sum:
     """Move the sources by the primitive itself, run on the numbers of the elements."""
     if type(x) is not _Sum or any(type(a) is not np.ndarray for a in arrays):
-        raise _NotLikeThis
+        raise NotOfTerms
     primitive, params = equation.primitive, equation.params
     numbers = np.arange(1, math.prod(x.shape) + 1).reshape(x.shape)
     places = np.ravel(primitive.numpy(numbers, *arrays, **params)) - 1
@@ -316,13 +245,13 @@ def _scattered(equation: Equation, *operands: Any) -> _Sum:
 def _placed(v: _Sum, shape: tuple[int, ...], index: Index, arrays: Sequence[Any]) -> _Sum:
     """Return zeros with the elements of a sum at an index that selects no element twice."""
     if any(type(a) is not np.ndarray for a in arrays):
-        raise _NotLikeThis
+        raise NotOfTerms
     targets = np.arange(math.prod(shape)).reshape(shape)[index.filled(tuple(arrays))]
     v, flat = v.broadcast(np.shape(targets)), np.ravel(targets)
     places = np.full(math.prod(shape), -1)
     places[flat] = np.arange(flat.size)
     if np.count_nonzero(places >= 0) < flat.size:
-        raise _NotLikeThis
+        raise NotOfTerms
     return v.each(shape, places, lambda factor: scatter([(factor, index, tuple(arrays))], shape))
 
 
@@ -342,7 +271,7 @@ def _summed(equation: Equation, x: _Sum) -> _Sum:
     kept = [i for i in range(len(x.shape)) if i not in axes]
     count = math.prod(x.shape[i] for i in axes)
     if count > _LONGEST_SUM:
-        raise _NotLikeThis
+        raise NotOfTerms
     order, shape = (*kept, *axes), _shape(equation)
     places = np.arange(math.prod(x.shape)).reshape(x.shape).transpose(order).reshape(-1, count)
     total = _Sum(shape, [])

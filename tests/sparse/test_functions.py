@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from scipy.integrate import solve_ivp
-from scipy.optimize import least_squares, minimize, root
+from scipy.optimize import least_squares, minimize, root, rosen_hess_prod
 from scipy.sparse.linalg import spsolve
 
 import funcgrad as fg
@@ -21,9 +21,17 @@ from funcgrad.errors import (
     PatternSizeError,
     TracerArrayConversionError,
 )
+from funcgrad.sparse import _plan
 from tests.sparse._cases import CASES, Case
 
 MODES = [None, "forward", "reverse", "both"]
+
+
+@pytest.fixture(params=["directly", "by products"])
+def computed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elements that can be computed directly are computed so, and then by products as all others."""
+    if request.param == "by products":
+        monkeypatch.setattr(_plan, "elements_of", lambda *args, **options: None)
 
 
 def points(shape: tuple[int, ...]) -> list[np.ndarray]:
@@ -71,7 +79,7 @@ def test_a_pattern_has_the_elements_that_are_nonzero_somewhere(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if name not in ("a Fourier transform", "an empty argument")])
-def test_a_hessian_is_the_dense_one(name: str) -> None:
+def test_a_hessian_is_the_dense_one(name: str, computed: None) -> None:
     f, shape, _ = CASES[name]
 
     def energy(x: Any) -> Any:
@@ -128,6 +136,15 @@ def test_the_colors_that_must_be_reached() -> None:
     assert fg.sparse.hessian(lambda x: np.sum(x**2 * x[0])).colors(x).products == 2
 
 
+def test_many_unknowns(computed: None) -> None:
+    x, v = np.random.default_rng(1).normal(size=(2, 100_000))
+    product = fg.sparse.jacobian(tridiagonal)(x) @ v
+    np.testing.assert_allclose(product, fg.jvp(tridiagonal, (x,), (v,))[1], rtol=1e-9, atol=1e-9)
+    hessian = fg.sparse.hessian(rosen)(x)
+    assert hessian.nnz == 299_998
+    np.testing.assert_allclose(hessian @ v, rosen_hess_prod(x, v), rtol=1e-9, atol=1e-6)
+
+
 def test_the_structure_stays_where_elements_are_zero() -> None:
     jac = fg.sparse.jacobian(lambda x: x[1:] * x[:-1])
     at_zero, elsewhere = jac(np.zeros(5)), jac(np.ones(5))
@@ -151,7 +168,7 @@ def test_results_are_the_callers_own() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("engine", ["numpy", "xla", "numba"])
-def test_engines_and_dtypes(engine: str, dtype: Any) -> None:
+def test_engines_and_dtypes(engine: str, dtype: Any, computed: None) -> None:
     if engine == "numba":
         pytest.importorskip("numba")
     x = np.linspace(-1, 1, 7).astype(dtype)
@@ -209,7 +226,7 @@ def test_custom_rules_are_followed() -> None:
         fg.sparse.jacobian(backward_only, mode="forward")(np.ones(3))
 
 
-def test_values_compose() -> None:
+def test_values_compose(computed: None) -> None:
     x = np.linspace(0.5, 1.5, 6)
     jac, values = fg.sparse.jacobian(tridiagonal), fg.sparse.jacobian_values(tridiagonal)
     np.testing.assert_array_equal(values(x), jac(x).data)
