@@ -113,7 +113,7 @@ def cond(w: Writer, equation: Equation, i: int) -> list[str] | None:
 
 
 class _Carried:
-    """What a loop carries from round to round: a name for each, and whether a round may write to its memory.
+    """The values that a loop carries: a name for each, and whether a round may write to its memory.
 
     Args:
         w: the writer of the program around the loop.

@@ -149,7 +149,7 @@ class Whole(Part):
             if start is None:
                 lines.append(f"{arguments[-1]} = {w.numpy(np.empty)}({shape or (1,)}, {dtype})")
             else:
-                # What a loop carries has the memory of its result.
+                # A carried value has the memory of its result.
                 value = w.name(equation.operands[start])
                 given = value if shape else f"[{value}]"
                 lines.append(f"{arguments[-1]} = {w.numpy(np.array)}({given}, {dtype}, order='C')")

@@ -153,6 +153,9 @@ def _repeat(self: Any, *repeats: Any, axis: Any = None) -> Any:
     if axis is not None:
         return fnp.repeat(self, repeats[0], axis)
     given = tuple(repeats[0]) if len(repeats) == 1 and isinstance(repeats[0], list | tuple) else repeats
+    wrong = next((x for x in given if not hasattr(x, "__index__")), None)
+    if wrong is not None:
+        raise TypeError(f"repeat(): argument 'repeats' must be ints, not {type(wrong).__name__}")
     if len(given) < len(self.shape):
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     if min(given, default=0) < 0:

@@ -196,7 +196,8 @@ def operands_for(ufunc: np.ufunc, values: tuple) -> tuple:
             return values
     values = tuple([as_value(x) for x in values])
     rule = _promotion_of(values)
-    if rule is not None and any(len(set(loop.partition("->")[0])) == 1 for loop in ufunc.types):
+    one = rule is not None and any(len(set(loop.partition("->")[0])) == 1 for loop in ufunc.types)
+    if rule is not None and one and all(type(x) in PYTHON_NUMBERS or x.dtype.kind not in "OSUMm" for x in values):
         dtype = rule(values, ufunc)
         values = tuple([x if type(x) in PYTHON_NUMBERS else cast(x, dtype) for x in values])
     if ufunc in _COMPARISONS:

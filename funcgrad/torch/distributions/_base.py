@@ -1,4 +1,4 @@
-"""What all distributions have: shapes, samples, checks of parameters."""
+"""Shapes, samples and checks of parameters: the base of all distributions."""
 
 from __future__ import annotations
 

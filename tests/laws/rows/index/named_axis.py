@@ -3,7 +3,7 @@
 import numpy as np
 
 from funcgrad._core.trace.batch import NamedAxis
-from funcgrad._ops.program.named_axis import all_gather_p
+from funcgrad._ops.index.named_axis import all_gather_p
 from tests.laws.rows._row import Row
 
 ELSEWHERE = "outside of a mapping an element has no others; tests/_transforms/test_named_axis.py compares it with JAX"
