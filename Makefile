@@ -15,13 +15,17 @@ SECONDS ?= 60
 # Pinned: where a CPU build of this release is at hand, a plain range would pass it over for one with CUDA.
 TORCH ?= torch==2.13.0
 
+# The Pythons of this machine that funcgrad supports, free-threaded ones too.
+PYTHONS ?= $(or $(strip $(foreach version,3.11 3.12 3.13 3.13t 3.14 3.14t,\
+	$(if $(shell python$(version) --version 2>/dev/null),python$(version)))),$(PYTHON))
+
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(PIP_PRE),--pre)
 
-.PHONY: help train gallery test test-long test-torch record test-lowest test-without-jax tails fuzz own-tests lint format types docs package bench array-api clients torch clean
+.PHONY: help train gallery test test-python test-long test-torch record test-lowest test-without-jax tails fuzz own-tests lint format types docs package bench array-api clients torch clean
 
 help:
-	@echo "make train | gallery | test | test-long | test-torch | record | test-lowest | test-without-jax | tails | fuzz | own-tests | lint | format | types | docs | package | bench | array-api | clients | torch | clean"
+	@echo "make train | gallery | test | test-python | test-long | test-torch | record | test-lowest | test-without-jax | tails | fuzz | own-tests | lint | format | types | docs | package | bench | array-api | clients | torch | clean"
 
 train: $(VENV)/.has-examples
 	$(BIN)/python examples/digits.py $(ARGS)
@@ -33,6 +37,10 @@ gallery: $(VENV)/.has-examples
 # Stretches of tests go to one worker: what neighbours share is computed once.
 test: $(VENV)/.has-test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not long" $(ARGS)
+
+# The tests on another Python, in an environment of its own: make test-python PYTHON=python3.13 ARGS="tests/tree"
+test-python:
+	$(MAKE) test VENV=.venv-$(notdir $(PYTHON))
 
 # Random programs, programs that are killed, and every rule once more under JAX and as compiled loops.
 test-long: $(VENV)/.has-test
@@ -83,13 +91,18 @@ docs: $(VENV)/.has-docs
 	$(BIN)/python docs/_site/links.py build/docs/html
 	@echo "build/docs/html/index.html"
 
-# The archive and the wheel, in dist; the wheel is installed where nothing else is, imported, and computes a gradient.
+# The archive and the wheel, in dist. On each Python of PYTHONS the wheel is installed where nothing else is, imported, and
+# computes a gradient.
 package: $(VENV)/.has-build
-	rm -rf dist .venv-package
+	rm -rf dist .venv-package*
 	$(BIN)/python -m build --outdir dist .
-	$(PYTHON) -m venv .venv-package
-	.venv-package/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
-	.venv-package/bin/python -P -W error tests/installed.py
+	set -e; for python in $(PYTHONS); do \
+		echo "the wheel on $$python"; \
+		fresh=.venv-package-$$(basename $$python); \
+		$$python -m venv $$fresh; \
+		$$fresh/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl; \
+		$$fresh/bin/python -P -W error tests/installed.py; \
+	done
 
 bench: $(VENV)/.has-bench
 	$(BIN)/python -m benchmarks $(ARGS)
@@ -107,7 +120,7 @@ clients: .venv-clients/.has-clients
 torch: $(VENV)/.has-torch
 
 clean:
-	rm -rf $(VENV) .venv-clients .venv-package .venv-lowest .venv-without-jax build dist .jax_cache .kernel_cache .pytest_cache .ruff_cache .hypothesis examples/output
+	rm -rf $(VENV) .venv-python* .venv-clients .venv-package* .venv-lowest .venv-without-jax build dist .jax_cache .kernel_cache .pytest_cache .ruff_cache .hypothesis examples/output
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

@@ -23,13 +23,16 @@ SUITES = (
     "training_step",
     "data_parallel",
     "transforms",
+    "taylor",
     "unrolled",
+    "loops",
     "memory",
     "batching",
     "sgd",
     "adam",
     "imperative",
     "scipy",
+    "sparse",
 )
 
 

@@ -78,8 +78,13 @@ copybutton_prompt_is_regexp = True
 html_theme = "pydata_sphinx_theme"
 html_math_renderer = "mathml"
 html_title = "funcgrad"
+html_logo = html_favicon = "_static/logo.svg"
+html_search_scorer = "_site/scorer.js"
 html_theme_options = {
     "logo": {"text": "funcgrad"},
+    "icon_links": [
+        {"name": "Repository", "url": "https://github.com/funcgrad/funcgrad", "icon": "fa-brands fa-github"},
+    ],
     "navbar_align": "left",
     "header_links_before_dropdown": 7,
     "show_toc_level": 2,

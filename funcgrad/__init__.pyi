@@ -46,6 +46,7 @@ from ._transforms.derivative.higher_order import (
     jacobian as jacobian,
     jacrev as jacrev,
 )
+from ._transforms.derivative.jet import jet as jet
 from ._transforms.derivative.laplacian import laplacian as laplacian
 from ._transforms.derivative.reverse import grad as grad, value_and_grad as value_and_grad, vjp as vjp
 from ._transforms.effects import breakpoint as breakpoint, debug_print as debug_print
@@ -108,6 +109,7 @@ __all__ = [
     "jacfwd",
     "jacobian",
     "jacrev",
+    "jet",
     "jit",
     "jvp",
     "laplacian",

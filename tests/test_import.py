@@ -18,7 +18,7 @@ fg.grad(lambda x: np.sum(np.tanh(x)))(np.ones(3))
 print("\\n".join(name for name in sys.modules if name.startswith("funcgrad")))
 """
 # A first gradient needs none of these.
-UNUSED = ("autograd", "extend", "interop", "io", "nn", "optim", "scipy", "sharding", "sparse", "testing")
+UNUSED = ("autograd", "extend", "interop", "io", "jax", "nn", "optim", "scipy", "sharding", "sparse", "testing")
 
 
 def test_a_first_gradient_loads_what_it_needs() -> None:
@@ -31,6 +31,12 @@ def test_a_first_gradient_loads_what_it_needs() -> None:
 
 def test_importing_funcgrad_imports_neither_jax_nor_scipy() -> None:
     program = "import sys, funcgrad; sys.exit(', '.join({'jax', 'scipy'} & sys.modules.keys()) or 0)"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_importing_jaxs_names_imports_no_jax() -> None:
+    program = "import sys, funcgrad.jax; sys.exit('jax' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

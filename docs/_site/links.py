@@ -1,6 +1,7 @@
 """Check the links of the built site: ``python docs/_site/links.py build/docs/html``.
 
-Each leads to a page and, where it names one, to a place that is there; so do the README's links to the site.
+Each link leads to a page that exists and, where it names a place, to a place on that page. The same holds for the
+README's links to pages of `docs/`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import unquote
 
-ADDRESS = "https://funcgrad.github.io/funcgrad/"
 README = Path(__file__).parents[2] / "README.md"
 # What themes bring along are templates, and frames are pages of their own.
 _TEMPLATES, _FRAMES = "{{", re.compile(r'<iframe srcdoc="[^"]*"')
@@ -47,8 +47,8 @@ def broken(site: Path) -> Iterator[str]:
         yield from (
             f"{page.relative_to(site)}: {link}" for link in sorted(set(links(page))) if leads_nowhere(site, page, link)
         )
-    for link in re.findall(rf"{re.escape(ADDRESS)}([^)\s]*)", README.read_text(encoding="utf-8")):
-        if leads_nowhere(site, site / "index.html", link or "index.html"):
+    for link in re.findall(r"\]\(docs/([^)\s]+)\.md\)", README.read_text(encoding="utf-8")):
+        if leads_nowhere(site, site / "index.html", f"{link}.html"):
             yield f"README.md: {link}"
 
 

@@ -56,6 +56,8 @@ def told(module: str, name: str, value: Any) -> list[str]:
 
 
 def _told(path: str, module: str, name: str, value: Any) -> list[str]:
+    if path.startswith("jax"):
+        return [f"*In the original*: {link_of(path)}", ""]
     row = rows().get(path, rows().get(f"{module.removeprefix('funcgrad.')}.{name}", []))
     lines = []
     if row:
@@ -77,6 +79,8 @@ def link_of(path: str) -> str:
     """The page of NumPy's or SciPy's reference."""
     if path.startswith("numpy."):
         return f"`{path} <https://numpy.org/doc/stable/reference/generated/{path}.html>`__"
+    if path.startswith("jax"):
+        return f"`{path} <https://docs.jax.dev/en/latest/_autosummary/{path}.html>`__"
     return f"`{path} <https://docs.scipy.org/doc/scipy/reference/generated/{path}.html>`__"
 
 

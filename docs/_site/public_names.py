@@ -30,6 +30,7 @@ CHAPTERS = {
     "PyTorch's namespace": ("funcgrad.torch",),
     "Trees and files": ("funcgrad.tree", "funcgrad.io"),
     "Other libraries": ("funcgrad.interop",),
+    "JAX's names": ("funcgrad.jax",),
     "Errors, checks, extension": (
         "funcgrad.errors",
         "funcgrad.testing",
@@ -59,8 +60,9 @@ GROUPS = {
         "_choose": "Choosing and indexing",
     },
 }
-# Functions that NumPy or SciPy name: what they compute is said there, and what is said here is made by calling them.
-MIRRORS = ("funcgrad.numpy", "funcgrad.scipy", "funcgrad.torch")
+# Functions that NumPy, SciPy, JAX or PyTorch name. The pages of these libraries say what they compute; what is said
+# here is made by calling them.
+MIRRORS = ("funcgrad.numpy", "funcgrad.scipy", "funcgrad.torch", "funcgrad.jax")
 
 
 @dataclass

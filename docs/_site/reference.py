@@ -126,8 +126,12 @@ def _is_function_too(module: str) -> bool:
     return bool(parent) and callable(vars(importlib.import_module(parent)).get(name))
 
 
-def _rank(heading: str) -> tuple[bool, str]:
-    return heading == "For all rules", heading
+# The optimizers that most people use come first; the others follow by name.
+_FIRST = ("SGD", "Adam", "AdamW", "RMSprop")
+
+
+def _rank(heading: str) -> tuple[bool, int, str]:
+    return heading == "For all rules", _FIRST.index(heading) if heading in _FIRST else len(_FIRST), heading
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -1,7 +1,6 @@
-"""Lay out boxes: igraph assigns layers within each group, then sizes and positions follow from the inside out.
+"""Lay out boxes: layers within each group, then sizes and positions from the inside out.
 
-igraph assigns a layer to each box and orders each layer with few crossings (Sugiyama, Tagawa and Toda, *Methods for
-Visual Understanding of Hierarchical System Structures*, 1981). ``places.py`` computes the positions along a layer.
+``order.py`` orders each layer with few crossings. ``places.py`` computes the positions along a layer.
 ``page.js`` repeats this when blocks are folded.
 """
 
@@ -11,30 +10,14 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from funcgrad._core.lazy import LazyModule
 from funcgrad._report.items import BACKWARD, Item
+from funcgrad._report.order import ordered
 from funcgrad._report.places import along
-
-_igraph: Any = LazyModule("igraph")
 
 # In pixels: the width of a letter, the gap between boxes, the margin of a group and the height of its title.
 LETTER, SMALL_LETTER = 7.0, 6.1
 HEIGHT, HALF_HEIGHT, LAYER_GAP, PADDING, TITLE, COLUMN_GAP = 40.0, 24.0, 34.0, 16.0, 26.0, 90.0
 DOOR_GAP = 12.0
-
-
-def require_igraph(asked: str) -> None:
-    """Raise our own error if igraph is not installed."""
-    try:
-        _ = _igraph.Graph
-    except ModuleNotFoundError as error:
-        if error.name != "igraph":
-            raise
-        raise ModuleNotFoundError(
-            f"{asked}: igraph lays out graphs, and it is not installed. Install it (pip install 'funcgrad[viz]'), or "
-            "write graph.to_dot() to a file for Graphviz.",
-            name="igraph",
-        ) from None
 
 
 class Layers:
@@ -70,7 +53,7 @@ def layers_of(group: Item, borders: Borders) -> Layers:
                 nodes.append(len(ports) - 1)
                 pairs.append((port, i) if entering else (i, port))
     depths = _depths(len(group.children), len(nodes), pairs)
-    # An edge that spans several layers has a bend in each layer between; igraph orders bends like boxes.
+    # An edge that spans several layers has a bend in each layer between; bends are ordered like boxes.
     bends, steps, ways = len(ports), [], {}
     for a, b in pairs:
         chain = [a, *range(len(nodes), len(nodes) + depths[b] - depths[a] - 1), b]
@@ -82,10 +65,7 @@ def layers_of(group: Item, borders: Borders) -> Layers:
         # An edge against the order, for example between blocks that are entered again, is drawn but does not affect the
         # layers.
         steps += list(itertools.pairwise(chain)) if depths[a] < depths[b] else []
-    found = _igraph.Graph(n=len(nodes), edges=steps, directed=True).layout_sugiyama(layers=depths)
-    rows: list[list[tuple[float, int]]] = [[] for _ in range(max(depths, default=-1) + 1)]
-    for i, depth in enumerate(depths):
-        rows[depth].append((found.coords[i][0], i))
+    rows = [[nodes[i] for i in row] for row in ordered(depths, steps)]
     edges = [(nodes[a], nodes[b], way) for (a, b), way in ways.items() if max(a, b) < len(group.children)]
     through: dict[tuple[int, bool], list[int]] = {}
     for i, child in enumerate(group.children):
@@ -93,7 +73,7 @@ def layers_of(group: Item, borders: Borders) -> Layers:
             through[id(child), True] = [nodes[port], *ways[port, i]]
         if (port := ports.get((id(child), False))) is not None:
             through[id(child), False] = [*ways[i, port], nodes[port]]
-    return Layers([[nodes[i] for _, i in sorted(row)] for row in rows], edges, through)
+    return Layers(rows, edges, through)
 
 
 def lifted(group: Item) -> list[tuple[int, int]]:

@@ -6,14 +6,13 @@ import functools
 import json
 import os
 from html import escape
-from importlib.util import find_spec
 from pathlib import Path
 from string import Template
 
 from funcgrad._core.graph.ir import Graph
 from funcgrad._report.draw import Drawing, as_data
 from funcgrad._report.items import counted
-from funcgrad._report.layout import has_columns, require_igraph
+from funcgrad._report.layout import has_columns
 
 _FOLDER = Path(__file__).parent
 # For notebooks: a height that fits on a screen with the cell.
@@ -22,7 +21,6 @@ _HEIGHT = 560
 
 def show(graph: Graph, path: str | os.PathLike[str]) -> None:
     """Write the page."""
-    require_igraph("show")
     Path(path).write_text(page(graph), encoding="utf-8")
 
 
@@ -41,10 +39,8 @@ def page(graph: Graph) -> str:
     )
 
 
-def in_notebook(graph: Graph) -> str | None:
-    """Return the page in a frame; an empty string, so that a notebook shows the text, if igraph is not installed."""
-    if find_spec("igraph") is None:
-        return None
+def in_notebook(graph: Graph) -> str:
+    """Return the page in a frame."""
     style = f"width:100%;height:{_HEIGHT}px;border:1px solid rgba(128,128,128,0.3);border-radius:8px"
     return f'<iframe srcdoc="{escape(page(graph))}" style="{style}" title="graph {escape(graph.name)}"></iframe>'
 

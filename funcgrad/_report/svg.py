@@ -10,7 +10,7 @@ from typing import Any
 from funcgrad._core.graph.ir import Graph
 from funcgrad._report.draw import Drawing, edges_shown, meeting
 from funcgrad._report.items import BACKWARD, Item
-from funcgrad._report.layout import Placed, has_columns, require_igraph
+from funcgrad._report.layout import Placed, has_columns
 
 _FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 # The fill colour, line colour and text colour of each kind of box.
@@ -26,7 +26,6 @@ _EDGE, _ACROSS = "#6b7683", "#b3a397"
 
 def to_svg(graph: Graph, path: str | os.PathLike[str], fold: bool | None = None) -> None:
     """Return the picture of a graph."""
-    require_igraph("to_svg")
     drawing = Drawing(graph)
     opened = drawing.opened if fold is None else drawing.columns if fold else drawing.all_open
     with open(path, "w", encoding="utf-8") as file:

@@ -35,7 +35,7 @@ class _Show(NamedTuple):
         self.show(unflatten(self.treedef, [next(coming) if leaf is _COMES else leaf for leaf in self.leaves]))
 
 
-def _bind(show: Callable[[Any], None], name: str, tree: Any, ordered: bool) -> None:
+def effect(show: Callable[[Any], None], name: str, tree: Any, ordered: bool) -> None:
     found, treedef = flatten(tree)
     leaves = [taken(leaf) for leaf in found]
     known = tuple([_COMES if is_value(leaf) else leaf for leaf in leaves])
@@ -132,7 +132,7 @@ def debug_print(template: str, *args: Any, ordered: bool = False, **kwargs: Any)
             "fg.debug_print('x = {}', x)."
         )
     _check(template, args, kwargs)
-    _bind(_Printed(template), f"print {template!r}", (args, kwargs), ordered)
+    effect(_Printed(template), f"print {template!r}", (args, kwargs), ordered)
 
 
 class _Printed(NamedTuple):
@@ -169,7 +169,7 @@ def breakpoint(*, ordered: bool = False, **values: Any) -> None:  # noqa: A001  
     """
     frame = _user_frame()
     stop = _Stop(frame.f_code.co_name, Line(frame.f_code.co_filename, frame.f_lineno), frame.f_globals)
-    _bind(stop, f"breakpoint {stop.line}", values or dict(frame.f_locals), ordered)
+    effect(stop, f"breakpoint {stop.line}", values or dict(frame.f_locals), ordered)
 
 
 def _user_frame() -> FrameType:

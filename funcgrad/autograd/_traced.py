@@ -104,6 +104,11 @@ def lift(x: Any) -> Any:
     return TRACED.constant(x)
 
 
+def is_lifted(x: Any) -> bool:
+    """Return whether a value is a tensor around an array or a traced value."""
+    return type(x) is TracedTensor
+
+
 def lower(x: Any) -> Any:
     """Return the array or traced value inside of a lifted tensor; other objects as they are."""
     return x._value if type(x) is TracedTensor else x

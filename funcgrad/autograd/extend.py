@@ -2,6 +2,7 @@
 
 from funcgrad._public import publish
 from funcgrad.autograd._methods.generators import Generator, default_generator
+from funcgrad.autograd._methods.names import Shape
 from funcgrad.autograd._methods.results import RETURN_TYPES
 from funcgrad.autograd._methods.to import device, number_dtype
 from funcgrad.autograd._tape.base import is_tensor, set_value
@@ -9,11 +10,12 @@ from funcgrad.autograd._tape.dtypes import default_dtype, promoted, result_dtype
 from funcgrad.autograd._tape.dtypes import set_default_dtype as set_dtype_of_floats
 from funcgrad.autograd._tape.handles import Hooks, RemovableHandle
 from funcgrad.autograd._tape.mode import recorded
+from funcgrad.autograd._tape.seeds import conjugated
 from funcgrad.autograd._tape.writes import WRITES, type_name
 from funcgrad.autograd._tensor import TRACE, rebuild
 from funcgrad.autograd._text import OPTIONS as PRINT_OPTIONS
 from funcgrad.autograd._torch import array_of, converted, is_torchs
-from funcgrad.autograd._traced import lift, lower, on_values
+from funcgrad.autograd._traced import is_lifted, lift, lower, on_values
 
 __all__ = [
     "PRINT_OPTIONS",
@@ -23,11 +25,14 @@ __all__ = [
     "Generator",
     "Hooks",
     "RemovableHandle",
+    "Shape",
     "array_of",
+    "conjugated",
     "converted",
     "default_dtype",
     "default_generator",
     "device",
+    "is_lifted",
     "is_tensor",
     "is_torchs",
     "lift",

@@ -4,28 +4,18 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
+import ml_dtypes
 import numpy as np
 
 from funcgrad._core.aval import is_floating, is_inexact
-from funcgrad.autograd import Tensor, no_grad
+from funcgrad.autograd import Tensor
 from funcgrad.autograd import tensor as make_tensor
-from funcgrad.autograd.extend import array_of, is_tensor, is_torchs
-from funcgrad.nn._parameter import Parameter
-
-
-class IncompatibleKeys(NamedTuple):
-    """The names that `Module.load_state_dict` did not find, and the names it did not expect."""
-
-    missing_keys: list[str]
-    unexpected_keys: list[str]
-
-    def __repr__(self) -> str:
-        if not any(self):
-            return "<All keys matched successfully>"
-        return f"IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
-
+from funcgrad.autograd.extend import RemovableHandle, is_tensor
+from funcgrad.nn import _hooks as hooks
+from funcgrad.nn._parameter import Buffer, Parameter
+from funcgrad.nn._state import IncompatibleKeys, load, saved_entries
 
 # For each table of a module: the name of its entries in messages, and the types that may be assigned.
 _HELD = {
@@ -57,6 +47,8 @@ class Module:
     """
 
     training: bool
+    # Entries that a state without version numbers may lack, as in PyTorch.
+    _optional_in_state: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         self.__dict__["_parameters"] = {}
@@ -74,9 +66,16 @@ class Module:
             self._forget(name)
             tables[table][name] = value
             return
+        if isinstance(value, Buffer):
+            self._forget(name)
+            self.register_buffer(name, value.data, value.persistent)
+            return
         for table, (what, expected) in _HELD.items():
             if name in tables.get(table, ()):
-                if value is not None and not (table == "_buffers" and is_tensor(value)):
+                held = tables[table][name]
+                # A pure call has put arrays in the place of tensors.
+                is_array = held is not None and not isinstance(held, Module) and not is_tensor(held)
+                if value is not None and not (table == "_buffers" and (is_tensor(value) or is_array)):
                     raise TypeError(f"cannot assign '{type(value).__name__}' as {what} '{name}' ({expected} expected)")
                 tables[table][name] = value
                 return
@@ -99,14 +98,47 @@ class Module:
         ]
         for entries in found:
             del entries[name]
+        self.__dict__.get("_non_persistent_buffers_set", set()).discard(name)
         return bool(found) or self.__dict__.pop(name, None) is not None
+
+    def __dir__(self) -> list[str]:
+        held = [name for table in _HELD for name in self.__dict__.get(table, ())]
+        return sorted({*super().__dir__(), *held})
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the output; subclasses define it."""
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        tables = self.__dict__
+        if any(tables.get(kind) for kind in hooks.KINDS):
+            return hooks.call(self, args, kwargs)
         return self.forward(*args, **kwargs)
+
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Register ``hook(module, args)``, called before ``forward``; its result replaces the arguments."""
+        return hooks.register(self, "_forward_pre_hooks", hooks.Hook(hook, with_kwargs), prepend)
+
+    def register_forward_hook(
+        self,
+        hook: Callable[..., Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> RemovableHandle:
+        """Register ``hook(module, args, output)``, called after ``forward``; its result replaces the output."""
+        return hooks.register(self, "_forward_hooks", hooks.Hook(hook, with_kwargs, always_call), prepend)
+
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Register ``hook(module, grad_output)``; its result replaces the gradients of the outputs."""
+        return hooks.register(self, "_backward_pre_hooks", hooks.Hook(hook), prepend)
+
+    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Register ``hook(module, grad_input, grad_output)``; its result replaces the gradients of the inputs."""
+        return hooks.register(self, "_backward_hooks", hooks.Hook(hook), prepend)
 
     def register_parameter(self, name: str, param: Any) -> None:
         """Add a parameter, or ``None``, under a name."""
@@ -117,14 +149,19 @@ class Module:
             )
         self._parameters[name] = param
 
-    def register_buffer(self, name: str, tensor: Any) -> None:
-        """Add a tensor or an array that is saved with the parameters and not trained."""
+    def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
+        """Add a tensor or an array that is not trained; a persistent one is saved with the parameters."""
         self._check_name("_buffers", name)
         if tensor is not None and not hasattr(tensor, "dtype"):
             raise TypeError(
                 f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (torch Tensor or None required)"
             )
         self._buffers[name] = tensor if tensor is None or is_tensor(tensor) else make_tensor(tensor)
+        left_out: set[str] = self.__dict__.setdefault("_non_persistent_buffers_set", set())
+        if persistent:
+            left_out.discard(name)
+        else:
+            left_out.add(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a module under a name."""
@@ -140,52 +177,95 @@ class Module:
         if not isinstance(name, str):
             raise TypeError(f"{what} name should be a string. Got {type(name).__name__}")
         if "." in name:
-            raise KeyError(f'{what} name can\'t contain "."')
+            got = f", got: {name}" if table == "_modules" else ""
+            raise KeyError(f'{what} name can\'t contain "."{got}')
         if not name:
             raise KeyError(f'{what} name can\'t be empty string ""')
         if hasattr(self, name) and name not in self.__dict__[table]:
             raise KeyError(f"attribute '{name}' already exists")
 
-    def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
-        """Iterate over this module and all beneath it, each once, with dotted names."""
-        seen: set[int] = set()
+    def named_modules(
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
+        """Iterate over this module and all beneath it with dotted names; each once, unless duplicates are kept.
+
+        Modules in ``memo`` are left out, and those found are added to it.
+        """
+        seen = set() if memo is None else memo
         pending: list[tuple[str, Module]] = [(prefix, self)]
         while pending:
             path, module = pending.pop()
-            if id(module) in seen:
+            if remove_duplicate and module in seen:
                 continue
-            seen.add(id(module))
+            seen.add(module)
             yield path, module
-            children = [(f"{path}.{name}" if path else name, child) for name, child in module.named_children()]
-            pending.extend(reversed(children))
+            held = [(name, x) for name, x in module.__dict__["_modules"].items() if x is not None]
+            pending.extend((f"{path}.{name}" if path else name, x) for name, x in reversed(held))
 
     def modules(self) -> Iterator[Module]:
         """Iterate over this module and all beneath it."""
         return (module for _, module in self.named_modules())
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """Iterate over the modules that are attributes of this one, with their names."""
-        return ((name, child) for name, child in self._modules.items() if child is not None)
+        """Iterate over the modules that are attributes of this one, each once, with their names."""
+        seen = set()
+        for name, child in self._modules.items():
+            if child is not None and child not in seen:
+                seen.add(child)
+                yield name, child
 
     def children(self) -> Iterator[Module]:
         """Iterate over the modules that are attributes of this one."""
         return (child for _, child in self.named_children())
 
-    def named_parameters(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Tensor]]:
-        """Iterate over the parameters, each once, with dotted names."""
-        return self._named("_parameters", prefix, recurse)
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """Iterate over the parameters with dotted names; each once, unless duplicates are kept."""
+        return self._named("_parameters", prefix, recurse, remove_duplicate)
 
-    def named_buffers(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Tensor]]:
-        """Iterate over the buffers, each once, with dotted names."""
-        return self._named("_buffers", prefix, recurse)
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """Iterate over the buffers with dotted names; each once, unless duplicates are kept."""
+        return self._named("_buffers", prefix, recurse, remove_duplicate)
 
-    def _named(self, table: str, prefix: str, recurse: bool) -> Iterator[tuple[str, Tensor]]:
+    def _named(self, table: str, prefix: str, recurse: bool, once: bool) -> Iterator[tuple[str, Tensor]]:
         seen: set[int] = set()
-        for path, module in self.named_modules(prefix) if recurse else [(prefix, self)]:
+        modules = self.named_modules(prefix=prefix, remove_duplicate=once) if recurse else [(prefix, self)]
+        for path, module in modules:
             for name, value in module.__dict__[table].items():
-                if value is not None and id(value) not in seen:
+                if value is not None and not (once and id(value) in seen):
                     seen.add(id(value))
                     yield (f"{path}.{name}" if path else name), value
+
+    def get_submodule(self, target: str) -> Module:
+        """Return the module with a dotted name; this module for the empty name."""
+        module = self
+        for name in target.split(".") if target else ():
+            if not hasattr(module, name):
+                raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+            module = getattr(module, name)
+            if not isinstance(module, Module):
+                raise AttributeError(f"`{name}` is not an nn.Module")
+        return module
+
+    def get_parameter(self, target: str) -> Tensor:
+        """Return the parameter with a dotted name."""
+        return self._found("_parameters", target, "an nn.Parameter")
+
+    def get_buffer(self, target: str) -> Tensor:
+        """Return the buffer with a dotted name."""
+        return self._found("_buffers", target, "a buffer")
+
+    def _found(self, table: str, target: str, what: str) -> Tensor:
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if not hasattr(module, name):
+            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+        if name not in module.__dict__[table]:
+            raise AttributeError(f"`{name}` is not {what}")
+        return module.__dict__[table][name]
 
     def parameters(self, recurse: bool = True) -> Iterator[Tensor]:
         """Iterate over the parameters, each once."""
@@ -195,8 +275,8 @@ class Module:
         """Iterate over the buffers, each once."""
         return (x for _, x in self.named_buffers(recurse=recurse))
 
-    def zero_grad(self, set_to_none: bool = False) -> None:
-        """Set the gradients of all parameters to zero, or to ``None``."""
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Set the gradients of all parameters to ``None``, or to zero."""
         for p in self.parameters():
             if p.grad is not None:
                 p.grad = None if set_to_none else p.grad.detach().zero_()
@@ -226,18 +306,27 @@ class Module:
         function(self)
         return self
 
-    def to(self, dtype: Any) -> Self:
-        """Convert parameters and buffers of floating dtypes, in place; only the present device is accepted."""
+    def to(self, *args: Any, non_blocking: bool = False, **kwargs: Any) -> Self:
+        """Convert parameters and buffers of floating dtypes, in place.
+
+        The arguments are those of ``Tensor.to``: a dtype, a device (only the present one is accepted) or a tensor.
+        """
+        del non_blocking
         held = [x for x in [*self.parameters(), *self.buffers()] if is_floating(x.dtype)]
-        new = [x.detach().to(dtype) for x in held]
-        if any(not is_inexact(x.dtype) for x in new):
+        new = [x.detach().to(*args, **kwargs) for x in held]
+        strange = next((x.dtype for x in new if not is_inexact(x.dtype)), None)
+        if strange is not None:
             raise TypeError(
-                f"to: the dtype {np.dtype(dtype)} was asked for; needed a floating or complex one, for parameters. "
+                f"to: the dtype {strange} was asked for; needed a floating or complex one, for parameters. "
                 "Write np.float32, for example."
             )
         for x, value in zip(held, new, strict=True):
             x.data = value
         return self
+
+    def type(self, dst_type: Any) -> Self:
+        """Convert parameters and buffers of floating dtypes, in place."""
+        return self.to(dst_type)
 
     def double(self) -> Self:
         """Convert parameters and buffers to float64, in place."""
@@ -247,80 +336,56 @@ class Module:
         """Convert parameters and buffers to float32, in place."""
         return self.to(np.float32)
 
-    def state_dict(self, prefix: str = "") -> OrderedDict[str, Tensor]:
-        """Return parameters and buffers by their dotted names, in PyTorch's layout.
+    def half(self) -> Self:
+        """Convert parameters and buffers to float16, in place."""
+        return self.to(np.float16)
 
-        They share memory with the module.
+    def bfloat16(self) -> Self:
+        """Convert parameters and buffers to bfloat16, in place."""
+        return self.to(ml_dtypes.bfloat16)
+
+    def cpu(self) -> Self:
+        """Return the module, whose values are on the CPU if they are NumPy's."""
+        return self.to("cpu")
+
+    def state_dict(
+        self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False
+    ) -> OrderedDict[str, Tensor]:
+        """Return parameters and persistent buffers by their dotted names, in PyTorch's layout.
+
+        They share memory with the module; with ``keep_vars`` they are the module's own tensors.
         """
-        return OrderedDict((name, value.detach()) for name, value in _entries(self, prefix))
+        held = OrderedDict() if destination is None else destination
+        for entry in saved_entries(self, prefix):
+            held[entry.path] = entry.value if keep_vars or not is_tensor(entry.value) else entry.value.detach()
+        return held
 
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> IncompatibleKeys:
-        """Copy values into parameters and buffers.
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> IncompatibleKeys:
+        """Copy values into parameters and buffers; a state that is refused changes nothing.
 
         Args:
             state_dict: tensors or arrays by dotted names: the result of `state_dict`, here or in PyTorch.
             strict: refuse names that are missing or unknown.
+            assign: replace parameters and buffers, rather than copy into them; the dtype becomes that of the state.
 
         Raises:
-            RuntimeError: names or shapes do not match; the message is PyTorch's.
+            RuntimeError: names or shapes do not match; the message is PyTorch's and lists all of them.
         """
-        if not isinstance(state_dict, Mapping):
-            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
-        state_dict = {name: array_of(value) if is_torchs(value) else value for name, value in state_dict.items()}
-        own = dict(_entries(self, ""))
-        keys = IncompatibleKeys([k for k in own if k not in state_dict], [k for k in state_dict if k not in own])
-        problems = _key_problems(keys) if strict else []
-        problems += [
-            f"size mismatch for {name}: copying a param with shape {_size(state_dict[name])} from checkpoint, the "
-            f"shape in current model is {_size(x)}."
-            for name, x in own.items()
-            if name in state_dict and np.shape(_value(state_dict[name])) != x.shape
-        ]
-        if problems:
-            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(problems))
-        with no_grad():
-            for name, x in own.items():
-                if name in state_dict:
-                    x.copy_(state_dict[name])
-        return keys
+        return load(self, state_dict, strict, assign)
 
     def extra_repr(self) -> str:
         """Return the text between the parentheses of the module's repr."""
         return ""
 
+    def _get_name(self) -> str:
+        return type(self).__name__
+
     def __repr__(self) -> str:
         children = [f"({name}): " + repr(child).replace("\n", "\n  ") for name, child in self._modules.items()]
         extra = self.extra_repr()
-        if not children:
-            return f"{type(self).__name__}({extra})"
-        return f"{type(self).__name__}(\n  " + "\n  ".join([*([extra] if extra else []), *children]) + "\n)"
-
-
-def _entries(module: Module, prefix: str) -> Iterator[tuple[str, Tensor]]:
-    """Return parameters and buffers with their dotted names; a shared one appears under each of its names."""
-    for name, value in (*module.__dict__["_parameters"].items(), *module.__dict__["_buffers"].items()):
-        if value is not None:
-            yield prefix + name, value
-    for name, child in module.named_children():
-        yield from _entries(child, f"{prefix}{name}.")
-
-
-def _value(x: Any) -> Any:
-    return x._value if is_tensor(x) else x
-
-
-def _size(x: Any) -> str:
-    return f"torch.Size({list(np.shape(_value(x)))})"
-
-
-def _key_problems(keys: IncompatibleKeys) -> list[str]:
-    problems = []
-    if keys.missing_keys:
-        problems.append(f"Missing key(s) in state_dict: {', '.join(map(_quoted, keys.missing_keys))}. ")
-    if keys.unexpected_keys:
-        problems.append(f"Unexpected key(s) in state_dict: {', '.join(map(_quoted, keys.unexpected_keys))}. ")
-    return problems
-
-
-def _quoted(name: str) -> str:
-    return f'"{name}"'
+        if not children and "\n" not in extra:
+            return f"{self._get_name()}({extra})"
+        lines = [*(extra.split("\n") if extra else []), *children]
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"

@@ -1,4 +1,4 @@
-"""``Parameter``: a tensor that a module registers."""
+"""``Parameter`` and ``Buffer``: tensors that a module registers."""
 
 from __future__ import annotations
 
@@ -33,3 +33,26 @@ class Parameter(metaclass=_ParameterType):
         made: Tensor = data.detach() if is_tensor(data) else tensor(data)
         made._is_parameter = True
         return made.requires_grad_(requires_grad)
+
+
+class Buffer:
+    """Mark a tensor that a `Module` registers as a buffer when it is assigned to an attribute.
+
+    The attribute is then the tensor itself.
+
+    Args:
+        data: a tensor or an array.
+        persistent: whether the state of the module contains it.
+
+    Example:
+        >>> from funcgrad import nn
+        >>> from funcgrad.autograd import tensor
+        >>> module = nn.Module()
+        >>> module.offset = nn.Buffer(tensor([1.0]))
+        >>> module.state_dict()["offset"]
+        tensor([1.])
+    """
+
+    def __init__(self, data: Any, *, persistent: bool = True) -> None:
+        self.data = data
+        self.persistent = persistent

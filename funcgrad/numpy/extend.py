@@ -9,9 +9,17 @@ from funcgrad.numpy._base.axes import ALL_AXES, normalize_axes, normalize_axis
 from funcgrad.numpy._base.concrete import concrete_value, innermost, known_value
 from funcgrad.numpy._base.convert import as_value, dtype_of, kind_of, operands_for, promote
 from funcgrad.numpy._base.dispatch import functions, implements, is_covered, special_functions
-from funcgrad.numpy._base.foreign import holds_tracer, is_foreign_array, is_number_dtype, is_object_array, is_sparse
+from funcgrad.numpy._base.foreign import (
+    holds_tracer,
+    is_foreign_array,
+    is_number_dtype,
+    is_object_array,
+    is_sparse,
+    stands_for_numbers,
+)
 from funcgrad.numpy._base.strict import bits as float_bits
 from funcgrad.numpy._base.strict import numpy_promotion, widening
+from funcgrad.numpy._choose.assign import immutable
 from funcgrad.numpy._choose.at import At
 from funcgrad.numpy._choose.indexing import getitem, parse
 from funcgrad.numpy._choose.where import clamp
@@ -37,6 +45,7 @@ __all__ = [
     "functions",
     "getitem",
     "holds_tracer",
+    "immutable",
     "implements",
     "innermost",
     "intercept",
@@ -58,6 +67,7 @@ __all__ = [
     "sliding_window_view",
     "special_functions",
     "squares",
+    "stands_for_numbers",
     "systems",
     "widening",
 ]

@@ -66,13 +66,15 @@ def jacobian(
 
     The pattern comes from the program of ``f``: which elements each operation reads. Columns that share no row are
     computed together, by one product of the Jacobian with a vector; a tridiagonal Jacobian of any size takes three. All
-    products are one batched evaluation, compiled once.
+    products are one batched evaluation, compiled once. Where the program of a product only moves, scales and adds
+    elements, the elements of the Jacobian are computed directly.
 
     Args:
         f: a function that returns one float array. It may have other arguments, which may be pytrees.
         argnums: the position of the argument to differentiate by, one float array ``x``.
         mode: ``"forward"`` (products with columns), ``"reverse"`` (products with rows), ``"both"`` (the longest rows by
-            products with rows, the others by columns), or ``None``, which takes the fewest products.
+            products with rows, the others by columns), or ``None``, which takes the fewest products, or none where the
+            elements can be computed directly.
         engine: the engine that compiles the products: ``"numpy"``, ``"numba"`` or ``"xla"``.
         max_nonzeros: the most entries of a pattern, also of intermediate arrays. Each takes 5 to 9 bytes.
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from funcgrad._core.bind import Tracer
+from funcgrad._core.bind import Tracer, is_value
 from funcgrad._core.graph.simplify import avals_of
 from funcgrad._public import published_as
 from funcgrad._transforms.base.arguments import argument_name, differentiable_leaves, name_of, taken
@@ -18,7 +18,7 @@ from funcgrad.errors import NotDifferentiableError, TracerArrayConversionError
 from funcgrad.sparse._colors import Colors
 from funcgrad.sparse._pattern import rows_of
 from funcgrad.sparse._plan import Call, Plan, Request
-from funcgrad.tree import flatten, leaves
+from funcgrad.tree import flatten, leaves, unflatten
 
 # Plans that a function keeps. The one that was not used for the longest time is dropped first.
 _MOST_PLANS = 16
@@ -150,11 +150,11 @@ class SparseDerivative:
 
         Only shapes and dtypes of the arguments are used.
         """
-        return self._plans.find(args, kwargs)[0].pattern.copy()
+        return self._plan_of_types(args, kwargs).pattern.copy()
 
     def colors(self, *args: Any, **kwargs: Any) -> Colors:
         """Return which columns and which rows are computed together."""
-        found = self._plans.find(args, kwargs)[0].colors
+        found = self._plan_of_types(args, kwargs).colors
         return Colors(found.columns.copy(), found.rows.copy())
 
     def structure(self, *args: Any, **kwargs: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -162,10 +162,23 @@ class SparseDerivative:
 
         cyipopt's ``jacobianstructure`` asks for them.
         """
-        pattern = self._plans.find(args, kwargs)[0].pattern
+        pattern = self._plan_of_types(args, kwargs).pattern
         return rows_of(pattern), pattern.indices.copy()
 
     def values(self, *args: Any, **kwargs: Any) -> Any:
         """Return the elements in the order of `structure`, also for traced arguments."""
         plan, dynamic = self._plans.find(args, kwargs)
         return plan.values(*dynamic)
+
+    def _plan_of_types(self, args: tuple, kwargs: dict[str, Any]) -> Plan:
+        """Return the plan for arguments of which only the types are used."""
+        found, in_tree = flatten((args, kwargs))
+        args, kwargs = unflatten(in_tree, list(map(_with_numbers, found)))
+        return self._plans.find(args, kwargs)[0]
+
+
+def _with_numbers(leaf: Any) -> Any:
+    """Return zeros for an object that has only a shape and a dtype. They need no memory."""
+    if is_value(leaf) or not is_stageable(leaf):
+        return leaf
+    return np.broadcast_to(np.zeros((), leaf.dtype), leaf.shape)

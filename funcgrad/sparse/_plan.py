@@ -28,6 +28,7 @@ from funcgrad._transforms.vmap import mapped
 from funcgrad.errors import NonScalarOutputError, NotDifferentiableError
 from funcgrad.sparse._colors import Colors, colors_of, places_of
 from funcgrad.sparse._follow import pattern_of
+from funcgrad.sparse._terms import Elements, elements_of
 from funcgrad.tree import TreeDef, flatten, unflatten
 
 # Calls with rules of users. The derivative of such a rule need not be symmetric, and then a Hessian is not.
@@ -105,13 +106,25 @@ class Plan:
             mode = "symmetric" if self.symmetric else "forward"
         elif not real and mode is None:
             mode = "forward"
-        self.colors: Colors = colors_of(pattern, mode)
+        self._mode = mode
+        # Products that the user asks for are computed as they are.
+        self._elements: Elements | None = None
+        if self.forward is not None and request.mode is None:
+            self._elements = elements_of(self.forward, pattern, self.y.dtype)
         self.backward: Graph | None = None
-        if self.colors.reverse:
+        if self._elements is None and self.colors.reverse:
             self.backward = first if self.forward is None else products.reverse()
-        self.places = places_of(pattern, self.colors, self.symmetric)
         graphs = [graph for graph in (self.forward, self.backward) if graph is not None]
         self.lasting = all(is_lasting(value) for graph in graphs for _, value in graph.constants)
+
+    @functools.cached_property
+    def colors(self) -> Colors:
+        """The columns and rows that one product computes."""
+        return colors_of(self.pattern, self._mode)
+
+    @functools.cached_property
+    def _places(self) -> np.ndarray:
+        return places_of(self.pattern, self.colors, self.symmetric)
 
     @functools.cached_property
     def compiled(self) -> Callable[..., Any]:
@@ -120,6 +133,8 @@ class Plan:
 
     def values(self, *leaves: Any) -> Any:
         """Return the elements of the matrix, row by row, for the leaves of the arguments that are arrays."""
+        if self._elements is not None:
+            return self._elements.values(leaves, self.y.dtype)
         parts = []
         if self.forward is not None and self.colors.forward:
             parts.append(_all_products(self.forward, leaves, self.colors.columns, self.x))
@@ -129,7 +144,7 @@ class Plan:
             return np.zeros(0, np.result_type(self.y.dtype))
         flat = parts[0] if len(parts) == 1 else concatenate(parts, 0)
         # Not an index of NumPy's, which compiled programs copy once more, as it may be a view: 0.2 of 1.8 ms.
-        return gather_along_axis(flat, self.places, 0, unique=not self.symmetric)
+        return gather_along_axis(flat, self._places, 0, unique=not self.symmetric)
 
 
 def _all_products(graph: Graph, leaves: Sequence[Any], colors: np.ndarray, aval: Aval) -> Any:

@@ -16,14 +16,20 @@ from funcgrad.autograd import is_grad_enabled as is_grad_enabled
 from funcgrad.autograd import no_grad as no_grad
 from funcgrad.autograd import set_grad_enabled as set_grad_enabled
 from funcgrad.autograd.extend import Generator as Generator
+from funcgrad.autograd.extend import Shape as Size  # noqa: F401  (PyTorch's name)
 from funcgrad.autograd.extend import default_generator as default_generator
 from funcgrad.autograd.extend import device as device
 from funcgrad.torch import _creation, _devices, _drawn, _dtypes, _functions, _joined, _names, _settings
+from funcgrad.torch import autograd as autograd
 from funcgrad.torch import fft as fft
+from funcgrad.torch import func as func
 from funcgrad.torch import linalg as linalg
 from funcgrad.torch import special as special
+from funcgrad.torch import utils as utils
+from funcgrad.torch._files.load import load as load
+from funcgrad.torch._files.save import save as save
+from funcgrad.torch.func import vmap as vmap
 
-Size = tuple
 dtype = _dtypes.np.dtype
 inf, nan, pi, e = float("inf"), float("nan"), 3.141592653589793, 2.718281828459045
 newaxis = None

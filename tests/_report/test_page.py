@@ -1,9 +1,8 @@
-"""Pages and pictures: whole in themselves, well formed, and refused in our words where nothing can lay them out."""
+"""Pages and pictures: whole in themselves, and well formed."""
 
 import html
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -12,8 +11,6 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-from funcgrad._core.lazy import LazyModule
-from funcgrad._report import layout
 from funcgrad._report.page import page, shortened
 
 
@@ -80,16 +77,6 @@ def test_a_notebook_shows_the_page_in_a_frame(graph: fg.Graph) -> None:
     source = re.fullmatch(r'<iframe srcdoc="([^"]*)" style="[^"]*" title="[^"]*"></iframe>', text)
     assert source is not None
     assert html.unescape(source[1]) == page(graph)
-
-
-def test_without_igraph(graph: fg.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "igraph", None)
-    monkeypatch.setattr(layout, "_igraph", LazyModule("igraph"))
-    assert graph._repr_html_() is None
-    for write in (graph.show, graph.to_svg):
-        with pytest.raises(ModuleNotFoundError, match=r"pip install 'funcgrad\[viz\]'"):
-            write(tmp_path / "graph")
-    assert not list(tmp_path.iterdir())
 
 
 def test_numbers_are_shortened() -> None:

@@ -36,9 +36,11 @@ CORE_MODULES = (
 )
 MAX_CORE_LINES = 12_000
 # These modules stand beside the core. The first ones follow branches: only who works on ``fg.jit(f, paths=n)`` needs to
-# know them. No other module of the core imports the last ones, transforms on top of the others.
+# know them. The next one is Taylor mode. No other module of the core imports the last ones, transforms on top of the
+# others.
 BESIDE_THE_CORE = (
     "funcgrad._core.graph.paths",
+    "funcgrad._core.trace.jet",
     "funcgrad._core.trace.path",
     "funcgrad._transforms.compiled.log",
     "funcgrad._transforms.compiled.paths",
@@ -53,6 +55,7 @@ BESIDE_THE_CORE = (
     "funcgrad._transforms.derivative.delta_method",
     "funcgrad._transforms.derivative.directions",
     "funcgrad._transforms.derivative.higher_order",
+    "funcgrad._transforms.derivative.jet",
     "funcgrad._transforms.derivative.laplacian",
     "funcgrad._transforms.derivative.laplacian_trace",
     "funcgrad._transforms.named_axis",

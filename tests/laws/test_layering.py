@@ -29,7 +29,7 @@ LAYERS = [
     {"nn", "sparse"},
     {"optim"},
     {"interop", "io", "sharding", "testing"},
-    {"extend", "torch"},
+    {"extend", "torch", "jax"},
     {""},  # funcgrad/__init__.py
 ]
 RANKS = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
@@ -65,7 +65,9 @@ ROOMS = {
     "tree": [{FILES}, {FRONT}, {"extend"}],
     "random": [{FILES}, {FRONT}, {"extend"}],
     "autograd": [{"_torch"}, {"_tape"}, {"_memory"}, {"_methods"}, {FILES}, {FRONT}, {"extend"}],
+    "nn": [{"_functions"}, {"functional"}, {FILES}, {"utils"}, {"_modules"}, {FRONT}],
     "interop": [{FILES}, {"autograd"}, {FRONT}],
+    "jax": [{FILES}, {"numpy"}, {"lax"}, {"nn", "scipy"}, {FRONT}],
     "optim": [
         *({"_rules"}, {"_run", "_state"}, {FILES}, {"_torch"}, {"_lr_scheduler"}, {"lr_scheduler"}),
         *({FRONT}, {"extend"}),
@@ -308,7 +310,7 @@ OFFENCES: dict[str, tuple[Callable[[Any], Any], Any]] = {
         imports_up_the_rooms,
         {"funcgrad.optim._rules.sgd": "from funcgrad.optim import SGD", "funcgrad.optim": ""},
     ),
-    "rooms without order": (rooms_without_order, {"funcgrad.nn._layers.linear": ""}),
+    "rooms without order": (rooms_without_order, {"funcgrad.io._layers.linear": ""}),
     "a crowded folder": (crowded, [Path(f"funcgrad/nn/{i}.py") for i in range(MAX_FILES + 1)]),
     "cycle": (
         cycle,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-from tests.laws._cases import Arrays, Case, cases, like
+from tests.laws._cases import Arrays, Case, assert_close, assert_types, cases, like
 from tests.laws.rows._row import Row
 from tests.laws.test_derivatives import SMOOTH
 
@@ -45,3 +45,44 @@ def test_laplacian_is_the_sum_of_second_derivatives(row: Row) -> None:
         expected = np.sum(fg.vmap(second)(*bases)) if total else 0.0
         got = fg.laplacian(loss)(list(xs))
         np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9 * max(1.0, abs(expected)), err_msg=case.id)
+
+
+# Nested forward mode takes two to three times longer for each order.
+ORDER = 3
+
+
+def nested(f: Any, xs: Arrays, terms: list[Arrays]) -> list[Arrays]:
+    """The derivatives of the results along a curve, order by order, by a nest of ``jvp``."""
+    factors = np.cumprod(np.arange(1.0, len(terms) + 1))
+
+    def start(t: Any) -> Arrays:
+        points = list(xs)
+        for k, (term, factor) in enumerate(zip(terms, factors, strict=True), 1):
+            points = [x + t**k * (x_dot / factor) for x, x_dot in zip(points, term, strict=True)]
+        return f(*points)
+
+    found, inner = [], start
+    for _ in terms:
+
+        def curve(t: Any, inner: Any = inner) -> Arrays:
+            return fg.jvp(inner, (t,), (1.0,))[1]
+
+        inner = curve
+        found.append(curve(0.0))
+    return found
+
+
+@pytest.mark.parametrize("row", SMOOTH, ids=[row.id for row in SMOOTH])
+def test_jet_is_a_nest_of_jvp(row: Row) -> None:
+    for _, f, xs in point_of(row, imaginary=("complex128",)):
+        # Small terms keep the operands inside of their domains.
+        terms = [[x / 8 for x in like(np.random.default_rng(k), xs)] for k in range(ORDER)]
+        # Derivatives of a branch that is not selected may be infinite.
+        with np.errstate(all="ignore"):
+            expected = nested(f, xs, terms)
+            out, got = fg.jet(f, tuple(xs), tuple([list(each) for each in zip(*terms, strict=True)]))
+        assert_close(out, f(*xs), 1e-12)
+        for k in range(ORDER):
+            found = [each[k] for each in got]
+            assert_types(found, f(*xs))
+            assert_close(found, expected[k], 1e-8)

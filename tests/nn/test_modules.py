@@ -73,9 +73,9 @@ def test_modes_and_gradients() -> None:
     assert all(module.training for module in model.modules())
     assert not any(module.training for module in model.eval().modules())
     model(tensor(np.ones((2, 4), np.float32))).sum().backward()
-    model.zero_grad()
+    model.zero_grad(set_to_none=False)
     assert all((p.grad == 0).all() for p in model.parameters())
-    model.zero_grad(set_to_none=True)
+    model.zero_grad()
     assert all(p.grad is None for p in model.parameters())
     model.requires_grad_(False)
     assert not model(tensor(np.ones((2, 4), np.float32))).requires_grad

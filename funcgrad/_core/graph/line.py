@@ -29,7 +29,7 @@ blocks: ContextVar[tuple[Block, ...]] = ContextVar("funcgrad_blocks", default=()
 
 
 class Line(NamedTuple):
-    """A line of the user's code; ``str`` gives ``file:line``, without the folders.
+    """A line of the user's code. ``str`` gives ``file:line`` without folders, or ``In[3]:line`` for a notebook's cell.
 
     Args:
         path: the file.
@@ -44,7 +44,7 @@ class Line(NamedTuple):
     backward: bool = False
 
     def __str__(self) -> str:
-        return f"{os.path.basename(self.path)}:{self.number}"
+        return f"{_cell(self.path) or os.path.basename(self.path)}:{self.number}"
 
     @property
     def text(self) -> str:
@@ -60,6 +60,14 @@ class Line(NamedTuple):
     def place(self) -> Line:
         """The line alone."""
         return Line(self.path, self.number)
+
+
+def _cell(path: str) -> str | None:
+    """Return the name of a notebook's cell, such as ``In[3]``, for which IPython makes a file name; None for a file."""
+    ipython = sys.modules.get("IPython")
+    shell: Any = ipython.get_ipython() if ipython else None
+    name = shell.compile.format_code_name(path) if shell else None
+    return name[1] if name else None
 
 
 # Functions that run recorded operations again: the code of such a function, and a reader of its frames that returns the

@@ -64,9 +64,6 @@ class GraphMethods:
         Args:
             path: the file to write, such as ``"loss.html"``.
 
-        Raises:
-            ModuleNotFoundError: igraph, which computes the layout, is missing: ``pip install 'funcgrad[viz]'``.
-
         Example:
             >>> import numpy as np
             >>> import tempfile
@@ -83,9 +80,6 @@ class GraphMethods:
         Args:
             path: the file to write, such as ``"loss.svg"``.
             fold: whether all blocks are folded, or none. ``None`` unfolds as many as stay readable.
-
-        Raises:
-            ModuleNotFoundError: igraph, which computes the layout, is missing: ``pip install 'funcgrad[viz]'``.
 
         Example:
             >>> import numpy as np
@@ -177,8 +171,8 @@ class GraphMethods:
         """
         return _report("to_stablehlo", self)
 
-    def _repr_html_(self) -> str | None:
-        """Return the page of `show` for a notebook, or the text if igraph is not installed."""
+    def _repr_html_(self) -> str:
+        """Return the page of `show` for a notebook."""
         return _report("in_notebook", self)
 
     def __eq__(self, other: object) -> bool:

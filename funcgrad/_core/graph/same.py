@@ -70,13 +70,13 @@ class _Bits:
         self.value = value
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is _Bits and _same_value(self.value, other.value)
+        return type(other) is _Bits and same_value(self.value, other.value)
 
     def __hash__(self) -> int:
         return hash(type(self.value))
 
 
-def _same_value(a: Any, b: Any) -> bool:
+def same_value(a: Any, b: Any) -> bool:
     """Return whether two constants, numbers or parameters are the same to the last bit."""
     return a is b or (type(a) is type(b) and not isinstance(a, Tracer) and _same_of_a_kind(a, b))
 
@@ -86,9 +86,9 @@ def _same_of_a_kind(a: Any, b: Any) -> bool:
         # 0.0 and -0.0 compare equal, but differ. Two NaNs compare unequal, but are the same.
         return repr(a) == repr(b)
     if isinstance(a, tuple | list):
-        return len(a) == len(b) and all(map(_same_value, a, b))
+        return len(a) == len(b) and all(map(same_value, a, b))
     if isinstance(a, dict):
-        return a.keys() == b.keys() and all(_same_value(a[key], b[key]) for key in a)
+        return a.keys() == b.keys() and all(same_value(a[key], b[key]) for key in a)
     if hasattr(a, "equations"):
         return same_program(a, b)
     engine = engine_of(a)

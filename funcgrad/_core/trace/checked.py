@@ -18,7 +18,6 @@ import numpy as np
 from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import Trace, Tracer, onlookers
 from funcgrad._core.graph.line import Line, user_line
-from funcgrad._core.trace.forward import ForwardTrace
 from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._core.trace.tape import is_joint, kept_by, parents_of, primitive_of, pulls
 from funcgrad.errors import NonFiniteError
@@ -127,11 +126,22 @@ def bare(x: Any) -> Any:
     return x
 
 
+# The fields of tracers that hold more numbers than the value, each with a phrase that names the operation for them.
+_CARRIED = {
+    "_tangent": "the derivative of {}",
+    "_series": "the derivative of {}",
+    "_laplacian": "the Laplacian of {}",
+}
+
+
 def _seen(x: Any) -> list[tuple[Any, str]]:
     """Return the numbers and the tangents of a value, each with a phrase that names the operation for it."""
     seen = [(bare(x), "{}")]
-    if isinstance(x, Tracer) and "_tangent" in x._held:
-        seen.append((bare(x._tangent), "the derivative of {}"))
+    for name in x._held if isinstance(x, Tracer) else ():
+        if name == "_series":
+            seen += [(bare(term), "the derivative of {}") for term in x._series.known[1:]]
+        elif name in _CARRIED:
+            seen.append((bare(getattr(x, name)), _CARRIED[name]))
     return seen
 
 
@@ -162,7 +172,7 @@ def check_result(trace: Trace, primitive: Primitive, operands: tuple, params: di
         return
     # The common case comes first: a NumPy value without NaN.
     value = getattr(y, "_value", y)
-    if type(value) is not np.ndarray or asked.is_bad(value) or isinstance(trace, ForwardTrace):
+    if type(value) is not np.ndarray or asked.is_bad(value) or not _CARRIED.keys().isdisjoint(getattr(y, "_held", ())):
         asked.look(primitive, operands, params, y, user_line())
     asked.remember(y)
 

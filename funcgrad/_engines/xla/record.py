@@ -52,6 +52,7 @@ jax_functions: Any = _Xla("funcgrad._engines.xla.function")
 shardings: Any = _Xla("funcgrad._engines.xla.shardings")
 xla_export: Any = _Xla("funcgrad._engines.xla.export")
 processes: Any = _Xla("funcgrad._engines.xla.processes")
+jax_names: Any = _Xla("funcgrad._engines.xla.names")
 
 
 def _owns(x: Any) -> bool:

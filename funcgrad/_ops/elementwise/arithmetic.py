@@ -2,17 +2,54 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from funcgrad._core.aval import Aval, is_integer
 from funcgrad._core.forms import Basic, Forms, Requirement
+from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import CONSTANT
+from funcgrad._core.trace.jet import Coefficients, Series, quotient, square
 from funcgrad._ops.elementwise.cast import cast, conj_p, real_dtype, real_p
-from funcgrad._ops.elementwise.families import ElementwiseProduct, elementwise, predicate
+from funcgrad._ops.elementwise.families import Elementwise, elementwise, predicate
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.layout.depends import product
+
+
+class ElementwiseProduct(Elementwise):
+    """The derivative of the elementwise product."""
+
+    __slots__ = ()
+
+    is_product = commutes = True
+
+
+class Quotient(Elementwise):
+    """The derivative of ``y = a / b``. The coefficients of a series come from ``b y = a``."""
+
+    __slots__ = ()
+
+    def coefficients(
+        self, primitive: Primitive, xs: Sequence[Series], ys: Sequence[Series], params: dict
+    ) -> Coefficients:
+        del primitive, params
+        a, b = xs
+        return lambda k: [quotient(k, ys[0], b, a, lambda rest: rest / b[0], operator.mul)]
+
+
+class Square(Elementwise):
+    """The derivative of a square. A series needs half of the products of two different factors."""
+
+    __slots__ = ()
+
+    def coefficients(
+        self, primitive: Primitive, xs: Sequence[Series], ys: Sequence[Series], params: dict
+    ) -> Coefficients | None:
+        del primitive, ys, params
+        return lambda k: [square(k, xs[0])]
 
 
 def _add_xla(lax: Any, a: Any, b: Any) -> Any:
@@ -41,7 +78,7 @@ div_p = elementwise(
     "a b",
     numpy=np.true_divide,
     xla="div",
-    maps=[lambda t, b: t / b, lambda t, y, b: t * (-y / b)],
+    maps=Quotient(("a", "b"), [lambda t, b: t / b, lambda t, y, b: t * (-y / b)]),
     operator=True,
 )
 
@@ -52,6 +89,17 @@ def _power_map(t: Any, x: Any, exponent: float) -> Any:
     if exponent == 0:
         return 0 * t
     return t * (exponent * x ** (exponent - 1))
+
+
+class _Power(Square):
+    """The derivative of a power. Exponents other than 2 have no rule of their own for series."""
+
+    __slots__ = ()
+
+    def coefficients(
+        self, primitive: Primitive, xs: Sequence[Series], ys: Sequence[Series], params: dict
+    ) -> Coefficients | None:
+        return super().coefficients(primitive, xs, ys, params) if params["exponent"] == 2 else None
 
 
 def _power_numpy(x: Any, *, exponent: float) -> Any:
@@ -76,7 +124,7 @@ power_p = elementwise(
     "x",
     numpy=_power_numpy,
     xla=_power_xla,
-    maps=[_power_map],
+    maps=_Power(("x",), [_power_map]),
     flops=4,
     operator=True,
     forms=Forms(basic=Basic.POWER, new_memory=True),

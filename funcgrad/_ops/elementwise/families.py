@@ -39,14 +39,6 @@ class Elementwise(PerOperand):
         return y_dot if y_dot is None else broadcast_to(y_dot, getattr(y, "shape", ()))
 
 
-class ElementwiseProduct(Elementwise):
-    """The derivative of an elementwise product."""
-
-    __slots__ = ()
-
-    is_product = True
-
-
 # The dtypes that Python numbers have as arrays.
 _WEAK_DTYPES = frozenset(map(np.dtype, (np.int64, np.float64, np.complex128)))
 

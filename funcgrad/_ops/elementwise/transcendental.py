@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.forms import Forms
-from funcgrad._ops.elementwise.arithmetic import abs_p, add_p, div_p, neg_p, squared
+from funcgrad._ops.elementwise.arithmetic import Square, abs_p, add_p, div_p, neg_p, squared
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.elementwise.select import select
@@ -59,7 +59,7 @@ log10_p = elementwise("log10", "x", numpy=np.log10, xla=_log_to_base(10), maps=[
 log1p_p = elementwise("log1p", "x", numpy=np.log1p, xla="log1p", maps=[lambda t, x: t / (x + 1)], flops=10)
 
 cbrt_p = elementwise("cbrt", "x", numpy=np.cbrt, xla="cbrt", maps=[lambda t, y: t * (squared(1 / y) / 3)], flops=10)
-square_p = elementwise("square", "x", numpy=np.square, xla="square", maps=[lambda t, x: t * (2 * x)])
+square_p = elementwise("square", "x", numpy=np.square, xla="square", maps=Square(("x",), [lambda t, x: t * (2 * x)]))
 reciprocal_p = elementwise(
     "reciprocal",
     "x",

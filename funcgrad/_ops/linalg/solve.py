@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._core.forms import Forms
 from funcgrad._core.primitive import CompoundPrimitive, Primitive
+from funcgrad._core.trace.jet import Coefficients, Series, quotient
 from funcgrad._ops.layout.depends import solved
 from funcgrad._ops.linalg.factor import lu, lu_solve
 from funcgrad._ops.linalg.matrices import product, swapped
@@ -35,6 +37,13 @@ class _SolveDerivative:
             moved = product(a_dot, y)
             b_dot = -moved if b_dot is None else b_dot - moved
         return [y], [lu_solve(factors, permutation, b_dot)]
+
+    def coefficients(
+        self, primitive: Primitive, xs: Sequence[Series], ys: Sequence[Series], params: dict
+    ) -> Coefficients:
+        a, b = xs
+        factors, _, permutation = lu(a[0])
+        return lambda k: [quotient(k, ys[0], a, b, lambda rest: lu_solve(factors, permutation, rest), product)]
 
 
 def _bars(y_bars: list, factors: Any, permutation: Any, y: Any, active: int) -> list:

@@ -9,6 +9,7 @@ called for work that it does on one thread.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from funcgrad._core.bind import bind
 from funcgrad._core.forms import Forms
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.primitive import CompoundPrimitive, Primitive
+from funcgrad._core.trace.jet import Coefficients, Series, quotient
 from funcgrad._ops.layout.broadcast import batch_all
 from funcgrad._ops.layout.depends import solved
 from funcgrad._ops.layout.shape import inverse_permutation, reshape, transpose
@@ -156,6 +158,17 @@ class _TriangularDerivative:
             moved = product(a_dot, y) if params["left_side"] else product(y, a_dot)
             b_dot = -moved if b_dot is None else b_dot - moved
         return [y], [primitive(a, b_dot, **params)[0]]
+
+    def coefficients(
+        self, primitive: Primitive, xs: Sequence[Series], ys: Sequence[Series], params: dict
+    ) -> Coefficients:
+        a, b = xs
+
+        def multiply(a: Any, y: Any) -> Any:
+            a = _operated(_triangle(a, params), params)
+            return product(a, y) if params["left_side"] else product(y, a)
+
+        return lambda k: [quotient(k, ys[0], a, b, lambda rest: primitive(a[0], rest, **params)[0], multiply)]
 
 
 def _triangle(x: Any, params: dict) -> Any:

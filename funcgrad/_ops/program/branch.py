@@ -16,7 +16,7 @@ from funcgrad._ops.layout.copy import unshared
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.program.batch import batched_graph, shared
 from funcgrad._ops.program.depends import either, repeated
-from funcgrad._ops.program.derivative import Moves, ProgramDerivative
+from funcgrad._ops.program.derivative import Moves
 from funcgrad._ops.program.derived import (
     Mask,
     chosen,
@@ -26,9 +26,11 @@ from funcgrad._ops.program.derived import (
     permuted,
     pulled_graphs,
     pushed_graph,
+    series_aval,
     staged_graph,
     zeros_equation,
 )
+from funcgrad._ops.program.series import GraphDerivative
 from funcgrad._ops.reduce.reduce import reduce_or
 from funcgrad.errors import NotDifferentiableError
 
@@ -64,11 +66,11 @@ class Branches(NamedTuple):
         """Return results and residuals; the branch that is not taken returns zeros as residuals."""
         return self._cut(pulled_graphs, moves, primals)
 
-    def pushed(self, moves: Moves, primals: tuple, x_dots: list, separate: bool) -> tuple[list, list]:
+    def pushed(self, moves: Moves, primals: tuple, x_dots: list, separate: bool, order: int = 0) -> tuple[list, list]:
         if separate:
             ys, second, kept = self._cut(linearized_graphs, moves, primals)
             return ys, second(*kept, *x_dots)
-        pushed = Branches(*[graph.made(pushed_graph, moves.operands[1:], moves.results) for graph in self])
+        pushed = Branches(*[graph.made(pushed_graph, moves.operands[1:], moves.results, order) for graph in self])
         results, count = pushed(*primals, *x_dots), len(self.avals)
         return results[:count], results[count:]
 
@@ -171,7 +173,7 @@ cond_p = Primitive(
     numpy=_cond_numpy,
     xla=_cond_xla,
     aval=lambda pred, *xs, branches: branches.avals,
-    derivative=ProgramDerivative(lambda branches: branches),
+    derivative=GraphDerivative(lambda branches: branches),
     batch=_cond_batch,
     cost=lambda y, pred, *xs, branches: max(graph.flops for graph in branches),
     multiple_results=True,
@@ -219,7 +221,7 @@ class While(NamedTuple):
             "with a length (and keep the carry as it is once the loop is over), or forward mode: fg.jvp, fg.jacfwd."
         )
 
-    def pushed(self, moves: Moves, primals: tuple, x_dots: list, separate: bool) -> tuple[list, list]:
+    def pushed(self, moves: Moves, primals: tuple, x_dots: list, separate: bool, order: int = 0) -> tuple[list, list]:
         """Carry the tangents along.
 
         If they must be separate (``separate``), run the loop of primals once more on its own.
@@ -227,7 +229,7 @@ class While(NamedTuple):
         _, constants, carry = self.parts(moves.operands)
         condition, others, init = self.parts(primals)
         moving, count = sum(constants), len(init)
-        pushed = self.body.made(_pushed_loop, self, constants, carry)
+        pushed = self.body.made(_pushed_loop, self, constants, carry, order)
         results = pushed(*condition, *others, *x_dots[:moving], *init, *x_dots[moving:])
         return self(*primals) if separate else results[:count], results[count:]
 
@@ -262,17 +264,17 @@ def _lower_while(lax: Any, operands: tuple, loop: While) -> list[Any]:
     return lax.while_loop(lambda carry: loop.condition.evaluate(*condition_constants, *carry)[0], step, init)
 
 
-def _pushed_loop(body: Graph, loop: While, constants: Mask, carry: Mask) -> While:
+def _pushed_loop(body: Graph, loop: While, constants: Mask, carry: Mask, order: int) -> While:
     """Return the loop that carries primals and tangents; the condition reads the primals."""
-    joint = pushed_graph(body, [*constants, *carry], carry)
+    joint = pushed_graph(body, [*constants, *carry], carry, order)
     fixed, total = loop.body_constants, len(body.inputs)
     moving = sum(constants)
-    order = [*range(fixed), *range(total, total + moving), *range(fixed, total)]
-    order += range(total + moving, len(joint.inputs))
-    spare = [Var(y.aval) for y in chosen(body.outputs, carry)]
+    inputs = [*range(fixed), *range(total, total + moving), *range(fixed, total)]
+    inputs += range(total + moving, len(joint.inputs))
+    spare = [Var(series_aval(y.aval, order)) for y in chosen(body.outputs, carry)]
     old = loop.condition
     condition = trusted_graph([*old.inputs, *spare], old.constants, old.equations, old.outputs, old.name)
-    pushed = permuted(joint, order, range(len(joint.outputs)))
+    pushed = permuted(joint, inputs, range(len(joint.outputs)))
     return While(condition, pushed, loop.condition_constants, fixed + moving)
 
 
@@ -324,7 +326,7 @@ while_p = Primitive(
     numpy=_while_numpy,
     xla=_while_xla,
     aval=lambda *xs, loop: loop.avals,
-    derivative=ProgramDerivative(lambda loop: loop),
+    derivative=GraphDerivative(lambda loop: loop),
     batch=_while_batch,
     # The cost of one step, because the number of steps is not known.
     cost=lambda y, *xs, loop: loop.condition.flops + loop.body.flops,

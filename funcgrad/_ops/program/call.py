@@ -12,7 +12,7 @@ from funcgrad._core.graph.ir import Graph
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops.program.batch import batched_graph, shared
 from funcgrad._ops.program.depends import inside
-from funcgrad._ops.program.derivative import Moves, ProgramDerivative
+from funcgrad._ops.program.derivative import Moves
 from funcgrad._ops.program.derived import (
     Mask,
     linearized_graphs,
@@ -20,6 +20,7 @@ from funcgrad._ops.program.derived import (
     pulled_graphs,
     pushed_graph,
 )
+from funcgrad._ops.program.series import GraphDerivative
 
 # Turns a graph into a function of flat arrays that returns a flat list.
 Compiler = Callable[[Graph], Callable[..., list]]
@@ -55,10 +56,10 @@ class _Call(NamedTuple):
         results, count = call(forward, primals, self.compiler), len(self.graph.outputs)
         return results[:count], self._replace(graph=backward), results[count:]
 
-    def pushed(self, moves: Moves, primals: tuple, x_dots: list, separate: bool) -> tuple[list, list]:
+    def pushed(self, moves: Moves, primals: tuple, x_dots: list, separate: bool, order: int = 0) -> tuple[list, list]:
         count = len(self.graph.outputs)
         if not separate:
-            results = call(self.graph.made(pushed_graph, *moves), (*primals, *x_dots), self.compiler)
+            results = call(self.graph.made(pushed_graph, *moves, order), (*primals, *x_dots), self.compiler)
             return results[:count], results[count:]
         first, second = self.graph.made(linearized_graphs, *moves)
         results = call(first, primals, self.compiler)
@@ -77,7 +78,7 @@ call_p = Primitive(
     numpy=_run,
     xla=lambda lax, *xs, graph, compiler: _run(*xs, graph=graph, compiler=compiler),
     aval=lambda *xs, graph, compiler: [x.aval for x in graph.outputs],
-    derivative=ProgramDerivative(_Call),
+    derivative=GraphDerivative(_Call),
     batch=_call_batch,
     cost=lambda y, *xs, graph, compiler: graph.flops,
     multiple_results=True,

@@ -16,7 +16,7 @@ from funcgrad._ops.layout.copy import unshared
 from funcgrad._ops.layout.depends import same
 from funcgrad._ops.program.batch import batched_graph, shared
 from funcgrad._ops.program.depends import inside
-from funcgrad._ops.program.derivative import Moves, ProgramDerivative
+from funcgrad._ops.program.derivative import Moves
 from funcgrad._ops.program.derived import (
     Mask,
     moving_outputs,
@@ -25,6 +25,7 @@ from funcgrad._ops.program.derived import (
     pushed_graph,
     split,
 )
+from funcgrad._ops.program.series import GraphDerivative
 
 
 class _BarrierDerivative(LinearTogether):
@@ -89,11 +90,14 @@ class _Checkpointed(NamedTuple):
 
         return self(*primals), backward, primals
 
-    def pushed(self, moves: Moves, primals: tuple, x_dots: list, separate: bool) -> tuple[list, list]:
+    def pushed(self, moves: Moves, primals: tuple, x_dots: list, separate: bool, order: int = 0) -> tuple[list, list]:
         if separate:
             y_dots = checkpointed(self.graph.made(_tangents, *moves), barrier_p(*primals, *x_dots))
             return self(*primals), y_dots
-        results, count = checkpointed(self.graph.made(pushed_graph, *moves), (*primals, *x_dots)), len(self.avals)
+        results, count = (
+            checkpointed(self.graph.made(pushed_graph, *moves, order), (*primals, *x_dots)),
+            len(self.avals),
+        )
         return results[:count], results[count:]
 
 
@@ -157,7 +161,7 @@ checkpoint_p = Primitive(
     numpy=_run,
     xla=_run_xla,
     aval=lambda *xs, graph, policy=None: [x.aval for x in graph.outputs],
-    derivative=ProgramDerivative(_Checkpointed),
+    derivative=GraphDerivative(_Checkpointed),
     batch=_batch,
     cost=lambda y, *xs, graph, policy=None: graph.flops,
     multiple_results=True,

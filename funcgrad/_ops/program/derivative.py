@@ -55,15 +55,15 @@ class GraphProgram(Protocol):
 class ProgramDerivative:
     """Both modes of a primitive whose parameters, by name, make a `GraphProgram`."""
 
-    __slots__ = ("_program",)
+    __slots__ = ("program",)
 
     def __init__(self, program: Callable[..., GraphProgram]) -> None:
-        self._program = program
+        self.program = program
 
     def record(self, primitive: Primitive, primals: tuple, active: int, params: dict) -> tuple[list, Any, tuple]:
-        program = self._program(**params)
+        program = self.program(**params)
         flags = [bool(active >> i & 1) for i in range(len(primals))]
-        moves = _moves(program, primals, flags)
+        moves = moves_of(program, primals, flags)
         if not any(moves.results):
             return program(*primals), None, ()
         ys, backward, kept = program.pulled(moves, primals)
@@ -78,8 +78,8 @@ class ProgramDerivative:
         return ys, pull, tuple(kept)
 
     def jvp(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> tuple[list, list]:
-        program = self._program(**params)
-        moves = _moves(program, primals, [x_dot is not None for x_dot in tangents])
+        program = self.program(**params)
+        moves = moves_of(program, primals, [x_dot is not None for x_dot in tangents])
         if not any(moves.results):
             return program(*primals), [None] * len(moves.results)
         pairs = chosen(list(zip(primals, tangents, strict=True)), moves.operands)
@@ -88,6 +88,7 @@ class ProgramDerivative:
         return ys, spread_out(y_dots, moves.results)
 
 
-def _moves(program: GraphProgram, primals: tuple, flags: Sequence[bool]) -> Moves:
+def moves_of(program: GraphProgram, primals: tuple, flags: Sequence[bool]) -> Moves:
+    """Return what moves if the flagged operands of inexact dtype do."""
     pairs = zip(primals, flags, strict=True)
     return program.moves(tuple([flag and is_inexact(aval_of(x).dtype) for x, flag in pairs]))

@@ -14,8 +14,11 @@ from funcgrad._core.graph.simplify import lift_tracers, partition, simplify
 from funcgrad._core.trace.backward import backward_pass
 from funcgrad._core.trace.derivative import CONSTANT
 from funcgrad._core.trace.forward import ForwardTrace, ForwardTracer
+from funcgrad._core.trace.jet import JetTrace, JetTracer
 from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
 from funcgrad._core.trace.staging import StagingTrace
+from funcgrad._ops.index.gather import index
+from funcgrad._ops.index.join import stack
 from funcgrad._ops.layout.broadcast import broadcast_to_p
 from funcgrad._ops.layout.fill import zeros_like
 
@@ -55,13 +58,55 @@ def moving_carry(body: Graph, constants: Mask, carry: Mask, xs: Mask = ()) -> tu
         carry = grown
 
 
-def pushed_graph(graph: Graph, active: Sequence[bool], wanted: Sequence[bool]) -> Graph:
-    """Return the graph of inputs and tangents of active ones to outputs and tangents of wanted ones."""
+def pushed_graph(graph: Graph, active: Sequence[bool], wanted: Sequence[bool], order: int = 0) -> Graph:
+    """Return the graph of inputs and tangents of active ones to outputs and tangents of wanted ones.
+
+    With an order, a tangent has the coefficients of a series along its last axis.
+    """
     staging = StagingTrace()
     with staging:
         values = [staging.input(var.aval) for var in graph.inputs]
+        if order:
+            primals, tangents = _pushed_series(graph, values, active, wanted, staging, order)
+            return simplify(staging.graph([*primals, *tangents], f"jet_{graph.name}"))
         primals, tangents = _pushed(graph, values, active, wanted, staging)
         return simplify(staging.graph([*primals, *tangents], f"jvp_{graph.name}"))
+
+
+def series_aval(aval: Aval, order: int) -> Aval:
+    """Return the type of a tangent: that of the value, or that of a stack of coefficients."""
+    return Aval((*aval.shape, order), aval.dtype) if order else aval
+
+
+def _pushed_series(
+    graph: Graph,
+    values: Sequence[Any],
+    active: Sequence[bool],
+    wanted: Sequence[bool],
+    staging: StagingTrace,
+    order: int,
+) -> tuple[list[Any], list[Any]]:
+    """Return outputs and the wanted stacks of coefficients; the stacks of the inputs are inputs of ``staging``."""
+    trace = JetTrace(order, zeros_like)
+    with trace:
+        xs = []
+        for x, is_active in zip(values, active, strict=True):
+            if is_active:
+                terms = staging.input(series_aval(x.aval, order))
+                xs.append(trace.input(x, [index(terms, (Ellipsis, k)) for k in range(order)]))
+            else:
+                xs.append(x)
+        ys = graph.evaluate(*xs)
+    primals, stacks = [], []
+    for y, is_wanted in zip(ys, wanted, strict=True):
+        moves = type(y) is JetTracer and y._owner is trace
+        value = y._value if moves else y
+        primals.append(value)
+        if is_wanted:
+            found = [y._series[k] if moves else None for k in range(1, order + 1)]
+            terms = [zeros_like(value) if term is None else term for term in found]
+            stacks.append(stack(terms, len(getattr(value, "shape", ()))))
+    return primals, stacks
 
 
 def _pushed(

@@ -36,7 +36,7 @@ from funcgrad._ops.layout.copy import unshared
 from funcgrad._ops.layout.shape import transpose
 from funcgrad._ops.program.batch import batched_graph, shared
 from funcgrad._ops.program.depends import scanned
-from funcgrad._ops.program.derivative import Moves, ProgramDerivative
+from funcgrad._ops.program.derivative import Moves
 from funcgrad._ops.program.derived import (
     Mask,
     chosen,
@@ -50,6 +50,7 @@ from funcgrad._ops.program.derived import (
     staged_graph,
     zeros_of,
 )
+from funcgrad._ops.program.series import GraphDerivative
 
 T = TypeVar("T")
 
@@ -100,9 +101,11 @@ class Loop(NamedTuple):
         ys, once, rows = cut.run(primals, len(self.body.outputs))
         return ys, backward, [*once, *rows]
 
-    def pushed(self, moves: Moves, primals: tuple, x_dots: list, separate: bool) -> tuple[list, list]:
-        push = _pushed_in_two if separate else _pushed_at_once
-        return push(self, moves, primals, self.moving_parts(moves, x_dots))
+    def pushed(self, moves: Moves, primals: tuple, x_dots: list, separate: bool, order: int = 0) -> tuple[list, list]:
+        dots = self.moving_parts(moves, x_dots)
+        if separate:
+            return _pushed_in_two(self, moves, primals, dots)
+        return _pushed_at_once(self, moves, primals, dots, order)
 
 
 def _run_numpy(*operands: Any, loop: Loop) -> list[Any]:
@@ -209,10 +212,10 @@ def _before(graph: Graph, fixed: set) -> list:
     return [equation for equation in graph.equations if equation.results[0] in fixed and not equation.has_effect]
 
 
-def _pushed_at_once(loop: Loop, moves: Moves, primals: tuple, dots: list) -> tuple[list, list]:
+def _pushed_at_once(loop: Loop, moves: Moves, primals: tuple, dots: list, order: int) -> tuple[list, list]:
     """Run one loop of primals and tangents."""
     constants, carry, _ = map(len, dots)
-    body = loop.body.made(_pushed_body, loop, moves)
+    body = loop.body.made(_pushed_body, loop, moves, order)
     pushed = loop._replace(body=body, constants=loop.constants + constants, carry=loop.carry + carry)
     parts = zip(loop.parts(primals), dots, strict=True)
     results = pushed(*[x for part, part_dots in parts for x in (*part, *part_dots)])
@@ -221,9 +224,9 @@ def _pushed_at_once(loop: Loop, moves: Moves, primals: tuple, dots: list) -> tup
     return [*last, *rows], [*last_dots, *row_dots]
 
 
-def _pushed_body(body: Graph, loop: Loop, moves: Moves) -> Graph:
+def _pushed_body(body: Graph, loop: Loop, moves: Moves, order: int) -> Graph:
     """Return the body with constants, carry and rows, each followed by its tangents; results likewise."""
-    joint = pushed_graph(body, *moves)
+    joint = pushed_graph(body, *moves, order)
     total = len(body.inputs)
     parts, dots = loop.parts(tuple(range(total))), loop.moving_parts(moves, range(total, len(joint.inputs)))
     inputs = [i for part, part_dots in zip(parts, dots, strict=True) for i in (*part, *part_dots)]
@@ -323,7 +326,7 @@ scan_p = Primitive(
     numpy=_run_numpy,
     xla=_run_xla,
     aval=lambda *xs, loop: loop.avals,
-    derivative=ProgramDerivative(lambda loop: loop),
+    derivative=GraphDerivative(lambda loop: loop),
     batch=_batch,
     cost=lambda y, *xs, loop: loop.length * loop.body.flops,
     multiple_results=True,

@@ -25,6 +25,7 @@ from funcgrad._transforms.control.branches import (
     stage_branches,
     with_common_inputs,
 )
+from funcgrad._transforms.control.pieces import checked_piece, scan_in_pieces
 from funcgrad.numpy.extend import as_value
 from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, structure, unflatten
 
@@ -37,6 +38,8 @@ def scan(
     length: int | None = None,
     reverse: bool = False,
     unroll: int | bool = 1,
+    *,
+    checkpoint: int | None = None,
 ) -> tuple[Any, Any]:
     """Loop over leading axes with a carried state. The body is staged once per call, and compiled once.
 
@@ -58,6 +61,8 @@ def scan(
         reverse: whether to go from the last step to the first.
         unroll: the number of steps in one iteration of XLA's loop; ``True`` for all of them. The other engines take no
             notice.
+        checkpoint: the number of steps of a piece. Reverse mode keeps the carry before each piece, and computes the
+            values of its steps again; without it, reverse mode keeps what the rules read of every step.
 
     Returns:
         ``(carry, ys)``: the last carry, and the stacked results of the steps.
@@ -66,6 +71,7 @@ def scan(
         TracerBoolConversionError: ``f`` branches on a value; it runs on types alone.
         TypeError: the carry changes its shape or dtype.
         TreeMismatchError: the carry changes its structure.
+        ValueError: the lengths of ``xs`` differ, or ``checkpoint`` is not from 1 to the number of steps.
 
     Example:
         >>> import numpy as np
@@ -83,6 +89,11 @@ def scan(
     rows, xs_tree = flatten(xs)
     rows = [as_value(taken(x)) for x in rows]
     steps = _length(f, rows, length)
+    if checkpoint is not None:
+        piece = checked_piece(name_of(f), checkpoint, steps)
+        if steps:
+            run = functools.partial(_piece, f, reverse, unroll)
+            return scan_in_pieces(scan, run, init, unflatten(xs_tree, rows), steps, piece, reverse=reverse)
     init_parts = _carry("scan", init)
     count = len(init_parts[0])
 
@@ -100,6 +111,13 @@ def scan(
     loop = Loop(body.graph, len(body.captured), count, steps, reverse, _unrolled("scan", unroll, steps))
     results = loop(*body.captured, *carry, *rows)
     return unflatten(init_parts[1], results[:count]), unflatten(body.out_tree.children()[1], results[count:])
+
+
+def _piece(
+    f: Callable[[Any, Any], tuple[Any, Any]], reverse: bool, unroll: int | bool, carry: Any, xs: Any, length: int
+) -> tuple[Any, Any]:
+    """Scan some of the rows."""
+    return scan(f, carry, xs, length, reverse, unroll)
 
 
 def _described(out: Any) -> str:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from funcgrad._core.bind import NUMPY_TYPES, bind
-from funcgrad._core.primitive import Primitive, ViewPrimitive
+from funcgrad._core.aval import Aval, aval_of
+from funcgrad._core.bind import NUMPY_TYPES
+from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.batch import BatchTrace, BatchTracer
 from funcgrad._ops.index.gather import scatter, slice_axis
+from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum, reduce_sum_p, reduced_shape, with_batch
+from funcgrad._ops.layout.depends import Application, Read
 from funcgrad._ops.layout.shape import reshape
 
 
@@ -135,27 +138,106 @@ def _placed(values: Any, rows: np.ndarray, elements: np.ndarray, shape: tuple[in
     return reshape(slice_axis(flat, 0, 0, count * size), shape)
 
 
-def pattern_of(
+def arranged(
     primitive: Primitive,
     primals: Sequence[Any],
     active: Sequence[int],
-    rows: Rows,
-    shape: tuple[int, ...],
+    parts: Sequence[Rows],
+    *,
+    avals: Sequence[Aval],
     params: dict,
-) -> np.ndarray | None:
-    """Return the inputs of a linear result whose operands have these rows; ``None`` if each row is one input.
+    total: int,
+) -> tuple[list[Rows], list[np.ndarray | None]]:
+    """Return the derivatives of the active operands as a linear operation takes them, and the inputs of its results.
 
-    An elementwise operation keeps the inputs of an element. A view moves them with the elements.
+    An elementwise operation keeps the inputs of an element. Inputs of elements that only move are moved with them. For
+    other operations each row is one input.
     """
-    if rows.inputs is None:
-        return None
     if primitive.elementwise:
-        return spread(rows, shape).inputs
-    others = [x for i, x in enumerate(primals) if i not in active]
-    if not isinstance(primitive, ViewPrimitive) or any(type(x) not in NUMPY_TYPES for x in others):
+        (aval,) = avals
+        found = list(parts) if len(parts) == 1 else aligned(parts, aval.shape, total)
+        return found, [spread(found[0], aval.shape).inputs]
+    if all(rows.inputs is not None for rows in parts):
+        count = max(rows.values.shape[0] for rows in parts)
+        padded = [_padded(rows, count) for rows in parts]
+        slots = dict(zip(active, [_Slots.of(rows) for rows in padded], strict=True))
+        moved = _moved(primitive, primals, slots, avals, params, count)
+        if moved is not None:
+            return padded, list(moved)
+    return [dense(rows, total) for rows in parts], [None] * len(avals)
+
+
+def _padded(rows: Rows, count: int) -> Rows:
+    """Return the same derivatives with more rows, which no element needs."""
+    assert rows.inputs is not None
+    have, *shape = rows.inputs.shape
+    if have == count:
+        return rows
+    values = concatenate([rows.values, np.zeros((count - have, *shape), rows.values.dtype)], 0)
+    return Rows(values, np.concatenate([rows.inputs, np.full((count - have, *shape), -1)]))
+
+
+def _moved(
+    primitive: Primitive,
+    primals: Sequence[Any],
+    slots: dict[int, _Slots],
+    avals: Sequence[Aval],
+    params: dict,
+    count: int,
+) -> list[np.ndarray] | None:
+    """Return the inputs of the results of a primitive that only moves elements; ``None`` for any other."""
+    rule = primitive.forms.depends
+    if rule is None:
         return None
-    found = on_rows(lambda x: bind(primitive, (x, *others), params), [rows.inputs])
-    return found if type(found) is np.ndarray else None
+    reads = []
+    for i, x in enumerate(primals):
+        aval = aval_of(x)
+        known = x if i not in slots and type(x) in NUMPY_TYPES else None
+        constant = _Slots(np.full((count, aval.size), -1), empty=True)
+        reads.append(Read(aval, known, slots.get(i, constant)))
+    try:
+        found = rule(Application(primitive, reads, avals, params, _refuse))
+    except _MixedError:
+        return None
+    return [each.inputs.reshape(count, *aval.shape) for each, aval in zip(found, avals, strict=True)]
+
+
+class _MixedError(Exception):
+    """An operation combines elements, and does not only move them."""
+
+
+def _refuse(*_: Any) -> NoReturn:
+    raise _MixedError
+
+
+class _Slots:
+    """The inputs of the elements of an array by rows, as a pattern (`depends.Pattern`) whose elements only move."""
+
+    __slots__ = ("empty", "inputs")
+
+    grouped = union = _refuse
+
+    def __init__(self, inputs: np.ndarray, *, empty: bool = False) -> None:
+        self.inputs = inputs
+        # Whether it belongs to an operand that does not depend on the input.
+        self.empty = empty
+
+    @classmethod
+    def of(cls, rows: Rows) -> _Slots:
+        assert rows.inputs is not None
+        return cls(rows.inputs.reshape(len(rows.inputs), -1))
+
+    def take(self, places: np.ndarray) -> _Slots:
+        return _Slots(np.where(places < 0, -1, self.inputs[:, places]) if self.inputs.size else self._none(places))
+
+    def _none(self, places: np.ndarray) -> np.ndarray:
+        return np.full((len(self.inputs), len(places)), -1)
+
+    def joined(self, others: Sequence[_Slots]) -> _Slots:
+        return _Slots(np.concatenate([self.inputs, *[other.inputs for other in others]], 1))
+
+    def same(self, other: _Slots) -> bool:
+        return np.array_equal(self.inputs, other.inputs)
 
 
 def on_rows(f: Callable[..., Any], values: Sequence[Any]) -> Any:

@@ -32,18 +32,18 @@ P = ParamSpec("P")
 
 
 @picklable
-def laplacian(f: Callable[P, Any], argnum: int = 0) -> Callable[P, Any]:
+def laplacian(f: Callable[P, Any], argnums: int = 0) -> Callable[P, Any]:
     """Make the function that computes the Laplacian, the trace of the Hessian: ``sum_i d2 f / d x_i^2``.
 
     Args:
         f: a function of pytrees of arrays that returns a scalar, which may be complex.
-        argnum: the positional argument, of real float dtype, to differentiate by. All of its elements count.
+        argnums: the positional argument, of real float dtype, to differentiate by. All of its elements count.
 
     Returns:
         A function of the arguments of ``f`` that returns the Laplacian, a scalar of the dtype of the output.
 
     Raises:
-        NotDifferentiableError: the argument is complex or of integer or boolean dtype, or so is the output.
+        NotDifferentiableError: the argument is complex, or the argument or the output is of integer or boolean dtype.
         NonScalarOutputError: the output is no scalar.
 
     Example:
@@ -52,19 +52,19 @@ def laplacian(f: Callable[P, Any], argnum: int = 0) -> Callable[P, Any]:
         >>> float(fg.laplacian(lambda x: np.sum(x**3))(np.array([1.0, 2.0])))
         18.0
 
-    One pass carries the value, the derivatives by each element, and the Laplacian of every intermediate array. It takes
-    about the time of one run of ``f`` for each element, where the Hessian takes four or more. Where an intermediate
-    array depends on few elements of the argument, as in sums over neighbours, only these derivatives are stored.
+    One pass carries the value, the derivatives by each element, and the Laplacian of every intermediate array. For a
+    network it needs less than half of the operations of ``np.trace(fg.hessian(f)(x))``. If an intermediate array
+    depends on few elements of the argument, as in sums over neighbours, only the derivatives by these are stored.
 
     Source: Li et al., *A computational framework for neural network-based variational Monte Carlo with Forward
-    Laplacian*, Nature Machine Intelligence 6 (2024), equations 4 to 6.
+    Laplacian*, Nature Machine Intelligence 6 (2024).
     """
     check_callable("laplacian", f)
-    number = checked_argnums("laplacian", f, argnum, "argnum")
+    number = checked_argnums("laplacian", f, argnums)
     if not isinstance(number, int):
         raise TypeError(
-            f"laplacian: argnum of {name_of(f)} is a {type(argnum).__name__}; needed one position, counted from 0. Put "
-            "the arrays into one argument, as a tuple."
+            f"laplacian: argnums of {name_of(f)} is a {type(argnums).__name__}; needed one position, counted from 0. "
+            "Put the arrays into one argument, as a tuple."
         )
 
     called: Callable[..., Any] = f
@@ -75,7 +75,7 @@ def laplacian(f: Callable[P, Any], argnum: int = 0) -> Callable[P, Any]:
         if not -len(args) <= number < len(args):
             raise TypeError(
                 f"laplacian: {argument_name(f, number)} is to be differentiated, but the call has {len(args)} "
-                "positional arguments. Pass it by position, or change argnum."
+                "positional arguments. Pass it by position, or change argnums."
             )
         found, in_tree = differentiable_leaves("laplacian", f, number, args[number])
         refuse_complex("laplacian", f"{name_of(f)} is asked by an input", "pass np.real and np.imag", found)

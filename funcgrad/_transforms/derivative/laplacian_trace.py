@@ -14,18 +14,18 @@ from funcgrad._core.bind import Trace, Tracer, bind, keeps, next_serial
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import CONSTANT, is_linear_in
 from funcgrad._core.trace.forward import ForwardTrace, ForwardTracer
+from funcgrad._core.trace.kept import SMALL, Watched
 from funcgrad._engines import engine_scope
 from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum
 from funcgrad._ops.layout.fill import ones_like
 from funcgrad._transforms.derivative.directions import (
     Directions,
     Rows,
-    aligned,
+    arranged,
     dense,
     is_sum,
     on_rows,
     own_rows,
-    pattern_of,
     spread,
     squares,
     summed,
@@ -78,6 +78,8 @@ class LaplacianTrace(Trace):
         super().__init__()
         # The number of elements of the input.
         self.total = total
+        # The plain arrays that are read when derivatives are computed. The function may write to them.
+        self.watched = Watched(self.transform)
 
     def input(self, value: Any, first: int) -> LaplacianTracer:
         aval = aval_of(value)
@@ -94,7 +96,7 @@ class LaplacianTrace(Trace):
                 return bind(primitive, primals, params)
             # The fields are read now: a later write to an operand turns the tracer into a place.
             fields = {i: (x._directions, x._laplacian) for i, x in enumerate(operands) if mine[i]}
-            application = _Application(primitive, primals, fields, params, self.total)
+            application = _Application(primitive, primals, fields, params, self)
             carried = _rule_for(application)(application)
         found = [y if spread is None else LaplacianTracer(self, y, *spread) for y, spread in carried]
         return found if primitive.multiple_results else found[0]
@@ -114,7 +116,7 @@ class _Application(NamedTuple):
     primals: tuple
     active: dict[int, tuple[Directions, Any]]
     params: dict
-    total: int
+    trace: LaplacianTrace
 
     def run(self, values: Sequence[Any]) -> list[Any]:
         """Apply the primitive, with these values in place of the active operands."""
@@ -124,6 +126,16 @@ class _Application(NamedTuple):
     def _whole(self, values: Sequence[Any], others: Sequence[Any]) -> list[Any]:
         given = dict(zip(self.active, values, strict=True))
         return [given.get(i, x) for i, x in enumerate(others)]
+
+    def kept(self) -> _Application:
+        """Return the same with constants that a later write to them does not change, or not unnoticed."""
+        primals = [
+            x if i in self.active or type(x) is not np.ndarray else self._kept(x) for i, x in enumerate(self.primals)
+        ]
+        return self._replace(primals=tuple(primals))
+
+    def _kept(self, x: np.ndarray) -> np.ndarray:
+        return x.copy() if x.nbytes <= SMALL else self.trace.watched.keep(x)
 
     def push(self, ys: Sequence[Any], x_dots: Sequence[Any]) -> list[Any]:
         """Return the tangent of each result; ``None`` is zero."""
@@ -155,23 +167,36 @@ class _Application(NamedTuple):
     def laplacians(self) -> list[Any]:
         return [laplacian for _, laplacian in self.active.values()]
 
-    def rows(self, shape: tuple[int, ...]) -> list[Rows]:
-        """Return the derivatives of the active operands: in one pattern if the result can have it, else dense."""
-        parts = [directions.rows for directions, _ in self.active.values()]
+    @property
+    def parts(self) -> list[Rows]:
+        """The derivatives of the active operands."""
+        return [directions.rows for directions, _ in self.active.values()]
+
+    def arranged(self, ys: Sequence[Any]) -> tuple[list[Rows], list[np.ndarray | None]]:
+        """Return the derivatives of the active operands, and the inputs of the results, of a linear operation."""
+        avals = [aval_of(y) for y in ys]
+        return arranged(
+            self.primitive,
+            self.primals,
+            list(self.active),
+            self.parts,
+            avals=avals,
+            params=self.params,
+            total=self.trace.total,
+        )
+
+    def rows(self, ys: Sequence[Any]) -> tuple[list[Rows], np.ndarray | None]:
+        """Return the same of any operation: only an elementwise one may keep the inputs of elements."""
         if self.primitive.elementwise:
-            return aligned(parts, shape, self.total) if len(parts) > 1 else parts
-        if len(parts) == 1 and self.pattern(parts[0], shape) is not None:
-            return parts
-        return [dense(rows, self.total) for rows in parts]
+            parts, (inputs,) = self.arranged(ys)
+            return parts, inputs
+        return [dense(rows, self.trace.total) for rows in self.parts], None
 
     def spread(self, shape: tuple[int, ...]) -> _Application:
         """Return the same with the active operands of an elementwise operation broadcast, as their derivatives are."""
         if len(self.active) == 1:
             return self
         return self._replace(primals=tuple(self._whole([broadcast_to(x, shape) for x in self.values], self.primals)))
-
-    def pattern(self, rows: Rows, shape: tuple[int, ...]) -> np.ndarray | None:
-        return pattern_of(self.primitive, self.primals, list(self.active), rows, shape, self.params)
 
 
 def _rule_for(application: _Application) -> Callable[[_Application], _Carried]:
@@ -188,16 +213,16 @@ def _rule_for(application: _Application) -> Callable[[_Application], _Carried]:
 def _linear(application: _Application) -> _Carried:
     """Push derivatives and Laplacians as tangents, because the second derivative is zero."""
     ys = application.run(application.values)
-    shape = aval_of(ys[0]).shape
+    application = application.kept()
 
     @functools.cache
     def pushed() -> list[Rows]:
-        parts = [directions.rows for directions, _ in application.active.values()]
-        if is_sum(application.primitive) and parts[0].inputs is not None:
-            return [summed(parts[0], application.total, **application.params)]
-        parts = application.rows(shape)
-        pattern = application.pattern(parts[0], shape)
-        return [Rows(values, pattern) for values in application.push_rows(ys, parts)]
+        application.trace.watched.check()
+        first = application.parts[0]
+        if is_sum(application.primitive) and first.inputs is not None:
+            return [summed(first, application.trace.total, **application.params)]
+        parts, inputs = application.arranged(ys)
+        return [Rows(*each) for each in zip(application.push_rows(ys, parts), inputs, strict=True)]
 
     laplacians = application.push(ys, application.laplacians)
     return [
@@ -226,12 +251,12 @@ def _elementwise(application: _Application) -> _Carried:
 def _product(application: _Application) -> _Carried:
     """Return a product of two factors: its Laplacian has twice the products of their derivatives."""
     (y,) = application.run(application.values)
-    parts = application.rows(aval_of(y).shape)
+    parts, inputs = application.rows([y])
     products = on_rows(lambda *x_dots: application.run(x_dots)[0], [rows.values for rows in parts])
     (laplacian,) = application.push([y], application.laplacians)
 
     def pushed() -> Rows:
-        return Rows(application.push_rows([y], parts)[0], parts[0].inputs)
+        return Rows(application.push_rows([y], parts)[0], inputs)
 
     return [(y, (Directions(pushed), _sum([laplacian, 2 * reduce_sum(products, (0,))])))]
 
@@ -240,12 +265,11 @@ def _general(application: _Application) -> _Carried:
     """Differentiate twice along each row."""
     ys = application.run(application.values)
     shape = aval_of(ys[0]).shape
-    parts = application.rows(shape)
+    parts, inputs = application.rows(ys)
     whole = application.spread(shape) if application.primitive.elementwise else application
     pairs = on_rows(lambda *x_dots: [*itertools.chain(*whole.push_twice(*x_dots)[1:])], [r.values for r in parts])
     first, second = pairs[: len(ys)], pairs[len(ys) :]
     laplacians = application.push(ys, application.laplacians)
-    inputs = application.pattern(parts[0], shape)
     carried = []
     for y, slopes, curvatures, laplacian in zip(ys, first, second, laplacians, strict=True):
         total = _sum([laplacian, None if curvatures is None else reduce_sum(curvatures, (0,))])

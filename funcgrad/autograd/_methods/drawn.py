@@ -94,7 +94,8 @@ def _random(source: Any, aval: Aval, low: int = 0, high: int | None = None) -> A
     elif low:
         bounds = 0, low
     else:
-        bounds = 0, 2 ** (np.finfo(aval.dtype).nmant + 1) + 1 if is_floating(aval.dtype) else np.iinfo(aval.dtype).max
+        most = 2 ** (np.finfo(aval.dtype).nmant + 1) if is_floating(aval.dtype) else np.iinfo(aval.dtype).max
+        bounds = 0, int(most) + 1
     if not bounds[0] < bounds[1]:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={bounds[0]} >= to={bounds[1]}")
     draw = getattr(source, "integers", None) or source.randint

@@ -162,7 +162,9 @@ class Generator:
         trials = np.broadcast_to(count, shape)
         most = int(np.max(trials, initial=0))
         if most == 1 and np.all(trials == 1):
-            return (self.random(shape) < p).astype(np.int64)
+            # PyTorch compares numbers of the digits of the probabilities.
+            digits = np.float32 if getattr(p, "dtype", None) == np.float32 else np.float64
+            return (self.random(shape, digits) < p).astype(np.int64)
         hits = self.random((most, *shape)) < p
         return np.sum(hits & (np.arange(most).reshape(-1, *(1,) * len(shape)) < trials), axis=0)
 

@@ -28,6 +28,25 @@ from funcgrad.autograd._tape.dtypes import default_dtype
 from funcgrad.numpy.extend import astype_method, clamp, diagonal_of, reshape_method
 
 
+class Shape(tuple[int, ...]):
+    """A shape as ``t.size()`` returns it: a tuple that prints as PyTorch's ``torch.Size``.
+
+    Example:
+        >>> from funcgrad.autograd import tensor
+        >>> tensor([[1.0, 2.0, 3.0]]).size()
+        torch.Size([1, 3])
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"torch.Size({list(self)})"
+
+    def numel(self) -> int:
+        """Return the number of elements."""
+        return math.prod(self)
+
+
 class Size(int):
     """The number of elements, as in NumPy. Calling it returns the shape or one length, as in PyTorch.
 
@@ -35,14 +54,14 @@ class Size(int):
         >>> from funcgrad.autograd import tensor
         >>> t = tensor([[1.0, 2.0, 3.0]])
         >>> t.size, t.size(), t.size(0)
-        (3, (1, 3), 1)
+        (3, torch.Size([1, 3]), 1)
     """
 
     shape: tuple[int, ...]
 
     def __call__(self, dim: int | None = None) -> Any:
         """Return the shape, or its length along an axis."""
-        return self.shape if dim is None else self.shape[dim]
+        return Shape(self.shape) if dim is None else self.shape[dim]
 
 
 def size_of(shape: tuple[int, ...], count: int) -> Size:

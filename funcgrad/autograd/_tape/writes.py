@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.trace.tape import is_joint, kept_by, next_serial, parents_of
-from funcgrad.autograd._tape.base import LeafNode, TensorBase, TensorNode
+from funcgrad.autograd._tape.base import TensorBase, TensorNode
 from funcgrad.autograd._tape.function import Function
 
 # The number of writes to an array whose serial numbers are kept. They serve only the error's text.
@@ -167,7 +167,7 @@ def _origin(node: Any, value: np.ndarray, record: _Record) -> str:
     An operand that shared the memory of the result was lost when the operation wrote to it.
     """
     for source in (node, *parents_of(node)):
-        if isinstance(source, TensorNode) and source.value_id == id(value) and not isinstance(source, LeafNode):
+        if type(source) is TensorNode and getattr(source, "value_id", 0) == id(value):
             name = Function(source).name()
             if (source is not node or getattr(node, "lost", False)) and record.title is not None:
                 # The name stays if a tensor with its own history wrote to the memory.

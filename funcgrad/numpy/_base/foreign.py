@@ -10,7 +10,7 @@ import functools
 import numbers
 import sys
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -55,9 +55,22 @@ def is_foreign_array(x: Any) -> bool:
     return not is_value(x) and (hasattr(type(x), "__array__") or hasattr(type(x), "__array_ufunc__"))
 
 
+# Subclasses of ``ndarray`` whose hooks change no number: they only choose the class of results.
+_stand_for_numbers: set[type] = set()
+K = TypeVar("K", bound=type)
+
+
+def stands_for_numbers(kind: K) -> K:
+    """Declare that operations on a subclass of ``ndarray`` give the numbers that NumPy gives for plain arrays."""
+    _stand_for_numbers.add(kind)
+    return kind
+
+
 @functools.cache
 def computes_its_own_way(kind: type) -> bool:
     """Return whether operations on this type may differ from those on the array of its numbers."""
+    if kind in _stand_for_numbers:
+        return False
     if issubclass(kind, np.ndarray):
         own = kind.__mro__[: kind.__mro__.index(np.ndarray)]
         return any(name in vars(each) for each in own for name in _RULES)

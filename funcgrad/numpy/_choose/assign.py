@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import opcode
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from types import EllipsisType, FrameType, NoneType
 from typing import Any
 
@@ -169,12 +171,29 @@ def _masked(x: Any, mask: Any, value: Any, axis: int) -> Any:
     return select(wide, broadcast_to(value, x.shape), settled(x))
 
 
+_makes_new: ContextVar[bool] = ContextVar("funcgrad_operators_make_new_arrays", default=False)
+
+
+@contextlib.contextmanager
+def immutable() -> Iterator[None]:
+    """Let ``x += y`` make a new array inside the context, as it does for JAX's arrays, which never change.
+
+    Other names of the array keep the old value. ``x[i] = v`` writes as it does outside.
+    """
+    token = _makes_new.set(True)
+    try:
+        yield
+    finally:
+        _makes_new.reset(token)
+
+
 def in_place(ufunc: np.ufunc, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Return the method of an operator such as ``+=``. It writes into the array, so all names of it see the result."""
     asked = f"x {_SIGNS[ufunc]} y"
 
     def method(self: Tracer, other: Any, /) -> Any:
-        if not self.shape and is_number(self):
+        # After NotImplemented Python computes x + y, and the name stands for the new array.
+        if _makes_new.get() or (not self.shape and is_number(self)):
             return NotImplemented
         y = function(self, other)
         if y is NotImplemented:

@@ -122,3 +122,16 @@ def test_a_line_prints_without_its_blocks() -> None:
     line = Line("/a/b.py", 3, (), True)
     assert str(line) == "b.py:3"
     assert line.place == ("/a/b.py", 3, (), False)
+
+
+def test_a_notebooks_cell_has_its_number() -> None:
+    shells = pytest.importorskip("IPython.core.interactiveshell")
+    shell = shells.InteractiveShell.instance()
+    try:
+        shell.run_cell("import numpy, funcgrad", store_history=True)
+        shell.run_cell("def f(x):\n    return numpy.tanh(x)", store_history=True)
+        shell.run_cell("graph = funcgrad.make_graph(f)(1.0)", store_history=True)
+        assert str(shell.user_ns["graph"].equations[0].source) == "In[2]:2"
+        assert str(Line("/somewhere/else.py", 3)) == "else.py:3"
+    finally:
+        shells.InteractiveShell.clear_instance()

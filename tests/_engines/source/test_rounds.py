@@ -90,6 +90,19 @@ def test_types(dtype: Any) -> None:
         assert a.dtype == b.dtype
 
 
+def test_a_short_loop_in_a_loop_is_written_round_by_round() -> None:
+    def step(c: Any, x: Any) -> Any:
+        last, ys = fg.scan(lambda y, row: (np.cos(y) * row + c[0], y[1]), x, np.stack([x, c, x]), reverse=True)
+        return last, ys
+
+    compiled = fg.jit(lambda c, xs: fg.scan(step, c, xs), engine="numba")
+    for a, b in zip(compiled(X[0], X), fg.scan(step, X[0], X), strict=True):
+        np.testing.assert_allclose(a, b, 1e-14)
+    source = compiled.source(X[0], X)
+    assert _kernels(source) == 1
+    assert "for t" not in source
+
+
 def test_an_index_out_of_bounds_is_refused_as_numpy_does() -> None:
     def f(ids: Any, x: Any) -> Any:
         return fg.scan(lambda c, i: (c + x[i], c * 2), x[0], ids)

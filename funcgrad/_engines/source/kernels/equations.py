@@ -6,7 +6,7 @@ NumPy engine then runs it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from funcgrad._core.forms import Basic
 from funcgrad._core.graph.ir import Equation, Operand, Var
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.primitive import Primitive
-from funcgrad._engines.source.kernels.expand import parts_of
+from funcgrad._engines.source.kernels.expand import parts_of, prepared
 from funcgrad._engines.source.kernels.lowering import KINDS, Lowering, in_dtype, number
 from funcgrad._engines.source.kernels.nodes import (
     Access,
@@ -31,6 +31,8 @@ from funcgrad._engines.source.kernels.nodes import (
 # A write makes a copy of its array. For more elements NumPy's write in place is faster.
 _COPIED = 2048
 
+# A loop of no more operations than this, in all of its rounds, is written round by round.
+_INLINE = 160
 # A kernel writes a loop for each array that is joined.
 _PARTS = 16
 
@@ -291,6 +293,45 @@ def _split(w: Lowering, equation: Equation) -> bool:
     return True
 
 
+def _rounds(w: Lowering, equation: Equation) -> bool:
+    """Lower a short loop round by round."""
+    loop = equation.params["loop"]
+    body = loop.body.made(prepared)
+    if loop.length * len(body.equations) > _INLINE or body.constants or not loop.length:
+        return False
+    found = _known(w, equation.operands, [var.aval.dtype for var in body.inputs])
+    if found is None:
+        return False
+    split = loop.constants + loop.carry
+    carry = found[loop.constants : split]
+    rows = [x for x in found[split:] if isinstance(x, StridedView)]
+    if len(rows) < len(found) - split:
+        # A value that is computed in place has no rows in memory.
+        return False
+    w.known.update(zip(body.inputs[: loop.constants], found, strict=False))
+    stacks = [KernelMemory(var.aval.dtype, var.aval.shape).whole() for var in equation.results[loop.carry :]]
+    for t in range(loop.length)[:: -1 if loop.reverse else 1]:
+        of_round = [_shown(x, lambda array, t=t: array[t, ...]) for x in rows]
+        w.known.update(zip(body.inputs[loop.constants :], [*carry, *of_round], strict=True))
+        if not all(lowered(w, each) for each in body.equations):
+            return False
+        ends = _known(w, body.outputs, [y.aval.dtype for y in body.outputs])
+        if ends is None:
+            return False
+        carry = ends[: loop.carry]
+        for stack, value in zip(stacks, ends[loop.carry :], strict=True):
+            w.written(_shown(stack, lambda array, t=t: array[t, ...]), "{}", value)
+    w.known.update(zip(equation.results, [*carry, *stacks], strict=True))
+    return True
+
+
+def _known(w: Lowering, operands: Sequence[Operand], dtypes: Sequence[np.dtype]) -> list[Access] | None:
+    """Return the values of operands, or ``None`` if one of them has none."""
+    found = [w.access(x, dtype) for x, dtype in zip(operands, dtypes, strict=True)]
+    known = [x for x in found if x is not None]
+    return known if len(known) == len(found) else None
+
+
 FORMS: dict[Basic | None, Form] = {
     Basic.BARRIER: _same,
     Basic.BROADCAST: _view,
@@ -305,6 +346,7 @@ FORMS: dict[Basic | None, Form] = {
     Basic.POWER: _power,
     Basic.REDUCTION: _reduction,
     Basic.RESHAPE: _view,
+    Basic.SCAN: _rounds,
     Basic.SCATTER: _scatter,
     Basic.SPLIT: _split,
     Basic.STACK: _joined,

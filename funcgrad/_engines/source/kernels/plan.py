@@ -15,7 +15,7 @@ from funcgrad._core.forms import Basic
 from funcgrad._core.graph.ir import Equation, Graph, Operand, Var, trusted_graph
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines.source.kernels.equations import VIEWS, given, has_form, lowered
-from funcgrad._engines.source.kernels.expand import parts_of, with_expansions
+from funcgrad._engines.source.kernels.expand import parts_of, prepared
 from funcgrad._engines.source.kernels.kernel import KernelPlan
 from funcgrad._engines.source.kernels.lowering import Lowering
 from funcgrad._engines.source.kernels.nodes import BlockRows, KernelMemory, Scalar, Shape, StridedView
@@ -44,7 +44,7 @@ Make = Callable[[KernelPlan], Any]
 
 def looped(graph: Graph, whole: Make, blocks: Make) -> Graph:
     """Return the same program with kernels. Operations move up to the first operation of their kernel."""
-    graph = with_expansions(_without_barriers(graph))
+    graph = prepared(graph)
     pending, equations = list(graph.equations), []
     forms = {equation: has_form(equation) for equation in pending}
     while pending:
@@ -69,35 +69,13 @@ def looped(graph: Graph, whole: Make, blocks: Make) -> Graph:
 
 def _rounds(equation: Equation, whole: Make) -> Equation:
     """Return a loop as one kernel; the equation itself if its body has an operation without a form."""
-    body = equation.params["loop"].body.made(_body)
+    body = equation.params["loop"].body.made(prepared)
     small = all(x.aval.size <= SMALL for e in body.equations for x in (*e.operands, *e.results))
     found = rounds(equation, body) if small and len(body.equations) <= 2 * _MOST else None
     if found is None:
         return equation
     plan, operands = found
     return Equation(cast(Primitive, whole(plan)), operands, {}, equation.results, equation.source)
-
-
-def _body(graph: Graph) -> Graph:
-    return with_expansions(_without_barriers(graph))
-
-
-def _without_barriers(graph: Graph) -> Graph:
-    """Return the same program without equations that keep operations or devices apart on other engines."""
-    known: dict[Operand, Operand] = {}
-    kept: list[Equation] = []
-    # The engine copies an argument that is a result at such an equation, so the equation stays.
-    made: set[Operand] = set()
-    for e in graph.equations:
-        operands = tuple([known.get(x, x) for x in e.operands])
-        needs_copy = any(var in graph.outputs and x not in made for var, x in zip(e.results, operands, strict=False))
-        made.update(e.results)
-        if e.primitive.forms.basic is Basic.BARRIER and not needs_copy:
-            known.update(zip(e.results, operands, strict=False))
-        else:
-            kept.append(Equation(e.primitive, operands, e.params, e.results, e.source))
-    outputs = [known.get(x, x) for x in graph.outputs]
-    return trusted_graph(graph.inputs, graph.constants, kept, outputs, graph.name, graph.trees)
 
 
 class _NoFormError(Exception):

@@ -1,0 +1,1 @@
+"""The twelve evaluations of GradBench (https://github.com/gradbench/gradbench, MIT), as plain NumPy programs."""

@@ -1,0 +1,153 @@
+"""JAX's public names that are not here, by module, with the reason. ``docs/start/jax_names.md`` is made from it."""
+
+from __future__ import annotations
+
+# Reasons that several names share.
+_INSIDE = "it belongs to JAX's own machinery."
+_PROMOTION = "dtypes are promoted as NumPy promotes them; no setting changes that."
+_DEVICES = "programs for several devices take shardings: jax.jit(f, in_shardings=..., out_shardings=...)."
+_TOKENS = "the order of effects is kept by ordered=True of jax.debug.print and jax.debug.callback."
+_OLD = "JAX has replaced it: write jax.process_count, jax.process_index or jax.process_indices."
+_REFS = "arrays never change here. Write into NumPy arrays, which fg.jit compiles: see docs/writes.md."
+_TYPE = "it is a type of arguments for annotations. Write the tuple or the string that it describes."
+_RANDOM = "write a sampler of jax.random with a key."
+_COLLECTIVE = "it moves data between devices, which shardings do here."
+_KEY_PATHS = "key paths consist of plain keys here; jax.tree_util.keystr prints them."
+
+NEVER = {
+    "primitive": "it is one of JAX's primitives. funcgrad has its own; fg.extend.Primitive declares one.",
+}
+
+_TOP = {
+    **dict.fromkeys(("ad", "api_util", "core", "interpreters", "lib", "make_user_context", "monitoring"), _INSIDE),
+    **dict.fromkeys(("array_garbage_collection_guard", "thread_guard", "no_execution", "no_tracing"), _INSIDE),
+    **dict.fromkeys(("enable_checks", "jax2tf_associative_scan_reductions", "softmax_custom_jvp", "stages"), _INSIDE),
+    **dict.fromkeys(("remove_size_one_mesh_axis_from_type", "allow_f16_reductions", "custom_derivatives"), _INSIDE),
+    **dict.fromkeys(("numpy_dtype_promotion", "numpy_rank_promotion"), _PROMOTION),
+    **dict.fromkeys(("pmap", "shard_map", "smap", "reshard", "auto_pcast"), _DEVICES),
+    **dict.fromkeys(("Ref", "new_ref", "empty_ref", "free_ref", "freeze", "ref"), _REFS),
+    **dict.fromkeys(("host_count", "host_id", "host_ids"), _OLD),
+    **dict.fromkeys(
+        ("transfer_guard", "transfer_guard_device_to_device", "transfer_guard_device_to_host"),
+        "arrays are NumPy's, in the host's memory. Real JAX arrays follow JAX's own setting.",
+    ),
+    "transfer_guard_host_to_device": "arrays are NumPy's, and each call of a compiled function moves them.",
+    **dict.fromkeys(
+        ("make_array_from_callback", "make_array_from_process_local_data", "make_array_from_single_device_arrays"),
+        "it makes an array of JAX's over several devices. Call JAX's own function.",
+    ),
+    "check_tracer_leaks": "a leaked tracer always raises fg.errors.UnexpectedTracerError.",
+    "checking_leaks": "a leaked tracer always raises fg.errors.UnexpectedTracerError.",
+    "checkpoint_policies": "jax.checkpoint keeps nothing but the arguments.",
+    "clear_caches": "programs are kept by the function that compiled them, and go with it.",
+    "closure_convert": "pass the values that a function closes over among its arguments.",
+    "custom_batching": "a function is batched through its operations. fg.extend.Primitive takes a batching rule.",
+    "debug_infs": "with fg.debug_nans() finds infinities too.",
+    "debug_key_reuse": "a key is an array here, whose uses are not counted.",
+    "default_prng_impl": 'the generator is "threefry2x32".',
+    "dlpack": "write jnp.from_dlpack(x); NumPy arrays have __dlpack__.",
+    "ds": _INSIDE,
+    "enable_custom_prng": 'the generator is "threefry2x32".',
+    "experimental": "what JAX tries out is not here. For checkify write with fg.debug_nans().",
+    "explain_cache_misses": "the logger funcgrad says at debug level what was compiled.",
+    "export": "a compiled function has lower(...); fg.make_graph(f)(x).to_stablehlo() writes StableHLO.",
+    "ffi": "call foreign code by jax.pure_callback.",
+    "float0": "integers have no cotangents: grad and vjp refuse them.",
+    "fwd_and_bwd": "write value, pull = jax.vjp(f, x).",
+    "image": "write funcgrad.scipy.ndimage.map_coordinates, or fg.from_jax(jax.image.resize) with JAX's.",
+    "legacy_prng_key": "keys are arrays uint32[2], as JAX's legacy keys are.",
+    "live_arrays": "arrays are NumPy's; Python frees them.",
+    "log_compiles": "the logger funcgrad says at debug level what was compiled.",
+    "memory": "arrays are NumPy's, in the host's memory.",
+    "threefry_partitionable": "the bits are those of JAX's default setting.",
+    "version": "write funcgrad.__version__.",
+}
+_NUMPY = {
+    "int1": "NumPy has no integers of one bit. Write bool.",
+    "uint1": "NumPy has no integers of one bit. Write bool.",
+    "fromfile": "JAX's raises NotImplementedError. Write jnp.asarray(np.fromfile(file)).",
+    "fromiter": "JAX's raises NotImplementedError. Write jnp.asarray(np.fromiter(values, dtype)).",
+    "frompyfunc": "NumPy's makes arrays of objects. Write jnp.vectorize(f).",
+    "ufunc": "functions are no ufunc objects here. Write np.add.reduce(x) for jnp.add.reduce(x), which works on traced "
+    "values too.",
+}
+_LAX = {
+    **dict.fromkeys(("AccuracyMode", "DotAlgorithm", "DotAlgorithmPreset", "Tolerance", "RandomAlgorithm"), _TYPE),
+    **dict.fromkeys(("ConvGeneralDilatedDimensionNumbers", "DotDimensionNumbers", "PrecisionLike"), _TYPE),
+    "RaggedDotDimensionNumbers": _TYPE,
+    **dict.fromkeys(("after_all", "create_token"), _TOKENS),
+    **dict.fromkeys(("all_to_all", "pbroadcast", "pcast", "ppermute", "precv", "psend", "pshuffle"), _COLLECTIVE),
+    **dict.fromkeys(("psum_scatter", "pswapaxes", "ragged_all_to_all"), _COLLECTIVE),
+    **dict.fromkeys(("composite", "dce_sink", "stage", "shape_as_value"), _INSIDE),
+    **dict.fromkeys(
+        ("conv_general_permutations", "conv_general_shape_tuple", "conv_shape_tuple", "conv_transpose_shape_tuple"),
+        "write jax.eval_shape(f, x), which gives the shape of any function's result.",
+    ),
+    "reduce_window_shape_tuple": "write jax.eval_shape(f, x), which gives the shape of any function's result.",
+    "custom_linear_solve": "write jnp.linalg.solve, funcgrad.linear_operator, or fg.implicit_root.",
+    "custom_root": "write fg.implicit_root(residual, guess, *args): the values of the closure are arguments.",
+    **dict.fromkeys(("ragged_dot", "ragged_dot_general", "scaled_dot"), "write jnp.einsum or jax.lax.dot_general."),
+    **dict.fromkeys(("rng_bit_generator", "rng_uniform"), _RANDOM),
+    "random_gamma_grad": "differentiate jax.random.gamma, or jax.scipy.special.gammainc.",
+    "scatter_apply": "write x.at[index].apply(f).",
+    "with_sharding_constraint": _DEVICES,
+}
+_LAX_LINALG = {
+    **dict.fromkeys(("EigImplementation", "EighImplementation", "SvdAlgorithm"), _TYPE),
+    "ormqr": "write jax.scipy.linalg.qr_multiply.",
+}
+_NN = {
+    **dict.fromkeys(
+        ("get_scaled_dot_general_config", "scaled_dot_general", "scaled_matmul"),
+        "it multiplies numbers of 8 bits on GPUs. Write jnp.matmul.",
+    ),
+}
+_RANDOM_NAMES = {
+    "key_dtype": "a key is an array uint32[2].",
+    "key_impl": 'the generator is "threefry2x32".',
+}
+_TREE_UTIL = {
+    **dict.fromkeys(("DictKey", "FlattenedIndexKey", "GetAttrKey", "KeyEntry", "SequenceKey"), _KEY_PATHS),
+    "default_registry": "classes are registered with fg.tree.register_node and fg.tree.register_dataclass.",
+    **dict.fromkeys(
+        ("flatten_one_level", "flatten_one_level_with_keys"),
+        "write jax.tree.flatten(tree, is_leaf=lambda x: x is not tree).",
+    ),
+    "is_tree_node": "write not jax.tree_util.all_leaves([x]).",
+}
+_DEBUG = {
+    **dict.fromkeys(("DebugEffect", "OrderedDebugEffect"), _INSIDE),
+    **dict.fromkeys(
+        ("inspect_array_sharding", "visualize_array_sharding", "visualize_sharding"),
+        "arrays are NumPy's. Call JAX's own function with an array of JAX's.",
+    ),
+    "log": "write jax.debug.callback(logger.info, ...), or jax.debug.print.",
+}
+_DTYPES = {
+    "TypePromotionError": _PROMOTION,
+    "extended": "keys are arrays uint32[2], so no dtype is extended.",
+    "float0": "integers have no cotangents: grad and vjp refuse them.",
+    "itemsize_bits": "write 8 * np.dtype(dtype).itemsize.",
+    "prng_key": "keys are arrays uint32[2].",
+    "scalar_type_of": "write type(np.dtype(dtype).type(0).item()).",
+}
+_SCIPY = {
+    "cluster": "write fg.from_jax(jax.scipy.cluster.vq.vq) with JAX's.",
+    "sparse": "write funcgrad.scipy.sparse.linalg, or fg.linear_operator with SciPy's solvers.",
+    "spatial": "SciPy's rotations have no derivatives here.",
+}
+
+ABSENT: dict[str, dict[str, str]] = {
+    "jax": _TOP,
+    "jax.numpy": _NUMPY,
+    "jax.lax": _LAX,
+    "jax.lax.linalg": _LAX_LINALG,
+    "jax.nn": _NN,
+    "jax.random": _RANDOM_NAMES,
+    "jax.tree": {"static": "write jax.tree_util.register_static for a class, or jax.tree_util.Partial for a function."},
+    "jax.tree_util": _TREE_UTIL,
+    "jax.debug": _DEBUG,
+    "jax.dtypes": _DTYPES,
+    "jax.scipy": _SCIPY,
+    "jax.scipy.stats": {"gaussian_kde": "write the sum of jax.scipy.stats.norm.pdf over the data."},
+}

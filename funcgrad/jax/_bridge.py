@@ -1,0 +1,65 @@
+"""Functions that are JAX's own, called by `funcgrad.from_jax`. JAX is imported when one of them is first called."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.bind import is_value
+from funcgrad._engines.xla.record import jax_names
+from funcgrad.interop.jax import from_jax
+from funcgrad.numpy.extend import as_value
+
+
+def of_jax(path: str, *names: str) -> Callable[..., Any]:
+    """Return a function of JAX's as a function of ours.
+
+    Args:
+        path: its name, for example ``"random.binomial"``.
+        names: the arguments that are arrays; all others are part of the program, which is compiled for each of them.
+
+    Returns:
+        A function with JAX's arguments, which every transform accepts.
+    """
+
+    def call(*args: Any, **options: Any) -> Any:
+        bound = inspect.signature(jax_names.lookup(path)).bind(*args, **options)
+        given = {name: as_value(bound.arguments.pop(name)) for name in names if _is_given(bound.arguments, name)}
+        fixed = tuple([(name, _hashable(x)) for name, x in bound.arguments.items()])
+        return _function(path, tuple(given), fixed)(*[_array(x) for x in given.values()])
+
+    call.__name__ = call.__qualname__ = path.rpartition(".")[2]
+    call.__doc__ = f"``jax.{path}``: JAX's own function, as one operation."
+    return call
+
+
+def _is_given(arguments: dict[str, Any], name: str) -> bool:
+    return arguments.get(name) is not None
+
+
+def _array(x: Any) -> Any:
+    return x if hasattr(x, "shape") or not is_value(x) else np.asarray(x)
+
+
+def _hashable(x: Any) -> Any:
+    return tuple(map(_hashable, x)) if isinstance(x, list) else x
+
+
+@functools.lru_cache(maxsize=1024)
+def _function(path: str, names: tuple[str, ...], fixed: tuple) -> Callable[..., Any]:
+    function = jax_names.lookup(path)
+
+    signature = inspect.signature(function)
+
+    def apply(*arrays: Any) -> Any:
+        given = dict(zip(names, arrays, strict=True))
+        bound = inspect.BoundArguments(signature, OrderedDict({**given, **dict(fixed)}))
+        return function(*bound.args, **bound.kwargs)
+
+    apply.__name__ = path.rpartition(".")[2]
+    return from_jax(apply)

@@ -1,0 +1,1 @@
+"""Functions of arrays: layers, activation functions and losses, as ``funcgrad.nn`` publishes them."""

@@ -1,0 +1,49 @@
+"""The affine layer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from funcgrad._core.aval import aval_of
+from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._ops.contract.dense import affine_p
+from funcgrad._ops.contract.dot import dot_general
+from funcgrad.nn._functions.convert import inexact
+from funcgrad.numpy import add
+from funcgrad.numpy.extend import as_value, promote
+
+
+def linear(x: Any, weight: Any, bias: Any = None) -> Any:
+    """Compute ``x @ weight.T + bias``, with weights in PyTorch's layout.
+
+    Args:
+        x: ``f32[..., in]``.
+        weight: ``f32[out, in]``, or ``f32[in]`` for a single output without an output axis.
+        bias: ``f32[out]``, or ``None``.
+
+    Returns:
+        ``f32[..., out]``.
+
+    Raises:
+        ValueError: the last axes of ``x`` and ``weight`` differ in length.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad import nn
+        >>> nn.linear(np.array([1.0, 2.0]), np.array([[1.0, 1.0], [0.0, 3.0]]), np.array([0.5, 0.0]))
+        array([3.5, 6. ])
+    """
+    x, weight = inexact(x), inexact(weight)
+    if not x.shape or len(weight.shape) not in (1, 2) or x.shape[-1] != weight.shape[-1]:
+        raise ValueError(
+            f"linear: x is {aval_of(x)} and weight is {aval_of(weight)}; needed x of shape [..., in] and weight of "
+            "shape [out, in]. Transpose the weight if it is laid out as [in, out]."
+        )
+    if x.dtype != weight.dtype:
+        x, weight = promote(x, weight)
+    if bias is not None and len(x.shape) == 2 == len(weight.shape):
+        bias = as_value(bias)
+        if getattr(bias, "dtype", None) == x.dtype and getattr(bias, "shape", ()) == weight.shape[:1]:
+            return bind(affine_p, (x, weight, bias), NO_PARAMS)
+    y = dot_general(x, weight, ((len(x.shape) - 1,), (len(weight.shape) - 1,)))
+    return y if bias is None else add(y, bias)

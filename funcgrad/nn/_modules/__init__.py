@@ -1,0 +1,1 @@
+"""Modules: layers with parameters under PyTorch's names."""

@@ -1,0 +1,125 @@
+"""The state of a module: its parameters and buffers by dotted names, copied out and in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from funcgrad.autograd import Tensor, no_grad, tensor
+from funcgrad.autograd.extend import array_of, is_tensor, is_torchs
+from funcgrad.nn._parameter import Parameter
+
+
+class IncompatibleKeys(NamedTuple):
+    """The names that `Module.load_state_dict` did not find, and the names it did not expect."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        if not any(self):
+            return "<All keys matched successfully>"
+        return f"IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+
+
+class Entry(NamedTuple):
+    """A parameter or buffer of a module: its dotted name, the table that holds it, and its name there."""
+
+    path: str
+    module: Any
+    table: dict[str, Any]
+    name: str
+
+    @property
+    def value(self) -> Any:
+        """Return the tensor."""
+        return self.table[self.name]
+
+
+def saved_entries(module: Any, prefix: str) -> Iterator[Entry]:
+    """Return parameters and persistent buffers; a shared one appears under each of its names."""
+    tables, left_out = module.__dict__, module.__dict__.get("_non_persistent_buffers_set", ())
+    for table in (tables["_parameters"], tables["_buffers"]):
+        for name, value in table.items():
+            if value is not None and not (table is tables["_buffers"] and name in left_out):
+                yield Entry(prefix + name, module, table, name)
+    for name, child in module.__dict__["_modules"].items():
+        if child is not None:
+            yield from saved_entries(child, f"{prefix}{name}.")
+
+
+def load(module: Any, state_dict: Mapping[str, Any], strict: bool, assign: bool) -> IncompatibleKeys:
+    """Copy or assign values after all of them are checked: a refused state leaves the module as it was."""
+    if not isinstance(state_dict, Mapping):
+        raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+    given = {name: array_of(x) if is_torchs(x) else x for name, x in state_dict.items()}
+    own = {entry.path: entry for entry in saved_entries(module, "")}
+    # A state without version numbers may be older than these entries (PyTorch's `_load_from_state_dict`).
+    optional = () if getattr(state_dict, "_metadata", None) else [*_optional(module, "")]
+    missing = [name for name in own if name not in given and name not in optional]
+    keys = IncompatibleKeys(missing, [name for name in given if name not in own])
+    problems = _key_problems(keys) if strict else []
+    problems += [text for name, entry in own.items() if name in given for text in _unfit(name, entry, given[name])]
+    if problems:
+        raise RuntimeError(f"Error(s) in loading state_dict for {type(module).__name__}:\n\t" + "\n\t".join(problems))
+    fitting = {name: entry for name, entry in own.items() if name in given}
+    values = {name: _value_for(entry, given[name], assign) for name, entry in fitting.items()}
+    with no_grad():
+        for name, entry in fitting.items():
+            if assign:
+                entry.table[entry.name] = values[name]
+            else:
+                entry.value.copy_(values[name])
+    return keys
+
+
+def _value_for(entry: Entry, given: Any, assign: bool) -> Any:
+    """Return a tensor to copy from or, to be assigned, a parameter or buffer with the memory of the given one."""
+    held = given if is_tensor(given) else tensor(given)
+    if not assign:
+        return held
+    own: Any = entry.value
+    needs: bool = own.requires_grad
+    return Parameter(held, needs) if isinstance(own, Parameter) else held.detach()
+
+
+def _optional(module: Any, prefix: str) -> Iterator[str]:
+    yield from (prefix + name for name in module._optional_in_state)  # noqa: SLF001  (a field for this function)
+    for name, child in module.__dict__["_modules"].items():
+        if child is not None:
+            yield from _optional(child, f"{prefix}{name}.")
+
+
+def _unfit(name: str, entry: Entry, given: Any) -> list[str]:
+    """Return what is wrong with a value for an entry."""
+    x: Tensor = entry.value
+    if not hasattr(given, "dtype") or getattr(given.dtype, "kind", "?") not in "biufcV":
+        text = "expected torch.Tensor or Tensor-like object from checkpoint but received"
+        return [f'While copying the parameter named "{name}", {text} {type(given)}']
+    if np.shape(_plain(given)) != x.shape:
+        text = f"copying a param with shape {_size(given)} from checkpoint, the shape in current model is {_size(x)}."
+        return [f"size mismatch for {name}: {text}"]
+    return []
+
+
+def _plain(x: Any) -> Any:
+    return x._value if is_tensor(x) else x
+
+
+def _size(x: Any) -> str:
+    return f"torch.Size({list(np.shape(_plain(x)))})"
+
+
+def _key_problems(keys: IncompatibleKeys) -> list[str]:
+    problems = []
+    if keys.missing_keys:
+        problems.append(f"Missing key(s) in state_dict: {', '.join(map(_quoted, keys.missing_keys))}. ")
+    if keys.unexpected_keys:
+        problems.append(f"Unexpected key(s) in state_dict: {', '.join(map(_quoted, keys.unexpected_keys))}. ")
+    return problems
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'

@@ -1,0 +1,158 @@
+"""Convolutions with PyTorch's arguments and errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from funcgrad.nn._functions import convolution
+from funcgrad.nn._functions.convert import inexact
+from funcgrad.nn._functions.sizes import per_axis
+
+
+def _checked(name: str, input: Any, weight: Any, groups: int, transposed: bool = False) -> tuple[Any, Any]:
+    """Return input and weight; refuse shapes that do not fit, in PyTorch's words."""
+    x, weight = inexact(input), inexact(weight)
+    axes = int(name[-2])
+    if len(x.shape) not in (axes + 1, axes + 2):
+        raise RuntimeError(
+            f"Expected {axes + 1}D (unbatched) or {axes + 2}D (batched) input to {name}, but got input of size: "
+            f"{list(x.shape)}"
+        )
+    channels = x.shape[-axes - 1]
+    if len(weight.shape) == axes + 2:
+        needed = weight.shape[0] if transposed else weight.shape[1] * groups
+        if channels != needed:
+            raise RuntimeError(
+                f"Given {'transposed=1' if transposed else f'groups={groups}'}, weight of size {list(weight.shape)}, "
+                f"expected input{list(x.shape)} to have {needed} channels, but got {channels} channels instead"
+            )
+    return x, weight
+
+
+def _check_window(x: Any, weight: Any, padding: Any, dilation: Any) -> None:
+    """Refuse a kernel that is longer than the padded input, in PyTorch's words."""
+    axes = len(weight.shape) - 2
+    if isinstance(padding, str):
+        return
+    pads, steps = per_axis("conv", "padding", padding, axes, 0), per_axis("conv", "dilation", dilation, axes, 1)
+    padded = [n + 2 * pad for n, pad in zip(x.shape[-axes:], pads, strict=True)]
+    kernel = [(k - 1) * step + 1 for k, step in zip(weight.shape[2:], steps, strict=True)]
+    if any(k > n for k, n in zip(kernel, padded, strict=True)):
+        raise RuntimeError(
+            f"Calculated padded input size per channel: ({' x '.join(map(str, padded))}). Kernel size: "
+            f"({' x '.join(map(str, kernel))}). Kernel size can't be greater than actual input size"
+        )
+
+
+def conv1d(
+    input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+) -> Any:
+    """Convolve signals; see `funcgrad.nn.conv1d`.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.nn import functional as F
+        >>> F.conv1d(np.array([[1.0, 2.0, 4.0]]), np.array([[[1.0, -1.0]]]))
+        array([[-1., -2.]])
+    """
+    x, weight = _checked("conv1d", input, weight, groups)
+    _check_window(x, weight, padding, dilation)
+    return convolution.conv1d(x, weight, bias, stride, padding, dilation, groups)
+
+
+def conv2d(
+    input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+) -> Any:
+    """Convolve images; see `funcgrad.nn.conv2d`.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.nn import functional as F
+        >>> F.conv2d(np.ones((1, 3, 3)), np.ones((1, 1, 3, 3)))
+        array([[[9.]]])
+    """
+    x, weight = _checked("conv2d", input, weight, groups)
+    _check_window(x, weight, padding, dilation)
+    return convolution.conv2d(x, weight, bias, stride, padding, dilation, groups)
+
+
+def conv3d(
+    input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+) -> Any:
+    """Convolve volumes; see `funcgrad.nn.conv3d`.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.nn import functional as F
+        >>> F.conv3d(np.ones((1, 2, 2, 2)), np.ones((1, 1, 2, 2, 2)))
+        array([[[[8.]]]])
+    """
+    x, weight = _checked("conv3d", input, weight, groups)
+    _check_window(x, weight, padding, dilation)
+    return convolution.conv3d(x, weight, bias, stride, padding, dilation, groups)
+
+
+def conv_transpose1d(
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Any:
+    """Compute the transpose of `conv1d`; see `funcgrad.nn.conv_transpose1d`.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.nn import functional as F
+        >>> F.conv_transpose1d(np.array([[1.0, 10.0]]), np.array([[[1.0, 2.0]]]))
+        array([[ 1., 12., 20.]])
+    """
+    x, weight = _checked("conv_transpose1d", input, weight, groups, transposed=True)
+    return convolution.conv_transpose1d(x, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def conv_transpose2d(
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Any:
+    """Compute the transpose of `conv2d`; see `funcgrad.nn.conv_transpose2d`.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.nn import functional as F
+        >>> F.conv_transpose2d(np.ones((1, 1, 1)), np.ones((1, 1, 1, 2)))
+        array([[[1., 1.]]])
+    """
+    x, weight = _checked("conv_transpose2d", input, weight, groups, transposed=True)
+    return convolution.conv_transpose2d(x, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def conv_transpose3d(
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Any:
+    """Compute the transpose of `conv3d`; see `funcgrad.nn.conv_transpose3d`.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.nn import functional as F
+        >>> F.conv_transpose3d(np.ones((1, 1, 1, 1)), np.ones((1, 1, 1, 1, 2)))
+        array([[[[1., 1.]]]])
+    """
+    x, weight = _checked("conv_transpose3d", input, weight, groups, transposed=True)
+    return convolution.conv_transpose3d(x, weight, bias, stride, padding, output_padding, groups, dilation)

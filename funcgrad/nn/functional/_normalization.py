@@ -1,0 +1,366 @@
+"""Normalizations with PyTorch's arguments."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from funcgrad import numpy as fnp
+from funcgrad._ops.layout.shape import reshape
+from funcgrad.autograd import no_grad
+from funcgrad.autograd.extend import is_tensor
+from funcgrad.nn._functions.convert import inexact
+from funcgrad.nn._functions.normalization import Statistics, normalized, per_channel
+
+
+def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    """Normalize over the last axes.
+
+    ``(x - mean) / sqrt(variance + eps) * weight + bias``
+
+    Args:
+        input: ``f32[..., *normalized_shape]``.
+        normalized_shape: the lengths of the axes to normalize over.
+        weight: ``f32[*normalized_shape]``, or ``None``.
+        bias: ``f32[*normalized_shape]``, or ``None``.
+        eps: added to the variance, in its units.
+
+    Returns:
+        An array like ``input``.
+
+    Raises:
+        RuntimeError: the last axes have other lengths.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.nn import functional as F
+        >>> F.layer_norm(np.array([[1.0, 3.0]]), (2,)).round(4)
+        array([[-1.,  1.]])
+
+    Source: Ba et al., *Layer normalization* (2016), eq. 4.
+    """
+    x, shape = inexact(input), _shape("layer_norm", normalized_shape)
+    _check_shape(x, shape, weight, bias)
+    statistics = Statistics.over(x, tuple(range(len(x.shape) - len(shape), len(x.shape))))
+    return normalized(statistics.centered, statistics.variance, eps, weight, bias)
+
+
+def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
+    """Divide by the root of the mean square over the last axes.
+
+    Args:
+        input: ``f32[..., *normalized_shape]``.
+        normalized_shape: the lengths of the axes to normalize over.
+        weight: ``f32[*normalized_shape]``, or ``None``.
+        eps: added to the mean square, in its units; the machine epsilon of the dtype by default.
+
+    Returns:
+        An array like ``input``.
+
+    Raises:
+        RuntimeError: the last axes have other lengths.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.nn import functional as F
+        >>> F.rms_norm(np.array([[3.0, 4.0]]), (2,)).round(4)
+        array([[0.8485, 1.1314]])
+
+    Source: Zhang and Sennrich, *Root mean square layer normalization* (2019), eq. 4.
+    """
+    x, shape = inexact(input), _shape("rms_norm", normalized_shape)
+    _check_shape(x, shape, weight, None)
+    axes = tuple(range(len(x.shape) - len(shape), len(x.shape)))
+    squares = fnp.mean(fnp.square(x), axis=axes, keepdims=True)
+    return normalized(x, squares, float(np.finfo(x.dtype).eps) if eps is None else eps, weight, None)
+
+
+def _shape(name: str, given: Any) -> tuple[int, ...]:
+    shape = (int(given),) if isinstance(given, int | np.integer) else tuple(given)
+    if not shape:
+        raise RuntimeError(
+            f"{name}: Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, "
+            "but got normalized_shape = []"
+        )
+    return shape
+
+
+def _check_shape(x: Any, shape: tuple[int, ...], weight: Any, bias: Any) -> None:
+    for name, parameter in (("weight", weight), ("bias", bias)):
+        if parameter is not None and tuple(parameter.shape) != shape:
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+                f"{list(parameter.shape)} and normalized_shape = {list(shape)}"
+            )
+    if tuple(x.shape[len(x.shape) - len(shape) :]) != shape or len(x.shape) < len(shape):
+        wanted = ", ".join(["*", *map(str, shape)])
+        raise RuntimeError(
+            f"Given normalized_shape={list(shape)}, expected input with shape [{wanted}], but got input of "
+            f"size{list(x.shape)}"
+        )
+
+
+def batch_norm(
+    input: Any,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any = None,
+    bias: Any = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    """Normalize each channel over the batch, or with running statistics if not training.
+
+    Args:
+        input: ``f32[batch, channels, ...]``.
+        running_mean: ``f32[channels]``, or ``None``; in training it is updated in place.
+        running_var: ``f32[channels]``, or ``None``; in training it is updated in place with the unbiased variance.
+        weight: ``f32[channels]``, or ``None``.
+        bias: ``f32[channels]``, or ``None``.
+        training: use the statistics of the batch.
+        momentum: the share of the batch in the running statistics, dimensionless.
+        eps: added to the variance, in its units.
+
+    Returns:
+        An array like ``input``.
+
+    Raises:
+        RuntimeError: a parameter has another number of elements than there are channels.
+        ValueError: in training a channel has one element only.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.nn import functional as F
+        >>> F.batch_norm(np.array([[1.0], [3.0]]), None, None, training=True).round(4)
+        array([[-1.],
+               [ 1.]])
+
+    Source: Ioffe and Szegedy, *Batch normalization* (2015), algorithm 1.
+    """
+    y, statistics = batch_normalized(
+        inexact(input), (running_mean, running_var), weight, bias, training=training, eps=eps
+    )
+    if statistics is not None:
+        _update((running_mean, running_var), statistics, momentum)
+    return y
+
+
+def batch_normalized(
+    x: Any, running: tuple[Any, Any], weight: Any, bias: Any, *, training: bool, eps: float
+) -> tuple[Any, Statistics | None]:
+    """Return the normalized input, and the statistics of the batch if they were used."""
+    if training:
+        check_several(x)
+    for name, held in zip(("running_mean", "running_var", "weight", "bias"), (*running, weight, bias), strict=True):
+        if held is not None and math.prod(held.shape) != x.shape[1]:
+            raise RuntimeError(f"{name} should contain {x.shape[1]} elements not {math.prod(held.shape)}")
+    ndim = len(x.shape)
+    weight, bias = per_channel(weight, ndim), per_channel(bias, ndim)
+    if training:
+        statistics = Statistics.over(x, (0, *range(2, ndim)))
+        return normalized(statistics.centered, statistics.variance, eps, weight, bias), statistics
+    if running[0] is None or running[1] is None:
+        raise RuntimeError(
+            f"{'running_mean' if running[0] is None else 'running_var'} must be defined in evaluation mode"
+        )
+    mean, variance = per_channel(running[0], ndim), per_channel(running[1], ndim)
+    return normalized(fnp.subtract(x, mean), variance, eps, weight, bias), None
+
+
+def check_several(x: Any) -> None:
+    """Refuse a batch with one element for each channel: its variance would be 0."""
+    if math.prod(x.shape) == x.shape[1]:
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size torch.Size({list(x.shape)})"
+        )
+
+
+def moved(statistics: Statistics, factor: Any) -> tuple[Any, Any]:
+    """Return functions from running to new statistics: ``(1 - factor) * running + factor * batch``."""
+
+    def toward(found: Any) -> Any:
+        flat = reshape(found, (math.prod(found.shape),))
+        return lambda held: fnp.add(fnp.multiply(held, 1 - factor), fnp.multiply(flat, factor))
+
+    return toward(statistics.mean), toward(statistics.unbiased)
+
+
+def _update(running: tuple[Any, Any], statistics: Statistics, momentum: float) -> None:
+    with no_grad():
+        for held, new in zip(running, moved(statistics, momentum), strict=True):
+            if held is not None:
+                _write(held, new(held))
+
+
+def _write(held: Any, value: Any) -> None:
+    if is_tensor(held):
+        with no_grad():
+            held.copy_(value.detach() if is_tensor(value) else value)
+    else:
+        held[...] = value
+
+
+def instance_norm(
+    input: Any,
+    running_mean: Any = None,
+    running_var: Any = None,
+    weight: Any = None,
+    bias: Any = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    """Normalize each channel of each sample over its spatial axes; the arguments are those of `batch_norm`.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.nn import functional as F
+        >>> F.instance_norm(np.array([[[1.0, 3.0]]])).round(4)
+        array([[[-1.,  1.]]])
+
+    Source: Ulyanov et al., *Instance normalization* (2016), eq. 3.
+    """
+    y, statistics = instance_normalized(
+        inexact(input), (running_mean, running_var), weight, bias, training=use_input_stats, eps=eps
+    )
+    if statistics is not None:
+        _update((running_mean, running_var), statistics, momentum)
+    return y
+
+
+def instance_normalized(
+    x: Any, running: tuple[Any, Any], weight: Any, bias: Any, *, training: bool, eps: float
+) -> tuple[Any, Statistics | None]:
+    """Return the normalized input, and the mean over the batch of each channel's statistics if they were used."""
+    if not training:
+        return batch_normalized(x, running, weight, bias, training=False, eps=eps)
+    axes, ndim = tuple(range(2, len(x.shape))), len(x.shape)
+    if math.prod(x.shape[2:]) == 1:
+        raise ValueError(
+            f"Expected more than 1 spatial element when training, got input size torch.Size({list(x.shape)})"
+        )
+    statistics = Statistics.over(x, axes)
+    y = normalized(statistics.centered, statistics.variance, eps, per_channel(weight, ndim), per_channel(bias, ndim))
+    means = [fnp.mean(each, axis=0) for each in (statistics.mean, statistics.variance)]
+    return y, Statistics(means[0], means[1], None, statistics.elements)
+
+
+def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    """Normalize each group of channels of each sample.
+
+    Args:
+        input: ``f32[batch, channels, ...]``.
+        num_groups: the number of groups, which divides the number of channels.
+        weight: ``f32[channels]``, or ``None``.
+        bias: ``f32[channels]``, or ``None``.
+        eps: added to the variance, in its units.
+
+    Returns:
+        An array like ``input``.
+
+    Raises:
+        RuntimeError: the channels cannot be divided into that many groups.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.nn import functional as F
+        >>> F.group_norm(np.array([[1.0, 3.0, 5.0, 9.0]]), 2).round(4)
+        array([[-1.,  1., -1.,  1.]])
+
+    Source: Wu and He, *Group normalization* (2018), eq. 7.
+    """
+    x = inexact(input)
+    if len(x.shape) < 2 or x.shape[1] % num_groups:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(x.shape)} and num_groups={num_groups}"
+        )
+    for name, parameter in (("weight", weight), ("bias", bias)):
+        if parameter is not None and tuple(parameter.shape) != (x.shape[1],):
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
+                f"shape {list(parameter.shape)} and input of shape {list(x.shape)}"
+            )
+    grouped = reshape(x, (x.shape[0], num_groups, math.prod(x.shape[1:]) // num_groups))
+    statistics = Statistics.over(grouped, (2,))
+    y = reshape(normalized(statistics.centered, statistics.variance, eps, None, None), x.shape)
+    weight, bias = per_channel(weight, len(x.shape)), per_channel(bias, len(x.shape))
+    y = y if weight is None else fnp.multiply(y, weight)
+    return y if bias is None else fnp.add(y, bias)
+
+
+def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
+    """Divide by a power of the mean square of neighbouring channels.
+
+    ``x / (k + alpha * mean of x**2 over size channels) ** beta``
+
+    Args:
+        input: ``f32[batch, channels, ...]``.
+        size: the number of neighbouring channels.
+        alpha: the factor of the mean square, in inverse units of ``x**2``.
+        beta: the exponent, dimensionless.
+        k: the constant, dimensionless.
+
+    Returns:
+        An array like ``input``.
+
+    Raises:
+        ValueError: the input has fewer than three axes.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.nn import functional as F
+        >>> F.local_response_norm(np.ones((1, 1, 2)), 1, alpha=3.0, beta=0.5)
+        array([[[0.5, 0.5]]])
+
+    Source: Krizhevsky et al., *ImageNet classification* (2012), section 3.3.
+    """
+    x = inexact(input)
+    if len(x.shape) < 3:
+        raise ValueError(
+            f"Expected 3D or higher dimensionality                          input (got {len(x.shape)} dimensions)"
+        )
+    squares = fnp.pad(fnp.square(x), [(0, 0), (size // 2, (size - 1) // 2), *[(0, 0)] * (len(x.shape) - 2)])
+    total = squares[:, : x.shape[1]]
+    for start in range(1, size):
+        total = fnp.add(total, squares[:, start : start + x.shape[1]])
+    return fnp.divide(x, fnp.power(fnp.add(fnp.multiply(total, alpha / size), k), beta))
+
+
+def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None) -> Any:
+    """Divide by the norm along an axis, or by ``eps`` if the norm is smaller.
+
+    Args:
+        input: an array.
+        p: which norm.
+        dim: the axis.
+        eps: the least divisor, in the units of ``input``.
+        out: a tensor to write the result into.
+
+    Returns:
+        An array like ``input``.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.nn import functional as F
+        >>> F.normalize(np.array([[3.0, 4.0]]))
+        array([[0.6, 0.8]])
+    """
+    x = inexact(input)
+    y = fnp.divide(x, fnp.maximum(vector_norm(x, p, dim), eps))
+    if out is None:
+        return y
+    _write(out, y)
+    return out
+
+
+def vector_norm(x: Any, p: float, dim: int, keepdims: bool = True) -> Any:
+    """Return the norm along an axis; its derivative at 0 is 0, as in PyTorch."""
+    if p == 2:
+        squares = fnp.sum(fnp.square(x), axis=dim, keepdims=keepdims)
+        zero = fnp.equal(squares, 0)
+        return fnp.where(zero, 0, fnp.sqrt(fnp.where(zero, 1, squares)))
+    return fnp.linalg.norm(x, ord=p, axis=dim, keepdims=keepdims)

@@ -1,0 +1,131 @@
+"""Softmax and its relatives along an axis."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from funcgrad import numpy as fnp
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad._transforms.custom.stop_gradient import stop_gradient
+from funcgrad.nn._functions import activations, random
+from funcgrad.nn._functions.convert import inexact
+
+
+def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    """Compute ``exp(x) / sum(exp(x))`` along an axis.
+
+    Args:
+        input: an array.
+        dim: the axis along which the result sums to 1.
+        dtype: convert the input to it first.
+
+    Returns:
+        An array like ``input``.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.nn import functional as F
+        >>> F.softmax(np.array([1000.0, 1000.0]), dim=0)
+        array([0.5, 0.5])
+    """
+    del _stacklevel
+    x = _prepared(input, dtype)
+    return activations.softmax(x, _implicit_dim("softmax", len(x.shape)) if dim is None else dim)
+
+
+def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    """Compute ``log(softmax(x))`` along an axis.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.nn import functional as F
+        >>> F.log_softmax(np.array([0.0, 1000.0]), dim=0)
+        array([-1000.,     0.])
+    """
+    del _stacklevel
+    x = _prepared(input, dtype)
+    return activations.log_softmax(x, _implicit_dim("log_softmax", len(x.shape)) if dim is None else dim)
+
+
+def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    """Compute ``softmax(-x)`` along an axis.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.nn import functional as F
+        >>> F.softmin(np.array([0.0, 0.0, 1000.0]), dim=0)
+        array([0.5, 0.5, 0. ])
+    """
+    del _stacklevel
+    x = _prepared(input, dtype)
+    return activations.softmax(fnp.negative(x), _implicit_dim("softmin", len(x.shape)) if dim is None else dim)
+
+
+def _prepared(x: Any, dtype: Any) -> Any:
+    return inexact(x) if dtype is None else cast(inexact(x), dtype)
+
+
+def _implicit_dim(name: str, ndim: int) -> int:
+    """Return the axis that PyTorch takes if none is named, and warn as PyTorch does."""
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        UserWarning,
+        stacklevel=3,
+    )
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
+    """Draw from a continuous relaxation of a categorical distribution.
+
+    Args:
+        logits: ``f32[..., classes, ...]``: log-probabilities, not normalized.
+        tau: the temperature, dimensionless.
+        hard: return one-hot vectors, with the derivative of the relaxed sample.
+        eps: ignored, as in PyTorch.
+        dim: the axis of the classes.
+
+    Returns:
+        An array like ``logits``; its elements along ``dim`` sum to 1.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.nn import functional as F
+        >>> float(F.gumbel_softmax(np.zeros(3), hard=True).sum())
+        1.0
+
+    Source: Jang et al., *Categorical reparameterization with Gumbel-softmax* (2017), eq. 2.
+    """
+    del eps
+    x = inexact(logits)
+    exponential = fnp.negative(fnp.log1p(fnp.negative(random.uniform("gumbel_softmax", x, x.shape))))
+    drawn = cast(fnp.negative(fnp.log(exponential)), x.dtype)
+    soft = activations.softmax(fnp.divide(fnp.add(x, drawn), tau), dim)
+    if not hard:
+        return soft
+    largest = fnp.argmax(soft, axis=dim, keepdims=True)
+    shape = [1] * len(x.shape)
+    shape[dim] = x.shape[dim]
+    chosen = cast(fnp.equal(fnp.reshape(fnp.arange(x.shape[dim]), shape), largest), x.dtype)
+    return fnp.add(stop_gradient(fnp.subtract(chosen, soft)), soft)
+
+
+def glu(input: Any, dim: int = -1) -> Any:
+    """Compute ``a * sigmoid(b)`` with the two halves of the input along an axis.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.nn import functional as F
+        >>> F.glu(np.array([3.0, 0.0]))
+        array([1.5])
+
+    Source: Dauphin et al., *Language modeling with gated convolutional networks* (2017), eq. 1.
+    """
+    x = inexact(input)
+    if not x.shape:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    if x.shape[dim] % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {dim % len(x.shape)} is size {x.shape[dim]}")
+    a, b = fnp.split(x, 2, axis=dim)
+    return fnp.multiply(a, activations.sigmoid(b))

@@ -1,0 +1,397 @@
+"""Linear programs as sums of moved and scaled copies of their vector, from which the elements of the matrix are read.
+
+Programs on grids and chains only move elements, scale them and add them up. The product with a vector is then
+``sum(factor * vector[source])`` over few terms, with sources that the program fixes. The factors are the elements of
+the matrix, so no product has to be computed: the Hessian of a function on a grid takes a third of the time, and an
+infinite element stays by itself. Programs with other operations are left to products.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from funcgrad._core.aval import Aval, aval_of
+from funcgrad._core.bind import bind
+from funcgrad._core.graph.ir import Equation, Graph, Literal
+from funcgrad._ops.elementwise.arithmetic import add_p, div_p, mul_p, neg_p, sub_p
+from funcgrad._ops.elementwise.cast import cast, cast_p, weak_cast_p
+from funcgrad._ops.elementwise.select import select, select_p
+from funcgrad._ops.index.gather import index_p, scatter, scatter_p
+from funcgrad._ops.index.join import concatenate, concatenate_p, pad_p, stack_p
+from funcgrad._ops.index.plan import FULL, Index
+from funcgrad._ops.index.scatter import scatter_add_p, scatter_set_p
+from funcgrad._ops.index.xla import pieces_of
+from funcgrad._ops.layout.broadcast import broadcast_to, broadcast_to_p, reduce_sum_p
+from funcgrad._ops.layout.copy import copy_p
+from funcgrad._ops.layout.diagonal import diagonal_p, embed_diagonal_p
+from funcgrad._ops.layout.fill import full_like_p
+from funcgrad._ops.layout.shape import flip_p, reshape, reshape_p, transpose, transpose_p
+from funcgrad._ops.layout.triangle import triangle_p
+from funcgrad._ops.reduce.sort import gather_along_axis
+from funcgrad._transforms.base.stage import stage_flat
+from funcgrad.sparse._pattern import rows_of, shape_of
+
+# The most terms, and the longest axis whose sum is written as terms.
+_MOST_TERMS, _LONGEST_SUM = 48, 8
+
+
+class _NotLikeThis(Exception):  # noqa: N818  (not an error: the program has another form)
+    """The program does something else than moving, scaling and adding."""
+
+
+class _Term(NamedTuple):
+    """The product of a factor with elements of the vector.
+
+    Args:
+        source: for each element of the result, in C order, the number of the vector's element; -1 for none.
+        factor: an array of the result's shape, which is zero where there is no source, or a number for all elements
+            that have one. ``None`` stands for 1.
+    """
+
+    source: np.ndarray
+    factor: Any
+
+
+class _Sum(NamedTuple):
+    """A value that depends on the vector, as a sum of terms."""
+
+    shape: tuple[int, ...]
+    terms: list[_Term]
+
+    def each(self, shape: tuple[int, ...], places: np.ndarray, move: Callable[[Any], Any]) -> _Sum:
+        """Return the sum with elements from these places, -1 for zero; ``move`` does the same to a factor's array."""
+        padded = [np.append(term.source, -1) for term in self.terms]
+        factors = [term.factor if _is_number(term.factor) else move(term.factor) for term in self.terms]
+        return _Sum(shape, [_Term(source[places], y) for source, y in zip(padded, factors, strict=True)])
+
+    def scaled(self, by: Callable[[Any], Any]) -> _Sum:
+        """Return the sum with other factors."""
+        return _Sum(self.shape, [_Term(term.source, self._cut(term, by(term.factor))) for term in self.terms])
+
+    def _cut(self, term: _Term, factor: Any) -> Any:
+        """Return a new factor of a term with zeros where there is no source; those of an array are there already."""
+        mask = (term.source >= 0).reshape(self.shape)
+        made = _is_number(term.factor) and not _is_number(factor)
+        return select(mask, factor, 0) if made and not mask.all() else factor
+
+    def broadcast(self, shape: tuple[int, ...]) -> _Sum:
+        if shape == self.shape:
+            return self
+        places = np.broadcast_to(np.arange(math.prod(self.shape)).reshape(self.shape), shape).ravel()
+        return self.each(shape, places, lambda factor: broadcast_to(factor, shape))
+
+    def plus(self, other: _Sum) -> _Sum:
+        """Return the sum of both. Terms are one where no element has two different sources."""
+        found = list(self.terms)
+        for term in other.terms:
+            for i, before in enumerate(found):
+                if _agree(before.source, term.source):
+                    found[i] = self._merged(before, term)
+                    break
+            else:
+                found.append(term)
+        if len(found) > _MOST_TERMS:
+            raise _NotLikeThis
+        return _Sum(self.shape, found)
+
+    def _merged(self, a: _Term, b: _Term) -> _Term:
+        if np.array_equal(a.source, b.source) and _is_number(a.factor) and _is_number(b.factor):
+            return _Term(a.source, _one(a.factor) + _one(b.factor))
+        return _Term(np.maximum(a.source, b.source), self._whole(a) + self._whole(b))
+
+    def _whole(self, term: _Term) -> Any:
+        """Return the factor as an array that is zero where there is no source."""
+        if not _is_number(term.factor):
+            return term.factor
+        mask = (term.source >= 0).reshape(self.shape)
+        return _one(term.factor) if mask.all() else mask * _one(term.factor)
+
+
+def _agree(a: np.ndarray, b: np.ndarray) -> bool:
+    """Return whether two arrays of sources are equal where both have one."""
+    return bool(((a == b) | (a < 0) | (b < 0)).all())
+
+
+def _is_number(factor: Any) -> bool:
+    return factor is None or getattr(factor, "shape", ()) == ()
+
+
+def _one(factor: Any) -> Any:
+    return 1.0 if factor is None else factor
+
+
+class Elements:
+    """The elements of a matrix as a program of their own: factors of terms, and where each element stands among them.
+
+    Args:
+        graph: the factors, flat, as a function of the inputs of the product other than the vector.
+        places: for each element of the pattern, its places in the factors; a row for each summand.
+    """
+
+    def __init__(self, graph: Graph, places: np.ndarray) -> None:
+        self.graph = graph
+        self.places = places
+
+    def values(self, leaves: Sequence[Any], dtype: np.dtype) -> Any:
+        """Return the elements in the order of the pattern."""
+        flat = cast(self.graph.evaluate(*leaves)[0], dtype)
+        total = gather_along_axis(flat, self.places[0], 0)
+        for places in self.places[1:]:
+            total = total + gather_along_axis(flat, places, 0)
+        return total
+
+
+def elements_of(graph: Graph, pattern: scipy.sparse.csr_array, dtype: np.dtype) -> Elements | None:
+    """Return the elements of the matrix with which a graph multiplies its last input; ``None`` for other programs."""
+    found: list[_Sum] = []
+
+    def factors(*leaves: Any) -> list[Any]:
+        found.append(_run(graph, leaves))
+        flat = [np.zeros(1, dtype)]
+        for term in found[0].terms:
+            factor = cast(np.asarray(1.0, dtype) if term.factor is None else term.factor, dtype)
+            flat.append(reshape(factor, (math.prod(factor.shape),)))
+        return [concatenate(flat, 0)]
+
+    if any(var.aval.dtype.kind != "f" for var in (graph.inputs[-1], *graph.outputs)) or not pattern.nnz:
+        return None
+    try:
+        staged = stage_flat(factors, [var.aval for var in graph.inputs[:-1]], graph.name)
+    except _NotLikeThis:
+        return None
+    places = _places(found[0], pattern)
+    return None if places is None else Elements(staged, places)
+
+
+def _places(total: _Sum, pattern: scipy.sparse.csr_array) -> np.ndarray | None:
+    """Return where the elements stand among the factors, or ``None`` if products take fewer operations."""
+    _, width = shape_of(pattern)
+    longest = int(np.diff(pattern.indptr).max(initial=0))
+    if len(total.terms) > 2 * longest + 2:
+        return None
+    keys, stands, start = [], [], 1
+    for term in total.terms:
+        (rows,) = np.nonzero(term.source >= 0)
+        single = _is_number(term.factor)
+        keys.append(rows * width + term.source[rows])
+        stands.append(np.full(len(rows), start) if single else start + rows)
+        start += 1 if single else len(term.source)
+    wanted, found = rows_of(pattern) * width + pattern.indices, np.concatenate(keys)
+    numbers = np.minimum(np.searchsorted(wanted, found), len(wanted) - 1)
+    # An element outside the pattern is zero: a choice that is known cuts it off.
+    inside = wanted[numbers] == found
+    numbers, at = numbers[inside], np.concatenate(stands)[inside]
+    order = np.argsort(numbers, kind="stable")
+    numbers, at = numbers[order], at[order]
+    counts = np.bincount(numbers, minlength=pattern.nnz)
+    # The first factor is zero, for elements with fewer summands.
+    places = np.zeros((int(counts.max(initial=1)), pattern.nnz), np.intp)
+    firsts = np.concatenate([[0], np.cumsum(counts)])
+    places[np.arange(len(numbers)) - firsts[numbers], numbers] = at
+    return places
+
+
+def _run(graph: Graph, leaves: Sequence[Any]) -> _Sum:
+    """Evaluate a graph on the leaves and on the vector, which stands for itself."""
+    vector = graph.inputs[-1]
+    found: dict[Any, Any] = dict(graph.constants)
+    found.update(zip(graph.inputs, leaves, strict=False))
+    size = vector.aval.size
+    found[vector] = _Sum(vector.aval.shape, [_Term(np.arange(size), None)])
+    zeros = {var for var, value in graph.constants if _is_zero(value)}
+    for equation in graph.equations:
+        values = [x.value if type(x) is Literal else found[x] for x in equation.operands]
+        operands = [_Zero(x.aval) if x in zeros else y for x, y in zip(equation.operands, values, strict=True)]
+        if any(type(x) is _Sum for x in operands):
+            rule = _RULES.get(equation.primitive)
+            if rule is None:
+                raise _NotLikeThis
+            found[equation.results[0]] = rule(equation, *operands)
+            continue
+        results = bind(equation.primitive, tuple(values), equation.params)
+        results = results if equation.primitive.multiple_results else [results]
+        found.update(zip(equation.results, results, strict=True))
+        if equation.primitive is full_like_p and equation.params["value"] == 0:
+            zeros.add(equation.results[0])
+    (y,) = graph.outputs
+    if type(found.get(y)) is not _Sum:
+        raise _NotLikeThis
+    return found[y]
+
+
+class _Zero(NamedTuple):
+    """An operand that the program fixes to zero."""
+
+    aval: Aval
+
+
+def _is_zero(value: Any) -> bool:
+    return type(value) is np.ndarray and not value.any()
+
+
+def _summand(x: Any) -> _Sum:
+    """Return an operand of a sum, which is zero or depends on the vector."""
+    if type(x) is _Zero or (type(x) in (int, float, np.float64, np.float32) and x == 0):
+        return _Sum(aval_of(x).shape if type(x) is not _Zero else x.aval.shape, [])
+    if type(x) is not _Sum:
+        raise _NotLikeThis
+    return x
+
+
+def _shape(equation: Equation) -> tuple[int, ...]:
+    return equation.results[0].aval.shape
+
+
+def _added(equation: Equation, a: Any, b: Any) -> _Sum:
+    return _summand(a).broadcast(_shape(equation)).plus(_summand(b).broadcast(_shape(equation)))
+
+
+def _negative(equation: Equation, x: _Sum) -> _Sum:
+    return x.scaled(lambda factor: -_one(factor))
+
+
+def _subtracted(equation: Equation, a: Any, b: Any) -> _Sum:
+    return _added(equation, a, _negative(equation, _summand(b)))
+
+
+def _multiplied(equation: Equation, a: Any, b: Any) -> _Sum:
+    x, other = (a, b) if type(a) is _Sum else (b, a)
+    return _scaled(equation, x, other, lambda factor: other if factor is None else factor * other)
+
+
+def _divided(equation: Equation, a: Any, b: Any) -> _Sum:
+    return _scaled(equation, a, b, lambda factor: _one(factor) / b)
+
+
+def _scaled(equation: Equation, x: Any, other: Any, by: Callable[[Any], Any]) -> _Sum:
+    if type(x) is not _Sum or type(other) in (_Sum, _Zero):
+        raise _NotLikeThis
+    shape = _shape(equation)
+
+    def scaled(factor: Any) -> Any:
+        y = by(factor)
+        return y if _is_number(y) else broadcast_to(y, shape)
+
+    return x.broadcast(shape).scaled(scaled)
+
+
+def _chosen(equation: Equation, c: Any, a: Any, b: Any) -> _Sum:
+    if type(c) in (_Sum, _Zero):
+        raise _NotLikeThis
+    shape, one = _shape(equation), equation.results[0].aval.dtype.type(1)
+    first = _summand(a).broadcast(shape)
+    first = first.scaled(lambda factor: broadcast_to(select(c, one if factor is None else factor, 0), shape))
+    second = _summand(b).broadcast(shape)
+    return first.plus(second.scaled(lambda y: broadcast_to(select(c, 0, one if y is None else y), shape)))
+
+
+def _moved(equation: Equation, x: Any, *arrays: Any) -> _Sum:
+    """Move the sources by the primitive itself, run on the numbers of the elements."""
+    if type(x) is not _Sum or any(type(a) is not np.ndarray for a in arrays):
+        raise _NotLikeThis
+    primitive, params = equation.primitive, equation.params
+    numbers = np.arange(1, math.prod(x.shape) + 1).reshape(x.shape)
+    places = np.ravel(primitive.numpy(numbers, *arrays, **params)) - 1
+    return x.each(_shape(equation), places, lambda factor: bind(primitive, (factor, *arrays), params))
+
+
+def _converted(equation: Equation, x: _Sum) -> _Sum:
+    primitive, params = equation.primitive, equation.params
+    return x.scaled(lambda factor: None if factor is None else bind(primitive, (factor,), params))
+
+
+def _scattered(equation: Equation, *operands: Any) -> _Sum:
+    shape = _shape(equation)
+    total = _Sum(shape, [])
+    for v, index, arrays in pieces_of(operands, equation.params["indices"]):
+        total = total.plus(_placed(_summand(v), shape, index, arrays))
+    return total
+
+
+def _placed(v: _Sum, shape: tuple[int, ...], index: Index, arrays: Sequence[Any]) -> _Sum:
+    """Return zeros with the elements of a sum at an index that selects no element twice."""
+    if any(type(a) is not np.ndarray for a in arrays):
+        raise _NotLikeThis
+    targets = np.arange(math.prod(shape)).reshape(shape)[index.filled(tuple(arrays))]
+    v, flat = v.broadcast(np.shape(targets)), np.ravel(targets)
+    places = np.full(math.prod(shape), -1)
+    places[flat] = np.arange(flat.size)
+    if np.count_nonzero(places >= 0) < flat.size:
+        raise _NotLikeThis
+    return v.each(shape, places, lambda factor: scatter([(factor, index, tuple(arrays))], shape))
+
+
+def _written(equation: Equation, x: Any, v: Any, *arrays: Any) -> _Sum:
+    x, index = _summand(x), equation.params["index"]
+    part = _placed(_summand(v), _shape(equation), index, arrays)
+    if equation.primitive is scatter_set_p:
+        kept = np.arange(math.prod(x.shape)).reshape(x.shape)
+        kept[index.filled(arrays)] = -1
+        x = x.each(x.shape, kept.ravel(), lambda factor: scatter_set_p(factor, 0, *arrays, index=index))
+    return x.plus(part)
+
+
+def _summed(equation: Equation, x: _Sum) -> _Sum:
+    """Write the sum over short axes as further terms."""
+    axes = equation.params["axes"]
+    kept = [i for i in range(len(x.shape)) if i not in axes]
+    count = math.prod(x.shape[i] for i in axes)
+    if count > _LONGEST_SUM:
+        raise _NotLikeThis
+    order, shape = (*kept, *axes), _shape(equation)
+    places = np.arange(math.prod(x.shape)).reshape(x.shape).transpose(order).reshape(-1, count)
+    total = _Sum(shape, [])
+    for i in range(count):
+
+        def part(factor: Any, i: int = i) -> Any:
+            flat = reshape(transpose(factor, order), places.shape)
+            return reshape(index_p(flat, index=Index((FULL, i))), shape)
+
+        total = total.plus(x.each(shape, places[:, i], part))
+    return total
+
+
+def _joined(equation: Equation, *xs: Any) -> _Sum:
+    """Put each operand in its place in zeros."""
+    axis, shape = equation.params["axis"], _shape(equation)
+    total, start = _Sum(shape, []), 0
+    for x in xs:
+        whole = _summand(x)
+        stop = start + whole.shape[axis]
+        total = total.plus(_placed(whole, shape, Index((*(FULL,) * axis, slice(start, stop))), ()))
+        start = stop
+    return total
+
+
+def _stacked(equation: Equation, *xs: Any) -> _Sum:
+    axis, shape = equation.params["axis"], _shape(equation)
+    total = _Sum(shape, [])
+    for i, x in enumerate(xs):
+        total = total.plus(_placed(_summand(x), shape, Index((*(FULL,) * axis, i)), ()))
+    return total
+
+
+_RULES: dict[Any, Callable[..., _Sum]] = {
+    add_p: _added,
+    sub_p: _subtracted,
+    neg_p: _negative,
+    mul_p: _multiplied,
+    div_p: _divided,
+    select_p: _chosen,
+    cast_p: _converted,
+    weak_cast_p: _converted,
+    copy_p: _converted,
+    scatter_p: _scattered,
+    scatter_add_p: _written,
+    scatter_set_p: _written,
+    reduce_sum_p: _summed,
+    concatenate_p: _joined,
+    stack_p: _stacked,
+    **dict.fromkeys((reshape_p, transpose_p, flip_p, broadcast_to_p, index_p, pad_p), _moved),
+    **dict.fromkeys((diagonal_p, embed_diagonal_p, triangle_p), _moved),
+}

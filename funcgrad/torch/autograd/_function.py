@@ -1,0 +1,262 @@
+"""``torch.autograd.Function``: operations with a backward pass of the user's, over `funcgrad.custom_vjp`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad._transforms.custom.decorators import custom_vjp
+from funcgrad.autograd import is_grad_enabled, no_grad
+from funcgrad.autograd.extend import TRACE, conjugated, is_lifted, is_tensor
+
+_REMEDY = "Write it as a method with @staticmethod."
+
+
+class FunctionCtx:
+    """The first argument of ``forward`` and ``backward``: what the one keeps for the other."""
+
+    def __init__(self, needs_input_grad: tuple[bool, ...]) -> None:
+        self.needs_input_grad = needs_input_grad
+        self.saved_tensors: tuple[Any, ...] = ()
+        self.constant_outputs: tuple[int, ...] = ()
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep tensors, or ``None``, for ``backward``, which reads them as ``ctx.saved_tensors``."""
+        for x in tensors:
+            if x is not None and not is_tensor(x):
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument is of type {type(x).__name__}"
+                )
+        self.saved_tensors = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Accept tensors for ``jvp``, which is not called here."""
+        del tensors
+
+    def mark_non_differentiable(self, *outputs: Any) -> None:
+        """Declare outputs that carry no derivative."""
+        self.constant_outputs = tuple([id(y) for y in outputs])
+
+    def mark_dirty(self, *inputs: Any) -> None:
+        """Refuse to change inputs in place."""
+        raise NotImplementedError(
+            f"mark_dirty: {len(inputs)} inputs were to change in place; the results of a Function are new tensors here. "
+            "Compute and return a new tensor."
+        )
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Accept the choice; gradients of outputs that nothing uses are zeros here."""
+        del value
+
+
+class Function:
+    """An operation with a forward and a backward pass of its own, as ``torch.autograd.Function``.
+
+    A subclass has static methods ``forward`` and ``backward``, and is called by ``apply``. ``forward`` takes the
+    context first, or ``setup_context(ctx, inputs, output)`` gets it afterwards. ``backward`` takes the context and a
+    gradient for each output, and returns a gradient, or ``None``, for each argument. It may be differentiated again.
+
+    Example:
+        >>> import funcgrad.torch as torch
+        >>> class Cube(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x**3
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         (x,) = ctx.saved_tensors
+        ...         return grad * 3 * x**2
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> Cube.apply(x).sum().backward()
+        >>> x.grad
+        tensor([ 3., 12.])
+
+    Source: ``torch.autograd.Function``. ``forward`` runs once more for each further derivative.
+    """
+
+    def __init__(self) -> None:
+        raise RuntimeError(
+            f"{type(self).__name__} should not be instantiated. Methods on autograd functions are all static, so you "
+            "should invoke them on the class itself. Instantiating an autograd function will raise an error in a "
+            "future version of PyTorch."
+        )
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the outputs."""
+        raise NotImplementedError(f"You must implement the forward function for custom autograd.Function. {_REMEDY}")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Keep what ``backward`` needs."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Return the gradients by the arguments."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
+            f"backward mode AD. {_REMEDY}"
+        )
+
+    @classmethod
+    def apply(cls, *args: Any) -> Any:
+        """Call the operation on tensors and other values."""
+        places = [i for i, x in enumerate(args) if is_tensor(x)]
+        recorded = is_grad_enabled() and any(args[i].requires_grad for i in places)
+        needed = tuple([is_tensor(x) and (x.requires_grad or is_lifted(x)) for x in args])
+        call = _Call(cls, args, places, FunctionCtx(needed))
+        if not recorded and not any(is_lifted(args[i]) for i in places):
+            return call.outputs([args[i] for i in places])
+        return call.recorded()
+
+
+Function.vjp = Function.backward  # pyright: ignore[reportAttributeAccessIssue]  (PyTorch's other name)
+
+
+class _Call:
+    """One call of a function: its arguments, of which some are tensors, and its context."""
+
+    def __init__(self, kind: type[Function], args: tuple[Any, ...], places: list[int], ctx: FunctionCtx) -> None:
+        self.kind, self.args, self.places, self.ctx = kind, args, places, ctx
+        self.is_one = True
+
+    def outputs(self, tensors: list[Any]) -> Any:
+        """Run ``forward`` with tensors in their places, and without recording."""
+        given = list(self.args)
+        for i, x in zip(self.places, tensors, strict=True):
+            given[i] = x
+        with no_grad():
+            if self.kind.setup_context is Function.setup_context:
+                out = self.kind.forward(self.ctx, *given)
+            else:
+                out = self.kind.forward(*given)
+                self.kind.setup_context(self.ctx, tuple(given), out)
+        self.is_one = not isinstance(out, tuple)
+        for y in (out,) if self.is_one else out:
+            if not is_tensor(y):
+                raise TypeError(
+                    f"{self.kind.__name__}.forward: expected to return Tensors, but got {type(y).__name__}. Return "
+                    "tensors, and keep other values on ctx."
+                )
+        return out
+
+    def recorded(self) -> Any:
+        """Run ``forward`` and record ``backward`` as its derivative."""
+        ys = self._custom()(*[self.args[i] for i in self.places])
+        made = []
+        for y, is_constant in zip(ys, self.constant, strict=True):
+            if getattr(y, "_node", None) is not None:
+                y._node.title = f"{self.kind.__name__}Backward"
+            made.append(y.detach() if is_constant else y)
+        return made[0] if self.is_one else tuple(made)
+
+    def _custom(self) -> Callable[..., Any]:
+        function = custom_vjp(lambda *xs: self._forward(xs)[0])
+        function.defvjp(lambda *xs: self._forward(xs), self._backward)
+        functools.update_wrapper(function, self.kind.forward)
+        function.__name__ = self.kind.__name__
+        return function
+
+    def _forward(self, xs: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Return the outputs, and what was saved, for arrays or for tensors that are recorded."""
+        tensors = [x if is_tensor(x) else TRACE.constant(np.asarray(x)) for x in xs]
+        out = self.outputs(tensors)
+        outs = (out,) if self.is_one else out
+        self.constant = tuple([id(y) in self.ctx.constant_outputs for y in outs])
+        saved = self.ctx.saved_tensors
+        if any(is_tensor(x) and x.requires_grad for x in xs) and any(s is y for s in saved for y in outs):
+            # For a further derivative, an output that was saved depends on the inputs by ``backward``.
+            again = self._custom()(*xs)
+            saved = tuple([next((z for y, z in zip(outs, again, strict=True) if s is y), s) for s in saved])
+        self.ctx.saved_tensors = saved
+        bare = not any(map(is_tensor, xs))
+        kept = tuple([s._value if bare and is_tensor(s) else s for s in saved])
+        return tuple([y._value if bare else y for y in outs]), kept
+
+    def _backward(self, saved: tuple[Any, ...], bars: tuple[Any, ...]) -> tuple[Any, ...]:
+        is_recorded = any(map(is_tensor, bars))
+        as_tensors = [s if s is None or is_tensor(s) else TRACE.constant(np.asarray(s)) for s in saved]
+        self.ctx.saved_tensors = tuple(as_tensors)
+        given = [conjugated(bar if is_tensor(bar) else TRACE.constant(np.asarray(bar))) for bar in bars]
+        if is_recorded:
+            found = self.kind.backward(self.ctx, *given)
+        else:
+            with no_grad():
+                found = self.kind.backward(self.ctx, *given)
+        grads = found if isinstance(found, tuple) else (found,)
+        self._check(grads)
+        return tuple([self._cotangent(grads[i], is_recorded=is_recorded) for i in self.places])
+
+    def _cotangent(self, grad: Any, *, is_recorded: bool) -> Any:
+        if grad is None:
+            return None
+        bar = conjugated(grad)
+        return bar if is_recorded else bar._value
+
+    def _check(self, grads: tuple[Any, ...]) -> None:
+        name = f"{self.kind.__name__}Backward"
+        extra = grads[len(self.args) :]
+        if len(grads) < len(self.args) or any(g is not None for g in extra):
+            raise RuntimeError(
+                f"function {name} returned an incorrect number of gradients (expected {len(self.args)}, got "
+                f"{len(grads)})"
+            )
+        for i in self.places:
+            grad, x = grads[i], self.args[i]
+            if grad is None:
+                continue
+            if not is_tensor(grad):
+                raise TypeError(f"expected Variable or None (got {type(grad).__name__})")
+            if grad.shape != x.shape:
+                raise RuntimeError(
+                    f"Function {name} returned an invalid gradient at index {i} - got {list(grad.shape)} but expected "
+                    f"shape compatible with {list(x.shape)}"
+                )
+
+
+class _Refused(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+
+
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a ``backward`` whose own operations cannot be differentiated: a further derivative is refused.
+
+    Args:
+        fn: the static method ``backward``.
+
+    Example:
+        >>> import funcgrad.torch as torch
+        >>> class Double(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         return 2 * x
+        ...     @staticmethod
+        ...     @torch.autograd.function.once_differentiable
+        ...     def backward(ctx, grad):
+        ...         return 2 * grad
+
+    Source: ``torch.autograd.function.once_differentiable``.
+    """
+
+    @functools.wraps(fn)
+    def wrapped(ctx: Any, *grads: Any) -> Any:
+        with no_grad():
+            found = fn(ctx, *grads)
+        if not any(is_tensor(g) and g.requires_grad for g in grads):
+            return found
+        results = found if isinstance(found, tuple) else (found,)
+        made = [None if y is None else _Refused.apply(y.detach().requires_grad_()) for y in results]
+        return tuple(made) if isinstance(found, tuple) else made[0]
+
+    return wrapped

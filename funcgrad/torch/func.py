@@ -1,0 +1,184 @@
+"""``torch.func``: transforms of functions of tensors, over those of funcgrad.
+
+The function gets tensors, with all of PyTorch's methods, whatever transforms run around it. Derivatives by tensors
+outside, which require gradients, go through every transform.
+"""
+
+from collections.abc import Callable as _Callable
+from typing import Any as _Any
+
+from funcgrad import nn as _nn
+from funcgrad._public import publish as _publish
+from funcgrad._transforms.derivative import forward as _forward
+from funcgrad._transforms.derivative import higher_order as _higher
+from funcgrad._transforms.derivative import reverse as _reverse
+from funcgrad._transforms.vmap import vmap as _vmap
+from funcgrad.autograd.extend import TRACE as _TRACE
+from funcgrad.autograd.extend import conjugated as _conjugated
+from funcgrad.autograd.extend import is_tensor as _is_tensor
+from funcgrad.autograd.extend import lift as _lift
+from funcgrad.autograd.extend import lower as _lower
+from funcgrad.autograd.extend import on_values as _on_values
+from funcgrad.torch import _names
+from funcgrad.tree import leaves as _leaves
+from funcgrad.tree import map as _map
+
+_Function = _Callable[..., _Any]
+
+
+def _as_tensor(x: _Any) -> _Any:
+    """Return a result as a tensor: around a traced value inside of transforms."""
+    if _is_tensor(x) or not hasattr(x, "dtype"):
+        return x
+    return _lift(x) if hasattr(x, "aval") else _TRACE.constant(x)
+
+
+def _tensors(tree: _Any) -> _Any:
+    return _map(_as_tensor, tree)
+
+
+def _values(tree: _Any) -> _Any:
+    return _map(_lower, tree)
+
+
+def _ascending(tree: _Any) -> _Any:
+    """Return gradients in PyTorch's convention: of complex numbers the direction of ascent."""
+    return _map(_conjugated, tree)
+
+
+def _called(transformed: _Function, has_aux: bool = False) -> _Function:
+    def called(*args: _Any, **kwargs: _Any) -> _Any:
+        found = transformed(*_values(args), **_values(kwargs))
+        if has_aux:
+            gradients, aux = found
+            return _ascending(_tensors(gradients)), _tensors(aux)
+        return _ascending(_tensors(found))
+
+    return called
+
+
+def grad(func: _Function, argnums: _Any = 0, has_aux: bool = False) -> _Function:
+    """``torch.func.grad``: return the function that computes the gradient of a scalar function."""
+    return _called(_reverse.grad(_on_values(func), argnums=argnums, has_aux=has_aux), has_aux)
+
+
+def grad_and_value(func: _Function, argnums: _Any = 0, has_aux: bool = False) -> _Function:
+    """``torch.func.grad_and_value``: return the function that computes the gradient and the value."""
+    transformed = _reverse.value_and_grad(_on_values(func), argnums=argnums, has_aux=has_aux)
+
+    def called(*args: _Any, **kwargs: _Any) -> _Any:
+        value, gradients = _tensors(transformed(*_values(args), **_values(kwargs)))
+        return _ascending(gradients), value
+
+    return called
+
+
+def jacrev(func: _Function, argnums: _Any = 0, *, has_aux: bool = False, chunk_size: int | None = None) -> _Function:
+    """``torch.func.jacrev``: return the function that computes the Jacobian in reverse mode."""
+    del chunk_size
+    return _plain(_higher.jacrev(_on_values(func), argnums=argnums, has_aux=has_aux))
+
+
+def jacfwd(func: _Function, argnums: _Any = 0, has_aux: bool = False, *, randomness: str = "error") -> _Function:
+    """``torch.func.jacfwd``: return the function that computes the Jacobian in forward mode."""
+    del randomness
+    return _plain(_higher.jacfwd(_on_values(func), argnums=argnums, has_aux=has_aux))
+
+
+def hessian(func: _Function, argnums: _Any = 0) -> _Function:
+    """``torch.func.hessian``: return the function that computes the second derivatives."""
+    return jacfwd(jacrev(func, argnums), argnums)
+
+
+def _plain(transformed: _Function) -> _Function:
+    def called(*args: _Any, **kwargs: _Any) -> _Any:
+        return _tensors(transformed(*_values(args), **_values(kwargs)))
+
+    return called
+
+
+def vmap(
+    func: _Function,
+    in_dims: _Any = 0,
+    out_dims: _Any = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> _Function:
+    """``torch.func.vmap``: return the function over batches, along ``in_dims`` of its arguments."""
+    del randomness, chunk_size
+    return _plain(_vmap(_on_values(func), in_axes=in_dims, out_axes=out_dims))
+
+
+def vjp(func: _Function, *primals: _Any, has_aux: bool = False) -> _Any:
+    """``torch.func.vjp``: return the value, and the function from cotangents to the cotangents of the arguments."""
+    found = _reverse.vjp(_on_values(func), *_values(primals), has_aux=has_aux)
+    pull = found[1]
+
+    def vjp_fn(cotangents: _Any, *more: _Any) -> _Any:
+        given = (cotangents, *more) if more else cotangents
+        return _ascending(_tensors(pull(_ascending(_values(given)))))
+
+    return (_tensors(found[0]), vjp_fn, *_tensors(found[2:]))
+
+
+def jvp(func: _Function, primals: _Any, tangents: _Any, *, strict: bool = False, has_aux: bool = False) -> _Any:
+    """``torch.func.jvp``: return the value and its derivative along tangents."""
+    del strict
+    return tuple(_tensors(_forward.jvp(_on_values(func), _values(primals), _values(tangents), has_aux=has_aux)))
+
+
+def linearize(func: _Function, *primals: _Any) -> _Any:
+    """``torch.func.linearize``: return the value, and the linear function from tangents to its derivative."""
+    value, push = _forward.linearize(_on_values(func), *_values(primals))
+    return _tensors(value), lambda *tangents: _tensors(push(*_values(tangents)))
+
+
+def functional_call(
+    module: _Any,
+    parameter_and_buffer_dicts: _Any,
+    args: _Any = None,
+    kwargs: dict[str, _Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+    **options: _Any,
+) -> _Any:
+    """``torch.func.functional_call``: call a module with other parameters and buffers.
+
+    They may be tensors, arrays, or traced values of ``fg.grad``, ``fg.vmap`` and ``fg.jit``; ``forward`` gets tensors
+    in each case, and the result is a tensor if all are tensors. ``key=`` and ``return_buffers=`` are those of
+    ``nn.functional_call``.
+    """
+    given = (parameter_and_buffer_dicts, args, kwargs)
+    bare = any(hasattr(x, "dtype") and not _is_tensor(x) for x in _leaves(given))
+    values, lifted, named = _map(_lift, given)
+    y = _nn.functional_call(module, values, lifted, named, tie_weights=tie_weights, strict=strict, **options)
+    return _map(_lower, y) if bare else y
+
+
+def stack_module_state(models: _Any) -> tuple[dict[str, _Any], dict[str, _Any]]:
+    """``torch.func.stack_module_state``: return the parameters and buffers of several modules, each stacked."""
+    if not models:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if any(type(each) is not type(models[0]) for each in models):
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+
+    def stacked(named: str, requires_grad: bool) -> dict[str, _Any]:
+        found = [dict(getattr(model, named)()) for model in models]
+        made = {}
+        for name in found[0]:
+            rows = [each[name].detach() for each in found]
+            made[name] = rows[0].unsqueeze(0).new_tensor([row.numpy() for row in rows])
+            if requires_grad and found[0][name].requires_grad:
+                made[name].requires_grad_()
+        return made
+
+    return stacked("named_parameters", True), stacked("named_buffers", False)
+
+
+def __getattr__(name: str) -> _Any:
+    return _names.refuse("torch.func", name, globals())
+
+
+__dir__ = _publish(__name__)

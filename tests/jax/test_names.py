@@ -1,0 +1,53 @@
+"""Each public name of JAX's is here, or there is a reason why not, which the error of a missing name says."""
+
+from __future__ import annotations
+
+import importlib
+
+import jax
+import pytest
+
+import funcgrad.jax as ours
+from funcgrad.jax._absent import ABSENT
+from tests.jax._table import MODULES, PAGE, RELEASE, here, public_of_jax, text
+
+of_this_release = pytest.mark.skipif(
+    not jax.__version__.startswith(f"{RELEASE}."), reason=f"the table has the names of JAX {RELEASE}"
+)
+
+
+@of_this_release
+@pytest.mark.parametrize("module", MODULES)
+def test_each_name_is_here_or_has_a_reason(module: str) -> None:
+    theirs, found, absent = public_of_jax(module), here(module), ABSENT.get(module, {}).keys()
+    assert theirs - found == set(absent)
+    assert not found & set(absent)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_name_is_invented(module: str) -> None:
+    theirs = importlib.import_module(module)
+    assert [name for name in here(module) if not hasattr(theirs, name)] == []
+
+
+@of_this_release
+def test_the_page_is_current() -> None:
+    assert PAGE.read_text() == text(), "run python -m tests.jax._table"
+
+
+@pytest.mark.parametrize("module", ABSENT)
+def test_a_missing_name_says_why(module: str) -> None:
+    found = importlib.import_module(f"funcgrad.{module}")
+    for name, reason in ABSENT[module].items():
+        with pytest.raises(AttributeError) as caught:
+            getattr(found, name)
+        assert str(caught.value) == f"module 'funcgrad.{module}' has no attribute {name!r}: {reason}"
+
+
+def test_a_misspelt_name_is_told_the_nearest() -> None:
+    with pytest.raises(AttributeError, match="The nearest name is softmax"):
+        ours.nn.sotfmax  # noqa: B018  (the attribute is what raises)
+    with pytest.raises(AttributeError, match="one of JAX's primitives"):
+        ours.lax.add_p  # noqa: B018  (the attribute is what raises)
+    with pytest.raises(AttributeError, match=r"dir\(funcgrad.jax.ops\) lists"):
+        ours.ops.zzzzzz  # noqa: B018  (the attribute is what raises)
