@@ -13,10 +13,10 @@ from funcgrad._core.trace.batch import BatchTrace, NamedAxis, axis_of
 from funcgrad._core.tracebacks import folded
 from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.index import named_axis as ops
 from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.layout.shape import transpose
-from funcgrad._ops.index import named_axis as ops
 from funcgrad._ops.reduce.reduce import reduce_max, reduce_min
 from funcgrad._transforms.base.arguments import taken
 from funcgrad.numpy.extend import as_value

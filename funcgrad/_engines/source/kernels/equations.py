@@ -303,11 +303,15 @@ def _rounds(w: Lowering, equation: Equation) -> bool:
     if found is None:
         return False
     split = loop.constants + loop.carry
+    carry = found[loop.constants : split]
+    rows = [x for x in found[split:] if isinstance(x, StridedView)]
+    if len(rows) < len(found) - split:
+        # A value that is computed in place has no rows in memory.
+        return False
     w.known.update(zip(body.inputs[: loop.constants], found, strict=False))
-    carry, rows = found[loop.constants : split], found[split:]
     stacks = [KernelMemory(var.aval.dtype, var.aval.shape).whole() for var in equation.results[loop.carry :]]
     for t in range(loop.length)[:: -1 if loop.reverse else 1]:
-        of_round = [_shown(x, lambda array, t=t: array[t, ...]) for x in rows if isinstance(x, StridedView)]
+        of_round = [_shown(x, lambda array, t=t: array[t, ...]) for x in rows]
         w.known.update(zip(body.inputs[loop.constants :], [*carry, *of_round], strict=True))
         if not all(lowered(w, each) for each in body.equations):
             return False
