@@ -228,7 +228,8 @@ class Methods(nn.Module):
         self.register_buffer("scale", tensor(np.array([1.0, 2.0, 3.0])))
 
     def forward(self, x: Any) -> Any:
-        y = np.stack([self.act(self.conv(x))]).squeeze(0).flatten(1)
+        stacked: Any = np.stack([self.act(self.conv(x))])
+        y = stacked.squeeze(0).flatten(1)
         y = self.out(y.view(x.size(0), -1)).unsqueeze(1).mean(dim=1)
         with no_grad():
             largest = y.abs().sum(dim=1, keepdim=True)
