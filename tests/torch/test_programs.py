@@ -25,19 +25,7 @@ NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]?\d+)?")
 NODE = re.compile(r",\s+grad_fn=<\w+>")
 
 # Names that a program needs from rooms that have them in part.
-NEEDS = {
-    "02_autograd": "nn.functional.binary_cross_entropy_with_logits",
-    "14_tagger_lstm": "nn.LSTM",
-    "15_save_load": "nn.functional.mse_loss",
-    "18_per_sample_gradients": "nn.functional.cross_entropy",
-    "20_vae": "nn.functional.binary_cross_entropy",
-    "22_gan": "nn.BCELoss",
-    "23_style_gram": "optim.LBFGS nn.functional.mse_loss",
-    "24_adversarial_fgsm": "nn.functional.nll_loss",
-    "25_attention": "nn.functional.cross_entropy",
-    "26_dqn_replay": "nn.SmoothL1Loss",
-    "27_seq2seq_gru": "nn.GRU",
-}
+NEEDS = {"23_style_gram": "optim.LBFGS"}
 
 
 def has(name: str) -> bool:
