@@ -184,7 +184,8 @@ def immutably(f: F) -> F:
     """Return a function in which ``x += y`` makes a new array, traced or not: the function that a transform calls."""
     if not callable(f) or isinstance(f, Immutable):
         return f
-    return cast("F", Immutable(f))
+    made: Any = Immutable(f)
+    return made
 
 
 class Immutable:
