@@ -180,11 +180,9 @@ def _leaf(y: Any) -> Any:
     return arrays(y) if isinstance(y, np.ndarray | np.generic) else y
 
 
-def immutably(f: F) -> F:
+def immutably(f: Any) -> Any:
     """Return a function in which ``x += y`` makes a new array, traced or not: the function that a transform calls."""
-    if not callable(f) or isinstance(f, Immutable):
-        return f
-    return cast("F", Immutable(f))
+    return Immutable(f) if callable(f) and not isinstance(f, Immutable) else f
 
 
 class Immutable:

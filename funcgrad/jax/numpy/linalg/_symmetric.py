@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from funcgrad import numpy as fnp
 from funcgrad.numpy import linalg
@@ -20,11 +20,11 @@ def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> A
     return fnp.conj(fnp.matrix_transpose(lower)) if upper else lower
 
 
-def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Any:  # noqa: N803  (NumPy's name)
+def eigh(a: Any, UPLO: Literal["L", "U"] | None = None, symmetrize_input: bool = True) -> Any:  # noqa: N803  (NumPy's name)
     """``jax.numpy.linalg.eigh``: eigenvalues and eigenvectors of a symmetric matrix."""
     return linalg.eigh(symmetric(a, symmetrize_input), UPLO or "L")
 
 
-def eigvalsh(a: Any, UPLO: str | None = None, *, symmetrize_input: bool = True) -> Any:  # noqa: N803  (NumPy's name)
+def eigvalsh(a: Any, UPLO: Literal["L", "U"] | None = None, *, symmetrize_input: bool = True) -> Any:  # noqa: N803  (NumPy's name)
     """``jax.numpy.linalg.eigvalsh``: eigenvalues of a symmetric matrix."""
     return linalg.eigvalsh(symmetric(a, symmetrize_input), UPLO or "L")
