@@ -34,8 +34,7 @@ _active: ContextVar[Trace | None] = ContextVar("funcgrad_active_trace", default=
 
 def _seen_as(self: Tracer) -> type:
     """Return ``x.__class__``: ``np.ndarray`` if ``numpy.polynomial`` asks, else the type."""
-    # ``numpy.polynomial`` has no hook for other arrays. It tests isinstance(x, np.ndarray) before it gives the
-    # coefficients axes for x. Anything that is no ndarray counts as one point, which would give a wrong number.
+    # ``numpy.polynomial`` has no hook: it takes anything that is no ndarray for one point, and the number is wrong.
     asking = sys._getframe(1).f_globals.get("__name__", "")
     return np.ndarray if asking.startswith("numpy.polynomial.") else type(self)
 
