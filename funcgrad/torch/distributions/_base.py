@@ -1,4 +1,4 @@
-"""What all distributions have: shapes, samples, checks of parameters."""
+"""The base of all distributions: shapes, samples, checks of parameters."""
 
 from __future__ import annotations
 
