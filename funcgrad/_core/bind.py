@@ -90,8 +90,7 @@ class Tracer:
     _held: tuple[str, ...] = ()
     # Whether `remember_view` stores the base in views of this tracer. Views of a place have it already.
     _tells_views = True
-    # ``_promotion(operands, ufunc)`` returns the common dtype of operands, where that is not NumPy's: tensors set it.
-    _promotion: Callable[[tuple, Any], np.dtype] | None = None
+    _promotion: Callable[[tuple, Any], np.dtype] | None = None  # the rule for the common dtype, if it is not NumPy's
 
     if TYPE_CHECKING:
 
@@ -105,8 +104,7 @@ def is_traced(x: Any) -> bool:
     """Return whether a value is traced: whether it is a tracer of a transform, or a tensor.
 
     Args:
-        x: anything. Leaves of a pytree are not tested; use ``any(map(fg.is_traced, fg.tree.leaves(tree)))`` for a
-            pytree.
+        x: anything. Use ``any(map(fg.is_traced, fg.tree.leaves(tree)))`` for a pytree.
 
     Returns:
         ``isinstance(x, fg.Tracer)``.

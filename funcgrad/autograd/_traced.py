@@ -27,6 +27,8 @@ class TracedTrace(Trace):
     """The trace of tensors around traced values. It records nothing, and never ends."""
 
     transform = "a function of tensors"
+    # A copy may be written to; other results may be views, so writing into them is refused, as for JAX's values.
+    takes_writes = True
     histories = None
 
     def __init__(self) -> None:
@@ -42,11 +44,11 @@ class TracedTrace(Trace):
         """Return a tensor around a value; a tensor as it is."""
         if is_tensor(y):
             return y
-        made = object.__new__(TracedTensor)
+        made: Any = object.__new__(TracedTensor)
         value = owned_array(y)
         made._owner, made._value, made._node = self, value, None
         made._shape, made._dtype = value.shape, value.dtype
-        made._gradient = made._source = None
+        made._gradient = None
         return made
 
     def node_of(self, x: Any) -> None:

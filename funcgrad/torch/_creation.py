@@ -114,7 +114,7 @@ def full(size: Any, fill_value: Any, **options: Any) -> Any:
     return finished("full", np.full(shape, value, dtype_of("full", options, _number_dtype(fill_value))), options)
 
 
-def like(name: str, make: Callable[[Any, tuple[int, ...], np.dtype], Any]) -> Made:
+def like(name: str, make: Callable[..., Any]) -> Made:
     def function(input: Any, *args: Any, **options: Any) -> Any:  # noqa: A002  (PyTorch's name)
         x = as_tensor_argument(name, input)
         dtype = dtype_of(name, options, x.dtype)

@@ -99,7 +99,7 @@ def of_method(name: str) -> Function:
     function.__doc__ = f"``torch.{name}``: the method ``Tensor.{name}`` of the first argument."
     with_input = _signature(name)
     if with_input is not None:
-        function.__signature__ = with_input  # pyright: ignore[reportFunctionMemberAccess]  (inspect reads it)
+        function.__signature__ = with_input
     return function
 
 

@@ -88,7 +88,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     return fnp.tensordot(a, b, dims)
 
 
-def meshgrid(*tensors: Any, indexing: str = "ij") -> Any:
+def meshgrid(*tensors: Any, indexing: Any = "ij") -> Any:
     """Return grids of coordinates of vectors."""
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else tensors
     return tuple(fnp.meshgrid(*given, indexing=indexing))
@@ -150,7 +150,7 @@ def searchsorted(
     side: str | None = None,
 ) -> Any:
     """Return where elements belong in a sorted sequence."""
-    left = ("right" if right else "left") if side is None else side
+    left: Any = ("right" if right else "left") if side is None else side
     edges, x = np.asarray(sorted_sequence.detach()), np.asarray(input.detach()) if is_tensor(input) else input
     if edges.ndim == 1:
         found = np.searchsorted(edges, x, left)
@@ -204,7 +204,7 @@ def cumulative_trapezoid(y: Any, x: Any = None, *, dx: float = 1.0, dim: int = -
     means = (y.narrow(axis, 1, n - 1) + y.narrow(axis, 0, n - 1)) / 2
     steps = dx if x is None else x.diff(dim=-1) if len(x.shape) == 1 else x.diff(dim=axis)
     if x is not None and len(x.shape) == 1:
-        steps = steps.reshape(-1, *(1,) * (len(y.shape) - axis - 1))
+        steps = x.diff(dim=-1).reshape(-1, *(1,) * (len(y.shape) - axis - 1))
     return (means * steps).cumsum(axis)
 
 

@@ -97,13 +97,13 @@ def solve_triangular(A: _Any, B: _Any, *, upper: bool, left: bool = True, unitri
 
 
 @_published
-def eigh(A: _Any, UPLO: str = "L") -> _Any:  # noqa: N803  (PyTorch's names)
+def eigh(A: _Any, UPLO: _Any = "L") -> _Any:  # noqa: N803  (PyTorch's names)
     """The eigenvalues and eigenvectors of symmetric or Hermitian matrices."""
     return _RETURN_TYPES["linalg_eigh"](*_fnp.linalg.eigh(A, UPLO))
 
 
 @_published
-def eigvalsh(A: _Any, UPLO: str = "L") -> _Any:  # noqa: N803  (PyTorch's names)
+def eigvalsh(A: _Any, UPLO: _Any = "L") -> _Any:  # noqa: N803  (PyTorch's names)
     """The eigenvalues of symmetric or Hermitian matrices."""
     return _fnp.linalg.eigvalsh(A, UPLO)
 

@@ -10,6 +10,7 @@ import pytest
 
 import funcgrad as fg
 import funcgrad.torch
+from funcgrad.errors import TracerAssignmentError
 from tests._recorded import PyTorch, assert_same, decoded, encoded
 
 X = np.array([0.5, -1.0, 2.0])
@@ -97,6 +98,16 @@ def test_a_module_of_a_user_under_transforms_of_arrays(engine: str) -> None:
         np.testing.assert_allclose(gradient[name], p.grad, rtol=1e-10, atol=1e-12)
     rows = fg.vmap(lambda one: torch.func.functional_call(net, values, (one[None],)))(x)
     np.testing.assert_allclose(rows[:, 0], net(torch.tensor(x)).detach(), rtol=1e-12)
+
+
+def test_a_write_into_a_view_of_a_traced_value_is_refused() -> None:
+    def f(x: Any) -> Any:
+        y = x.clone()
+        y.view(-1)[0] = 5.0
+        return y.sum()
+
+    with pytest.raises(TracerAssignmentError, match=r"may be a part of another\. Compute a new tensor, clone\(\) it"):
+        funcgrad.torch.func.grad(f)(funcgrad.torch.ones(3))
 
 
 def test_the_states_of_several_modules() -> None:

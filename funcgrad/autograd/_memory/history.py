@@ -188,7 +188,7 @@ def note(x: Any, *, is_recorded: bool) -> None:
 
 def refuse_traced(x: Any, asked: str) -> None:
     """Refuse a write into a tensor around a traced value, as a module gets in a pure call."""
-    if isinstance(x._value, Tracer):
+    if isinstance(x._value, Tracer) and not getattr(x._owner, "takes_writes", False):
         raise TracerAssignmentError(
             f"{asked} writes into a tensor around a traced value {x._value.aval} of {x._value._owner.transform}, which "
             "has no memory. Compute a new value: x = x + y for x += y."

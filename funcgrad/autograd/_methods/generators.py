@@ -87,7 +87,8 @@ class Generator:
         seed, key, position, kept = [part.copy() for part in np.split(data, ends)]
         self._seed = int(seed.view(np.uint64)[0])
         inner = {"key": key.view(np.uint32), "pos": int(position.view(np.int64)[0])}
-        self._twister.state = {"bit_generator": "MT19937", "state": inner}
+        restored: Any = {"bit_generator": "MT19937", "state": inner}
+        self._twister.state = restored
         flag, number = kept.view(np.float64).tolist()
         self._kept = number if flag else None
         return self
@@ -101,37 +102,37 @@ class Generator:
         pairs = self.words(2 * count).astype(np.uint64)
         return (pairs[::2] << np.uint64(32)) | pairs[1::2]
 
-    def random(self, shape: _Shape = (), dtype: Any = _DOUBLE) -> np.ndarray:
+    def random(self, size: _Shape = (), dtype: Any = _DOUBLE) -> np.ndarray:
         """Return uniform numbers in [0, 1)."""
-        wide, count = _DOUBLE if dtype == _DOUBLE else _SINGLE, math.prod(shape)
+        wide, count = _DOUBLE if dtype == _DOUBLE else _SINGLE, math.prod(size)
         found = self.long_words(count) if wide == _DOUBLE else self.words(count)
         bits = found & np.uint64(2 ** _DIGITS[wide] - 1)
-        return (bits.astype(wide) * wide.type(2.0 ** -_DIGITS[wide])).astype(dtype).reshape(shape)
+        return (bits.astype(wide) * wide.type(2.0 ** -_DIGITS[wide])).astype(dtype).reshape(size)
 
-    def uniform(self, low: float = 0.0, high: float = 1.0, shape: _Shape = (), dtype: Any = _DOUBLE) -> np.ndarray:
+    def uniform(self, low: float = 0.0, high: float = 1.0, size: _Shape = (), dtype: Any = _DOUBLE) -> np.ndarray:
         """Return uniform numbers between two bounds."""
         kind = np.dtype(dtype).type
-        return np.asarray(self.random(shape, dtype) * kind(high - low) + kind(low))
+        return np.asarray(self.random(size, dtype) * kind(high - low) + kind(low))
 
-    def standard_normal(self, shape: _Shape = (), dtype: Any = _DOUBLE) -> np.ndarray:
+    def standard_normal(self, size: _Shape = (), dtype: Any = _DOUBLE) -> np.ndarray:
         """Return normally distributed numbers."""
-        return self.normal(0.0, 1.0, shape, dtype)
+        return self.normal(0.0, 1.0, size, dtype)
 
-    def normal(self, mean: float = 0.0, std: float = 1.0, shape: _Shape = (), dtype: Any = _DOUBLE) -> np.ndarray:
+    def normal(self, mean: float = 0.0, std: float = 1.0, size: _Shape = (), dtype: Any = _DOUBLE) -> np.ndarray:
         """Return normally distributed numbers with a mean and a standard deviation.
 
         PyTorch draws fewer than 16 numbers in another way than more.
         """
-        dtype, count = np.dtype(dtype), math.prod(shape)
+        dtype, count = np.dtype(dtype), math.prod(size)
         if count < _BLOCK:
-            return np.array([self._next_normal() * std + mean for _ in range(count)], dtype).reshape(shape)
+            return np.array([self._next_normal() * std + mean for _ in range(count)], dtype).reshape(size)
         wide = _DOUBLE if dtype == _DOUBLE else _SINGLE
         found = self.random((count,), wide)
         whole = count - count % _BLOCK
         found[:whole] = _normal_blocks(found[:whole])
         if whole < count:
             found[-_BLOCK:] = _normal_blocks(self.random((_BLOCK,), wide))
-        return (found * wide.type(std) + wide.type(mean)).astype(dtype).reshape(shape)
+        return (found * wide.type(std) + wide.type(mean)).astype(dtype).reshape(size)
 
     def _next_normal(self) -> float:
         if self._kept is not None:
@@ -142,11 +143,11 @@ class Generator:
         self._kept = radius * math.sin(2.0 * math.pi * angle)
         return radius * math.cos(2.0 * math.pi * angle)
 
-    def integers(self, low: int, high: int, shape: _Shape = (), dtype: Any = np.int64) -> np.ndarray:
+    def integers(self, low: int, high: int, size: _Shape = (), dtype: Any = np.int64) -> np.ndarray:
         """Return integers from ``low`` to ``high - 1``."""
-        room, count = high - low, math.prod(shape)
+        room, count = high - low, math.prod(size)
         found = self.long_words(count) if room >= 2**32 else self.words(count).astype(np.uint64)
-        return ((found % np.uint64(room)).astype(np.int64).reshape(shape) + low).astype(dtype)
+        return ((found % np.uint64(room)).astype(np.int64).reshape(size) + low).astype(dtype)
 
     def permutation(self, n: int) -> np.ndarray:
         """Return the integers below n in random order."""
@@ -157,32 +158,32 @@ class Generator:
             order[i], order[i + step] = order[i + step], order[i]
         return order
 
-    def binomial(self, count: Any, p: Any, shape: _Shape = ()) -> np.ndarray:
+    def binomial(self, count: Any, p: Any, size: _Shape = ()) -> np.ndarray:
         """Return how many of some trials succeed, each with a probability."""
-        trials = np.broadcast_to(count, shape)
+        trials = np.broadcast_to(count, size)
         most = int(np.max(trials, initial=0))
         if most == 1 and np.all(trials == 1):
             # PyTorch compares numbers of the digits of the probabilities.
             digits = np.float32 if getattr(p, "dtype", None) == np.float32 else np.float64
-            return (self.random(shape, digits) < p).astype(np.int64)
-        hits = self.random((most, *shape)) < p
-        return np.sum(hits & (np.arange(most).reshape(-1, *(1,) * len(shape)) < trials), axis=0)
+            return (self.random(size, digits) < p).astype(np.int64)
+        hits = self.random((most, *size)) < p
+        return np.sum(hits & (np.arange(most).reshape(-1, *(1,) * len(size)) < trials), axis=0)
 
-    def exponential(self, scale: float = 1.0, shape: _Shape = ()) -> np.ndarray:
+    def exponential(self, scale: float = 1.0, size: _Shape = ()) -> np.ndarray:
         """Return exponentially distributed numbers."""
-        return -scale * np.log1p(-self.random(shape))
+        return -scale * np.log1p(-self.random(size))
 
-    def lognormal(self, mean: float, std: float, shape: _Shape = ()) -> np.ndarray:
+    def lognormal(self, mean: float, std: float, size: _Shape = ()) -> np.ndarray:
         """Return numbers whose logarithm is normally distributed."""
-        return np.exp(self.normal(mean, std, shape))
+        return np.exp(self.normal(mean, std, size))
 
-    def geometric(self, p: float, shape: _Shape = ()) -> np.ndarray:
+    def geometric(self, p: float, size: _Shape = ()) -> np.ndarray:
         """Return the number of trials until the first success."""
-        return np.ceil(np.log1p(-self.random(shape)) / math.log1p(-p))
+        return np.ceil(np.log1p(-self.random(size)) / math.log1p(-p))
 
-    def standard_cauchy(self, shape: _Shape = ()) -> np.ndarray:
+    def standard_cauchy(self, size: _Shape = ()) -> np.ndarray:
         """Return numbers of the Cauchy distribution."""
-        return np.tan(np.pi * (self.random(shape) - 0.5))
+        return np.tan(np.pi * (self.random(size) - 0.5))
 
     def __reduce__(self) -> Any:
         return _restored, (self.get_state(),)

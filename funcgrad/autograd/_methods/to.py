@@ -29,7 +29,7 @@ class device(str):  # noqa: N801  (PyTorch's name)
 
     __slots__ = ("index", "type")
     type: str
-    index: int | None  # pyright: ignore[reportIncompatibleMethodOverride]  (PyTorch's name)
+    index: Any
 
     def __new__(cls, type: Any, index: int | None = None) -> Self:  # noqa: A002  (PyTorch's name)
         name, _, number = str(type).partition(":")

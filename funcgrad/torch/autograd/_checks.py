@@ -87,7 +87,7 @@ def _compare(func: Function, given: tuple[Any, ...], checked: list[int], eps: fl
     outputs = [y for y in _tuple(func(*given)) if is_tensor(y) and y.dtype.kind in "fc"]
     for o, y in enumerate(outputs):
         flat = y.reshape(-1)
-        rows = [
+        rows: list[Any] = [
             grad(flat[k], [given[i] for i in checked], retain_graph=True, allow_unused=True)
             if y.requires_grad
             else [None] * len(checked)

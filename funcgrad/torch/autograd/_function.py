@@ -156,7 +156,7 @@ class _Call:
         return made[0] if self.is_one else tuple(made)
 
     def _custom(self) -> Callable[..., Any]:
-        function = custom_vjp(lambda *xs: self._forward(xs)[0])
+        function: Any = custom_vjp(lambda *xs: self._forward(xs)[0])
         function.defvjp(lambda *xs: self._forward(xs), self._backward)
         functools.update_wrapper(function, self.kind.forward)
         function.__name__ = self.kind.__name__

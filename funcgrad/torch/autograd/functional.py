@@ -117,7 +117,7 @@ def hessian(
         grads = _gradients((y,), xs, (y.new_ones(y.shape),), create_graph=True)
         return tuple(_filled(grads, xs, strict=strict, asked="hessian"))
 
-    found = jacobian(gradient, inputs if several else (inputs,), create_graph, strict=False)
+    found: _Any = jacobian(gradient, inputs if several else (inputs,), create_graph, strict=False)
     return found if several else found[0][0]
 
 

@@ -18,8 +18,8 @@ class FromProbs(Distribution):
     def _given(self, probs: Any, logits: Any) -> Any:
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
-        self._probs = None if probs is None else as_tensors(probs)[0]
-        self._logits = None if logits is None else as_tensors(logits)[0]
+        self._probs: Any = None if probs is None else as_tensors(probs)[0]
+        self._logits: Any = None if logits is None else as_tensors(logits)[0]
         return self._probs if logits is None else self._logits
 
 

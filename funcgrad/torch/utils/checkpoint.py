@@ -49,7 +49,7 @@ class _Call:
     def __init__(self, function: _Any, args: tuple[_Any, ...], options: dict[str, _Any], keeps_random: bool) -> None:
         self._function, self._args, self._options = function, args, options
         self.keeps_random = keeps_random
-        owner = function if hasattr(function, "parameters") else getattr(function, "__self__", None)
+        owner: _Any = function if hasattr(function, "parameters") else getattr(function, "__self__", None)
         found = owner.parameters() if hasattr(owner, "parameters") else ()
         self.parameters = [p for p in found if p.requires_grad]
 

@@ -121,6 +121,8 @@ class DataLoader:
         self.dataset, self.num_workers, self.timeout = dataset, num_workers, timeout
         self.pin_memory, self.worker_init_fn, self.generator = pin_memory, worker_init_fn, generator
         self.prefetch_factor, self.persistent_workers = prefetch_factor, persistent_workers
+        self.sampler: Any
+        self.batch_sampler: Any
         self._is_iterable = isinstance(dataset, IterableDataset)
         if self._is_iterable:
             _check_iterable(shuffle, sampler, batch_sampler)
@@ -163,7 +165,7 @@ class DataLoader:
 
     def _from_iterable(self) -> Iterator[Any]:
         if self.batch_size is None:
-            yield from map(self.collate_fn, self.dataset)  # pyright: ignore[reportArgumentType]  (of one element)
+            yield from map(self.collate_fn, self.dataset)
             return
         batch = []
         for each in self.dataset:
