@@ -39,7 +39,6 @@ def _seen_as(self: Tracer) -> type:
     return np.ndarray if asking.startswith("numpy.polynomial.") else type(self)
 
 
-# Advice for each attribute that cannot be set: the statement to write instead.
 _INSTEAD = {"shape": "x = x.reshape(shape)", "dtype": "x = x.astype(dtype)", "strides": "x = x.reshape(shape)"}
 
 

@@ -337,7 +337,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     if 0 in tensor.shape:
         return tensor
     rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])
-    drawn = _drawn(generator).normal(size=(max(rows, columns), min(rows, columns)))
+    drawn = _drawn(generator).standard_normal((max(rows, columns), min(rows, columns)))
     q, r = np.linalg.qr(drawn)
     # The signs make the distribution uniform.
     q = q * np.sign(np.diag(r))

@@ -41,8 +41,13 @@ def run(text: str, name: str) -> list[Any]:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_program_gives_jaxs_numbers(name: str) -> None:
-    with jax.enable_x64(True):
-        expected = run(PROGRAMS[name], name)
+    mode = jax.config.read("jax_enable_x64")
+    try:
+        with jax.enable_x64(True):
+            expected = run(PROGRAMS[name], name)
+    finally:
+        # One program sets the mode of the whole process.
+        jax.config.update("jax_enable_x64", mode)
     # Outside of JAX's 64-bit mode.
     found = run(ours(name), name)
     assert len(found) == len(expected)
