@@ -191,7 +191,8 @@ def matrix_exp(A: _Any) -> _Any:  # noqa: N803  (PyTorch's name)
 @_published
 def multi_dot(tensors: _Any) -> _Any:
     """The product of matrices, in the fastest order."""
-    return _fnp.linalg.multi_dot(tensors)
+    function: _Any = _fnp.linalg.multi_dot
+    return function(tensors)
 
 
 @_published
@@ -221,7 +222,8 @@ def diagonal(A: _Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> _An
 @_published
 def tensorsolve(A: _Any, B: _Any, dims: _Any = None) -> _Any:  # noqa: N803  (PyTorch's names)
     """The solution of a system of tensors."""
-    return _fnp.linalg.tensorsolve(A, B, dims)
+    function: _Any = _fnp.linalg.tensorsolve
+    return function(A, B, dims)
 
 
 @_published

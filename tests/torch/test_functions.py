@@ -18,7 +18,8 @@ def plain(y: Any) -> Any:
     if hasattr(y, "detach"):
         return np.asarray(y.detach().numpy())
     if isinstance(y, tuple) and hasattr(y, "_fields"):
-        return {name: plain(value) for name, value in zip(y._fields, y, strict=True)}
+        names: Any = getattr(y, "_fields")  # noqa: B009  (a tuple's type has no such field)
+        return {name: plain(value) for name, value in zip(names, y, strict=True)}
     if type(y).__module__ == "torch.return_types":
         names = [name for name in dir(y) if not name.startswith(("_", "n_", "count", "index")) or name == "indices"]
         return {name: plain(getattr(y, name)) for name in names}
@@ -41,7 +42,7 @@ def differentiated(torch: Any, text: str) -> dict[str, Any]:
     found = {"value": plain(y)}
     if parts:
         weights = [torch.cos(torch.arange(one.numel(), dtype=torch.float64)).reshape(one.shape) for one in parts]
-        total = sum((one * weight).sum() for one, weight in zip(parts, weights, strict=True))
+        total: Any = sum((one * weight).sum() for one, weight in zip(parts, weights, strict=True))
         total.backward()
     grads = {name: x.grad for name, x in given.items() if name in "xysvb" and x.grad is not None}
     return found | {name: plain(grad) for name, grad in grads.items()}

@@ -225,7 +225,7 @@ def _quantile(name: str) -> Method:
     def method(self: Any, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear") -> Any:
         if self.dtype not in (np.float32, np.float64):
             raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
-        q = _array(q).astype(self.dtype) if hasattr(q, "dtype") else self.dtype.type(q)
+        q = (_array(q) if hasattr(q, "dtype") else np.asarray(q)).astype(self.dtype)
         if not np.all((q >= 0) & (q <= 1)):
             raise RuntimeError(f"{name}() q must be in the range [0, 1], and is {shown(np.asarray(q).tolist())}")
         return function(self, q, axis=dim, keepdims=keepdim, method=interpolation)

@@ -197,7 +197,7 @@ def operands_for(ufunc: np.ufunc, values: tuple) -> tuple:
     values = tuple([as_value(x) for x in values])
     rule = _promotion_of(values)
     one = rule is not None and any(len(set(loop.partition("->")[0])) == 1 for loop in ufunc.types)
-    if rule is not None and one and all(type(x) in PYTHON_NUMBERS or aval_of(x).dtype.kind not in "OSUMm" for x in values):
+    if rule is not None and one and not any(aval_of(x).dtype.kind in "OSUMm" for x in values):
         dtype = rule(values, ufunc)
         values = tuple([x if type(x) in PYTHON_NUMBERS else cast(x, dtype) for x in values])
     if ufunc in _COMPARISONS:

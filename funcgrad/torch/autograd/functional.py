@@ -136,8 +136,11 @@ def vjp(func: _Function, inputs: _Any, v: _Any = None, create_graph: bool = Fals
     with _enable_grad():
         xs, several_in = _inputs("vjp", inputs, create_graph)
         ys, several_out = _outputs("vjp", func(*xs))
-        seed = (ys[0].new_ones(ys[0].shape),) if v is None else v if isinstance(v, tuple) else (v,)
-        if v is None and (len(ys) > 1 or ys[0].numel() != 1):
+        seed: tuple[_Any, ...] = v if isinstance(v, tuple) else (v,)
+        if v is None:
+            first: _Any = next(iter(ys))
+            seed = (first.new_ones(first.shape),)
+        if v is None and [y.numel() for y in ys] != [1]:
             raise RuntimeError(
                 "The vector v can only be None if the user-provided function returns a single Tensor with a single "
                 "element."

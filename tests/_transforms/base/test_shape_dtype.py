@@ -116,5 +116,6 @@ def test_graphs_with_static_arguments() -> None:
         assert (graph.name, graph(4.0)) == ("power", 64.0)
     with pytest.raises(ValueError, match="make_graph: static_argnums of power has 3, and there is no such argument"):
         fg.make_graph(power, static_argnums=3)
+    unhashable: Any = []
     with pytest.raises(ValueError, match="make_graph: a static argument of power is a list, which cannot be hashed"):
-        fg.make_graph(power, static_argnums=1)(2.0, [])
+        fg.make_graph(power, static_argnums=1)(2.0, unhashable)

@@ -39,6 +39,7 @@ def test_holomorphic_nested_and_with_auxiliary_data() -> None:
 def test_what_is_no_holomorphic_function() -> None:
     with pytest.raises(TypeError, match=r"grad: with holomorphic=True an argument of .* is f64\[\]; needed a complex"):
         fg.grad(lambda x: x, holomorphic=True)(1.0)
-    for g in (np.abs, lambda z: np.stack([z, z]), lambda z: "text"):
+    functions: tuple[Any, ...] = (np.abs, lambda z: np.stack([z, z]), lambda z: "text")
+    for g in functions:
         with pytest.raises(fg.errors.NonScalarOutputError, match="must return a complex scalar"):
             fg.value_and_grad(g, holomorphic=True)(1.0j)

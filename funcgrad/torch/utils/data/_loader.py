@@ -140,7 +140,8 @@ class DataLoader:
             sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
         if batch_size is not None and batch_sampler is None:
             # The sampler of an iterable data set gives no positions, but the batch size is checked.
-            batch_sampler = BatchSampler([] if self._is_iterable else sampler, batch_size, drop_last)
+            positions: Any = [] if self._is_iterable else sampler
+            batch_sampler = BatchSampler(positions, batch_size, drop_last)
         self.batch_size, self.drop_last, self.sampler, self.batch_sampler = (
             batch_size,
             drop_last,
