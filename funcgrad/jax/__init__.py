@@ -8,6 +8,7 @@ from funcgrad import errors as errors
 from funcgrad._core.lazy import load as _load
 from funcgrad._transforms.base.shape_dtype import ShapeDtype as ShapeDtypeStruct
 from funcgrad.jax import (
+    checkpoint_policies as checkpoint_policies,
     debug as debug,
     dtypes as dtypes,
     flatten_util as flatten_util,

@@ -39,7 +39,6 @@ _TOP = {
     ),
     "check_tracer_leaks": "a leaked tracer always raises fg.errors.UnexpectedTracerError.",
     "checking_leaks": "a leaked tracer always raises fg.errors.UnexpectedTracerError.",
-    "checkpoint_policies": "jax.checkpoint keeps nothing but the arguments.",
     "clear_caches": "write f.clear_cache() for a compiled function f.",
     "closure_convert": "pass the values that a function closes over among its arguments.",
     "custom_batching": "a function is batched through its operations. fg.extend.Primitive takes a batching rule.",

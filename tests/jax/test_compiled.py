@@ -166,3 +166,17 @@ def test_transforms_with_options() -> None:
     spec = ours.linear_transpose(lambda x: 3.0 * x, ours.ShapeDtypeStruct((3,), np.float64))(X)[0]
     np.testing.assert_allclose(spec, 3 * X)
     assert ours.checkpoint(prevent_cse=False)(wave)(X).shape == (3,)
+
+
+def test_policies_of_checkpoints_keep_the_numbers() -> None:
+    w, x = np.linspace(-1.0, 1.0, 9).reshape(3, 3), np.array([0.2, -0.4, 0.9])
+
+    def loss(jax: Any, policy: str) -> Any:
+        found = getattr(jax.checkpoint_policies, policy)
+        kept = jax.checkpoint(lambda w, x: jax.numpy.sum(jax.numpy.tanh(w @ jax.numpy.sin(w @ x))), policy=found)
+        return jax.grad(kept)
+
+    for policy in ("dots_saveable", "checkpoint_dots", "everything_saveable", "nothing_saveable"):
+        with jax.enable_x64(True):
+            wanted = loss(jax, policy)(w, x)
+        np.testing.assert_allclose(loss(ours, policy)(w, x), wanted, rtol=1e-12)

@@ -1,0 +1,17 @@
+"""Which values `jax.checkpoint` keeps for the backward pass: the names of ``jax.checkpoint_policies``."""
+
+from __future__ import annotations
+
+from funcgrad._transforms.control.checkpoint import (
+    dots_saveable,
+    everything_saveable,
+    nothing_saveable,
+    save_only_these_names,
+)
+from funcgrad.jax._names import publish_as_jax
+
+__all__ = ["checkpoint_dots", "dots_saveable", "everything_saveable", "nothing_saveable", "save_only_these_names"]
+
+checkpoint_dots = dots_saveable
+
+__dir__, __getattr__ = publish_as_jax(__name__, arrays=False)
