@@ -155,7 +155,9 @@ def mirrored(value: Any, module: str) -> str:
     if said.startswith(("``numpy.", "``scipy.", "``torch.")):
         return said.split("``")[1]
     theirs, name = module.removeprefix("funcgrad."), getattr(value, "__name__", "")
-    there = importlib.util.find_spec(theirs) is not None and hasattr(importlib.import_module(theirs), name)
+    # Where a package is missing, nothing is known of its modules.
+    known = importlib.util.find_spec(theirs.partition(".")[0]) and importlib.util.find_spec(theirs)
+    there = known and hasattr(importlib.import_module(theirs), name)
     return f"{theirs}.{name}" if there else ""
 
 

@@ -63,11 +63,13 @@ from funcgrad.optim._torch.family import (
     sparse_adam_init,
     sparse_adam_update,
 )
+from funcgrad.optim._torch.lbfgs import LBFGS
 from funcgrad.optim._torch.optimizer import Optimizer, required
 from funcgrad.optim._wrap import AccumulateState, SkipState, accumulate, skip_nonfinite
 
 __all__ = [
     "ASGD",
+    "LBFGS",
     "SGD",
     "ASGDState",
     "AccumulateState",

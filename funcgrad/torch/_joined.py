@@ -102,7 +102,7 @@ def broadcast_tensors(*tensors: Any) -> Any:
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
-    """Return the common shape of several."""
+    """``torch.broadcast_shapes``: return the common shape of several."""
     try:
         return np.broadcast_shapes(*[(s,) if isinstance(s, int) else tuple(s) for s in shapes])
     except ValueError:

@@ -76,7 +76,9 @@ def test_a_wrong_rule_is_noticed() -> None:
 
 def test_the_guide_names_the_primitives_without_a_rule() -> None:
     keep_names()
-    library = [primitive for name, primitive in primitives.items() if ":" not in name and not primitive.effect]
+    # A page of the docs makes a primitive of its own, which has no row.
+    known = {row.primitive.name for rows in rows_by_file().values() for row in rows}
+    library = [each for name, each in primitives.items() if name in known and not each.effect]
     dense = {
         primitive.name
         for primitive in library

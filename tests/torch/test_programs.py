@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import operator
 import re
 import warnings
 from pathlib import Path
@@ -23,18 +22,6 @@ PROGRAMS = sorted(Path(__file__).with_name("programs").glob("*.txt"))
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]?\d+)?")
 # Names of nodes differ where an operation is one primitive here and several there, or the other way round.
 NODE = re.compile(r",\s+grad_fn=<\w+>")
-
-# Names that a program needs from rooms that have them in part.
-NEEDS = {"23_style_gram": "optim.LBFGS"}
-
-
-def has(name: str) -> bool:
-    """Whether the namespace has a dotted name."""
-    try:
-        operator.attrgetter(name)(funcgrad.torch)
-    except AttributeError:
-        return False
-    return True
 
 
 def with_our_import(program: str) -> str:
@@ -66,8 +53,6 @@ def test_a_program_prints_the_same(path: Path, pytorch: PyTorch) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         theirs = pytorch(lambda torch: lines(printed(torch, program)))
-    if not all(has(name) for name in NEEDS.get(path.stem, "").split()):
-        pytest.skip(f"needs {NEEDS[path.stem]}")
     ours = lines(printed(funcgrad.torch, with_our_import(program)))
     assert [words for words, _ in ours] == [words for words, _ in theirs]
     found, expected = [np.array([n for _, numbers in each for n in numbers]) for each in (ours, theirs)]
