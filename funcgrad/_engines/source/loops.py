@@ -237,7 +237,9 @@ def _taken(inside: Writer, w: Writer, inputs: Sequence[Var], operands: Sequence[
 
 
 def _row(inside: Writer, w: Writer, var: Var, x: Operand, t: str) -> str:
-    if var.aval.shape and x in w.packed:
+    if not var.aval.shape:
+        inside.numbers.add(var)
+    elif x in w.packed:
         inside.packed.add(var)
     return f"{inside.new(var)} = {w.name(x)}[{t}]"
 

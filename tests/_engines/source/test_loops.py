@@ -221,3 +221,14 @@ def test_the_types_of_numbers_stay(dtype: Any, engine: str) -> None:
     last, stack = f(dtype(1), xs)
     assert (np.asarray(last).dtype, stack.dtype) == (dtype, dtype)
     np.testing.assert_array_equal(stack, [1, 2, 5, 12])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_python_numbers_that_the_backward_loop_reads(engine: str) -> None:
+    def f(x: Any) -> Any:
+        return fg.fori_loop(0, 4, lambda i, c: c + 0.1 * np.sin(c) * x * (0.5 * i), 0.3)
+
+    found, wanted = fg.jit(fg.grad(fg.grad(f)), engine=engine)(0.7), fg.grad(fg.grad(f))(0.7)
+    np.testing.assert_allclose(found, wanted, 1e-13)
+    step = 1e-4
+    np.testing.assert_allclose(wanted, (f(0.7 + step) - 2 * f(0.7) + f(0.7 - step)) / step**2, 1e-5)
