@@ -153,6 +153,7 @@ KNOWN = {
     "jax/_compiled.py",
     "jax/_names.py",
     "jax/lax/_control.py",
+    "optim/_run/leaf.py",
     "optim/_run/program.py",
     "optim/_state/hyperparameters.py",
     "sharding.py",

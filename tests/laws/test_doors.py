@@ -20,7 +20,9 @@ ENGINE_DOORS = {ENGINES, f"{ENGINES}.engine", f"{ENGINES}.signature", f"{ENGINES
 # Imports of an engine's insides that remain, and their reasons.
 PAST_ENGINE_DOORS = {
     ("funcgrad._report.python.write", "funcgrad._engines.source.writer"),  # prints the same text for a graph
-    ("funcgrad.optim._run.program", "funcgrad._engines.source.elementwise"),  # compiles steps of optimizers
+    ("funcgrad.optim._run.program", "funcgrad._engines.source.elementwise"),  # compiles a step's hyperparameters
+    ("funcgrad.optim._run.program", "funcgrad._engines.source.flat"),  # compiles steps for arrays of every length
+    ("funcgrad.optim._run.leaf", "funcgrad._engines.source.flat"),  # runs them
     ("funcgrad._transforms.compiled.xla_function", "funcgrad._engines.xla.donation"),  # donation is an option of XLA's
     ("funcgrad._transforms.compiled.xla_function", "funcgrad._engines.xla.programs"),
 }

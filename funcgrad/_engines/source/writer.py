@@ -64,6 +64,9 @@ class Writer:
         self._before: list[str] = []
         # Variables whose memory was free and now holds another variable. They must not be dropped before that one.
         self.reused: set[Var] = set()
+        # The dtypes of the memory for intermediate values that the function takes as arguments, if it takes any. Such
+        # a function serves arrays of every length, so that no shape may stand in its lines.
+        self.scratch: list[np.dtype] | None = None
         self.inputs: dict[Any, str] = {}
         if before is None:
             self.inputs.update({var: f"x{i}" for i, var in enumerate(graph.inputs)})
@@ -191,6 +194,12 @@ class Writer:
         """Give a result a new name and return it."""
         self.names[var] = f"v{self.first + len(self.names)}"
         return self.names[var]
+
+    def scratch_for(self, var: Var) -> str:
+        """Return the name of a further argument: memory for an intermediate value."""
+        assert self.scratch is not None
+        self.scratch.append(var.aval.dtype)
+        return f"w{len(self.scratch) - 1}"
 
     def name(self, x: Operand) -> str:
         """Return the text of an operand."""
