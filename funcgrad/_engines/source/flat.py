@@ -69,7 +69,11 @@ def write(works: Sequence[Work]) -> None:
         total += arrays[0].size
     if total <= BLOCK:
         for work in works:
-            _write(*work)
+            program, arrays, numbers, results = work
+            if arrays[0].shape:
+                program.ufuncs.run(*arrays, *numbers, *results)
+            else:
+                _write(*work)
     else:
         _write_large(works, total)
 

@@ -54,7 +54,7 @@ class Stepper:
     def __init__(self, rule: Rule, path: Callable[[int], str]) -> None:
         self.rule = rule
         self._path = path
-        self._steps: list[Work] = []
+        self.works: list[Work] = []
         # What was made of hyperparameters and a count of steps.
         self._scalars: dict[Any, Any] = {}
         # The programs of known numbers at a step, with what they make of these.
@@ -104,17 +104,29 @@ class Stepper:
         if p is g:
             return None
         ready = (row.begun if type(taken) is int and taken == 0 else row.ready).get(p.dtype)
-        if ready is None and self._now:
-            ready = self._now.get((row, taken, p.dtype))
+        if ready is None and row.counting:
+            ready = self._now.get((row, taken, p.dtype)) or self._at(row, taken, p.dtype)
         if ready is None or not _ARRAYS.issuperset(map(type, slots)):
             return None
         if into is None:
             if not p.shape:
                 # 0-d arrays become NumPy scalars, which cannot be written to.
                 return None
-            into = (np.empty_like(p), *map(np.empty_like, slots))
-        self._steps.append((ready[0], (p, g, *slots), ready[1], into))
+            if p.flags.c_contiguous:
+                # This takes half the time of `empty_like`.
+                into = tuple([np.empty(p.shape, p.dtype) for _ in range(len(slots) + 1)])
+            else:
+                into = (np.empty_like(p), *map(np.empty_like, slots))
+        self.works.append((ready[0], (p, g, *slots), ready[1], into))
         return into
+
+    def _at(self, row: Row, taken: Any, dtype: np.dtype) -> Any:
+        """Return the program at a step, and the values that it computes from the numbers; ``None`` if it is new."""
+        program = row.counting.get(dtype)
+        if program is None or type(taken) is not int or (taken == 0 and self.rule.begins):
+            return None
+        found = self._now[row, taken, dtype] = program.flat, _computed(program, row, taken, (), dtype)[0]
+        return found
 
     def _takes_rows(self, p: Any, master: Any, row: Row) -> bool:
         return row.structure.by_rows and master is None and p.dtype.kind != "V" and p.dtype.itemsize > 2
@@ -138,6 +150,7 @@ class Stepper:
             if not program.reads_t:
                 (row.begun if first else row.ready)[dtype] = program.flat, scalars
             elif type(taken) is int:
+                row.counting[dtype] = program
                 self._now[row, taken, dtype] = program.flat, scalars
         results = self._run(program, (p, g, *slots), scalars, taken, row, into)
         return results[0], tuple(results[1:])
@@ -226,7 +239,7 @@ class Stepper:
             elif arrays[1] is p:
                 # The parameter may be written before the gradient is read for the last time.
                 arrays = (p, p.copy(), *arrays[2:])
-            self._steps.append((flat, arrays, scalars, into))
+            self.works.append((flat, arrays, scalars, into))
             return into
         separated = not row.known and program.rule.elementwise and aval_of(p).size >= _SEPARATED
         # The first buffer is not the gradient itself: it is written to later.
@@ -244,13 +257,13 @@ class Stepper:
 
     def forget(self) -> None:
         """Drop what was gathered and is not written."""
-        self._steps.clear()
+        self.works.clear()
 
     def finish(self) -> None:
         """Write what is to be written."""
-        if self._steps:
-            steps, self._steps = self._steps, []
-            write(steps)
+        if self.works:
+            works, self.works = self.works, []
+            write(works)
 
     def conformed(self, i: int, g: Any, p: Any) -> Any:
         """A gradient in the dtype of its parameter; what does not fit is refused."""
