@@ -66,4 +66,3 @@ class Reads:
     def last(self, equations: np.ndarray, k: int) -> np.ndarray:
         """Return the last equation that reads result ``k`` of each of these equations; the count if an output does."""
         return self._last[equations * self.width + k]
-

@@ -164,9 +164,7 @@ class Rounds:
             return None, max(lo - lag, 1) if lo >= lag else 1, hi
         return Before(position, number, lag, tuple(self._parts(slot)[:lag])), 0, hi
 
-    def _part(
-        self, slot: _Slot, bases: np.ndarray, outside: np.ndarray, middle: int
-    ) -> tuple[Source | None, int, int]:
+    def _part(self, slot: _Slot, bases: np.ndarray, outside: np.ndarray, middle: int) -> tuple[Source | None, int, int]:
         rows = [self._rows.get(x) for x in self._parts(slot)]
         row = rows[middle]
         assert row is not None
