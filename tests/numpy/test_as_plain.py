@@ -76,7 +76,7 @@ def _ran(f: Callable[[Any], Any], x: Any) -> Any:
         warnings.simplefilter("ignore")
         try:
             return np.asarray(f(x))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  (its class is compared)
             return error
 
 

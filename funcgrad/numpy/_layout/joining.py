@@ -49,7 +49,7 @@ def _in_order(y: Any, dtype: Any) -> Any:
 
 
 def _flat(arrays: Any) -> list[Any]:
-    """Return arrays as vectors. A Python number among them has their dtype, as in ``concatenate([x, 1.0], axis=None)``."""
+    """Return arrays as vectors. A Python number among them has their dtype."""
     values = [as_value(x) for x in arrays]
     if any(getattr(x, "shape", ()) for x in values) and any(map(is_weak, values)):
         values = list(promote_weakly(*values))
