@@ -48,14 +48,14 @@ def test_every_version_has_its_operation() -> None:
     assert "BINARY_SUBSCR" in opcode.opmap or _caller._SUBSCRIPT_ARGUMENT is not None
 
 
-def test_the_caller_is_two_calls_away_and_its_callers_follow() -> None:
+def test_callers() -> None:
     def asked() -> Caller:
         return caller()
 
     found = asked()
     assert (found.module, found.function, found.is_example) == (
         __name__,
-        "test_the_caller_is_two_calls_away_and_its_callers_follow",
+        "test_callers",
         False,
     )
     assert [each.function for each in found.outwards("numpy.")] == []
