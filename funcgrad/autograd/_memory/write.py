@@ -250,6 +250,6 @@ def _give(x: Any, value: Any, asked: str) -> None:
         sharing.append(source)
     if not isinstance(old, Tracer):
         # No tape holds a traced value, which the transform keeps.
-        WRITES.note((x,), count=True)
+        WRITES.note((x,))
     for one in sharing:
         set_value(one, value)
