@@ -9,14 +9,13 @@ from funcgrad.autograd._tape.base import is_tensor, set_value
 from funcgrad.autograd._tape.dtypes import default_dtype, promoted, result_dtype
 from funcgrad.autograd._tape.dtypes import set_default_dtype as set_dtype_of_floats
 from funcgrad.autograd._tape.handles import Hooks, RemovableHandle
-from funcgrad.autograd._tape.held import HeldTrace
 from funcgrad.autograd._tape.mode import recorded
 from funcgrad.autograd._tape.seeds import conjugated
 from funcgrad.autograd._tape.writes import WRITES, type_name
 from funcgrad.autograd._tensor import TRACE, rebuild
 from funcgrad.autograd._text import OPTIONS as PRINT_OPTIONS
 from funcgrad.autograd._torch import array_of, converted, is_torchs
-from funcgrad.autograd._traced import is_lifted, lift, lower, on_values
+from funcgrad.autograd._traced import TracedTrace, is_lifted, lift, lower, on_values
 
 __all__ = [
     "CPU",
@@ -25,10 +24,10 @@ __all__ = [
     "TRACE",
     "WRITES",
     "Generator",
-    "HeldTrace",
     "Hooks",
     "RemovableHandle",
     "Shape",
+    "TracedTrace",
     "array_of",
     "conjugated",
     "converted",
