@@ -67,14 +67,15 @@ class TracedTrace(Trace):
         if hooked and not self.direct:
             return self.apply_hooked(primitive, operands, params)
         values = tuple([lower(x) for x in operands])
-        y = bind(primitive, values, params)
+        y: Any = bind(primitive, values, params)
+        ys: list[Any] = y if primitive.multiple_results else [y]
         if primitive.view is not None and isinstance(y, Tracer) and not is_tensor(y):
             remember_view(y, values[0], primitive, params)
         if self._ends_derivatives:
             # As in PyTorch, `no_grad` in a function ends the derivative.
-            end = self.detached if primitive.view is not None else _DETACHED
-            y = [end(each) for each in y] if primitive.multiple_results else end(y)
-        return [self.constant(each) for each in y] if primitive.multiple_results else self.constant(y)
+            ys = [self.detached(each) if primitive.view is not None else _DETACHED(each) for each in ys]
+        made = [self.constant(each) for each in ys]
+        return made if primitive.multiple_results else made[0]
 
     @property
     def _ends_derivatives(self) -> bool:
