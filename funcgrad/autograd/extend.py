@@ -6,12 +6,13 @@ from funcgrad.autograd._methods.names import Shape
 from funcgrad.autograd._methods.results import RETURN_TYPES
 from funcgrad.autograd._methods.to import CPU, device, number_dtype
 from funcgrad.autograd._tape.base import is_tensor, set_value
-from funcgrad.autograd._tape.dtypes import default_dtype, promoted, result_dtype
+from funcgrad.autograd._tape.dtypes import default_dtype, promoted, result_dtype, type_name
 from funcgrad.autograd._tape.dtypes import set_default_dtype as set_dtype_of_floats
+from funcgrad.autograd._tape.function import Function as NodeFunction
 from funcgrad.autograd._tape.handles import Hooks, RemovableHandle
 from funcgrad.autograd._tape.mode import recorded
 from funcgrad.autograd._tape.seeds import conjugated
-from funcgrad.autograd._tape.writes import WRITES, type_name
+from funcgrad.autograd._tape.writes import WRITES
 from funcgrad.autograd._tensor import TRACE, rebuild
 from funcgrad.autograd._text import OPTIONS as PRINT_OPTIONS
 from funcgrad.autograd._torch import array_of, converted, is_torchs
@@ -25,6 +26,7 @@ __all__ = [
     "WRITES",
     "Generator",
     "Hooks",
+    "NodeFunction",
     "RemovableHandle",
     "Shape",
     "TracedTrace",

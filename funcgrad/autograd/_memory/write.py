@@ -28,7 +28,8 @@ from funcgrad.autograd._memory.history import (
 )
 from funcgrad.autograd._memory.views import copied
 from funcgrad.autograd._tape.base import TensorBase, TensorNode, is_fixed, is_tensor, set_value
-from funcgrad.autograd._tape.writes import WRITES, arrays_in, owner_of, type_name
+from funcgrad.autograd._tape.dtypes import type_name
+from funcgrad.autograd._tape.writes import WRITES, arrays_in, owner_of
 from funcgrad.autograd._torch import array_of, is_torchs
 from funcgrad.errors import TracerAssignmentError
 from funcgrad.numpy.extend import At, as_value, is_foreign_array, parse
