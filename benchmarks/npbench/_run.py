@@ -106,7 +106,7 @@ def apart(a: Any, b: Any) -> float:
     a, b = np.asarray(a), np.asarray(b)
     if a.shape != b.shape or np.any(np.isnan(a) != np.isnan(b)):
         return float("inf")
-    return float(np.nanmax(np.abs(a - b), initial=0.0) / max(np.nanmax(np.abs(b), initial=0.0), 1e-300))
+    return float(np.nanmax(np.abs(a - b), initial=0.0)) / max(float(np.nanmax(np.abs(b), initial=0.0)), 1e-300)
 
 
 def _gradient(
