@@ -33,6 +33,7 @@ SUITES = (
     "imperative",
     "scipy",
     "sparse",
+    "adbench",
 )
 
 
