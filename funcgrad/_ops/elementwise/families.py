@@ -46,10 +46,19 @@ _WEAK_DTYPES = frozenset(map(np.dtype, (np.int64, np.float64, np.complex128)))
 def broadcast_aval(*avals: Aval, dtype: np.dtype | None = None, operator: bool = False) -> Aval:
     """Return the aval of an elementwise result; weak if a Python operator met only Python numbers.
 
-    >>> import numpy as np
-    >>> from funcgrad import extend
-    >>> print(extend.broadcast_aval(extend.aval_of(np.ones((2, 1))), extend.aval_of(np.ones(3))))
-    f64[2,3]
+    Args:
+        *avals: avals of the operands.
+        dtype: the dtype of the result; by default the operands' common one.
+        operator: whether a Python number among the operands stays weak, as with Python's operators.
+
+    Returns:
+        The aval of the result: the broadcast shape and the dtype.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad import extend
+        >>> print(extend.broadcast_aval(extend.aval_of(np.ones((2, 1))), extend.aval_of(np.ones(3))))
+        f64[2,3]
     """
     shapes = [aval.shape for aval in avals if aval.shape]
     shape = shapes[0] if shapes else ()
@@ -116,7 +125,11 @@ def elementwise(
     module: str | None = None,
     forms: Forms = NEW_MEMORY,
 ) -> Primitive:
-    """Declare an elementwise primitive of the library, as `declare_elementwise`; its results lie in new memory."""
+    """Declare an elementwise primitive of the library, as `declare_elementwise`; its results lie in new memory.
+
+    Returns:
+        The primitive. It can be called on arrays and tracers.
+    """
     if not isinstance(name, str) or not isinstance(operands, str):
         raise TypeError(
             f"elementwise: name is a {type(name).__name__} and operands a {type(operands).__name__}; needed strings, "
@@ -231,6 +244,9 @@ def predicate(
         numpy: the implementation on NumPy values.
         xla: the name of a ``jax.lax`` function, or a function of ``lax`` and the operands.
         module: the ``__name__`` of the module that declares it. Pickled graphs find the primitive by it.
+
+    Returns:
+        The primitive. It can be called on arrays and tracers.
 
     Example:
         >>> import numpy as np
