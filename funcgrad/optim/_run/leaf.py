@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of, is_integral
 from funcgrad._core.bind import NUMPY_TYPES, is_value
-from funcgrad._engines.source.flat import Work, write
+from funcgrad._engines.source.extend import Work, write
 from funcgrad._ops.elementwise.cast import cast, imag_p, make_complex, real_p
 from funcgrad._ops.index.rows import Rows
 from funcgrad._ops.layout.copy import fresh
