@@ -6,6 +6,7 @@ from collections.abc import Callable
 from inspect import Parameter, Signature
 from typing import Any, NamedTuple
 
+from funcgrad._types import Grads, Params
 from funcgrad.optim._rules.pytorch import OTHER_ARGUMENTS
 from funcgrad.optim._rules.rule import REQUIRED, Rule
 from funcgrad.optim._state.begin import begin
@@ -114,7 +115,7 @@ def _init(state: type[State], where: dict[str, str]) -> Callable[..., State]:
 
 
 def _update(state: type[State], where: dict[str, str]) -> Callable[..., tuple[Any, State]]:
-    def step(grads: Any, state: State, params: Any, *, into: Any = None) -> tuple[Any, State]:
+    def step(grads: Grads, state: State, params: Params, *, into: Any = None) -> tuple[Any, State]:
         return update(kind, grads, state, params, into)
 
     kind, name = state, state.rule.name
@@ -133,7 +134,7 @@ def _class(state: type[State], base: type[RuleOptimizer], where: dict[str, str])
         given = _bound(name, signature, args, with_lr(rule, options, name))
         RuleOptimizer.__init__(self, given.pop("params"), {**given, **rule.fixed})
 
-    def step(self: RuleOptimizer, closure: Callable[[], Any] | None = None, *, grads: Any = None) -> Any:
+    def step(self: RuleOptimizer, closure: Callable[[], Any] | None = None, *, grads: Grads = None) -> Any:
         return self.take_step(closure, grads)
 
     init.__signature__ = Signature([Parameter("self", Parameter.POSITIONAL_OR_KEYWORD), *signature.parameters.values()])

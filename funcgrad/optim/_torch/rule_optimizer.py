@@ -15,6 +15,7 @@ from funcgrad._engines import engine_scope
 from funcgrad._ops.index.rows import Rows
 from funcgrad._transforms.base.arguments import check_callable
 from funcgrad._transforms.compiled.jit import jit
+from funcgrad._types import ArrayLike, Grads, Params
 from funcgrad.autograd import enable_grad
 from funcgrad.autograd.extend import TRACE, WRITES, gradient_of, is_tensor, recorded, set_value
 from funcgrad.errors import HyperparameterError
@@ -68,7 +69,7 @@ class RuleOptimizer(Optimizer):
             cls._options = staticmethod(_reader(cls.kind.rule))
             cls.compiled_update = staticmethod(jit(functools.partial(update, cls.kind), donate_argnums=(1, 2)))
 
-    def __init__(self, params: Any, options: dict[str, Any]) -> None:
+    def __init__(self, params: Params, options: dict[str, Any]) -> None:
         if not hasattr(type(self), "kind"):
             raise TypeError("RuleOptimizer: it has no rule; needed one. Declare a class by fg.extend.optimizer(rule).")
         rule = self.kind.rule
@@ -121,7 +122,7 @@ class RuleOptimizer(Optimizer):
                 if count is not None and is_tensor(count) != rule.torch.counted_in_tensors:
                     self.state[p][rule.torch.counted] = _new_count(int(count), rule)
 
-    def take_step(self, closure: Callable[[], Any] | None, grads: Any) -> Any:
+    def take_step(self, closure: Callable[[], Any] | None, grads: Grads) -> Any:
         """Take one step: the body of a subclass's ``step``."""
         loss = None
         if closure is not None:
@@ -150,7 +151,7 @@ class RuleOptimizer(Optimizer):
             self._step_compiled(others)
         return loss if grads is None else self._tree()
 
-    def _given(self, grads: Any) -> list[Any]:
+    def _given(self, grads: Grads) -> list[Any]:
         count = sum(len(group["params"]) for group in self.param_groups)
         leaves = flatten(grads, lambda x: x is None or type(x) is Rows)[0]
         if len(leaves) != count:
@@ -217,7 +218,7 @@ class RuleOptimizer(Optimizer):
             for i, (p, _, _, _, row) in enumerate(todo):
                 self._advance(p, row, new_slots.get(i, ()))
 
-    def _held(self, p: Any, row: Row) -> tuple[list[Any], int]:
+    def _held(self, p: ArrayLike, row: Row) -> tuple[list[Any], int]:
         """Return the slots of a parameter as tensors, made if they are missing, and its step count."""
         slots = row.structure.slots
         state = self.state[p] if slots else self.state.get(p, {})
@@ -238,7 +239,7 @@ class RuleOptimizer(Optimizer):
             held.append(tensor)
         return held, taken
 
-    def _advance(self, p: Any, row: Row, slots: Sequence[Any]) -> None:
+    def _advance(self, p: ArrayLike, row: Row, slots: Sequence[Any]) -> None:
         """Store the results that were not written in place: step counts and scalar slots."""
         self._count(p)
         # Array slots were written in place already.
@@ -246,7 +247,7 @@ class RuleOptimizer(Optimizer):
             if slot.scalar:
                 self.state[p][slot.key] = TRACE.constant(np.asarray(value))
 
-    def _count(self, p: Any) -> None:
+    def _count(self, p: ArrayLike) -> None:
         """Count the step, if checkpoints keep the count."""
         counted = self.kind.rule.torch.counted
         if counted is not None:
@@ -275,7 +276,7 @@ class RuleOptimizer(Optimizer):
             state = self._state_of(members, tensors=True)
             new, state = update(self.kind, [[g for _, g in pairs]], state, values)
 
-        def put(p: Any, value: Any) -> None:
+        def put(p: ArrayLike, value: Any) -> None:
             p._value, p._node = value._value, value._node
 
         self._put_back(members, new, state, put)
