@@ -57,6 +57,9 @@ def full_tracebacks(full: bool = True) -> Iterator[None]:
     Args:
         full: whether all frames are shown inside the context.
 
+    Returns:
+        A context manager that is also a decorator.
+
     Example:
         >>> import traceback
         >>> import funcgrad as fg

@@ -115,7 +115,7 @@ class Tensor(TensorBase):
     @property
     def grad_fn(self) -> Function | None:
         """The operation that made this tensor; ``None`` for a leaf."""
-        return None if self.is_leaf else Function(self._node)
+        return None if self.is_leaf else Function(self._node, self._owner)
 
     @property
     def grad(self) -> Any:

@@ -186,15 +186,6 @@ def note(x: Any, *, is_recorded: bool) -> None:
         _change(root, next_serial())
 
 
-def refuse_traced(x: Any, asked: str) -> None:
-    """Refuse a write into a tensor around a traced value, as a module gets in a pure call."""
-    if isinstance(x._value, Tracer) and not getattr(x._owner, "takes_writes", False):
-        raise TracerAssignmentError(
-            f"{asked} writes into a tensor around a traced value {x._value.aval} of {x._value._owner.transform}, which "
-            "has no memory. Compute a new value: x = x + y for x += y."
-        )
-
-
 def check_in_place(x: Any, others: Iterable[Any], asked: str, *, part: bool = False) -> bool:
     """Return whether an in-place operation is recorded; refuse it where PyTorch does, in PyTorch's words.
 
@@ -209,15 +200,16 @@ def check_in_place(x: Any, others: Iterable[Any], asked: str, *, part: bool = Fa
             ``no_grad``.
         TracerAssignmentError: the value belongs to a transform, or a transform is running.
     """
-    refuse_traced(x, asked)
     involved = False
     for other in others:
-        if is_tensor(other):
+        if is_tensor(other) and not isinstance(other._value, Tracer):
             involved = involved or other._owner.requires_grad(other)
         elif isinstance(other, Tracer):
+            traced = other._value if is_tensor(other) else other
             raise TracerAssignmentError(
-                f"{asked} writes a value {other.aval} of {other._owner.transform} into a tensor {x.aval}, which "
-                "outlives that function. Return the value from the function and write it then."
+                f"{asked} writes a value {other.aval} of {traced._owner.transform} into a tensor {x.aval}, which "
+                "outlives that function. Return the value from the function and write it then; or make the tensor of "
+                "the function's argument: x.new_zeros(shape)."
             )
     root = root_of(x)
     if not recording.get():

@@ -20,25 +20,11 @@ import numpy as np
 
 from funcgrad._core.trace.tape import is_joint, kept_by, next_serial, parents_of
 from funcgrad.autograd._tape.base import TensorBase, TensorNode
+from funcgrad.autograd._tape.dtypes import tensor_type_name
 from funcgrad.autograd._tape.function import Function
 
 # The number of writes to an array whose serial numbers are kept. They serve only the error's text.
 _REMEMBERED = 16
-
-_TYPE_NAMES: dict[str, str] = {
-    "float16": "HalfTensor",
-    "bfloat16": "BFloat16Tensor",
-    "float32": "FloatTensor",
-    "float64": "DoubleTensor",
-    "complex64": "ComplexFloatTensor",
-    "complex128": "ComplexDoubleTensor",
-    "uint8": "ByteTensor",
-    "int8": "CharTensor",
-    "int16": "ShortTensor",
-    "int32": "IntTensor",
-    "int64": "LongTensor",
-    "bool": "BoolTensor",
-}
 
 
 class _Record:
@@ -110,7 +96,7 @@ class Writes:
         for value in arrays_in(kept):
             record = self._records.get(id(owner_of(value)))
             if record is not None and record.serials and record.serials[-1] > node[0]:
-                name, origin = _TYPE_NAMES.get(value.dtype.name, value.dtype.name), _origin(node, value, record)
+                name, origin = tensor_type_name(value.dtype), _origin(node, value, record)
                 raise RuntimeError(
                     "one of the variables needed for gradient computation has been modified by an inplace operation: "
                     f"[{name} {list(value.shape)}]{origin} is at version {record.count}; expected "
@@ -138,11 +124,6 @@ def owner_of(array: Any) -> Any:
         while isinstance(array.base, np.ndarray):
             array = array.base
     return array
-
-
-def type_name(dtype: Any) -> str:
-    """Return PyTorch's name for a dtype in messages."""
-    return _TYPE_NAMES.get(str(dtype), str(dtype)).removesuffix("Tensor")
 
 
 def arrays_in(kept: Any) -> Iterator[Any]:

@@ -17,6 +17,7 @@ from funcgrad._core.bind import active_trace
 from funcgrad._core.lazy import LazyModule
 from funcgrad.numpy._base.caller import Caller, caller
 from funcgrad.numpy._base.dispatch import functions
+from funcgrad.numpy._base.plain import without_number
 from funcgrad.numpy._layout import creation, makers
 
 Maker = Callable[..., Any]
@@ -91,7 +92,7 @@ def _stand_in(function: Maker, ours: Maker) -> Maker:
     def make(*args: Any, **kwargs: Any) -> Any:
         if _inside.get() and active_trace() is not None and not _is_apart(caller()):
             return ours(*args, **kwargs)
-        return function(*args, **kwargs)
+        return function(*args, **without_number(kwargs))
 
     if function in functions:
         # For ``like=x``, NumPy identifies the function by the object that has its name, so the replacement is

@@ -29,7 +29,7 @@ from funcgrad.numpy._base.axes import Axis, given_axes, normalize_axes
 from funcgrad.numpy._base.concrete import known_value
 from funcgrad.numpy._base.convert import as_value, strong
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
-from funcgrad.numpy._base.out import takes_out
+from funcgrad.numpy._base.out import takes_broadcast_out, takes_out
 from funcgrad.numpy._base.plain import beside_numpys
 from funcgrad.numpy._reduce.cumulative import flat
 from funcgrad.numpy._reduce.nan_reductions import nanmean
@@ -44,7 +44,10 @@ def median(
 ) -> Any:
     """``numpy.median``."""
     del overwrite_input
-    x, shape = _sorted_last(inexact(a), axis, keepdims)
+    a = inexact(a)
+    if not math.prod(a.shape):
+        return mean(a, axis, keepdims=keepdims)
+    x, shape = _sorted_last(a, axis, keepdims)
     n, last = x.shape[-1], len(x.shape) - 1
     middle = mean(slice_axis(x, last, (n - 1) // 2, n // 2 + 1), last, keepdims=True)
     return _shaped(_nan_where_any(middle, x), shape)
@@ -63,7 +66,7 @@ def _moved_last(a: ArrayLike, axis: Axis, keepdims: bool) -> tuple[Any, tuple[in
     order = (*(i for i in range(len(a.shape)) if i not in axes), *axes)
     size = math.prod([a.shape[i] for i in axes])
     if not size:
-        raise ValueError(
+        raise IndexError(
             f"a quantile of an array of shape {a.shape} over axes {axes}: it has no elements there. "
             "Leave out what is empty before."
         )
@@ -123,7 +126,7 @@ def _virtual_place(q: ArrayLike, n: Any, method: str) -> Any:
 
 @implements(np.quantile)
 @in_numpys_mode
-@takes_out
+@takes_broadcast_out
 def quantile(
     a: ArrayLike,
     q: ArrayLike,
@@ -277,7 +280,7 @@ def _weights_like(name: str, a: ArrayLike, weights: ArrayLike, axis: Axis) -> An
 
 @implements(np.percentile)
 @in_numpys_mode
-@takes_out
+@takes_broadcast_out
 def percentile(
     a: ArrayLike,
     q: ArrayLike,
@@ -336,7 +339,7 @@ def _element_of_rows(x: ArrayLike, place: Any, n: Any) -> Any:
 
 
 @beside_numpys(np.nanquantile)
-@takes_out
+@takes_broadcast_out
 def nanquantile(
     a: ArrayLike,
     q: ArrayLike,
@@ -370,7 +373,7 @@ def _nanquantile(
 
 
 @beside_numpys(np.nanpercentile)
-@takes_out
+@takes_broadcast_out
 def nanpercentile(
     a: ArrayLike,
     q: ArrayLike,
