@@ -1,4 +1,7 @@
-"""What is told of a function that NumPy or SciPy name: its row in the tables of coverage, and a call made here."""
+"""The text below a function with a name of NumPy's or SciPy's: its row in the tables of coverage, and a call made here.
+
+A function with a name of JAX's or PyTorch's gets a link to the original.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,7 @@ def told(module: str, name: str, value: Any) -> list[str]:
 
 
 def _told(path: str, module: str, name: str, value: Any) -> list[str]:
-    if path.startswith("jax"):
+    if path.startswith(("jax.", "torch.")):
         return [f"*In the original*: {link_of(path)}", ""]
     row = rows().get(path, rows().get(f"{module.removeprefix('funcgrad.')}.{name}", []))
     lines = []
@@ -75,11 +78,24 @@ def _told(path: str, module: str, name: str, value: Any) -> list[str]:
     return [*lines, f"*In the original*: {link_of(path)}", ""]
 
 
+# PyTorch's modules that have one page for all names. The names of other modules have a page each.
+_PYTORCHS_PAGES = {
+    "torch.distributions": "distributions",
+    "torch.special": "special",
+    "torch.utils.data": "data",
+    "torch.utils.checkpoint": "checkpoint",
+}
+
+
 def link_of(path: str) -> str:
-    """The page of NumPy's or SciPy's reference."""
+    """The name in the library that has it first, as a link to its page there."""
     if path.startswith("numpy."):
         return f"`{path} <https://numpy.org/doc/stable/reference/generated/{path}.html>`__"
-    if path.startswith("jax"):
+    if path.startswith("torch."):
+        pages = "https://docs.pytorch.org/docs/stable"
+        page = next((page for module, page in _PYTORCHS_PAGES.items() if path.startswith(f"{module}.")), None)
+        return f"`{path} <{pages}/{f'generated/{path}.html' if page is None else f'{page}.html#{path}'}>`__"
+    if path.startswith("jax."):
         return f"`{path} <https://docs.jax.dev/en/latest/_autosummary/{path}.html>`__"
     return f"`{path} <https://docs.scipy.org/doc/scipy/reference/generated/{path}.html>`__"
 

@@ -87,7 +87,10 @@ def text_of(page: Page, parts: list[Page]) -> str:
 
 def summary(value: Any) -> str:
     """What a name is, in a sentence: the first of its docstring; of a distribution its kind and its shapes."""
-    said = (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
+    paragraphs = (inspect.getdoc(value) or "").split("\n\n")
+    # The docstring of a function in C begins with the signature.
+    begins = f"{getattr(value, '__name__', '')}("
+    said = next((text for text in paragraphs if not text.startswith(begins)), "").replace("\n", " ")
     if hasattr(value, "logpdf") or hasattr(value, "logpmf"):
         shapes = ", ".join(f"``{each}``" for each in getattr(value, "shapes", ()))
         return said.split(":")[0].rstrip(".") + (f" with {shapes}." if shapes else ".")

@@ -6,8 +6,9 @@ import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Protocol
 
+from funcgrad._types import Array
 from funcgrad.optim._rules.pytorch import PyTorch
 
 REQUIRED: Any = type(
@@ -99,6 +100,17 @@ class Slot:
     attribute: str = ""
 
 
+class StepFunction(Protocol):
+    """The step of a rule: ``step(p, g, slots, hyper, t) -> (p, slots)``. The arguments may have any names.
+
+    `Rule` says what each of them is.
+    """
+
+    def __call__(
+        self, p: Array, g: Array, slots: dict[str, Any], hyper: Any, t: Any, /
+    ) -> tuple[Array, dict[str, Any]]: ...
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Rule:
     """An optimizer's rule for one parameter. States, functions and classes are generated from it.
@@ -141,7 +153,7 @@ class Rule:
     name: str
     hyperparameters: tuple[Number | Choice, ...]
     slots: tuple[Slot, ...]
-    step: Callable[[Any, Any, dict[str, Any], Any, Any], tuple[Any, dict[str, Any]]]
+    step: StepFunction
     check: Callable[[Sequence[Any]], str | None] = lambda rows: None
     counts: Callable[[Any], bool] = lambda hyper: False
     begins: bool = False

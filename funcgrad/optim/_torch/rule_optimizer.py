@@ -15,6 +15,7 @@ from funcgrad._engines import engine_scope
 from funcgrad._ops.index.rows import Rows
 from funcgrad._transforms.base.arguments import check_callable
 from funcgrad._transforms.compiled.jit import jit
+from funcgrad._types import ArrayLike, Grads, Params
 from funcgrad.autograd import enable_grad
 from funcgrad.autograd.extend import TRACE, WRITES, gradient_of, is_tensor, recorded, set_value
 from funcgrad.errors import HyperparameterError
@@ -68,7 +69,7 @@ class RuleOptimizer(Optimizer):
             cls._options = staticmethod(_reader(cls.kind.rule))
             cls.compiled_update = staticmethod(jit(functools.partial(update, cls.kind), donate_argnums=(1, 2)))
 
-    def __init__(self, params: Any, options: dict[str, Any]) -> None:
+    def __init__(self, params: Params, options: dict[str, Any]) -> None:
         if not hasattr(type(self), "kind"):
             raise TypeError("RuleOptimizer: it has no rule; needed one. Declare a class by fg.extend.optimizer(rule).")
         rule = self.kind.rule
@@ -120,7 +121,7 @@ class RuleOptimizer(Optimizer):
                 if count is not None and is_tensor(count) != rule.torch.counted_in_tensors:
                     self.state[p][rule.torch.counted] = _new_count(int(count), rule)
 
-    def take_step(self, closure: Callable[[], Any] | None, grads: Any) -> Any:
+    def take_step(self, closure: Callable[[], Any] | None, grads: Grads) -> Any:
         """Take one step: the body of a subclass's ``step``."""
         loss = None
         if closure is not None:
@@ -149,7 +150,7 @@ class RuleOptimizer(Optimizer):
             self._step_compiled(others)
         return loss if grads is None else self._tree()
 
-    def _given(self, grads: Any) -> list[Any]:
+    def _given(self, grads: Grads) -> list[Any]:
         count = sum(len(group["params"]) for group in self.param_groups)
         leaves = flatten(grads, lambda x: x is None or type(x) is Rows)[0]
         if len(leaves) != count:
@@ -280,7 +281,7 @@ class RuleOptimizer(Optimizer):
             state = self._state_of(members, tensors=True)
             new, state = update(self.kind, [[g for _, g in pairs]], state, values)
 
-        def put(p: Any, value: Any) -> None:
+        def put(p: ArrayLike, value: Any) -> None:
             p._value, p._node = value._value, value._node
 
         self._put_back(members, new, state, put)
