@@ -97,6 +97,9 @@ class Whole(Part):
         if x.aval.shape:
             if x in w.packed:
                 return name
+            constant = dict(w.graph.constants).get(cast(Var, x))
+            if type(constant) is np.ndarray:
+                return w.value("k", packed(constant, x.aval.dtype))
             pack, dtype = w.value("packed", packed), w.value("dtype", x.aval.dtype)
             return f"{name} if {name}.flags.carray else {pack}({name}, {dtype})"
         if x in w.inputs:
@@ -168,11 +171,11 @@ def written_numba(graph: Graph, signature: Signature) -> tuple[Callable[[tuple, 
 
 
 def written_paths_numba(
-    tree: PathTree, signature: Signature, questions: Questions
+    tree: PathTree, signature: Signature, questions: Questions, rolls_above: int | None
 ) -> tuple[Callable[[tuple, dict], Any], str]:
     """Return a tree of paths as a function of the user's arguments, and its source, with kernels in it."""
     _needed()
-    return written_paths(tree, signature, questions, _prepared)
+    return written_paths(tree, signature, questions, _prepared, rolls_above)
 
 
 def compile_numba(graph: Graph) -> Callable[..., list]:

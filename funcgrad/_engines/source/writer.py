@@ -106,6 +106,12 @@ class Writer:
         """Go on with names that the lines of a body do not have."""
         self.first = max(self.first, inside.first + len(inside.names) - len(self.names))
 
+    def hoisted(self) -> list[str]:
+        """Return the lines that a loop after these lines needs before it, once."""
+        lines = list(self._before)
+        self._before.clear()
+        return lines
+
     def takes(self, var: Var, around: Writer, x: Operand) -> list[str]:
         """Give an input the value that ``x`` has in the program around this one. Return lines that prepare it."""
         lines = []
