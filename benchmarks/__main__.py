@@ -34,6 +34,7 @@ SUITES = (
     "modules",
     "scipy",
     "sparse",
+    "adbench",
 )
 
 

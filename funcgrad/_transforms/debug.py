@@ -38,6 +38,9 @@ def debug_nans(infinities: bool = True) -> Iterator[None]:
     Args:
         infinities: whether an infinity counts as well as NaN.
 
+    Returns:
+        A context manager; the checks hold in the thread that enters it.
+
     Raises:
         NonFiniteError: raised by the code inside. The message names the operation, its line, and the values that it
             read.

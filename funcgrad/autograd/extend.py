@@ -12,7 +12,7 @@ from funcgrad.autograd._tape.function import Function as NodeFunction
 from funcgrad.autograd._tape.handles import Hooks, RemovableHandle
 from funcgrad.autograd._tape.mode import recorded
 from funcgrad.autograd._tape.seeds import conjugated
-from funcgrad.autograd._tape.writes import WRITES
+from funcgrad.autograd._tape.writes import WRITES, gradient_of, was_read
 from funcgrad.autograd._tensor import TRACE, rebuild
 from funcgrad.autograd._text import OPTIONS as PRINT_OPTIONS
 from funcgrad.autograd._torch import array_of, converted, is_torchs
@@ -36,6 +36,7 @@ __all__ = [
     "default_dtype",
     "default_generator",
     "device",
+    "gradient_of",
     "is_lifted",
     "is_tensor",
     "is_torchs",
@@ -50,6 +51,7 @@ __all__ = [
     "set_dtype_of_floats",
     "set_value",
     "type_name",
+    "was_read",
 ]
 
 __dir__ = publish(__name__)

@@ -180,7 +180,7 @@ def _spare(root: Any) -> None:
 
 def note(x: Any, *, is_recorded: bool) -> None:
     """Note that a tensor's memory was written to."""
-    WRITES.note((x,), count=True)
+    WRITES.note((x,))
     if not is_recorded and (root := root_of(x)) is not x and root._node is not None:
         # As in PyTorch, other views now lead straight to the root, and no longer through this one.
         _change(root, next_serial())

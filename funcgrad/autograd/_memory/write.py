@@ -271,6 +271,8 @@ def _give(x: Any, value: Any, asked: str) -> None:
                 "change, and may be a part of another. Compute a new tensor, clone() it, or keep the values in NumPy."
             )
         sharing.append(source)
-    WRITES.note((x,), count=True)
+    if not isinstance(old, Tracer):
+        # No tape holds a traced value, which the transform keeps.
+        WRITES.note((x,))
     for one in sharing:
         set_value(one, value)

@@ -3,8 +3,8 @@
 The tape keeps values and no copies of them. A write through a tensor or an optimizer therefore draws a serial number
 from the counter of the nodes, and stores it with the array that owns the memory. A node with a greater number than the
 last write was recorded after all writes, and one comparison shows this. For older nodes a pass checks the values that
-they keep. If only its tensor refers to an array, the array is in no graph, and its writes need no note. That holds in
-an ordinary training loop, because the pass has freed the graph before the optimizer's step. Other writes to the memory
+they keep. A gradient that nobody has read (`gradient_of`) is in no graph, so writes to it need no note: a training loop
+that calls ``zero_grad`` between forward and backward then checks no node. Other writes to the memory
 (``tensor.numpy()[0] = 1``) go unnoticed, as in PyTorch.
 """
 
@@ -14,8 +14,6 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from sys import getrefcount
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -41,19 +39,6 @@ class _Record:
         self.serials: deque[int] = deque(maxlen=_REMEMBERED)
 
 
-# Noting every write instead of counting references costs 2 to 4 % of an optimizer's step, and 24 % of a training step
-# of `Linear(5, 2)` that calls `zero_grad` between forward and backward: the pass then has to check each node. If the
-# count came out too small, a write would be missed: `test_each_kind_of_holder_of_a_value_is_counted` fails then.
-def _references(tensor: Any) -> int:
-    """Count the references to a tensor's value in the same way as `Writes.note`, so that the two can be compared."""
-    value = tensor._value
-    return getrefcount(value)
-
-
-# The count for a value that only its tensor refers to.
-_ALONE = _references(SimpleNamespace(_value=np.empty(0)))
-
-
 class Writes:
     """The noted writes. A pass asks them before it reads kept values."""
 
@@ -66,26 +51,21 @@ class Writes:
         self._records: dict[int, _Record] = {}
 
     def __len__(self) -> int:
-        """Return the number of existing arrays that were written to and that other code refers to."""
-        return sum(bool(record.serials) for record in self._records.values())
+        """Return the number of existing arrays that were written to."""
+        return len(self._records)
 
-    def note(self, tensors: Iterable[TensorBase], *, count: bool = False) -> None:
-        """Note that values are written to, or, for JAX values, that their memory is donated.
-
-        With ``count``, also count the writes to a value that nothing else refers to.
-        """
+    def note(self, tensors: Iterable[TensorBase]) -> None:
+        """Note that values are written to, or, for JAX values, that their memory is donated."""
+        self.last = serial = next_serial()
+        records = self._records
         for tensor in tensors:
             value = tensor._value
-            if getrefcount(value) > _ALONE or type(value) is not np.ndarray or value.base is not None:
-                self._note(owner_of(value))
-            elif count:
-                self._record(value).count += 1
-
-    def _note(self, array: Any) -> None:
-        self.last = serial = next_serial()
-        record = self._record(array)
-        record.count += 1
-        record.serials.append(serial)
+            # A view has no record of its own, so this finds the record of an array that owns its memory.
+            record = records.get(id(value))
+            if record is None:
+                record = self._record(owner_of(value))
+            record.count += 1
+            record.serials.append(serial)
 
     def _record(self, array: Any) -> _Record:
         record = self._records.get(id(array))
@@ -123,6 +103,19 @@ class Writes:
                     f"{_expected(record, node[0])} instead. Hint: compute a new value (x = x + y), write to a copy "
                     "(x.clone()), or write after the last backward."
                 )
+
+
+def gradient_of(tensor: TensorBase) -> Any:
+    """Return the gradient of a tensor for code that puts it into no graph, such as an optimizer's step.
+
+    ``tensor.grad`` marks the gradient as read, and writes to it are noted from then on.
+    """
+    return getattr(tensor, "_gradient", None)
+
+
+def was_read(gradient: TensorBase) -> bool:
+    """Return whether a gradient may be in a graph, because ``tensor.grad`` has returned it or has been set to it."""
+    return getattr(gradient, "_read", False)
 
 
 def owner_of(array: Any) -> Any:
