@@ -91,5 +91,5 @@ def refuse(module: str, name: str, known: Iterable[str]) -> NoReturn:
     known_why = f"; {why}" if why != UNWRITTEN else ""
     raise AttributeError(
         f"module 'funcgrad.{module}' has no attribute '{name}'. PyTorch's names are here in part{known_why}; "
-        f"docs/reference lists them.{nearest}"
+        f"docs/coverage.md lists the missing ones.{nearest}"
     )
