@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from originals import sections
 from public_names import mirrored
 
 import funcgrad as fg
@@ -56,13 +57,14 @@ def told(module: str, name: str, value: Any) -> list[str]:
 
 
 def _told(path: str, module: str, name: str, value: Any) -> list[str]:
-    if path.startswith("jax"):
-        return [f"*In the original*: {link_of(path)}", ""]
+    if path.startswith(("jax", "torch")):
+        return [*sections(path, value), f"*In the original*: {link_of(path)}", ""]
     row = rows().get(path, rows().get(f"{module.removeprefix('funcgrad.')}.{name}", []))
     lines = []
     if row:
         lines.append(f"*Derivative*: {row[0] or '-'}. *Graphs*: {row[1] or '-'}. *vmap*: {row[2] or '-'}.")
         lines += [f"*Note*: {row[-1]}" if row[-1] and len(row) > 3 else "", ""]
+    lines += sections(path, value)
     with (
         warnings.catch_warnings(),
         np.errstate(all="ignore"),
@@ -81,6 +83,8 @@ def link_of(path: str) -> str:
         return f"`{path} <https://numpy.org/doc/stable/reference/generated/{path}.html>`__"
     if path.startswith("jax"):
         return f"`{path} <https://docs.jax.dev/en/latest/_autosummary/{path}.html>`__"
+    if path.startswith("torch."):
+        return f"`{path} <https://docs.pytorch.org/docs/stable/generated/{path}.html>`__"
     return f"`{path} <https://docs.scipy.org/doc/scipy/reference/generated/{path}.html>`__"
 
 
