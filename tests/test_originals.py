@@ -57,7 +57,7 @@ def test_arguments_that_ours_takes_and_those_that_it_lacks(monkeypatch: pytest.M
         "",
         "- ``x, y`` (array\\_like): Two arrays. See ``numpy.add``.",
         "",
-        "*Not taken here*: ``where``.",
+        "*Not taken for traced values*: ``where``.",
         "",
         "*Returns*: The \\*sum\\* of ``x`` and ``y``.",
         "",

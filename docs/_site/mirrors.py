@@ -45,7 +45,7 @@ def rows() -> dict[str, list[str]]:
 def told(module: str, name: str, value: Any) -> list[str]:
     """The lines below the own documentation of a function or distribution, as reStructuredText."""
     if isinstance(value, type) or inspect.isfunction(value):
-        return _told(mirrored(value, module), module, name, value)
+        return _told(mirrored(value, module) or torchs(module, name), module, name, value)
     path = f"{module.removeprefix('funcgrad.')}.{name}"
     methods = [each for each in dir(value) if not each.startswith("_") and callable(getattr(value, each))]
     shapes = getattr(value, "shapes", ())
@@ -54,6 +54,14 @@ def told(module: str, name: str, value: Any) -> list[str]:
     density = "logpdf" if hasattr(value, "logpdf") else "logpmf"
     told_of_density = _told(f"{path}.{density}", module, f"{name}.{density}", getattr(value, density))
     return [*lines, *told_of_density[:-2], f"*In the original*: {link_of(path)}", ""]
+
+
+def torchs(module: str, name: str) -> str:
+    """PyTorch's name of what `funcgrad.nn` and its modules have under the same name."""
+    elsewhere = {"functional_call": "torch.func.functional_call", "manual_seed": "torch.manual_seed"}
+    path = f"torch.{module.removeprefix('funcgrad.')}"
+    is_function = path == "torch.nn" and name[0].islower()
+    return elsewhere.get(name, f"{path}.functional.{name}" if is_function else f"{path}.{name}")
 
 
 def _told(path: str, module: str, name: str, value: Any) -> list[str]:

@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 _MOST = 240  # characters of a description: whole sentences, as many as fit
 _HEADING = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 _ARGUMENT = re.compile(r"^(\*{0,2}\w[\w, *]*?)\s*(?::\s*(.*))?$")
@@ -27,10 +29,11 @@ def sections(path: str, value: Any) -> list[str]:
         value: our function. What its own docstring says is left out here.
     """
     own = inspect.getdoc(value) or ""
-    said = parts(inspect.getdoc(_found(path)) or "")
+    theirs = _found(path)
+    said = parts(inspect.getdoc(theirs) or "")
     lines: list[str] = []
     if said.get("Parameters") and "Args:" not in own:
-        lines += _arguments(said["Parameters"], value)
+        lines += _arguments(said["Parameters"], value, is_ufunc=isinstance(theirs, np.ufunc))
     if said.get("Returns") and "Returns:" not in own:
         result = " ".join(_described(text) for _, _, text in said["Returns"][:1])
         lines += [f"*Returns*: {result}", ""] if result else []
@@ -70,7 +73,7 @@ def _google(text: str) -> list[tuple[str, str, str]]:
     return found
 
 
-def _arguments(entries: list[tuple[str, str, str]], value: Callable[..., Any]) -> list[str]:
+def _arguments(entries: list[tuple[str, str, str]], value: Callable[..., Any], *, is_ufunc: bool) -> list[str]:
     """Return a list of the arguments that ours takes, and a line with those that it lacks."""
     try:
         taken = inspect.signature(value).parameters
@@ -86,11 +89,12 @@ def _arguments(entries: list[tuple[str, str, str]], value: Callable[..., Any]) -
         if takes_all or _OF_UFUNCS.issuperset(names) or any(name in taken for name in names):
             about = f" ({rest})" if (rest := _plain(kind)) else ""
             lines.append(f"- ``{', '.join(names)}``{about}: {_described(text)}".rstrip(": "))
-        else:
+        elif not is_ufunc and not head.startswith("*"):
+            # The arguments that all ufuncs share (out, where, dtype) are taken by the ufunc protocol.
             lacked += names
     lines += [""] if lines else []
     if lacked:
-        lines += [f"*Not taken here*: {', '.join(f'``{name}``' for name in lacked)}.", ""]
+        lines += [f"*Not taken for traced values*: {', '.join(f'``{name}``' for name in lacked)}.", ""]
     return lines
 
 
